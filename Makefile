@@ -1,0 +1,106 @@
+# Everything a newcomer needs: `make up` to see it, `make test` to trust it.
+# Only make and a Python of 3.11 or later are taken for granted; the rest goes into .venv.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+# At most four: every worker loads its own compiled kernels, and tests are short.
+JOBS   ?= -n auto --maxprocesses 4 --dist loadfile
+DEMO   ?= examples/fleets/first-look.yaml
+SHAPES ?= uber-50k uber-500k B1 B2 B7 B10 B11
+
+.PHONY: help install up test lint types contracts warm unit format nightly bench mutants lock clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+install: $(STAMP) ## Install BigFleet and its tools into .venv (skipped when nothing changed)
+
+up: $(STAMP) ## See BigFleet decide: one cycle on an example fleet
+	@echo "bigfleet plan $(DEMO)    (the first run compiles the engine's kernels, once)"
+	@$(BIN)/bigfleet plan $(DEMO)
+
+test: lint types contracts ## Check everything: style, types, import contracts, tests
+	@$(MAKE) --no-print-directory unit
+
+lint: $(STAMP) ## Check style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP) ## Check types (mypy strict over package and tests)
+	$(BIN)/mypy
+
+contracts: $(STAMP) ## Check the import contracts between the rings
+	$(BIN)/lint-imports --no-logo
+
+unit: warm ## Run the tests
+	$(BIN)/pytest $(JOBS)
+
+# Once, before several workers start: otherwise each of them compiles the same kernels.
+warm: $(STAMP) ## Compile the engine's kernels (quick when they are cached)
+	@$(BIN)/python -c "$$WARM"
+
+define WARM
+from pathlib import Path
+from bigfleet.fleetfile import load_fleet
+from bigfleet.plan.cycle import decide_fleet
+for path in Path("examples/fleets").glob("*.yaml"):
+    decide_fleet(load_fleet(path.read_bytes(), path.name))
+endef
+export WARM
+
+format: $(STAMP) ## Rewrite the code in the house format
+	$(BIN)/ruff check --fix --select I .
+	$(BIN)/ruff format .
+
+nightly: warm ## Long generated runs: the oracle and the laws on thousands of fleets
+	BIGFLEET_NIGHTLY=1 $(BIN)/pytest $(JOBS) --timeout 7200
+
+bench: $(STAMP) ## Measure the shapes of docs/performance.md on this machine
+	$(BIN)/bigfleet bench $(SHAPES)
+
+mutants: $(STAMP) ## Flip single decisions of the engine and see each one caught
+	$(BIN)/python tests/mutants/run.py
+
+lock: $(STAMP) ## Resolve requirements/*.txt again, with hashes and without any registry address
+	cd requirements && ../$(BIN)/uv pip compile --quiet --upgrade $(LOCK_FLAGS) \
+	  bootstrap.in --output-file bootstrap.txt
+	$(BIN)/uv pip compile --quiet --upgrade $(LOCK_FLAGS) \
+	  pyproject.toml --output-file requirements/runtime.txt
+	$(BIN)/uv pip compile --quiet --upgrade $(LOCK_FLAGS) \
+	  pyproject.toml --group dev --output-file requirements/dev.txt
+
+LOCK_FLAGS := --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+              --no-emit-find-links --no-header --no-annotate
+
+clean: ## Remove the environment and every cache
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# One installer at a time, also when two makes start together; whoever waits finds it done.
+# (Not on .venv/.lock: uv locks that file itself and would wait for us.)
+$(STAMP): pyproject.toml requirements/bootstrap.txt requirements/dev.txt
+	@test -n "$(PYTHON)" || { echo "BigFleet needs Python 3.11 or later as python3" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "BigFleet needs Python 3.11 or later; $(PYTHON) is older" >&2; exit 1; }
+	@mkdir -p $(VENV)
+	@if command -v flock >/dev/null; then exec 9>$(VENV)/.making; flock 9; fi; \
+	up_to_date() { [ -e $@ ] && for f in $^; do [ $@ -nt $$f ] || return 1; done; }; \
+	if up_to_date; then exit 0; fi; \
+	echo "Installing BigFleet and its tools into $(VENV)"; \
+	[ -x $(BIN)/python ] || "$(PYTHON)" -m venv $(VENV); \
+	if $(BIN)/python -m pip install --quiet --require-hashes -r requirements/bootstrap.txt \
+	   && $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes \
+	      -r requirements/dev.txt; \
+	then installer="$(BIN)/uv pip install --quiet --python $(BIN)/python"; \
+	else echo "uv did not manage; installing with pip"; \
+	  $(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt; \
+	  installer="$(BIN)/python -m pip install --quiet"; fi; \
+	$$installer --no-deps --no-build-isolation --editable .; \
+	touch $@

@@ -1,0 +1,229 @@
+"""`bigfleet bench`: how long the engine takes on a benchmark shape, on this machine."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from bigfleet.bench.agreement import Agreement
+    from bigfleet.bench.results import Result
+    from bigfleet.bench.runner import OnProgress, Request
+
+DEFAULT_SHAPES = ("uber-5k", "uber-50k")
+NOT_INCLUDED = (
+    "A cycle is both snapshots and the decision, actions as columns; "
+    "reconcile and execution are not included."
+)
+CHECKED_ELSEWHERE = "The comparison with the slow reference is part of the test suite."
+
+
+@click.command(short_help="Time the engine on a benchmark shape.")
+@click.argument("shapes", nargs=-1, metavar="[SHAPE...]")
+@click.option(
+    "--scale",
+    type=click.FloatRange(0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Multiply the size of the shape.",
+)
+@click.option(
+    "--cycles", type=click.IntRange(1), default=None, help="Measured cycles.  [default: 11]"
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=None,
+    help="Workers of Phase 1.  [default: the cores]",
+)
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Instead of timing, compare outcomes at a reduced size; 1 if they differ.",
+)
+@click.option(
+    "--profile",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="Write a pstats file of the measured cycles of one shape.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="json: one object per line.",
+)
+@click.option("--list", "list_shapes", is_flag=True, help="List the shapes.")
+def bench(
+    shapes: tuple[str, ...],
+    scale: float,
+    cycles: int | None,
+    workers: int | None,
+    check: bool,
+    profile: Path | None,
+    output: str,
+    list_shapes: bool,
+) -> None:
+    """Time the engine's cycle on benchmark shapes: uber-5k and uber-50k, or the SHAPEs named.
+
+    `all` names every shape. Several shapes run one after the other, each in a process of its own.
+    """
+    if list_shapes:
+        _print_shapes()
+        return
+    names = _resolved(shapes or DEFAULT_SHAPES)
+    if profile is not None and len(names) != 1:
+        raise click.UsageError("--profile takes exactly one shape; name the one to profile.")
+    if check:
+        sys.exit(_check(names))
+    from bigfleet.bench.footprint import cores
+    from bigfleet.bench.runner import DEFAULT_CYCLES, Request
+
+    requests = [
+        Request(name, scale, cycles or DEFAULT_CYCLES, workers or cores(), profile)
+        for name in names
+    ]
+    show = _print_json if output == "json" else _print_table
+    show(_results_of(requests))
+
+
+def _resolved(names: Sequence[str]) -> list[str]:
+    from bigfleet.bench.shapes import SHAPES, shape_named
+
+    if [name.lower() for name in names] == ["all"]:
+        return list(SHAPES)
+    unknown = [name for name in names if shape_named(name) is None]
+    if unknown:
+        raise click.UsageError(
+            f"unknown shape {', '.join(unknown)}; the shapes are: {', '.join(SHAPES)}"
+        )
+    return [shape.name for name in names if (shape := shape_named(name)) is not None]
+
+
+def _print_shapes() -> None:
+    from bigfleet.bench.shapes import SHAPES
+
+    width = max(len(name) for name in SHAPES)
+    for shape in SHAPES.values():
+        click.echo(f"{shape.name:{width}}  {shape.summary}")
+
+
+def _results_of(requests: "Sequence[Request]") -> "Iterator[Result]":
+    """Each result as soon as it is there.
+
+    One shape runs here; several run in a fresh process each, because a process that has already
+    run a shape has memory to reuse, and would weigh the next one too light.
+    """
+    from bigfleet.bench.runner import run
+
+    if len(requests) == 1:
+        with _progress(requests[0].shape) as on_progress:
+            result = run(requests[0], on_progress)
+        yield result
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as fresh:
+        for request in requests:
+            with _progress(request.shape):
+                result = fresh.submit(run, request).result()
+            yield result
+
+
+@contextmanager
+def _progress(shape: str) -> "Iterator[OnProgress]":
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(shape, total=None)
+
+        def on_progress(step: str, done: int, total: int) -> None:
+            measuring = step == "measure"
+            bar.update(
+                task,
+                description=f"{shape}: {step}",
+                completed=done,
+                total=total if measuring else None,
+                refresh=True,
+            )
+
+        yield on_progress
+
+
+def _print_json(results: "Iterator[Result]") -> None:
+    for result in results:
+        click.echo(result.json_line())
+    click.echo(NOT_INCLUDED, err=True)
+
+
+def _print_table(results: "Iterator[Result]") -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("shape", no_wrap=True)
+    cells = _columns()
+    for heading in cells:
+        table.add_column(heading, justify="right", no_wrap=True)
+    done = []
+    for result in results:
+        done.append(result)
+        table.add_row(result.shape, *(text(result) for text in cells.values()))
+    console = Console()
+    console.print(table)
+    for line in (*(line for result in done for line in _details_of(result)), "", NOT_INCLUDED):
+        click.echo(line)
+
+
+def _details_of(result: "Result") -> Iterator[str]:
+    parts = ", ".join(f"{part} {ms:.2f}" for part, ms in result.phases.items())
+    yield ""
+    yield f"{result.shape}: p50 ms by part: {parts}"
+    yield (
+        f"  {result.machines_per_second:,.0f} machines/s, {result.needs_per_second:,.0f} Needs/s, "
+        f"RSS {result.rss_mb:,.0f} MB, {result.bytes_per_machine:,.0f} bytes per machine"
+    )
+    yield (
+        f"  {result.cycles} cycles after {result.warmup_s:.2f} s of warm-up, {result.workers} "
+        f"workers, {result.cores} cores, machine-speed unit {result.unit_ms:.1f} ms"
+    )
+
+
+def _columns() -> "dict[str, Callable[[Result], str]]":
+    return {
+        "machines": lambda r: f"{r.machines:,}",
+        "Needs": lambda r: f"{r.needs:,}",
+        "p50 ms": lambda r: f"{r.p50_ms:,.2f}",
+        "p99 ms": lambda r: f"{r.p99_ms:,.2f}",
+        "max ms": lambda r: f"{r.max_ms:,.2f}",
+        "units": lambda r: f"{r.p50_ms / r.unit_ms:,.3f}",
+        "actions": lambda r: f"{r.actions:,}",
+    }
+
+
+def _check(names: Sequence[str]) -> int:
+    from bigfleet.bench.agreement import check
+    from bigfleet.bench.shapes import SHAPES
+
+    differing = 0
+    for name in names:
+        agreement = check(SHAPES[name])
+        click.echo(_sentence_of(agreement))
+        differing += bool(agreement.disagreeing)
+    click.echo(CHECKED_ELSEWHERE, err=True)
+    return 1 if differing else 0
+
+
+def _sentence_of(agreement: "Agreement") -> str:
+    size = f"{agreement.machines:,} machines, {agreement.needs:,} Needs"
+    if agreement.disagreeing:
+        return f"{agreement.shape} ({size}): actions differ with {', '.join(agreement.disagreeing)}"
+    varied = ", ".join(agreement.digests)
+    return f"{agreement.shape} ({size}): the same {agreement.actions:,} actions with {varied}"

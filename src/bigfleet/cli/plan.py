@@ -1,0 +1,154 @@
+"""`bigfleet plan`: one cycle's decision on a fleet file, printed for people or programs."""
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bigfleet import __version__
+from bigfleet.cli.terminal import refuse, refuse_input, write_out
+from bigfleet.model.errors import BadInput
+
+if TYPE_CHECKING:
+    from bigfleet.model.fleet import Fleet
+    from bigfleet.plan.cycles import PlannedCycle
+
+#: Below this a file is read before a spinner could be seen.
+_WORTH_A_SPINNER_BYTES = 2_000_000
+
+
+@click.command(no_args_is_help=True)
+@click.argument("file")
+@click.option(
+    "--explain", is_flag=True, help="Every reason with its facts, for each action and Need."
+)
+@click.option("--verify", is_flag=True, help="Check the actions with the independent verifier.")
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 256),
+    default=1,
+    show_default=True,
+    help="Threads of the engine; the outcome is the same for any number.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="Tables for people, one JSON object for programs.",
+)
+@click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="auto: only on a terminal.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(0),
+    default=20,
+    show_default=True,
+    help="Rows per table; 0 shows all. JSON is never cut.",
+)
+def plan(
+    file: str, explain: bool, verify: bool, workers: int, output: str, color: str, limit: int
+) -> None:
+    """Print what one cycle would decide on FILE: nothing is changed anywhere.
+
+    FILE is a fleet file: YAML, JSON, or .jsonl for large fleets, each also packed as .gz; "-" reads
+    standard input. Every problem of a bad file is printed at once, with its path and the remedy.
+
+    \b
+    Examples:
+      bigfleet plan fleet.yaml                     what changes, per cluster, in $/h, and why
+      bigfleet plan fleet.yaml --explain           all reasons with their numbers
+      bigfleet plan fleet.yaml -o json | jq .summary
+      zcat dump.jsonl.gz | bigfleet plan -
+
+    \b
+    A small fleet file:
+      version: 1
+      kind: Fleet
+      machines:
+        - {id: "od-{00}", count: 4, state: Speculative, capacityType: OnDemand,
+           pricePerHour: 0.38, resources: {cpu: 8, memory: 32Gi}}
+      needs:
+        - {cluster: shop, priority: 100, aggregateResources: {cpu: 12}, minUnit: {cpu: 2}}
+    """
+    if verify:
+        raise refuse(
+            [
+                f"the verifier is not part of this version ({__version__}); "
+                "run plan again without --verify"
+            ]
+        )
+    fleet = _fleet_from(file)
+    from bigfleet.plan.cycles import planned_cycles
+
+    with ThreadPoolExecutor(workers) as threads:
+        cycles = planned_cycles(
+            fleet, workers=workers, clock=time.perf_counter, run_workers=threads.map
+        )
+        if output == "json":
+            _print_json(cycles, explain=explain)
+        else:
+            _print_tables(list(cycles), explain=explain, limit=limit, color=color)
+
+
+def _print_json(cycles: Iterator["PlannedCycle"], *, explain: bool) -> None:
+    import msgspec
+
+    from bigfleet.plan.document import plan_document
+
+    document = plan_document(cycles, explain=explain)
+    write_out(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+
+
+def _print_tables(cycles: "list[PlannedCycle]", *, explain: bool, limit: int, color: str) -> None:
+    from bigfleet.cli.plan_table import plan_text
+
+    terminal = sys.stdout.isatty()
+    text = plan_text(
+        cycles,
+        explain=explain,
+        limit=limit,
+        color=color == "always" or (color == "auto" and terminal and not os.getenv("NO_COLOR")),
+        width=shutil.get_terminal_size().columns if terminal else None,
+    )
+    write_out(text.encode())
+
+
+def _fleet_from(file: str) -> "Fleet":
+    from bigfleet.fleetfile import load_fleet
+
+    try:
+        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise refuse([f"{file}: cannot read the fleet file: {why}"]) from None
+    try:
+        with _progress(f"reading {file}", len(content)):
+            return load_fleet(content, file)
+    except BadInput as problem:
+        raise refuse_input(file, problem) from None
+
+
+@contextmanager
+def _progress(doing: str, size: int) -> Iterator[None]:
+    """A spinner on standard error, for a person who would otherwise wonder."""
+    if size < _WORTH_A_SPINNER_BYTES or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True, markup=False).status(f"{doing} ({size / 1e6:.0f} MB)"):
+        yield

@@ -1,0 +1,44 @@
+"""What every verb prints through: text that cannot drive the terminal, pipes that may close."""
+
+import os
+import sys
+from collections.abc import Iterable
+
+import click
+
+from bigfleet.model.errors import BadInput
+
+EXIT_BAD_INPUT = 2
+
+
+def plain(text: str) -> str:
+    """Ids and labels come from others: what is not printable is shown escaped, never obeyed."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def write_out(content: bytes) -> None:
+    """To standard output; a reader that has seen enough is no error."""
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        # Python flushes once more at exit; that must not fail either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def refuse(lines: Iterable[str]) -> "click.exceptions.Exit":
+    """One problem a line on standard error; the result is to be raised."""
+    for line in lines:
+        click.echo(plain(line), err=True)
+    return click.exceptions.Exit(EXIT_BAD_INPUT)
+
+
+def refuse_input(name: str, problem: BadInput) -> "click.exceptions.Exit":
+    return refuse([*(str(p) for p in problem.problems), _count_text(name, len(problem.problems))])
+
+
+def _count_text(name: str, count: int) -> str:
+    return f"{name}: {count} problem{'s' if count > 1 else ''}; nothing was planned"

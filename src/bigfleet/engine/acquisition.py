@@ -1,0 +1,165 @@
+"""Phase 1, acquisition: optimistic workers, one broker, the outcome of a single pass (ADR-0005).
+
+Needs that are short queue in precedence order. Workers propose for whole contention areas, which
+cannot disturb each other; an area too large for one worker is cut, and there the later cut may find
+its proposals stale. The broker commits all proposals in the order of the queue.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from bigfleet.engine.decision import Counters
+from bigfleet.engine.kernels.broker import (
+    Ledger,
+    commit_queue,
+    contention_areas,
+    propose_slice,
+)
+from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s
+from bigfleet.engine.kernels.records import KindArrays, NeedArrays, PoolArrays, SupplyArrays
+from bigfleet.model.options import EngineOptions
+
+
+class RunWorkers(Protocol):
+    """Applies a function to each item, possibly at once; results in the order of the items."""
+
+    def __call__(self, work: Callable[[Any], Any], items: Sequence[Any], /) -> Iterable[Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Credit:
+    """What the pre-pass found, per Need; `holder` is per machine and grows with every claim."""
+
+    holder: Int32s
+    remaining: Int64s
+    domain: Int32s
+    satisfiable: Bools
+    may_acquire: Bools
+
+
+@dataclass(frozen=True, slots=True)
+class Acquired:
+    """What each Need took: `taken[start[n]:start[n] + count[n]]`, in pool order."""
+
+    taken: Int32s
+    start: Int64s
+    count: Int64s
+    #: Position in the queue; machines are claimed in this order.
+    turn: Int32s
+    #: A spread Need that stopped with candidates its skew forbids.
+    skew_stopped: Bools
+    counters: Counters
+
+
+def acquire(
+    needs: NeedArrays,
+    kinds: KindArrays,
+    supply: SupplyArrays,
+    pool: PoolArrays,
+    credit: Credit,
+    all_or_nothing: Bools,
+    options: EngineOptions,
+    run_workers: RunWorkers,
+) -> Acquired:
+    size = len(needs.key)
+    short = np.flatnonzero((credit.remaining > 0).any(axis=1))
+    queue: Int64s = short[np.argsort(-needs.precedence[short], kind="stable")]
+    most = len(queue) // max(1, options.smallest_share)
+    busy = max(1, min(options.workers, most))
+    worker, contested = _dealt(queue, needs, pool, busy)
+    shares = [np.flatnonzero(worker == w) for w in range(busy)]
+    work = partial(_proposals, needs, kinds, supply, pool, credit)
+    proposals = list(run_workers(work, [queue[share] for share in shares]))
+    start, end = np.zeros(len(queue), np.int64), np.zeros(len(queue), np.int64)
+    offset = 0
+    for share, (rows, starts) in zip(shares, proposals, strict=True):
+        start[share], end[share] = starts[:-1] + offset, starts[1:] + offset
+        offset += len(rows)
+    ledger = Ledger(
+        holder=credit.holder,
+        remaining=credit.remaining,
+        taken=np.empty(len(pool.rows), np.int32),
+        taken_start=np.zeros(size, np.int64),
+        taken_count=np.zeros(size, np.int64),
+        # A Need without a turn was never short, so it holds nothing of the pool.
+        turn=np.full(size, -1, np.int32),
+        skew_stopped=np.zeros(size, np.bool_),
+        counters=np.zeros(5, np.int64),
+    )
+    commit_queue(
+        queue,
+        worker,
+        contested,
+        np.concatenate([rows for rows, _ in proposals]),
+        start,
+        end,
+        busy,
+        needs,
+        kinds,
+        supply,
+        pool,
+        credit.domain,
+        credit.may_acquire,
+        all_or_nothing,
+        ledger,
+    )
+    return Acquired(
+        ledger.taken,
+        ledger.taken_start,
+        ledger.taken_count,
+        ledger.turn,
+        ledger.skew_stopped,
+        Counters(*ledger.counters.tolist()),
+    )
+
+
+def _dealt(queue: Int64s, needs: NeedArrays, pool: PoolArrays, busy: int) -> tuple[Int32s, Bools]:
+    """Which of `busy` workers proposes for each place of the queue, and where that is contested.
+
+    Areas go to the worker with the least to do, largest first. An area above a fair share is cut
+    into one piece a worker, in queue order.
+    """
+    worker = np.zeros(len(queue), np.int32)
+    contested = np.zeros(len(queue), np.bool_)
+    if busy == 1:
+        return worker, contested
+    area = contention_areas(queue, needs.key, pool)
+    areas, area_of_place, sizes = np.unique(area, return_inverse=True, return_counts=True)
+    owner = np.zeros(len(areas), np.int32)
+    load = [0] * busy
+    for a in np.argsort(-sizes, kind="stable").tolist():
+        if sizes[a] * busy > len(queue) and areas[a] >= 0:
+            places = np.flatnonzero(area_of_place == a)
+            contested[places] = True
+            worker[places] = np.arange(len(places)) * busy // len(places)
+            continue
+        owner[a] = load.index(min(load))
+        load[owner[a]] += int(sizes[a])
+    worker = np.where(contested, worker, owner[area_of_place]).astype(np.int32)
+    return worker, contested
+
+
+def _proposals(
+    needs: NeedArrays,
+    kinds: KindArrays,
+    supply: SupplyArrays,
+    pool: PoolArrays,
+    credit: Credit,
+    share: Int64s,
+) -> tuple[Int32s, Int64s]:
+    """One worker's share. Of the claims it reads only those of the pre-pass."""
+    return propose_slice(
+        share,
+        needs,
+        kinds,
+        supply,
+        pool,
+        credit.holder,
+        credit.domain,
+        credit.may_acquire,
+        credit.remaining,
+    )

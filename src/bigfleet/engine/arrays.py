@@ -1,0 +1,119 @@
+"""From the scene and the normalised demand to the bundles of columns the kernels take."""
+
+import numpy as np
+
+from bigfleet.engine.acquisition import Credit
+from bigfleet.engine.fold import Normalised
+from bigfleet.engine.kernels.compiled import Bools, Int64s
+from bigfleet.engine.kernels.hashing import number_by_value
+from bigfleet.engine.kernels.pools import pool_runs, runs_by_key
+from bigfleet.engine.kernels.records import KindArrays, NeedArrays, PoolArrays
+from bigfleet.engine.kernels.vectors import eligibility
+from bigfleet.engine.reservations import Guards
+from bigfleet.engine.scene import Scene
+from bigfleet.engine.vocabulary import priority_level
+
+
+def need_and_kind_arrays(
+    scene: Scene, normalised: Normalised, parked: Bools
+) -> tuple[NeedArrays, KindArrays]:
+    profiles, profile = scene.demand.profiles, normalised.profile
+    units = len(scene.vector_units)
+    key, first = number_by_value(profile.astype(np.int64) * units + normalised.unit)
+    needs = NeedArrays(
+        cluster=scene.inventory_cluster[normalised.cluster],
+        key=key,
+        pair=normalised.pair,
+        identity=normalised.identity,
+        fingerprint=profiles.fingerprint[profile],
+        parked=parked,
+        wanted=normalised.wanted,
+        same=scene.same_of_profile[profile],
+        spread=scene.spread_of_profile[profile],
+        skew=profiles.skew[profile],
+        priority=profiles.priority[profile],
+        precedence=profiles.precedence[profile],
+        pinned=profiles.is_pinned[profile],
+        penalty=profiles.penalty[profile],
+    )
+    eligible = eligibility(
+        scene.matches,
+        profile[first],
+        scene.vector_units[normalised.unit[first]],
+        scene.kind_units,
+    )
+    domain = np.full((len(scene.topology_keys), len(scene.kinds)), -1, np.int32)
+    for t, topology_key in enumerate(scene.topology_keys):
+        domain[t] = scene.kinds.domains(topology_key)[1]
+    kinds = KindArrays(
+        price=scene.kinds.price,
+        probability=scene.kinds.probability,
+        type_rank=scene.kinds.type_rank,
+        units=scene.kind_units,
+        domain=domain,
+        eligible=eligible,
+    )
+    return needs, kinds
+
+
+class Pool:
+    """The Idle and Speculative machines, grouped once and keyed to the demand later."""
+
+    def __init__(self, scene: Scene, guards: Guards) -> None:
+        columns = scene.snapshot.columns
+        self._guards = guards
+        (
+            self.rows,
+            self.run_of_row,
+            self.start,
+            self.end,
+            self.kind,
+            self.speculative,
+            self.guard,
+            #: Machines of the pool per kind, reserved ones included.
+            self.machines,
+        ) = pool_runs(columns.state, columns.held, scene.supply.kind, len(scene.kinds), guards.row)
+
+    def arrays(self, kinds: KindArrays) -> PoolArrays:
+        starts, runs = runs_by_key(kinds.eligible, self.kind)
+        return PoolArrays(
+            rows=self.rows,
+            run_of_row=self.run_of_row,
+            start=self.start,
+            end=self.end,
+            kind=self.kind,
+            speculative=self.speculative,
+            guard=self.guard,
+            key_starts=starts,
+            key_runs=runs,
+            guard_kind=self._guards.kind,
+            guard_identity=self._guards.identity,
+            guard_fingerprint=self._guards.fingerprint,
+            guard_precedence=self._guards.precedence,
+        )
+
+
+def empty_credit(scene: Scene, normalised: Normalised) -> Credit:
+    size = len(normalised)
+    return Credit(
+        holder=np.full(len(scene.snapshot), -1, np.int32),
+        remaining=normalised.wanted.copy(),
+        domain=np.full(size, -1, np.int32),
+        satisfiable=np.zeros(size, np.bool_),
+        may_acquire=np.zeros(size, np.bool_),
+    )
+
+
+def visiting_order(scene: Scene, normalised: Normalised) -> Int64s:
+    """By priority, then position: the order of the pre-pass."""
+    level = priority_level(scene.demand.profiles.priority)
+    return np.argsort(level[normalised.profile], kind="stable")
+
+
+def all_or_nothing(scene: Scene, normalised: Normalised, needs: NeedArrays) -> Bools:
+    """Gangs that span machines: a proposal of theirs with a conflict fails whole."""
+    whole = np.zeros(len(normalised), np.bool_)
+    gangs = np.flatnonzero(needs.same >= 0)
+    unit = scene.vector_units[normalised.unit[gangs]]
+    whole[gangs] = (unit < normalised.wanted[gangs]).any(axis=1)
+    return whole

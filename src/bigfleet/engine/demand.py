@@ -1,0 +1,99 @@
+"""Demand: the Needs of one instant as columns, in the order the engine considers them.
+
+| column | dtype | meaning |
+|---|---|---|
+| cluster | int32 | row of `clusters` |
+| profile | int32 | row of `profiles` |
+| aggregate, unit | int32 | row of `vectors` |
+| arrival | int64 | nanoseconds, 0 unknown |
+| group | int32 | row of `groups` |
+| pair | int64 | (fingerprint, group) as in `identities` |
+| parked | bool | told to acquire nothing |
+| own_position | int32 | position among its cluster's own rows |
+
+Index space: NeedRow. Order: priority descending, arrival ascending, cluster, the cluster's own.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s
+from bigfleet.engine.vocabulary import Profiles, Vectors, Words
+from bigfleet.model.needs import Need
+
+
+@dataclass(frozen=True, slots=True)
+class NeedColumns:
+    cluster: Int32s
+    profile: Int32s
+    aggregate: Int32s
+    unit: Int32s
+    arrival: Int64s
+    group: Int32s
+    pair: Int64s
+    parked: Bools
+    own_position: Int32s
+
+    def __len__(self) -> int:
+        return len(self.cluster)
+
+    def taken(self, rows: Int64s) -> "NeedColumns":
+        return NeedColumns(*(getattr(self, f.name)[rows] for f in fields(self)))
+
+    @staticmethod
+    def joined(blocks: Sequence["NeedColumns"]) -> "NeedColumns":
+        return NeedColumns(
+            *(np.concatenate([getattr(b, f.name) for b in blocks]) for f in fields(NeedColumns))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NeedTables:
+    """The interned tables of one needs table; rows are appended, never changed."""
+
+    clusters: Words
+    profiles: Profiles
+    vectors: Vectors
+    groups: Words
+
+    @classmethod
+    def empty(cls) -> "NeedTables":
+        return cls(Words(), Profiles(), Vectors(), Words())
+
+
+class Demand(Sequence[Need]):
+    """Immutable; reads as a sequence of Need records made on demand."""
+
+    def __init__(self, columns: NeedColumns, tables: NeedTables) -> None:
+        self.columns = columns
+        self.tables = tables
+        self.profiles = tables.profiles.columns()
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __iter__(self) -> Iterator[Need]:
+        return (self.need(row) for row in range(len(self)))
+
+    def __getitem__(self, row):  # type: ignore[no-untyped-def]
+        if isinstance(row, slice):
+            return [self.need(r) for r in range(*row.indices(len(self)))]
+        return self.need(range(len(self))[row])
+
+    @property
+    def needs(self) -> list[Need]:
+        return list(self)
+
+    def need(self, row: int) -> Need:
+        columns, tables = self.columns, self.tables
+        return Need(
+            cluster=tables.clusters.rows[columns.cluster[row]],
+            profile=tables.profiles.rows[columns.profile[row]],
+            aggregate=tables.vectors.resources(int(columns.aggregate[row])),
+            min_unit=tables.vectors.resources(int(columns.unit[row])),
+            arrival_unix_nanos=int(columns.arrival[row]),
+            group=tables.groups.rows[columns.group[row]],
+            parked=bool(columns.parked[row]),
+        )

@@ -1,0 +1,147 @@
+"""Which gangs fit on one machine and need no topology at all.
+
+A gang folds when some machine could host it whole and nothing it already has would be lost by it:
+no incumbent too small for it, no order or reservation under its own name, and no more gangs of its
+class than the machines that fit can hold, where smaller machines would serve them too.
+"""
+
+import numpy as np
+
+from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s, kernel
+from bigfleet.engine.kernels.hashing import find
+from bigfleet.engine.kernels.records import SupplyArrays
+from bigfleet.engine.kernels.vectors import LARGEST, covers
+
+
+@kernel
+def has_small_incumbent(
+    stays: Bools,
+    rows: Int32s,
+    supply: SupplyArrays,
+    demand_cluster_of_row: Int32s,
+    named_stamp: Bools,
+    units: Int64s,
+    identity: Int64s,
+    slot: Int32s,
+    wanted: Int64s,
+    mix: int,
+) -> None:
+    """Mark gangs that hold a bound machine, stamped for them, too small to host them alone."""
+    for i in range(len(rows)):
+        row = rows[i]
+        stamp = supply.stamp[row]
+        cluster = demand_cluster_of_row[row]
+        if cluster < 0 or not named_stamp[stamp]:
+            continue
+        g = find(supply.pair_of_stamp[stamp] + (cluster + 1) * np.int64(mix), slot, identity)
+        if g >= 0 and not covers(units[supply.kind[row]], wanted[g]):
+            stays[g] = True
+
+
+@kernel
+def has_own_order(stays: Bools, pair: Int64s, cluster: Int32s, supply: SupplyArrays) -> None:
+    """Mark gangs with a machine being created under their own name."""
+    for g in range(len(pair)):
+        j = np.searchsorted(supply.creating_pair, pair[g])
+        while j < len(supply.creating) and supply.creating_pair[j] == pair[g]:
+            ordered_by = supply.cluster_of_stamp[supply.stamp[supply.creating[j]]]
+            if ordered_by == -1 or ordered_by == cluster[g]:
+                stays[g] = True
+            j += 1
+
+
+@kernel
+def _plus_times(total: int, gangs: int, machines: int) -> int:
+    """total + gangs * machines, held at the largest number a column can count."""
+    if machines > 0 and gangs > (LARGEST - total) // machines:
+        return LARGEST
+    return int(total + gangs * machines)
+
+
+@kernel
+def hosts_of_classes(
+    classes: Int64s,
+    cluster: Int32s,
+    shape: Int32s,
+    match: Int32s,
+    folded_pair: Int64s,
+    folded_identity: Int64s,
+    wanted: Int64s,
+    unit: Int64s,
+    matches: Bools,
+    units: Int64s,
+    pool_machines: Int64s,
+    supply: SupplyArrays,
+    draining_identity: Int64s,
+    draining_kind: Int32s,
+) -> tuple[Int64s, Bools]:
+    """Per (cluster, gang shape): how many gangs fit on single machines, and whether a machine that
+    holds a unit but not the gang is in sight.
+
+    `classes` lists the classes by shape, so that what a kind is to a shape is worked out once.
+    """
+    fits = np.zeros(len(cluster), np.int64)
+    small = np.zeros(len(cluster), np.bool_)
+    holds = np.zeros(len(units) + 1, np.int64)
+    serves = np.zeros(len(units) + 1, np.bool_)
+    known = -1
+    shared_fit, shared_small = 0, False
+    for c in classes:
+        if shape[c] != known:
+            known = shape[c]
+            shared_fit, shared_small = 0, False
+            for k in range(len(units)):
+                holds[k] = 0
+                serves[k] = False
+                if matches[match[c], k]:
+                    if covers(units[k], wanted[c]):
+                        gangs = np.int64(LARGEST)
+                        for d in range(wanted.shape[1]):
+                            if wanted[c, d] > 0:
+                                gangs = min(gangs, units[k, d] // wanted[c, d])
+                        holds[k] = gangs
+                    else:
+                        serves[k] = covers(units[k], unit[c])
+                if pool_machines[k] > 0:
+                    shared_fit = _plus_times(shared_fit, holds[k], pool_machines[k])
+                    shared_small = shared_small or serves[k]
+        fit, tight = shared_fit, shared_small
+        if cluster[c] >= 0:
+            for i in range(supply.starts[2 * cluster[c]], supply.starts[2 * cluster[c] + 2]):
+                kind = supply.kind_of_place[i]
+                tight = tight or serves[kind]
+                if holds[kind] > 0:
+                    fit = _plus_times(fit, holds[kind], 1)
+        j = np.searchsorted(supply.creating_pair, folded_pair[c])
+        while j < len(supply.creating) and supply.creating_pair[j] == folded_pair[c]:
+            row = supply.creating[j]
+            by = supply.cluster_of_stamp[supply.stamp[row]]
+            if (by == -1 or by == cluster[c]) and not supply.overdue[row]:
+                fit = _plus_times(fit, holds[supply.kind[row]], 1)
+                tight = tight or serves[supply.kind[row]]
+            j += 1
+        for i in range(len(draining_identity)):
+            if draining_identity[i] == folded_identity[c]:
+                fit = _plus_times(fit, holds[draining_kind[i]], 1)
+                tight = tight or serves[draining_kind[i]]
+        fits[c] = fit
+        small[c] = tight
+    return fits, small
+
+
+@kernel
+def fold_in_order(
+    stays: Bools, class_of: Int32s, group: Int32s, groups: int, fits: Int64s, small: Bools
+) -> Bools:
+    """Which gangs fold, in demand order, each group only as far as its hosts reach."""
+    folds = np.zeros(len(stays), np.bool_)
+    folded = np.zeros(groups, np.int64)
+    for g in range(len(stays)):
+        fit = fits[class_of[g]]
+        if stays[g] or fit == 0:
+            continue
+        if small[class_of[g]] and folded[group[g]] >= fit:
+            continue
+        folds[g] = True
+        folded[group[g]] += 1
+    return folds

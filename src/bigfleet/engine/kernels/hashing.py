@@ -1,0 +1,65 @@
+"""Numbering integers by value without sorting them: open addressing over powers of two."""
+
+import numpy as np
+
+from bigfleet.engine.kernels.compiled import Int32s, Int64s, kernel
+
+_SPREADER = -7046029254386353131  # odd, bits well mixed: 2**64 divided by the golden ratio
+
+
+@kernel
+def _home(key: int, mask: int) -> int:
+    return int(((key * np.int64(_SPREADER)) >> np.int64(20)) & mask)
+
+
+@kernel
+def _size_for(count: int) -> int:
+    size = 16
+    while size < 2 * count:
+        size *= 2
+    return size
+
+
+@kernel
+def number_by_value(keys: Int64s) -> tuple[Int32s, Int64s]:
+    """A number for each distinct key in order of first sight, and where it was first seen."""
+    size = _size_for(len(keys))
+    slot = np.full(size, -1, np.int32)
+    number = np.empty(len(keys), np.int32)
+    first = np.empty(len(keys), np.int64)
+    count = 0
+    for i in range(len(keys)):
+        at = _home(keys[i], size - 1)
+        while slot[at] >= 0 and keys[first[slot[at]]] != keys[i]:
+            at = (at + 1) & (size - 1)
+        if slot[at] < 0:
+            slot[at] = count
+            first[count] = i
+            count += 1
+        number[i] = slot[at]
+    return number, first[:count].copy()
+
+
+@kernel
+def index_by_value(keys: Int64s) -> Int32s:
+    """A table for `find` over keys; of equal keys the first is found."""
+    size = _size_for(len(keys))
+    slot = np.full(size, -1, np.int32)
+    for i in range(len(keys)):
+        at = _home(keys[i], size - 1)
+        while slot[at] >= 0 and keys[slot[at]] != keys[i]:
+            at = (at + 1) & (size - 1)
+        if slot[at] < 0:
+            slot[at] = i
+    return slot
+
+
+@kernel
+def find(key: int, slot: Int32s, keys: Int64s) -> int:
+    """Position of `key` among `keys`, -1 if it is not there."""
+    at = _home(key, len(slot) - 1)
+    while slot[at] >= 0:
+        if keys[slot[at]] == key:
+            return int(slot[at])
+        at = (at + 1) & (len(slot) - 1)
+    return -1

@@ -1,0 +1,114 @@
+"""Grouping the Idle and Speculative machines into runs, and runs by who may use them."""
+
+import numpy as np
+
+from bigfleet.engine.kernels.compiled import Bools, Int8s, Int32s, Int64s, kernel
+
+IDLE, SPECULATIVE = 3, 1
+
+
+@kernel
+def pool_runs(
+    state: Int8s, held: Int8s, kind_of_row: Int32s, kinds: int, guarded: Int32s
+) -> tuple[Int32s, Int32s, Int32s, Int32s, Int32s, Bools, Int32s, Int64s]:
+    """Runs of equal state and kind; each guarded row (sorted) that is in the pool is its own run.
+
+    Returns rows, run of each machine, and per run: start, end, kind, speculative, position in
+    `guarded` (-1: free); last the pool's machines per kind, guarded ones included.
+    """
+    counts = np.zeros(2 * kinds, np.int32)
+    machines = np.zeros(kinds, np.int64)
+    lone = np.zeros(len(guarded), np.bool_)
+    size = 0
+    g = 0
+    for row in range(len(state)):
+        while g < len(guarded) and guarded[g] < row:
+            g += 1
+        if (state[row] == IDLE or state[row] == SPECULATIVE) and held[row] == 0:
+            machines[kind_of_row[row]] += 1
+            size += 1
+            if g < len(guarded) and guarded[g] == row:
+                lone[g] = True
+            else:
+                counts[2 * kind_of_row[row] + (state[row] == SPECULATIVE)] += 1
+    runs = np.count_nonzero(counts) + np.count_nonzero(lone)
+    start = np.empty(runs, np.int32)
+    end = np.empty(runs, np.int32)
+    kind = np.empty(runs, np.int32)
+    speculative = np.empty(runs, np.bool_)
+    guard = np.full(runs, -1, np.int32)
+    run_of_group = np.full(2 * kinds, -1, np.int32)
+    r = 0
+    place = 0
+    for group in range(2 * kinds):
+        if counts[group] > 0:
+            run_of_group[group] = r
+            start[r], end[r] = place, place
+            kind[r], speculative[r] = group // 2, group % 2 == 1
+            place += counts[group]
+            r += 1
+    rows = np.empty(size, np.int32)
+    run_of_row = np.empty(len(state), np.int32)
+    g = 0
+    for row in range(len(state)):
+        while g < len(guarded) and guarded[g] < row:
+            g += 1
+        if (state[row] != IDLE and state[row] != SPECULATIVE) or held[row] != 0:
+            continue
+        if g < len(guarded) and guarded[g] == row:
+            start[r], end[r] = place, place + 1
+            kind[r], speculative[r] = kind_of_row[row], state[row] == SPECULATIVE
+            guard[r] = g
+            rows[place] = row
+            run_of_row[row] = r
+            place += 1
+            r += 1
+        else:
+            run = run_of_group[2 * kind_of_row[row] + (state[row] == SPECULATIVE)]
+            rows[end[run]] = row
+            run_of_row[row] = run
+            end[run] += 1
+    return rows, run_of_row, start, end, kind, speculative, guard, machines
+
+
+@kernel
+def runs_by_key(eligible: Bools, kind_of_run: Int32s) -> tuple[Int32s, Int32s]:
+    """The runs each eligibility key may use, as one list with starts."""
+    starts = np.zeros(len(eligible) + 1, np.int32)
+    for e in range(len(eligible)):
+        size = 0
+        for r in range(len(kind_of_run)):
+            size += eligible[e, kind_of_run[r]]
+        starts[e + 1] = starts[e] + size
+    runs = np.empty(starts[-1], np.int32)
+    at = 0
+    for e in range(len(eligible)):
+        for r in range(len(kind_of_run)):
+            if eligible[e, kind_of_run[r]]:
+                runs[at] = r
+                at += 1
+    return starts, runs
+
+
+@kernel
+def any_supply(queue: Int64s, key_of_need: Int32s, eligible: Bools, present_kind: Bools) -> Bools:
+    """For each Need of the queue, whether any machine in sight matches it and holds one unit."""
+    found = np.zeros(len(queue), np.bool_)
+    for q in range(len(queue)):
+        row = eligible[key_of_need[queue[q]]]
+        for k in range(len(present_kind)):
+            if row[k] and present_kind[k]:
+                found[q] = True
+                break
+    return found
+
+
+@kernel
+def present_kinds(state: Int8s, held: Int8s, kind_of_row: Int32s, kinds: int) -> Bools:
+    """Kinds of which a Configured, or an obtainable Idle or Speculative, machine exists."""
+    present = np.zeros(kinds, np.bool_)
+    for row in range(len(state)):
+        s = state[row]
+        if s == 5 or ((s == IDLE or s == SPECULATIVE) and held[row] == 0):
+            present[kind_of_row[row]] = True
+    return present

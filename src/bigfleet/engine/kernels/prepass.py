@@ -1,0 +1,285 @@
+"""The pre-pass: what each Need already has. The only place where existing supply is attributed.
+
+Needs are visited by priority, then position. A plain Need takes its cluster's bound machines in
+keep-priority order, then its own orders in flight, and stops when it is covered. A gang first
+chooses its domain over what it has and what it could acquire, then takes only inside it; what it
+will acquire there is spoken for, so that the next gang chooses among what is left.
+"""
+
+import numpy as np
+
+from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s, kernel, step
+from bigfleet.engine.kernels.domains import choose_domain
+from bigfleet.engine.kernels.records import KindArrays, NeedArrays, PoolArrays, SupplyArrays
+from bigfleet.engine.kernels.vectors import (
+    add_times,
+    covers,
+    is_covered,
+    may_use,
+    next_free,
+    take,
+)
+
+
+@kernel
+def credit_supply(
+    visits: Int64s,
+    needs: NeedArrays,
+    kinds: KindArrays,
+    supply: SupplyArrays,
+    pool: PoolArrays,
+    holder: Int32s,
+    remaining: Int64s,
+    domain: Int32s,
+    satisfiable: Bools,
+    may_acquire: Bools,
+) -> None:
+    """Fill holder (per machine) and the four columns per Need for every Need in `visits`."""
+    skip = np.arange(len(supply.order) + 1).astype(np.int32)
+    spoken_for = pool.start.copy()
+    for v in range(len(visits)):
+        n = visits[v]
+        if is_covered(remaining[n]):
+            continue
+        cluster = needs.cluster[n]
+        bound = cluster >= 0 and supply.starts[2 * cluster] < supply.starts[2 * cluster + 2]
+        if needs.same[n] < 0:
+            if not bound and len(supply.creating) == 0:
+                continue
+            _credit_plain(n, needs, kinds, supply, holder, skip, remaining)
+        else:
+            _credit_gang(
+                n,
+                needs,
+                kinds,
+                supply,
+                pool,
+                holder,
+                skip,
+                spoken_for,
+                remaining,
+                domain,
+                satisfiable,
+                may_acquire,
+            )
+
+
+@step
+def _is_own_order(n: int, row: int, needs: NeedArrays, supply: SupplyArrays) -> bool:
+    cluster = supply.cluster_of_stamp[supply.stamp[row]]
+    return bool(cluster == -1 or cluster == needs.cluster[n])
+
+
+@kernel
+def _credit_plain(
+    n: int,
+    needs: NeedArrays,
+    kinds: KindArrays,
+    supply: SupplyArrays,
+    holder: Int32s,
+    skip: Int32s,
+    remaining: Int64s,
+) -> None:
+    eligible = kinds.eligible[needs.key[n]]
+    cluster = needs.cluster[n]
+    if cluster >= 0:
+        for bucket in range(2 * cluster, 2 * cluster + 2):
+            end = supply.starts[bucket + 1]
+            i = next_free(skip, supply.starts[bucket])
+            while i < end:
+                kind = supply.kind_of_place[i]
+                if eligible[kind]:
+                    holder[supply.order[i]] = n
+                    skip[i] = i + 1
+                    if take(remaining[n], kinds.units[kind]):
+                        return
+                i = next_free(skip, i + 1)
+    j = np.searchsorted(supply.creating_pair, needs.pair[n])
+    while j < len(supply.creating) and supply.creating_pair[j] == needs.pair[n]:
+        row = supply.creating[j]
+        kind = supply.kind[row]
+        j += 1
+        if holder[row] < 0 and eligible[kind] and not supply.overdue[row]:
+            if _is_own_order(n, row, needs, supply):
+                holder[row] = n
+                if take(remaining[n], kinds.units[kind]):
+                    return
+
+
+@kernel
+def _creditable(
+    n: int,
+    needs: NeedArrays,
+    kinds: KindArrays,
+    supply: SupplyArrays,
+    holder: Int32s,
+    skip: Int32s,
+) -> Int32s:
+    """Positions a gang could be credited: of the order, or past its end of `creating`."""
+    eligible = kinds.eligible[needs.key[n]]
+    domain = kinds.domain[needs.same[n]]
+    cluster = needs.cluster[n]
+    found = np.empty(16, np.int32)
+    size = 0
+    if cluster >= 0:
+        for bucket in range(2 * cluster, 2 * cluster + 2):
+            end = supply.starts[bucket + 1]
+            i = next_free(skip, supply.starts[bucket])
+            while i < end:
+                kind = supply.kind_of_place[i]
+                if eligible[kind] and domain[kind] >= 0:
+                    if size == len(found):
+                        found = np.concatenate((found, np.empty(size, np.int32)))
+                    found[size] = i
+                    size += 1
+                i = next_free(skip, i + 1)
+    j = np.searchsorted(supply.creating_pair, needs.pair[n])
+    while j < len(supply.creating) and supply.creating_pair[j] == needs.pair[n]:
+        row = supply.creating[j]
+        kind = supply.kind[row]
+        if holder[row] < 0 and eligible[kind] and domain[kind] >= 0 and not supply.overdue[row]:
+            if _is_own_order(n, row, needs, supply):
+                if size == len(found):
+                    found = np.concatenate((found, np.empty(size, np.int32)))
+                found[size] = len(supply.order) + j
+                size += 1
+        j += 1
+    return found[:size]
+
+
+@step
+def _row_at(position: int, supply: SupplyArrays) -> int:
+    if position < len(supply.order):
+        return int(supply.order[position])
+    return int(supply.creating[position - len(supply.order)])
+
+
+@kernel
+def _credit_gang(
+    n: int,
+    needs: NeedArrays,
+    kinds: KindArrays,
+    supply: SupplyArrays,
+    pool: PoolArrays,
+    holder: Int32s,
+    skip: Int32s,
+    spoken_for: Int32s,
+    remaining: Int64s,
+    domain: Int32s,
+    satisfiable: Bools,
+    may_acquire: Bools,
+) -> None:
+    key = needs.key[n]
+    domain_of_kind = kinds.domain[needs.same[n]]
+    mine = _creditable(n, needs, kinds, supply, holder, skip)
+    runs = pool.key_runs[pool.key_starts[key] : pool.key_starts[key + 1]]
+    if needs.parked[n]:
+        runs = runs[:0]
+
+    # Number the domains in sight; a gang sees few of the many a topology key has.
+    seen = np.empty(len(mine) + len(runs), np.int32)
+    for i in range(len(mine)):
+        seen[i] = domain_of_kind[supply.kind[_row_at(mine[i], supply)]]
+    for r in range(len(runs)):
+        seen[len(mine) + r] = domain_of_kind[pool.kind[runs[r]]]
+    domains = np.unique(seen)
+    size, width = len(domains), len(remaining[n])
+    count = np.zeros(size, np.int64)
+    acquirable = np.zeros(size, np.int64)
+    total = np.zeros((size, width), np.int64)
+    creditable = np.zeros((size, width), np.int64)
+    own = np.zeros((size, width), np.int64)
+    is_own = np.zeros(len(mine), np.bool_)
+    for i in range(len(mine)):
+        row = _row_at(mine[i], supply)
+        offered = kinds.units[supply.kind[row]]
+        b = np.searchsorted(domains, seen[i])
+        count[b] += 1
+        add_times(total[b], offered, 1)
+        add_times(creditable[b], offered, 1)
+        if supply.pair_of_stamp[supply.stamp[row]] == needs.pair[n]:
+            is_own[i] = True
+            add_times(own[b], offered, 1)
+    for r in range(len(runs)):
+        run = runs[r]
+        left = pool.end[run] - spoken_for[run]
+        where = seen[len(mine) + r]
+        if left > 0 and where >= 0 and may_use(n, run, needs, pool):
+            b = np.searchsorted(domains, where)
+            count[b] += left
+            acquirable[b] += left
+            add_times(total[b], kinds.units[pool.kind[run]], left)
+
+    best = choose_domain(needs.wanted[n], domains, count, total, creditable, own)
+    if best < 0:
+        return
+    chosen = domains[best]
+    domain[n] = chosen
+    satisfiable[n] = covers(total[best], needs.wanted[n])
+    may_acquire[n] = acquirable[best] > 0
+    for turn in range(2):
+        for i in range(len(mine)):
+            if is_own[i] == (turn == 0) and seen[i] == chosen:
+                row = _row_at(mine[i], supply)
+                holder[row] = n
+                if mine[i] < len(supply.order):
+                    skip[mine[i]] = mine[i] + 1
+                if take(remaining[n], kinds.units[supply.kind[row]]):
+                    return
+    if may_acquire[n]:
+        _speak_for(n, runs, chosen, needs, kinds, pool, spoken_for, remaining[n])
+
+
+@kernel
+def _speak_for(
+    n: int,
+    runs: Int32s,
+    chosen: int,
+    needs: NeedArrays,
+    kinds: KindArrays,
+    pool: PoolArrays,
+    spoken_for: Int32s,
+    remaining: Int64s,
+) -> None:
+    """Set aside what the gang will acquire, so that later gangs do not count on it.
+
+    Idle before Speculative; a Need that pins types goes type by type, cheap ones first; any other
+    by id.
+    """
+    domain_of_kind = kinds.domain[needs.same[n]]
+    pinned = needs.pinned[n]
+    left = remaining.copy()
+    for speculative in range(2):
+        while True:
+            best = -1
+            for r in range(len(runs)):
+                run = runs[r]
+                kind = pool.kind[run]
+                if (
+                    pool.speculative[run] != (speculative == 1)
+                    or spoken_for[run] >= pool.end[run]
+                    or domain_of_kind[kind] != chosen
+                    or (pinned and kinds.type_rank[kind] < 0)
+                    or not may_use(n, run, needs, pool)
+                ):
+                    continue
+                if best < 0 or _spoken_before(run, best, pinned, kinds, pool, spoken_for):
+                    best = run
+            if best < 0:
+                break
+            spoken_for[best] += 1
+            if take(left, kinds.units[pool.kind[best]]):
+                return
+
+
+@kernel
+def _spoken_before(
+    a: int, b: int, pinned: bool, kinds: KindArrays, pool: PoolArrays, spoken_for: Int32s
+) -> bool:
+    if pinned:
+        ka, kb = pool.kind[a], pool.kind[b]
+        if kinds.type_rank[ka] != kinds.type_rank[kb]:
+            return bool(kinds.type_rank[ka] < kinds.type_rank[kb])
+        if kinds.price[ka] != kinds.price[kb]:
+            return bool(kinds.price[ka] < kinds.price[kb])
+    return bool(pool.rows[spoken_for[a]] < pool.rows[spoken_for[b]])

@@ -1,0 +1,93 @@
+"""Vector steps shared by the walks, and who may use a guarded run."""
+
+import numpy as np
+
+from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s, kernel, step
+from bigfleet.engine.kernels.records import NeedArrays, PoolArrays
+
+LARGEST = 2**62 - 1
+
+GUARD_PREEMPTION = 0
+GUARD_OFFER = 1
+GUARD_TRANSFER_IN = 2
+
+
+@step
+def take(remaining: Int64s, offered: Int64s) -> bool:
+    """Subtract one machine from what is still wanted; True when nothing is left."""
+    covered = True
+    for d in range(len(remaining)):
+        left = remaining[d] - offered[d]
+        if left > 0:
+            remaining[d] = left
+            covered = False
+        else:
+            remaining[d] = 0
+    return covered
+
+
+@step
+def is_covered(remaining: Int64s) -> bool:
+    for d in range(len(remaining)):
+        if remaining[d] > 0:
+            return False
+    return True
+
+
+@step
+def covers(offered: Int64s, wanted: Int64s) -> bool:
+    for d in range(len(wanted)):
+        if offered[d] < wanted[d]:
+            return False
+    return True
+
+
+@step
+def add_times(total: Int64s, offered: Int64s, count: int) -> None:
+    """total += offered * count, held at the largest number a column can count."""
+    for d in range(len(total)):
+        if offered[d] > 0 and count > 0:
+            if offered[d] > (LARGEST - total[d]) // count:
+                total[d] = LARGEST
+            else:
+                total[d] += offered[d] * count
+
+
+@step
+def next_free(skip: Int32s, i: int) -> int:
+    """The first position at or after `i` that is not claimed; shortens the path it follows."""
+    while skip[i] != i:
+        skip[i] = skip[skip[i]]
+        i = skip[i]
+    return i
+
+
+@step
+def may_use(n: int, run: int, needs: NeedArrays, pool: PoolArrays) -> bool:
+    """Whether a reservation lets Need n take machines of a run."""
+    g = pool.guard[run]
+    if g < 0:
+        return True
+    kind = pool.guard_kind[g]
+    if kind == GUARD_OFFER:
+        return False
+    if needs.precedence[n] > pool.guard_precedence[g]:
+        return True
+    if kind == GUARD_TRANSFER_IN:
+        return bool(needs.fingerprint[n] == pool.guard_fingerprint[g])
+    return bool(needs.identity[n] == pool.guard_identity[g])
+
+
+@kernel
+def eligibility(matches: Bools, match_of_key: Int32s, unit_of_key: Int64s, units: Int64s) -> Bools:
+    """For each key, the kinds that match its requirements and hold one unit of it.
+
+    One kind more than there are is nobody's: what must not be used is given that kind.
+    """
+    keys, kinds = len(match_of_key), len(units)
+    eligible = np.zeros((keys, kinds + 1), np.bool_)
+    for e in range(keys):
+        for k in range(kinds):
+            if matches[match_of_key[e], k]:
+                eligible[e, k] = covers(units[k], unit_of_key[e])
+    return eligible

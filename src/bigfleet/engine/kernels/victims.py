@@ -1,0 +1,283 @@
+"""Phase 2: which Configured machines make way for Needs that Phase 1 left short.
+
+Victims are grouped into runs that score alike, so a Need weighs a few hundred runs instead of half
+a million machines. Machines leave a run in id order whoever takes them, as they do from the pool.
+"""
+
+import numpy as np
+
+from bigfleet.engine.kernels.acquire import claimed_by_domain
+from bigfleet.engine.kernels.compiled import Bools, Floats, Int8s, Int32s, Int64s, kernel
+from bigfleet.engine.kernels.records import (
+    KindArrays,
+    NeedArrays,
+    PoolArrays,
+    SupplyArrays,
+    VictimArrays,
+)
+from bigfleet.engine.kernels.vectors import is_covered, may_use, take
+
+CONFIGURED = 5
+
+
+@kernel
+def _slot(table: Int64s, key: int) -> int:
+    """Where `key` is, or belongs, in an open-addressing table of a power-of-two size."""
+    mask = len(table) - 1
+    at = (key * np.int64(-7046029254386353131) >> np.int64(17)) & mask
+    while table[at] != -1 and table[at] != key:
+        at = (at + 1) & mask
+    return int(at)
+
+
+@kernel
+def group_victims(
+    state: Int8s,
+    supply: SupplyArrays,
+    cluster_of_row: Int32s,
+    ready: Bools,
+    holder: Int32s,
+    priority_of_need: Int64s,
+    priority_of_stamp: Int64s,
+    penalty_of_stamp: Int32s,
+    interesting_kind: Bools,
+    below: int,
+    penalties: int,
+) -> tuple[Int32s, Int64s, Int32s, Int64s]:
+    """Rows that could be victims of a priority under `below`, grouped.
+
+    Returns rows by group in id order, group starts, and for each group one row that shows its kind,
+    holder and stamp, and its priority. The key of a group packs excess, penalty class, kind and
+    priority; 2**31 is added to the priority so that all parts are positive.
+    """
+    members = 0
+    table = np.full(4096, -1, np.int64)
+    group_at = np.zeros(4096, np.int32)
+    keys = np.empty(2048, np.int64)
+    shown = np.empty(2048, np.int32)
+    groups = 0
+    group_of = np.empty(len(state), np.int32)
+    rows = np.empty(len(state), np.int32)
+    for row in range(len(state)):
+        if state[row] != CONFIGURED or not interesting_kind[supply.kind[row]]:
+            continue
+        by = holder[row]
+        priority = priority_of_need[by] if by >= 0 else priority_of_stamp[supply.stamp[row]]
+        if priority >= below:
+            continue
+        excess = 1 if by < 0 and ready[cluster_of_row[row]] else 0
+        key = np.int64(supply.kind[row])
+        key = key * penalties + penalty_of_stamp[supply.stamp[row]]
+        key = (key << 33) | ((priority + 2147483648) << 1) | excess
+        at = _slot(table, key)
+        if table[at] == -1:
+            if 2 * groups >= len(keys):
+                keys = np.concatenate((keys, np.empty(len(keys), np.int64)))
+                shown = np.concatenate((shown, np.empty(len(shown), np.int32)))
+                table = np.full(4 * len(keys), -1, np.int64)
+                group_at = np.zeros(4 * len(keys), np.int32)
+                for g in range(groups):
+                    moved = _slot(table, keys[g])
+                    table[moved] = keys[g]
+                    group_at[moved] = g
+                at = _slot(table, key)
+            table[at] = key
+            group_at[at] = groups
+            keys[groups] = key
+            shown[groups] = row
+            groups += 1
+        group_of[members] = group_at[at]
+        rows[members] = row
+        members += 1
+    starts = np.zeros(groups + 1, np.int64)
+    for i in range(members):
+        starts[group_of[i] + 1] += 1
+    for g in range(groups):
+        starts[g + 1] += starts[g]
+    fill = starts[:groups].copy()
+    grouped = np.empty(members, np.int32)
+    for i in range(members):
+        g = group_of[i]
+        grouped[fill[g]] = rows[i]
+        fill[g] += 1
+    priorities = ((keys[:groups] >> 1) & np.int64(4294967295)) - 2147483648
+    return grouped, starts, shown[:groups].copy(), priorities
+
+
+@kernel
+def victim_score(
+    gap: int,
+    drain_seconds: float,
+    interruption: float,
+    reclamation: float,
+    weights: Floats,
+) -> float:
+    """Higher is the better victim: far below, quick to drain, cheap to interrupt and to give up."""
+    score = float(gap) * weights[0]
+    score += weights[1] / max(1.0, drain_seconds)
+    score += weights[2] / max(0.01, interruption)
+    score += weights[3] / max(0.01, reclamation)
+    return score
+
+
+@kernel
+def grace_seconds(gap: int) -> int:
+    """The further below, the less time a victim gets."""
+    if gap > 900000:
+        return 10
+    if gap > 500000:
+        return 30
+    if gap > 100000:
+        return 120
+    return 600
+
+
+@kernel
+def _goes_first(a: int, b: int, victims: VictimArrays, scores: Floats, cursor: Int64s) -> bool:
+    if victims.excess[a] != victims.excess[b]:
+        return bool(victims.excess[a])
+    if scores[a] != scores[b]:
+        return bool(scores[a] > scores[b])
+    return bool(victims.rows[cursor[a]] < victims.rows[cursor[b]])
+
+
+@kernel
+def _first_domains(
+    n: int,
+    needs: NeedArrays,
+    kinds: KindArrays,
+    supply: SupplyArrays,
+    pool: PoolArrays,
+    holder: Int32s,
+    turn: Int32s,
+    taken: Int32s,
+    draining: Int32s,
+) -> tuple[Int64s, Bools]:
+    """Counts of a spread Need per domain, and which domains existed at its turn in Phase 1."""
+    domain_of_kind = kinds.domain[needs.spread[n]]
+    counts = claimed_by_domain(n, needs, kinds, supply, holder)
+    for i in range(len(taken)):
+        where = domain_of_kind[supply.kind[taken[i]]]
+        if where >= 0:
+            counts[where] += 1
+    exists = counts > 0
+    for i in range(len(draining)):
+        where = domain_of_kind[supply.kind[draining[i]]]
+        if where >= 0:
+            counts[where] += 1
+            exists[where] = True
+    key = needs.key[n]
+    for r in range(pool.key_starts[key], pool.key_starts[key + 1]):
+        run = pool.key_runs[r]
+        where = domain_of_kind[pool.kind[run]]
+        if where >= 0 and may_use(n, run, needs, pool):
+            last = holder[pool.rows[pool.end[run] - 1]]
+            if last < 0 or turn[last] >= turn[n]:
+                exists[where] = True
+    return counts, exists
+
+
+@kernel
+def preempt(
+    queue: Int64s,
+    needs: NeedArrays,
+    kinds: KindArrays,
+    supply: SupplyArrays,
+    pool: PoolArrays,
+    victims: VictimArrays,
+    holder: Int32s,
+    turn: Int32s,
+    domain: Int32s,
+    taken: Int32s,
+    taken_start: Int64s,
+    taken_count: Int64s,
+    draining: Int32s,
+    draining_starts: Int64s,
+    drain_seconds: float,
+    weights: Floats,
+    unresolved: Int64s,
+    preempts: Int64s,
+) -> tuple[Int32s, Int32s, Int32s]:
+    """Victims in order of emission, the Need each makes way for, and its grace in seconds."""
+    cursor = victims.start.astype(np.int64)
+    scores = np.empty(len(victims.start), np.float64)
+    usable = np.empty(len(victims.start), np.int32)
+    picked = np.empty(64, np.int32)
+    picked_for = np.empty(64, np.int32)
+    graces = np.empty(64, np.int32)
+    size = 0
+    for q in range(len(queue)):
+        n = queue[q]
+        live = 0
+        for v in range(len(victims.start)):
+            kind = victims.kind[v]
+            if (
+                victims.priority[v] >= needs.priority[n]
+                or cursor[v] >= victims.end[v]
+                or not kinds.eligible[needs.key[n], kind]
+                or (needs.same[n] >= 0 and kinds.domain[needs.same[n], kind] != domain[n])
+                or (needs.spread[n] >= 0 and kinds.domain[needs.spread[n], kind] < 0)
+            ):
+                continue
+            scores[v] = victim_score(
+                needs.priority[n] - victims.priority[v],
+                drain_seconds,
+                victims.interruption[v],
+                victims.reclamation[v],
+                weights,
+            )
+            usable[live] = v
+            live += 1
+        if live == 0:
+            continue
+        spread = needs.spread[n] >= 0
+        counts = np.zeros(0, np.int64)
+        exists = np.zeros(0, np.bool_)
+        slack = max(np.int64(1), needs.skew[n]) - 1
+        if spread:
+            counts, exists = _first_domains(
+                n,
+                needs,
+                kinds,
+                supply,
+                pool,
+                holder,
+                turn,
+                taken[taken_start[n] : taken_start[n] + taken_count[n]],
+                draining[draining_starts[q] : draining_starts[q + 1]],
+            )
+            for u in range(live):
+                exists[kinds.domain[needs.spread[n], victims.kind[usable[u]]]] = True
+        while not is_covered(unresolved[n]):
+            lowest = np.int64(2**62)
+            if spread:
+                for where in range(len(counts)):
+                    if exists[where] and counts[where] < lowest:
+                        lowest = counts[where]
+            best = -1
+            for u in range(live):
+                v = usable[u]
+                if cursor[v] >= victims.end[v]:
+                    continue
+                if spread and (
+                    counts[kinds.domain[needs.spread[n], victims.kind[v]]] > lowest + slack
+                ):
+                    continue
+                if best < 0 or _goes_first(v, best, victims, scores, cursor):
+                    best = v
+            if best < 0:
+                break
+            if size == len(picked):
+                picked = np.concatenate((picked, np.empty(size, np.int32)))
+                picked_for = np.concatenate((picked_for, np.empty(size, np.int32)))
+                graces = np.concatenate((graces, np.empty(size, np.int32)))
+            picked[size] = victims.rows[cursor[best]]
+            picked_for[size] = n
+            graces[size] = grace_seconds(needs.priority[n] - victims.priority[best])
+            size += 1
+            cursor[best] += 1
+            preempts[n] += 1
+            if spread:
+                counts[kinds.domain[needs.spread[n], victims.kind[best]]] += 1
+            take(unresolved[n], kinds.units[victims.kind[best]])
+    return picked[:size].copy(), picked_for[:size].copy(), graces[:size].copy()

@@ -1,0 +1,143 @@
+"""Phase 2: strictly lower machines make way for what Phase 1 left short.
+
+A victim is not moved here: it drains to Idle, reserved for the Need that asked, and a later cycle's
+Phase 1 takes it. So the same deficit asks only for what earlier victims will not cover.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bigfleet.engine.acquisition import Acquired, Credit
+from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s
+from bigfleet.engine.kernels.records import KindArrays, NeedArrays, PoolArrays, VictimArrays
+from bigfleet.engine.kernels.vectors import take
+from bigfleet.engine.kernels.victims import group_victims, preempt
+from bigfleet.engine.scene import Scene
+from bigfleet.model.options import EngineOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Preempted:
+    row: Int32s
+    need: Int32s
+    grace_seconds: Int32s
+    #: Per Need: what neither victims of this cycle nor those still draining cover.
+    unresolved: Int64s
+    count_of_need: Int64s
+
+
+def unsatisfied_queue(credit: Credit, needs: NeedArrays) -> Int64s:
+    """Needs still short after Phase 1, highest priority first."""
+    short = np.flatnonzero((credit.remaining > 0).any(axis=1))
+    return short[np.argsort(-needs.priority[short], kind="stable")]
+
+
+def preempt_for(
+    scene: Scene,
+    needs: NeedArrays,
+    kinds: KindArrays,
+    pool: PoolArrays,
+    credit: Credit,
+    acquired: Acquired,
+    queue: Int64s,
+    draining: tuple[Int32s, Int64s],
+    ready: Bools,
+    options: EngineOptions,
+) -> Preempted:
+    unresolved = credit.remaining.copy()
+    _count_draining(unresolved, queue, draining, kinds, scene)
+    counts = np.zeros(len(needs.key), np.int64)
+    nobody = np.zeros(0, np.int32)
+    may_ask = (needs.same[queue] < 0) | ((credit.domain[queue] >= 0) & ~needs.parked[queue])
+    asking = np.flatnonzero(may_ask & (unresolved[queue] > 0).any(axis=1))
+    if not len(asking):
+        return Preempted(nobody, nobody, nobody, unresolved, counts)
+    askers = queue[asking]
+    victims = _victims(scene, needs, kinds, credit, askers, ready)
+    if not len(victims.start):
+        return Preempted(nobody, nobody, nobody, unresolved, counts)
+    rows, starts = draining
+    own = [rows[starts[q] : starts[q + 1]] for q in asking]
+    weights = options.victim_weights
+    picked, picked_for, graces = preempt(
+        askers,
+        needs,
+        kinds,
+        scene.supply,
+        pool,
+        victims,
+        credit.holder,
+        acquired.turn,
+        credit.domain,
+        acquired.taken,
+        acquired.start,
+        acquired.count,
+        np.concatenate(own) if own else nobody,
+        np.concatenate([[0], np.cumsum([len(o) for o in own])]).astype(np.int64),
+        float(options.drain_seconds),
+        np.array([weights.priority, weights.drain, weights.interruption, weights.reclamation]),
+        unresolved,
+        counts,
+    )
+    return Preempted(picked, picked_for, graces, unresolved, counts)
+
+
+def _count_draining(
+    unresolved: Int64s,
+    queue: Int64s,
+    draining: tuple[Int32s, Int64s],
+    kinds: KindArrays,
+    scene: Scene,
+) -> None:
+    """A victim that still drains counts once, for the first Need of its holder that is short."""
+    rows, starts = draining
+    counted: set[int] = set()
+    for q, n in enumerate(queue) if len(rows) else ():
+        for row in rows[starts[q] : starts[q + 1]].tolist():
+            if row not in counted and (unresolved[n] > 0).any():
+                counted.add(row)
+                take(unresolved[n], kinds.units[scene.supply.kind[row]])
+
+
+def _victims(
+    scene: Scene,
+    needs: NeedArrays,
+    kinds: KindArrays,
+    credit: Credit,
+    askers: Int64s,
+    ready: Bools,
+) -> VictimArrays:
+    """Configured machines some asker could want, in runs that score alike."""
+    snapshot = scene.snapshot
+    stamps = snapshot.stamps
+    interesting: Bools = np.any(kinds.eligible[np.unique(needs.key[askers])], axis=0)
+    interruption = np.unique(stamps.interruption_penalty, return_inverse=True)[1]
+    reclamation = np.unique(stamps.reclamation_penalty, return_inverse=True)[1]
+    penalty = interruption * (int(reclamation.max()) + 1) + reclamation
+    penalty = np.unique(penalty, return_inverse=True)[1].astype(np.int32)
+    rows, starts, shown, priority = group_victims(
+        snapshot.columns.state,
+        scene.supply,
+        snapshot.columns.cluster,
+        ready,
+        credit.holder,
+        needs.priority,
+        stamps.priority.astype(np.int64),
+        penalty,
+        interesting,
+        int(needs.priority[askers].max()),
+        int(penalty.max()) + 1,
+    )
+    stamp = snapshot.columns.stamp[shown]
+    excess = (credit.holder[shown] < 0) & ready[snapshot.columns.cluster[shown]]
+    return VictimArrays(
+        rows=rows,
+        start=starts[:-1].astype(np.int32),
+        end=starts[1:].astype(np.int32),
+        kind=scene.supply.kind[shown],
+        priority=priority,
+        interruption=stamps.interruption_penalty[stamp],
+        reclamation=stamps.reclamation_penalty[stamp],
+        excess=excess,
+    )

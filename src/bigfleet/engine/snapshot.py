@@ -1,0 +1,111 @@
+"""Snapshot: the machines of one instant, immutable, with the orders the engine walks."""
+
+from functools import cached_property
+
+import numpy as np
+
+from bigfleet.engine.columns import MachineColumns
+from bigfleet.engine.kernels.compiled import Floats, Int32s, Int64s
+from bigfleet.engine.kernels.orders import bucket_starts
+from bigfleet.engine.kinds import Attributes
+from bigfleet.engine.vocabulary import Offerings, Stamps, Vectors, Words
+from bigfleet.model.machines import MachineState
+
+HIGHEST_PRIORITY = 2**31 - 1
+
+
+class Tables:
+    """The interned tables of one inventory; rows are appended, never changed."""
+
+    def __init__(self) -> None:
+        self.clusters = Words()
+        self.providers = Words()
+        self.shapes = Vectors()
+        self.offerings = Offerings(self.shapes)
+        self.stamps = Stamps(self.clusters)
+        self.attributes = Attributes(self.offerings)
+
+
+def keep_bucket_of_row(columns: MachineColumns) -> Int32s:
+    """Twice the cluster, Configured before Configuring; -1 for a machine that serves nobody."""
+    bound = columns.cluster >= 0
+    configured = (columns.state == MachineState.CONFIGURED) & bound
+    configuring = (columns.state == MachineState.CONFIGURING) & bound
+    bucket = np.where(configured, columns.cluster * 2, -1)
+    return np.where(configuring, columns.cluster * 2 + 1, bucket).astype(np.int32)
+
+
+def sorted_keep_rows(
+    columns: MachineColumns, rows: Int64s, bucket: Int32s, price: Floats, penalty: Floats
+) -> Int32s:
+    """Rows in keep-priority order: bucket, price ascending, reclamation penalty descending, id."""
+    keys = (rows, -penalty[columns.stamp[rows]], price[columns.offering[rows]], bucket[rows])
+    return rows[np.lexsort(keys)].astype(np.int32)
+
+
+class Snapshot:
+    def __init__(
+        self, columns: MachineColumns, ids: list[str], keep_order: Int32s, tables: Tables
+    ) -> None:
+        self.columns = columns
+        #: Ascending; position is the machine's row.
+        self.ids = ids
+        #: Bound machines by cluster, Configured before Configuring, each in keep-priority order.
+        self.keep_order = keep_order
+        self.tables = tables
+        self.offerings = tables.offerings.columns()
+        self.stamps = tables.stamps.columns()
+        self.cluster_count = len(tables.clusters)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def keep_starts(self) -> Int32s:
+        """Where bucket 2c (Configured of cluster c) and 2c+1 (Configuring) begin."""
+        bucket = keep_bucket_of_row(self.columns)
+        return bucket_starts(self.keep_order, bucket, 2 * self.cluster_count)
+
+    def count(self, state: MachineState, cluster: str | None = None) -> int:
+        chosen = self.columns.state == state
+        if cluster is not None:
+            chosen &= self.columns.cluster == self.tables.clusters.find(cluster)
+        return int(np.count_nonzero(chosen))
+
+    def list_by_state(self, state: MachineState) -> list[str]:
+        """Ids ascending."""
+        return self._ids_of(np.flatnonzero(self.columns.state == state))
+
+    def list_by_state_instance_type(self, state: MachineState, instance_type: str) -> list[str]:
+        """Price ascending, then id; a machine without instance type is in no bucket."""
+        rows = self._rows_of_type(state, instance_type)
+        price = self.offerings.price[self.columns.offering[rows]]
+        return self._ids_of(rows[np.lexsort((rows, price))])
+
+    def sorted_cluster_state_bucket(self, cluster: str, state: MachineState) -> list[str]:
+        """A cluster's machines of one state in keep-priority order."""
+        number = self.tables.clusters.find(cluster)
+        rows = np.flatnonzero((self.columns.state == state) & (self.columns.cluster == number))
+        price = self.offerings.price
+        penalty = self.stamps.reclamation_penalty
+        whole = np.zeros(len(self), np.int32)
+        return self._ids_of(sorted_keep_rows(self.columns, rows, whole, price, penalty))
+
+    def min_assigned_priority(self, state: MachineState, instance_type: str | None = None) -> int:
+        """The lowest stamped priority among machines of a state; the highest number if none."""
+        if instance_type is None:
+            rows = np.flatnonzero(self.columns.state == state)
+        else:
+            rows = self._rows_of_type(state, instance_type)
+        stamped = self.stamps.priority[self.columns.stamp[rows]]
+        return int(stamped.min()) if len(stamped) else HIGHEST_PRIORITY
+
+    def _rows_of_type(self, state: MachineState, instance_type: str) -> Int64s:
+        offerings = self.tables.offerings.table.rows
+        of_type = np.array([o.instance_type == instance_type for o in offerings], np.bool_)
+        if not instance_type or not len(of_type):
+            return np.zeros(0, np.int64)
+        return np.flatnonzero((self.columns.state == state) & of_type[self.columns.offering])
+
+    def _ids_of(self, rows: Int64s | Int32s) -> list[str]:
+        return [self.ids[row] for row in rows]

@@ -1,0 +1,1 @@
+"""Explanations: why a decision is what it is, read off its records, never decided again."""

@@ -1,0 +1,191 @@
+"""The machines of a fleet file, the `count` shorthand included.
+
+With `count: N` the id holds zeros in braces, `od-{00}`, which become the running number from 0
+(with more digits where it outgrows them). Machine i stands in `zones[i % Z]`; `racks: R` puts it in
+one of R racks of each zone, `<zone>-rack-<(i // Z) % R>` as label `topology.bigfleet/rack`, so
+every zone has as many racks whatever Z and R are.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from bigfleet.fleetfile.complaints import Path
+from bigfleet.fleetfile.records import Record
+from bigfleet.fleetfile.shapes import Shapes
+from bigfleet.model.fleet import FleetMachine, Held, HeldBy, Marks
+from bigfleet.model.machines import (
+    Assigned,
+    Host,
+    Machine,
+    MachineState,
+    broken_invariants,
+)
+from bigfleet.model.requirements import RACK_KEY
+
+#: A slip of the keyboard in `count` must not eat all memory.
+MOST_MACHINES_PER_ENTRY = 2_000_000
+
+STATES = {state.label: state for state in MachineState if state is not MachineState.UNSPECIFIED}
+HELD_BY = {by.value: by for by in HeldBy}
+DEFAULT_PROVIDER = "sim"
+
+HOSTED = frozenset(
+    {
+        MachineState.IDLE,
+        MachineState.CONFIGURING,
+        MachineState.CONFIGURED,
+        MachineState.DRAINING,
+        MachineState.DELETING,
+    }
+)
+_FALLEN_BACK = ("host", "cluster", "lastError")
+_HOLDABLE = (MachineState.IDLE, MachineState.SPECULATIVE)
+
+_KEYS = frozenset(
+    "id count state cluster instanceType zone zones racks capacityType pricePerHour"
+    " interruptionProbability resources allocatable labels host idleSince lastError held overdue"
+    " assigned".split()
+)
+_HELD_KEYS = frozenset({"by", "until"})
+_HOST_KEYS = frozenset({"provider", "ref"})
+_NUMBER = re.compile(r"\{(0+)\}")
+_UNASSIGNED = Assigned()
+_UNMARKED = Marks()
+
+
+def machines_of(records: Iterator[Record]) -> tuple[FleetMachine, ...]:
+    machines: list[FleetMachine] = []
+    shapes = Shapes()
+    entry_of_id: dict[str, Path] = {}
+    for record in records:
+        raw = record.raw
+        plain = "count" not in raw and "zones" not in raw and "racks" not in raw
+        first = _machine_of(record, shapes)
+        for machine in (first,) if plain else _expanded(record, first):
+            machine_id = machine.machine.id
+            other = entry_of_id.setdefault(machine_id, record.path)
+            if other is not record.path:
+                record.complaints.add_value(
+                    (*record.path, "id"),
+                    machine_id,
+                    f"duplicate id, first used by machines[{other[-1]}]",
+                )
+            machines.append(machine)
+    return tuple(machines)
+
+
+def _machine_of(record: Record, shapes: Shapes) -> FleetMachine:
+    record.check_keys(_KEYS)
+    before = len(record.complaints)
+    raw = record.raw
+    machine_id = record.text("id", required="every machine has an id of its own")
+    state = record.choice(
+        "state", STATES, MachineState.UNSPECIFIED, required=f"one of {', '.join(STATES)}"
+    )
+    shape = shapes.shape_of(record)
+    machine = Machine(
+        machine_id,
+        state,
+        shape.capacity_type,
+        _host_of(record, machine_id, state),
+        record.text("cluster"),
+        shape.instance_type,
+        shape.zone,
+        shape.labels,
+        shape.resources,
+        shape.allocatable,
+        shape.price_per_hour,
+        shape.interruption_probability,
+        record.text("lastError") if "lastError" in raw else "",
+        shapes.assigned_of(record) if "assigned" in raw else _UNASSIGNED,
+    )
+    if broken := broken_invariants(machine):
+        _complain_of(record, broken, refused_already=len(record.complaints) > before)
+    return FleetMachine(machine, _marks_of(record, state))
+
+
+def _complain_of(record: Record, broken: list[tuple[str, str]], *, refused_already: bool) -> None:
+    for key, sentence in broken:
+        # A state or host that cannot be read was refused as such; that it is missing is no news.
+        if key == "state" or (refused_already and key in _FALLEN_BACK and key in record.raw):
+            continue
+        if key in record.raw:
+            record.refuse(key, sentence)
+        else:
+            record.miss(key, sentence)
+
+
+def _host_of(record: Record, machine_id: str, state: MachineState) -> Host:
+    value = record.raw.get("host")
+    if value is None:
+        return Host(DEFAULT_PROVIDER, machine_id) if state in HOSTED else Host()
+    if type(value) is dict:
+        parts = record.record("host")
+        parts.check_keys(_HOST_KEYS)
+        return Host(parts.text("provider"), parts.text("ref"))
+    if type(value) is str:
+        provider, slash, ref = value.partition("/")
+        if slash or not value:
+            return Host(provider, ref)
+    record.refuse("host", "write provider/ref or {provider: ..., ref: ...}")
+    return Host()
+
+
+def _marks_of(record: Record, state: MachineState) -> Marks:
+    raw = record.raw
+    if "idleSince" not in raw and "held" not in raw and "overdue" not in raw:
+        return _UNMARKED
+    idle_since = record.instant("idleSince")
+    if idle_since is not None and state is not MachineState.IDLE:
+        record.refuse("idleSince", "only an Idle machine has one; leave it out")
+    held = None
+    if raw.get("held") is not None:
+        held = _held_of(record.record("held"))
+        if state not in _HOLDABLE:
+            record.refuse("held", "only Idle and Speculative machines are held; leave it out")
+    return Marks(idle_since, held, record.flag("overdue", False))
+
+
+def _held_of(record: Record) -> Held:
+    record.check_keys(_HELD_KEYS)
+    by = record.choice("by", HELD_BY, HeldBy.OPERATOR, required=f"one of {', '.join(HELD_BY)}")
+    return Held(by, record.instant("until"))
+
+
+def _expanded(record: Record, first: FleetMachine) -> Iterator[FleetMachine]:
+    count = record.whole("count", 1, 0, MOST_MACHINES_PER_ENTRY)
+    zones = record.texts("zones")
+    racks = record.whole("racks", 0, 1, MOST_MACHINES_PER_ENTRY)
+    machine = first.machine
+    number = _NUMBER.search(machine.id) if "count" in record.raw else None
+    if "count" in record.raw and number is None and count != 1:
+        record.refuse("id", "with count the id holds zeros in braces, like od-{000}")
+        return
+    if zones and machine.zone:
+        record.refuse("zones", "give zone or zones, not both")
+    if racks and RACK_KEY in machine.labels:
+        record.refuse("racks", f"the labels already name a rack ({RACK_KEY})")
+    own_host = record.raw.get("host") is not None
+    if own_host and count > 1 and not machine.host.empty:
+        record.refuse("host", "machines of one count cannot share a host; leave it out")
+    labels_of_place: dict[tuple[str, int], Mapping[str, str]] = {}
+    for i in range(count):
+        machine_id = machine.id
+        if number is not None:
+            width = len(number[1])
+            machine_id = f"{machine_id[: number.start()]}{i:0{width}d}{machine_id[number.end() :]}"
+        zone = zones[i % len(zones)] if zones else machine.zone
+        rack = (i // max(1, len(zones))) % racks if racks else -1
+        labels = labels_of_place.get((zone, rack))
+        if labels is None:
+            labels = dict(machine.labels)
+            if racks:
+                labels[RACK_KEY] = f"{zone}-rack-{rack}" if zone else f"rack-{rack}"
+            labels = labels_of_place[zone, rack] = dict(sorted(labels.items()))
+        host = (
+            machine.host if own_host or machine.host.empty else Host(DEFAULT_PROVIDER, machine_id)
+        )
+        yield replace(
+            first, machine=replace(machine, id=machine_id, zone=zone, labels=labels, host=host)
+        )

@@ -1,0 +1,1 @@
+"""Records, quantities, fingerprints and reasons: the words everything else is written in."""

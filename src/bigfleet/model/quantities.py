@@ -1,0 +1,79 @@
+"""Kubernetes quantities as exact integers, one unit per dimension.
+
+The unit is the one the Kubernetes scheduler counts in: thousandths for `cpu`, whole units (bytes,
+devices) for everything else; what is finer rounds up, as it does there (ADR-0002). Text is parsed
+once, at the edge; every later sum and comparison is integer arithmetic. A single quantity is at
+most `LARGEST`, so that one addition in a 64-bit column cannot overflow.
+"""
+
+import re
+from functools import lru_cache
+
+#: Two such numbers can be added in a signed 64-bit column.
+LARGEST = 2**62 - 1
+
+_PATTERN = re.compile(
+    r"(?P<sign>[+-]?)(?P<whole>[0-9]*)(?:\.(?P<part>[0-9]*))?"
+    r"(?:(?P<binary>[KMGTPE])i|(?P<decimal>[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]{1,4}))?"
+)
+_DECIMAL_EXPONENT = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY_EXPONENT = {"K": 10, "M": 20, "G": 30, "T": 40, "P": 50, "E": 60}
+_MILLI_DIMENSIONS = frozenset({"cpu"})
+_BINARY_DIMENSIONS = frozenset({"memory", "ephemeral-storage", "storage"})
+
+
+class BadQuantity(ValueError):
+    """The text is no quantity BigFleet can count; the message says why and what would do."""
+
+
+@lru_cache(maxsize=65536)
+def quantity_of(dimension: str, text: str) -> int:
+    """The whole number of units of `dimension` that `text` stands for."""
+    match = _PATTERN.fullmatch(text)
+    if match is None or not (match["whole"] or match["part"]):
+        raise BadQuantity(f"{text!r} is not a Kubernetes quantity; write it like 2, 500m or 16Gi")
+    digits = (match["whole"] or "") + (match["part"] or "")
+    exponent = -len(match["part"] or "")
+    factor = 1
+    if match["binary"]:
+        factor = 1 << _BINARY_EXPONENT[match["binary"]]
+    elif match["decimal"]:
+        exponent += _DECIMAL_EXPONENT[match["decimal"]]
+    elif match["exponent"]:
+        exponent += int(match["exponent"])
+    if abs(exponent) > 60 or len(digits) > 60:
+        raise BadQuantity(f"{text!r} is beyond the range of a Kubernetes quantity")
+    if match["sign"] == "-" and int(digits):
+        raise BadQuantity(f"{text!r} is negative; a quantity is zero or more")
+    if dimension in _MILLI_DIMENSIONS:
+        exponent += 3
+    amount = int(digits) * factor
+    if exponent >= 0:
+        amount *= 10**exponent
+    else:
+        amount = -(-amount // 10**-exponent)
+    if amount > LARGEST:
+        raise BadQuantity(f"{text!r} is more {dimension} than BigFleet can count")
+    return int(amount)
+
+
+def is_binary(dimension: str) -> bool:
+    """Whether a dimension is written with binary suffixes (Ki, Mi, Gi)."""
+    return dimension in _BINARY_DIMENSIONS or dimension.startswith("hugepages-")
+
+
+def quantity_text(dimension: str, amount: int) -> str:
+    """The canonical Kubernetes text of `amount` units: the largest suffix that stays whole."""
+    if amount == 0:
+        return "0"
+    if is_binary(dimension):
+        for suffix, exponent in reversed(_BINARY_EXPONENT.items()):
+            if amount % (1 << exponent) == 0:
+                return f"{amount >> exponent}{suffix}i"
+        return str(amount)
+    exponent = -3 if dimension in _MILLI_DIMENSIONS else 0
+    while amount % 1000 == 0 and exponent < 18:
+        amount //= 1000
+        exponent += 3
+    suffix = {-3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}[exponent]
+    return f"{amount}{suffix}"

@@ -1,0 +1,285 @@
+"""Reasons: why something was decided, refused or held back, as facts with a sentence.
+
+A code is stable and has a tier; reasons are ordered by tier and then by code, so that the first one
+does not flap while lower ones change. The sentence is made from the facts by the templates below,
+never the other way round: the first template whose facts are all there speaks.
+"""
+
+import string
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Facts = Mapping[str, Any]
+#: A text with fields, or a function that says None where its facts are not there.
+Template = str | Callable[[Facts], str | None]
+
+
+def _rank_sentence(facts: Facts) -> str | None:
+    """What was acquired, at which cost, and what would have been next."""
+    if "rank" not in facts:
+        return None
+    if "effectiveCost" in facts:
+        what = (
+            f"speculative match at {dollars_text(facts['effectiveCost'])} effective"
+            f" ({dollars_text(facts['pricePerHour'])}/h + {facts['interruptionProbability']:g}"
+            f" x {dollars_text(facts['penaltyDollars'])} declared)"
+        )
+    else:
+        what = f"idle match at {dollars_text(facts['pricePerHour'])}/h"
+    rank, taken, matches = facts["rank"], facts["taken"], facts["matches"]
+    if matches <= 1:
+        place = "the only one free"
+    elif rank > taken:
+        place = f"number {rank} by cost of {matches} free"
+    elif taken == matches:
+        place = f"all {matches} free ones are taken"
+    elif taken == 1:
+        place = f"cheapest of {matches} free"
+    else:
+        place = f"one of the {taken} cheapest of {matches} free"
+    where = f" in {facts['domainKey']} {facts['domain']}" if "domain" in facts else ""
+    after = ""
+    if "next" in facts:
+        after = f"; next {facts['next']} at {dollars_text(facts['nextCost'])}"
+        if facts["nextState"] == "Speculative" and "effectiveCost" not in facts:
+            after += " effective, to be bought"
+    return f"{what}: {place}{where}{after}"
+
+
+#: code -> (tier, templates). A field `{x:$}` is dollars, `{x:res}` a resource map, `{x:names}` a
+#: list of names, `{x:time}` seconds as people say them, `{x:num}` a number of up to 4 decimals.
+TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
+    "rail.paused": (1, ("paused by {owner}: {why}", "actuation is paused")),
+    "rail.dry-run": (1, ("dry-run: decided, not executed",)),
+    "rail.reclaim-cap": (
+        1,
+        ("cluster {cluster} loses at most {cap} of its {configured} machines at a time",),
+    ),
+    "rail.quarantine.rollup": (1, ("the last roll-up of cluster {cluster} is held as suspicious",)),
+    "rail.quarantine.list": (1, ("the last List of provider {provider} is held as suspicious",)),
+    "rail.first-rollup": (1, ("cluster {cluster} has not reported yet",)),
+    "rail.verifier": (1, ("vetoed by the verifier: {invariant}",)),
+    "rail.thrash-hold": (1, ("held for {left:time}: the machine went back and forth",)),
+    "same.no-domain": (
+        2,
+        ("must share one {key}, and no value of it has a machine that fits",),
+    ),
+    "same.too-small": (
+        2,
+        (
+            "{key} {domain} offers {offered:res} of {wanted:res}; next best {nextDomain}"
+            " with {nextOffered:res}",
+            "{key} {domain} offers {offered:res} of {wanted:res}; no other {key} fits",
+        ),
+    ),
+    "same.parked": (
+        2,
+        (
+            "parked after {age} cycles without progress: keeps what it has, next tries at"
+            " age {probeAge}",
+            "parked: keeps what it has, acquires nothing",
+        ),
+    ),
+    "spread.skew": (
+        2,
+        (
+            "{free} free machines in {domains:names} would exceed a skew of {maxSkew} over {key}:"
+            " {lowest} has only {minimum} and nothing left",
+        ),
+    ),
+    "supply.none": (
+        3,
+        (
+            "{held} machines that fit are held ({by})",
+            "none of the {machines} machines of the shard is Idle, Speculative or Configured",
+            "everything that fits is in use",
+        ),
+    ),
+    "supply.requirement": (
+        3,
+        ("{rejected} of {machines} machines fail {requirement}; {example} has {value}",),
+    ),
+    "supply.min-unit": (
+        3,
+        (
+            "{rejected} machines match but are too small: {dimension} {have} allocatable, {want}"
+            " needed ({example})",
+        ),
+    ),
+    "supply.backoff": (
+        3,
+        (
+            "{held} slots that fit are in back-off until {until} after failed creates",
+            "{held} slots that fit are in back-off after failed creates",
+        ),
+    ),
+    "supply.quota": (3, ("{held} slots that fit are beyond the quota",)),
+    "flight.creating": (4, ("{count} machines are being created for it ({capacity:res})",)),
+    "flight.configuring": (4, ("{count} machines are being configured ({capacity:res})",)),
+    "flight.draining": (
+        4,
+        (
+            "{victims} machines are preempted for it now and become free within {grace:time}",
+            "{count} victims drain for it ({capacity:res})",
+        ),
+    ),
+    "flight.reserved": (
+        4,
+        (
+            "{count} machines that fit are reserved for others",
+            "{own} machines are reserved for it",
+        ),
+    ),
+    "claim.higher": (
+        5,
+        (
+            "{need} (priority {preemptorPriority}) outranks this machine's priority"
+            " {victimPriority} by {gap}: score {score:num} = {gapTerm:num} gap + {drainTerm:num}"
+            " drain + {interruptionTerm:num} interruption + {reclamationTerm:num} reclamation;"
+            " grace {graceSeconds:time}",
+            "{count} machines that fit are held by {holder} (priority {priority}) and {others}"
+            " more Needs of higher precedence",
+            "{count} machines that fit are held by {holder} (priority {priority})",
+        ),
+    ),
+    "claim.earlier": (
+        5,
+        (
+            "{count} machines that fit are held by {holder} and {others} more Needs of equal"
+            " precedence that came first",
+            "{count} machines that fit are held by {holder}, of equal precedence, which came first",
+        ),
+    ),
+    "preempt.exhausted": (
+        5,
+        ("preempts {victims} machines, still short of {unresolved:res}: no other victim fits",),
+    ),
+    "preempt.none-lower": (
+        5,
+        (
+            "none of the {configured} Configured machines that fit has a priority below"
+            " {priority}; the lowest is {lowest}",
+        ),
+    ),
+    "cost.rank": (
+        6,
+        (
+            _rank_sentence,
+            "acquires {bootstraps} idle and {provisions} speculative machines, cheapest first",
+        ),
+    ),
+    "keep.order": (
+        6,
+        (
+            "already served by {kept} machines of cluster {cluster}, cheapest kept first",
+            "asks for nothing",
+        ),
+    ),
+    "hold.idle": (
+        6,
+        (
+            "nobody claims it; idle for {idleSeconds:time}, and {capacityType} is kept for"
+            " {holdSeconds:time}",
+        ),
+    ),
+    "never.released": (6, ("{capacityType} capacity is never released",)),
+    "excess": (
+        6,
+        (
+            "leaving anyway: cluster {cluster} claims {claimed} of its {configured} Configured"
+            " machines, and {victim} is not among them",
+            "cluster {cluster} claims {claimed} of its {configured} Configured machines; {machine}"
+            " at {pricePerHour:$}/h comes after them in keep order",
+        ),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    code: str
+    facts: Facts = field(default_factory=dict)
+    #: Object names such as `machine/od-0117`.
+    refs: tuple[str, ...] = ()
+    #: The cycle the reason speaks about.
+    cycle: str = ""
+
+    @property
+    def tier(self) -> int:
+        return TEMPLATES[self.code][0]
+
+    @property
+    def text(self) -> str:
+        return sentence_of(self.code, self.facts)
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "code": self.code,
+            "tier": self.tier,
+            "text": self.text,
+            "facts": dict(self.facts),
+            "refs": list(self.refs),
+            "cycle": self.cycle,
+        }
+
+
+def ordered(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
+    """By tier, then code; reasons of one code keep their order."""
+    return tuple(sorted(reasons, key=lambda r: (r.tier, r.code)))
+
+
+def sentence_of(code: str, facts: Facts) -> str:
+    for template in TEMPLATES[code][1]:
+        if not isinstance(template, str):
+            if sentence := template(facts):
+                return sentence
+        elif all(name in facts for name in _fields_of(template)):
+            return _SENTENCES.vformat(template, (), facts)
+    return code
+
+
+def dollars_text(amount: float | str) -> str:
+    """`$0.38`, with as many digits as the amount needs; words such as `infinite` stay."""
+    if isinstance(amount, str):
+        return amount
+    whole, _, part = f"{amount:,.4f}".partition(".")
+    return f"${whole}.{part.rstrip('0').ljust(2, '0')}"
+
+
+def duration_text(seconds: float) -> str:
+    """`45 s`, `2 min`, `1 h 5 min`."""
+    if seconds < 120:
+        return f"{seconds:g} s"
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = [f"{hours} h"] * (hours > 0) + [f"{minutes} min"] * (minutes > 0)
+    return " ".join(parts + [f"{rest} s"] * (rest > 0 and not hours))
+
+
+def resources_text(amounts: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {amount}" for name, amount in amounts.items()) or "nothing"
+
+
+class _Sentences(string.Formatter):
+    def format_field(self, value: Any, format_spec: str) -> str:
+        match format_spec:
+            case "$":
+                return dollars_text(value)
+            case "res":
+                return resources_text(value)
+            case "names":
+                return ", ".join(value)
+            case "num":
+                return f"{value:.4f}".rstrip("0").rstrip(".")
+            case "time":
+                return duration_text(value)
+            case _:
+                return str(super().format_field(value, format_spec))
+
+
+_SENTENCES = _Sentences()
+
+
+def _fields_of(template: str) -> list[str]:
+    return [name for _, name, _, _ in _SENTENCES.parse(template) if name]

@@ -1,0 +1,1 @@
+"""What BigFleet promises, by behaviour."""

@@ -1,0 +1,37 @@
+"""The frame around the verbs: help, version, completion."""
+
+import pytest
+from click.testing import CliRunner
+
+from bigfleet import __version__
+from bigfleet.cli.main import VERBS, cli
+
+
+def output_of(*arguments: str) -> str:
+    result = CliRunner().invoke(cli, list(arguments))
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_help_lists_every_verb_with_what_it_answers() -> None:
+    shown = output_of("--help")
+    for name, verb in VERBS.items():
+        assert f"  {name}" in shown
+        assert verb.summary in shown
+
+
+def test_the_version_is_printed() -> None:
+    assert output_of("--version") == f"bigfleet {__version__}\n"
+
+
+def test_the_help_of_plan_teaches_by_example() -> None:
+    shown = output_of("plan", "--help")
+    assert "bigfleet plan fleet.yaml -o json | jq .summary" in shown
+    assert "kind: Fleet" in shown
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_printed_for(shell: str) -> None:
+    script = output_of("completion", shell)
+    assert "_BIGFLEET_COMPLETE" in script
+    assert f"{shell}_complete" in script

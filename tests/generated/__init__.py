@@ -1,0 +1,1 @@
+"""Fleets drawn by Hypothesis: the engine against the oracle, and against its nine laws."""

@@ -1,0 +1,115 @@
+"""Acquisition: the naive pass in precedence order over Idle and Speculative machines (2.4)."""
+
+from bigfleet.model.fleet import FleetMachine
+from bigfleet.model.machines import MachineState
+from bigfleet.model.profiles import Spread
+from tests.oracle.demand import by_precedence
+from tests.oracle.matching import domain_value, serves
+from tests.oracle.reservations import Reservations
+from tests.oracle.standing import Standing
+from tests.oracle.stock import Stock, idle_order, speculative_order
+
+
+def acquire_for_everybody(
+    standings: list[Standing], stock: Stock, reservations: Reservations
+) -> None:
+    taken: set[str] = set()
+    for standing in by_precedence(standings):
+        if standing.satisfied:
+            continue
+        idle, speculative = (
+            [
+                m
+                for m in pool
+                if m.machine.id not in taken
+                and serves(standing.need, m)
+                and reservations.lets(standing.need, m)
+            ]
+            for pool in (stock.idle_pool(), stock.speculative_pool(standing.need.profile))
+        )
+        if standing.is_gang:
+            acquire_in_domain(standing, idle + speculative)
+        elif standing.strict_spread is not None:
+            acquire_within_skew(standing, standing.strict_spread, idle, speculative)
+        else:
+            acquire(standing, idle + speculative)
+        taken.update(m.machine.id for m in standing.bootstrapped + standing.provisioned)
+
+
+def take(standing: Standing, each: FleetMachine) -> None:
+    if each.machine.state is MachineState.IDLE:
+        standing.bootstrapped.append(each)
+    else:
+        standing.provisioned.append(each)
+
+
+def acquire(standing: Standing, candidates: list[FleetMachine]) -> None:
+    for each in candidates:
+        if standing.satisfied:
+            return
+        take(standing, each)
+
+
+def acquire_in_domain(standing: Standing, candidates: list[FleetMachine]) -> None:
+    """A parked gang, one without a domain, or one that saw no free stock takes nothing (U10)."""
+    profile = standing.need.profile
+    assert profile.same is not None
+    if standing.parked or standing.domain is None or not standing.saw_free_stock:
+        return
+    inside = [m for m in candidates if domain_value(m, profile.same.key) == standing.domain]
+    acquire(standing, inside)
+
+
+def acquire_within_skew(
+    standing: Standing,
+    spread: Spread,
+    idle: list[FleetMachine],
+    speculative: list[FleetMachine],
+) -> None:
+    """One machine a step from the cheapest eligible domain, Idle before Speculative (U5)."""
+    key = spread.topology_key
+    counts: dict[str, int] = {}
+    for each in idle + speculative:
+        count_in(counts, each, key, 0)
+    for each in standing.claimed:
+        count_in(counts, each, key, 1)
+    standing.spread_domains = frozenset(counts)
+    left = [[m for m in pool if domain_value(m, key)] for pool in (idle, speculative)]
+    while not standing.satisfied:
+        chosen = None
+        for pool in left:
+            chosen = chosen or cheapest_head(pool, key, eligible(counts, spread))
+        if chosen is None:
+            break
+        take(standing, chosen)
+        count_in(counts, chosen, key, 1)
+        left = [[m for m in pool if m is not chosen] for pool in left]
+    standing.left_candidates = any(left)
+    standing.bootstrapped.sort(key=idle_order)
+    standing.provisioned.sort(key=lambda m: speculative_order(m, standing.need.profile))
+
+
+def count_in(counts: dict[str, int], each: FleetMachine, key: str, amount: int) -> None:
+    value = domain_value(each, key)
+    if value is not None:
+        counts[value] = counts.get(value, 0) + amount
+
+
+def eligible(counts: dict[str, int], spread: Spread) -> set[str]:
+    """Domains that may take one more machine; the minimum counts exhausted domains too."""
+    if not counts:
+        return set()
+    most = min(counts.values()) + max(1, spread.max_skew) - 1
+    return {value for value, count in counts.items() if count <= most}
+
+
+def cheapest_head(pool: list[FleetMachine], key: str, allowed: set[str]) -> FleetMachine | None:
+    """Reading 13: the first machine of each domain in pool order; price, then domain value."""
+    heads: dict[str, FleetMachine] = {}
+    for each in pool:
+        value = domain_value(each, key)
+        if value is not None and value in allowed:
+            heads.setdefault(value, each)
+    if not heads:
+        return None
+    return heads[min(heads, key=lambda value: (heads[value].machine.price_per_hour, value))]

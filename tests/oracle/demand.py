@@ -1,0 +1,36 @@
+"""Demand order: the fleet's needs as the needs table would list them."""
+
+from bigfleet.model.fleet import Fleet
+from tests.oracle.standing import Standing
+
+
+def demand_of(fleet: Fleet) -> list[Standing]:
+    """Priority descending, arrival, cluster, then the cluster's own order in the file."""
+    indices = sorted(
+        range(len(fleet.needs)),
+        key=lambda i: (
+            -fleet.needs[i].need.profile.priority,
+            fleet.needs[i].need.arrival_unix_nanos,
+            fleet.needs[i].need.cluster,
+            i,
+        ),
+    )
+    return [
+        Standing(position, fleet.needs[index].need, (index,), folded=False)
+        for position, index in enumerate(indices)
+    ]
+
+
+def by_precedence(standings: list[Standing]) -> list[Standing]:
+    """The order of acquisition; equal precedence goes by position in the normalised demand."""
+
+    def order(standing: Standing) -> tuple[int, int, int, int]:
+        priority, interruption, reclamation = standing.need.profile.precedence
+        return (-priority, -interruption, -reclamation, standing.position)
+
+    return sorted(standings, key=order)
+
+
+def by_priority(standings: list[Standing]) -> list[Standing]:
+    """The order of the pre-pass and of Phase 2; buckets play no part."""
+    return sorted(standings, key=lambda s: (-s.need.profile.priority, s.position))

@@ -1,0 +1,29 @@
+"""Unmet reasons: why a Need did not get everything (section 3, readings 19, 23, 24)."""
+
+from bigfleet.model.actions import UnmetReason
+from bigfleet.model.machines import MachineState
+from tests.oracle.matching import serves
+from tests.oracle.standing import Standing
+from tests.oracle.stock import Stock
+
+
+def matching_supply(standing: Standing, stock: Stock) -> bool:
+    free = stock.idle_pool() + stock.speculative_pool(standing.need.profile)
+    bound = stock.in_state(MachineState.CONFIGURED)
+    return any(serves(standing.need, m) for m in free + bound)
+
+
+def unmet_reason(standing: Standing, stock: Stock) -> UnmetReason | None:
+    if standing.satisfied:
+        return None
+    if standing.is_gang and (
+        not standing.same_satisfiable or standing.parked or standing.domain is None
+    ):
+        return UnmetReason.TOPOLOGY_UNSATISFIABLE
+    if standing.strict_spread is not None and standing.left_candidates:
+        return UnmetReason.TOPOLOGY_UNSATISFIABLE
+    if not matching_supply(standing, stock):
+        return UnmetReason.NO_MATCHING_SUPPLY
+    if not standing.unresolved.is_zero() and standing.victims:
+        return UnmetReason.PREEMPTION_EXHAUSTED
+    return UnmetReason.PRIORITY_STARVED
