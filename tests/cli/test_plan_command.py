@@ -117,7 +117,8 @@ def test_a_narrow_terminal_folds_sentences_and_no_ids() -> None:
     text = plan_text(cycles, explain=False, limit=20, color=False, width=40)
     assert "\u2026" not in text
     assert "CLUSTER    MET  UNMET  BOOTSTRAP" in text
-    assert "Provision  od-00    shop     speculative match at $0.58\n" in text
+    assert "Provision  od-00    shop     speculative match at" in text
+    assert max(map(len, text.splitlines())) < 90
 
 
 def test_bad_input_prints_every_problem_and_nothing_on_standard_output(tmp_path: Path) -> None:

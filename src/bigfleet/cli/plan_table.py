@@ -79,7 +79,9 @@ class _Page:
         """As wide as its ids need, even where the terminal is narrower."""
         console = self._console
         unbounded = console.options.update(width=_UNBOUNDED)
-        console.width = max(self._width, Measurement.get(console, unbounded, table).minimum)
+        # The measure leaves out part of the gaps between columns.
+        least = Measurement.get(console, unbounded, table).minimum + 2 * len(table.columns)
+        console.width = max(self._width, least)
         console.print()
         console.print(table)
         console.width = self._width

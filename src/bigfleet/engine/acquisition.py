@@ -162,4 +162,5 @@ def _proposals(
         credit.domain,
         credit.may_acquire,
         credit.remaining,
+        pool.start.copy(),
     )

@@ -3,7 +3,6 @@
 Inside they are columns; the records of this module are made when somebody reads them.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -64,17 +63,9 @@ _RULE = {
 
 
 class Decision:
-    def __init__(
-        self, outcome: "Outcome", memory: EngineMemory, index_of: Sequence[int] | None = None
-    ) -> None:
+    def __init__(self, outcome: "Outcome", memory: EngineMemory) -> None:
         self.outcome = outcome
         self.memory = memory
-        #: How the reader numbers the demand; None: as the engine does.
-        self._index_of = index_of
-
-    def renumbered(self, index_of: Sequence[int]) -> "Decision":
-        """The same decision, its verdicts naming demand by `index_of[position]`."""
-        return Decision(self.outcome, self.memory, index_of)
 
     @property
     def counters(self) -> Counters:
@@ -139,9 +130,6 @@ class Decision:
         outcome = self.outcome
         normalised, credit = outcome.normalised, outcome.credit
         members = normalised.members[normalised.starts[n] : normalised.starts[n + 1]].tolist()
-        if self._index_of is not None:
-            members = sorted(self._index_of[m] for m in members)
-        kinds = outcome.action_columns.kind[outcome.action_columns.need == n]
         short = bool(outcome.unsatisfied[n])
         return Verdict(
             need=outcome.need(n),
@@ -151,8 +139,8 @@ class Decision:
             deficit=outcome.resources(credit.remaining[n].tolist()),
             unresolved=outcome.resources(outcome.preempted.unresolved[n].tolist()),
             claimed=claimed,
-            bootstraps=int((kinds == ActionKind.BOOTSTRAP).sum()),
-            provisions=int((kinds == ActionKind.PROVISION).sum()),
+            bootstraps=int(outcome.bootstraps[n]),
+            provisions=int(outcome.acquired.count[n] - outcome.bootstraps[n]),
             preempts=int(outcome.preempted.count_of_need[n]),
             domain=self._domain(n),
             same_satisfiable=bool(credit.satisfiable[n]),

@@ -126,6 +126,13 @@ class Outcome:
         return cost
 
     @cached_property
+    def bootstraps(self) -> Int64s:
+        """Per Need: machines acquired that were Idle."""
+        actions = self.action_columns
+        needs = actions.need[actions.kind == ActionKind.BOOTSTRAP]
+        return np.bincount(needs, minlength=len(self))
+
+    @cached_property
     def unsatisfied(self) -> Bools:
         flags = np.zeros(len(self), np.bool_)
         flags[self.queue] = True

@@ -32,7 +32,7 @@ def excess(scene: Scene, ready: Bools, holder: Int32s, preempted: Int32s) -> Int
         scene.snapshot.keep_order,
         scene.snapshot.keep_starts,
         holder,
-        np.sort(preempted),
+        np.sort(preempted).astype(np.int64),
     )
 
 

@@ -113,18 +113,17 @@ def why_invalid(machine: Machine) -> tuple[str, str] | None:
 def broken_invariants(machine: Machine) -> list[tuple[str, str]]:
     """Every broken invariant as (field, sentence that says what would mend it)."""
     state, broken = machine.state, []
+    called = f"{'an' if state is MachineState.IDLE else 'a'} {state.label} machine"
     if state is MachineState.UNSPECIFIED:
         broken.append(("state", "a machine needs a state"))
     if state in _HOSTLESS and not machine.host.empty:
-        broken.append(("host", f"a {state.label} machine has no host yet; leave it empty"))
+        broken.append(("host", f"{called} has no host yet; leave it empty"))
     if state in _HOSTED and machine.host.empty:
-        broken.append(("host", f"a {state.label} machine must name its host"))
+        broken.append(("host", f"{called} must name its host"))
     if state in _HOSTLESS and machine.cluster:
-        broken.append(
-            ("cluster", f"a {state.label} machine is bound to no cluster; leave it empty")
-        )
+        broken.append(("cluster", f"{called} is bound to no cluster; leave it empty"))
     if state in _BOUND and not machine.cluster:
-        broken.append(("cluster", f"a {state.label} machine must name its cluster"))
+        broken.append(("cluster", f"{called} must name its cluster"))
     if state is MachineState.FAILED and not machine.last_error:
         broken.append(("lastError", "a Failed machine must say what failed"))
     if not 0.0 <= machine.interruption_probability <= 1.0:  # NaN fails every comparison

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bigfleet.engine.kernels.compiled import Bools, Floats, Int32s, Int64s, kernel, step
+from bigfleet.engine.kernels.compiled import Bools, Floats, Int32s, Int64s, copied, inner
 from bigfleet.engine.kernels.records import KindArrays, NeedArrays, PoolArrays, SupplyArrays
-from bigfleet.engine.kernels.vectors import is_covered, may_use, take
+from bigfleet.engine.kernels.vectors import first_at, is_covered, may_use, take
 
 
 class Scratch(NamedTuple):
@@ -23,7 +23,7 @@ class Scratch(NamedTuple):
     rows: Int32s
 
 
-@kernel
+@inner
 def scratch_for(pool: PoolArrays) -> Scratch:
     widest = 1
     for e in range(len(pool.key_starts) - 1):
@@ -36,7 +36,7 @@ def scratch_for(pool: PoolArrays) -> Scratch:
     )
 
 
-@step
+@inner
 def cost_of(n: int, kind: int, speculative: bool, needs: NeedArrays, kinds: KindArrays) -> float:
     """Price of an Idle machine; effective cost of a Speculative one (no risk costs nothing)."""
     price = kinds.price[kind]
@@ -45,7 +45,7 @@ def cost_of(n: int, kind: int, speculative: bool, needs: NeedArrays, kinds: Kind
     return float(price)
 
 
-@kernel
+@inner
 def _sift_down(runs: Int32s, costs: Floats, heads: Int32s, size: int, top: int) -> None:
     i = top
     while True:
@@ -64,7 +64,7 @@ def _sift_down(runs: Int32s, costs: Floats, heads: Int32s, size: int, top: int) 
         i = least
 
 
-@step
+@copied
 def _merge_runs(
     n: int,
     chosen: int,
@@ -116,20 +116,23 @@ def _merge_runs(
     return size
 
 
-@kernel
+@inner
 def claimed_by_domain(
     n: int, needs: NeedArrays, kinds: KindArrays, supply: SupplyArrays, holder: Int32s
 ) -> Int64s:
     """How many machines the Need was credited in each domain of its spread."""
     domain = kinds.domain[needs.spread[n]]
-    counts = np.zeros(domain.max() + 1 if len(domain) else 0, np.int64)
+    most = 0
+    for k in range(len(domain)):
+        most = max(most, domain[k] + 1)
+    counts = np.zeros(most, np.int64)
     cluster = needs.cluster[n]
     if cluster >= 0:
         for i in range(supply.starts[2 * cluster], supply.starts[2 * cluster + 2]):
             row = supply.order[i]
             if holder[row] == n and domain[supply.kind[row]] >= 0:
                 counts[domain[supply.kind[row]]] += 1
-    j = np.searchsorted(supply.creating_pair, needs.pair[n])
+    j = first_at(supply.creating_pair, needs.pair[n])
     while j < len(supply.creating) and supply.creating_pair[j] == needs.pair[n]:
         row = supply.creating[j]
         if holder[row] == n and domain[supply.kind[row]] >= 0:
@@ -138,7 +141,7 @@ def claimed_by_domain(
     return counts
 
 
-@kernel
+@inner
 def _spread_runs(
     n: int,
     needs: NeedArrays,
@@ -195,7 +198,7 @@ def _spread_runs(
     return size
 
 
-@kernel
+@inner
 def _domain_heads(
     n: int,
     speculative: bool,
@@ -207,7 +210,8 @@ def _domain_heads(
     heads: Int32s,
 ) -> None:
     """For each domain the run whose next machine comes first in pool order, -1 if it has none."""
-    heads[:] = -1
+    for where in range(len(heads)):
+        heads[where] = -1
     domain_of_kind = kinds.domain[needs.spread[n]]
     for u in range(len(usable)):
         run = usable[u]
@@ -226,7 +230,7 @@ def _domain_heads(
             heads[where] = run
 
 
-@step
+@copied
 def propose(
     n: int,
     needs: NeedArrays,
@@ -248,7 +252,7 @@ def propose(
     return _merge_runs(n, domain[n], needs, kinds, pool, cursor, remaining, scratch)
 
 
-@kernel
+@inner
 def candidates_left(
     n: int, needs: NeedArrays, kinds: KindArrays, pool: PoolArrays, cursor: Int32s
 ) -> bool:

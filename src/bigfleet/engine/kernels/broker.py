@@ -13,7 +13,7 @@ import numpy as np
 from bigfleet.engine.kernels.acquire import candidates_left, propose, scratch_for
 from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s, kernel
 from bigfleet.engine.kernels.records import KindArrays, NeedArrays, PoolArrays, SupplyArrays
-from bigfleet.engine.kernels.vectors import next_free, take
+from bigfleet.engine.kernels.vectors import grown, next_free, take
 
 CONFLICT = -1
 
@@ -67,7 +67,9 @@ def contention_areas(queue: Int64s, key_of_need: Int32s, pool: PoolArrays) -> In
     Two Needs are in one area if a chain of shared runs leads from one to the other, so what
     happens in one area never matters in another.
     """
-    parent = np.arange(len(pool.start)).astype(np.int32)
+    parent = np.empty(len(pool.start), np.int32)
+    for r in range(len(parent)):
+        parent[r] = r
     for q in range(len(queue)):
         key = key_of_need[queue[q]]
         if pool.key_starts[key] == pool.key_starts[key + 1]:
@@ -97,12 +99,13 @@ def propose_slice(
     domain: Int32s,
     may_acquire: Bools,
     remaining: Int64s,
+    cursor: Int32s,
 ) -> tuple[Int32s, Int64s]:
     """One worker's proposals for its share of the queue: rows, and where each Need's begin.
 
-    The worker assumes its own earlier proposals will be committed and knows of no other's.
+    The worker assumes its own earlier proposals will be committed and knows of no other's; `cursor`
+    is where it sees the runs.
     """
-    cursor = pool.start.copy()
     starts = np.zeros(len(queue) + 1, np.int64)
     scratch = scratch_for(pool)
     left = np.empty(remaining.shape[1], np.int64)
@@ -110,12 +113,13 @@ def propose_slice(
     size = 0
     for q in range(len(queue)):
         n = queue[q]
-        left[:] = remaining[n]
+        for d in range(len(left)):
+            left[d] = remaining[n, d]
         found = propose(
             n, needs, kinds, supply, pool, holder, domain, may_acquire, cursor, left, scratch
         )
         while size + found > len(kept):
-            kept = np.concatenate((kept, np.empty(len(kept), np.int32)))
+            kept = grown(kept)
         for i in range(found):
             kept[size + i] = scratch.rows[i]
         size += found
@@ -161,11 +165,10 @@ def commit_queue(
     cursor = pool.start.copy()
     expected = np.empty((workers, len(cursor)), np.int32)
     for w in range(workers):
-        expected[w] = cursor
-    scratch = scratch_for(pool)
+        for r in range(len(cursor)):
+            expected[w, r] = cursor[r]
     committed = np.empty(len(pool.rows), np.int32)
     displaced = np.empty(len(pool.rows), np.int32)
-    left = np.empty(ledger.remaining.shape[1], np.int64)
     size = 0
     for q in range(len(queue)):
         n = queue[q]
@@ -181,9 +184,8 @@ def commit_queue(
         if stale:
             ledger.counters[CONFLICTS] += 1
             ledger.counters[RETRIES] += 1
-            left[:] = ledger.remaining[n]
-            found = propose(
-                n,
+            rows, _ = propose_slice(
+                queue[q : q + 1],
                 needs,
                 kinds,
                 supply,
@@ -191,11 +193,9 @@ def commit_queue(
                 ledger.holder,
                 domain,
                 may_acquire,
+                ledger.remaining,
                 cursor,
-                left,
-                scratch,
             )
-            rows = scratch.rows[:found]
         else:
             for i in range(len(rows)):
                 cursor[pool.run_of_row[rows[i]]] += 1

@@ -40,10 +40,17 @@ _keep_cache_by_version(cast(_Settings, numba.config))
 
 
 def kernel(function: F) -> F:
-    return cast(F, numba.njit(cache=True, nogil=True)(function))
+    """A loop that Python calls."""
+    return cast(F, numba.njit(cache=True, nogil=True, no_cfunc_wrapper=True)(function))
 
 
-def step(function: F) -> F:
-    """A small step of other kernels, copied into its callers: passing columns costs more than it
-    does."""
-    return cast(F, numba.njit(cache=True, nogil=True, inline="always")(function))
+def inner(function: F) -> F:
+    """A part of kernels that Python never calls: compiled without the way in."""
+    compiled = numba.njit(nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True)(function)
+    return cast(F, compiled)
+
+
+def copied(function: F) -> F:
+    """An inner part copied into its callers before compilation: where a loop calls it so often
+    that passing the columns would cost more than the work."""
+    return cast(F, numba.njit(nogil=True, inline="always")(function))

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from bigfleet.engine.kernels.compiled import Int32s, Int64s, kernel
+from bigfleet.engine.kernels.compiled import Int32s, Int64s, inner, kernel
 from bigfleet.engine.kernels.vectors import covers
 
 
-@kernel
+@inner
 def coverage(total: Int64s, wanted: Int64s, capped: bool) -> float:
     """Sum over wanted dimensions, in name order, of the share that `total` offers."""
     score = 0.0
@@ -43,7 +43,7 @@ def choose_domain(
     return best
 
 
-@kernel
+@inner
 def _is_better(
     a: int,
     b: int,

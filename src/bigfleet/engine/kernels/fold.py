@@ -7,10 +7,10 @@ class than the machines that fit can hold, where smaller machines would serve th
 
 import numpy as np
 
-from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s, kernel
+from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s, inner, kernel
 from bigfleet.engine.kernels.hashing import find
 from bigfleet.engine.kernels.records import SupplyArrays
-from bigfleet.engine.kernels.vectors import LARGEST, covers
+from bigfleet.engine.kernels.vectors import LARGEST, covers, first_at
 
 
 @kernel
@@ -42,7 +42,7 @@ def has_small_incumbent(
 def has_own_order(stays: Bools, pair: Int64s, cluster: Int32s, supply: SupplyArrays) -> None:
     """Mark gangs with a machine being created under their own name."""
     for g in range(len(pair)):
-        j = np.searchsorted(supply.creating_pair, pair[g])
+        j = first_at(supply.creating_pair, pair[g])
         while j < len(supply.creating) and supply.creating_pair[j] == pair[g]:
             ordered_by = supply.cluster_of_stamp[supply.stamp[supply.creating[j]]]
             if ordered_by == -1 or ordered_by == cluster[g]:
@@ -50,7 +50,7 @@ def has_own_order(stays: Bools, pair: Int64s, cluster: Int32s, supply: SupplyArr
             j += 1
 
 
-@kernel
+@inner
 def _plus_times(total: int, gangs: int, machines: int) -> int:
     """total + gangs * machines, held at the largest number a column can count."""
     if machines > 0 and gangs > (LARGEST - total) // machines:
@@ -112,7 +112,7 @@ def hosts_of_classes(
                 tight = tight or serves[kind]
                 if holds[kind] > 0:
                     fit = _plus_times(fit, holds[kind], 1)
-        j = np.searchsorted(supply.creating_pair, folded_pair[c])
+        j = first_at(supply.creating_pair, folded_pair[c])
         while j < len(supply.creating) and supply.creating_pair[j] == folded_pair[c]:
             row = supply.creating[j]
             by = supply.cluster_of_stamp[supply.stamp[row]]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from bigfleet.engine.kernels.compiled import Int8s, Int32s, Int64s, kernel
+from bigfleet.engine.kernels.vectors import first_at, grown
 
 IDLE = 3
 
@@ -13,7 +14,7 @@ def excess_rows(
     order: Int32s,
     starts: Int32s,
     holder: Int32s,
-    preempted: Int32s,
+    preempted: Int64s,
 ) -> Int32s:
     """Configured machines of `clusters` that no Need claims, in keep-priority order.
 
@@ -30,7 +31,7 @@ def excess_rows(
             row = order[i]
             if holder[row] < 0:
                 if len(preempted):
-                    at = np.searchsorted(preempted, row)
+                    at = first_at(preempted, row)
                     if at < len(preempted) and preempted[at] == row:
                         continue
                 found[size] = row
@@ -60,7 +61,7 @@ def releasable_rows(
         if hold <= 0 or since == never or now - since < hold:
             continue
         if size == len(found):
-            found = np.concatenate((found, np.empty(size, np.int32)))
+            found = grown(found)
         found[size] = row
         size += 1
     return found[:size]

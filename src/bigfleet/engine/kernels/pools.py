@@ -31,7 +31,11 @@ def pool_runs(
                 lone[g] = True
             else:
                 counts[2 * kind_of_row[row] + (state[row] == SPECULATIVE)] += 1
-    runs = np.count_nonzero(counts) + np.count_nonzero(lone)
+    runs = 0
+    for group in range(2 * kinds):
+        runs += counts[group] > 0
+    for g in range(len(guarded)):
+        runs += lone[g]
     start = np.empty(runs, np.int32)
     end = np.empty(runs, np.int32)
     kind = np.empty(runs, np.int32)

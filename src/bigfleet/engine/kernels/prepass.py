@@ -8,12 +8,14 @@ will acquire there is spoken for, so that the next gang chooses among what is le
 
 import numpy as np
 
-from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s, kernel, step
+from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s, inner, kernel
 from bigfleet.engine.kernels.domains import choose_domain
 from bigfleet.engine.kernels.records import KindArrays, NeedArrays, PoolArrays, SupplyArrays
 from bigfleet.engine.kernels.vectors import (
     add_times,
     covers,
+    first_at,
+    grown,
     is_covered,
     may_use,
     next_free,
@@ -35,8 +37,11 @@ def credit_supply(
     may_acquire: Bools,
 ) -> None:
     """Fill holder (per machine) and the four columns per Need for every Need in `visits`."""
-    skip = np.arange(len(supply.order) + 1).astype(np.int32)
+    skip = np.empty(len(supply.order) + 1, np.int32)
+    for i in range(len(skip)):
+        skip[i] = i
     spoken_for = pool.start.copy()
+    bucket_of_domain = np.full(_domain_count(kinds), -1, np.int32)
     for v in range(len(visits)):
         n = visits[v]
         if is_covered(remaining[n]):
@@ -57,6 +62,7 @@ def credit_supply(
                 holder,
                 skip,
                 spoken_for,
+                bucket_of_domain,
                 remaining,
                 domain,
                 satisfiable,
@@ -64,13 +70,22 @@ def credit_supply(
             )
 
 
-@step
+@inner
+def _domain_count(kinds: KindArrays) -> int:
+    most = 0
+    for t in range(kinds.domain.shape[0]):
+        for k in range(kinds.domain.shape[1]):
+            most = max(most, kinds.domain[t, k] + 1)
+    return int(most)
+
+
+@inner
 def _is_own_order(n: int, row: int, needs: NeedArrays, supply: SupplyArrays) -> bool:
     cluster = supply.cluster_of_stamp[supply.stamp[row]]
     return bool(cluster == -1 or cluster == needs.cluster[n])
 
 
-@kernel
+@inner
 def _credit_plain(
     n: int,
     needs: NeedArrays,
@@ -94,7 +109,7 @@ def _credit_plain(
                     if take(remaining[n], kinds.units[kind]):
                         return
                 i = next_free(skip, i + 1)
-    j = np.searchsorted(supply.creating_pair, needs.pair[n])
+    j = first_at(supply.creating_pair, needs.pair[n])
     while j < len(supply.creating) and supply.creating_pair[j] == needs.pair[n]:
         row = supply.creating[j]
         kind = supply.kind[row]
@@ -106,7 +121,7 @@ def _credit_plain(
                     return
 
 
-@kernel
+@inner
 def _creditable(
     n: int,
     needs: NeedArrays,
@@ -129,32 +144,32 @@ def _creditable(
                 kind = supply.kind_of_place[i]
                 if eligible[kind] and domain[kind] >= 0:
                     if size == len(found):
-                        found = np.concatenate((found, np.empty(size, np.int32)))
+                        found = grown(found)
                     found[size] = i
                     size += 1
                 i = next_free(skip, i + 1)
-    j = np.searchsorted(supply.creating_pair, needs.pair[n])
+    j = first_at(supply.creating_pair, needs.pair[n])
     while j < len(supply.creating) and supply.creating_pair[j] == needs.pair[n]:
         row = supply.creating[j]
         kind = supply.kind[row]
         if holder[row] < 0 and eligible[kind] and domain[kind] >= 0 and not supply.overdue[row]:
             if _is_own_order(n, row, needs, supply):
                 if size == len(found):
-                    found = np.concatenate((found, np.empty(size, np.int32)))
+                    found = grown(found)
                 found[size] = len(supply.order) + j
                 size += 1
         j += 1
     return found[:size]
 
 
-@step
+@inner
 def _row_at(position: int, supply: SupplyArrays) -> int:
     if position < len(supply.order):
         return int(supply.order[position])
     return int(supply.creating[position - len(supply.order)])
 
 
-@kernel
+@inner
 def _credit_gang(
     n: int,
     needs: NeedArrays,
@@ -164,6 +179,7 @@ def _credit_gang(
     holder: Int32s,
     skip: Int32s,
     spoken_for: Int32s,
+    bucket_of_domain: Int32s,
     remaining: Int64s,
     domain: Int32s,
     satisfiable: Bools,
@@ -182,8 +198,14 @@ def _credit_gang(
         seen[i] = domain_of_kind[supply.kind[_row_at(mine[i], supply)]]
     for r in range(len(runs)):
         seen[len(mine) + r] = domain_of_kind[pool.kind[runs[r]]]
-    domains = np.unique(seen)
-    size, width = len(domains), len(remaining[n])
+    domains = np.empty(len(seen), np.int32)
+    size, width = 0, remaining.shape[1]
+    for i in range(len(seen)):
+        if seen[i] >= 0 and bucket_of_domain[seen[i]] < 0:
+            bucket_of_domain[seen[i]] = size
+            domains[size] = seen[i]
+            size += 1
+    domains = domains[:size]
     count = np.zeros(size, np.int64)
     acquirable = np.zeros(size, np.int64)
     total = np.zeros((size, width), np.int64)
@@ -193,7 +215,7 @@ def _credit_gang(
     for i in range(len(mine)):
         row = _row_at(mine[i], supply)
         offered = kinds.units[supply.kind[row]]
-        b = np.searchsorted(domains, seen[i])
+        b = bucket_of_domain[seen[i]]
         count[b] += 1
         add_times(total[b], offered, 1)
         add_times(creditable[b], offered, 1)
@@ -205,10 +227,13 @@ def _credit_gang(
         left = pool.end[run] - spoken_for[run]
         where = seen[len(mine) + r]
         if left > 0 and where >= 0 and may_use(n, run, needs, pool):
-            b = np.searchsorted(domains, where)
+            b = bucket_of_domain[where]
             count[b] += left
             acquirable[b] += left
             add_times(total[b], kinds.units[pool.kind[run]], left)
+
+    for i in range(size):
+        bucket_of_domain[domains[i]] = -1
 
     best = choose_domain(needs.wanted[n], domains, count, total, creditable, own)
     if best < 0:
@@ -230,7 +255,7 @@ def _credit_gang(
         _speak_for(n, runs, chosen, needs, kinds, pool, spoken_for, remaining[n])
 
 
-@kernel
+@inner
 def _speak_for(
     n: int,
     runs: Int32s,
@@ -272,7 +297,7 @@ def _speak_for(
                 return
 
 
-@kernel
+@inner
 def _spoken_before(
     a: int, b: int, pinned: bool, kinds: KindArrays, pool: PoolArrays, spoken_for: Int32s
 ) -> bool:

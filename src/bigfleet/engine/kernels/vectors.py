@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s, kernel, step
+from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s, inner, kernel
 from bigfleet.engine.kernels.records import NeedArrays, PoolArrays
 
 LARGEST = 2**62 - 1
@@ -12,7 +12,7 @@ GUARD_OFFER = 1
 GUARD_TRANSFER_IN = 2
 
 
-@step
+@kernel
 def take(remaining: Int64s, offered: Int64s) -> bool:
     """Subtract one machine from what is still wanted; True when nothing is left."""
     covered = True
@@ -26,7 +26,7 @@ def take(remaining: Int64s, offered: Int64s) -> bool:
     return covered
 
 
-@step
+@inner
 def is_covered(remaining: Int64s) -> bool:
     for d in range(len(remaining)):
         if remaining[d] > 0:
@@ -34,7 +34,7 @@ def is_covered(remaining: Int64s) -> bool:
     return True
 
 
-@step
+@inner
 def covers(offered: Int64s, wanted: Int64s) -> bool:
     for d in range(len(wanted)):
         if offered[d] < wanted[d]:
@@ -42,7 +42,7 @@ def covers(offered: Int64s, wanted: Int64s) -> bool:
     return True
 
 
-@step
+@inner
 def add_times(total: Int64s, offered: Int64s, count: int) -> None:
     """total += offered * count, held at the largest number a column can count."""
     for d in range(len(total)):
@@ -53,7 +53,7 @@ def add_times(total: Int64s, offered: Int64s, count: int) -> None:
                 total[d] += offered[d] * count
 
 
-@step
+@inner
 def next_free(skip: Int32s, i: int) -> int:
     """The first position at or after `i` that is not claimed; shortens the path it follows."""
     while skip[i] != i:
@@ -62,7 +62,7 @@ def next_free(skip: Int32s, i: int) -> int:
     return i
 
 
-@step
+@inner
 def may_use(n: int, run: int, needs: NeedArrays, pool: PoolArrays) -> bool:
     """Whether a reservation lets Need n take machines of a run."""
     g = pool.guard[run]
@@ -76,6 +76,28 @@ def may_use(n: int, run: int, needs: NeedArrays, pool: PoolArrays) -> bool:
     if kind == GUARD_TRANSFER_IN:
         return bool(needs.fingerprint[n] == pool.guard_fingerprint[g])
     return bool(needs.identity[n] == pool.guard_identity[g])
+
+
+@inner
+def first_at(ascending: Int64s, value: int) -> int:
+    """The first position whose entry is not below `value`."""
+    low, high = 0, len(ascending)
+    while low < high:
+        middle = (low + high) // 2
+        if ascending[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inner
+def grown(array: Int32s) -> Int32s:
+    """The same entries with room for as many again."""
+    larger = np.empty(2 * len(array), np.int32)
+    for i in range(len(array)):
+        larger[i] = array[i]
+    return larger
 
 
 @kernel

@@ -7,7 +7,7 @@ a million machines. Machines leave a run in id order whoever takes them, as they
 import numpy as np
 
 from bigfleet.engine.kernels.acquire import claimed_by_domain
-from bigfleet.engine.kernels.compiled import Bools, Floats, Int8s, Int32s, Int64s, kernel
+from bigfleet.engine.kernels.compiled import Bools, Floats, Int8s, Int32s, Int64s, inner, kernel
 from bigfleet.engine.kernels.records import (
     KindArrays,
     NeedArrays,
@@ -15,12 +15,12 @@ from bigfleet.engine.kernels.records import (
     SupplyArrays,
     VictimArrays,
 )
-from bigfleet.engine.kernels.vectors import is_covered, may_use, take
+from bigfleet.engine.kernels.vectors import grown, is_covered, may_use, take
 
 CONFIGURED = 5
 
 
-@kernel
+@inner
 def _slot(table: Int64s, key: int) -> int:
     """Where `key` is, or belongs, in an open-addressing table of a power-of-two size."""
     mask = len(table) - 1
@@ -72,10 +72,12 @@ def group_victims(
         at = _slot(table, key)
         if table[at] == -1:
             if 2 * groups >= len(keys):
-                keys = np.concatenate((keys, np.empty(len(keys), np.int64)))
-                shown = np.concatenate((shown, np.empty(len(shown), np.int32)))
-                table = np.full(4 * len(keys), -1, np.int64)
-                group_at = np.zeros(4 * len(keys), np.int32)
+                larger = np.empty(2 * len(keys), np.int64)
+                table = np.full(4 * len(larger), -1, np.int64)
+                group_at = np.zeros(4 * len(larger), np.int32)
+                for g in range(groups):
+                    larger[g] = keys[g]
+                keys, shown = larger, grown(shown)
                 for g in range(groups):
                     moved = _slot(table, keys[g])
                     table[moved] = keys[g]
@@ -104,7 +106,7 @@ def group_victims(
     return grouped, starts, shown[:groups].copy(), priorities
 
 
-@kernel
+@inner
 def victim_score(
     gap: int,
     drain_seconds: float,
@@ -120,7 +122,7 @@ def victim_score(
     return score
 
 
-@kernel
+@inner
 def grace_seconds(gap: int) -> int:
     """The further below, the less time a victim gets."""
     if gap > 900000:
@@ -132,7 +134,7 @@ def grace_seconds(gap: int) -> int:
     return 600
 
 
-@kernel
+@inner
 def _goes_first(a: int, b: int, victims: VictimArrays, scores: Floats, cursor: Int64s) -> bool:
     if victims.excess[a] != victims.excess[b]:
         return bool(victims.excess[a])
@@ -141,7 +143,7 @@ def _goes_first(a: int, b: int, victims: VictimArrays, scores: Floats, cursor: I
     return bool(victims.rows[cursor[a]] < victims.rows[cursor[b]])
 
 
-@kernel
+@inner
 def _first_domains(
     n: int,
     needs: NeedArrays,
@@ -268,9 +270,7 @@ def preempt(
             if best < 0:
                 break
             if size == len(picked):
-                picked = np.concatenate((picked, np.empty(size, np.int32)))
-                picked_for = np.concatenate((picked_for, np.empty(size, np.int32)))
-                graces = np.concatenate((graces, np.empty(size, np.int32)))
+                picked, picked_for, graces = grown(picked), grown(picked_for), grown(graces)
             picked[size] = victims.rows[cursor[best]]
             picked_for[size] = n
             graces[size] = grace_seconds(needs.priority[n] - victims.priority[best])

@@ -1,0 +1,159 @@
+"""Flips in acquisition (2.4): order of Needs, order of machines, spread, broker, emission."""
+
+from tests.mutants.mutant import Mutant
+
+_ACQUIRE = "kernels/acquire.py"
+
+ACQUISITION = (
+    Mutant(
+        "acquisition ignores the penalty buckets",
+        "acquisition.py",
+        "np.argsort(-needs.precedence[short], kind=",
+        "np.argsort(-needs.priority[short], kind=",
+    ),
+    Mutant(
+        "the reclamation bucket outranks the interruption bucket",
+        "vocabulary.py",
+        "(priority * 64 + interruption) * 64 + reclamation",
+        "(priority * 64 + reclamation) * 64 + interruption",
+    ),
+    Mutant(
+        "Speculative machines are taken before Idle ones",
+        _ACQUIRE,
+        "for speculative in range(2):\n        live = 0",
+        "for speculative in (1, 0):\n        live = 0",
+    ),
+    Mutant(
+        "dear machines are taken before cheap ones",
+        _ACQUIRE,
+        "costs[child] < costs[least]",
+        "costs[child] > costs[least]",
+    ),
+    Mutant(
+        "at equal cost the last id is taken first",
+        _ACQUIRE,
+        "heads[child] < heads[least]",
+        "heads[child] > heads[least]",
+    ),
+    Mutant(
+        "interruption makes an Idle machine dearer",
+        _ACQUIRE,
+        "if speculative and kinds.probability[kind] > 0.0:",
+        "if kinds.probability[kind] > 0.0:",
+    ),
+    Mutant(
+        "a Speculative machine costs its price alone",
+        _ACQUIRE,
+        "float(price + kinds.probability[kind] * needs.penalty[n])",
+        "float(price)",
+    ),
+    Mutant(
+        "no risk of an infinite loss costs something (U4)",
+        _ACQUIRE,
+        "kinds.probability[kind] > 0.0",
+        "kinds.probability[kind] >= 0.0",
+    ),
+    Mutant(
+        "a gang acquires outside its domain",
+        _ACQUIRE,
+        "if same >= 0 and kinds.domain[same, kind] != chosen:",
+        "if same >= 0 and kinds.domain[same, kind] < chosen:",
+    ),
+    Mutant(
+        "spread: empty domains do not count for the minimum",
+        _ACQUIRE,
+        "if exists[where] and counts[where] < lowest:",
+        "if exists[where] and 0 < counts[where] < lowest:",
+    ),
+    Mutant(
+        "spread: a domain that has only claimed machines does not count for the minimum",
+        _ACQUIRE,
+        "exists = counts > 0",
+        "exists = counts < 0",
+    ),
+    Mutant(
+        "spread: machines credited before do not count (U5)",
+        _ACQUIRE,
+        "counts = claimed_by_domain(n, needs, kinds, supply, holder)",
+        "counts = np.zeros_like(claimed_by_domain(n, needs, kinds, supply, holder))",
+    ),
+    Mutant(
+        "spread: the skew is one too wide",
+        _ACQUIRE,
+        "slack = max(np.int64(1), needs.skew[n]) - 1",
+        "slack = max(np.int64(1), needs.skew[n])",
+    ),
+    Mutant(
+        "spread: a skew of zero forbids everything",
+        _ACQUIRE,
+        "slack = max(np.int64(1), needs.skew[n]) - 1",
+        "slack = needs.skew[n] - 1",
+    ),
+    Mutant(
+        "spread: the dearest eligible domain comes first",
+        _ACQUIRE,
+        "kinds.price[pool.kind[heads[where]]] < kinds",
+        "kinds.price[pool.kind[heads[where]]] > kinds",
+    ),
+    Mutant(
+        "spread: at equal price the greater domain comes first",
+        _ACQUIRE,
+        "kinds.price[pool.kind[heads[where]]] < kinds",
+        "kinds.price[pool.kind[heads[where]]] <= kinds",
+    ),
+    Mutant(
+        "spread: Speculative machines come before Idle ones",
+        _ACQUIRE,
+        "for speculative in (False, True):",
+        "for speculative in (True, False):",
+    ),
+    Mutant(
+        "spread: the head of a domain is its dearest machine",
+        _ACQUIRE,
+        "if cost < other_cost or (",
+        "if cost > other_cost or (",
+    ),
+    Mutant(
+        "spread: a machine reserved for somebody else is taken",
+        _ACQUIRE,
+        "if where >= 0 and cursor[run] < pool.end[run] and may_use(n, run, needs, pool):",
+        "if where >= 0 and cursor[run] < pool.end[run]:",
+    ),
+    Mutant(
+        "spread: stopping within the skew is told as topology",
+        "kernels/broker.py",
+        "ledger.skew_stopped[n] = candidates_left(n, needs, kinds, pool, cursor)",
+        "ledger.skew_stopped[n] = not candidates_left(n, needs, kinds, pool, cursor)",
+    ),
+    Mutant(
+        "a worker's stale proposal is committed as it is",
+        "kernels/broker.py",
+        "stale = stale or seen[pool.key_runs[r]] != cursor[pool.key_runs[r]]",
+        "stale = False",
+    ),
+    Mutant(
+        "Needs that share machines are dealt to workers as if they did not",
+        "acquisition.py",
+        "contested[places] = True",
+        "contested[places] = False",
+    ),
+    Mutant(
+        "a spread Need's Provisions are emitted among its Bootstraps, by cost",
+        "outcome.py",
+        "keys = (rows[spread], cost, is_spec[spread], need[spread])",
+        "keys = (rows[spread], cost, need[spread])",
+    ),
+    Mutant(
+        "a spread Need's machines are emitted by id, not in pool order",
+        "outcome.py",
+        "keys = (rows[spread], cost, is_spec[spread], need[spread])",
+        "keys = (rows[spread], is_spec[spread], need[spread])",
+    ),
+    Mutant(
+        "acquisitions are emitted in the order of precedence, not of the demand",
+        "outcome.py",
+        "need = np.repeat(np.arange(len(self)), acquired.count)",
+        "turns = np.argsort(acquired.turn, kind='stable')\n"
+        "        need = np.repeat(turns, acquired.count[turns])",
+    ),
+)

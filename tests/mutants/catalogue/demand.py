@@ -1,0 +1,127 @@
+"""Flips in the order of demand and in the fold (2.1, U17, U20)."""
+
+from tests.mutants.mutant import Mutant
+
+DEMAND = (
+    Mutant(
+        "the lowest priority comes first",
+        "vocabulary.py",
+        "np.unique(-priority, return_inverse=True)",
+        "np.unique(priority, return_inverse=True)",
+    ),
+    Mutant(
+        "at equal priority the latest arrival comes first",
+        "needs_table.py",
+        "np.argsort(columns.arrival, kind=",
+        "np.argsort(-columns.arrival, kind=",
+    ),
+    Mutant(
+        "at equal priority and arrival the cluster that reported first comes first",
+        "needs_table.py",
+        "for cluster in sorted(self._blocks)]",
+        "for cluster in self._blocks]",
+    ),
+    Mutant(
+        "a row that persists gets the arrival of the new roll-up",
+        "needs_table.py",
+        "_keep_arrivals(block, before)",
+        "pass",
+        "loop",
+    ),
+    Mutant(
+        "folded Needs go by cluster as first seen, not by its name",
+        "fold.py",
+        "lambda c: scene.cluster_names[c]",
+        "lambda c: c",
+    ),
+    Mutant(
+        "folded Needs of one profile go by aggregate as first seen, not by its value",
+        "fold.py",
+        "lambda v: vectors.amounts(v)",
+        "lambda v: v",
+    ),
+    Mutant(
+        "folded Needs go by profile as first seen, not by fingerprint",
+        "fold.py",
+        "lambda p: profiles[p].fingerprint",
+        "lambda p: p",
+    ),
+    Mutant(
+        "a folded Need may be served in pieces smaller than one gang",
+        "fold.py",
+        "unit=aggregate,",
+        "unit=columns.unit[lead],",
+    ),
+    Mutant(
+        "an unknown arrival is the earliest of a folded group",
+        "fold.py",
+        "np.where(arrival == 0, never, arrival)",
+        "np.where(arrival < 0, never, arrival)",
+    ),
+    Mutant(
+        "a gang folds although its own machine is too small for it (U17)",
+        "fold.py",
+        "if named.any():",
+        "if False:",
+    ),
+    Mutant(
+        "one gang more folds than the fitting machines hold (U17)",
+        "kernels/fold.py",
+        "folded[group[g]] >= fit:",
+        "folded[group[g]] > fit:",
+    ),
+    Mutant(
+        "folding is limited where no smaller machine would serve (U17)",
+        "kernels/fold.py",
+        "if small[class_of[g]] and folded",
+        "if folded",
+    ),
+    Mutant(
+        "a machine hosts one gang, whatever its size (U17)",
+        "kernels/fold.py",
+        "gangs = min(gangs, units[k, d] // wanted[c, d])",
+        "gangs = np.int64(1)",
+    ),
+    Mutant(
+        "a gang with an order under its own name folds (U20)",
+        "fold.py",
+        "if len(scene.supply.creating):",
+        "if False:",
+    ),
+    Mutant(
+        "an order stamped without cluster does not keep its gang from folding (U20)",
+        "kernels/fold.py",
+        "if ordered_by == -1 or ordered_by == cluster[g]:",
+        "if ordered_by == cluster[g]:",
+    ),
+    Mutant(
+        "a gang that holds a reservation folds (U20)",
+        "fold.py",
+        "stays = wants_nothing | np.isin(identity, in_flight.holder_identity)",
+        "stays = wants_nothing",
+    ),
+    Mutant(
+        "a victim that drains for the folded Need hosts no gang (U20)",
+        "kernels/fold.py",
+        "fit = _plus_times(fit, holds[draining_kind[i]], 1)",
+        "fit = _plus_times(fit, holds[draining_kind[i]], 0)",
+    ),
+    Mutant(
+        "an order for the folded Need hosts no gang (U20)",
+        "kernels/fold.py",
+        "fit = _plus_times(fit, holds[supply.kind[row]], 1)",
+        "fit = _plus_times(fit, holds[supply.kind[row]], 0)",
+    ),
+    Mutant(
+        "an overdue order hosts a gang",
+        "kernels/fold.py",
+        "(by == -1 or by == cluster[c]) and not supply.overdue[row]",
+        "(by == -1 or by == cluster[c])",
+    ),
+    Mutant(
+        "what the fold may use is also limited by reservations",
+        "decide.py",
+        "everyone = Pool(scene, guards_of([]))",
+        "everyone = Pool(scene, guards_of(standing))",
+    ),
+)

@@ -1,0 +1,68 @@
+"""Flips in the choice of a gang's domain (2.3 step 3): one for each rule of the comparison."""
+
+from tests.mutants.mutant import Mutant
+
+_FILE = "kernels/domains.py"
+
+DOMAINS = (
+    Mutant(
+        "rule 1: a domain that cannot hold the gang beats one that can",
+        _FILE,
+        "return bool(a_fits)",
+        "return bool(b_fits)",
+    ),
+    Mutant(
+        "rule 2: of domains that fit the one with least credited wins",
+        _FILE,
+        "    if a_fits:\n        if a_credit != b_credit:\n            return bool(a_credit > b_credit)",
+        "    if a_fits:\n        if a_credit != b_credit:\n            return bool(a_credit < b_credit)",
+    ),
+    Mutant(
+        "rule 3: of domains that fit the one with least of the gang's own wins",
+        _FILE,
+        "return bool(a_own > b_own)",
+        "return bool(a_own < b_own)",
+    ),
+    Mutant(
+        "rule 4: of domains that fit the largest wins",
+        _FILE,
+        "return bool(a_size < b_size)",
+        "return bool(a_size > b_size)",
+    ),
+    Mutant(
+        "rule 4: of domains too small the smallest wins",
+        _FILE,
+        "return bool(a_share > b_share)",
+        "return bool(a_share < b_share)",
+    ),
+    Mutant(
+        "rule 5: of domains too small the one with least credited wins",
+        _FILE,
+        "        if a_credit != b_credit:\n            return bool(a_credit > b_credit)\n    if count",
+        "        if a_credit != b_credit:\n            return bool(a_credit < b_credit)\n    if count",
+    ),
+    Mutant(
+        "rule 6: fewer machines win",
+        _FILE,
+        "return bool(count[a] > count[b])",
+        "return bool(count[a] < count[b])",
+    ),
+    Mutant(
+        "rule 7: the greater domain value wins",
+        _FILE,
+        "return bool(domains[a] < domains[b])",
+        "return bool(domains[a] > domains[b])",
+    ),
+    Mutant(
+        "what a domain has beyond the need counts for it",
+        _FILE,
+        "if capped and share > 1.0:",
+        "if capped and share > 1e300:",
+    ),
+    Mutant(
+        "an empty label is a domain (U9)",
+        "kinds.py",
+        "position[w] if w else -1",
+        "position[w]",
+    ),
+)

@@ -1,0 +1,72 @@
+"""Flips in what the inventory keeps between snapshots (1.2); one cycle alone shows none of them."""
+
+from tests.mutants.mutant import Mutant
+
+_ORDERS = "kernels/orders.py"
+_FILE = "inventory.py"
+
+INVENTORY = (
+    Mutant(
+        "a changed machine is merged behind cheaper ones the wrong way round",
+        _ORDERS,
+        "return bool(price_a < price_b)",
+        "return bool(price_a > price_b)",
+        "loop",
+    ),
+    Mutant(
+        "a changed machine that is dear to give up is merged behind its equals",
+        _ORDERS,
+        "return bool(penalty_a > penalty_b)",
+        "return bool(penalty_a < penalty_b)",
+        "loop",
+    ),
+    Mutant(
+        "a changed machine is merged behind equal ones of greater id",
+        _ORDERS,
+        "return a < b",
+        "return a > b",
+        "loop",
+    ),
+    Mutant(
+        "a machine that was and stays Idle starts its hold anew",
+        _FILE,
+        "elif before is not MachineState.IDLE:",
+        "else:",
+        "loop",
+    ),
+    Mutant(
+        "a held machine is free again after a refresh of its price",
+        _FILE,
+        "if before is machine.state else None",
+        "if before is not machine.state else None",
+        "loop",
+    ),
+    Mutant(
+        "a spent snapshot misses the latest changes when it is used again",
+        _FILE,
+        "*self._changed_in[version:]",
+        "*self._changed_in[version + 1 :]",
+        "loop",
+    ),
+    Mutant(
+        "a snapshot shares its columns with the live ones",
+        _FILE,
+        "return self._live.copy()",
+        "return self._live",
+        "loop",
+    ),
+    Mutant(
+        "rows do not move up when a machine leaves",
+        _FILE,
+        "order - (order > row).astype(np.int32)",
+        "order",
+        "loop",
+    ),
+    Mutant(
+        "kinds are not told apart again when a new offering appears",
+        "kinds.py",
+        "mark = (len(columns.price), wanted)",
+        "mark = (0, wanted)",
+        "loop",
+    ),
+)

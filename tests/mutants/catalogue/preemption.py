@@ -1,0 +1,164 @@
+"""Flips in Phase 2 (2.5, U1, U2, U16, U18)."""
+
+from tests.mutants.mutant import Mutant
+
+_VICTIMS = "kernels/victims.py"
+
+PREEMPTION = (
+    Mutant(
+        "Phase 2 goes by penalty buckets too",
+        "preemption.py",
+        "short[np.argsort(-needs.priority[short], kind=",
+        "short[np.argsort(-needs.precedence[short], kind=",
+    ),
+    Mutant(
+        "a victim may be of equal priority",
+        _VICTIMS,
+        "victims.priority[v] >= needs.priority[n]",
+        "victims.priority[v] > needs.priority[n]",
+    ),
+    Mutant(
+        "a claimed machine has the priority it was stamped with (U1)",
+        _VICTIMS,
+        "priority_of_need[by] if by >= 0 else",
+        "priority_of_need[by] if by < -1 else",
+    ),
+    Mutant(
+        "excess is taken last",
+        _VICTIMS,
+        "return bool(victims.excess[a])",
+        "return bool(victims.excess[b])",
+    ),
+    Mutant(
+        "what a cluster that has not reported leaves unclaimed is excess",
+        "preemption.py",
+        "excess = (credit.holder[shown] < 0) & ready[snapshot.columns.cluster[shown]]",
+        "excess = credit.holder[shown] < 0",
+    ),
+    Mutant(
+        "the lowest score is the first victim",
+        _VICTIMS,
+        "return bool(scores[a] > scores[b])",
+        "return bool(scores[a] < scores[b])",
+    ),
+    Mutant(
+        "at equal score the last id is the first victim",
+        _VICTIMS,
+        "victims.rows[cursor[a]] < victims.rows[cursor[b]]",
+        "victims.rows[cursor[a]] > victims.rows[cursor[b]]",
+    ),
+    Mutant(
+        "the gap in priority does not enter the score",
+        _VICTIMS,
+        "score = float(gap) * weights[0]",
+        "score = 0.0 * weights[0]",
+    ),
+    Mutant(
+        "the interruption penalty does not enter the score",
+        _VICTIMS,
+        "score += weights[2] / max(0.01, interruption)",
+        "score += weights[2] / 0.01",
+    ),
+    Mutant(
+        "the reclamation penalty does not enter the score",
+        _VICTIMS,
+        "score += weights[3] / max(0.01, reclamation)",
+        "score += weights[3] / 0.01",
+    ),
+    Mutant(
+        "a penalty of nothing weighs like half a dollar",
+        _VICTIMS,
+        "score += weights[2] / max(0.01, interruption)",
+        "score += weights[2] / max(0.5, interruption)",
+    ),
+    Mutant(
+        "grace: a gap of exactly 900000 gets ten seconds",
+        _VICTIMS,
+        "if gap > 900000:",
+        "if gap >= 900000:",
+    ),
+    Mutant(
+        "grace: a gap of exactly 500000 gets thirty seconds",
+        _VICTIMS,
+        "if gap > 500000:",
+        "if gap >= 500000:",
+    ),
+    Mutant(
+        "grace: a gap of exactly 100000 gets two minutes",
+        _VICTIMS,
+        "if gap > 100000:",
+        "if gap >= 100000:",
+    ),
+    Mutant(
+        "victims still draining do not count (U2)",
+        "preemption.py",
+        "_count_draining(unresolved, queue, draining, kinds, scene)",
+        "pass",
+    ),
+    Mutant(
+        "one draining victim counts for several Needs of an identity",
+        "preemption.py",
+        "if row not in counted and (unresolved[n] > 0).any():",
+        "if (unresolved[n] > 0).any():",
+    ),
+    Mutant(
+        "a parked gang preempts",
+        "preemption.py",
+        " & ~needs.parked[queue])",
+        ")",
+    ),
+    Mutant(
+        "a gang without a domain preempts",
+        "preemption.py",
+        "((credit.domain[queue] >= 0) & ",
+        "((credit.domain[queue] >= -1) & ",
+    ),
+    Mutant(
+        "a gang preempts outside its domain",
+        _VICTIMS,
+        "kinds.domain[needs.same[n], kind] != domain[n]",
+        "kinds.domain[needs.same[n], kind] < 0",
+    ),
+    Mutant(
+        "victims of a spread Need: machines acquired this cycle do not count (U18)",
+        _VICTIMS,
+        "for i in range(len(taken)):",
+        "for i in range(0):",
+    ),
+    Mutant(
+        "victims of a spread Need: those still draining do not count (U18)",
+        _VICTIMS,
+        "for i in range(len(draining)):",
+        "for i in range(0):",
+    ),
+    Mutant(
+        "victims of a spread Need: a domain with candidates only does not exist (U18)",
+        _VICTIMS,
+        "for u in range(live):\n                exists",
+        "for u in range(0):\n                exists",
+    ),
+    Mutant(
+        "victims of a spread Need: a domain whose stock later Needs took does not exist (U18)",
+        _VICTIMS,
+        "if last < 0 or turn[last] >= turn[n]:",
+        "if last < 0:",
+    ),
+    Mutant(
+        "victims of a spread Need: a domain whose stock earlier Needs took still exists (U18)",
+        _VICTIMS,
+        "if last < 0 or turn[last] >= turn[n]:",
+        "if True:",
+    ),
+    Mutant(
+        "victims of a spread Need: the skew is one too wide (U18)",
+        _VICTIMS,
+        "slack = max(np.int64(1), needs.skew[n]) - 1",
+        "slack = max(np.int64(1), needs.skew[n])",
+    ),
+    Mutant(
+        "a machine is preempted and reclaimed in one cycle (U16)",
+        "release.py",
+        "np.sort(preempted),",
+        "preempted[:0],",
+    ),
+)

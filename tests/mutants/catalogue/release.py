@@ -1,0 +1,74 @@
+"""Flips in Phase 3 and in what held machines may be used for (2.6, 2.8)."""
+
+from tests.mutants.mutant import Mutant
+
+_LEAVING = "kernels/leaving.py"
+
+RELEASE = (
+    Mutant(
+        "machines of a cluster that has not reported are reclaimed",
+        "release.py",
+        "key=names.__getitem__) if ready[c]]",
+        "key=names.__getitem__)]",
+    ),
+    Mutant(
+        "clusters give back in the order they were first seen",
+        "release.py",
+        "sorted(range(len(names)), key=names.__getitem__)",
+        "range(len(names))",
+    ),
+    Mutant(
+        "a reclaimed machine gets two minutes",
+        "outcome.py",
+        "RECLAIM_GRACE_SECONDS = 600",
+        "RECLAIM_GRACE_SECONDS = 120",
+    ),
+    Mutant(
+        "a machine is kept in the instant its hold is over",
+        _LEAVING,
+        "now - since < hold",
+        "now - since <= hold",
+    ),
+    Mutant(
+        "every capacity type is held as long as on-demand",
+        "release.py",
+        "options.release_holds.get(capacity_type, 0.0)",
+        "options.release_holds.get(CapacityType.ON_DEMAND, 0.0)",
+    ),
+    Mutant(
+        "bare metal is released like spot",
+        "release.py",
+        "hold_of_type[capacity_type] = hold",
+        "hold_of_type[capacity_type] = hold_of_type[CapacityType.BARE_METAL] = hold",
+    ),
+    Mutant(
+        "a held machine is released",
+        _LEAVING,
+        "or holder[row] >= 0 or held[row] != 0:",
+        "or holder[row] >= 0:",
+    ),
+    Mutant(
+        "a machine acquired this cycle is released",
+        _LEAVING,
+        "or holder[row] >= 0 or held[row] != 0:",
+        "or held[row] != 0:",
+    ),
+    Mutant(
+        "a reserved machine is released",
+        "release.py",
+        "return rows[~np.isin(rows, reserved)]",
+        "return rows",
+    ),
+    Mutant(
+        "a held machine is acquired",
+        "arrays.py",
+        "pool_runs(columns.state, columns.held,",
+        "pool_runs(columns.state, columns.held * 0,",
+    ),
+    Mutant(
+        "a held machine is matching supply",
+        "kernels/pools.py",
+        "if s == 5 or ((s == IDLE or s == SPECULATIVE) and held[row] == 0):",
+        "if s == 5 or (s == IDLE or s == SPECULATIVE):",
+    ),
+)
