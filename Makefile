@@ -15,7 +15,7 @@ JOBS   ?= -n auto --maxprocesses 4 --dist loadfile
 DEMO   ?= examples/fleets/first-look.yaml
 SHAPES ?= uber-50k uber-500k B1 B2 B7 B10 B11
 
-.PHONY: help install up test lint types contracts warm unit format nightly bench mutants lock clean
+.PHONY: help install up test lint types contracts warm unit format nightly bench mutants protos lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -67,6 +67,9 @@ bench: $(STAMP) ## Measure the shapes of docs/performance.md on this machine
 
 mutants: $(STAMP) ## Flip single decisions of the engine and see each one caught
 	$(BIN)/python tests/mutants/run.py
+
+protos: $(STAMP) ## Generate the Python of src/bigfleet/protos again
+	$(BIN)/python tests/wire/generate.py
 
 lock: $(STAMP) ## Resolve requirements/*.txt again, with hashes and without any registry address
 	cd requirements && ../$(BIN)/uv pip compile --quiet --upgrade $(LOCK_FLAGS) \

@@ -1,7 +1,6 @@
 """What a Need proposes to take: the cheapest that fits, no more than covers it."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import numpy as np
 
@@ -118,7 +117,7 @@ def test_whoever_decides_on_one_snapshot_at_the_same_time_finds_the_same() -> No
     """K2."""
     needs = [small_need(f"c-{i % 3}", 8, priority=i % 5, group=f"g-{i}") for i in range(12)]
     fleet = fleet_of(priced(*(i % 4 + 1 for i in range(16))), needs)
-    given = cycle_input(replace(fleet, name="shared"))
+    given = cycle_input(fleet)
     with ThreadPoolExecutor(4) as threads:
         decisions = [d.result() for d in [threads.submit(given.decide) for _ in range(8)]]
     assert len({decision.actions for decision in decisions}) == 1

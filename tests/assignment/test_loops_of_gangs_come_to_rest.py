@@ -1,4 +1,4 @@
-"""With unchanged demand the closed loop becomes quiet, also where clusters take turns being first."""
+"""With unchanged demand the closed loop becomes quiet, also where clusters take turns."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Phase 1 for plain Needs: bound machines count first, then Idle ones, then slots, cheapest first."""
+"""Phase 1 for plain Needs: what is bound counts first, then Idle machines, then slots."""
 
 from bigfleet.bench.catalog import CAT6
 from bigfleet.model.actions import Rule

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from bigfleet.bench.shapes import SHAPES
+from bigfleet.bench.shapes import SHAPES, shapes_named
 from bigfleet.cli.bench import bench
 
 KEYS = [
@@ -111,3 +111,9 @@ def test_check_fails_when_the_outcome_depends_on_the_workers(
     result = _run("B6", "--check")
     assert result.exit_code == 1
     assert "actions differ with 2 workers, 8 workers" in result.stdout
+
+
+def test_a_family_name_stands_for_all_its_sizes() -> None:
+    sizes = shapes_named("b11")
+    assert sizes == ["B11-1K", "B11-10K", "B11-50K", "B11-100K", "B11-500K"]
+    assert shapes_named("B1") == ["B1"]

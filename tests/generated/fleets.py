@@ -38,14 +38,10 @@ from tests.generated.demands import demand_of
 from tests.generated.parts import (
     BOUND,
     BUCKETS,
-    CAPACITIES,
     CAPACITY_TYPES,
     CLUSTERS,
     HOSTLESS,
-    INSTANCE_TYPES,
-    LABELS,
     NOW,
-    PRICES,
     PROBABILITIES,
     UNIT,
     ZONES,
@@ -54,6 +50,8 @@ from tests.generated.themes import THEMES, Theme, one_in
 
 _NOBODY = NeedKey("", "", "")
 _STRANGER = NeedKey("alpha", Profile.of(priority=700).fingerprint, "gone")
+#: Came over a border with a fingerprint nobody here can read.
+_ILLEGIBLE = NeedKey("alpha", "made elsewhere", "")
 #: A reservation is likelier where the rules make them: one machine in so many has one.
 _RESERVED_ONE_IN = {
     MachineState.DRAINING: 1.4,
@@ -84,10 +82,10 @@ def fleet_of_seed(seed: int) -> Fleet:
     now = None if one_in(chance, 5) else NOW
     demand = demand_of(chance, theme)
     keys = identities(demand)
-    sold = [offering_of(chance, theme) for _ in range(chance.randint(1, 3))]
+    sold = [offering_of(chance, theme) for _ in range(chance.randint(1, theme.offerings))]
     machines = tuple(
         machine_of(chance, f"m{(number * 17 + 7) % 40:02d}", theme, sold, keys, now)
-        for number in range(chance.randint(0, 25))
+        for number in range(chance.randint(0, theme.machines))
     )
     return Fleet(
         name=f"{theme.name}, seed {seed}",
@@ -112,12 +110,12 @@ def identities(demand: Sequence[FleetNeed]) -> list[NeedKey]:
 
 def offering_of(chance: Random, theme: Theme) -> Offering:
     return Offering(
-        theme.among(chance, INSTANCE_TYPES),
+        theme.among(chance, theme.instance_types),
         theme.among(chance, ZONES),
         theme.among(chance, CAPACITY_TYPES),
-        theme.among(chance, CAPACITIES),
+        theme.among(chance, theme.capacities),
         UNIT if one_in(chance, 10) else Resources(),
-        theme.among(chance, PRICES),
+        theme.among(chance, theme.prices),
         theme.among(chance, PROBABILITIES),
     )
 
@@ -171,7 +169,7 @@ def machine_of(
         cluster=some_cluster if state in BOUND else "",
         instance_type=offering.instance_type,
         zone=offering.zone,
-        labels=chance.choice(LABELS[: theme.variety + 1]),
+        labels=chance.choice(theme.labels[: theme.variety + 1]),
         resources=offering.resources,
         allocatable=offering.allocatable,
         price_per_hour=offering.price,
@@ -196,7 +194,7 @@ def reservation_of(
     return Reservation(
         each.machine.id,
         kind,
-        chance.choice(keys),
+        _ILLEGIBLE if one_in(chance, 12) else chance.choice(keys),
         None if left is None else (now or NOW) + left * SECOND,
     )
 

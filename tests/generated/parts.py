@@ -91,6 +91,7 @@ PLAIN_REQUIREMENTS: tuple[tuple[Requirement, ...], ...] = (
         Requirement.of(ZONE_KEY, Operator.NOT_IN, ["b"]),
     ),
 )
+PINS: tuple[tuple[Requirement, ...], ...] = PLAIN_REQUIREMENTS[2:0:-1]
 SAMES: tuple[tuple[Requirement, ...], ...] = (
     (Requirement.of(RACK_KEY, Operator.SAME),),
     (Requirement.of(ZONE_KEY, Operator.SAME),),

@@ -6,7 +6,22 @@ from random import Random
 from typing import Literal, TypeVar
 
 from bigfleet.model.machines import MachineState as S
-from tests.generated.parts import HIGHEST, LOWEST, PRIORITIES
+from bigfleet.model.requirements import Requirement
+from bigfleet.model.resources import Resources
+from tests.generated.parts import (
+    CAPACITIES,
+    HIGHEST,
+    INSTANCE_TYPES,
+    LABELS,
+    LOWEST,
+    ONE_GANG_UNITS,
+    PINS,
+    PLAIN_REQUIREMENTS,
+    PRICES,
+    PRIORITIES,
+    UNIT,
+    shape,
+)
 
 T = TypeVar("T")
 Kind = Literal["plain", "gang", "spread"]
@@ -24,6 +39,15 @@ class Theme:
     #: How many profiles share the Needs, and how many units one Need asks for at most.
     profiles: int = 4
     units: int = 6
+    machines: int = 25
+    #: How many different machines the providers sell at most.
+    offerings: int = 3
+    requirements: tuple[tuple[Requirement, ...], ...] = PLAIN_REQUIREMENTS
+    gang_units: tuple[Resources, ...] = ONE_GANG_UNITS
+    instance_types: tuple[str, ...] = INSTANCE_TYPES
+    capacities: tuple[Resources, ...] = CAPACITIES
+    prices: tuple[float, ...] = PRICES
+    labels: tuple[dict[str, str], ...] = LABELS
     need_priorities: tuple[int, ...] = (100, 1_000)
     stamped_priorities: tuple[int, ...] = (100, 1_000)
 
@@ -58,6 +82,24 @@ GANGS = Theme(
     (S.IDLE, S.IDLE, S.CONFIGURED, S.SPECULATIVE, S.CONFIGURING, S.CREATING, S.DRAINING),
     2,
     2,
+    offerings=6,
+    prices=(2.0, 1.0),
+)
+PINNED = Theme(
+    "gangs that pin instance types",
+    ("gang",),
+    (S.IDLE, S.IDLE, S.SPECULATIVE, S.CONFIGURED),
+    3,
+    2,
+    profiles=2,
+    units=8,
+    offerings=8,
+    requirements=PINS,
+    instance_types=("r6", "m5", ""),
+    capacities=(UNIT, shape(cpu=8, gibibytes=32)),
+    prices=(2.0, 1.0),
+    # Racks r3 and r1; the second says its type in a label as well.
+    labels=(LABELS[2], LABELS[8], LABELS[0]),
 )
 FOLDS = Theme(
     "gangs that one machine may hold",
@@ -69,6 +111,20 @@ FOLDS = Theme(
     units=2,
     need_priorities=(100, 1_000_000),
 )
+FULL_HOSTS = Theme(
+    "more gangs than their hosts hold",
+    ("gang",),
+    (S.CONFIGURED, S.IDLE, S.SPECULATIVE, S.CREATING, S.DRAINING),
+    2,
+    1,
+    profiles=1,
+    units=2,
+    machines=5,
+    # A machine holds half of a gang of two, or two such gangs.
+    gang_units=(shape(cpu=2, gibibytes=8),),
+    capacities=(shape(cpu=2, gibibytes=8), shape(cpu=8, gibibytes=32)),
+    need_priorities=(100, 1_000_000),
+)
 PREEMPTION = Theme(
     "everything is bound",
     ("plain", "gang", "gang", "spread"),
@@ -76,7 +132,8 @@ PREEMPTION = Theme(
     3,
     3,
     need_priorities=(500_000, 1_000_000, 1_000, HIGHEST),
-    stamped_priorities=(1_000, 100, 500_000, LOWEST),
+    # Gaps of exactly 100,000, 500,000 and 900,000 among them.
+    stamped_priorities=(1_000, 100, 500_000, LOWEST, 100_000, 400_000),
 )
 SPREADS = Theme(
     "even spread",
@@ -88,7 +145,27 @@ SPREADS = Theme(
     need_priorities=(1_000, 100, 500_000),
     stamped_priorities=(0, 100, 1_000),
 )
-THEMES = (GANGS, PREEMPTION, FOLDS, ANYTHING, SPREADS)
+SPREAD_VICTIMS = Theme(
+    "even spread over what is bound",
+    ("spread",),
+    (S.CONFIGURED, S.CONFIGURED, S.DRAINING, S.DRAINING, S.IDLE),
+    3,
+    2,
+    needs=3,
+    profiles=2,
+    need_priorities=(1_000, 500_000),
+    stamped_priorities=(0, 100, 1_000),
+)
+THEMES = (
+    GANGS,
+    PREEMPTION,
+    FOLDS,
+    ANYTHING,
+    SPREADS,
+    PINNED,
+    FULL_HOSTS,
+    SPREAD_VICTIMS,
+)
 
 
 def one_in(chance: Random, many: int) -> bool:

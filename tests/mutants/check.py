@@ -1,4 +1,4 @@
-"""The check: every mutant of the catalogue in a copy of its own, several at a time, and a report."""
+"""The check: every mutant in a copy of its own, as many at a time as there are cores."""
 
 import os
 import subprocess

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "bigfleet"
 ENGINE = Path("engine")
 
-#: Where the flip shows: in one cycle on a fresh inventory, or only where inventory and needs live on.
+#: Where the flip shows: in one cycle, or only where inventory and needs table live on.
 Seen = Literal["cycle", "loop"]
 
 

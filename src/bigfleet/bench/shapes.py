@@ -36,6 +36,8 @@ _ALL = (
 SHAPES = {shape.name: shape for shape in _ALL}
 
 
-def shape_named(name: str) -> Shape | None:
-    """The shape of that name, in whatever case it is written."""
-    return next((shape for shape in _ALL if shape.name.lower() == name.lower()), None)
+def shapes_named(name: str) -> list[str]:
+    """The shape of that name, or every size of a family (B11); case does not matter."""
+    wanted = name.lower()
+    exact = [shape.name for shape in _ALL if shape.name.lower() == wanted]
+    return exact or [s.name for s in _ALL if s.name.lower().startswith(f"{wanted}-")]

@@ -92,16 +92,16 @@ def bench(
 
 
 def _resolved(names: Sequence[str]) -> list[str]:
-    from bigfleet.bench.shapes import SHAPES, shape_named
+    from bigfleet.bench.shapes import SHAPES, shapes_named
 
     if [name.lower() for name in names] == ["all"]:
         return list(SHAPES)
-    unknown = [name for name in names if shape_named(name) is None]
+    unknown = [name for name in names if not shapes_named(name)]
     if unknown:
         raise click.UsageError(
             f"unknown shape {', '.join(unknown)}; the shapes are: {', '.join(SHAPES)}"
         )
-    return [shape.name for name in names if (shape := shape_named(name)) is not None]
+    return [shape for name in names for shape in shapes_named(name)]
 
 
 def _print_shapes() -> None:

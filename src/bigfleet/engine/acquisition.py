@@ -62,18 +62,19 @@ def acquire(
     pool: PoolArrays,
     credit: Credit,
     all_or_nothing: Bools,
+    queue: Int64s,
     options: EngineOptions,
     run_workers: RunWorkers,
 ) -> Acquired:
+    """Let the Needs of `queue`, short and in precedence order, take what they may."""
     size = len(needs.key)
-    short = np.flatnonzero((credit.remaining > 0).any(axis=1))
-    queue: Int64s = short[np.argsort(-needs.precedence[short], kind="stable")]
     most = len(queue) // max(1, options.smallest_share)
     busy = max(1, min(options.workers, most))
     worker, contested = _dealt(queue, needs, pool, busy)
     shares = [np.flatnonzero(worker == w) for w in range(busy)]
     work = partial(_proposals, needs, kinds, supply, pool, credit)
-    proposals = list(run_workers(work, [queue[share] for share in shares]))
+    run = run_workers if busy > 1 else map
+    proposals = list(run(work, [queue[share] for share in shares]))
     start, end = np.zeros(len(queue), np.int64), np.zeros(len(queue), np.int64)
     offset = 0
     for share, (rows, starts) in zip(shares, proposals, strict=True):
@@ -127,20 +128,22 @@ def _dealt(queue: Int64s, needs: NeedArrays, pool: PoolArrays, busy: int) -> tup
     contested = np.zeros(len(queue), np.bool_)
     if busy == 1:
         return worker, contested
-    area = contention_areas(queue, needs.key, pool)
-    areas, area_of_place, sizes = np.unique(area, return_inverse=True, return_counts=True)
-    owner = np.zeros(len(areas), np.int32)
+    key = needs.key[queue]
+    keys = len(pool.key_starts) - 1
+    area_of_key = contention_areas(np.bincount(key, minlength=keys) > 0, pool)
+    area = area_of_key[key]
+    sizes = np.bincount(area + 1, minlength=len(pool.start) + 1)
+    owner = np.zeros(len(sizes), np.int32)
     load = [0] * busy
-    for a in np.argsort(-sizes, kind="stable").tolist():
-        if sizes[a] * busy > len(queue) and areas[a] >= 0:
-            places = np.flatnonzero(area_of_place == a)
+    for a in np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)].tolist():
+        if sizes[a] * busy > len(queue) and a > 0:
+            places = np.flatnonzero(area + 1 == a)
             contested[places] = True
             worker[places] = np.arange(len(places)) * busy // len(places)
             continue
         owner[a] = load.index(min(load))
         load[owner[a]] += int(sizes[a])
-    worker = np.where(contested, worker, owner[area_of_place]).astype(np.int32)
-    return worker, contested
+    return np.where(contested, worker, owner[area + 1]).astype(np.int32), contested
 
 
 def _proposals(

@@ -110,6 +110,13 @@ def visiting_order(scene: Scene, normalised: Normalised) -> Int64s:
     return np.argsort(level[normalised.profile], kind="stable")
 
 
+def precedence_queue(scene: Scene, normalised: Normalised, credit: Credit) -> Int64s:
+    """Needs the pre-pass left short, by precedence, then position."""
+    short = np.flatnonzero((credit.remaining > 0).any(axis=1))
+    level = priority_level(scene.demand.profiles.precedence)
+    return short[np.argsort(level[normalised.profile[short]], kind="stable")]
+
+
 def all_or_nothing(scene: Scene, normalised: Normalised, needs: NeedArrays) -> Bools:
     """Gangs that span machines: a proposal of theirs with a conflict fails whole."""
     whole = np.zeros(len(normalised), np.bool_)

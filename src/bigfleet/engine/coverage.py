@@ -1,19 +1,17 @@
 """How much of a gang's demand each domain could hold: what is shown where none of them suffices.
 
 Decides nothing: the domain that serves a gang is chosen in `kernels.domains`, by finer rules.
+Counts in whole Python numbers, which do not overflow however large a domain is.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
-import numpy as np
-
-from bigfleet.engine.kernels.compiled import Int64s
-from bigfleet.engine.kernels.domains import coverage_permille
 from bigfleet.model.resources import Resources
 
 _WHOLE = 1000
-#: Enough to see the runner-up and the pattern; a rack fleet has hundreds.
+#: Enough to see the runner-up and the pattern; a fleet has hundreds of racks.
 _MOST = 6
 
 
@@ -25,6 +23,12 @@ class DomainCoverage:
     permille: int
 
 
+def permille_of(have: Resources, wanted: Resources) -> int:
+    """The share of the scarcest wanted dimension, rounded down; 1000 where nothing is wanted."""
+    shares = (min(have[name], want) * _WHOLE // want for name, want in wanted.positive().amounts)
+    return min(shares, default=_WHOLE)
+
+
 def domain_coverages(
     wanted: Resources, offers: Iterable[tuple[str, Sequence[Resources]]]
 ) -> list[DomainCoverage]:
@@ -32,17 +36,10 @@ def domain_coverages(
 
     A domain without machines is none.
     """
-    dimensions = tuple(wanted)
-    want = _amounts(wanted, dimensions)
     found = []
     for domain, machines in offers:
         if machines:
-            total = np.sum([_amounts(m, dimensions) for m in machines], axis=0, dtype=np.int64)
-            permille = coverage_permille(total, want)
-            # Thousandths are rounded down, so a whole thousand means that nothing is missing.
+            permille = permille_of(reduce(Resources.plus, machines), wanted)
+            # Rounded down, so a whole thousand means that nothing is missing.
             found.append(DomainCoverage(domain, permille == _WHOLE, permille))
     return sorted(found, key=lambda c: (-c.permille, c.domain))[:_MOST]
-
-
-def _amounts(resources: Resources, dimensions: tuple[str, ...]) -> Int64s:
-    return np.array([resources[name] for name in dimensions], np.int64)

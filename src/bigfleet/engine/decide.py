@@ -13,6 +13,7 @@ from bigfleet.engine.arrays import (
     all_or_nothing,
     empty_credit,
     need_and_kind_arrays,
+    precedence_queue,
     visiting_order,
 )
 from bigfleet.engine.decision import Decision
@@ -85,7 +86,8 @@ def decide(
     phase_ended("prepass")
 
     whole = all_or_nothing(scene, normalised, needs)
-    acquired = acquire(needs, kinds, scene.supply, pool, credit, whole, options, run_workers)
+    turns = precedence_queue(scene, normalised, credit)
+    acquired = acquire(needs, kinds, scene.supply, pool, credit, whole, turns, options, run_workers)
     queue = unsatisfied_queue(credit, needs)
     unsatisfied = set(normalised.identity[queue].tolist())
     margin = options.reservation_margin_seconds

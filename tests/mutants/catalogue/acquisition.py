@@ -133,9 +133,9 @@ ACQUISITION = (
     ),
     Mutant(
         "Needs that share machines are dealt to workers as if they did not",
-        "acquisition.py",
-        "contested[places] = True",
-        "contested[places] = False",
+        "kernels/broker.py",
+        "parent[other] = first",
+        "parent[other] = other",
     ),
     Mutant(
         "a spread Need's Provisions are emitted among its Bootstraps, by cost",

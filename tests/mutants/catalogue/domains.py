@@ -14,8 +14,8 @@ DOMAINS = (
     Mutant(
         "rule 2: of domains that fit the one with least credited wins",
         _FILE,
-        "    if a_fits:\n        if a_credit != b_credit:\n            return bool(a_credit > b_credit)",
-        "    if a_fits:\n        if a_credit != b_credit:\n            return bool(a_credit < b_credit)",
+        "a_fits:\n        if a_credit != b_credit:\n            return bool(a_credit > b_credit)",
+        "a_fits:\n        if a_credit != b_credit:\n            return bool(a_credit < b_credit)",
     ),
     Mutant(
         "rule 3: of domains that fit the one with least of the gang's own wins",
@@ -38,8 +38,8 @@ DOMAINS = (
     Mutant(
         "rule 5: of domains too small the one with least credited wins",
         _FILE,
-        "        if a_credit != b_credit:\n            return bool(a_credit > b_credit)\n    if count",
-        "        if a_credit != b_credit:\n            return bool(a_credit < b_credit)\n    if count",
+        "            return bool(a_credit > b_credit)\n    if count[a] != count[b]:",
+        "            return bool(a_credit < b_credit)\n    if count[a] != count[b]:",
     ),
     Mutant(
         "rule 6: fewer machines win",

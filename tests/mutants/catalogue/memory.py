@@ -65,10 +65,4 @@ MEMORY = (
         "if outcome.preempted.count_of_need[n] and outcome.preempted.unresolved[n].any():",
         "if outcome.preempted.count_of_need[n]:",
     ),
-    Mutant(
-        "a parked gang in a domain that could hold it is told as starved",
-        "decision.py",
-        "not credit.satisfiable[n] or outcome.parked[n] or credit.domain[n] < 0",
-        "not credit.satisfiable[n] or credit.domain[n] < 0",
-    ),
 )

@@ -138,12 +138,6 @@ PREEMPTION = (
         "for u in range(0):\n                exists",
     ),
     Mutant(
-        "victims of a spread Need: a domain whose stock later Needs took does not exist (U18)",
-        _VICTIMS,
-        "if last < 0 or turn[last] >= turn[n]:",
-        "if last < 0:",
-    ),
-    Mutant(
         "victims of a spread Need: a domain whose stock earlier Needs took still exists (U18)",
         _VICTIMS,
         "if last < 0 or turn[last] >= turn[n]:",
@@ -158,7 +152,7 @@ PREEMPTION = (
     Mutant(
         "a machine is preempted and reclaimed in one cycle (U16)",
         "release.py",
-        "np.sort(preempted),",
-        "preempted[:0],",
+        "np.sort(preempted)",
+        "preempted[:0]",
     ),
 )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bigfleet.engine.kernels.compiled import Bools, Floats, Int32s, Int64s, copied, inner
+from bigfleet.engine.kernels.compiled import Floats, Int32s, Int64s, copied, inner
 from bigfleet.engine.kernels.records import KindArrays, NeedArrays, PoolArrays, SupplyArrays
 from bigfleet.engine.kernels.vectors import first_at, is_covered, may_use, take
 
@@ -65,54 +65,49 @@ def _sift_down(runs: Int32s, costs: Floats, heads: Int32s, size: int, top: int) 
 
 
 @copied
-def _merge_runs(
-    n: int,
-    chosen: int,
-    needs: NeedArrays,
-    kinds: KindArrays,
-    pool: PoolArrays,
+def merge_runs(
+    usable: Int32s,
+    live: int,
+    best: int,
+    costs: Floats,
+    heads: Int32s,
+    out: Int32s,
+    size: int,
+    kind_of_run: Int32s,
+    end: Int32s,
+    rows: Int32s,
+    units: Int64s,
     cursor: Int32s,
     remaining: Int64s,
-    scratch: Scratch,
 ) -> int:
-    """Take machines in pool order, Idle then Speculative, until covered; returns how many."""
-    key = needs.key[n]
-    same = needs.same[n]
-    runs, costs, heads, out = scratch
-    size = 0
+    """Take from the heads of `live` usable runs, cheapest first, until covered.
+
+    `best` is the cheapest of them. Most Needs are covered by one machine: only the others are
+    worth a heap. Returns the new length of `out`; `remaining` is what is left to want.
+    """
+    is_heap = False
     covered = False
-    for speculative in range(2):
-        live = 0
-        for r in range(pool.key_starts[key], pool.key_starts[key + 1]):
-            run = pool.key_runs[r]
-            if cursor[run] >= pool.end[run] or pool.speculative[run] != (speculative == 1):
-                continue
-            kind = pool.kind[run]
-            if same >= 0 and kinds.domain[same, kind] != chosen:
-                continue
-            if pool.guard[run] >= 0 and not may_use(n, run, needs, pool):
-                continue
-            runs[live] = run
-            costs[live] = cost_of(n, kind, speculative == 1, needs, kinds)
-            heads[live] = pool.rows[cursor[run]]
-            live += 1
-        for i in range(live // 2 - 1, -1, -1):
-            _sift_down(runs, costs, heads, live, i)
-        while live > 0 and not covered:
-            run = runs[0]
-            out[size] = heads[0]
-            size += 1
-            cursor[run] += 1
-            covered = take(remaining, kinds.units[pool.kind[run]])
-            if cursor[run] < pool.end[run]:
-                heads[0] = pool.rows[cursor[run]]
+    while live > 0 and not covered:
+        run = usable[best]
+        kind = kind_of_run[run]
+        out[size] = heads[best]
+        size += 1
+        cursor[run] += 1
+        covered = True
+        for d in range(len(remaining)):
+            remaining[d] = max(np.int64(0), remaining[d] - units[kind, d])
+            covered = covered and remaining[d] == 0
+        if not covered:
+            if cursor[run] < end[run]:
+                heads[best] = rows[cursor[run]]
             else:
                 live -= 1
-                runs[0], costs[0], heads[0] = runs[live], costs[live], heads[live]
-            if not covered:
-                _sift_down(runs, costs, heads, live, 0)
-        if covered:
-            break
+                usable[best], costs[best], heads[best] = usable[live], costs[live], heads[live]
+            if not is_heap:
+                for i in range(live // 2 - 1, 0, -1):
+                    _sift_down(usable, costs, heads, live, i)
+                is_heap, best = True, 0
+            _sift_down(usable, costs, heads, live, 0)
     return size
 
 
@@ -142,7 +137,7 @@ def claimed_by_domain(
 
 
 @inner
-def _spread_runs(
+def spread_runs(
     n: int,
     needs: NeedArrays,
     kinds: KindArrays,
@@ -228,28 +223,6 @@ def _domain_heads(
             cost == other_cost and pool.rows[cursor[run]] < pool.rows[cursor[other]]
         ):
             heads[where] = run
-
-
-@copied
-def propose(
-    n: int,
-    needs: NeedArrays,
-    kinds: KindArrays,
-    supply: SupplyArrays,
-    pool: PoolArrays,
-    holder: Int32s,
-    domain: Int32s,
-    may_acquire: Bools,
-    cursor: Int32s,
-    remaining: Int64s,
-    scratch: Scratch,
-) -> int:
-    """Fill `scratch.rows` with what Need n takes from a pool whose runs stand at `cursor`."""
-    if needs.spread[n] >= 0:
-        return _spread_runs(n, needs, kinds, supply, pool, holder, cursor, remaining, scratch)
-    if needs.same[n] >= 0 and (needs.parked[n] or domain[n] < 0 or not may_acquire[n]):
-        return 0
-    return _merge_runs(n, domain[n], needs, kinds, pool, cursor, remaining, scratch)
 
 
 @inner

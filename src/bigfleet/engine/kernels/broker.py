@@ -10,10 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bigfleet.engine.kernels.acquire import candidates_left, propose, scratch_for
+from bigfleet.engine.kernels.acquire import (
+    candidates_left,
+    merge_runs,
+    scratch_for,
+    spread_runs,
+)
 from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s, kernel
 from bigfleet.engine.kernels.records import KindArrays, NeedArrays, PoolArrays, SupplyArrays
-from bigfleet.engine.kernels.vectors import grown, next_free, take
+from bigfleet.engine.kernels.vectors import grown, is_covered, may_use, next_free, take
 
 CONFLICT = -1
 
@@ -61,30 +66,24 @@ def commit(
 
 
 @kernel
-def contention_areas(queue: Int64s, key_of_need: Int32s, pool: PoolArrays) -> Int32s:
-    """For each Need of the queue the area it contends in; -1: it may use nothing at all.
+def contention_areas(asked: Bools, pool: PoolArrays) -> Int32s:
+    """For each key the area its Needs contend in; -1: they may use nothing at all.
 
-    Two Needs are in one area if a chain of shared runs leads from one to the other, so what
-    happens in one area never matters in another.
+    Two of the keys somebody asks for are in one area if a chain of shared runs leads from one to
+    the other, so what happens in one area never matters in another.
     """
     parent = np.empty(len(pool.start), np.int32)
     for r in range(len(parent)):
         parent[r] = r
-    for q in range(len(queue)):
-        key = key_of_need[queue[q]]
-        if pool.key_starts[key] == pool.key_starts[key + 1]:
-            continue
-        first = next_free(parent, pool.key_runs[pool.key_starts[key]])
-        if q > 0 and key_of_need[queue[q - 1]] == key:
-            continue
-        for r in range(pool.key_starts[key] + 1, pool.key_starts[key + 1]):
-            other = next_free(parent, pool.key_runs[r])
-            parent[other] = first
-    area = np.full(len(queue), -1, np.int32)
-    for q in range(len(queue)):
-        key = key_of_need[queue[q]]
-        if pool.key_starts[key] < pool.key_starts[key + 1]:
-            area[q] = next_free(parent, pool.key_runs[pool.key_starts[key]])
+    for key in range(len(asked)):
+        if asked[key] and pool.key_starts[key] < pool.key_starts[key + 1]:
+            first = next_free(parent, pool.key_runs[pool.key_starts[key]])
+            for r in range(pool.key_starts[key] + 1, pool.key_starts[key + 1]):
+                parent[next_free(parent, pool.key_runs[r])] = first
+    area = np.full(len(asked), -1, np.int32)
+    for key in range(len(asked)):
+        if asked[key] and pool.key_starts[key] < pool.key_starts[key + 1]:
+            area[key] = next_free(parent, pool.key_runs[pool.key_starts[key]])
     return area
 
 
@@ -106,8 +105,15 @@ def propose_slice(
     The worker assumes its own earlier proposals will be committed and knows of no other's; `cursor`
     is where it sees the runs.
     """
-    starts = np.zeros(len(queue) + 1, np.int64)
     scratch = scratch_for(pool)
+    usable, costs, heads, rows_found = scratch
+    # Columns named once: taking one out of its bundle inside the loop costs seven times the loop.
+    key_of_need, same, spread, penalty = needs.key, needs.same, needs.spread, needs.penalty
+    key_starts, key_runs, end, rows = pool.key_starts, pool.key_runs, pool.end, pool.rows
+    kind_of_run, is_speculative, guard = pool.kind, pool.speculative, pool.guard
+    price, probability, units = kinds.price, kinds.probability, kinds.units
+    domain_of_kind, parked = kinds.domain, needs.parked
+    starts = np.zeros(len(queue) + 1, np.int64)
     left = np.empty(remaining.shape[1], np.int64)
     kept = np.empty(max(16, len(queue)), np.int32)
     size = 0
@@ -115,13 +121,54 @@ def propose_slice(
         n = queue[q]
         for d in range(len(left)):
             left[d] = remaining[n, d]
-        found = propose(
-            n, needs, kinds, supply, pool, holder, domain, may_acquire, cursor, left, scratch
-        )
+        found = 0
+        if spread[n] >= 0:
+            found = spread_runs(n, needs, kinds, supply, pool, holder, cursor, left, scratch)
+        elif same[n] < 0 or (not parked[n] and domain[n] >= 0 and may_acquire[n]):
+            for speculative in (False, True):
+                live, best = 0, -1
+                for r in range(key_starts[key_of_need[n]], key_starts[key_of_need[n] + 1]):
+                    run = key_runs[r]
+                    kind = kind_of_run[run]
+                    if (
+                        cursor[run] >= end[run]
+                        or is_speculative[run] != speculative
+                        or (same[n] >= 0 and domain_of_kind[same[n], kind] != domain[n])
+                        or (guard[run] >= 0 and not may_use(n, run, needs, pool))
+                    ):
+                        continue
+                    usable[live] = run
+                    costs[live] = price[kind]
+                    if speculative and probability[kind] > 0.0:
+                        costs[live] += probability[kind] * penalty[n]
+                    heads[live] = rows[cursor[run]]
+                    if best < 0 or (
+                        costs[live] < costs[best]
+                        or (costs[live] == costs[best] and heads[live] < heads[best])
+                    ):
+                        best = live
+                    live += 1
+                found = merge_runs(
+                    usable,
+                    live,
+                    best,
+                    costs,
+                    heads,
+                    rows_found,
+                    found,
+                    kind_of_run,
+                    end,
+                    rows,
+                    units,
+                    cursor,
+                    left,
+                )
+                if is_covered(left):
+                    break
         while size + found > len(kept):
             kept = grown(kept)
         for i in range(found):
-            kept[size + i] = scratch.rows[i]
+            kept[size + i] = rows_found[i]
         size += found
         starts[q + 1] = size
     return kept[:size], starts

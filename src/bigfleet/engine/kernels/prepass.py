@@ -42,16 +42,30 @@ def credit_supply(
         skip[i] = i
     spoken_for = pool.start.copy()
     bucket_of_domain = np.full(_domain_count(kinds), -1, np.int32)
+    # Columns named once: taking one out of its bundle inside the loop costs more than the loop.
+    cluster_of_need, key_of_need, same = needs.cluster, needs.key, needs.same
+    order, starts, kind_of_place = supply.order, supply.starts, supply.kind_of_place
+    eligible, units = kinds.eligible, kinds.units
+    orders = len(supply.creating) > 0
     for v in range(len(visits)):
         n = visits[v]
         if is_covered(remaining[n]):
             continue
-        cluster = needs.cluster[n]
-        bound = cluster >= 0 and supply.starts[2 * cluster] < supply.starts[2 * cluster + 2]
-        if needs.same[n] < 0:
-            if not bound and len(supply.creating) == 0:
-                continue
-            _credit_plain(n, needs, kinds, supply, holder, skip, remaining)
+        if same[n] < 0:
+            covered = False
+            cluster, key = cluster_of_need[n], key_of_need[n]
+            for bucket in range(2 * cluster, 2 * cluster + 2) if cluster >= 0 else range(0):
+                end = starts[bucket + 1]
+                i = next_free(skip, starts[bucket])
+                while i < end and not covered:
+                    kind = kind_of_place[i]
+                    if eligible[key, kind]:
+                        holder[order[i]] = n
+                        skip[i] = i + 1
+                        covered = take(remaining[n], units[kind])
+                    i = next_free(skip, i + 1)
+            if orders and not covered:
+                _credit_orders(n, needs, kinds, supply, holder, remaining)
         else:
             _credit_gang(
                 n,
@@ -86,29 +100,16 @@ def _is_own_order(n: int, row: int, needs: NeedArrays, supply: SupplyArrays) -> 
 
 
 @inner
-def _credit_plain(
+def _credit_orders(
     n: int,
     needs: NeedArrays,
     kinds: KindArrays,
     supply: SupplyArrays,
     holder: Int32s,
-    skip: Int32s,
     remaining: Int64s,
 ) -> None:
+    """Credit the Need's own machines that are still being created, by id."""
     eligible = kinds.eligible[needs.key[n]]
-    cluster = needs.cluster[n]
-    if cluster >= 0:
-        for bucket in range(2 * cluster, 2 * cluster + 2):
-            end = supply.starts[bucket + 1]
-            i = next_free(skip, supply.starts[bucket])
-            while i < end:
-                kind = supply.kind_of_place[i]
-                if eligible[kind]:
-                    holder[supply.order[i]] = n
-                    skip[i] = i + 1
-                    if take(remaining[n], kinds.units[kind]):
-                        return
-                i = next_free(skip, i + 1)
     j = first_at(supply.creating_pair, needs.pair[n])
     while j < len(supply.creating) and supply.creating_pair[j] == needs.pair[n]:
         row = supply.creating[j]
