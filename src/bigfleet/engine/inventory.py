@@ -47,6 +47,8 @@ _HOSTED = frozenset(
 )
 #: Snapshots after which the log of changes starts anew, at the price of one full copy.
 _LONGEST_LOG = 1024
+#: Rows of interned tables below which nobody cares what is garbage.
+_FEW_ROWS = 4096
 #: One row of columns before it has a place among the others.
 _Row = tuple[int, int, int, int, int, int, int, bool]
 
@@ -69,8 +71,10 @@ class Inventory:
         #: Rows changed in each snapshot since rows last shifted, oldest first.
         self._changed_in: list[set[int]] = []
         self._generation = 0
-        #: Columns of a snapshot nobody holds any more, and how much of the log they have seen.
-        self._spare: tuple[MachineColumns, int] | None = None
+        self._most_rows = _FEW_ROWS
+        #: Columns of a snapshot nobody holds any more, how much of the log they have seen, and of
+        #: which generation they are: they may be offered by any thread at any moment.
+        self._spare: tuple[MachineColumns, int, int] | None = None
 
     def __len__(self) -> int:
         return len(self._ids) + len(self._waiting)
@@ -163,6 +167,7 @@ class Inventory:
             self._place_waiting()
             if self._current is not None and not self._dirty:
                 return self._current
+            self._drop_garbage()
             self._refresh_keep_order()
             if self._current is not None:
                 self._changed_in.append(self._dirty)
@@ -307,6 +312,29 @@ class Inventory:
         self._changed_in = []
         self._generation += 1
 
+    def _drop_garbage(self) -> None:
+        """Tables only grow, with every price that moves and every gang that comes and goes.
+
+        When they have doubled since the last time, they start anew from what machines still use;
+        snapshots taken before keep the tables they know.
+        """
+        if len(self.tables.offerings) + len(self.tables.stamps) <= self._most_rows:
+            return
+        before, live = self.tables, self._live
+        self.tables = Tables()
+        for cluster in before.clusters.rows:  # clusters and providers keep their numbers
+            self.tables.clusters.number(cluster)
+        for provider in before.providers.rows:
+            self.tables.providers.number(provider)
+        used, number = np.unique(live.offering, return_inverse=True)
+        again = [self.tables.offerings.number(before.offerings.table.rows[o]) for o in used]
+        live.offering = np.array(again, np.int32)[number]
+        used, number = np.unique(live.stamp, return_inverse=True)
+        again = [self.tables.stamps.number(before.stamps.table.rows[s]) for s in used]
+        live.stamp = np.array(again, np.int32)[number]
+        self._most_rows = 2 * (len(self.tables.offerings) + len(self.tables.stamps)) + _FEW_ROWS
+        self._moved()
+
     def _refresh_keep_order(self) -> None:
         live, tables = self._live, self.tables
         bucket = keep_bucket_of_row(live)
@@ -323,9 +351,9 @@ class Inventory:
     def _caught_up_columns(self) -> MachineColumns:
         """A private copy of the live columns, made from a spent snapshot's where there is one."""
         spare, self._spare = self._spare, None
-        if spare is None:
+        if spare is None or spare[2] != self._generation:
             return self._live.copy()
-        columns, version = spare
+        columns, version, _ = spare
         lag: set[int] = set().union(*self._changed_in[version:])
         columns.catch_up(self._live, np.fromiter(lag, np.int64, len(lag)))
         return columns
@@ -337,8 +365,8 @@ class Inventory:
 
         def offer() -> None:
             inventory = owner()
-            if inventory is not None and inventory._generation == generation:
-                inventory._spare = (columns, version)
+            if inventory is not None:
+                inventory._spare = (columns, version, generation)
 
         weakref.finalize(snapshot, offer)
 

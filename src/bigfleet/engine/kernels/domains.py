@@ -1,7 +1,5 @@
 """Which domain serves a gang: totals per domain, compared rule by rule."""
 
-import numpy as np
-
 from bigfleet.engine.kernels.compiled import Int32s, Int64s, inner, kernel
 from bigfleet.engine.kernels.vectors import covers
 
@@ -79,14 +77,3 @@ def _is_better(
     if count[a] != count[b]:
         return bool(count[a] > count[b])
     return bool(domains[a] < domains[b])
-
-
-@kernel
-def coverage_permille(have: Int64s, wanted: Int64s) -> int:
-    """The least covered wanted dimension in thousandths; 1000 where nothing is wanted."""
-    least = 1000
-    for d in range(len(wanted)):
-        if wanted[d] > 0:
-            share = int(min(have[d], wanted[d]) * np.int64(1000) // wanted[d])
-            least = min(least, share)
-    return least

@@ -106,7 +106,7 @@ def group_victims(
     return grouped, starts, shown[:groups].copy(), priorities
 
 
-@inner
+@kernel
 def victim_score(
     gap: int,
     drain_seconds: float,
@@ -122,7 +122,7 @@ def victim_score(
     return score
 
 
-@inner
+@kernel
 def grace_seconds(gap: int) -> int:
     """The further below, the less time a victim gets."""
     if gap > 900000:
