@@ -1,7 +1,6 @@
 """The check: every mutant in a copy of its own, as many at a time as there are cores."""
 
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -17,10 +16,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from tests.mutants.catalogue import CATALOGUE
-from tests.mutants.mutant import PACKAGE, ROOT, Mutant, copy_package
+from tests.mutants.mutant import PACKAGE, Mutant, Seen, copy_package
+from tests.mutants.warm_process import answer_killing_test, warm_context
 
-KILLED_EXIT = 3
-#: A whole killing test takes a quarter of a minute on a quiet core.
+#: How far a killing test goes before it lets a mutant live: some ten seconds on a quiet core.
+FLEETS, LOOPS = 3_000, 100
 TIMEOUT_SECONDS = 300
 
 
@@ -58,44 +58,39 @@ def judge(mutant: Mutant, base: Path) -> Verdict:
         return verdict(*killing_test(package, mutant.seen_in))
 
 
-def killing_test(package: Path, first: str) -> tuple[Fate, str]:
-    """Runs it on this copy; kernels stay plain Python, so nothing is compiled or cached."""
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join((str(package.parent), str(ROOT))),
-        "NUMBA_DISABLE_JIT": "1",
-    }
-    command = [sys.executable, "-m", "tests.mutants.killing_test", first, str(package)]
+def killing_test(
+    package: Path, first: Seen, fleets: int = FLEETS, loops: int = LOOPS
+) -> tuple[Fate, str]:
+    """Runs it on this copy, in a process that ends with it."""
+    context = warm_context()
+    here, there = context.Pipe(duplex=False)
+    arguments = (there, package, first, fleets, loops)
+    process = context.Process(target=answer_killing_test, args=arguments, daemon=True)
+    process.start()
+    there.close()
     try:
-        done = subprocess.run(
-            command,
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return Fate.BROKEN, f"no end after {TIMEOUT_SECONDS} s"
-    if done.returncode == KILLED_EXIT:
-        return Fate.KILLED, done.stdout.partition("\n")[0]
-    if done.returncode == 0:
-        return Fate.SURVIVED, ""
-    return Fate.BROKEN, (done.stderr.strip().splitlines() or ["no message"])[-1]
+        answer = here.recv() if here.poll(TIMEOUT_SECONDS) else TimeoutError("it did not end")
+    except EOFError:
+        answer = RuntimeError("it ended without a word")
+    process.kill()
+    process.join()
+    if isinstance(answer, Exception):
+        return Fate.BROKEN, str(answer)
+    return (Fate.SURVIVED, "") if answer is None else (Fate.KILLED, answer.partition("\n")[0])
 
 
 def verdicts_on(mutants: Sequence[Mutant]) -> Iterator[Verdict]:
     """As they fall; the source is copied once, so that nobody edits it under a running check."""
     with tempfile.TemporaryDirectory(prefix="bigfleet-mutants-") as folder:
         base = copy_package(PACKAGE, Path(folder))
+        warm_context()
         with ThreadPoolExecutor(os.cpu_count()) as workers:
             for done in as_completed([workers.submit(judge, m, base) for m in mutants]):
                 yield done.result()
 
 
 def main(words: Sequence[str]) -> int:
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 140)
     mutants = [m for m in CATALOGUE if all(word in f"{m.file} {m.breaks}" for word in words)]
     started = time.perf_counter()
     found = followed(verdicts_on(mutants), len(mutants), console)

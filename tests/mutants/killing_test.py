@@ -1,15 +1,14 @@
 """The killing test: does this copy of the engine decide what the oracle decides?
 
-Run as a module in a process of its own, with the copy first on PYTHONPATH and kernels as plain
-Python. Seeds are fixed and the first difference ends it. Exit 0: the copy agrees everywhere;
-KILLED: it does not, and standard output says where; anything else: the test itself went wrong.
+Imported in a process of its own, with the copy first on the path and kernels as plain Python.
+Seeds are fixed and the first difference ends it.
 """
 
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numba
 import numpy as np
 
 import bigfleet
@@ -17,11 +16,8 @@ from bigfleet.plan.cycle import decide_fleet
 from tests.generated.agreement import differences
 from tests.generated.fleets import fleet_of_seed
 from tests.mutants.kept_world import loop_disagreement
+from tests.mutants.mutant import Seen
 from tests.oracle import decide as oracle
-
-KILLED = 3
-FLEETS = 2_500
-LOOPS = 100
 
 
 def cycle_disagreement(seed: int) -> str | None:
@@ -40,22 +36,18 @@ def noticed(disagreement: Callable[[int], str | None], seed: int) -> str | None:
         return f"{type(raised).__name__}: {raised}"
 
 
-def main(first: str, package: str) -> int:
-    if Path(bigfleet.__file__).parent != Path(package):
-        raise RuntimeError(f"{bigfleet.__file__} is imported instead of {package}")
-    # Compiled kernels wrap around silently where they mix hashes.
-    np.seterr(over="ignore")
-    exercises = [("fleet", cycle_disagreement, FLEETS), ("loop", loop_disagreement, LOOPS)]
+def killed_by(package: Path, first: Seen, fleets: int, loops: int) -> str | None:
+    """The exercise that noticed this copy, such as `fleet 17`, and what it noticed."""
+    if Path(bigfleet.__file__).parent != package or not numba.config.DISABLE_JIT:
+        raise RuntimeError(f"{bigfleet.__file__} is tested instead of {package}, or compiled")
+    # As compiled: kernels wrap around where they mix hashes, and a mutant's NaN is its own affair.
+    np.seterr(over="ignore", invalid="ignore")
+    exercises = [("fleet", cycle_disagreement, fleets), ("loop", loop_disagreement, loops)]
     if first == "loop":
         exercises.reverse()
     for name, disagreement, seeds in exercises:
         for seed in range(seeds):
             found = noticed(disagreement, seed)
             if found is not None:
-                sys.stdout.write(f"{name} {seed}\n{found}\n")
-                return KILLED
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+                return f"{name} {seed}\n{found}"
+    return None

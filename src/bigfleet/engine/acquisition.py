@@ -48,8 +48,6 @@ class Acquired:
     taken: Int32s
     start: Int64s
     count: Int64s
-    #: Position in the queue; machines are claimed in this order.
-    turn: Int32s
     #: A spread Need that stopped with candidates its skew forbids.
     skew_stopped: Bools
     counters: Counters
@@ -86,8 +84,6 @@ def acquire(
         taken=np.empty(len(pool.rows), np.int32),
         taken_start=np.zeros(size, np.int64),
         taken_count=np.zeros(size, np.int64),
-        # A Need without a turn was never short, so it holds nothing of the pool.
-        turn=np.full(size, -1, np.int32),
         skew_stopped=np.zeros(size, np.bool_),
         counters=np.zeros(5, np.int64),
     )
@@ -112,7 +108,6 @@ def acquire(
         ledger.taken,
         ledger.taken_start,
         ledger.taken_count,
-        ledger.turn,
         ledger.skew_stopped,
         Counters(*ledger.counters.tolist()),
     )

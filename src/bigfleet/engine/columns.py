@@ -16,15 +16,12 @@ Index space: MachineRow. Rows are in ascending order of machine id, so comparing
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Any, NewType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bigfleet.engine.kernels.compiled import Bools, Int8s, Int32s, Int64s
-
-MachineRow = NewType("MachineRow", int)
-NeedRow = NewType("NeedRow", int)
 
 
 @dataclass(slots=True)

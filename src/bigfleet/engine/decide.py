@@ -28,7 +28,7 @@ from bigfleet.engine.preemption import preempt_for, unsatisfied_queue
 from bigfleet.engine.release import excess, ready_clusters, released
 from bigfleet.engine.reservations import (
     Standing,
-    draining_by_need,
+    draining_victims,
     guards_of,
     in_flight,
     standing_reservations,
@@ -99,11 +99,10 @@ def decide(
         scene,
         needs,
         kinds,
-        pool,
         credit,
         acquired,
         queue,
-        draining_by_need(scene, surviving, normalised, queue),
+        draining_victims(scene, surviving),
         ready,
         options,
     )

@@ -9,7 +9,6 @@
 | group | int32 | row of `groups` |
 | pair | int64 | (fingerprint, group) as in `identities` |
 | parked | bool | told to acquire nothing |
-| own_position | int32 | position among its cluster's own rows |
 
 Index space: NeedRow. Order: priority descending, arrival ascending, cluster, the cluster's own.
 """
@@ -34,7 +33,6 @@ class NeedColumns:
     group: Int32s
     pair: Int64s
     parked: Bools
-    own_position: Int32s
 
     def __len__(self) -> int:
         return len(self.cluster)

@@ -119,8 +119,10 @@ class Inventory:
                 since = NEVER
             elif before is not MachineState.IDLE:
                 since = NEVER if now is None else now
-            held = self._held(machine.id, row) if before is machine.state else None
-            marks = Marks(None if since == NEVER else since, held, False)
+            stays = before is machine.state
+            held = self._held(machine.id, row) if stays else None
+            overdue = stays and bool(self._live.overdue[row])
+            marks = Marks(None if since == NEVER else since, held, overdue)
             self._write(row, self._encode(machine, marks))
 
     def mark(self, machine_id: str, marks: Marks) -> None:

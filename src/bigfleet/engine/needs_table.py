@@ -88,7 +88,6 @@ def _block_of(cluster: str, needs: Sequence[Need], tables: NeedTables) -> NeedCo
         np.array([group(n.group) for n in needs], np.int32),
         np.array([pair_of(n.profile.fingerprint, n.group) for n in needs], np.int64),
         np.array([n.parked for n in needs], np.bool_),
-        np.arange(size, dtype=np.int32),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from bigfleet.engine.acquisition import Acquired, Credit
 from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s
-from bigfleet.engine.kernels.records import KindArrays, NeedArrays, PoolArrays, VictimArrays
+from bigfleet.engine.kernels.records import KindArrays, NeedArrays, VictimArrays
 from bigfleet.engine.kernels.vectors import take
 from bigfleet.engine.kernels.victims import group_victims, preempt
 from bigfleet.engine.scene import Scene
@@ -37,16 +37,16 @@ def preempt_for(
     scene: Scene,
     needs: NeedArrays,
     kinds: KindArrays,
-    pool: PoolArrays,
     credit: Credit,
     acquired: Acquired,
     queue: Int64s,
-    draining: tuple[Int32s, Int64s],
+    draining: dict[int, list[int]],
     ready: Bools,
     options: EngineOptions,
 ) -> Preempted:
+    """`draining`: by identity of their holder, the victims on their way, by id."""
     unresolved = credit.remaining.copy()
-    _count_draining(unresolved, queue, draining, kinds, scene)
+    counted = _count_draining(unresolved, queue, draining, needs, kinds, scene)
     counts = np.zeros(len(needs.key), np.int64)
     nobody = np.zeros(0, np.int32)
     may_ask = (needs.same[queue] < 0) | ((credit.domain[queue] >= 0) & ~needs.parked[queue])
@@ -57,24 +57,21 @@ def preempt_for(
     victims = _victims(scene, needs, kinds, credit, askers, ready)
     if not len(victims.start):
         return Preempted(nobody, nobody, nobody, unresolved, counts)
-    rows, starts = draining
-    own = [rows[starts[q] : starts[q + 1]] for q in asking]
+    awaited = [counted.get(n, ()) for n in askers.tolist()] if counted else [()] * len(askers)
     weights = options.victim_weights
     picked, picked_for, graces = preempt(
         askers,
         needs,
         kinds,
         scene.supply,
-        pool,
         victims,
         credit.holder,
-        acquired.turn,
         credit.domain,
         acquired.taken,
         acquired.start,
         acquired.count,
-        np.concatenate(own) if own else nobody,
-        np.concatenate([[0], np.cumsum([len(o) for o in own])]).astype(np.int64),
+        np.array([row for rows in awaited for row in rows], np.int32),
+        np.concatenate([[0], np.cumsum([len(rows) for rows in awaited])]).astype(np.int64),
         float(options.drain_seconds),
         np.array([weights.priority, weights.drain, weights.interruption, weights.reclamation]),
         unresolved,
@@ -86,18 +83,24 @@ def preempt_for(
 def _count_draining(
     unresolved: Int64s,
     queue: Int64s,
-    draining: tuple[Int32s, Int64s],
+    draining: dict[int, list[int]],
+    needs: NeedArrays,
     kinds: KindArrays,
     scene: Scene,
-) -> None:
-    """A victim that still drains counts once, for the first Need of its holder that is short."""
-    rows, starts = draining
-    counted: set[int] = set()
-    for q, n in enumerate(queue) if len(rows) else ():
-        for row in rows[starts[q] : starts[q + 1]].tolist():
-            if row not in counted and (unresolved[n] > 0).any():
-                counted.add(row)
-                take(unresolved[n], kinds.units[scene.supply.kind[row]])
+) -> dict[int, list[int]]:
+    """A victim that still drains counts once, for the first Need of its holder that is short.
+
+    Returns the victims counted for each Need.
+    """
+    counted: dict[int, list[int]] = {}
+    left = {identity: list(rows) for identity, rows in draining.items()}
+    for n in queue.tolist() if left else ():
+        waiting = left.get(int(needs.identity[n]), [])
+        while waiting and (unresolved[n] > 0).any():
+            row = waiting.pop(0)
+            take(unresolved[n], kinds.units[scene.supply.kind[row]])
+            counted.setdefault(n, []).append(row)
+    return counted
 
 
 def _victims(

@@ -13,7 +13,7 @@ import numpy as np
 
 from bigfleet.engine.fold import InFlight, Normalised
 from bigfleet.engine.identities import identity_of, pair_of
-from bigfleet.engine.kernels.compiled import Bools, Int8s, Int32s, Int64s
+from bigfleet.engine.kernels.compiled import Int8s, Int32s, Int64s
 from bigfleet.engine.kernels.vectors import GUARD_OFFER, GUARD_PREEMPTION, GUARD_TRANSFER_IN
 from bigfleet.engine.scene import Scene
 from bigfleet.engine.snapshot import Snapshot
@@ -133,29 +133,14 @@ def surviving_reservations(
     return left
 
 
-def draining_by_need(
-    scene: Scene, standing: list[Standing], normalised: Normalised, queue: Int64s
-) -> tuple[Int32s, Int64s]:
-    """Victims still draining for each Need of the queue: rows, and where each Need's begin."""
+def draining_victims(scene: Scene, standing: list[Standing]) -> dict[int, list[int]]:
+    """By identity of the holder, the rows of victims still draining, by id."""
     state = scene.snapshot.columns.state
-    by_identity: dict[int, list[int]] = {}
+    found: dict[int, list[int]] = {}
     for s in standing:
         if s.is_preemption and state[s.row] == MachineState.DRAINING:
-            by_identity.setdefault(s.identity, []).append(s.row)
-    starts = np.zeros(len(queue) + 1, np.int64)
-    if not by_identity:
-        return np.zeros(0, np.int32), starts
-    rows: list[int] = []
-    for q, n in enumerate(queue):
-        rows.extend(by_identity.get(int(normalised.identity[n]), ()))
-        starts[q + 1] = len(rows)
-    return np.array(rows, np.int32), starts
-
-
-def reserved_rows(standing: list[Standing], machines: int) -> Bools:
-    reserved = np.zeros(machines, np.bool_)
-    reserved[[s.row for s in standing]] = True
-    return reserved
+            found.setdefault(s.identity, []).append(s.row)
+    return found
 
 
 def _row_of(snapshot: Snapshot, machine_id: str) -> int:

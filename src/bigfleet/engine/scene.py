@@ -4,7 +4,7 @@ Nothing is decided here. Clusters, dimensions, attribute keys and kinds get the 
 kernels compare them; what many Needs share is looked up once.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -90,10 +90,6 @@ def scene_of(snapshot: Snapshot, demand: Demand) -> Scene:
         vector_units=demand.tables.vectors.units(dimensions),
         supply=_supply_of(snapshot, kinds),
     )
-
-
-def with_vectors(scene: Scene, units: Int64s) -> Scene:
-    return replace(scene, vector_units=units)
 
 
 def _cluster_numbers(snapshot: Snapshot, demand: Demand) -> tuple[Int32s, Int32s]:

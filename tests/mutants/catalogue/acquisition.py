@@ -3,13 +3,14 @@
 from tests.mutants.mutant import Mutant
 
 _ACQUIRE = "kernels/acquire.py"
+_BROKER = "kernels/broker.py"
 
 ACQUISITION = (
     Mutant(
         "acquisition ignores the penalty buckets",
-        "acquisition.py",
-        "np.argsort(-needs.precedence[short], kind=",
-        "np.argsort(-needs.priority[short], kind=",
+        "arrays.py",
+        "priority_level(scene.demand.profiles.precedence)",
+        "priority_level(scene.demand.profiles.priority)",
     ),
     Mutant(
         "the reclamation bucket outranks the interruption bucket",
@@ -19,45 +20,81 @@ ACQUISITION = (
     ),
     Mutant(
         "Speculative machines are taken before Idle ones",
-        _ACQUIRE,
-        "for speculative in range(2):\n        live = 0",
-        "for speculative in (1, 0):\n        live = 0",
+        _BROKER,
+        "for speculative in (False, True):",
+        "for speculative in (True, False):",
     ),
     Mutant(
-        "dear machines are taken before cheap ones",
+        "a Need that Idle machines cover takes a Speculative one too",
+        _BROKER,
+        "if is_covered(left):",
+        "if False:",
+    ),
+    Mutant(
+        "the dearest machine is taken first",
+        _BROKER,
+        "costs[live] < costs[best]",
+        "costs[live] > costs[best]",
+    ),
+    Mutant(
+        "after the first, dear machines are taken before cheap ones",
         _ACQUIRE,
         "costs[child] < costs[least]",
         "costs[child] > costs[least]",
     ),
     Mutant(
         "at equal cost the last id is taken first",
+        _BROKER,
+        "heads[live] < heads[best]",
+        "heads[live] > heads[best]",
+    ),
+    Mutant(
+        "after the first, at equal cost the last id is taken first",
         _ACQUIRE,
         "heads[child] < heads[least]",
         "heads[child] > heads[least]",
     ),
     Mutant(
         "interruption makes an Idle machine dearer",
+        _BROKER,
+        "if speculative and probability[kind] > 0.0:",
+        "if probability[kind] > 0.0:",
+    ),
+    Mutant(
+        "a Speculative machine costs its price alone",
+        _BROKER,
+        "costs[live] += probability[kind] * penalty[n]",
+        "costs[live] += 0.0",
+    ),
+    Mutant(
+        "no risk of an infinite loss costs something (U4)",
+        _BROKER,
+        "probability[kind] > 0.0",
+        "probability[kind] >= 0.0",
+    ),
+    Mutant(
+        "a gang acquires outside its domain",
+        _BROKER,
+        "domain_of_kind[same[n], kind] != domain[n]",
+        "domain_of_kind[same[n], kind] < 0",
+    ),
+    Mutant(
+        "spread: interruption makes an Idle machine dearer",
         _ACQUIRE,
         "if speculative and kinds.probability[kind] > 0.0:",
         "if kinds.probability[kind] > 0.0:",
     ),
     Mutant(
-        "a Speculative machine costs its price alone",
+        "spread: a Speculative machine costs its price alone",
         _ACQUIRE,
         "float(price + kinds.probability[kind] * needs.penalty[n])",
         "float(price)",
     ),
     Mutant(
-        "no risk of an infinite loss costs something (U4)",
+        "spread: no risk of an infinite loss costs something (U4)",
         _ACQUIRE,
         "kinds.probability[kind] > 0.0",
         "kinds.probability[kind] >= 0.0",
-    ),
-    Mutant(
-        "a gang acquires outside its domain",
-        _ACQUIRE,
-        "if same >= 0 and kinds.domain[same, kind] != chosen:",
-        "if same >= 0 and kinds.domain[same, kind] < chosen:",
     ),
     Mutant(
         "spread: empty domains do not count for the minimum",
@@ -121,21 +158,21 @@ ACQUISITION = (
     ),
     Mutant(
         "spread: stopping within the skew is told as topology",
-        "kernels/broker.py",
+        _BROKER,
         "ledger.skew_stopped[n] = candidates_left(n, needs, kinds, pool, cursor)",
         "ledger.skew_stopped[n] = not candidates_left(n, needs, kinds, pool, cursor)",
     ),
     Mutant(
         "a worker's stale proposal is committed as it is",
-        "kernels/broker.py",
+        _BROKER,
         "stale = stale or seen[pool.key_runs[r]] != cursor[pool.key_runs[r]]",
         "stale = False",
     ),
     Mutant(
         "Needs that share machines are dealt to workers as if they did not",
-        "kernels/broker.py",
-        "parent[other] = first",
-        "parent[other] = other",
+        _BROKER,
+        "parent[next_free(parent, pool.key_runs[r])] = first",
+        "parent[first] = first",
     ),
     Mutant(
         "a spread Need's Provisions are emitted among its Bootstraps, by cost",
@@ -152,8 +189,8 @@ ACQUISITION = (
     Mutant(
         "acquisitions are emitted in the order of precedence, not of the demand",
         "outcome.py",
-        "need = np.repeat(np.arange(len(self)), acquired.count)",
-        "turns = np.argsort(acquired.turn, kind='stable')\n"
-        "        need = np.repeat(turns, acquired.count[turns])",
+        "return rows, is_spec, need",
+        "turn = np.argsort(acquired.turn[need], kind='stable')\n"
+        "        return rows[turn], is_spec[turn], need[turn]",
     ),
 )

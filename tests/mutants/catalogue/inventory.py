@@ -37,8 +37,8 @@ INVENTORY = (
     Mutant(
         "a held machine is free again after a refresh of its price",
         _FILE,
-        "if before is machine.state else None",
-        "if before is not machine.state else None",
+        "if stays else None",
+        "if not stays else None",
         "loop",
     ),
     Mutant(
@@ -46,6 +46,13 @@ INVENTORY = (
         _FILE,
         "*self._changed_in[version:]",
         "*self._changed_in[version + 1 :]",
+        "loop",
+    ),
+    Mutant(
+        "a spent snapshot is used again although rows have shifted since",
+        _FILE,
+        "if spare is None or spare[2] != self._generation:",
+        "if spare is None:",
         "loop",
     ),
     Mutant(

@@ -92,14 +92,14 @@ PREEMPTION = (
     Mutant(
         "victims still draining do not count (U2)",
         "preemption.py",
-        "_count_draining(unresolved, queue, draining, kinds, scene)",
-        "pass",
+        "for n in queue.tolist() if left else ():",
+        "for n in ():",
     ),
     Mutant(
         "one draining victim counts for several Needs of an identity",
         "preemption.py",
-        "if row not in counted and (unresolved[n] > 0).any():",
-        "if (unresolved[n] > 0).any():",
+        "waiting = left.get(int(needs.identity[n]), [])",
+        "waiting = list(left.get(int(needs.identity[n]), []))",
     ),
     Mutant(
         "a parked gang preempts",
@@ -136,12 +136,6 @@ PREEMPTION = (
         _VICTIMS,
         "for u in range(live):\n                exists",
         "for u in range(0):\n                exists",
-    ),
-    Mutant(
-        "victims of a spread Need: a domain whose stock earlier Needs took still exists (U18)",
-        _VICTIMS,
-        "if last < 0 or turn[last] >= turn[n]:",
-        "if True:",
     ),
     Mutant(
         "victims of a spread Need: the skew is one too wide (U18)",

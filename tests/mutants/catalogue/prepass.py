@@ -6,8 +6,8 @@ PREPASS = (
     Mutant(
         "the pre-pass goes by penalty buckets too",
         "arrays.py",
-        "np.argsort(level[normalised.profile], kind=",
-        "np.argsort(-scene.demand.profiles.precedence[normalised.profile], kind=",
+        "priority_level(scene.demand.profiles.priority)",
+        "priority_level(scene.demand.profiles.precedence)",
     ),
     Mutant(
         "a machine need not hold one MinUnit",
@@ -24,10 +24,14 @@ PREPASS = (
     Mutant(
         "Configuring machines are credited before Configured ones",
         "kernels/prepass.py",
-        "    cluster = needs.cluster[n]\n    if cluster >= 0:\n"
-        "        for bucket in range(2 * cluster, 2 * cluster + 2):",
-        "    cluster = needs.cluster[n]\n    if cluster >= 0:\n"
-        "        for bucket in (2 * cluster + 1, 2 * cluster):",
+        "range(2 * cluster, 2 * cluster + 2) if",
+        "range(2 * cluster + 1, 2 * cluster - 1, -1) if",
+    ),
+    Mutant(
+        "a gang is credited Configuring machines before Configured ones",
+        "kernels/prepass.py",
+        "range(2 * cluster, 2 * cluster + 2):",
+        "range(2 * cluster + 1, 2 * cluster - 1, -1):",
     ),
     Mutant(
         "the dear machines of a cluster are kept first",

@@ -182,7 +182,6 @@ class Ledger(NamedTuple):
     taken: Int32s  # machines in the order they were claimed
     taken_start: Int64s  # N
     taken_count: Int64s  # N
-    turn: Int32s  # N, position in the queue
     skew_stopped: Bools  # N
     counters: Int64s
 
@@ -260,4 +259,3 @@ def commit_queue(
                 take(ledger.remaining[n], kinds.units[supply.kind[committed[i]]])
         if needs.spread[n] >= 0:
             ledger.skew_stopped[n] = candidates_left(n, needs, kinds, pool, cursor)
-        ledger.turn[n] = q

@@ -11,11 +11,10 @@ from bigfleet.engine.kernels.compiled import Bools, Floats, Int8s, Int32s, Int64
 from bigfleet.engine.kernels.records import (
     KindArrays,
     NeedArrays,
-    PoolArrays,
     SupplyArrays,
     VictimArrays,
 )
-from bigfleet.engine.kernels.vectors import grown, is_covered, may_use, take
+from bigfleet.engine.kernels.vectors import grown, is_covered, take
 
 CONFIGURED = 5
 
@@ -149,13 +148,15 @@ def _first_domains(
     needs: NeedArrays,
     kinds: KindArrays,
     supply: SupplyArrays,
-    pool: PoolArrays,
     holder: Int32s,
-    turn: Int32s,
     taken: Int32s,
     draining: Int32s,
 ) -> tuple[Int64s, Bools]:
-    """Counts of a spread Need per domain, and which domains existed at its turn in Phase 1."""
+    """Counts of a spread Need per domain, and which domains have a machine of it.
+
+    A domain in which it saw a candidate in Phase 1 is one of them: it took that machine, or stopped
+    because it already had more there than its skew allows.
+    """
     domain_of_kind = kinds.domain[needs.spread[n]]
     counts = claimed_by_domain(n, needs, kinds, supply, holder)
     for i in range(len(taken)):
@@ -168,14 +169,6 @@ def _first_domains(
         if where >= 0:
             counts[where] += 1
             exists[where] = True
-    key = needs.key[n]
-    for r in range(pool.key_starts[key], pool.key_starts[key + 1]):
-        run = pool.key_runs[r]
-        where = domain_of_kind[pool.kind[run]]
-        if where >= 0 and may_use(n, run, needs, pool):
-            last = holder[pool.rows[pool.end[run] - 1]]
-            if last < 0 or turn[last] >= turn[n]:
-                exists[where] = True
     return counts, exists
 
 
@@ -185,10 +178,8 @@ def preempt(
     needs: NeedArrays,
     kinds: KindArrays,
     supply: SupplyArrays,
-    pool: PoolArrays,
     victims: VictimArrays,
     holder: Int32s,
-    turn: Int32s,
     domain: Int32s,
     taken: Int32s,
     taken_start: Int64s,
@@ -242,9 +233,7 @@ def preempt(
                 needs,
                 kinds,
                 supply,
-                pool,
                 holder,
-                turn,
                 taken[taken_start[n] : taken_start[n] + taken_count[n]],
                 draining[draining_starts[q] : draining_starts[q + 1]],
             )
