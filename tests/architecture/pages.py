@@ -8,9 +8,15 @@ from pathlib import Path
 
 from tests.architecture.tree import name_of, pages
 
-_FENCE = re.compile(r"^```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-#: What differs from run to run: how long the cycle took.
-_VARYING = [(re.compile(r"decided in [0-9.]+ (ms|s)\b"), "decided in <time>")]
+_FENCE = re.compile(
+    r"^```(?P<language>\w*)(?: file=(?P<file>\S+))?[^\n]*\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+#: What differs from run to run: how long a cycle took, when something happened.
+_VARYING = [
+    (re.compile(r"decided in [0-9.]+ (ms|s)\b"), "decided in <time>"),
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?"), "<instant>"),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +25,8 @@ class Block:
     line: int
     language: str
     text: str
+    #: The block is this file (`file=NAME` after the language); empty: it is not one.
+    file: str = ""
 
     def __str__(self) -> str:
         return f"{self.page}:{self.line}"
@@ -35,15 +43,22 @@ class Command:
         return f"{self.block} {' '.join(self.words)}"
 
 
+def walks() -> list[Path]:
+    """Pages that build something: their blocks belong together and are run in order."""
+    return [page for page in pages() if any(block.file for block in blocks_of(page))]
+
+
 def blocks(language: str) -> list[Block]:
-    return [b for page in pages() for b in blocks_of(page) if b.language == language]
+    """Blocks that stand for themselves."""
+    alone = [page for page in pages() if page not in walks()]
+    return [b for page in alone for b in blocks_of(page) if b.language == language]
 
 
 def blocks_of(page: Path) -> Iterator[Block]:
     text = page.read_text()
     for match in _FENCE.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
-        yield Block(name_of(page), line, match["language"], match["text"])
+        yield Block(name_of(page), line, match["language"], match["text"], match["file"] or "")
 
 
 def commands(program: str) -> list[Command]:

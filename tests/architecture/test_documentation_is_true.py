@@ -10,8 +10,9 @@ from click.testing import CliRunner
 
 from bigfleet.cli.main import cli
 from bigfleet.fleetfile import load_fleet
-from tests.architecture.pages import Block, Command, blocks, commands, normalised
+from tests.architecture.pages import Block, Command, blocks, blocks_of, commands, normalised, walks
 from tests.architecture.tree import ROOT, name_of, pages
+from tests.architecture.walking import Walk
 
 FLEETS = [block for block in blocks("yaml") if "kind: Fleet" in block.text]
 COMMANDS = commands("bigfleet")
@@ -25,6 +26,15 @@ LINK = re.compile(r"\]\((?!https?:|#)(?P<target>[^)#\s]+)")
 def test_python_on_a_page_runs(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     exec(compile(block.text, str(block), "exec"), {"__name__": str(block)})
+
+
+@pytest.mark.timeout(480)  # one of them certifies a provider
+@pytest.mark.parametrize("page", walks(), ids=name_of)
+def test_a_page_that_builds_something_works_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
+    with Walk(tmp_path) as walk:
+        for block in blocks_of(page):
+            walk.step(block)
+        walk.check_types()
 
 
 @pytest.mark.parametrize("block", blocks("yaml"), ids=str)

@@ -23,6 +23,12 @@ VERBS: dict[str, Verb] = {
         "bigfleet.cli.plan", "plan", "What one cycle would decide on a fleet file, and why."
     ),
     "bench": Verb("bigfleet.cli.bench", "bench", "How fast the engine decides on this machine."),
+    "provider": Verb(
+        "bigfleet.cli.provider", "provider", "Run a provider of machines, and look into one."
+    ),
+    "conformance": Verb(
+        "bigfleet.cli.conformance", "conformance", "Whether a provider keeps its contract."
+    ),
     "completion": Verb(
         "bigfleet.cli.completion", "completion", "A completion script for your shell."
     ),

@@ -1,0 +1,1 @@
+"""Our own services beside the frozen contract."""

@@ -1,0 +1,259 @@
+"""`bigfleet provider machines|ops|fences|failed|describe|state`: a running provider, looked into.
+
+Every verb speaks ProviderAdmin on the provider's port. Those that write need a reason.
+"""
+
+import asyncio
+import getpass
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import orjson
+
+from bigfleet.cli.terminal import plain, write_out
+
+EXIT_UNREACHABLE, EXIT_REFUSED = 3, 4
+_GONE = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "NOT_FOUND")
+_PATH = click.Path(path_type=Path)
+
+
+def _connection(command: Callable[..., None]) -> Callable[..., None]:
+    for option in (
+        click.option("--addr", default="127.0.0.1:9000", show_default=True),
+        click.option("--tls-cert", type=_PATH),
+        click.option("--tls-key", type=_PATH),
+        click.option("--tls-ca", type=_PATH),
+        click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table"),
+    ):
+        command = option(command)
+    return command
+
+
+def _audit(command: Callable[..., None]) -> Callable[..., None]:
+    for option in (
+        click.option("--owner", default=None, help="Default: your login name."),
+        click.option("--reason", required=True, help="Why; it is logged."),
+    ):
+        command = option(command)
+    return command
+
+
+def _asked(verb: str, flags: dict[str, Any], **arguments: Any) -> tuple[dict[str, Any], bytes]:
+    """The provider's answer; leaves with 3 where nobody is there and 4 where it refuses."""
+    from bigfleet.model.provider_calls import Rejected
+    from bigfleet.wire.lines import TlsFiles
+    from bigfleet.wire.provider_admin import ProviderAdminClient, Verb
+
+    files = [flags[name] for name in ("tls_cert", "tls_key", "tls_ca")]
+    if any(files) and not all(files):
+        raise click.UsageError("--tls-cert, --tls-key and --tls-ca go together: all or none")
+    tls = TlsFiles(*files) if all(files) else None
+    if "reason" in flags:
+        owner = flags["owner"] or _login()
+        arguments |= {"owner": owner, "reason": flags["reason"]}
+
+    async def ask() -> tuple[dict[str, Any], bytes]:
+        async with ProviderAdminClient(flags["addr"], tls) as client:
+            answer = await client.do(Verb(verb), arguments)
+            return answer.answer, answer.content
+
+    try:
+        return asyncio.run(ask())
+    except Rejected as rejected:
+        click.echo(plain(str(rejected)), err=True)
+        gone = rejected.code in _GONE
+        raise click.exceptions.Exit(EXIT_UNREACHABLE if gone else EXIT_REFUSED) from None
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except OSError:
+        return str(os.getuid())
+
+
+def _show(answer: dict[str, Any], flags: dict[str, Any], columns: dict[str, str]) -> None:
+    if flags["output"] == "json":
+        write_out(orjson.dumps(answer, option=orjson.OPT_INDENT_2) + b"\n")
+        return
+    rows = [list(columns)]
+    rows += [[_cell(item.get(key)) for key in columns.values()] for item in answer["items"]]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(columns))]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        click.echo("  ".join(cells).rstrip())
+
+
+def _cell(value: object) -> str:
+    return plain(str(value)) if value not in (None, "") else "-"
+
+
+@click.command()
+@click.argument("machine_id", required=False, default="")
+@click.option("--state", default="", help="Only machines of this state, such as Idle.")
+@click.option("--limit", default=0, help="0: all.")
+@_connection
+def machines(machine_id: str, state: str, limit: int, **flags: Any) -> None:
+    """What the provider knows about its machines."""
+    answer, _ = _asked("machines", flags, machine_id=machine_id, state=state, limit=limit)
+    columns = {
+        "ID": "id",
+        "STATE": "state",
+        "TYPE": "instanceType",
+        "ZONE": "zone",
+        "CAPACITY": "capacityType",
+        "$/H": "pricePerHour",
+        "HOST": "host",
+        "CLUSTER": "cluster",
+        "SHARD": "shard",
+    }
+    _show(answer, flags, columns)
+
+
+@click.command()
+@click.argument("machine_id", required=False, default="")
+@click.option("--running", is_flag=True, help="Only what is still under way.")
+@click.option("--limit", default=100, show_default=True)
+@_connection
+def ops(machine_id: str, running: bool, limit: int, **flags: Any) -> None:
+    """The operations of the last seven days, newest first."""
+    answer, _ = _asked("ops", flags, machine_id=machine_id, running=running, limit=limit)
+    columns = {
+        "OPERATION": "id",
+        "MACHINE": "machine",
+        "KIND": "kind",
+        "SHARD": "shard",
+        "ATTEMPT": "attempt",
+        "OUTCOME": "outcome",
+        "REASON": "reason",
+        "ACCEPTED": "acceptedAt",
+        "NOTE": "note",
+    }
+    _show(answer, flags, columns)
+
+
+@click.group(invoke_without_command=True)
+@click.option("--shard", "shard_id", default="")
+@click.option("--machine", "machine_id", default="")
+@click.option("--limit", default=0, help="0: all.")
+@_connection
+@click.pass_context
+def fences(ctx: click.Context, /, shard_id: str, machine_id: str, limit: int, **flags: Any) -> None:
+    """The highest token each shard has used on each machine."""
+    if ctx.invoked_subcommand is not None:
+        return
+    answer, _ = _asked("fences", flags, shard_id=shard_id, machine_id=machine_id, limit=limit)
+    columns = {"SHARD": "shard", "MACHINE": "machine", "EPOCH": "epoch", "SEQUENCE": "sequence"}
+    _show(answer, flags, columns)
+
+
+@fences.command("prune")
+@click.option("--shard", "shard_id", required=True)
+@_audit
+@_connection
+def prune_fences(shard_id: str, **flags: Any) -> None:
+    """Forget the marks of a shard that will never come back."""
+    answer, _ = _asked("fences prune", flags, shard_id=shard_id)
+    click.echo(f"{answer['pruned']} marks of {plain(shard_id)} forgotten")
+
+
+@click.group(invoke_without_command=True)
+@click.option("--limit", default=0, help="0: all.")
+@_connection
+@click.pass_context
+def failed(ctx: click.Context, /, limit: int, **flags: Any) -> None:
+    """Machines in FAILED, and why."""
+    if ctx.invoked_subcommand is not None:
+        return
+    answer, _ = _asked("failed", flags, limit=limit)
+    columns = {
+        "ID": "id",
+        "SINCE": "failedAt",
+        "TRIES": "heals",
+        "HOST": "host",
+        "ERROR": "lastError",
+    }
+    _show(answer, flags, columns)
+
+
+def _on_failed(name: str, text: str) -> click.Command:
+    @click.command(name, help=text)
+    @click.argument("machine_id")
+    @_audit
+    @_connection
+    def command(machine_id: str, **flags: Any) -> None:
+        answer, _ = _asked(f"failed {name}", flags, machine_id=machine_id)
+        click.echo(f"{plain(machine_id)} is now {answer['now']}")
+
+    return command
+
+
+failed.add_command(_on_failed("repair", "Run the healer now."))
+failed.add_command(_on_failed("adopt", "Trust the host: the machine is Idle."))
+failed.add_command(_on_failed("forget", "Give the host up: the machine is a slot."))
+
+
+@click.group()
+def describe() -> None:
+    """What the provider thinks of its substrate."""
+
+
+@describe.command("accept")
+@_audit
+@_connection
+def accept_describe(**flags: Any) -> None:
+    """Believe a quarantined describe: the missing hosts are really gone."""
+    answer, _ = _asked("describe accept", flags)
+    click.echo("accepted" if answer["quarantined"] else "nothing was quarantined")
+
+
+@click.group()
+def state() -> None:
+    """The provider's state file."""
+
+
+@state.command("backup")
+@click.argument("file", type=_PATH)
+@_connection
+def backup(file: Path, **flags: Any) -> None:
+    """A consistent copy while the provider runs."""
+    _, content = _asked("state backup", flags)
+    _write_private(file, content)
+    click.echo(f"{file}: {len(content)} bytes")
+
+
+@state.command("export")
+@click.argument("file", type=_PATH)
+@click.option("--format", "form", type=click.Choice(["bigfleet", "go"]), default="bigfleet")
+@_connection
+def export_state(file: Path, form: str, **flags: Any) -> None:
+    """Everything the provider knows as one JSON document."""
+    answer, content = _asked("state export", flags, format=form)
+    _write_private(file, content)
+    click.echo(f"{file}: {answer['machines']} machines")
+
+
+@state.command("import")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@_audit
+@_connection
+def import_state(file: Path, **flags: Any) -> None:
+    """Take over an exported state, or the snapshot of a Go provider; nothing in use is touched."""
+    answer, _ = _asked("state import", flags, content=file.read_bytes())
+    click.echo(f"{answer['machines']} machines and {answer['marks']} marks taken over")
+
+
+def _write_private(file: Path, content: bytes) -> None:
+    """Bindings and metadata of every cluster are in it."""
+    try:
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise click.ClickException(str(error)) from None
+    with os.fdopen(handle, "wb") as out:
+        out.write(content)
+
+
+ADMIN_COMMANDS: list[click.Command] = [machines, ops, fences, failed, describe, state]

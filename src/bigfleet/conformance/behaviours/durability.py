@@ -1,0 +1,201 @@
+"""Durability: what was acknowledged is known after a SIGKILL, and nothing stays half done.
+
+Each row boots its own provider on a state path, does its deeds, kills it and boots again on another
+port with the same state.
+"""
+
+from dataclasses import dataclass, field
+
+from bigfleet.conformance.claims import (
+    NotServed,
+    Skipped,
+    fields_match,
+    must,
+    must_be_bound,
+    must_equal,
+)
+from bigfleet.conformance.hand import Answer, Hand, Listing
+from bigfleet.conformance.lab import Boot
+from bigfleet.conformance.rows import Area
+from bigfleet.conformance.trial import Trial
+from bigfleet.model.machines import MachineState as S
+from bigfleet.model.provider_calls import Token
+
+DURABILITY = Area(
+    "Durability", suite="durable", station="own", profiles=("durable",), exclusive=True
+)
+CLUSTER = "durable-cluster"
+METADATA = {"first": "1", "second": "two\x00\u00fc"}
+MARK = (3, 7)
+SLOTS = 64
+CROWD = 32
+TRIES = 10
+
+
+@dataclass(slots=True)
+class Before:
+    """What was true when the provider was killed."""
+
+    boot: Boot
+    shard: str
+    created: str
+    configured: str
+    operation: str
+    snapshot: Listing
+    operations: set[str] = field(default_factory=set)
+
+
+def durable_boot(trial: Trial) -> Boot:
+    path = trial.settings.scratch / f"{trial.row.id}-{trial.clock.wall()}.state"
+    return Boot("durable", seed_count=SLOTS, state=path)
+
+
+async def free_machines(hand: Hand, count: int) -> list[str]:
+    """Machines nobody uses, slots first."""
+    records = (await hand.listing()).records
+    free = [r for r in records if r.state in (S.SPECULATIVE, S.IDLE) and not r.cluster]
+    free = [r for r in free if not any(key.startswith("conformance.fault/") for key in r.labels)]
+    free.sort(key=lambda record: (record.state, record.id))
+    if len(free) < count:
+        raise NotServed(f"needs {count} free machines, the provider has {len(free)}")
+    return [record.id for record in free[:count]]
+
+
+async def to_idle(hand: Hand, machine: str, token: Token | None = None) -> Answer:
+    """Create where there is a slot; on a free pool the same call only leaves its mark."""
+    slot = (await hand.get(machine)).state is S.SPECULATIVE
+    answer = await hand.create(machine, token)
+    if slot:
+        answer.must_be_ok()
+    await hand.settles(machine, S.IDLE)
+    return answer
+
+
+async def prepared(trial: Trial, hand: Hand, boot: Boot) -> Before:
+    created, configured = await free_machines(hand, 2)
+    shard = f"durA-{trial.shards.fresh()}"
+    first = await to_idle(hand, created, Token(shard, *MARK))
+    second = await to_idle(hand, configured)
+    bound = (await hand.configure(configured, CLUSTER, METADATA)).must_be_ok()
+    await hand.settles(configured, S.CONFIGURED)
+    seen = {answer.operation_id for answer in (first, second, bound)}
+    return Before(boot, shard, created, configured, bound.operation_id, await hand.listing(), seen)
+
+
+async def killed(trial: Trial) -> tuple[Before, Hand]:
+    boot = durable_boot(trial)
+    running, hand = await trial.boot(boot)
+    before = await prepared(trial, hand, boot)
+    await running.kill()
+    _, again = await trial.boot(boot)
+    return before, again
+
+
+@DURABILITY.row("B1001", "Marks survive", mutant="marks in memory")
+async def marks_survive(trial: Trial) -> None:
+    before, hand = await killed(trial)
+    (await hand.create(before.created, Token(before.shard, *MARK))).must_be_stale()
+
+
+@DURABILITY.row("B1002", "Operation ids survive", mutant="ids in memory")
+async def operations_survive(trial: Trial) -> None:
+    before, hand = await killed(trial)
+    again = (await hand.configure(before.configured, CLUSTER, METADATA)).must_be_ok()
+    must_equal(again.operation_id, before.operation, "operation id after the restart")
+
+
+@DURABILITY.row("B1003", "Bindings survive", mutant="metadata in memory")
+async def bindings_survive(trial: Trial) -> None:
+    before, hand = await killed(trial)
+    must_be_bound(await hand.get(before.configured), CLUSTER, METADATA)
+    must_be_bound((await hand.listing()).find(before.configured), CLUSTER, METADATA)
+
+
+@DURABILITY.row("B1004", "The fleet survives", mutant="reseed at boot")
+async def the_fleet_survives(trial: Trial) -> None:
+    before, hand = await killed(trial)
+    after = {record.id: record.state.name for record in (await hand.listing()).records}
+    for record in before.snapshot.records:
+        seen = after.pop(record.id, "gone")
+        must_equal(seen, record.state.name, f"state of {record.id} after the restart")
+    must(not after, f"machines appeared with the restart: {sorted(after)[:5]}")
+
+
+@DURABILITY.row("B1005", "No operation id comes twice", mutant="counter restarts")
+async def ids_stay_unique(trial: Trial) -> None:
+    before, hand = await killed(trial)
+    must(bool((await hand.listing()).revision), "the revision is empty after the restart")
+    machine = (await free_machines(hand, 1))[0]
+    if (await hand.get(machine)).state is S.SPECULATIVE:
+        answer = await to_idle(hand, machine)
+    else:
+        answer = (await hand.configure(machine, CLUSTER)).must_be_ok()
+    fresh = answer.operation_id
+    must(bool(fresh), "the operation id is empty")
+    must(fresh not in before.operations, f"{fresh} was used before the restart")
+
+
+@DURABILITY.row(
+    "B1006",
+    "A Configure cut off by a kill does not stay CONFIGURING",
+    mutant="stuck CONFIGURING",
+    longest=180,
+)
+async def nothing_stays_configuring(trial: Trial) -> None:
+    timeout = 15 * trial.pace.transition_timeout
+    plain = durable_boot(trial)
+    boot = Boot("durable", SLOTS, plain.state, transition_timeout=timeout, faults=True)
+    running, hand = await trial.boot(boot)
+    if not running.takes_faults:
+        await running.kill()
+        await catch_in_a_crowd(trial)
+        return
+    machine = (await free_machines(hand, 1))[0]
+    await to_idle(hand, machine)
+    deadline = trial.clock.now() + timeout
+    (await hand.configure(machine, "fault-timeout", METADATA)).must_be_ok()
+    await running.kill()
+    _, again = await trial.boot(boot)
+    await must_resolve(trial, again, machine, deadline + trial.pace.limit(5))
+
+
+@DURABILITY.row(
+    "B1007", "A fresh shard passes after the restart", mutant="one global mark after load"
+)
+async def fresh_shards_pass(trial: Trial) -> None:
+    before, hand = await killed(trial)
+    answer = await hand.create(before.created, Token(f"durB-{trial.shards.fresh()}", 1, 1))
+    must(not answer.stale, f"a shard's first token must pass; it got {answer}")
+
+
+async def must_resolve(trial: Trial, hand: Hand, machine: str, end: float) -> None:
+    while True:
+        answer = await hand.look(machine)
+        if answer.ok and (answer.machine.state.stable or answer.machine.state is S.FAILED):
+            wrong = fields_match(answer.machine)
+            must(wrong is None, wrong or "")
+            return
+        if trial.clock.now() >= end:
+            seen = answer.machine.state.name if answer.ok else str(answer)
+            must(False, f"{machine} is still {seen} after its deadline")
+        await trial.clock.sleep(trial.pace.poll)
+
+
+async def catch_in_a_crowd(trial: Trial) -> None:
+    """Without selectors: kill right behind the acks of many Configures, until one is under way."""
+    for _ in range(TRIES):
+        boot = durable_boot(trial)
+        running, hand = await trial.boot(boot)
+        machines = await free_machines(hand, CROWD)
+        for machine in machines:
+            await to_idle(hand, machine)
+        answers = await hand.all_at_once([hand.configure(m, CLUSTER) for m in machines])
+        await running.kill()
+        running, again = await trial.boot(boot)
+        end = trial.clock.now() + trial.pace.limit(60)
+        for machine in machines:
+            await must_resolve(trial, again, machine, end)
+        await running.kill()
+        if any(a.ok and a.machine.state is S.CONFIGURING for a in answers):
+            return
+    raise Skipped(f"no Configure was under way in {TRIES} kills")

@@ -1,0 +1,159 @@
+"""Timeouts and failure: what goes wrong ends in FAILED, says why, and stays there for every RPC."""
+
+from bigfleet.conformance.broker import FAULT_CREATE
+from bigfleet.conformance.claims import must, must_equal
+from bigfleet.conformance.hand import Hand
+from bigfleet.conformance.rows import Area
+from bigfleet.conformance.trial import Trial
+from bigfleet.model.machines import MachineState as S
+from bigfleet.model.provider_calls import MachineRecord
+
+FAILURE = Area("Timeouts and failure", suite="fault", station="fault", profiles=("fault",))
+
+
+async def ends(trial: Hand, machine: str, states: tuple[S, ...], within: float) -> MachineRecord:
+    """The record once the machine is in one of `states`."""
+    limit = trial.pace.limit(within)
+    end = trial.clock.now() + limit
+    while True:
+        answer = await trial.look(machine)
+        if answer.ok and answer.machine.state in states:
+            return answer.machine
+        if trial.clock.now() >= end:
+            names = " or ".join(state.name for state in states)
+            seen = answer.machine.state.name if answer.ok else str(answer)
+            must(False, f"{machine} must be {names} after {limit:g} s; it is {seen}")
+        await trial.clock.sleep(trial.pace.poll)
+
+
+async def fails(trial: Hand, machine: str, within: float) -> MachineRecord:
+    record = await ends(trial, machine, (S.FAILED,), within)
+    must(bool(record.last_error), f"{machine} is FAILED and does not say why")
+    return record
+
+
+async def configured_with(trial: Trial, cluster: str) -> str:
+    """An Idle machine with an accepted Configure that carries a fault selector."""
+    machine = await trial.lease_idle()
+    (await trial.configure(machine, cluster)).must_be_ok()
+    return machine
+
+
+@FAILURE.row(
+    "B701",
+    "A Configure that errors ends FAILED with its reason",
+    mutant="error reverts to I",
+    machines=1,
+    gates=("fault",),
+)
+async def configure_errors(trial: Trial) -> None:
+    machine = await configured_with(trial, "fault-error")
+    await fails(trial, machine, 7)
+    await trial.holds(machine, S.FAILED, trial.pace.hold_lifecycle)
+
+
+@FAILURE.row(
+    "B702",
+    f"A Create on a {FAULT_CREATE}=error slot ends FAILED with its reason",
+    mutant="create error ignored",
+    gates=("fault",),
+)
+async def create_errors(trial: Trial) -> None:
+    machine = trial.lease_fault_slot()
+    (await trial.create(machine)).must_be_ok()
+    await fails(trial, machine, 7)
+    await trial.holds(machine, S.FAILED, trial.pace.hold_lifecycle)
+
+
+@FAILURE.row(
+    "B703",
+    "A Configure that never ends is FAILED at its timeout",
+    mutant="no timeout",
+    machines=1,
+    gates=("fault",),
+)
+async def configure_times_out(trial: Trial) -> None:
+    await fails(trial, await configured_with(trial, "fault-timeout"), 5)
+
+
+@FAILURE.row(
+    "B704",
+    "A success after the timeout is dropped",
+    mutant="late success applied",
+    machines=1,
+    gates=("fault",),
+)
+async def late_successes_are_dropped(trial: Trial) -> None:
+    machine = await configured_with(trial, "fault-slow-ok")
+    await fails(trial, machine, 5)
+    await trial.clock.sleep(trial.pace.limit(4))
+    record = await trial.get(machine)
+    must_equal(record.state, S.FAILED, f"state of {machine} after the late success")
+    must(bool(record.last_error), f"{machine} is FAILED and does not say why")
+
+
+@FAILURE.row(
+    "B705",
+    "No Configure leads out of FAILED",
+    mutant="F restarts",
+    machines=1,
+    gates=("fault",),
+)
+async def failed_stays_failed(trial: Trial) -> None:
+    machine = await configured_with(trial, "fault-error")
+    before = await fails(trial, machine, 7)
+    (await trial.configure(machine, "b705-elsewhere")).must_be_rejected()
+    after = await trial.holds(machine, S.FAILED, trial.pace.hold_error)
+    must_equal(after.last_error, before.last_error, "last_error after the rejected Configure")
+
+
+@FAILURE.row(
+    "B706",
+    "A Drain that errors does not hang",
+    mutant="drain error hangs",
+    machines=1,
+    gates=("fault",),
+)
+async def drain_errors(trial: Trial) -> None:
+    machine = await configured_with(trial, "fault-drain-error")
+    await trial.settles(machine, S.CONFIGURED)
+    (await trial.drain(machine, 0)).must_be_ok()
+    record = await ends(trial, machine, (S.FAILED, S.IDLE), 7)
+    if record.state is S.FAILED:
+        must(bool(record.last_error), f"{machine} is FAILED and does not say why")
+    await trial.holds(machine, record.state, trial.pace.hold_lifecycle)
+
+
+@FAILURE.row(
+    "B707",
+    "last_error is the same on every read",
+    mutant="last_error rewritten",
+    machines=1,
+    gates=("fault",),
+)
+async def last_error_is_constant(trial: Trial) -> None:
+    machine = await configured_with(trial, "fault-error")
+    first = await fails(trial, machine, 7)
+    for _ in range(3):
+        must_equal((await trial.get(machine)).last_error, first.last_error, "last_error on Get")
+    listed = (await trial.listing([S.FAILED])).find(machine)
+    must_equal(listed.last_error, first.last_error, "last_error on List")
+
+
+@FAILURE.row(
+    "B708",
+    "A machine whose node never gets Ready is never CONFIGURED",
+    mutant="no readiness gate",
+    machines=1,
+    gates=("fault",),
+)
+async def readiness_is_waited_for(trial: Trial) -> None:
+    machine = await configured_with(trial, "fault-readiness-block")
+    end = trial.clock.now() + trial.pace.limit(1.5)
+    while trial.clock.now() < end:
+        answer = await trial.look(machine)
+        if answer.ok:
+            seen = answer.machine.state
+            must(seen is not S.CONFIGURED, f"{machine} is CONFIGURED without a Ready node")
+        await trial.clock.sleep(trial.pace.poll)
+    await fails(trial, machine, 7)

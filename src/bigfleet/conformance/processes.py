@@ -1,0 +1,271 @@
+"""Providers as processes: started from a command line on a fresh port, killed, asked to stop.
+
+A command with placeholders says itself where things go; one without gets the flags every provider
+knows. A provider that exits at once on the flags of the fault lane is started without them.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+from asyncio.subprocess import Process
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bigfleet.conformance.claims import NotServed
+from bigfleet.conformance.hooks import act
+from bigfleet.conformance.lab import Boot, CannotBoot, Running, Unreachable
+from bigfleet.conformance.pace import Clock
+from bigfleet.model.provider_calls import MachineRecord
+from bigfleet.wire.provider_client import ProviderClient
+
+if TYPE_CHECKING:
+    from bigfleet.wire.lines import TlsFiles
+
+PLACEHOLDERS = ("addr", "host", "port", "seed_count", "state", "transition_timeout", "lane")
+LAST_WORDS = 2000
+POLL = 0.02
+HOST = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """How a provider is started in one lane."""
+
+    words: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    folder: Path | None = None
+
+    @property
+    def has_placeholders(self) -> bool:
+        return any(f"{{{name}}}" in word for word in self.words for name in PLACEHOLDERS)
+
+    def line(self, boot: Boot, port: int, *, faults: bool) -> list[str]:
+        if self.has_placeholders:
+            return [*(filled(word, boot, port) for word in self.words), *_tls_flags(boot)]
+        flags = [
+            f"--addr={HOST}:{port}",
+            "--provider=certify",
+            "--use-fake-backend",
+            f"--seed-count={boot.seed_count}",
+        ]
+        if boot.state is not None:
+            flags.append(f"--state={boot.state}")
+        if faults:
+            flags.append(f"--transition-timeout={_duration(boot.transition_timeout)}")
+            flags.append("--fault-selectors")
+        return [*self.words, *flags, *_tls_flags(boot), *boot.more]
+
+
+def filled(word: str, boot: Boot, port: int) -> str:
+    values = {
+        "addr": f"{HOST}:{port}",
+        "host": HOST,
+        "port": str(port),
+        "seed_count": str(boot.seed_count),
+        "state": str(boot.state or ""),
+        "transition_timeout": _duration(boot.transition_timeout),
+        "lane": boot.lane,
+    }
+    for name, value in values.items():
+        word = word.replace(f"{{{name}}}", value)
+    return word
+
+
+def _duration(seconds: float | None) -> str:
+    return f"{seconds or 300:g}s"
+
+
+def _tls_flags(boot: Boot) -> list[str]:
+    if boot.tls is None:
+        return []
+    tls = boot.tls
+    return [f"--tls-cert={tls.cert}", f"--tls-key={tls.key}", f"--tls-ca={tls.ca}"]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+async def accepts(host: str, port: int) -> bool:
+    try:
+        _, writer = await asyncio.open_connection(host, port)
+    except OSError:
+        return False
+    writer.close()
+    return True
+
+
+@dataclass(slots=True)
+class ProcessProvider:
+    process: Process
+    address: str
+    log: Path
+    takes_faults: bool
+
+    async def kill(self) -> None:
+        if self.process.returncode is None:
+            self.process.kill()
+        await self.process.wait()
+
+    async def terminate(self) -> None:
+        if self.process.returncode is None:
+            self.process.send_signal(signal.SIGTERM)
+
+    async def exit_code(self, within: float) -> int | None:
+        try:
+            async with asyncio.timeout(within):
+                return await self.process.wait()
+        except TimeoutError:
+            return None
+
+    def resident_bytes(self) -> int | None:
+        """Linux only; elsewhere memory is not judged."""
+        try:
+            pages = Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
+        except (OSError, IndexError):
+            return None
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(slots=True)
+class ExecLab:
+    """Every lane has a command; each boot is a new process on a new port."""
+
+    commands: Mapping[str, Command]
+    clock: Clock
+    logs: Path
+    boot_timeout: float = 20.0
+    hooks: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    tls: "TlsFiles | None" = None
+    _booted: list[ProcessProvider] = field(default_factory=list)
+    _refuses_faults: bool = False
+
+    def why_no_boot(self) -> str | None:
+        return None
+
+    async def boot(self, boot: Boot) -> ProcessProvider:
+        command = self.commands.get(boot.lane) or self.commands.get("default")
+        if command is None:
+            raise NotServed(f"no command is given for the lane {boot.lane}")
+        faults = boot.faults and not self._refuses_faults
+        try:
+            return await self._started(command, boot, faults=faults)
+        except CannotBoot:
+            if not faults or command.has_placeholders:
+                raise
+        self._refuses_faults = True
+        return await self._started(command, boot, faults=False)
+
+    async def _started(self, command: Command, boot: Boot, *, faults: bool) -> ProcessProvider:
+        port = free_port()
+        self.logs.mkdir(parents=True, exist_ok=True)
+        log = self.logs / f"{len(self._booted):03d}-{boot.lane}.log"
+        with log.open("wb") as output:
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    *command.line(boot, port, faults=faults),
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    env={**os.environ, **command.env},
+                    cwd=command.folder,
+                )
+            except OSError as problem:
+                raise CannotBoot(f"{command.words[0]}: {problem.strerror}") from problem
+        running = ProcessProvider(process, f"{HOST}:{port}", log, takes_faults=faults)
+        self._booted.append(running)
+        await self._up(running, port)
+        return running
+
+    async def _up(self, running: ProcessProvider, port: int) -> None:
+        end = self.clock.now() + self.boot_timeout
+        while not await accepts(HOST, port):
+            code = running.process.returncode
+            if code is not None or self.clock.now() >= end:
+                await running.kill()
+                what = f"exited with {code}" if code is not None else "does not listen"
+                raise CannotBoot(f"the provider {what}: {_last_words(running.log)}")
+            await self.clock.sleep(POLL)
+
+    def connect(self, running: Running, tls: "TlsFiles | None" = None) -> ProviderClient:
+        return ProviderClient(running.address, tls or self.tls)
+
+    async def hook(self, running: Running, name: str, record: MachineRecord) -> None:
+        await act(name, record, self.hooks, running.address, self.tls)
+
+    async def close(self) -> None:
+        for running in self._booted:
+            await running.kill()
+
+
+def _last_words(log: Path) -> str:
+    said = log.read_bytes()[-LAST_WORDS:].decode(errors="replace").strip()
+    return said or "it said nothing"
+
+
+@dataclass(slots=True)
+class StandingProvider:
+    """A provider somebody else runs; it is never stopped from here."""
+
+    address: str
+    takes_faults: bool = False
+
+    async def kill(self) -> None:
+        """Not ours to kill."""
+
+    async def terminate(self) -> None:
+        """Not ours to stop."""
+
+    async def exit_code(self, within: float) -> int | None:
+        return None
+
+    def resident_bytes(self) -> int | None:
+        return None
+
+
+@dataclass(slots=True)
+class TargetLab:
+    """One address: what needs a boot or a kill is not run here."""
+
+    address: str
+    clock: Clock
+    tls: "TlsFiles | None" = None
+    faults: bool = False
+    scale_seed: int = 8000
+    hooks: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def why_no_boot(self) -> str | None:
+        return "needs to start and kill the provider (--exec)"
+
+    async def boot(self, boot: Boot) -> StandingProvider:
+        host, _, port = self.address.rpartition(":")
+        if not port.isdigit() or not await accepts(host.strip("[]"), int(port)):
+            raise Unreachable(f"{self.address} does not accept connections")
+        if boot.lane == "fault" and not (self.faults or await self._labelled()):
+            raise NotServed("the target shows no fault slot, and --fault-selectors is not given")
+        if boot.lane == "scale" and (size := await self._size()) < self.scale_seed:
+            raise NotServed(f"scale needs {self.scale_seed} machines, the target has {size}")
+        return StandingProvider(self.address, takes_faults=boot.lane == "fault")
+
+    async def _labelled(self) -> bool:
+        async with self.connect(StandingProvider(self.address)) as client:
+            records, _ = await client.list()
+        return any(record.labels.get("conformance.fault/create") == "error" for record in records)
+
+    async def _size(self) -> int:
+        async with self.connect(StandingProvider(self.address)) as client:
+            return len((await client.list())[0])
+
+    def connect(self, running: Running, tls: "TlsFiles | None" = None) -> ProviderClient:
+        return ProviderClient(running.address, tls or self.tls)
+
+    async def hook(self, running: Running, name: str, record: MachineRecord) -> None:
+        await act(name, record, self.hooks, running.address, self.tls)
+
+    async def close(self) -> None:
+        """Nothing was started."""

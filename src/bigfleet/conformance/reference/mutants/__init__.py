@@ -1,0 +1,1 @@
+"""One mutant per row of the suite, in modules by area."""

@@ -1,0 +1,46 @@
+"""Every mutant there is; importing the areas registers them."""
+
+from bigfleet.conformance.reference.mutants import (
+    concurrency,
+    durability,
+    errors,
+    failure,
+    fencing,
+    fields,
+    lifecycle,
+    listing,
+    metadata,
+    properties,
+    scale,
+    strict,
+)
+from bigfleet.conformance.reference.mutants.registry import MUTANTS
+from bigfleet.conformance.reference.provider import Reference
+
+AREAS = (
+    lifecycle,
+    errors,
+    fencing,
+    concurrency,
+    metadata,
+    failure,
+    fields,
+    listing,
+    durability,
+    scale,
+    properties,
+    strict,
+)
+
+
+def mutant_names() -> set[str]:
+    return set(MUTANTS)
+
+
+def provider_named(mutant: str) -> type[Reference]:
+    """The provider with this switch on; the empty name is the sound one."""
+    if not mutant:
+        return Reference
+    if mutant not in MUTANTS:
+        raise KeyError(f"there is no mutant {mutant!r}")
+    return MUTANTS[mutant]

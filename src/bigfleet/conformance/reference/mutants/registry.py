@@ -1,0 +1,17 @@
+"""The mutants by name: each is the reference provider with one decision bent."""
+
+from collections.abc import Callable
+
+from bigfleet.conformance.reference.provider import Reference
+
+MUTANTS: dict[str, type[Reference]] = {}
+
+
+def breaks(name: str) -> Callable[[type[Reference]], type[Reference]]:
+    def register(mutant: type[Reference]) -> type[Reference]:
+        if name in MUTANTS:
+            raise ValueError(f"mutant {name!r} is defined twice")
+        MUTANTS[name] = mutant
+        return mutant
+
+    return register

@@ -1,0 +1,1 @@
+"""What a run leaves behind: report.json, junit.xml, badge.json, report.html."""

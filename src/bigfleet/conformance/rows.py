@@ -1,0 +1,114 @@
+"""A row: one behaviour with a frozen id, where it runs, what it needs and the mutant it must catch.
+
+Areas collect their rows with a decorator; the catalogue puts the areas together.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from bigfleet.conformance.trial import Trial
+
+#: Which report section a row belongs to.
+Suite = Literal["baseline", "core", "fault", "durable", "scale", "strict"]
+#: Which running provider a row is given; `own`: it boots and kills its own.
+Station = Literal["core", "fault", "scale", "own"]
+Gate = Literal["delete", "since_revision", "create", "fault", "restart", "seed"]
+Check = Callable[["Trial"], Awaitable[None]]
+
+PHASES: dict[Suite, int] = {
+    "baseline": 1,
+    "core": 2,
+    "fault": 4,
+    "durable": 4,
+    "scale": 5,
+    "strict": 6,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    id: str
+    area: str
+    title: str
+    check: Check
+    suite: Suite
+    station: Station
+    profiles: tuple[str, ...]
+    #: The switch of the reference provider that must make this row fail.
+    mutant: str = ""
+    #: Machines it needs from the broker: Speculative ones, and ones of any kind.
+    creates: int = 0
+    machines: int = 0
+    #: Take those of any kind from the Speculative ones while there are some.
+    slots_first: bool = False
+    exclusive: bool = False
+    gates: tuple[Gate, ...] = ()
+    #: Driven by a generated list of steps that can be shortened after a failure.
+    generated: bool = False
+    #: Starts a second provider, and fixed ports may clash: where it can, it runs without a station.
+    boots: bool = False
+    #: Part of a row may take longer than a few settle times; seconds at the normal pace.
+    longest: float = 120.0
+
+    @property
+    def phase(self) -> int:
+        return PHASES[self.suite]
+
+
+@dataclass(slots=True)
+class Area:
+    """Rows that share a heading, a suite and a station."""
+
+    name: str
+    suite: Suite = "core"
+    station: Station = "core"
+    profiles: tuple[str, ...] = ("core",)
+    exclusive: bool = False
+    rows: list[Row] = field(default_factory=list)
+
+    def row(
+        self,
+        row_id: str,
+        title: str,
+        *,
+        mutant: str = "",
+        creates: int = 0,
+        machines: int = 0,
+        slots_first: bool = False,
+        exclusive: bool | None = None,
+        gates: tuple[Gate, ...] = (),
+        also: tuple[str, ...] = (),
+        station: Station | None = None,
+        generated: bool = False,
+        boots: bool = False,
+        longest: float = 120.0,
+    ) -> Callable[[Check], Check]:
+        def register(check: Check) -> Check:
+            self.rows.append(
+                Row(
+                    id=row_id,
+                    area=self.name,
+                    title=title,
+                    check=check,
+                    suite=self.suite,
+                    station=station or self.station,
+                    profiles=(*self.profiles, *also),
+                    mutant=mutant,
+                    creates=creates,
+                    machines=machines,
+                    slots_first=slots_first,
+                    exclusive=self.exclusive if exclusive is None else exclusive,
+                    gates=gates,
+                    generated=generated,
+                    boots=boots,
+                    longest=longest,
+                )
+            )
+            return check
+
+        return register
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)

@@ -1,0 +1,253 @@
+"""Runs rows: station by station, many at a time where they share, alone where they must.
+
+A row ends in one of four ways and takes nobody else with it; its machines are cleaned before they
+are lent again.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from bigfleet.conformance.broker import Allocation
+from bigfleet.conformance.capabilities import Capabilities
+from bigfleet.conformance.claims import Broken, NotServed, Skipped
+from bigfleet.conformance.hand import Hand, Shards
+from bigfleet.conformance.lab import Boot, CannotBoot, Lab, Unreachable
+from bigfleet.conformance.outcomes import Findings, Outcome, Status
+from bigfleet.conformance.pace import Clock, Pace
+from bigfleet.conformance.rows import Row
+from bigfleet.conformance.rows import Station as StationName
+from bigfleet.conformance.shrinking import shortest
+from bigfleet.conformance.station import Station, open_station
+from bigfleet.conformance.trial import Seat, Settings, Trial
+from bigfleet.conformance.wirelog import WireLog
+from bigfleet.model.provider_calls import Rejected
+
+ORDER: tuple[StationName, ...] = ("core", "fault", "own", "scale")
+SHORTENING_SECONDS = 30.0
+OnOutcome = Callable[[Outcome], None]
+#: Called with what the rows would like and what the provider has, before the first row.
+OnPreflight = Callable[[int, dict[str, int]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    lab: Lab
+    clock: Clock
+    settings: Settings
+    pace: Pace = field(default_factory=Pace)
+    parallel: int = 8
+    on_outcome: OnOutcome = lambda outcome: None
+    on_preflight: OnPreflight = lambda need, stock: None
+
+
+async def run_rows(run: Run, rows: Sequence[Row]) -> Findings:
+    findings = Findings()
+    for name in ORDER:
+        batch = [row for row in rows if _station_of(run, row) == name]
+        if not batch:
+            continue
+        if name == "own":
+            await _run_own(run, batch, findings)
+        else:
+            await _run_station(run, name, batch, findings)
+    order = {row.id: place for place, row in enumerate(rows)}
+    findings.outcomes.sort(key=lambda outcome: order[outcome.row.id])
+    return findings
+
+
+def _station_of(run: Run, row: Row) -> StationName:
+    return "own" if row.boots and run.lab.why_no_boot() is None else row.station
+
+
+async def _run_station(
+    run: Run, name: StationName, rows: Sequence[Row], findings: Findings
+) -> None:
+    try:
+        station = await _opened(run, name)
+    except (NotServed, CannotBoot) as problem:
+        if name == "core" and isinstance(problem, CannotBoot):
+            raise  # nothing can be said about a provider that does not even start
+        for row in rows:
+            findings.outcomes.append(Outcome(row, "not_implemented", str(problem)))
+            run.on_outcome(findings.outcomes[-1])
+        return
+    if name == "core" or not findings.outcomes:
+        findings.capabilities = station.capabilities
+        findings.stock = station.broker.stock
+        findings.need = _need(rows, station.capabilities)
+        run.on_preflight(findings.need, findings.stock)
+    elif name == "fault":
+        findings.capabilities.fault = station.capabilities.fault
+    try:
+        await _run_together(run, station, [r for r in rows if not r.exclusive], findings)
+        for row in rows:
+            if row.exclusive:
+                await _reported(run, row, station, findings)
+    finally:
+        await station.close()
+
+
+async def _opened(run: Run, name: StationName) -> Station:
+    running = await run.lab.boot(_boot(run, name))
+    faults = name == "fault" and running.takes_faults
+    try:
+        return await open_station(run.lab, running, run.clock, run.pace, faults=faults)
+    except Broken as broken:
+        raise Unreachable(f"{running.address} is no provider we can talk to: {broken}") from broken
+
+
+def _need(rows: Sequence[Row], can: Capabilities) -> int:
+    """Slots that must be there: without Delete none comes back."""
+    largest = max((row.creates + row.machines for row in rows), default=0)
+    if can.delete or not can.create:
+        return largest
+    return max(largest, sum(row.creates for row in rows))
+
+
+async def _run_together(
+    run: Run, station: Station, rows: Sequence[Row], findings: Findings
+) -> None:
+    room = asyncio.Semaphore(run.parallel)
+
+    async def one(row: Row) -> None:
+        async with room:
+            await _reported(run, row, station, findings)
+
+    await asyncio.gather(*(one(row) for row in rows))
+
+
+async def _run_own(run: Run, rows: Sequence[Row], findings: Findings) -> None:
+    for row in rows:
+        await _reported(run, row, None, findings)
+
+
+def _boot(run: Run, name: StationName) -> Boot:
+    settings = run.settings
+    if name == "fault":
+        return Boot(
+            "fault",
+            seed_count=settings.seed_count,
+            transition_timeout=run.pace.transition_timeout,
+            faults=True,
+        )
+    if name == "scale":
+        return Boot("scale", seed_count=settings.scale_seed)
+    return Boot("core", seed_count=settings.seed_count)
+
+
+async def _reported(run: Run, row: Row, station: Station | None, findings: Findings) -> None:
+    outcome = await _tried(run, row, station, findings)
+    if outcome.status == "failed" and row.generated and outcome.steps:
+        outcome = replace(outcome, replay=await _replay(run, outcome, station, findings))
+    findings.outcomes.append(outcome)
+    run.on_outcome(outcome)
+
+
+async def _replay(run: Run, outcome: Outcome, station: Station | None, findings: Findings) -> str:
+    """The fewest steps found in half a minute that still fail, as arguments of the command."""
+    settings = run.settings
+    shown = f"--only {outcome.row.id} --seed {settings.seed}"
+
+    async def fails(steps: tuple[int, ...]) -> bool:
+        again = replace(run, settings=replace(settings, steps=steps))
+        return (await _tried(again, outcome.row, station, findings)).status == "failed"
+
+    if settings.steps is None:
+        end = run.clock.now() + SHORTENING_SECONDS
+        steps = await shortest(fails, outcome.steps, lambda: run.clock.now() < end)
+    else:
+        steps = settings.steps
+    return f"{shown} --steps {','.join(map(str, steps))}"
+
+
+async def _tried(run: Run, row: Row, station: Station | None, findings: Findings) -> Outcome:
+    if (absent := _why_not(run, row, station)) is not None:
+        return absent
+    allocation = None
+    if station is not None:
+        try:
+            allocation = await station.broker.admit(
+                row.creates, row.machines, slots_first=row.slots_first
+            )
+        except NotServed as problem:
+            return Outcome(row, "not_implemented", str(problem))
+    try:
+        return await _judged(run, row, station, allocation, findings)
+    finally:
+        if station is not None and allocation is not None:
+            await station.broker.give_back(allocation)
+
+
+def _why_not(run: Run, row: Row, station: Station | None) -> Outcome | None:
+    """The outcome of a row that is not even tried."""
+    if run.settings.shared and row.exclusive:
+        reason = "needs the provider to itself, and --shared says others use it"
+        return Outcome(row, "not_implemented", reason)
+    if station is None:
+        no_boot = run.lab.why_no_boot()
+        return Outcome(row, "not_implemented", no_boot) if no_boot else None
+    can = station.capabilities
+    gates = (*row.gates, *(("create",) if row.creates else ()))
+    for gate in gates:
+        if not can.has(gate):
+            status: Status = (
+                "not_implemented" if gate in ("fault", "restart", "seed") else "skipped"
+            )
+            return Outcome(row, status, can.why_not(gate))
+    return None
+
+
+async def _judged(
+    run: Run,
+    row: Row,
+    station: Station | None,
+    allocation: Allocation | None,
+    findings: Findings,
+) -> Outcome:
+    began = run.clock.now()
+    log = WireLog(findings.latencies)
+    trial = _trial(run, row, station, allocation, log)
+    status, reason = await _ended(run, row, trial)
+    return Outcome(
+        row,
+        status,
+        reason,
+        duration_ms=round((run.clock.now() - began) * 1000, 1),
+        wire_log=tuple(log.entries()) if status == "failed" else (),
+        notes=trial.notes,
+        steps=trial.total_steps,
+    )
+
+
+def _trial(
+    run: Run, row: Row, station: Station | None, allocation: Allocation | None, log: WireLog
+) -> Trial:
+    client = station.client if station else None
+    hand = Hand(client, run.clock, run.pace, Shards(row.id.lower(), run.clock), log)
+    if station is None:
+        return Trial(row, hand, run.settings, run.lab, Seat(Capabilities(restart=True, seed=True)))
+    seat = Seat(station.capabilities, station.broker, allocation, station.running)
+    return Trial(row, hand, run.settings, run.lab, seat)
+
+
+async def _ended(run: Run, row: Row, trial: Trial) -> tuple[Status, str]:
+    limit = max(run.pace.limit(row.longest), row.longest)
+    try:
+        async with asyncio.timeout(limit):
+            await row.check(trial)
+    except Broken as broken:
+        return "failed", str(broken)
+    except Skipped as skipped:
+        return "skipped", str(skipped)
+    except (NotServed, CannotBoot) as problem:
+        return "not_implemented", str(problem)
+    except Rejected as rejected:
+        return "failed", f"the provider answered {rejected}"
+    except TimeoutError:
+        return "failed", f"not done after {limit:g} s"
+    except Exception as fault:  # noqa: BLE001 - a fault of ours in one row must not end the run
+        return "not_implemented", f"the suite itself is at fault: {fault!r}"
+    finally:
+        await trial.close()
+    return "passed", ""

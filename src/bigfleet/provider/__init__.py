@@ -1,0 +1,105 @@
+"""Provider SDK: write substrate calls, get the whole provider contract.
+
+This is the public surface; everything deeper may change without notice.
+"""
+
+from bigfleet.model.errors import BadInput, Problem
+from bigfleet.model.machines import CapacityType, Instant, MachineState
+from bigfleet.model.provider_calls import MachineRecord
+from bigfleet.provider.backend import (
+    BOUND,
+    GONE,
+    UNKNOWN,
+    Backend,
+    BackendError,
+    Binding,
+    CapacityUnavailable,
+    Condition,
+    Created,
+    DescribeNow,
+    Gone,
+    Host,
+    HostGone,
+    HostStatus,
+    Instance,
+    Interruption,
+    Inventory,
+    OfferingKey,
+    OpenContext,
+    Operation,
+    Permanent,
+    Price,
+    PriceChanged,
+    PriceTable,
+    QuotaExceeded,
+    Rate,
+    Retryable,
+    Signal,
+)
+from bigfleet.provider.blocks.catalog import Catalog, InstanceType, Reserve
+from bigfleet.provider.blocks.offerings import Offering, Offerings
+from bigfleet.provider.blocks.prices import PriceBook
+from bigfleet.provider.blocks.risks import InterruptionModel
+from bigfleet.provider.blocks.slot_index import SlotIndex
+from bigfleet.provider.clock import Clock, ManualClock
+from bigfleet.provider.config import Config, Secret
+from bigfleet.provider.kinds import Kind
+from bigfleet.provider.options import ProviderOptions, Timing
+from bigfleet.provider.serving import ProviderServer
+from bigfleet.provider.stores.memory import MemoryStore
+from bigfleet.provider.stores.sqlite import SQLiteStore
+
+__all__ = [
+    "BOUND",
+    "GONE",
+    "UNKNOWN",
+    "Backend",
+    "BackendError",
+    "BadInput",
+    "Binding",
+    "CapacityType",
+    "CapacityUnavailable",
+    "Catalog",
+    "Clock",
+    "Condition",
+    "Config",
+    "Created",
+    "DescribeNow",
+    "Gone",
+    "Host",
+    "HostGone",
+    "HostStatus",
+    "Instance",
+    "InstanceType",
+    "Instant",
+    "Interruption",
+    "InterruptionModel",
+    "Inventory",
+    "Kind",
+    "MachineRecord",
+    "MachineState",
+    "ManualClock",
+    "MemoryStore",
+    "Offering",
+    "OfferingKey",
+    "Offerings",
+    "OpenContext",
+    "Operation",
+    "Permanent",
+    "Price",
+    "PriceBook",
+    "PriceChanged",
+    "PriceTable",
+    "Problem",
+    "ProviderOptions",
+    "ProviderServer",
+    "QuotaExceeded",
+    "Rate",
+    "Reserve",
+    "Retryable",
+    "SQLiteStore",
+    "Secret",
+    "Signal",
+    "SlotIndex",
+    "Timing",
+]

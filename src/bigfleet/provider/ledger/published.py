@@ -1,0 +1,193 @@
+"""The machines as callers see them, with the order and the indices that answer a List.
+
+A slot is a place in the walk order and never moves. Three columns run along it: the entry, its
+bytes as they lie in an answer, and its state as one byte, so that the next machine of a state is
+found by scanning bytes. `_changes` lists (revision, slot) in the order of commits; a machine that
+changed again leaves its older line behind, and lines are swept once half of them are such.
+"""
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from bigfleet.model.machines import CapacityType, MachineState
+from bigfleet.model.provider_calls import ListCall
+from bigfleet.provider.ledger.cursors import Delta, Walk
+from bigfleet.provider.ledger.entries import Entry
+
+_FREE = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    entry: Entry
+    #: The machine as it lies in a MachineList.
+    chunk: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The chunks of an answer and the cursor that goes with them."""
+
+    chunks: Sequence[bytes]
+    cursor: Delta | Walk
+
+
+def _class_of(entry: Entry) -> tuple[MachineState, CapacityType]:
+    return entry.record.state, entry.record.capacity_type
+
+
+class PublishedMachines:
+    def __init__(self) -> None:
+        self._by_id: dict[str, Published] = {}
+        self._slots: list[str | None] = []
+        self._chunks: list[bytes] = []
+        self._states = bytearray()
+        #: Kept along, so that whoever looks does not walk the fleet.
+        self._counts: Counter[tuple[MachineState, CapacityType]] = Counter()
+        self._changed_at: list[int] = []
+        self._changed_slot: list[int] = []
+        #: Where the next capped walk begins: behind the last record handed out.
+        self._rotation = 0
+        self.head = 0
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def __contains__(self, machine_id: str) -> bool:
+        return machine_id in self._by_id
+
+    def get(self, machine_id: str) -> Published | None:
+        return self._by_id.get(machine_id)
+
+    def entry(self, machine_id: str) -> Entry | None:
+        found = self._by_id.get(machine_id)
+        return found.entry if found else None
+
+    def entries(self) -> list[Entry]:
+        return [published.entry for published in self._by_id.values()]
+
+    @property
+    def next_slot(self) -> int:
+        return len(self._slots)
+
+    def restore(self, machines: Iterable[Published], head: int) -> None:
+        """Takes stored machines over; only for an empty shelf."""
+        for published in sorted(machines, key=lambda p: p.entry.revision):
+            self.publish(published)
+        self.head = head
+
+    def publish(self, published: Published) -> None:
+        """Shows a committed entry; its revision is above every one shown before."""
+        entry = published.entry
+        slot = entry.slot
+        while slot >= len(self._slots):
+            self._slots.append(None)
+            self._chunks.append(b"")
+            self._states.append(_FREE)
+        before = self._by_id.get(entry.id)
+        if before is not None:
+            self._counts[_class_of(before.entry)] -= 1
+        self._counts[_class_of(entry)] += 1
+        self._by_id[entry.id] = published
+        self._slots[slot] = entry.id
+        self._chunks[slot] = published.chunk
+        self._states[slot] = entry.state
+        self._changed_at.append(entry.revision)
+        self._changed_slot.append(slot)
+        self.head = max(self.head, entry.revision)
+        if len(self._changed_at) > 2 * len(self._by_id) + 1024:
+            self._sweep()
+
+    def keep(self, entry: Entry) -> None:
+        """Takes over an entry whose record, and so its revision, did not change."""
+        self._by_id[entry.id] = Published(entry, self._by_id[entry.id].chunk)
+
+    def retire(self, machine_id: str, revision: int) -> None:
+        entry = self._by_id.pop(machine_id).entry
+        self._counts[_class_of(entry)] -= 1
+        slot = entry.slot
+        self._slots[slot] = None
+        self._chunks[slot] = b""
+        self._states[slot] = _FREE
+        self.head = max(self.head, revision)
+
+    def _sweep(self) -> None:
+        lines = [(r, s) for r, s in self._lines(0) if self._is_current(r, s)]
+        self._changed_at = [revision for revision, _ in lines]
+        self._changed_slot = [slot for _, slot in lines]
+
+    def _lines(self, start: int) -> Iterator[tuple[int, int]]:
+        for index in range(start, len(self._changed_at)):
+            yield self._changed_at[index], self._changed_slot[index]
+
+    def _is_current(self, revision: int, slot: int) -> bool:
+        machine_id = self._slots[slot]
+        return machine_id is not None and self._by_id[machine_id].entry.revision == revision
+
+    @property
+    def counts(self) -> Mapping[tuple[MachineState, CapacityType], int]:
+        """Machines by state and capacity type."""
+        return self._counts
+
+    def page(self, call: ListCall, cursor: Delta | Walk | None) -> Page:
+        """The answer to a List; a cursor from the future counts as none."""
+        cap = max(0, call.max_results)
+        states = frozenset(call.states)
+        if cursor is not None and cursor.revision > self.head:
+            cursor = None
+        if isinstance(cursor, Delta):
+            return self._delta(cursor.revision, states, cap)
+        if isinstance(cursor, Walk):
+            return self._walk(cursor, states, cap)
+        if not cap:
+            return Page(self._all(states), Delta(self.head))
+        start = self._rotation if self._rotation < len(self._slots) else 0
+        return self._walk(Walk(self.head, start, start), states, cap)
+
+    def _all(self, states: frozenset[MachineState]) -> Sequence[bytes]:
+        if not states:
+            return self._chunks.copy()
+        return [self._chunks[slot] for slot in self._slots_in(states, 0, len(self._slots))]
+
+    def _slots_in(self, states: frozenset[MachineState], start: int, end: int) -> Iterator[int]:
+        wanted = bytes(sorted(s.value for s in states if s.value != _FREE))
+        if states and not wanted:
+            return
+        pattern = b"[" + re.escape(wanted) + b"]" if states else rb"[^\0]"
+        for match in re.compile(pattern, re.DOTALL).finditer(self._states, start, end):
+            yield match.start()
+
+    def _delta(self, revision: int, states: frozenset[MachineState], cap: int) -> Page:
+        chunks: list[bytes] = []
+        reached = revision
+        for changed_at, slot in self._lines(bisect_right(self._changed_at, revision)):
+            if not self._is_current(changed_at, slot):
+                continue
+            if states and self._states[slot] not in states:
+                continue
+            if cap and len(chunks) == cap:
+                return Page(chunks, Delta(reached))
+            chunks.append(self._chunks[slot])
+            reached = changed_at
+        return Page(chunks, Delta(self.head))
+
+    def _walk(self, walk: Walk, states: frozenset[MachineState], cap: int) -> Page:
+        chunks: list[bytes] = []
+        last = -1
+        for slot in self._slots_from(walk, states):
+            if cap and len(chunks) == cap:
+                return Page(chunks, Walk(walk.revision, walk.start, slot))
+            chunks.append(self._chunks[slot])
+            last = slot
+            self._rotation = last + 1
+        return Page(chunks, Delta(walk.revision))
+
+    def _slots_from(self, walk: Walk, states: frozenset[MachineState]) -> Iterator[int]:
+        if walk.position >= walk.start:
+            yield from self._slots_in(states, walk.position, len(self._slots))
+            yield from self._slots_in(states, 0, walk.start)
+        else:
+            yield from self._slots_in(states, walk.position, walk.start)

@@ -1,0 +1,1 @@
+"""The work behind an acknowledgement: queues, attempts, limits, and how each ends."""

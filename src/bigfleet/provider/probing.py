@@ -1,0 +1,64 @@
+"""Whether the provider is ready, and the pages that say so."""
+
+from collections.abc import Callable
+
+import orjson
+
+from bigfleet.provider.assembling import Parts
+from bigfleet.provider.committing import Committer
+from bigfleet.provider.extensions import HttpAnswer
+from bigfleet.provider.metrics import ProviderMetrics
+from bigfleet.provider.options import ProviderOptions
+from bigfleet.provider.pages import Page, probe
+
+
+def why_not_ready(parts: Parts, *, stopping: bool) -> str | None:
+    if stopping:
+        return "stopping"
+    if not parts.committer.writable:
+        return "the state cannot be written"
+    if not parts.reconciler.healthy:
+        return "the substrate cannot be described"
+    return None
+
+
+def pages_of(
+    parts: Parts,
+    metrics: ProviderMetrics,
+    why_not: Callable[[], str | None],
+    options: ProviderOptions,
+) -> dict[str, Page]:
+    def ready() -> HttpAnswer:
+        why = why_not()
+        return probe(why is None, why or "ready")
+
+    def scraped() -> HttpAnswer:
+        return HttpAnswer(metrics.text(), "text/plain; version=0.0.4; charset=utf-8")
+
+    pages: dict[str, Page] = {
+        "/healthz": lambda: probe(True, "alive"),
+        "/readyz": ready,
+        "/metrics": scraped,
+    }
+    if options.debug_endpoints:
+        pages["/debug/machines"] = lambda: _machines(parts.committer)
+    return pages
+
+
+def _machines(committer: Committer) -> HttpAnswer:
+    items = [
+        {
+            "id": entry.id,
+            "state": entry.state.label,
+            "revision": entry.revision,
+            "operations": entry.standing.operations,
+            "lastError": entry.record.last_error,
+        }
+        for entry in committer.published.entries()
+    ]
+    return HttpAnswer(orjson.dumps({"items": items}))
+
+
+def refresh_gauges(metrics: ProviderMetrics, committer: Committer) -> None:
+    for (state, capacity_type), count in committer.published.counts.items():
+        metrics.machines.labels(state.label, capacity_type.label).set(count)

@@ -1,0 +1,1 @@
+"""What the substrate says, compared with what the provider remembers."""

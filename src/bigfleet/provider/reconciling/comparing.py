@@ -1,0 +1,92 @@
+"""A describe against the inventory: what is new, what differs, what is missing.
+
+Pure and done in a thread: a hundred thousand unchanged records must not stop the event loop.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from bigfleet.model.machines import MachineState as S
+from bigfleet.provider.backend import Instance, OfferingKey, Price, PriceTable
+from bigfleet.provider.ledger.entries import Entry, refreshed
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    new: list[Instance]
+    #: Machine id -> the described record that differs from ours.
+    changed: dict[str, Instance]
+    #: Hosts we show at rest that the describe does not; slots likewise.
+    absent_hosts: frozenset[str]
+    absent_slots: frozenset[str]
+    present_hosts: int
+    present_slots: int
+    #: Known ids described as another type, zone or capacity type than before.
+    contradicted: list[str]
+
+
+def compared(
+    entries: Iterable[Entry], described: Mapping[str, Instance], provider: str, head: int
+) -> Comparison:
+    """`head` is the revision when the describe began: what moved since is not judged absent."""
+    known: set[str] = set()
+    changed: dict[str, Instance] = {}
+    contradicted: list[str] = []
+    hosts: list[str] = []
+    slots: list[str] = []
+    present_hosts = present_slots = 0
+    for entry in entries:
+        known.add(entry.substrate_id)
+        instance = described.get(entry.substrate_id)
+        if instance is not None:
+            if entry.offering != _offering(instance):
+                contradicted.append(entry.id)
+            elif refreshed(entry, instance, provider) is not entry:
+                changed[entry.id] = instance
+        if entry.state in (S.IDLE, S.CONFIGURED):
+            if instance is not None and instance.host is not None:
+                present_hosts += 1
+            elif entry.revision <= head:
+                hosts.append(entry.id)
+        elif entry.state is S.SPECULATIVE:
+            if instance is not None:
+                present_slots += 1
+            elif entry.revision <= head:
+                slots.append(entry.id)
+    new = [instance for key, instance in described.items() if key not in known]
+    return Comparison(
+        new,
+        changed,
+        frozenset(hosts),
+        frozenset(slots),
+        present_hosts,
+        present_slots,
+        contradicted,
+    )
+
+
+def _offering(instance: Instance) -> OfferingKey:
+    return OfferingKey(instance.instance_type, instance.zone, instance.capacity_type)
+
+
+def priced(instance: Instance, table: PriceTable) -> Instance:
+    """The described record at the price of the table, where the table has one."""
+    price = price_in(table, instance.id, _offering(instance))
+    if price is None:
+        return instance
+    probability = price.interruption_probability
+    return replace(
+        instance,
+        price_per_hour=price.price_per_hour,
+        interruption_probability=(
+            instance.interruption_probability if probability is None else probability
+        ),
+    )
+
+
+def price_in(table: PriceTable, machine_id: str, offering: OfferingKey) -> Price | None:
+    return table.machines.get(machine_id) or table.offerings.get(offering)
+
+
+def merged(older: PriceTable, newer: PriceTable) -> PriceTable:
+    return PriceTable({**older.offerings, **newer.offerings}, {**older.machines, **newer.machines})

@@ -1,0 +1,92 @@
+"""Which described records are fit to be shown: one broken record must not poison the inventory."""
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from bigfleet.model.machines import CapacityType
+from bigfleet.model.quantities import BadQuantity, quantity_of
+from bigfleet.provider.backend import Instance
+
+FORBIDDEN_LABELS = frozenset(
+    "instance-type instance_type instanceType zone availability-zone availability_zone "
+    "capacity-type capacity_type capacityType".split()
+)
+_LONGEST_ID = 200
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_DNS = re.compile(rf"{_LABEL}(\.{_LABEL})*")
+
+
+@dataclass(frozen=True, slots=True)
+class Screened:
+    sound: dict[str, Instance]
+    #: (id, what is wrong)
+    broken: list[tuple[str, str]]
+
+
+def screened(instances: Iterable[Instance], *, allow_any_id: bool = False) -> Screened:
+    sound: dict[str, Instance] = {}
+    broken: list[tuple[str, str]] = []
+    for instance in instances:
+        why = why_unsound(instance, allow_any_id=allow_any_id)
+        if why is None and instance.id in sound:
+            why = "the id appears twice"
+        if why is None:
+            sound[instance.id] = instance
+        else:
+            broken.append((instance.id, why))
+    return Screened(sound, broken)
+
+
+def why_unsound(instance: Instance, *, allow_any_id: bool = False) -> str | None:
+    """The first thing wrong with a described record, None if it may be shown."""
+    if not instance.id:
+        return "the id is empty"
+    if not allow_any_id and not _is_dns_name(instance.id):
+        return f"the id is no lower-case DNS name of at most {_LONGEST_ID} characters"
+    if not instance.instance_type:
+        return "the instance type is empty"
+    if not instance.zone:
+        return "the zone is empty; a provider with one zone reports a constant"
+    if instance.capacity_type is CapacityType.UNSPECIFIED:
+        return "the capacity type is unspecified"
+    if instance.host is not None and not instance.host.ref:
+        return "the host has an empty reference"
+    return _why_bad_cost(instance) or _why_bad_labels(instance) or _why_bad_shape(instance)
+
+
+def _is_dns_name(text: str) -> bool:
+    return len(text) <= _LONGEST_ID and _DNS.fullmatch(text) is not None
+
+
+def _why_bad_cost(instance: Instance) -> str | None:
+    price, probability = instance.price_per_hour, instance.interruption_probability
+    if not (math.isfinite(price) and price >= 0):
+        return f"the price {price} is no finite amount of 0 or more"
+    if not 0.0 <= probability <= 1.0:
+        return f"the interruption probability {probability} is not between 0 and 1"
+    if instance.capacity_type is CapacityType.SPOT and probability == 0.0:
+        return "a spot machine cannot have the interruption probability 0"
+    return None
+
+
+def _why_bad_labels(instance: Instance) -> str | None:
+    if bad := FORBIDDEN_LABELS.intersection(instance.labels):
+        return f"the label {min(bad)} repeats a field; leave it out"
+    return None
+
+
+def _why_bad_shape(instance: Instance) -> str | None:
+    for name, quantities in (
+        ("resources", instance.resources),
+        ("allocatable", instance.allocatable),
+    ):
+        for dimension, text in quantities.items():
+            try:
+                amount = quantity_of(dimension, text)
+            except BadQuantity as error:
+                return f"{name}: {dimension}: {error}"
+            if name == "resources" and amount == 0 and dimension in instance.allocatable:
+                return f"resources: {dimension} is 0 although it is allocatable"
+    return None

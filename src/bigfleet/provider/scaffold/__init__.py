@@ -1,0 +1,1 @@
+"""`bigfleet provider new`: a project to start from, which passes its profiles before any edit."""

@@ -1,0 +1,84 @@
+"""What the substrate tells by itself: interruption notices, lost hosts, new prices."""
+
+from dataclasses import dataclass
+
+from bigfleet.model.machines import MachineState
+from bigfleet.provider.backend import (
+    DescribeNow,
+    Gone,
+    Interruption,
+    PriceChanged,
+    Signal,
+)
+from bigfleet.provider.calls import BackendCalls
+from bigfleet.provider.changing import Changes
+from bigfleet.provider.clock import SECOND, Clock
+from bigfleet.provider.committing import Committer
+from bigfleet.provider.ledger.entries import Entry, noticed
+from bigfleet.provider.logs import Log
+from bigfleet.provider.metrics import ProviderMetrics
+from bigfleet.provider.reconciling.reconciler import Reconciler
+
+LONGEST_PAUSE = 30.0
+
+
+@dataclass(slots=True)
+class Signals:
+    calls: BackendCalls
+    committer: Committer
+    changes: Changes
+    reconciler: Reconciler
+    clock: Clock
+    metrics: ProviderMetrics
+    log: Log
+    price_seconds: float
+
+    async def watch(self) -> None:
+        """Follows the stream for ever; one that breaks is opened again, ever more slowly."""
+        if self.calls.watch is None:
+            return
+        pause = 1.0
+        while True:
+            try:
+                async for signal in self.calls.watch():
+                    pause = 1.0
+                    await self.take(signal)
+            except Exception as error:  # noqa: BLE001 - whatever an author's stream raises
+                self.log.warning("watch.failed", text=str(error) or type(error).__name__)
+            self.reconciler.want()  # what was told meanwhile is lost
+            await self.clock.sleep(pause)
+            pause = min(LONGEST_PAUSE, 2 * pause)
+
+    async def take(self, signal: Signal) -> None:
+        match signal:
+            case Interruption(machine_id, at):
+                if await self.changes.change(machine_id, lambda e: _noticed(e, at)):
+                    self.metrics.interruptions_total.inc()
+                    self.log.warning("host.interruption", machine=machine_id, at=at)
+            case Gone(machine_id, text):
+                await self.reconciler.lose(machine_id, text or "the substrate took the host")
+            case PriceChanged(prices):
+                await self.reconciler.reprice(prices)
+            case DescribeNow():
+                self.reconciler.want()
+
+    async def refresh_prices(self) -> None:
+        """Asks for prices at their own interval, off the path of any request."""
+        if self.calls.prices is None:
+            return
+        fetched_at = self.clock.now()
+        self.metrics.before_scrape(
+            lambda: self.metrics.price_age_seconds.set((self.clock.now() - fetched_at) / SECOND)
+        )
+        while True:
+            try:
+                await self.reconciler.reprice(await self.calls.prices())
+                fetched_at = self.clock.now()
+            except Exception as error:  # noqa: BLE001 - old prices are better than none
+                self.log.warning("prices.failed", text=str(error) or type(error).__name__)
+            await self.clock.sleep(self.price_seconds)
+
+
+def _noticed(entry: Entry, at: int) -> Entry:
+    hosted = entry.record.host is not None and entry.state is not MachineState.FAILED
+    return noticed(entry, at) if hosted or entry.running else entry

@@ -1,0 +1,250 @@
+"""The sim as a Backend: every call becomes an event of the world, every end an instruction.
+
+After a restart the world is
+told by the server's records what was in the slots, before anything is asked of them.
+"""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TextIO
+
+from bigfleet.model.errors import BadInput, Problem
+from bigfleet.model.machines import MachineState
+from bigfleet.model.provider_calls import ListCall, MachineRecord, Peer
+from bigfleet.provider.backend import (
+    BOUND,
+    GONE,
+    UNKNOWN,
+    Backend,
+    Created,
+    Host,
+    HostStatus,
+    Instance,
+    Inventory,
+    OpenContext,
+    Operation,
+    Signal,
+)
+from bigfleet.provider.calls import BackendCalls
+from bigfleet.provider.clock import SECOND, Clock, settle
+from bigfleet.provider.driver import RealClock
+from bigfleet.provider.faults import with_fault_selectors
+from bigfleet.provider.kinds import Kind
+from bigfleet.provider.options import ProviderOptions
+from bigfleet.provider.sim.answering import SimAnswers
+from bigfleet.provider.sim.clocks import clock_of
+from bigfleet.provider.sim.config import SimConfig, read_lines, rules_of
+from bigfleet.provider.sim.control import Control
+from bigfleet.provider.sim.driver import Driver, error_of
+from bigfleet.provider.sim.instances import Instances
+from bigfleet.provider.sim.world.genesis import new_world
+from bigfleet.provider.sim.world.happenings import (
+    AdmissionAsked,
+    DescribeAsked,
+    Refuse,
+    ResetAsked,
+    Show,
+    Step,
+)
+from bigfleet.provider.sim.world.log import EventLog
+from bigfleet.provider.sim.world.offerings import offerings_of
+from bigfleet.provider.sim.world.presets import NoSuchPreset, Preset, preset_of
+from bigfleet.wire.machines import list_of
+from bigfleet.wire.provider_server import ProviderHandler
+
+_PLACES = 4096
+_OURSELVES = Peer("bigfleet://admin")
+
+
+def fleet_of(config: SimConfig, seed_count: int, offerings: Path | None) -> Preset:
+    """The preset, its offerings replaced by those of a file where one is given."""
+    try:
+        preset = preset_of(config.preset, seed_count)
+        if offerings is None:
+            return preset
+        entries = json.loads(offerings.read_text())
+    except NoSuchPreset as problem:
+        raise BadInput([Problem("config.preset", str(problem))]) from problem
+    except (OSError, ValueError) as problem:
+        raise BadInput([Problem(str(offerings), str(problem))]) from problem
+    found = offerings_of(entries, read_lines)
+    return replace(preset, offerings=tuple(found))
+
+
+class SimBackend(Backend):
+    config = SimConfig
+    fake = True
+
+    cfg: SimConfig
+    driver: Driver
+    control: Control
+
+    def __init__(self, config: SimConfig | None = None) -> None:
+        if config is not None:
+            self.cfg = config
+        self._instances = Instances()
+        self._file: TextIO | None = None
+        #: The server's own answers, before ours spoil them; None until it listens.
+        self._handler: ProviderHandler | None = None
+        #: Until the first describe the server's records are the truth about hosts.
+        self._adopting = True
+
+    def make_clock(self) -> Clock:
+        return clock_of(self.cfg.clock, RealClock())
+
+    def tuned(self, options: ProviderOptions) -> ProviderOptions:
+        """As many operations at once as the world can carry: its latencies are not our queues.
+
+        The conformance fleet is looked at often, so that a lost host is missed within seconds.
+        """
+        places = {kind: max(count, _PLACES) for kind, count in options.places.items()}
+        tuned = replace(options, places=places)
+        if self.cfg.preset != "conformance":
+            return tuned
+        timing = replace(tuned.timing, reconcile=min(tuned.timing.reconcile, 2.0))
+        return replace(tuned, timing=timing, miss_seconds=min(tuned.miss_seconds, 5.0))
+
+    async def open(self, ctx: OpenContext) -> None:
+        fleet = fleet_of(self.cfg, ctx.seed_count, ctx.offerings)
+        rules = rules_of(self.cfg, fleet, ctx.provider, ctx.clock.now())
+        world = new_world(rules, fleet.offerings)
+        world.faults.selectors |= ctx.fault_selectors
+        self.driver = Driver(world, ctx.clock, EventLog(sink=self._sink()))
+        self.control = Control(self.driver, ctx.extensions)
+        self._calls = self._own_calls()
+        if fleet.fault_selectors and not ctx.fault_selectors:
+            self._calls = with_fault_selectors(self._calls, ctx.clock)
+        ctx.extensions.wrap_handler = self._wrapped
+        if self.cfg.control:
+            self.control.serve(ctx.extensions)
+        if self.cfg.script is not None:
+            self.control.load_script(self.cfg.script.read_text())
+
+    def _sink(self) -> Callable[[str], None] | None:
+        if self.cfg.events is None:
+            return None
+        file = self._file = self.cfg.events.open("w", buffering=1)
+
+        def write(line: str) -> None:
+            file.write(f"{line}\n")
+
+        return write
+
+    def _own_calls(self) -> BackendCalls:
+        return BackendCalls(
+            describe=self._describe,
+            create=self._create,
+            configure=partial(self._perform, Step.CONFIGURE),
+            confirm_ready=partial(self._perform, Step.READY),
+            drain=partial(self._perform, Step.DRAIN),
+            delete=partial(self._perform, Step.DELETE),
+            inspect=self._inspect,
+            reset=self.reset,
+            prices=None,
+            watch=None,
+            admit=None,
+        )
+
+    def _wrapped(self, handler: ProviderHandler) -> ProviderHandler:
+        self._handler = handler
+        return SimAnswers(handler, self.driver)
+
+    async def close(self) -> None:
+        if hasattr(self, "driver"):
+            self.control.close()
+            self.driver.stop()
+            self.driver.log.seal(self.driver.clock.now() + 1)
+        if self._file is not None:
+            self._file.close()
+
+    async def describe(self) -> Inventory:
+        return await self._calls.describe()
+
+    async def create(self, op: Operation) -> Created:
+        return await self._calls.create(op)
+
+    async def configure(self, op: Operation) -> None:
+        await self._calls.configure(op)
+
+    async def confirm_ready(self, op: Operation) -> None:
+        assert self._calls.confirm_ready is not None
+        await self._calls.confirm_ready(op)
+
+    async def drain(self, op: Operation) -> None:
+        await self._calls.drain(op)
+
+    async def delete(self, op: Operation) -> None:
+        await self._perform(Step.DELETE, op)
+
+    async def inspect(self, machine: MachineRecord) -> HostStatus:
+        assert self._calls.inspect is not None
+        return await self._calls.inspect(machine)
+
+    async def reset(self, machine: MachineRecord) -> None:
+        self.driver.tell(ResetAsked(machine.id, self.driver.clock.now()))
+
+    async def watch(self) -> AsyncIterator[Signal]:
+        while True:
+            yield await self.driver.signals.get()
+
+    def admit(self, kind: Kind, machine: MachineRecord) -> None:
+        driver = self.driver
+        said = driver.tell(AdmissionAsked(Step(kind.value), machine.id, driver.clock.now()))
+        for instruction in said:
+            if isinstance(instruction, Refuse) and not instruction.operation:
+                raise error_of(instruction)
+
+    async def _describe(self) -> Inventory:
+        await self._adopt_all()
+        driver = self.driver
+        shown = driver.tell(DescribeAsked(driver.clock.now()))
+        show = next(i for i in shown if isinstance(i, Show))
+        if show.delay_nanos and self._handler is not None:
+            # The first describe takes no time: nobody could move a stepped clock before it ends.
+            await driver.clock.sleep(show.delay_nanos / SECOND)
+        supply = driver.world.supply
+        found: list[Instance] = []
+        for chunk in self._instances.chunks(supply, round(len(supply.slots) * show.share)):
+            found += chunk
+            await settle(1)
+        self._instances.forget(supply)
+        return Inventory(found)
+
+    async def _adopt_all(self) -> None:
+        """Once, when the server already knows machines: it started from a store."""
+        if self._adopting and self._handler is not None:
+            records, _ = list_of(await self._handler.list(ListCall(), _OURSELVES))
+            for record in records:
+                self._adopt(record)
+        self._adopting = False
+
+    def _adopt(self, record: MachineRecord) -> None:
+        """Work under way is asked for again and finds its host as it was before it began."""
+        if not self._adopting or record.id in self.driver.world.work_of:
+            return
+        bound = record.state in (MachineState.CONFIGURED, MachineState.DRAINING)
+        self.driver.adopt(record, bound=bound)
+
+    async def _create(self, op: Operation) -> Created:
+        self._adopt(op.machine)
+        ref = await self.driver.perform(Step.CREATE, op)
+        return Created(Host(ref, node_name=ref))
+
+    async def _perform(self, step: Step, op: Operation) -> None:
+        self._adopt(op.machine)
+        await self.driver.perform(step, op)
+
+    async def _inspect(self, machine: MachineRecord) -> HostStatus:
+        self._adopt(machine)
+        slot = self.driver.world.supply.slots.get(machine.id)
+        if slot is None:
+            return GONE
+        host = slot.host
+        if host is None:
+            return UNKNOWN if machine.state is MachineState.CREATING else GONE
+        if machine.host is not None and machine.host.ref != host.ref:
+            return GONE
+        return BOUND if host.cluster else HostStatus.running(Host(host.ref, host.ref))

@@ -1,0 +1,1 @@
+"""The simulated substrate as a pure state machine: events in, instructions out, time passed in."""

@@ -1,0 +1,1 @@
+"""Where a provider's memory lies between two lives of the process."""

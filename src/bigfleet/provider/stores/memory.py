@@ -1,0 +1,62 @@
+"""A store that forgets with its process: for tests, and for `--state` left empty."""
+
+from pathlib import Path
+
+from bigfleet.provider.ledger.fences import KeptMark, MarkKey
+from bigfleet.provider.stores.store import Batch, JournalRow, Loaded, MachineRow
+
+
+class MemoryStore:
+    """Every load is a new incarnation, so that no cursor of an earlier life is taken for ours."""
+
+    blocking = False
+
+    def __init__(self, incarnation: str = "mem") -> None:
+        self._incarnation = incarnation
+        self._lives = 0
+        self._revision = 0
+        self._counter = 0
+        self._machines: dict[int, MachineRow] = {}
+        self._marks: dict[MarkKey, KeptMark] = {}
+        self._journal: dict[str, JournalRow] = {}
+
+    def load(self) -> Loaded:
+        self._lives += 1
+        pending = tuple(row for row in self._journal.values() if not row.outcome)
+        return Loaded(
+            f"{self._incarnation}{self._lives}",
+            self._revision,
+            self._counter,
+            tuple(self._machines.values()),
+            tuple(self._marks.values()),
+            pending,
+        )
+
+    def commit(self, batch: Batch) -> None:
+        self._revision, self._counter = batch.revision, batch.counter
+        for slot in batch.freed_slots:
+            self._machines.pop(slot, None)
+        for machine in batch.machines:
+            self._machines[machine.slot] = machine
+        for key in batch.dropped_marks:
+            self._marks.pop(key, None)
+        for kept in batch.marks:
+            self._marks[kept.key] = kept
+        for row in batch.journal:
+            self._journal[row.operation_id] = row
+        if batch.forget_before:
+            self._forget(batch.forget_before)
+
+    def _forget(self, before: int) -> None:
+        old = [k for k, row in self._journal.items() if row.outcome and row.finished_at < before]
+        for operation_id in old:
+            del self._journal[operation_id]
+
+    def journal(self, limit: int = 1000) -> list[JournalRow]:
+        return list(self._journal.values())[: -limit - 1 : -1]
+
+    def backup(self, target: Path) -> None:
+        raise OSError(f"nothing to write to {target}: this provider keeps its state in memory")
+
+    def close(self) -> None:
+        return None

@@ -1,0 +1,154 @@
+"""The durable store: one SQLite file, one row per machine, mark and operation.
+
+Records are BLOBs, so that every byte a shard gave us comes back. A commit is one transaction,
+synced before it returns.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from bigfleet.provider.kinds import Kind
+from bigfleet.provider.ledger.fences import KeptMark, Mark, MarkKey
+from bigfleet.provider.stores.sqlite_schema import FileLock, copied, opened
+from bigfleet.provider.stores.store import Batch, JournalRow, Loaded, MachineRow, StoreFailed
+
+_COLUMNS = (
+    "operation_id, machine_id, kind, shard_id, cluster_id, grace_seconds, blob, accepted_at, "
+    "started_at, deadline, attempt, note, outcome, reason, finished_at"
+)
+_UPSERT_JOURNAL = f"""
+INSERT INTO journal ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (operation_id) DO UPDATE SET
+    blob = excluded.blob, started_at = excluded.started_at, deadline = excluded.deadline,
+    attempt = excluded.attempt, note = excluded.note, outcome = excluded.outcome,
+    reason = excluded.reason, finished_at = excluded.finished_at
+"""
+#: Rows forgotten in one transaction: a week of them must not stop the provider.
+_FORGET_AT_ONCE = 5000
+
+
+class SQLiteStore:
+    blocking = True
+
+    def __init__(self, path: Path | str, new_incarnation: str) -> None:
+        self.path = Path(path)
+        self._new_incarnation = new_incarnation
+        self._lock: FileLock | None = None
+        self._opened: sqlite3.Connection | None = None
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        if self._opened is None:
+            raise StoreFailed(f"{self.path} is not open")
+        return self._opened
+
+    def load(self) -> Loaded:
+        self._lock = FileLock(self.path)
+        try:
+            self._opened = opened(self.path, self._lock, self._new_incarnation)
+            return self._loaded()
+        except BaseException:
+            self.close()
+            raise
+
+    def _loaded(self) -> Loaded:
+        meta = dict(self._connection.execute("SELECT key, value FROM meta").fetchall())
+        machines = self._connection.execute(
+            "SELECT id, slot, revision, record, standing FROM machines"
+        )
+        marks = self._connection.execute(
+            "SELECT shard_id, machine_id, epoch, sequence, touched_at FROM marks"
+        )
+        return Loaded(
+            meta["incarnation"],
+            meta["revision"],
+            meta["counter"],
+            tuple(MachineRow(*row) for row in machines),
+            tuple(KeptMark(MarkKey(s, m), Mark(e, n), at) for s, m, e, n, at in marks),
+            tuple(self._rows("WHERE outcome = '' ORDER BY number")),
+        )
+
+    def _rows(self, rest: str) -> Iterator[JournalRow]:
+        for row in self._connection.execute(f"SELECT {_COLUMNS} FROM journal {rest}"):
+            yield JournalRow(row[0], row[1], Kind(row[2]), *row[3:])
+
+    def commit(self, batch: Batch) -> None:
+        connection = self._connection
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            self._write(connection, batch)
+            connection.execute("COMMIT")
+        except (sqlite3.Error, OSError) as error:
+            self._roll_back()
+            raise StoreFailed(f"{self.path}: {error}") from error
+
+    def _roll_back(self) -> None:
+        connection = self._connection
+        try:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        except sqlite3.Error as error:
+            raise StoreFailed(f"{self.path}: cannot roll back: {error}") from error
+
+    def _write(self, connection: sqlite3.Connection, batch: Batch) -> None:
+        connection.executemany(
+            "UPDATE meta SET value = ? WHERE key = ?",
+            [(batch.revision, "revision"), (batch.counter, "counter")],
+        )
+        connection.executemany(
+            "DELETE FROM machines WHERE slot = ?", [(slot,) for slot in batch.freed_slots]
+        )
+        connection.executemany(
+            "INSERT OR REPLACE INTO machines (slot, id, revision, record, standing) "
+            "VALUES (?, ?, ?, ?, ?)",
+            [(m.slot, m.id, m.revision, m.record, m.standing) for m in batch.machines],
+        )
+        connection.executemany(
+            "DELETE FROM marks WHERE shard_id = ? AND machine_id = ?", batch.dropped_marks
+        )
+        connection.executemany(
+            "INSERT OR REPLACE INTO marks VALUES (?, ?, ?, ?, ?)",
+            [(*kept.key, *kept.mark, kept.touched_at) for kept in batch.marks],
+        )
+        connection.executemany(_UPSERT_JOURNAL, [_journal_values(row) for row in batch.journal])
+        if batch.forget_before:
+            connection.execute(
+                "DELETE FROM journal WHERE number IN (SELECT number FROM journal "
+                "WHERE outcome <> '' AND finished_at < ? LIMIT ?)",
+                (batch.forget_before, _FORGET_AT_ONCE),
+            )
+
+    def journal(self, limit: int = 1000) -> list[JournalRow]:
+        return list(self._rows(f"ORDER BY number DESC LIMIT {int(limit)}"))
+
+    def backup(self, target: Path) -> None:
+        copied(self.path, target)
+
+    def close(self) -> None:
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+
+def _journal_values(row: JournalRow) -> tuple[object, ...]:
+    return (
+        row.operation_id,
+        row.machine_id,
+        row.kind.value,
+        row.shard_id,
+        row.cluster_id,
+        row.grace_seconds,
+        row.blob,
+        row.accepted_at,
+        row.started_at,
+        row.deadline,
+        row.attempt,
+        row.note,
+        row.outcome,
+        row.reason,
+        row.finished_at,
+    )

@@ -1,0 +1,141 @@
+"""Follows a page from top to bottom in an empty folder, as a reader would.
+
+Blocks with a file name are written, Python is run, `bigfleet` commands are run and their output is
+compared. A command that ends in `&` stays up until the end of the page. Where a page relies on the
+default ports the walk uses free ones, so that walks and whatever else runs here do not meet.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tests.architecture.pages import Block, Command, commands_of, normalised
+
+BIGFLEET = Path(sys.executable).with_name("bigfleet")
+#: A certification is the longest a page asks for.
+LONGEST_SECONDS = 300.0
+
+
+class Walk:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._port = free_port()
+        self._left_running = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._left_running.close()
+
+    def step(self, block: Block) -> None:
+        if block.file:
+            (self._folder / block.file).write_text(block.text)
+        elif block.language == "python":
+            self._must_work([sys.executable, "-c", self._own_ports(block.text)], block)
+        elif block.language == "console":
+            for command in commands_of(block):
+                self._run(command)
+
+    def check_types(self) -> None:
+        """What a reader copies is as strict as what we write."""
+        names = sorted(path.name for path in self._folder.glob("*.py"))
+        flags = ["--strict", "--explicit-package-bases", "--cache-dir=.mypy_cache"]
+        self._must_work([sys.executable, "-m", "mypy", *flags, *names], "types")
+
+    def _run(self, command: Command) -> None:
+        assert command.words[0] == "bigfleet", f"{command}: only bigfleet is run"
+        if command.words[-1] == "&":
+            self._start(self._words(command.words[:-1]), command)
+            return
+        output = self._must_work(self._words(command.words), command)
+        if command.output:
+            assert columns_of(output) == columns_of("\n".join(command.output)), command
+
+    def _words(self, words: tuple[str, ...]) -> list[str]:
+        """The command with the ports of this walk, for those that use a port."""
+        made = [str(BIGFLEET), *words[1:]]
+        if words[1] == "provider":
+            made.append(f"--addr=127.0.0.1:{self._port}")
+        if words[1:3] == ("provider", "run"):
+            made.append("--metrics-addr=127.0.0.1:0")
+        return made
+
+    def _own_ports(self, text: str) -> str:
+        return text.replace("127.0.0.1:9000", f"127.0.0.1:{self._port}")
+
+    def _must_work(self, words: list[str], of: object) -> str:
+        done = subprocess.run(
+            words,
+            cwd=self._folder,
+            env=self._environment(),
+            capture_output=True,
+            text=True,
+            timeout=LONGEST_SECONDS,
+            check=False,
+        )
+        assert done.returncode == 0, (
+            f"{of} ended with {done.returncode}\n{done.stdout}{done.stderr}"
+        )
+        return done.stdout
+
+    def _environment(self) -> dict[str, str]:
+        path = f"{BIGFLEET.parent}{os.pathsep}{os.environ.get('PATH', '')}"
+        return {
+            **os.environ,
+            "PATH": path,
+            "PYTHONPATH": str(self._folder),
+            "MYPYPATH": ".",
+            "COLUMNS": "100",
+        }
+
+    def _start(self, words: list[str], command: Command) -> None:
+        process = subprocess.Popen(
+            words,
+            cwd=self._folder,
+            env=self._environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stderr is not None
+        self._left_running.enter_context(process.stderr)
+        self._left_running.callback(_end, process)
+        said = []
+        for line in process.stderr:
+            said.append(line)
+            if "provider.started" in line:
+                # Whatever else it says must not fill the pipe.
+                listening = threading.Thread(target=process.stderr.read)
+                listening.start()
+                self._left_running.callback(listening.join)
+                self._left_running.callback(process.terminate)
+                return
+        raise AssertionError(f"{command} did not come up\n{''.join(said)}")
+
+
+def columns_of(output: str) -> list[list[str]]:
+    """Words a line: how wide a column is depends on what varies in it."""
+    return [line.split() for line in normalised(output).splitlines()]
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    process.terminate()
+    process.wait()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,42 @@
+"""What goes wrong in one place does not stop the rest."""
+
+from bigfleet.model.machines import MachineState
+from bigfleet.model.provider_calls import Code, Token
+from bigfleet.provider.metrics import SHARD_LABELS, ProviderMetrics
+from bigfleet.provider.testing import slots
+from tests.provider.bench import rejection, running
+from tests.provider.serving.test_the_store_fails import Failing
+
+
+async def test_reconciling_goes_on_after_a_describe_that_could_not_be_stored() -> None:
+    store = Failing()
+    async with running(slots(1), store=store) as rig:
+        rig.substrate.instances |= {i.id: i for i in slots(1, "new")}
+        store.broken = True
+        await rig.clock.advance(121)
+        store.broken = False
+        await rig.clock.advance(121)
+        assert (await rig.ids())[0] == ["m-0", "new-0"]
+
+
+async def test_a_backend_that_breaks_in_admission_breaks_one_call() -> None:
+    async with running() as rig:
+
+        def broken(*_: object) -> None:
+            raise ZeroDivisionError
+
+        answers = rig.server.parts.answers
+        object.__setattr__(answers._calls, "admit", broken)
+        assert (await rejection(rig.create("m-0"))).code is Code.INTERNAL
+        assert await rig.state("m-0") is MachineState.SPECULATIVE
+        object.__setattr__(answers._calls, "admit", None)
+        await rig.to_idle("m-0")
+
+
+def test_invented_shards_do_not_multiply_the_metrics() -> None:
+    metrics = ProviderMetrics()
+    for number in range(3 * SHARD_LABELS):
+        metrics.fenced(Token(f"shard-{number}").shard_id)
+    text = metrics.text().decode()
+    assert text.count("bigfleet_provider_fenced_total{") == SHARD_LABELS + 1
+    assert 'bigfleet_provider_fenced_total{shard="other"} 200.0' in text

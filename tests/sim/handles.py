@@ -1,0 +1,105 @@
+"""A world held in the hand: calls and time go in, what it says comes out."""
+
+from bigfleet.model.machines import CapacityType
+from bigfleet.provider.sim.world.durations import nanos_of
+from bigfleet.provider.sim.world.genesis import new_world
+from bigfleet.provider.sim.world.happenings import (
+    AdmissionAsked,
+    Asked,
+    Commanded,
+    Event,
+    Finish,
+    Instruction,
+    Noted,
+    Refuse,
+    Reply,
+    Scripted,
+    Step,
+    TimePassed,
+)
+from bigfleet.provider.sim.world.log import EventLog
+from bigfleet.provider.sim.world.offerings import SimOffering, offering
+from bigfleet.provider.sim.world.script import script_of
+from bigfleet.provider.sim.world.state import Rules, World
+from bigfleet.provider.sim.world.step import step
+from bigfleet.provider.sim.world.supply import Slot
+from bigfleet.provider.sim.world.verbs import command_of_words
+
+ON_DEMAND = offering("std-2", CapacityType.ON_DEMAND, "sim-1a", 4, id_prefix="od")
+SPOT = offering("std-2", CapacityType.SPOT, "sim-1a", 4, id_prefix="sp")
+METAL = offering("std-8", CapacityType.BARE_METAL, "sim-1a", 2, id_prefix="bm")
+
+
+class Hand:
+    """Every call happens at the time the last `wait` reached."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.log: list[Noted] = []
+        self._operations = 0
+
+    def tell(self, event: Event) -> list[Instruction]:
+        said = step(self.world, event)
+        self.log += self.world.take_notes()
+        return said
+
+    def ask(
+        self, kind: Step, machine: str, cluster: str = "", grace: int = 60, operation: str = ""
+    ) -> str:
+        """Begins a step and gives its operation id."""
+        if not operation:
+            self._operations += 1
+            operation = f"op-{self._operations}"
+        self.tell(Asked(kind, machine, operation, self.world.now, cluster, grace))
+        return operation
+
+    def wait(self, length: str) -> list[Instruction]:
+        return self.tell(TimePassed(self.world.now + nanos_of(length)))
+
+    def done(self, kind: Step, machine: str, cluster: str = "") -> str:
+        """Runs a step to its end, which must be a success; gives the host's ref."""
+        self.ask(kind, machine, cluster)
+        said = self.wait("1h")
+        ends = [i for i in said if isinstance(i, Finish | Refuse) and i.machine == machine]
+        assert len(ends) == 1
+        assert isinstance(ends[0], Finish), ends
+        return ends[0].host_ref
+
+    def admission(self, kind: Step, machine: str) -> Refuse | None:
+        said = self.tell(AdmissionAsked(kind, machine, self.world.now))
+        return next((i for i in said if isinstance(i, Refuse)), None)
+
+    def do(self, *words: str) -> dict[str, object]:
+        reply = self.reply(*words)
+        assert not reply.problem, reply.problem
+        return dict(reply.facts)
+
+    def problem(self, *words: str) -> str:
+        return self.reply(*words).problem
+
+    def reply(self, *words: str) -> Reply:
+        said = self.tell(Commanded(command_of_words(words), self.world.now))
+        return next(i for i in said if isinstance(i, Reply))
+
+    def script(self, *entries: dict[str, object]) -> None:
+        self.tell(Scripted(script_of(list(entries)), self.world.now))
+
+    def slot(self, machine: str) -> Slot:
+        return self.world.supply.slots[machine]
+
+    def state(self, machine: str) -> str:
+        return self.world.state_of(self.slot(machine))
+
+    def events(self, name: str) -> list[Noted]:
+        return [note for note in self.log if note.event == name]
+
+    def log_text(self) -> str:
+        lines: list[str] = []
+        log = EventLog(sink=lines.append)
+        log.add(self.log)
+        log.seal(self.world.now + 1)
+        return "\n".join(lines)
+
+
+def hand(*offerings: SimOffering, rules: Rules | None = None) -> Hand:
+    return Hand(new_world(rules or Rules(), offerings or (ON_DEMAND, SPOT, METAL)))

@@ -1,0 +1,303 @@
+"""Lists read as columns say what the slow reader says; what did not change is not read again."""
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bigfleet.model.batches import Offering
+from bigfleet.model.machines import Assigned, CapacityType, Host, MachineState
+from bigfleet.model.metadata import decode, encode
+from bigfleet.model.provider_calls import MachineRecord
+from bigfleet.model.resources import Resources
+from bigfleet.v1alpha1 import provider_pb2
+from bigfleet.wire.machine_batches import HOSTNAME, KnownMachines, ReadRows, batch_of, listed
+from bigfleet.wire.machines import list_bytes, list_entry, list_of, machine_bytes, message_of
+
+IDLE = MachineRecord(
+    id="m-1",
+    state=MachineState.IDLE,
+    host=Host("acme", "i-1"),
+    instance_type="std-8",
+    zone="eu-1a",
+    capacity_type=CapacityType.ON_DEMAND,
+    price_per_hour=0.38,
+    interruption_probability=0.05,
+    resources={"cpu": "8", "memory": "32Gi"},
+    labels={"region": "eu-1", "rack": "r1", HOSTNAME: "ip-1"},
+    allocatable={"cpu": "7500m"},
+)
+CONFIGURED = replace(
+    IDLE,
+    id="m-2",
+    state=MachineState.CONFIGURED,
+    host=Host("acme", "m-2"),
+    cluster="shop",
+    labels={"region": "eu-1", "rack": "r1", HOSTNAME: "ip-2"},
+    shard_metadata=encode(Assigned(7, 0.5, 2.0, need_fingerprint="p=7", group="rack\x00app")),
+)
+SLOT = replace(IDLE, id="m-3", state=MachineState.SPECULATIVE, host=None, labels={"region": "eu-1"})
+
+
+def answer_of(records: Iterable[MachineRecord], revision: bytes = b"r-1") -> bytes:
+    return list_bytes([list_entry(machine_bytes(record)) for record in records], revision)
+
+
+def read(records: Sequence[MachineRecord]) -> ReadRows:
+    now = listed(answer_of(records))
+    return batch_of(now, now.rows())
+
+
+def seen_in(read: ReadRows) -> set[tuple[object, ...]]:
+    """Every machine of the batch as plain values."""
+    batch = read.batch
+    return {
+        (
+            name,
+            int(batch.state_of_machine[row]),
+            batch.offerings[batch.offering_of_machine[row]],
+            "" if (c := batch.cluster_of_machine[row]) < 0 else batch.clusters[c],
+            Assigned() if (s := batch.stamp_of_machine[row]) < 0 else batch.stamps[s],
+            read.host_refs.get(name, name if batch.state_of_machine[row] >= 3 else ""),
+            read.hostnames.get(name, ""),
+        )
+        for row, name in enumerate(batch.ids)
+    }
+
+
+def meant_by(record: MachineRecord) -> tuple[object, ...]:
+    """The same values, from the record the slow way."""
+    name = record.labels.get(HOSTNAME, "")
+    labels = {k: v for k, v in record.labels.items() if not (name and k == HOSTNAME)}
+    return (
+        record.id,
+        int(record.state),
+        Offering(
+            record.capacity_type,
+            record.instance_type,
+            record.zone,
+            tuple(sorted(labels.items())),
+            Resources.parse_leniently(record.resources),
+            Resources.parse_leniently(record.allocatable),
+            record.price_per_hour,
+            record.interruption_probability,
+        ),
+        record.cluster,
+        decode(record.shard_metadata, Assigned())[0],
+        record.host.ref if record.host else "",
+        name,
+    )
+
+
+names = st.text("ab\x00é", max_size=3)
+quantities = st.dictionaries(st.sampled_from(["cpu", "memory"]), st.sampled_from(["1", "2Gi"]))
+bound = st.sampled_from([MachineState.CONFIGURED, MachineState.DRAINING])
+hostless = st.sampled_from([MachineState.SPECULATIVE, MachineState.CREATING])
+hosts = st.builds(Host, st.just("acme"), names)
+
+
+def machines(**fields: st.SearchStrategy[object]) -> st.SearchStrategy[MachineRecord]:
+    return st.builds(
+        MachineRecord,
+        id=names,
+        instance_type=names,
+        zone=names,
+        capacity_type=st.sampled_from(CapacityType),
+        price_per_hour=st.sampled_from([0.0, 0.38]),
+        interruption_probability=st.sampled_from([0.0, 1.0]),
+        resources=quantities,
+        allocatable=quantities,
+        labels=st.dictionaries(st.sampled_from(["rack", "", HOSTNAME]), names),
+        shard_metadata=st.dictionaries(
+            st.sampled_from(["bigfleet.lucy.sh/assigned-priority", "other"]),
+            st.sampled_from(["5", "", "x"]),
+        ),
+        **fields,
+    )
+
+
+sound = st.one_of(
+    machines(state=hostless, host=st.none()),
+    machines(state=st.just(MachineState.IDLE), host=hosts),
+    machines(state=bound, host=hosts, cluster=names.filter(bool)),
+)
+
+
+@given(st.lists(sound, max_size=6, unique_by=lambda record: record.id))
+@settings(deadline=None)
+def test_the_batch_says_what_the_records_say(records: list[MachineRecord]) -> None:
+    result = read(records)
+    assert seen_in(result) == {meant_by(record) for record in records}
+    assert result.apart == ()
+
+
+def test_machines_of_one_offering_share_it_whatever_their_node_names() -> None:
+    batch = read([IDLE, CONFIGURED]).batch
+    assert len(batch.offerings) == 1
+    assert batch.provider == "acme"
+
+
+def test_what_a_batch_cannot_carry_comes_apart() -> None:
+    odd = [
+        replace(IDLE, id="failed", state=MachineState.FAILED, last_error="fan"),
+        replace(IDLE, id="stateless", state=MachineState.UNSPECIFIED),
+        replace(IDLE, id="hostless", host=None),
+        replace(IDLE, id="empty-host", host=Host()),
+        replace(SLOT, id="hosted slot", host=Host("acme", "i-9")),
+        replace(SLOT, id="bound slot", cluster="shop"),
+        replace(CONFIGURED, id="unbound", cluster=""),
+        replace(IDLE, id="foreign", host=Host("other", "i-9")),
+        replace(IDLE, id="dear", price_per_hour=float("inf")),
+        replace(IDLE, id="owing", price_per_hour=-1.0),
+        replace(IDLE, id="certain", interruption_probability=1.5),
+        replace(IDLE, id="complaining", last_error="not Failed, though"),
+    ]
+    result = read([IDLE, *odd, SLOT])
+    assert result.batch.ids == ["m-1", "m-3"]
+    assert list(result.apart) == odd
+
+
+def test_a_stamp_that_cannot_be_read_is_told() -> None:
+    metadata = {"bigfleet.lucy.sh/assigned-priority": "high"}
+    assert (
+        "not a 32-bit decimal" in read([replace(CONFIGURED, shard_metadata=metadata)]).problems[0]
+    )
+
+
+def test_the_first_answer_is_all_new_and_the_same_answer_is_not() -> None:
+    now = listed(answer_of([IDLE, CONFIGURED, SLOT]))
+    nothing = KnownMachines.none()
+    assert now.ids_of(nothing.rows_unlike(now)) == ["m-1", "m-2", "m-3"]
+    known = nothing.after(now, whole=True)
+    again = listed(answer_of([SLOT, IDLE, CONFIGURED], b"r-2"))
+    assert again.ids_of(known.rows_unlike(again)) == []
+    assert (again.revision, known.ids_gone_from(again)) == (b"r-2", [])
+
+
+CHANGES = {
+    "id": replace(IDLE, id="m-9"),
+    "state": replace(IDLE, state=MachineState.DELETING),
+    "host": replace(IDLE, host=Host("acme", "i-2")),
+    "provider": replace(IDLE, host=Host("acme2", "i-1")),
+    "no host": replace(IDLE, host=None),
+    "type": replace(IDLE, instance_type="std-16"),
+    "zone": replace(IDLE, zone="eu-1b"),
+    "capacity type": replace(IDLE, capacity_type=CapacityType.SPOT),
+    "price": replace(IDLE, price_per_hour=0.39),
+    "probability": replace(IDLE, interruption_probability=0.06),
+    "resources": replace(IDLE, resources={"cpu": "8", "memory": "33Gi"}),
+    "resources swapped": replace(IDLE, resources={"cpu": "32Gi", "memory": "8"}),
+    "label value": replace(IDLE, labels={**IDLE.labels, "rack": "r2"}),
+    "label gone": replace(IDLE, labels={"region": "eu-1", HOSTNAME: "ip-1"}),
+    "node name": replace(IDLE, labels={**IDLE.labels, HOSTNAME: "ip-2"}),
+    "error": replace(IDLE, last_error="late"),
+    "allocatable": replace(IDLE, allocatable={"cpu": "7400m"}),
+    "the two shapes swapped": replace(IDLE, resources=IDLE.allocatable, allocatable=IDLE.resources),
+    "cluster": replace(IDLE, cluster="shop"),
+    "metadata": replace(IDLE, shard_metadata={"": ""}),
+}
+
+
+@pytest.mark.parametrize("changed", CHANGES.values(), ids=CHANGES)
+def test_a_change_of_any_field_is_noticed(changed: MachineRecord) -> None:
+    known = KnownMachines.none().after(listed(answer_of([IDLE, SLOT])), whole=True)
+    now = listed(answer_of([SLOT, changed]))
+    assert [now.record(int(row)) for row in known.rows_unlike(now)] == [changed]
+
+
+def test_maps_written_in_another_order_are_no_change() -> None:
+    """Providers in Go write maps in a new order each time."""
+    once = list_bytes([list_entry(shuffled_bytes(CONFIGURED, seed)) for seed in (1, 1)], b"")
+    known = KnownMachines.none().after(listed(once), whole=True)
+    orders = {shuffled_bytes(CONFIGURED, seed) for seed in range(20)}
+    assert len(orders) > 1
+    for order in orders:
+        assert len(known.rows_unlike(listed(list_entry(order)))) == 0
+
+
+def shuffled_bytes(record: MachineRecord, seed: int) -> bytes:
+    """The record with the fields of its message in order but map entries in any."""
+    chance = random.Random(seed)
+    bare = message_of(replace(record, labels={}, shard_metadata={}, resources={}))
+    parts = [bare.SerializeToString(deterministic=True)]
+    entries = [
+        provider_pb2.Machine(labels={key: value}).SerializeToString()
+        for key, value in record.labels.items()
+    ] + [
+        provider_pb2.Machine(shard_metadata={key: value}).SerializeToString()
+        for key, value in record.shard_metadata.items()
+    ]
+    chance.shuffle(entries)
+    amounts = [
+        provider_pb2.Resources(resources={key: value}).SerializeToString()
+        for key, value in record.resources.items()
+    ]
+    chance.shuffle(amounts)
+    shape = b"".join(amounts)
+    return b"".join([*parts, b"\x4a", bytes([len(shape)]), shape, *entries])
+
+
+def test_a_whole_answer_takes_away_and_a_delta_does_not() -> None:
+    known = KnownMachines.none().after(listed(answer_of([IDLE, CONFIGURED, SLOT])), whole=True)
+    delta = listed(answer_of([replace(IDLE, zone="eu-1b")]))
+    after_delta = known.after(delta, whole=False)
+    assert sorted(after_delta.ids) == ["m-1", "m-2", "m-3"]
+    rest = listed(answer_of([IDLE, SLOT]))
+    assert after_delta.ids_gone_from(rest) == ["m-2"]
+    assert rest.ids_of(after_delta.rows_unlike(rest)) == ["m-1"]
+    assert sorted(after_delta.after(rest, whole=True).ids) == ["m-1", "m-3"]
+
+
+def test_an_id_that_came_twice_counts_once_and_is_told() -> None:
+    now = listed(answer_of([IDLE, SLOT, replace(IDLE, zone="eu-1b")]))
+    assert now.ids_of(now.rows()) == ["m-1", "m-3"]
+    assert now.repeated_rows().tolist() == [2]
+    known = KnownMachines.none().after(now, whole=True)
+    assert len(known.rows_unlike(now)) == 0
+
+
+def test_an_empty_answer_is_an_answer() -> None:
+    now = listed(b"")
+    assert (len(now), now.revision) == (0, b"")
+    result = batch_of(now, now.rows())
+    assert (list(result.batch.ids), result.apart) == ([], ())
+
+
+WHOLE = answer_of([IDLE, CONFIGURED, SLOT])
+
+
+@given(st.integers(0, len(WHOLE)))
+@settings(deadline=None, max_examples=200)
+def test_an_answer_cut_anywhere_is_refused_or_holds_only_whole_machines(length: int) -> None:
+    agrees_with_the_slow_reader(WHOLE[:length])
+
+
+@given(st.integers(0, len(WHOLE) - 1), st.integers(0, 255))
+@settings(deadline=None, max_examples=300)
+def test_a_damaged_answer_is_refused_or_read_alike(place: int, byte: int) -> None:
+    agrees_with_the_slow_reader(WHOLE[:place] + bytes([byte]) + WHOLE[place + 1 :])
+
+
+@given(st.binary(max_size=40))
+@settings(deadline=None, max_examples=300)
+def test_any_bytes_are_refused_or_read_alike(content: bytes) -> None:
+    agrees_with_the_slow_reader(content)
+
+
+def agrees_with_the_slow_reader(content: bytes) -> None:
+    try:
+        now = listed(content)
+    except ValueError:
+        return
+    try:
+        records, revision = list_of(content)
+    except ValueError:  # texts that are none: found here only when they are read
+        return
+    assert now.revision == revision
+    # As text, since a damaged price may be NaN, which equals nothing.
+    assert [repr(now.record(row)) for row in range(len(now))] == list(map(repr, records))
+    assert now.ids_of(np.arange(len(now))) == [record.id for record in records]
