@@ -1,5 +1,6 @@
 """Both examples keep the whole contract in the profiles they claim."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,13 @@ from tests.examples.aws.cloud import moto_cloud
 from tests.examples.certification import LANES, certificate
 
 #: A run takes a minute or two; a machine that is busy with other tests gets four times as much.
-pytestmark = pytest.mark.timeout(480)
+pytestmark = [
+    pytest.mark.timeout(480),
+    pytest.mark.skipif(
+        os.environ.get("BIGFLEET_NIGHTLY") != "1",
+        reason="minutes of real processes: run `make nightly`",
+    ),
+]
 
 
 def test_the_bare_metal_example_is_certified(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from bigfleet.model.machines import MachineState
 from bigfleet.provider import ManualClock, SQLiteStore
+from bigfleet.provider.clock import next_turn
 from bigfleet.provider.sim.clocks import STEPPED_START
 from tests.sim.rig import Rig, running
 
@@ -27,7 +28,7 @@ async def waited(rig: Rig, seconds: float, machine: str, state: S) -> None:
     await rig.wait(seconds)
     async with asyncio.timeout(30):
         while await rig.state(machine) is not state:
-            await asyncio.sleep(0.002)
+            await next_turn()
             await rig.wait(0)
 
 

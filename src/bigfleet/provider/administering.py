@@ -69,7 +69,7 @@ class _Admin:
             if asked["machine_id"] in ("", row.machine_id)
             and not (asked["running"] and row.outcome)
         ]
-        return _items([_operation(row) for row in found])
+        return _items([_operation(self._parts.operations.live(row)) for row in found])
 
     async def fences(self, asked: Arguments, _peer: Peer) -> JsonObject:
         marks: list[dict[str, object]] = [

@@ -11,6 +11,7 @@ import pytest
 from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import Ack, Code, MachineRecord, Token
 from bigfleet.provider import Kind, ManualClock, SQLiteStore
+from bigfleet.provider.clock import next_turn
 from bigfleet.provider.options import KeepBlobs, ProviderOptions
 from bigfleet.provider.stores.store import Store
 from bigfleet.provider.testing import FakeHost, FakeSubstrate, slots
@@ -52,7 +53,7 @@ async def until(rig: Rig, machine_id: str, *states: MachineState) -> MachineReco
     record = await rig.get(machine_id)
     async with asyncio.timeout(30):
         while record.state not in states:
-            await asyncio.sleep(0.002)
+            await next_turn()
             record = await rig.get(machine_id)
     return record
 

@@ -27,6 +27,17 @@ async def test_machines_operations_fences_and_failures_are_shown() -> None:
             assert fences == [{"shard": "a", "machine": "m-0", "epoch": 3, "sequence": 4}]
 
 
+async def test_a_note_is_seen_while_the_work_runs() -> None:
+    async with running() as rig:
+        rig.substrate.hold(Kind.CREATE)
+        await rig.create("m-0")
+        await rig.get("m-0")
+        rig.substrate.seen[0].note("the vm is booting")
+        async with ProviderAdminClient(f"127.0.0.1:{rig.server.port}") as admin:
+            ops = (await admin.do(Verb.OPS, {"running": True})).answer["items"]
+            assert [o["note"] for o in ops] == ["the vm is booting"]  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize(
     ("verb", "state"),
     [(Verb.REPAIR, MachineState.SPECULATIVE), (Verb.FORGET, MachineState.SPECULATIVE)],

@@ -66,6 +66,11 @@ class Operations:
     def __len__(self) -> int:
         return len(self._running)
 
+    def live(self, row: JournalRow) -> JournalRow:
+        """The row as it stands now: notes of running work are stored only with its end."""
+        running = self._running.get(row.operation_id)
+        return running.row if running is not None else row
+
     def prepare(self, kind: Kind, call: Mutation, operation_id: str) -> Running:
         """The journal row of an operation about to be accepted; takes a free place if any."""
         now, timing = self._clock.now(), self._options.timing
