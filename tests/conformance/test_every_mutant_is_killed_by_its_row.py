@@ -1,6 +1,5 @@
 """The suite can fail: each mutant of the reference provider is caught by the row that names it."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -16,11 +15,7 @@ def test_rows_and_mutants_are_pairs() -> None:
     assert (len(behaviours), len([row for row in ROWS if row.id.startswith("X")])) == (93, 18)
 
 
-@pytest.mark.skipif(
-    os.environ.get("BIGFLEET_NIGHTLY") != "1",
-    reason="restart and timing rows still need a quiet machine: run `make nightly`",
-)
-@pytest.mark.timeout(1800)
+@pytest.mark.certification
 async def test_every_mutant_is_killed_and_every_row_passes_without_it(tmp_path: Path) -> None:
     kills = await self_test(ROWS, SystemClock(), tmp_path)
     assert [kill.entry() for kill in kills if not kill.killed] == []

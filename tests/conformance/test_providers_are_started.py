@@ -38,6 +38,30 @@ def test_placeholders_say_where_things_go() -> None:
     assert line == "run|my provider|-l|127.0.0.1|-p|7|-n|8|-s=/s|durable".split("|")
 
 
+def test_a_command_with_placeholders_gets_the_flags_of_its_lane_too() -> None:
+    command = command_of("run --listen {addr}")
+    fault = Boot("fault", 8, transition_timeout=2.0, faults=True, more=("--failed-hold=1s",))
+    assert command.line(fault, 7, faults=True) == [
+        *("run", "--listen", "127.0.0.1:7"),
+        *("--transition-timeout=2s", "--fault-selectors", "--failed-hold=1s"),
+    ]
+    assert command.line(Boot("durable", 8, Path("/s")), 7, faults=False)[-1] == "--state=/s"
+
+
+def test_what_a_placeholder_says_is_not_said_twice() -> None:
+    boot = Boot("fault", 8, Path("/s"), transition_timeout=2.0, faults=True)
+    command = command_of("run {addr} --db {state} --limit {transition_timeout}")
+    assert command.line(boot, 7, faults=True)[1:] == [
+        *("127.0.0.1:7", "--db", "/s", "--limit", "2s", "--fault-selectors")
+    ]
+
+
+def test_a_command_that_is_told_its_lane_knows_its_flags_itself() -> None:
+    boot = Boot("fault", 8, transition_timeout=2.0, faults=True)
+    line = command_of("start.sh {lane} {port}").line(boot, 7, faults=True)
+    assert line == ["start.sh", "fault", "7"]
+
+
 def test_a_spec_has_one_command_per_lane(tmp_path: Path) -> None:
     path = tmp_path / "spec.yaml"
     path.write_text(
@@ -75,13 +99,18 @@ async def test_a_command_that_is_not_there_is_said_so(tmp_path: Path) -> None:
         await lab(tmp_path, str(tmp_path / "absent")).boot(Boot("core"))
 
 
-async def test_a_provider_that_refuses_fault_flags_is_started_without(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "flags", [(), ("--addr={addr}", "--seed-count={seed_count}")], ids=["plain", "placeholders"]
+)
+async def test_a_provider_that_refuses_fault_flags_is_started_without(
+    tmp_path: Path, flags: tuple[str, ...]
+) -> None:
     picky = (
         "import sys, runpy\n"
         "if '--fault-selectors' in sys.argv: sys.exit('unknown flag')\n"
         "runpy.run_module('bigfleet.conformance.reference', run_name='__main__')"
     )
-    picky_lab = lab(tmp_path, sys.executable, "-c", picky)
+    picky_lab = lab(tmp_path, sys.executable, "-c", picky, *flags)
     running = await picky_lab.boot(Boot("fault", 2, transition_timeout=2.0, faults=True))
     assert not running.takes_faults
     await picky_lab.close()

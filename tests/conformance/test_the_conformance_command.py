@@ -35,7 +35,11 @@ def test_the_reference_process_is_certified_and_leaves_its_reports(tmp_path: Pat
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("flags", ["--no-delete", "--no-delete --idle"], ids=["slots", "hosts"])
+@pytest.mark.parametrize(
+    "flags",
+    ["--no-delete", "--no-delete --idle", "--no-delete --hosts=100"],
+    ids=["slots", "hosts", "some hosts and some slots"],
+)
 def test_a_pool_without_delete_is_certified_as_bare_metal(flags: str) -> None:
     result = conformance("--exec", f"{REFERENCE} {flags}", "--profile", "bare-metal")
     assert result.exit_code == 0, result.output

@@ -4,7 +4,7 @@ import pytest
 
 from bigfleet.conformance.capabilities import Capabilities
 from bigfleet.conformance.outcomes import Findings, Outcome
-from bigfleet.conformance.verdicts import completed, verdict_of
+from bigfleet.conformance.verdicts import NOT_SELECTED, completed, verdict_of
 from tests.conformance.makings import able, outcome, row
 
 PASSED = outcome("B101")
@@ -41,6 +41,13 @@ def test_a_failure_outside_the_claimed_profiles_does_not_count() -> None:
 def test_a_required_row_that_was_not_run_is_incomplete() -> None:
     verdict = verdict_of([PASSED, outcome("B302", "not_implemented", "-")], able(), ("core",))
     assert (verdict.word, verdict.exit_code) == ("INCOMPLETE", 5)
+
+
+def test_rows_left_out_by_hand_say_nothing_about_a_claim() -> None:
+    outcomes = [PASSED, outcome("B701", "not_implemented", NOT_SELECTED, "fault", ("fault",))]
+    verdict = verdict_of(outcomes, Capabilities(), ("core", "fault"))
+    assert verdict.word == "INCOMPLETE"
+    assert verdict.reasons == ("1 required row left out by --only",)
 
 
 def test_a_failure_outweighs_what_was_not_run() -> None:

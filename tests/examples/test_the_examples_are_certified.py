@@ -1,26 +1,18 @@
 """Both examples keep the whole contract in the profiles they claim."""
 
-import os
 from pathlib import Path
 
 import pytest
 
 from tests.examples.aws.cloud import moto_cloud
-from tests.examples.certification import LANES, certificate
+from tests.examples.certification import LANES, example_certificate
 
-#: A run takes a minute or two; a machine that is busy with other tests gets four times as much.
-pytestmark = [
-    pytest.mark.timeout(480),
-    pytest.mark.skipif(
-        os.environ.get("BIGFLEET_NIGHTLY") != "1",
-        reason="minutes of real processes: run `make nightly`",
-    ),
-]
+pytestmark = pytest.mark.certification
 
 
 def test_the_bare_metal_example_is_certified(tmp_path: Path) -> None:
     worlds = {lane: {"world": str(tmp_path / "worlds" / lane)} for lane in LANES}
-    found = certificate(
+    found = example_certificate(
         "bare-metal",
         "bigfleet_bare_metal:BareMetal",
         worlds,
@@ -33,7 +25,7 @@ def test_the_bare_metal_example_is_certified(tmp_path: Path) -> None:
 
 def test_a_pool_of_racked_hosts_that_are_never_created_is_certified(tmp_path: Path) -> None:
     nothing: dict[str, dict[str, str]] = {lane: {} for lane in LANES}
-    found = certificate(
+    found = example_certificate(
         "bare-metal",
         "bigfleet_bare_metal:BareMetal",
         nothing,
@@ -50,7 +42,7 @@ def test_the_aws_example_is_certified(tmp_path: Path) -> None:
         clouds = {
             lane: {"endpoint_url": endpoint, "region": region} for lane, region in regions.items()
         }
-        found = certificate(
+        found = example_certificate(
             "aws", "bigfleet_aws:Ec2", clouds, "core,cloud,spot,fault,durable", tmp_path
         )
     assert found.verdict == "CERTIFIED", found.output

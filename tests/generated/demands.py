@@ -11,8 +11,6 @@ from tests.generated.parts import (
     CLUSTERS,
     GROUPS,
     MIN_UNITS,
-    SAMES,
-    SPREADS,
     shape,
 )
 from tests.generated.themes import Theme, one_in
@@ -27,9 +25,9 @@ def profile_of(chance: Random, theme: Theme) -> Profile:
     requirements = theme.among(chance, theme.requirements)
     spread: tuple[Spread, ...] = ()
     if kind == "gang":
-        requirements += theme.among(chance, SAMES)
+        requirements += theme.among(chance, theme.sames)
     if kind == "spread" or one_in(chance, 10):
-        spread = chance.choice(SPREADS)
+        spread = chance.choice(theme.spreads)
     return Profile.of(
         requirements,
         spread,

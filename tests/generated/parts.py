@@ -4,6 +4,7 @@ from bigfleet.model.machines import CapacityType, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.profiles import Spread, WhenUnsatisfiable
 from bigfleet.model.requirements import (
+    HOSTNAME_KEY,
     INSTANCE_TYPE_KEY,
     RACK_KEY,
     ZONE_KEY,
@@ -112,6 +113,38 @@ SPREADS: tuple[tuple[Spread, ...], ...] = (
         Spread(ZONE_KEY, 1, WhenUnsatisfiable.DO_NOT_SCHEDULE),
     ),
     (Spread(ZONE_KEY, 1, WhenUnsatisfiable.SCHEDULE_ANYWAY),),
+)
+
+#: Several machines of one name cannot be, but nothing may depend on that.
+NODE_LABELS: tuple[dict[str, str], ...] = (
+    {HOSTNAME_KEY: "node-1"},
+    {HOSTNAME_KEY: "node-2", RACK_KEY: "r1"},
+    {HOSTNAME_KEY: "node-3", RACK_KEY: "r1"},
+    {},
+    {RACK_KEY: "r2"},
+    {HOSTNAME_KEY: "", RACK_KEY: "r2"},
+    {HOSTNAME_KEY: "node-4"},
+)
+NODE_REQUIREMENTS: tuple[tuple[Requirement, ...], ...] = (
+    (),
+    (Requirement.of(HOSTNAME_KEY, Operator.IN, ["node-1", "node-9"]),),
+    (Requirement.of(HOSTNAME_KEY, Operator.NOT_IN, ["node-2", ""]),),
+    (Requirement.of(HOSTNAME_KEY, Operator.EXISTS),),
+    (Requirement.of(HOSTNAME_KEY, Operator.DOES_NOT_EXIST),),
+    (
+        Requirement.of(HOSTNAME_KEY, Operator.NOT_IN, ["node-1"]),
+        Requirement.of(RACK_KEY, Operator.IN, ["r1"]),
+    ),
+)
+NODE_SAMES: tuple[tuple[Requirement, ...], ...] = (
+    (Requirement.of(RACK_KEY, Operator.SAME),),
+    (Requirement.of(HOSTNAME_KEY, Operator.SAME),),
+    (Requirement.of(HOSTNAME_KEY, Operator.SAME, ["node-2", "node-3"]),),
+)
+NODE_SPREADS: tuple[tuple[Spread, ...], ...] = (
+    (Spread(RACK_KEY, 1, WhenUnsatisfiable.DO_NOT_SCHEDULE),),
+    (Spread(HOSTNAME_KEY, 1, WhenUnsatisfiable.DO_NOT_SCHEDULE),),
+    (Spread(HOSTNAME_KEY, 2, WhenUnsatisfiable.DO_NOT_SCHEDULE),),
 )
 
 HOSTLESS = (MachineState.SPECULATIVE, MachineState.CREATING)

@@ -6,6 +6,7 @@ from random import Random
 from typing import Literal, TypeVar
 
 from bigfleet.model.machines import MachineState as S
+from bigfleet.model.profiles import Spread
 from bigfleet.model.requirements import Requirement
 from bigfleet.model.resources import Resources
 from tests.generated.parts import (
@@ -14,14 +15,20 @@ from tests.generated.parts import (
     INSTANCE_TYPES,
     LABELS,
     LOWEST,
+    NODE_LABELS,
+    NODE_REQUIREMENTS,
+    NODE_SAMES,
+    NODE_SPREADS,
     ONE_GANG_UNITS,
     PINS,
     PLAIN_REQUIREMENTS,
     PRICES,
     PRIORITIES,
+    SAMES,
     UNIT,
     shape,
 )
+from tests.generated.parts import SPREADS as SPREAD_PARTS
 
 T = TypeVar("T")
 Kind = Literal["plain", "gang", "spread"]
@@ -48,6 +55,8 @@ class Theme:
     capacities: tuple[Resources, ...] = CAPACITIES
     prices: tuple[float, ...] = PRICES
     labels: tuple[dict[str, str], ...] = LABELS
+    sames: tuple[tuple[Requirement, ...], ...] = SAMES
+    spreads: tuple[tuple[Spread, ...], ...] = SPREAD_PARTS
     need_priorities: tuple[int, ...] = (100, 1_000)
     stamped_priorities: tuple[int, ...] = (100, 1_000)
 
@@ -156,6 +165,18 @@ SPREAD_VICTIMS = Theme(
     need_priorities=(1_000, 500_000),
     stamped_priorities=(0, 100, 1_000),
 )
+NODE_NAMES = Theme(
+    "node by node",
+    ("plain", "plain", "gang", "spread"),
+    (S.IDLE, S.IDLE, S.CONFIGURED, S.SPECULATIVE, S.CONFIGURING, S.DRAINING),
+    6,
+    3,
+    requirements=NODE_REQUIREMENTS,
+    labels=NODE_LABELS,
+    sames=NODE_SAMES,
+    spreads=NODE_SPREADS,
+    need_priorities=(1_000, 100, 500_000),
+)
 THEMES = (
     GANGS,
     PREEMPTION,
@@ -165,6 +186,7 @@ THEMES = (
     PINNED,
     FULL_HOSTS,
     SPREAD_VICTIMS,
+    NODE_NAMES,
 )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bigfleet.plan.rails import reclaim_cap
+from bigfleet.model.reclaim_cap import reclaim_cap
 from tests.plan.fleets import CONFIGURED, cycles_of, done
 
 

@@ -3,7 +3,8 @@
 import random
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import (
@@ -18,6 +19,7 @@ from bigfleet.model.provider_calls import (
     Token,
 )
 from bigfleet.provider import Instance, ManualClock, MemoryStore, ProviderServer
+from bigfleet.provider.logs import Log, Silence
 from bigfleet.provider.options import ProviderOptions
 from bigfleet.provider.stores.store import Store
 from bigfleet.provider.testing import FakeSubstrate, settle, slots
@@ -25,6 +27,18 @@ from bigfleet.wire.provider_client import ProviderClient
 
 UNFENCED = Token()
 OPTIONS = ProviderOptions(provider="fake", address="127.0.0.1:0")
+
+
+@dataclass(slots=True)
+class Told:
+    """A log that is looked back at: event -> the facts of its last line."""
+
+    lines: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def info(self, event: str, **facts: Any) -> None:
+        self.lines[event] = facts
+
+    debug = warning = error = info
 
 
 @dataclass(slots=True)
@@ -85,11 +99,17 @@ async def running(
     store: Store | None = None,
     options: ProviderOptions = OPTIONS,
     clock: ManualClock | None = None,
+    log: Log | None = None,
 ) -> AsyncIterator[Rig]:
     substrate = substrate or FakeSubstrate(slots(4) if instances is None else instances)
     clock = clock or ManualClock()
     server = ProviderServer(
-        substrate, store or MemoryStore(), options, clock=clock, chance=random.Random(7)
+        substrate,
+        store or MemoryStore("mem"),
+        options,
+        clock=clock,
+        chance=random.Random(7),
+        log=log or Silence(),
     )
     port = await server.start()
     client = ProviderClient(f"127.0.0.1:{port}")

@@ -12,7 +12,7 @@ async def test_a_slot_becomes_a_host_serves_a_cluster_and_becomes_a_slot_again()
         assert first.machine.state is MachineState.CREATING
         assert first.machine.host is None
         idle = await rig.get("m-0")
-        assert (idle.state, idle.host) == (MachineState.IDLE, Host("fake", "h-op-1"))
+        assert (idle.state, idle.host) == (MachineState.IDLE, Host("fake", "h-op-mem1-1"))
         assert idle.labels["kubernetes.io/hostname"] == "node-m-0"
 
         second = await rig.configure("m-0", "shop", metadata={"k": "v\0"})
@@ -32,7 +32,7 @@ async def test_a_slot_becomes_a_host_serves_a_cluster_and_becomes_a_slot_again()
         assert (slot.state, slot.host) == (MachineState.SPECULATIVE, None)
         assert "kubernetes.io/hostname" not in slot.labels
         ids = [ack.operation_id for ack in (first, second, third, fourth)]
-        assert ids == ["op-1", "op-2", "op-3", "op-4"]
+        assert ids == [f"op-mem1-{number}" for number in (1, 2, 3, 4)]
 
 
 async def test_the_acknowledgement_does_not_wait_for_the_work() -> None:

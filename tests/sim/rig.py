@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bigfleet.edge.clock import settle
 from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import (
     ConfigureCall,
@@ -17,11 +18,12 @@ from bigfleet.model.provider_calls import (
     Token,
 )
 from bigfleet.provider import ManualClock, MemoryStore, ProviderServer
-from bigfleet.provider.clock import settle
+from bigfleet.provider.logs import Log
 from bigfleet.provider.options import ProviderOptions, Timing
 from bigfleet.provider.sim import SimBackend, SimConfig
 from bigfleet.provider.sim.clocks import STEPPED_START
 from bigfleet.provider.stores.store import Store
+from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.provider_client import ProviderClient
 from bigfleet.wire.sim_control import SimControlClient
 
@@ -89,20 +91,26 @@ async def running(
     options: ProviderOptions = OPTIONS,
     clock: ManualClock | None = None,
     offerings: Path | None = None,
+    log: Log | None = None,
+    caller: TlsFiles | None = None,
 ) -> AsyncIterator[Rig]:
     clock = clock or ManualClock(STEPPED_START)
     backend = SimBackend(config or SimConfig())
     server = ProviderServer(
         backend,
         store or MemoryStore("mem"),
-        backend.tuned(options),
+        options,
         clock=clock,
         chance=random.Random(1),
+        log=log,
         offerings=offerings,
     )
     address = f"127.0.0.1:{await server.start()}"
     try:
-        async with ProviderClient(address) as client, SimControlClient(address) as control:
+        async with (
+            ProviderClient(address, caller) as client,
+            SimControlClient(address, caller) as control,
+        ):
             yield Rig(server, backend, clock, client, control)
     finally:
         await server.stop(0.0)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from bigfleet.edge.clock import next_turn
 from bigfleet.model.machines import MachineState
 from bigfleet.provider import ManualClock, SQLiteStore
-from bigfleet.provider.clock import next_turn
 from bigfleet.provider.sim.clocks import STEPPED_START
 from tests.sim.rig import Rig, running
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from bigfleet.edge.clock import SECOND
 from bigfleet.model.errors import BadInput
 from bigfleet.provider import ManualClock
-from bigfleet.provider.clock import SECOND
 from bigfleet.provider.sim import SimBackend, SimConfig
 from bigfleet.provider.sim.clocks import ScaledClock, clock_of
 

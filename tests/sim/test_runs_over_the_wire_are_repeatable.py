@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from bigfleet.provider import MemoryStore
 from bigfleet.provider.sim import SimConfig
 from tests.sim.rig import running
 
@@ -15,12 +16,12 @@ SCRIPT = """
 """
 
 
-async def one_hour(folder: Path, seed: int) -> bytes:
+async def one_hour(folder: Path, seed: int, store: str = "mem") -> bytes:
     folder.mkdir()
     script, events = folder / "script.yaml", folder / "events.jsonl"
     script.write_text(SCRIPT)
     config = SimConfig(seed=seed, script=script, events=events, couple=True)
-    async with running(config) as rig:
+    async with running(config, MemoryStore(store)) as rig:
         machines = sorted(record.id for record in await rig.machines())
         for machine in machines[8:16]:
             await rig.create(machine)
@@ -37,6 +38,12 @@ async def test_equal_seed_clock_and_script_give_equal_logs_byte_for_byte(tmp_pat
     first, second = await one_hour(tmp_path / "a", 7), await one_hour(tmp_path / "b", 7)
     assert first == second
     assert first.count(b"\n") > 50
+
+
+async def test_a_fresh_store_changes_nothing_in_the_log(tmp_path: Path) -> None:
+    first = await one_hour(tmp_path / "a", 7, store="one")
+    assert first == await one_hour(tmp_path / "b", 7, store="another")
+    assert b'"op-1"' in first
 
 
 async def test_another_seed_gives_another_log(tmp_path: Path) -> None:

@@ -82,3 +82,12 @@ def test_a_script_that_is_not_there_is_refused() -> None:
     result = CliRunner().invoke(sim, ["script", "nowhere.yaml"])
     assert result.exit_code == 2
     assert "nowhere.yaml" in result.output
+
+
+def test_the_number_of_an_event_is_its_own_whatever_a_verb_calls_its_arguments(
+    stepped: RunningSim,
+) -> None:
+    stepped.facts("list-empty", "2")
+    stepped.facts("advance", "1s")
+    told = json.loads(stepped.do("events").output.splitlines()[0])
+    assert (told["n"], told["event"], told["count"]) == (1, "control.list-empty", "2")

@@ -9,6 +9,8 @@ import pytest
 
 from bigfleet.model.machines import CapacityType, MachineState
 from bigfleet.model.provider_calls import Code, CreateCall, ListCall, Rejected
+from bigfleet.provider import ProviderServer
+from bigfleet.provider.options import ProviderOptions
 from bigfleet.provider.sim import SimBackend, SimConfig
 from tests.sim.rig import OPTIONS, Rig, running
 
@@ -226,14 +228,18 @@ async def test_a_script_runs_by_the_clock_of_the_sim(tmp_path: Path) -> None:
         assert (await rig.get(SP)).price_per_hour == 0.07
 
 
+def options_of(config: SimConfig, options: ProviderOptions) -> ProviderOptions:
+    return ProviderServer(SimBackend(config), options=options).options
+
+
 def test_a_sim_carries_a_thousand_operations_at_once() -> None:
-    assert min(SimBackend(SimConfig()).tuned(OPTIONS).places.values()) >= 1000
+    assert min(options_of(SimConfig(), OPTIONS).places.values()) >= 1000
 
 
 def test_only_the_conformance_fleet_is_looked_at_every_few_seconds() -> None:
-    plain = SimBackend(SimConfig()).tuned(OPTIONS)
-    tested = SimBackend(SimConfig(preset="conformance")).tuned(OPTIONS)
-    assert plain.timing == OPTIONS.timing
+    plain = options_of(SimConfig(), ProviderOptions())
+    tested = options_of(SimConfig(preset="conformance"), ProviderOptions())
+    assert plain.timing == ProviderOptions().timing
     assert tested.timing.reconcile * tested.miss_threshold + tested.miss_seconds < 15
 
 

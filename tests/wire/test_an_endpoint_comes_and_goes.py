@@ -1,5 +1,7 @@
 """Starting, health, reflection and stopping of a provider's endpoint."""
 
+import asyncio
+
 import grpc
 import pytest
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
@@ -60,6 +62,30 @@ async def test_a_line_nobody_answers_is_told_within_the_deadline() -> None:
         with pytest.raises(Rejected, match="does not answer") as rejected:
             await line.client.connected(deadline=0.2)
     assert rejected.value.code is Code.UNAVAILABLE
+
+
+async def test_a_handshake_that_takes_long_is_waited_for() -> None:
+    """A busy server, or one across an ocean: nobody hangs up within a back-off."""
+
+    async def delay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        later = asyncio.Event()
+        asyncio.get_running_loop().call_later(0.5, later.set)
+        await later.wait()
+        from_server, to_server = await asyncio.open_connection("127.0.0.1", line.endpoint.port)
+        await asyncio.gather(passed_on(reader, to_server), passed_on(from_server, writer))
+
+    async with line_to(ScriptedProvider()) as line:
+        slow = await asyncio.start_server(delay, "127.0.0.1", 0)
+        async with ProviderClient(f"127.0.0.1:{slow.sockets[0].getsockname()[1]}") as client:
+            assert await client.get("m-1", deadline=60) == IDLE
+        slow.close()
+
+
+async def passed_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while content := await reader.read(65536):
+        writer.write(content)
+        await writer.drain()
+    writer.close()
 
 
 async def test_reflection_names_the_services() -> None:

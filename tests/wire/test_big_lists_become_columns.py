@@ -10,12 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bigfleet.model.batches import Offering
-from bigfleet.model.machines import Assigned, CapacityType, Host, MachineState
+from bigfleet.model.machines import (
+    Assigned,
+    CapacityType,
+    Host,
+    Machine,
+    MachineState,
+    broken_invariants,
+)
 from bigfleet.model.metadata import decode, encode
 from bigfleet.model.provider_calls import MachineRecord
+from bigfleet.model.requirements import HOSTNAME_KEY as HOSTNAME
 from bigfleet.model.resources import Resources
 from bigfleet.v1alpha1 import provider_pb2
-from bigfleet.wire.machine_batches import HOSTNAME, KnownMachines, ReadRows, batch_of, listed
+from bigfleet.wire.machine_batches import KnownMachines, ReadRows, batch_of, listed
 from bigfleet.wire.machines import list_bytes, list_entry, list_of, machine_bytes, message_of
 
 IDLE = MachineRecord(
@@ -55,6 +63,10 @@ def read(records: Sequence[MachineRecord]) -> ReadRows:
 def seen_in(read: ReadRows) -> set[tuple[object, ...]]:
     """Every machine of the batch as plain values."""
     batch = read.batch
+    assert batch.hosts is not None
+    assert batch.node_names is not None
+    providers, refs = [*batch.hosts.providers, ""], batch.hosts.refs.read()
+    nodes = batch.node_names.read()
     return {
         (
             name,
@@ -62,8 +74,9 @@ def seen_in(read: ReadRows) -> set[tuple[object, ...]]:
             batch.offerings[batch.offering_of_machine[row]],
             "" if (c := batch.cluster_of_machine[row]) < 0 else batch.clusters[c],
             Assigned() if (s := batch.stamp_of_machine[row]) < 0 else batch.stamps[s],
-            read.host_refs.get(name, name if batch.state_of_machine[row] >= 3 else ""),
-            read.hostnames.get(name, ""),
+            (providers[batch.hosts.provider_of_machine[row]], refs[row]),
+            nodes[row],
+            batch.errors.get(row, ""),
         )
         for row, name in enumerate(batch.ids)
     }
@@ -88,8 +101,9 @@ def meant_by(record: MachineRecord) -> tuple[object, ...]:
         ),
         record.cluster,
         decode(record.shard_metadata, Assigned())[0],
-        record.host.ref if record.host else "",
+        (record.host.provider, record.host.ref) if record.host else ("", ""),
         name,
+        record.last_error,
     )
 
 
@@ -97,7 +111,7 @@ names = st.text("ab\x00é", max_size=3)
 quantities = st.dictionaries(st.sampled_from(["cpu", "memory"]), st.sampled_from(["1", "2Gi"]))
 bound = st.sampled_from([MachineState.CONFIGURED, MachineState.DRAINING])
 hostless = st.sampled_from([MachineState.SPECULATIVE, MachineState.CREATING])
-hosts = st.builds(Host, st.just("acme"), names)
+hosts = st.builds(Host, st.sampled_from(["acme", "bolt"]), names)
 
 
 def machines(**fields: st.SearchStrategy[object]) -> st.SearchStrategy[MachineRecord]:
@@ -124,6 +138,7 @@ sound = st.one_of(
     machines(state=hostless, host=st.none()),
     machines(state=st.just(MachineState.IDLE), host=hosts),
     machines(state=bound, host=hosts, cluster=names.filter(bool)),
+    machines(state=st.just(MachineState.FAILED), host=hosts, last_error=names.filter(bool)),
 )
 
 
@@ -138,27 +153,71 @@ def test_the_batch_says_what_the_records_say(records: list[MachineRecord]) -> No
 def test_machines_of_one_offering_share_it_whatever_their_node_names() -> None:
     batch = read([IDLE, CONFIGURED]).batch
     assert len(batch.offerings) == 1
-    assert batch.provider == "acme"
 
 
-def test_what_a_batch_cannot_carry_comes_apart() -> None:
+def test_what_breaks_an_invariant_comes_apart() -> None:
     odd = [
-        replace(IDLE, id="failed", state=MachineState.FAILED, last_error="fan"),
+        replace(IDLE, id="silent", state=MachineState.FAILED),
         replace(IDLE, id="stateless", state=MachineState.UNSPECIFIED),
         replace(IDLE, id="hostless", host=None),
         replace(IDLE, id="empty-host", host=Host()),
         replace(SLOT, id="hosted slot", host=Host("acme", "i-9")),
         replace(SLOT, id="bound slot", cluster="shop"),
         replace(CONFIGURED, id="unbound", cluster=""),
-        replace(IDLE, id="foreign", host=Host("other", "i-9")),
         replace(IDLE, id="dear", price_per_hour=float("inf")),
         replace(IDLE, id="owing", price_per_hour=-1.0),
         replace(IDLE, id="certain", interruption_probability=1.5),
-        replace(IDLE, id="complaining", last_error="not Failed, though"),
+        replace(IDLE, id="priceless", price_per_hour=float("nan")),
     ]
     result = read([IDLE, *odd, SLOT])
     assert result.batch.ids == ["m-1", "m-3"]
-    assert list(result.apart) == odd
+    *others, priceless = result.apart
+    assert others == odd[:-1]
+    assert priceless.id == "priceless"  # NaN equals nothing, so the record does not
+
+
+def machine_of(record: MachineRecord) -> Machine:
+    return Machine(
+        record.id,
+        record.state,
+        record.capacity_type,
+        record.host or Host(),
+        record.cluster,
+        price_per_hour=record.price_per_hour,
+        interruption_probability=record.interruption_probability,
+        last_error=record.last_error,
+    )
+
+
+any_record = st.builds(
+    MachineRecord,
+    id=st.just("m"),
+    state=st.sampled_from(MachineState),
+    host=st.one_of(st.none(), st.builds(Host, names, names)),
+    cluster=names,
+    last_error=names,
+    price_per_hour=st.sampled_from([0.0, -1.0, float("inf"), float("nan")]),
+    interruption_probability=st.sampled_from([0.0, 1.0, 1.5, float("nan")]),
+)
+
+
+@given(any_record)
+@settings(deadline=None)
+def test_a_record_comes_apart_exactly_if_it_breaks_an_invariant(record: MachineRecord) -> None:
+    assert bool(read([record]).apart) == bool(broken_invariants(machine_of(record)))
+
+
+def test_a_row_that_was_not_taken_over_is_new_again() -> None:
+    now = listed(answer_of([IDLE, SLOT]))
+    known = KnownMachines.none().after(now, whole=True, unread=np.array([0]))
+    assert now.ids_of(known.rows_unlike(now)) == ["m-1"]
+
+
+def test_a_reference_that_is_no_text_is_refused() -> None:
+    whole = answer_of([IDLE, replace(IDLE, id="m-9", host=Host("acme", "i-9"))])
+    now = listed(whole.replace(b"i-9", b"\xff\xfe9"))
+    with pytest.raises(ValueError, match="utf-8"):
+        batch_of(now, now.rows())
 
 
 def test_a_stamp_that_cannot_be_read_is_told() -> None:

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,7 +21,27 @@ NOT_INCLUDED = (
 CHECKED_ELSEWHERE = "The comparison with the slow reference is part of the test suite."
 
 
-@click.command(short_help="Time the engine on a benchmark shape.")
+class WithLoadTests(click.Command):
+    """`bench provider` and `bench shard` measure processes and have options of their own."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        match args[:1]:
+            case ["provider"]:
+                from bigfleet.cli.provider_bench import bench as load_test
+            case ["shard"]:
+                from bigfleet.cli.shard_bench.command import bench as load_test
+            case _:
+                return super().make_context(info_name, args, parent, **extra)
+        return load_test.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+
+
+@click.command(cls=WithLoadTests, short_help="Time the engine on a benchmark shape.")
 @click.argument("shapes", nargs=-1, metavar="[SHAPE...]")
 @click.option(
     "--scale",
@@ -71,6 +91,9 @@ def bench(
     """Time the engine's cycle on benchmark shapes: uber-5k and uber-50k, or the SHAPEs named.
 
     `all` names every shape. Several shapes run one after the other, each in a process of its own.
+
+    `bigfleet bench shard` loads a shard with operators and a provider instead, `bigfleet bench
+    provider` measures a provider on the SDK; their options are their own.
     """
     if list_shapes:
         _print_shapes()

@@ -4,13 +4,13 @@ import asyncio
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bigfleet.cli.durations import DURATION
+from bigfleet.cli.conformance_options import with_options
 from bigfleet.cli.terminal import plain, refuse
 from bigfleet.model.errors import BadInput
 
@@ -22,63 +22,7 @@ if TYPE_CHECKING:
     from bigfleet.conformance.trial import Settings
     from bigfleet.wire.lines import TlsFiles
 
-DEFAULT_PROFILES = "core,cloud,spot,fault,durable,scale"
 PATH = click.Path(path_type=Path)
-
-OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.option("--target", metavar="HOST:PORT", help="A provider that is already running."),
-    click.option(
-        "--exec", "exec_line", metavar="CMD", help="Start the provider with this command."
-    ),
-    click.option("--exec-spec", type=PATH, help="YAML with one command per lane."),
-    click.option(
-        "--profile",
-        default=DEFAULT_PROFILES,
-        show_default=True,
-        help="What the provider claims; also bare-metal, strict, baseline, all.",
-    ),
-    click.option("--only", default="", metavar="IDS", help="Rows by id or pattern: B302,B9*."),
-    click.option("--seed", type=int, default=1, show_default=True, help="Of every generator."),
-    click.option("--steps", default="", help="Only these steps of a generated row (a replay)."),
-    click.option("--parallel", type=click.IntRange(1), default=8, show_default=True),
-    click.option("--settle", type=DURATION, default="15s", show_default=True),
-    click.option("--call-deadline", type=DURATION, default="30s", show_default=True),
-    click.option("--boot-timeout", type=DURATION, default="20s", show_default=True),
-    click.option("--seed-count", type=click.IntRange(1), default=256, show_default=True),
-    click.option(
-        "--scale-seed",
-        type=click.IntRange(4),
-        default=8000,
-        show_default=True,
-        envvar="BFCONF_SCALE_SEED",
-    ),
-    click.option("--soak", type=DURATION, default="10s", show_default=True, envvar="BFCONF_SOAK"),
-    click.option(
-        "--assertions",
-        type=click.Choice(["corrected", "original"]),
-        default="corrected",
-        show_default=True,
-    ),
-    click.option("--shared", is_flag=True, help="Others use the provider meanwhile."),
-    click.option("--fault-selectors", is_flag=True, help="The target honours fault selectors."),
-    click.option("--hook-price", metavar="CMD", default="", help="Changes a price: CMD ID REF."),
-    click.option("--hook-vanish", metavar="CMD", default="", help="Removes a host: CMD ID REF."),
-    click.option("--failed-hold", type=DURATION, default=None, help="When FAILED may be left."),
-    click.option("--vanish-window", type=DURATION, default="30s", show_default=True),
-    click.option("--tls-cert", type=PATH),
-    click.option("--tls-key", type=PATH),
-    click.option("--tls-ca", type=PATH),
-    click.option("--out", type=PATH, help="Folder for report.json, junit.xml, badge.json, html."),
-    click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table"),
-    click.option("--self-test", is_flag=True, help="Run every mutant against its row."),
-    click.option("--list", "list_rows", is_flag=True, help="List the rows."),
-)
-
-
-def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
 
 
 @click.group(invoke_without_command=True, short_help="Does a provider keep its contract?")
@@ -86,6 +30,12 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.pass_context
 def conformance(ctx: click.Context, /, **given: Any) -> None:
     """Drive a provider through every behaviour of its contract and say what it keeps.
+
+    \b
+    Examples:
+      bigfleet conformance --exec "bigfleet provider run sim --preset conformance" --profile all
+      bigfleet conformance --target 127.0.0.1:9000 --profile core,cloud --out report
+      bigfleet conformance --exec ./my-provider --only B302
 
     Exit codes: 0 CERTIFIED, 1 FAILED, 5 INCOMPLETE, 2 set-up error, 3 target not reached.
     """
@@ -95,7 +45,7 @@ def conformance(ctx: click.Context, /, **given: Any) -> None:
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     try:
         if given["list_rows"]:
-            _list_rows(given["output"])
+            _list_rows(_patterns(given["only"]), given["output"])
         elif given["self_test"]:
             sys.exit(_self_test(given))
         else:
@@ -121,11 +71,12 @@ def diff(before: Path, after: Path, output: str) -> None:
     sys.exit(1 if any(change.worse for change in found) else 0)
 
 
-def _list_rows(output: str) -> None:
+def _list_rows(patterns: Sequence[str], output: str) -> None:
     from bigfleet.cli.conformance_table import print_rows
     from bigfleet.conformance.catalogue import ROWS
+    from bigfleet.conformance.selection import selected
 
-    print_rows(ROWS, output)
+    print_rows(selected(ROWS, (), patterns or ["*"]), output)
 
 
 def _patterns(text: str) -> list[str]:
@@ -169,7 +120,9 @@ async def _run(
     settings = _settings(given, profiles, scratch)
     logs = (given["out"] or scratch) / "logs"
     lab = _lab(given, clock, logs)
-    pace = Pace(settle=given["settle"], call_deadline=given["call_deadline"])
+    pace = Pace(
+        settle=given["settle"], call_deadline=given["call_deadline"], cut_off=given["cut_off"]
+    )
     with progress(len(rows)) as bar:
         run = Run(
             lab,
@@ -177,6 +130,7 @@ async def _run(
             settings,
             pace,
             parallel=given["parallel"],
+            on_start=bar.start,
             on_outcome=bar.outcome,
             on_preflight=bar.preflight,
         )

@@ -25,29 +25,41 @@ COLOURS = {"CERTIFIED": "green", "FAILED": "red", "INCOMPLETE": "yellow"}
 
 
 class Bar:
-    """Counts outcomes as they come; silent where nobody watches."""
+    """Counts outcomes as they come and says what is under way; no bar where nobody watches."""
 
     def __init__(self, progress: "Progress", task: "TaskID") -> None:
         self._progress, self._task = progress, task
         self._counts: Counter[str] = Counter()
+        self._under_way: dict[str, str] = {}
 
     def preflight(self, need: int, stock: dict[str, int]) -> None:
         have = f"{stock['speculative']} SPECULATIVE, {stock['idle']} IDLE"
-        self._progress.console.print(f"machines: {need} needed at least, in stock {have}")
+        self._say(f"machines: {need} needed at least, in stock {have}")
+
+    def start(self, row: "Row") -> None:
+        self._under_way[row.id] = row.title
+        self._show(0)
 
     def outcome(self, outcome: "Outcome") -> None:
-        self._add(outcome.status)
+        self._under_way.pop(outcome.row.id, None)
+        self._counts[outcome.status.replace("_", " ")] += 1
+        self._show(1)
         if outcome.status == "failed":
-            said = f"{outcome.row.id} failed: {plain(outcome.reason)}"
-            self._progress.console.print(said, markup=False, highlight=False)
+            self._say(f"{outcome.row.id} failed: {plain(outcome.reason)}")
 
     def kill(self, kill: "Kill") -> None:
-        self._add("killed" if kill.killed else "survived")
+        self._counts["killed" if kill.killed else "survived"] += 1
+        self._show(1)
 
-    def _add(self, status: str) -> None:
-        self._counts[status] += 1
-        shown = ", ".join(f"{count} {name}" for name, count in sorted(self._counts.items()))
-        self._progress.update(self._task, advance=1, description=shown)
+    def _say(self, line: str) -> None:
+        self._progress.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def _show(self, done: int) -> None:
+        shown = [f"{count} {name}" for name, count in sorted(self._counts.items())]
+        if len(self._under_way) == 1:
+            # Alone it may wait for a while: say for what.
+            shown += [f"now {name}: {title}" for name, title in self._under_way.items()]
+        self._progress.update(self._task, advance=done, description=", ".join(shown))
 
 
 @contextmanager
@@ -56,12 +68,14 @@ def progress(total: int) -> Iterator[Bar]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (
-        BarColumn(),
+        BarColumn(bar_width=24),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    watched = console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=not watched) as bar:
         yield Bar(bar, bar.add_task("", total=total))
 
 
@@ -89,7 +103,7 @@ def print_rows(rows: "Sequence[Row]", output: str) -> None:
 
 
 def print_account(account: "Account", output: str, out: Path | None) -> None:
-    from bigfleet.conformance.reports.document import document_of
+    from bigfleet.conformance.reports.document import document_of, profile_verdicts
     from bigfleet.conformance.reports.writing import json_text
     from bigfleet.conformance.verdicts import NOT_SELECTED
 
@@ -106,8 +120,14 @@ def print_account(account: "Account", output: str, out: Path | None) -> None:
     click.echo(f" for {', '.join(account.profiles)}; {skipped} skipped")
     for reason in account.verdict.reasons:
         click.echo(f"  {plain(reason)}")
+    words = profile_verdicts(account)
+    if len(ran) == len(account.outcomes) and len(set(words.values())) > 1:
+        alone = ", ".join(f"{profile} {word}" for profile, word in words.items())
+        click.echo(f"  each profile alone: {alone}")
     if out:
         click.echo(f"  report: {out / 'report.html'}")
+    elif word == "FAILED":
+        click.echo("  --out DIR keeps a report with the calls of every failed row")
 
 
 def _print_areas(ran: "Sequence[Outcome]") -> None:
@@ -128,8 +148,9 @@ def _print_unpassed(ran: "Sequence[Outcome]") -> None:
             continue
         click.echo(f"\n{outcome.row.id} {outcome.status.replace('_', ' ')}: {outcome.row.title}")
         click.echo(f"  {plain(outcome.reason)}")
-        if outcome.replay:
-            click.echo(f"  again: bigfleet conformance ... {outcome.replay}")
+        if outcome.status == "failed":
+            again = outcome.replay or f"--only {outcome.row.id}"
+            click.echo(f"  again: bigfleet conformance ... {again}")
 
 
 def print_changes(found: "Sequence[Change]", output: str) -> None:

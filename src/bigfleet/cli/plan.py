@@ -1,7 +1,5 @@
 """`bigfleet plan`: one cycle's decision on a fleet file, printed for people or programs."""
 
-import os
-import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -114,17 +112,12 @@ def _print_json(cycles: Iterator["PlannedCycle"], *, explain: bool) -> None:
 
 
 def _print_tables(cycles: "list[PlannedCycle]", *, explain: bool, limit: int, color: str) -> None:
-    from bigfleet.cli.plan_table import plan_text
+    from bigfleet.cli.plan_table import fill
+    from bigfleet.cli.tables import Page
 
-    terminal = sys.stdout.isatty()
-    text = plan_text(
-        cycles,
-        explain=explain,
-        limit=limit,
-        color=color == "always" or (color == "auto" and terminal and not os.getenv("NO_COLOR")),
-        width=shutil.get_terminal_size().columns if terminal else None,
-    )
-    write_out(text.encode())
+    page = Page.on_stdout(color)
+    fill(page, cycles, explain=explain, limit=limit)
+    page.write()
 
 
 def _fleet_from(file: str) -> "Fleet":

@@ -6,14 +6,11 @@ Ids are never wrapped or cut; only sentences are folded to the width of the term
 import math
 from collections import Counter
 from collections.abc import Sequence
-from io import StringIO
 from typing import TypeVar
 
-from rich.console import Console
-from rich.measure import Measurement
-from rich.table import Table
 from rich.text import Text
 
+from bigfleet.cli.tables import Page, counted, table_of
 from bigfleet.cli.terminal import plain
 from bigfleet.engine.decision import Verdict
 from bigfleet.explain.actions import reasons_of_action
@@ -34,15 +31,8 @@ _STYLE_OF_KIND = {
 }
 Row = TypeVar("Row")
 
-#: Wider than any table: nothing is folded.
-_UNBOUNDED = 10_000
 
-
-def plan_text(
-    cycles: Sequence[PlannedCycle], *, explain: bool, limit: int, color: bool, width: int | None
-) -> str:
-    """The whole page; `width` None folds nothing."""
-    page = _Page(color, width)
+def fill(page: Page, cycles: Sequence[PlannedCycle], *, explain: bool, limit: int) -> None:
     first = cycles[0]
     situation = Situation.of(first.fleet, first.decision, first.name)
     page.say(headline_of(first), "bold")
@@ -53,42 +43,6 @@ def plan_text(
         _show_met(page, first, situation, limit=limit)
     if len(cycles) > 1:
         _show_later(page, cycles, limit=limit)
-    return page.text()
-
-
-class _Page:
-    """Collects what is shown, so that a closed pipe is met once, in one place."""
-
-    def __init__(self, color: bool, width: int | None) -> None:
-        self._width = width or _UNBOUNDED
-        self._text = StringIO()
-        self._console = Console(
-            file=self._text,
-            force_terminal=color,
-            no_color=not color,
-            width=self._width,
-            markup=False,
-            highlight=False,
-            emoji=False,
-        )
-
-    def say(self, sentence: str, style: str = "") -> None:
-        self._console.print(Text(plain(sentence), style))
-
-    def show(self, table: Table) -> None:
-        """As wide as its ids need, even where the terminal is narrower."""
-        console = self._console
-        unbounded = console.options.update(width=_UNBOUNDED)
-        # The measure leaves out part of the gaps between columns.
-        least = Measurement.get(console, unbounded, table).minimum + 2 * len(table.columns)
-        console.width = max(self._width, least)
-        console.print()
-        console.print(table)
-        console.width = self._width
-
-    def text(self) -> str:
-        lines = (line.rstrip() for line in self._text.getvalue().splitlines())
-        return "\n".join(lines) + "\n"
 
 
 def headline_of(cycle: PlannedCycle) -> str:
@@ -98,15 +52,11 @@ def headline_of(cycle: PlannedCycle) -> str:
     demand = "all demand met" if not unmet else f"{unmet:,} unmet"
     name = f"{cycle.fleet.name}: " if cycle.fleet.name else ""
     return (
-        f"{name}{_counted(summary['machines'], 'machine')}, "
-        f"{_counted(summary['needs'], 'need')}; {demand}; "
+        f"{name}{counted(summary['machines'], 'machine')}, "
+        f"{counted(summary['needs'], 'need')}; {demand}; "
         f"{dollars_text(_cents(before))}/h -> {dollars_text(_cents(after))}/h "
         f"({change_text(after - before)}); decided in {summary['cycleSeconds'] * 1000:.1f} ms"
     )
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _cents(dollars: float) -> float:
@@ -118,19 +68,10 @@ def change_text(dollars: float) -> str:
     return f"{'-' if rounded < 0 else '+'}{dollars_text(abs(rounded))}/h"
 
 
-def _table(*columns: str, sentence: str = "", numbers: frozenset[str] = frozenset()) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for column in columns:
-        table.add_column(column, no_wrap=True, justify="right" if column in numbers else "left")
-    if sentence:
-        table.add_column(sentence, min_width=30)
-    return table
-
-
-def _show_clusters(page: _Page, cycle: PlannedCycle, *, limit: int) -> None:
+def _show_clusters(page: Page, cycle: PlannedCycle, *, limit: int) -> None:
     """All clusters by name; where they are too many, those with the largest change."""
     counted = ("MET", "UNMET", "BOOTSTRAP", "PROVISION", "RECLAIM", "PREEMPT", "DELETE", "$/H")
-    table = _table("CLUSTER", *counted, numbers=frozenset(counted))
+    table = table_of("CLUSTER", *counted, numbers=frozenset(counted))
     changes = changes_of(cycle)
     clusters = [change for change in changes if change.cluster != POOL]
     if limit and len(clusters) > limit:
@@ -164,14 +105,14 @@ def _signed(count: int, sign: str) -> str:
 
 
 def _show_actions(
-    page: _Page, cycle: PlannedCycle, situation: Situation, *, explain: bool, limit: int
+    page: Page, cycle: PlannedCycle, situation: Situation, *, explain: bool, limit: int
 ) -> None:
     actions = cycle.kept.actions
     if not actions:
         page.say("")
         page.say("Nothing to do: no machine moves this cycle.")
     else:
-        table = _table("ACTION", "MACHINE", "CLUSTER", sentence="WHY")
+        table = table_of("ACTION", "MACHINE", "CLUSTER", sentence="WHY")
         for action in _shown(actions, limit):
             reasons = reasons_of_action(situation, action)
             table.add_row(
@@ -189,12 +130,12 @@ def _show_actions(
 
 
 def _show_unmet(
-    page: _Page, cycle: PlannedCycle, situation: Situation, *, explain: bool, limit: int
+    page: Page, cycle: PlannedCycle, situation: Situation, *, explain: bool, limit: int
 ) -> None:
     unmet = [v for v in _in_order(cycle) if not v.satisfied]
     if not unmet:
         return
-    table = _table("UNMET", "CLUSTER", "PRIORITY", "SHORT OF", sentence="WHY")
+    table = table_of("UNMET", "CLUSTER", "PRIORITY", "SHORT OF", sentence="WHY")
     for verdict in _shown(unmet, limit):
         table.add_row(
             *_need_cells(cycle, verdict),
@@ -205,11 +146,11 @@ def _show_unmet(
     _say_rest(page, len(unmet), limit, "unmet needs")
 
 
-def _show_met(page: _Page, cycle: PlannedCycle, situation: Situation, *, limit: int) -> None:
+def _show_met(page: Page, cycle: PlannedCycle, situation: Situation, *, limit: int) -> None:
     met = [v for v in _in_order(cycle) if v.satisfied]
     if not met:
         return
-    table = _table("MET", "CLUSTER", "PRIORITY", "MACHINES", sentence="WHY")
+    table = table_of("MET", "CLUSTER", "PRIORITY", "MACHINES", sentence="WHY")
     for verdict in _shown(met, limit):
         table.add_row(
             *_need_cells(cycle, verdict),
@@ -260,8 +201,8 @@ def _fact(value: object) -> str:
             return str(value)
 
 
-def _show_later(page: _Page, cycles: Sequence[PlannedCycle], *, limit: int) -> None:
-    table = _table("CYCLE", "UNMET", sentence="ACTIONS")
+def _show_later(page: Page, cycles: Sequence[PlannedCycle], *, limit: int) -> None:
+    table = table_of("CYCLE", "UNMET", sentence="ACTIONS")
     for cycle in _shown(cycles, limit):
         counts = Counter(action.kind for action in cycle.kept.actions)
         done = ", ".join(f"{counts[kind]:,} {kind.label}" for kind in ActionKind if counts[kind])
@@ -275,6 +216,6 @@ def _shown(rows: Sequence[Row], limit: int) -> Sequence[Row]:
     return rows[:limit] if limit else rows
 
 
-def _say_rest(page: _Page, count: int, limit: int, what: str) -> None:
+def _say_rest(page: Page, count: int, limit: int, what: str) -> None:
     if limit and count > limit:
         page.say(f"and {count - limit:,} more {what} (--limit 0 shows all)")

@@ -43,6 +43,11 @@ def _duration(name: str, text: str, default: str) -> Callable[[Any], Any]:
     return click.option(name, type=DURATION, default=None, help=f"{text}  [default: {default}]")
 
 
+def _size(name: str, text: str, default: int) -> Callable[[Any], Any]:
+    return click.option(name, type=click.IntRange(0), default=default, show_default=True, help=text)
+
+
+METRICS_ADDRESS = "127.0.0.1:9090"
 _PATH = click.Path(path_type=Path)
 _RUN_OPTIONS: list[Callable[[Any], Any]] = [
     click.option("--addr", default="127.0.0.1:9000", show_default=True, help="gRPC address."),
@@ -51,7 +56,11 @@ _RUN_OPTIONS: list[Callable[[Any], Any]] = [
     click.option("--offerings", type=_PATH, help="JSON file of what can be bought."),
     click.option("--seed-count", type=click.IntRange(0), default=32, show_default=True),
     _switch("--use-fake-backend", "Run on the Backend's own fake, without credentials."),
-    click.option("--metrics-addr", default="127.0.0.1:9090", show_default=True, help="HTTP."),
+    click.option(
+        "--metrics-addr",
+        default=None,
+        help=f"HTTP; empty: none.  [default: {METRICS_ADDRESS}, or a free port if that is taken]",
+    ),
     _switch("--reflection", "gRPC reflection.", default=True),
     _switch("--debug-endpoints", "Serve /debug/machines too."),
     click.option("--tls-cert", type=_PATH),
@@ -78,7 +87,17 @@ _RUN_OPTIONS: list[Callable[[Any], Any]] = [
         help="Describes an absence must last.  [default: 3]",
     ),
     _duration("--miss-span", "Time an absence must span.", "60s"),
+    _size("--max-metadata-bytes", "Weight of a Configure's shard_metadata.", 4 * 1024 * 1024),
+    _size("--max-metadata-keys", "Its keys.", 4096),
+    _size("--max-blob-bytes", "Weight of a bootstrap blob.", 16 * 1024 * 1024),
     click.option("--operation-prefix", default="op", show_default=True),
+    click.option(
+        "--journal-rows",
+        type=click.IntRange(1),
+        default=1_000_000,
+        show_default=True,
+        help="Finished operations kept for `ops`, of the last seven days.",
+    ),
     click.option("--persist-blobs", type=click.Choice(["in_flight", "never"]), default="in_flight"),
     click.option("--failed-exit", type=click.Choice(["in_place", "new_id"]), default="in_place"),
     click.option("--set", "pairs", multiple=True, help="key=value or key=@file, repeatable."),
@@ -133,19 +152,16 @@ def run(target: str, settings: tuple[str, ...], **flags: Any) -> None:
       bigfleet provider run sim --preset conformance
       bigfleet provider run acme:Acme --set token=@token.txt --offerings offers.json --state acme.db
     """
-    from bigfleet.provider.backend import BackendError
-    from bigfleet.provider.operations.deadlines import DeadlinePassed
-    from bigfleet.provider.stores.store import StoreDamaged, StoreInUse
+    from bigfleet.provider.opening import StartRefused
+    from bigfleet.provider.stores.store import StoreDamaged, StoreFailed, StoreInUse
 
     try:
         server = _server(target, settings, flags)
         asyncio.run(server.serve())
     except BadInput as problem:
         raise refuse([str(p) for p in problem.problems]) from None
-    except (StoreDamaged, StoreInUse, BackendError, OSError) as problem:
+    except (StartRefused, StoreDamaged, StoreFailed, StoreInUse, OSError) as problem:
         raise refuse([str(problem)]) from None
-    except DeadlinePassed:
-        raise refuse(["the substrate could not be described in time"]) from None
     # Everything is durable and closed; a Backend's thread that hangs must not keep us.
     sys.stderr.flush()
     os._exit(0)
@@ -160,7 +176,7 @@ def doctor(target: str, settings: tuple[str, ...], **flags: Any) -> None:
 
     Takes the flags of `run`. Exit code 1 if something is wrong.
     """
-    from bigfleet.provider.driver import RealClock
+    from bigfleet.edge.driver import RealClock
 
     try:
         backend = _backend(target, settings, flags)
@@ -191,8 +207,9 @@ async def _examined(
 
 
 def _server(target: str, settings: tuple[str, ...], flags: dict[str, Any]) -> "ProviderServer":
+    from bigfleet.edge.driver import RealClock
+    from bigfleet.edge.log_lines import open_log
     from bigfleet.provider import ProviderServer
-    from bigfleet.provider.logs import json_log
 
     backend = _backend(target, settings, flags)
     _refuse_faults_in_production(backend, flags)
@@ -200,10 +217,11 @@ def _server(target: str, settings: tuple[str, ...], flags: dict[str, Any]) -> "P
         backend,
         _store(flags["state"]),
         _options(target, backend, flags),
-        log=json_log(sys.stderr),
+        log=open_log(sys.stderr, "provider", RealClock().now),
         offerings=flags["offerings"],
         seed_count=flags["seed_count"],
         use_fake_backend=flags["use_fake_backend"],
+        tune=False,
     )
 
 
@@ -256,6 +274,7 @@ _TIMING = {
 def _options(target: str, backend: "Backend", flags: dict[str, Any]) -> "ProviderOptions":
     """What the Backend asks for, overruled by what the command line says."""
     from bigfleet.provider.backend import Tunes
+    from bigfleet.provider.ledger.decisions import Sizes
     from bigfleet.provider.options import FailedExit, KeepBlobs, ProviderOptions
 
     options = ProviderOptions()
@@ -265,17 +284,23 @@ def _options(target: str, backend: "Backend", flags: dict[str, Any]) -> "Provide
     if flags["transition_timeout"] is not None:
         timing = timing.with_transition_timeout(flags["transition_timeout"])
     said = {field: flags[flag] for flag, field in _TIMING.items() if flags[flag] is not None}
+    moves = flags["metrics_addr"] is None
     misses = {"miss_threshold": flags["miss_threshold"], "miss_seconds": flags["miss_span"]}
     return replace(
         options,
         provider=flags["name"] or target.rpartition(":")[2].lower(),
         address=flags["addr"],
-        metrics_address=flags["metrics_addr"],
+        metrics_address=METRICS_ADDRESS if moves else flags["metrics_addr"],
+        metrics_may_move=moves,
         tls=_tls(flags["tls_cert"], flags["tls_key"], flags["tls_ca"]),
         reflection=flags["reflection"],
         debug_endpoints=flags["debug_endpoints"],
         timing=replace(timing, **said),
+        sizes=Sizes(
+            flags["max_metadata_bytes"], flags["max_metadata_keys"], flags["max_blob_bytes"]
+        ),
         operation_prefix=flags["operation_prefix"],
+        journal_rows=flags["journal_rows"],
         keep_blobs=KeepBlobs(flags["persist_blobs"]),
         failed_exit=FailedExit(flags["failed_exit"]),
         fault_selectors=flags["fault_selectors"] or options.fault_selectors,

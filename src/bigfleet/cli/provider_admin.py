@@ -3,56 +3,27 @@
 Every verb speaks ProviderAdmin on the provider's port. Those that write need a reason.
 """
 
-import asyncio
-import getpass
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 import orjson
 
+from bigfleet.cli.connections import audited, login_name
+from bigfleet.cli.provider_lines import answer_to, provider_verb, tls_in
 from bigfleet.cli.terminal import plain, write_out
 
-EXIT_UNREACHABLE, EXIT_REFUSED = 3, 4
-_GONE = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "NOT_FOUND")
 _PATH = click.Path(path_type=Path)
 
 
-def _connection(command: Callable[..., None]) -> Callable[..., None]:
-    for option in (
-        click.option("--addr", default="127.0.0.1:9000", show_default=True),
-        click.option("--tls-cert", type=_PATH),
-        click.option("--tls-key", type=_PATH),
-        click.option("--tls-ca", type=_PATH),
-        click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table"),
-    ):
-        command = option(command)
-    return command
-
-
-def _audit(command: Callable[..., None]) -> Callable[..., None]:
-    for option in (
-        click.option("--owner", default=None, help="Default: your login name."),
-        click.option("--reason", required=True, help="Why; it is logged."),
-    ):
-        command = option(command)
-    return command
-
-
 def _asked(verb: str, flags: dict[str, Any], **arguments: Any) -> tuple[dict[str, Any], bytes]:
-    """The provider's answer; leaves with 3 where nobody is there and 4 where it refuses."""
-    from bigfleet.model.provider_calls import Rejected
-    from bigfleet.wire.lines import TlsFiles
+    """The provider's answer."""
     from bigfleet.wire.provider_admin import ProviderAdminClient, Verb
 
-    files = [flags[name] for name in ("tls_cert", "tls_key", "tls_ca")]
-    if any(files) and not all(files):
-        raise click.UsageError("--tls-cert, --tls-key and --tls-ca go together: all or none")
-    tls = TlsFiles(*files) if all(files) else None
+    tls = tls_in(flags)
     if "reason" in flags:
-        owner = flags["owner"] or _login()
+        owner = flags["owner"] or login_name()
         arguments |= {"owner": owner, "reason": flags["reason"]}
 
     async def ask() -> tuple[dict[str, Any], bytes]:
@@ -60,42 +31,28 @@ def _asked(verb: str, flags: dict[str, Any], **arguments: Any) -> tuple[dict[str
             answer = await client.do(Verb(verb), arguments)
             return answer.answer, answer.content
 
-    try:
-        return asyncio.run(ask())
-    except Rejected as rejected:
-        click.echo(plain(str(rejected)), err=True)
-        gone = rejected.code in _GONE
-        raise click.exceptions.Exit(EXIT_UNREACHABLE if gone else EXIT_REFUSED) from None
-
-
-def _login() -> str:
-    try:
-        return getpass.getuser()
-    except OSError:
-        return str(os.getuid())
+    return answer_to(ask())
 
 
 def _show(answer: dict[str, Any], flags: dict[str, Any], columns: dict[str, str]) -> None:
     if flags["output"] == "json":
         write_out(orjson.dumps(answer, option=orjson.OPT_INDENT_2) + b"\n")
         return
-    rows = [list(columns)]
-    rows += [[_cell(item.get(key)) for key in columns.values()] for item in answer["items"]]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(columns))]
-    for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        click.echo("  ".join(cells).rstrip())
+    from bigfleet.cli.tables import Page, cell, table_of
 
-
-def _cell(value: object) -> str:
-    return plain(str(value)) if value not in (None, "") else "-"
+    page = Page.on_stdout("auto")
+    table = table_of(*columns)
+    for item in answer["items"]:
+        table.add_row(*(cell(item.get(key)) for key in columns.values()))
+    page.show(table)
+    page.write()
 
 
 @click.command()
 @click.argument("machine_id", required=False, default="")
 @click.option("--state", default="", help="Only machines of this state, such as Idle.")
 @click.option("--limit", default=0, help="0: all.")
-@_connection
+@provider_verb
 def machines(machine_id: str, state: str, limit: int, **flags: Any) -> None:
     """What the provider knows about its machines."""
     answer, _ = _asked("machines", flags, machine_id=machine_id, state=state, limit=limit)
@@ -117,7 +74,7 @@ def machines(machine_id: str, state: str, limit: int, **flags: Any) -> None:
 @click.argument("machine_id", required=False, default="")
 @click.option("--running", is_flag=True, help="Only what is still under way.")
 @click.option("--limit", default=100, show_default=True)
-@_connection
+@provider_verb
 def ops(machine_id: str, running: bool, limit: int, **flags: Any) -> None:
     """The operations of the last seven days, newest first."""
     answer, _ = _asked("ops", flags, machine_id=machine_id, running=running, limit=limit)
@@ -139,7 +96,7 @@ def ops(machine_id: str, running: bool, limit: int, **flags: Any) -> None:
 @click.option("--shard", "shard_id", default="")
 @click.option("--machine", "machine_id", default="")
 @click.option("--limit", default=0, help="0: all.")
-@_connection
+@provider_verb
 @click.pass_context
 def fences(ctx: click.Context, /, shard_id: str, machine_id: str, limit: int, **flags: Any) -> None:
     """The highest token each shard has used on each machine."""
@@ -152,8 +109,8 @@ def fences(ctx: click.Context, /, shard_id: str, machine_id: str, limit: int, **
 
 @fences.command("prune")
 @click.option("--shard", "shard_id", required=True)
-@_audit
-@_connection
+@audited
+@provider_verb
 def prune_fences(shard_id: str, **flags: Any) -> None:
     """Forget the marks of a shard that will never come back."""
     answer, _ = _asked("fences prune", flags, shard_id=shard_id)
@@ -162,7 +119,7 @@ def prune_fences(shard_id: str, **flags: Any) -> None:
 
 @click.group(invoke_without_command=True)
 @click.option("--limit", default=0, help="0: all.")
-@_connection
+@provider_verb
 @click.pass_context
 def failed(ctx: click.Context, /, limit: int, **flags: Any) -> None:
     """Machines in FAILED, and why."""
@@ -182,8 +139,8 @@ def failed(ctx: click.Context, /, limit: int, **flags: Any) -> None:
 def _on_failed(name: str, text: str) -> click.Command:
     @click.command(name, help=text)
     @click.argument("machine_id")
-    @_audit
-    @_connection
+    @audited
+    @provider_verb
     def command(machine_id: str, **flags: Any) -> None:
         answer, _ = _asked(f"failed {name}", flags, machine_id=machine_id)
         click.echo(f"{plain(machine_id)} is now {answer['now']}")
@@ -202,8 +159,8 @@ def describe() -> None:
 
 
 @describe.command("accept")
-@_audit
-@_connection
+@audited
+@provider_verb
 def accept_describe(**flags: Any) -> None:
     """Believe a quarantined describe: the missing hosts are really gone."""
     answer, _ = _asked("describe accept", flags)
@@ -217,7 +174,7 @@ def state() -> None:
 
 @state.command("backup")
 @click.argument("file", type=_PATH)
-@_connection
+@provider_verb
 def backup(file: Path, **flags: Any) -> None:
     """A consistent copy while the provider runs."""
     _, content = _asked("state backup", flags)
@@ -228,7 +185,7 @@ def backup(file: Path, **flags: Any) -> None:
 @state.command("export")
 @click.argument("file", type=_PATH)
 @click.option("--format", "form", type=click.Choice(["bigfleet", "go"]), default="bigfleet")
-@_connection
+@provider_verb
 def export_state(file: Path, form: str, **flags: Any) -> None:
     """Everything the provider knows as one JSON document."""
     answer, content = _asked("state export", flags, format=form)
@@ -238,8 +195,8 @@ def export_state(file: Path, form: str, **flags: Any) -> None:
 
 @state.command("import")
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@_audit
-@_connection
+@audited
+@provider_verb
 def import_state(file: Path, **flags: Any) -> None:
     """Take over an exported state, or the snapshot of a Go provider; nothing in use is touched."""
     answer, _ = _asked("state import", flags, content=file.read_bytes())

@@ -4,7 +4,6 @@ The verbs are those of the sim's own table, so the line typed here, an entry of 
 over gRPC are the same. Answers are JSON for programs and short tables for people.
 """
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing
 from pathlib import Path
@@ -13,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
+from bigfleet.cli.provider_lines import answer_to, line_params, tls_in
 from bigfleet.cli.terminal import plain, refuse, write_out
 
 if TYPE_CHECKING:
     from bigfleet.wire.sim_control import SimControlClient
 
-EXIT_UNREACHABLE, EXIT_REFUSED = 3, 4
-_PATH = click.Path(path_type=Path)
 #: A stepped day may take its time.
 _DEADLINE_SECONDS = 600.0
 
@@ -44,19 +42,9 @@ class _Verbs(click.Group):
         return click.Command(
             cmd_name,
             callback=_connected(_do(cmd_name)),
-            params=[click.Argument(["words"], nargs=-1, metavar=usage), *_connection()],
+            params=[click.Argument(["words"], nargs=-1, metavar=usage), *line_params()],
             help=verb.summary,
         )
-
-
-def _connection() -> list[click.Parameter]:
-    return [
-        click.Option(["--addr"], default="127.0.0.1:9000", show_default=True),
-        click.Option(["--tls-cert"], type=_PATH),
-        click.Option(["--tls-key"], type=_PATH),
-        click.Option(["--tls-ca"], type=_PATH),
-        click.Option(["-o", "--output"], type=click.Choice(["table", "json"]), default="table"),
-    ]
 
 
 @click.group(cls=_Verbs, no_args_is_help=True)
@@ -79,27 +67,15 @@ def _connected(talk: Talk) -> Callable[..., None]:
     """Runs `talk` on an open line; leaves with 2, 3 or 4 where that fails."""
 
     def run(**flags: Any) -> None:
-        from bigfleet.model.provider_calls import Code, Rejected
-        from bigfleet.wire.lines import TlsFiles
         from bigfleet.wire.sim_control import SimControlClient
 
-        files = [flags.pop(name) for name in ("tls_cert", "tls_key", "tls_ca")]
-        if any(files) and not all(files):
-            raise click.UsageError("--tls-cert, --tls-key and --tls-ca go together: all or none")
-        tls = TlsFiles(*files) if all(files) else None
+        tls, address = tls_in(flags), flags.pop("addr")
 
         async def connected() -> None:
-            async with SimControlClient(flags.pop("addr"), tls) as client:
+            async with SimControlClient(address, tls) as client:
                 await talk(client, flags)
 
-        try:
-            asyncio.run(connected())
-        except Rejected as rejected:
-            if rejected.code is Code.INVALID_ARGUMENT:
-                raise refuse([rejected.text]) from None
-            click.echo(plain(str(rejected)), err=True)
-            gone = rejected.code in (Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED)
-            raise click.exceptions.Exit(EXIT_UNREACHABLE if gone else EXIT_REFUSED) from None
+        answer_to(connected())
 
     return run
 
@@ -143,7 +119,7 @@ def script(file: Path, **flags: Any) -> None:
 
 
 for _command in (events, script):
-    _command.params += _connection()
+    _command.params += line_params()
 
 
 def _show(answer: dict[str, object], output: str) -> None:

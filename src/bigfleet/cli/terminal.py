@@ -25,8 +25,12 @@ def write_out(content: bytes) -> None:
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        # Python flushes once more at exit; that must not fail either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        unread()
+
+
+def unread() -> None:
+    """Nobody reads any more; Python flushes once more at exit, and that must not fail either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def refuse(lines: Iterable[str]) -> "click.exceptions.Exit":

@@ -85,6 +85,10 @@ class Broker:
     def spent(self) -> dict[str, str]:
         return self._spent
 
+    def born_idle(self, machine_id: str) -> bool:
+        """A host of a free pool: it was there before anybody asked for it."""
+        return machine_id in self._born_idle
+
     def next_fault_slot(self) -> str:
         if not self._fault_slots:
             raise NotServed(f"no slot labelled {FAULT_CREATE}=error is left")

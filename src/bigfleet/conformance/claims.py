@@ -8,6 +8,10 @@ class Broken(AssertionError):
     """The provider broke the row; the message says what was expected and what was seen."""
 
 
+class WentFailed(Broken):
+    """A machine ended FAILED on a way that should have worked."""
+
+
 class Skipped(Exception):
     """A capability is honestly absent; the message is the evidence."""
 

@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from bigfleet.conformance.claims import Broken, NotServed, must, must_equal
-from bigfleet.conformance.pace import Clock, Pace
+from bigfleet.conformance.claims import Broken, NotServed, WentFailed, must, must_equal
+from bigfleet.conformance.pace import Clock, Pace, Patience
 from bigfleet.conformance.wirelog import Exchange, WireLog, said
 from bigfleet.model.machines import MachineState
 from bigfleet.model.machines import MachineState as S
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from bigfleet.wire.provider_client import ProviderClient
 
 T = TypeVar("T")
+#: Where a machine rests: the stable states, and the one nothing leads out of.
+SETTLED = (*(state for state in S if state.stable), S.FAILED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,34 +204,38 @@ class Hand:
         self, machine_id: str, state: MachineState, within: float = 15.0
     ) -> MachineRecord:
         """The record once the machine is in `state`; broken if that takes longer than `within`."""
-        limit = self.pace.limit(within)
-        end, seen = self.clock.now() + limit, "nothing"
-        while True:
-            answer = await self.look(machine_id)
-            if answer.ok and answer.machine.state is state:
-                return answer.machine
-            seen = answer.machine.state.name if answer.ok else str(answer)
-            if answer.ok and answer.machine.state is S.FAILED:
-                raise Broken(
-                    f"{machine_id} must reach {state.name}; it went to FAILED "
-                    f"({answer.machine.last_error})"
-                )
-            if self.clock.now() >= end:
-                raise Broken(f"{machine_id} must reach {state.name} in {limit:g} s; it is {seen}")
-            await self.clock.sleep(self.pace.poll)
+        record = await self.reaches(machine_id, (state, S.FAILED), self.pace.limit(within), state)
+        if record.state is not state:
+            raise WentFailed(
+                f"{machine_id} must reach {state.name}; it went to FAILED ({record.last_error})"
+            )
+        return record
 
     async def settles_anywhere(self, machine_id: str, within: float = 15.0) -> MachineRecord:
         """The record once the machine is in a state that is not transitional."""
-        limit = self.pace.limit(within)
-        end = self.clock.now() + limit
+        return await self.reaches(machine_id, SETTLED, self.pace.limit(within))
+
+    async def reaches(
+        self,
+        machine_id: str,
+        states: Sequence[MachineState],
+        seconds: float,
+        *wanted: MachineState,
+    ) -> MachineRecord:
+        """The record once the machine is in one of `states`; `wanted` are those hoped for."""
+        patience = self.patience(seconds)
         while True:
             answer = await self.look(machine_id)
-            if answer.ok and (answer.machine.state.stable or answer.machine.state is S.FAILED):
+            if answer.ok and answer.machine.state in states:
                 return answer.machine
-            if self.clock.now() >= end:
+            if patience.spent():
+                names = " or ".join(state.name for state in wanted or states)
                 seen = answer.machine.state.name if answer.ok else str(answer)
-                raise Broken(f"{machine_id} must settle in {limit:g} s; it is {seen}")
+                raise Broken(f"{machine_id} must be {names} within {seconds:g} s; it is {seen}")
             await self.clock.sleep(self.pace.poll)
+
+    def patience(self, seconds: float) -> Patience:
+        return Patience(self.clock, self.pace, seconds)
 
     async def holds(
         self, machine_id: str, state: MachineState, window: float, *, closely: bool = False

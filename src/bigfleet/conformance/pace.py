@@ -1,13 +1,20 @@
 """How long the suite waits and how often it looks: every limit of the suite in one record.
 
 All limits of rows are written for a settle time of 15 seconds and grow or shrink with `--settle`;
-stability windows do not, because a slower provider is not allowed to be less stable.
+stability windows do not, because a slower provider is not allowed to be less stable. A limit is
+used up only while answers come at their usual pace: a machine that is busy with other work must
+not make a provider fail.
 """
 
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 SETTLE = 15.0
+CUT_OFF = 30.0
+#: Between two looks at most this many polls count; what is above was lost to a busy machine.
+COUNTED_POLLS = 2.5
+#: However busy the machine is, a limit ends at this multiple of itself.
+LONGEST_PATIENCE = 4.0
 
 
 class Clock(Protocol):
@@ -37,6 +44,8 @@ class Pace:
     call_deadline: float = 30.0
     #: Of the fault lane; the limits of B701..B708 are written for two seconds.
     transition_timeout: float = 2.0
+    #: Of the Configure that B1006 cuts off with a kill.
+    cut_off: float = CUT_OFF
 
     def limit(self, seconds: float) -> float:
         """A limit of a row, in the tempo of this run."""
@@ -54,4 +63,20 @@ class Pace:
             quiet=0.15,
             quiet_poll=0.02,
             transition_timeout=0.2,
+            cut_off=3.0,
         )
+
+
+class Patience:
+    """What is left of a limit; ask once per look whether it is used up."""
+
+    def __init__(self, clock: Clock, pace: Pace, seconds: float) -> None:
+        self._clock, self._counted = clock, COUNTED_POLLS * pace.poll
+        self._last = clock.now()
+        self._left, self._end = seconds, self._last + LONGEST_PATIENCE * seconds
+
+    def spent(self) -> bool:
+        now = self._clock.now()
+        self._left -= min(now - self._last, self._counted)
+        self._last = now
+        return self._left <= 0 or now >= self._end

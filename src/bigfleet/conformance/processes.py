@@ -1,7 +1,8 @@
 """Providers as processes: started from a command line on a fresh port, killed, asked to stop.
 
 A command with placeholders says itself where things go; one without gets the flags every provider
-knows. A provider that exits at once on the flags of the fault lane is started without them.
+knows. The flags of a lane are added to both, unless the command names their placeholder or tells
+lanes apart itself. A provider that exits at once on the flags of the fault lane is started without.
 """
 
 import asyncio
@@ -40,23 +41,30 @@ class Command:
 
     @property
     def has_placeholders(self) -> bool:
-        return any(f"{{{name}}}" in word for word in self.words for name in PLACEHOLDERS)
+        return any(map(self.names, PLACEHOLDERS))
+
+    def names(self, placeholder: str) -> bool:
+        return any(f"{{{placeholder}}}" in word for word in self.words)
 
     def line(self, boot: Boot, port: int, *, faults: bool) -> list[str]:
-        if self.has_placeholders:
-            return [*(filled(word, boot, port) for word in self.words), *_tls_flags(boot)]
-        flags = [
-            f"--addr={HOST}:{port}",
-            "--provider=certify",
-            "--use-fake-backend",
-            f"--seed-count={boot.seed_count}",
-        ]
-        if boot.state is not None:
+        words = [filled(word, boot, port) for word in self.words]
+        if not self.has_placeholders:
+            words.append(f"--addr={HOST}:{port}")
+            words += ["--provider=certify", "--use-fake-backend"]
+            words.append(f"--seed-count={boot.seed_count}")
+        return [*words, *self._lane_flags(boot, faults=faults), *_tls_flags(boot)]
+
+    def _lane_flags(self, boot: Boot, *, faults: bool) -> list[str]:
+        if self.names("lane"):
+            return []
+        flags = []
+        if boot.state is not None and not self.names("state"):
             flags.append(f"--state={boot.state}")
-        if faults:
+        if faults and not self.names("transition_timeout"):
             flags.append(f"--transition-timeout={_duration(boot.transition_timeout)}")
+        if faults:
             flags.append("--fault-selectors")
-        return [*self.words, *flags, *_tls_flags(boot), *boot.more]
+        return [*flags, *boot.more]
 
 
 def filled(word: str, boot: Boot, port: int) -> str:
@@ -156,10 +164,11 @@ class ExecLab:
         try:
             return await self._started(command, boot, faults=faults)
         except CannotBoot:
-            if not faults or command.has_placeholders:
+            if not faults or command.names("lane"):
                 raise
+        running = await self._started(command, boot, faults=False)
         self._refuses_faults = True
-        return await self._started(command, boot, faults=False)
+        return running
 
     async def _started(self, command: Command, boot: Boot, *, faults: bool) -> ProcessProvider:
         port = free_port()

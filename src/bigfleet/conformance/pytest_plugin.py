@@ -1,7 +1,8 @@
 """The suite as pytest items: `pytest -p bigfleet.conformance.pytest_plugin --conformance-exec CMD`.
 
 Each row is one item, `conformance[B302]`. All of them are run together when the first is asked for,
-as the command does, and each item tells how its row ended.
+as the command does, and each item tells how its row ended. The last item, `conformance[verdict]`,
+passes only for CERTIFIED: rows that were skipped or not run must not pass for a certificate.
 """
 
 import asyncio
@@ -16,12 +17,13 @@ from bigfleet.conformance.driver import SystemClock
 from bigfleet.conformance.exec_spec import command_of
 from bigfleet.conformance.lab import Lab
 from bigfleet.conformance.outcomes import Findings, Outcome
-from bigfleet.conformance.pace import SETTLE, Pace
+from bigfleet.conformance.pace import CUT_OFF, SETTLE, Pace
 from bigfleet.conformance.processes import ExecLab, TargetLab
 from bigfleet.conformance.rows import Row
 from bigfleet.conformance.runner import Run, run_rows
 from bigfleet.conformance.selection import profiles_of, selected
 from bigfleet.conformance.trial import Settings
+from bigfleet.conformance.verdicts import Verdict, completed, verdict_of
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,6 +33,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--conformance-profile", default="core", help="Profiles the provider claims.")
     group.addoption("--conformance-only", default="", help="Rows by id or pattern.")
     group.addoption("--conformance-settle", type=float, default=SETTLE, help="Seconds to settle.")
+    group.addoption(
+        "--conformance-cut-off", type=float, default=CUT_OFF, help="Timeout in B1006, seconds."
+    )
+    group.addoption("--conformance-boot-timeout", type=float, default=20.0, help="Seconds to boot.")
 
 
 class Broke(Exception):
@@ -42,23 +48,41 @@ class Certification:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        profiles = profiles_of(config.getoption("--conformance-profile"))
+        self._profiles = profiles_of(config.getoption("--conformance-profile"))
         patterns = [p for p in config.getoption("--conformance-only").split(",") if p]
-        self.rows: list[Row] = selected(ROWS, profiles, patterns)
-        self._bare_metal = "bare-metal" in profiles
+        self.rows: list[Row] = selected(ROWS, self._profiles, patterns)
+        self._all = len(self.rows) if not patterns else -1
         self._findings: Findings | None = None
 
+    @property
+    def whole(self) -> bool:
+        return len(self.rows) == self._all
+
+    def keep(self, items: Iterable[pytest.Item]) -> None:
+        """Run only the rows whose items pytest was asked for."""
+        wanted = {item.row.id for item in items if isinstance(item, RowItem)}
+        self.rows = [row for row in self.rows if row.id in wanted]
+
     def outcome(self, row: Row) -> Outcome:
+        return self._found().of(row.id)
+
+    def verdict(self) -> Verdict:
+        findings = self._found()
+        outcomes = completed(findings, ROWS, self._profiles)
+        return verdict_of(outcomes, findings.capabilities, self._profiles)
+
+    def _found(self) -> Findings:
         if self._findings is None:
             with tempfile.TemporaryDirectory(prefix="bigfleet-conformance-") as scratch:
                 self._findings = asyncio.run(self._run(Path(scratch)))
-        return self._findings.of(row.id)
+        return self._findings
 
     async def _run(self, scratch: Path) -> Findings:
         clock = SystemClock()
         lab = self._lab(clock, scratch)
-        settings = Settings(bare_metal=self._bare_metal, scratch=scratch)
-        pace = Pace(settle=self._config.getoption("--conformance-settle"))
+        settings = Settings(bare_metal="bare-metal" in self._profiles, scratch=scratch)
+        option = self._config.getoption
+        pace = Pace(settle=option("--conformance-settle"), cut_off=option("--conformance-cut-off"))
         try:
             return await run_rows(Run(lab, clock, settings, pace), self.rows)
         finally:
@@ -68,7 +92,8 @@ class Certification:
         if target := self._config.getoption("--conformance-target"):
             return TargetLab(target, clock)
         command = command_of(self._config.getoption("--conformance-exec"))
-        return ExecLab({"default": command}, clock, scratch / "logs")
+        patience: float = self._config.getoption("--conformance-boot-timeout")
+        return ExecLab({"default": command}, clock, scratch / "logs", patience)
 
 
 class Rows(pytest.Collector):
@@ -78,6 +103,8 @@ class Rows(pytest.Collector):
         run = Certification(self.config)
         for row in run.rows:
             yield RowItem.made(self, row, run)
+        if run.whole:
+            yield VerdictItem.made(self, run)
 
 
 class RowItem(pytest.Item):
@@ -107,6 +134,39 @@ class RowItem(pytest.Item):
         return self.config.rootpath, None, self.name
 
 
+class VerdictItem(pytest.Item):
+    run: Certification
+
+    @classmethod
+    def made(cls, parent: Rows, run: Certification) -> "VerdictItem":
+        item: VerdictItem = cls.from_parent(parent, name="conformance[verdict]")
+        item.run = run
+        return item
+
+    def runtest(self) -> None:
+        if not self.run.whole:
+            pytest.skip("not all rows were asked for")
+        verdict = self.run.verdict()
+        if verdict.word != "CERTIFIED":
+            raise Broke("\n".join((verdict.word, *verdict.reasons)))
+
+    def repr_failure(
+        self, excinfo: pytest.ExceptionInfo[BaseException], style: str | None = None
+    ) -> str:
+        del style
+        return str(excinfo.value)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        return self.config.rootpath, None, self.name
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """After `-k` and the like had their say."""
+    for run in {item.run for item in session.items if isinstance(item, RowItem)}:
+        run.keep(session.items)
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
     config = session.config
     if config.getoption("--conformance-exec") or config.getoption("--conformance-target"):

@@ -49,6 +49,8 @@ class Row:
     generated: bool = False
     #: Starts a second provider, and fixed ports may clash: where it can, it runs without a station.
     boots: bool = False
+    #: Looks at what another row of its kind booted and left running, where there is one.
+    inherits: bool = False
     #: Part of a row may take longer than a few settle times; seconds at the normal pace.
     longest: float = 120.0
 
@@ -83,6 +85,7 @@ class Area:
         station: Station | None = None,
         generated: bool = False,
         boots: bool = False,
+        inherits: bool = False,
         longest: float = 120.0,
     ) -> Callable[[Check], Check]:
         def register(check: Check) -> Check:
@@ -103,6 +106,7 @@ class Area:
                     gates=gates,
                     generated=generated,
                     boots=boots,
+                    inherits=inherits,
                     longest=longest,
                 )
             )

@@ -13,8 +13,9 @@ from bigfleet.conformance.capabilities import Capabilities
 from bigfleet.conformance.claims import Broken, NotServed, Skipped
 from bigfleet.conformance.hand import Hand, Shards
 from bigfleet.conformance.lab import Boot, CannotBoot, Lab, Unreachable
+from bigfleet.conformance.legacy import Legacy
 from bigfleet.conformance.outcomes import Findings, Outcome, Status
-from bigfleet.conformance.pace import Clock, Pace
+from bigfleet.conformance.pace import LONGEST_PATIENCE, Clock, Pace
 from bigfleet.conformance.rows import Row
 from bigfleet.conformance.rows import Station as StationName
 from bigfleet.conformance.shrinking import shortest
@@ -26,6 +27,7 @@ from bigfleet.model.provider_calls import Rejected
 ORDER: tuple[StationName, ...] = ("core", "fault", "own", "scale")
 SHORTENING_SECONDS = 30.0
 OnOutcome = Callable[[Outcome], None]
+OnStart = Callable[[Row], None]
 #: Called with what the rows would like and what the provider has, before the first row.
 OnPreflight = Callable[[int, dict[str, int]], None]
 
@@ -37,8 +39,10 @@ class Run:
     settings: Settings
     pace: Pace = field(default_factory=Pace)
     parallel: int = 8
+    on_start: OnStart = lambda row: None
     on_outcome: OnOutcome = lambda outcome: None
     on_preflight: OnPreflight = lambda need, stock: None
+    legacy: Legacy = field(default_factory=Legacy)
 
 
 async def run_rows(run: Run, rows: Sequence[Row]) -> Findings:
@@ -119,7 +123,12 @@ async def _run_together(
 
 async def _run_own(run: Run, rows: Sequence[Row], findings: Findings) -> None:
     for row in rows:
-        await _reported(run, row, None, findings)
+        if row.inherits and (await _reported(run, row, None, findings)).status != "passed":
+            await run.legacy.close()
+    await run.legacy.close()
+    for row in rows:
+        if not row.inherits:
+            await _reported(run, row, None, findings)
 
 
 def _boot(run: Run, name: StationName) -> Boot:
@@ -136,12 +145,13 @@ def _boot(run: Run, name: StationName) -> Boot:
     return Boot("core", seed_count=settings.seed_count)
 
 
-async def _reported(run: Run, row: Row, station: Station | None, findings: Findings) -> None:
+async def _reported(run: Run, row: Row, station: Station | None, findings: Findings) -> Outcome:
     outcome = await _tried(run, row, station, findings)
     if outcome.status == "failed" and row.generated and outcome.steps:
         outcome = replace(outcome, replay=await _replay(run, outcome, station, findings))
     findings.outcomes.append(outcome)
     run.on_outcome(outcome)
+    return outcome
 
 
 async def _replay(run: Run, outcome: Outcome, station: Station | None, findings: Findings) -> str:
@@ -206,6 +216,7 @@ async def _judged(
     findings: Findings,
 ) -> Outcome:
     began = run.clock.now()
+    run.on_start(row)
     log = WireLog(findings.latencies)
     trial = _trial(run, row, station, allocation, log)
     status, reason = await _ended(run, row, trial)
@@ -226,13 +237,15 @@ def _trial(
     client = station.client if station else None
     hand = Hand(client, run.clock, run.pace, Shards(row.id.lower(), run.clock), log)
     if station is None:
-        return Trial(row, hand, run.settings, run.lab, Seat(Capabilities(restart=True, seed=True)))
+        alone = Seat(Capabilities(restart=True, seed=True), legacy=run.legacy)
+        return Trial(row, hand, run.settings, run.lab, alone)
     seat = Seat(station.capabilities, station.broker, allocation, station.running)
     return Trial(row, hand, run.settings, run.lab, seat)
 
 
 async def _ended(run: Run, row: Row, trial: Trial) -> tuple[Status, str]:
-    limit = max(run.pace.limit(row.longest), row.longest)
+    # Calls and waits have limits of their own; this one only ends what hangs all the same.
+    limit = LONGEST_PATIENCE * max(run.pace.limit(row.longest), row.longest)
     try:
         async with asyncio.timeout(limit):
             await row.check(trial)

@@ -12,6 +12,7 @@ from bigfleet.conformance.capabilities import Capabilities
 from bigfleet.conformance.claims import NotServed
 from bigfleet.conformance.hand import Hand
 from bigfleet.conformance.lab import Boot, Lab, Running
+from bigfleet.conformance.legacy import Legacy
 from bigfleet.conformance.rows import Row
 from bigfleet.model.machines import MachineState as S
 from bigfleet.model.provider_calls import MachineRecord
@@ -52,6 +53,7 @@ class Seat:
     broker: Broker | None = None
     allocation: Allocation | None = None
     running: Running | None = None
+    legacy: Legacy = field(default_factory=Legacy)
 
 
 class Trial(Hand):
@@ -59,7 +61,7 @@ class Trial(Hand):
         super().__init__(hand._client, hand.clock, hand.pace, hand.shards, hand.log)
         self.row, self.settings, self.lab = row, settings, lab
         self.can, self.running = seat.capabilities, seat.running
-        self._broker, self._allocation = seat.broker, seat.allocation
+        self._broker, self._allocation, self._legacy = seat.broker, seat.allocation, seat.legacy
         self._opened: list[ProviderClient] = []
         self._booted: list[Running] = []
         #: How many steps the generator made; 0 for rows without one.
@@ -89,6 +91,10 @@ class Trial(Hand):
     def has_slot(self) -> bool:
         """Whether a Speculative machine is left for this row."""
         return self._leases().has_slot
+
+    def was_slot(self, machine_id: str) -> bool:
+        """Whether the machine came into being by Create, so that a Create is a repeat there."""
+        return self._broker is not None and not self._broker.born_idle(machine_id)
 
     def lease_fault_slot(self) -> str:
         if self._broker is None:
@@ -154,6 +160,15 @@ class Trial(Hand):
         running = await self.lab.boot(boot)
         self._booted.append(running)
         return running, self.on(self._keep(self.lab.connect(running)))
+
+    def hand_down(self, left: object) -> None:
+        """Leave what this row booted, and what it knows about it, to the rows after it."""
+        self._legacy.adopt(left, self._opened, self._booted)
+        self._opened, self._booted = [], []
+
+    @property
+    def inherited(self) -> object | None:
+        return self._legacy.left
 
     async def close(self) -> None:
         for client in self._opened:

@@ -48,10 +48,15 @@ def verdict_of(
     failed = [outcome.row.id for outcome in judged if outcome.status == "failed"]
     if failed:
         return Verdict("FAILED", (f"{_count(failed, 'required row')} failed: {_few(failed)}",))
-    reasons = list(_lacks(can, profiles))
-    missing = [outcome.row.id for outcome in judged if outcome.status == "not_implemented"]
-    if missing:
-        reasons.append(f"{_count(missing, 'required row')} not run: {_few(missing)}")
+    missing = [outcome for outcome in judged if outcome.status == "not_implemented"]
+    left_out = [outcome.row.id for outcome in missing if outcome.reason == NOT_SELECTED]
+    not_run = [outcome.row.id for outcome in missing if outcome.reason != NOT_SELECTED]
+    # A part of the rows does not show what the provider can do, so its claims are not judged.
+    reasons = [] if left_out else list(_lacks(can, profiles))
+    if not_run:
+        reasons.append(f"{_count(not_run, 'required row')} not run: {_few(not_run)}")
+    if left_out:
+        reasons.append(f"{_count(left_out, 'required row')} left out by --only")
     if shared:
         reasons.append("others used the provider (--shared)")
     return Verdict("INCOMPLETE", tuple(reasons)) if reasons else Verdict("CERTIFIED")

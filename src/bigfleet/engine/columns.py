@@ -10,6 +10,8 @@
 | idle_since | int64 | nanoseconds, NEVER where unknown or not Idle |
 | held | int8 | 0, or 1 + position in HeldBy |
 | overdue | bool | past the deadline of its state |
+| node_name | int32 | row of the node-name Words, -1 no such label |
+| source | int32 | row of the source Words: whose List it came from, -1 nobody's |
 
 Index space: MachineRow. Rows are in ascending order of machine id, so comparing rows compares ids.
 """
@@ -34,6 +36,8 @@ class MachineColumns:
     idle_since: Int64s
     held: Int8s
     overdue: Bools
+    node_name: Int32s
+    source: Int32s
 
     @classmethod
     def empty(cls) -> "MachineColumns":
@@ -46,6 +50,8 @@ class MachineColumns:
             np.zeros(0, np.int64),
             np.zeros(0, np.int8),
             np.zeros(0, np.bool_),
+            np.zeros(0, np.int32),
+            np.zeros(0, np.int32),
         )
 
     def __len__(self) -> int:
@@ -66,6 +72,17 @@ class MachineColumns:
     def joined(self, other: "MachineColumns") -> "MachineColumns":
         mine, theirs = dict(self.arrays()), dict(other.arrays())
         return MachineColumns(**{n: np.concatenate([mine[n], theirs[n]]) for n in mine})
+
+    def put(self, rows: Int64s, values: "MachineColumns") -> None:
+        for (_, mine), (_, theirs) in zip(self.arrays(), values.arrays(), strict=True):
+            mine[rows] = theirs
+
+    def differ(self, other: "MachineColumns") -> Bools:
+        """Which rows are not the same in every column."""
+        unlike = np.zeros(len(self), np.bool_)
+        for (_, mine), (_, theirs) in zip(self.arrays(), other.arrays(), strict=True):
+            unlike |= mine != theirs
+        return unlike
 
     def catch_up(self, live: "MachineColumns", rows: Int64s) -> None:
         """Make `rows` equal to those of the live columns."""

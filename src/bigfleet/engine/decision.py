@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bigfleet.engine.kernels.compiled import Int64s
 from bigfleet.model.actions import Action, ActionKind, Rule, UnmetReason
 from bigfleet.model.memory import EngineMemory
 from bigfleet.model.needs import Need
@@ -78,14 +79,18 @@ class Decision:
     @cached_property
     def actions(self) -> tuple[Action, ...]:
         """In order of emission."""
+        return self.actions_at(np.arange(self.action_count))
+
+    def actions_at(self, places: Int64s) -> tuple[Action, ...]:
+        """Those at these places of the order of emission."""
         columns = self.outcome.action_columns
         return tuple(
             self._action(ActionKind(kind), row, need, grace)
             for kind, row, need, grace in zip(
-                columns.kind.tolist(),
-                columns.row.tolist(),
-                columns.need.tolist(),
-                columns.grace_seconds.tolist(),
+                columns.kind[places].tolist(),
+                columns.row[places].tolist(),
+                columns.need[places].tolist(),
+                columns.grace_seconds[places].tolist(),
                 strict=True,
             )
         )
@@ -142,21 +147,23 @@ class Decision:
             bootstraps=int(outcome.bootstraps[n]),
             provisions=int(outcome.acquired.count[n] - outcome.bootstraps[n]),
             preempts=int(outcome.preempted.count_of_need[n]),
-            domain=self._domain(n),
+            domain=self.domain(n),
             same_satisfiable=bool(credit.satisfiable[n]),
             parked=bool(outcome.parked[n]),
             matching_supply=bool(outcome.matching_supply[n]) if short else False,
-            unmet_reason=self._unmet_reason(n) if short else None,
+            unmet_reason=self.unmet_reason(n) if short else None,
         )
 
-    def _domain(self, n: int) -> str | None:
+    def domain(self, n: int) -> str | None:
+        """The domain recorded for a gang."""
         chosen, scene = int(self.outcome.credit.domain[n]), self.outcome.scene
         if chosen < 0:
             return None
         key = scene.topology_keys[self.outcome.needs.same[n]]
         return scene.kinds.domains(key)[0][chosen]
 
-    def _unmet_reason(self, n: int) -> UnmetReason:
+    def unmet_reason(self, n: int) -> UnmetReason:
+        """Of a Need that is short."""
         outcome, credit = self.outcome, self.outcome.credit
         hopeless = not credit.satisfiable[n] or outcome.parked[n] or credit.domain[n] < 0
         if outcome.needs.same[n] >= 0 and hopeless:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s
-from bigfleet.engine.vocabulary import Profiles, Vectors, Words
+from bigfleet.engine.vocabulary import ProfileColumns, Profiles, Vectors, Words
 from bigfleet.model.needs import Need
 
 
@@ -39,6 +39,14 @@ class NeedColumns:
 
     def taken(self, rows: Int64s) -> "NeedColumns":
         return NeedColumns(*(getattr(self, f.name)[rows] for f in fields(self)))
+
+    def between(self, start: int, end: int) -> "NeedColumns":
+        return NeedColumns(*(getattr(self, f.name)[start:end] for f in fields(self)))
+
+    def put(self, start: int, block: "NeedColumns") -> None:
+        """Write the block over the rows from `start` on."""
+        for f in fields(self):
+            getattr(self, f.name)[start : start + len(block)] = getattr(block, f.name)
 
     @staticmethod
     def joined(blocks: Sequence["NeedColumns"]) -> "NeedColumns":
@@ -64,10 +72,13 @@ class NeedTables:
 class Demand(Sequence[Need]):
     """Immutable; reads as a sequence of Need records made on demand."""
 
-    def __init__(self, columns: NeedColumns, tables: NeedTables) -> None:
+    def __init__(
+        self, columns: NeedColumns, tables: NeedTables, profiles: ProfileColumns | None = None
+    ) -> None:
+        """`profiles`: as they were when the columns were, where the tables may have grown since."""
         self.columns = columns
         self.tables = tables
-        self.profiles = tables.profiles.columns()
+        self.profiles = tables.profiles.columns() if profiles is None else profiles
 
     def __len__(self) -> int:
         return len(self.columns)

@@ -10,17 +10,30 @@ the next snapshot, since a new row shifts the rows behind it.
 
 import weakref
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from itertools import compress
 from typing import TypeVar
 
 import numpy as np
 
+from bigfleet.engine.adoption import Adopted, adopted_columns, as_new, fields_changed, steps_of
 from bigfleet.engine.columns import MachineColumns
-from bigfleet.engine.kernels.compiled import Int32s, Int64s
+from bigfleet.engine.encoding import (
+    HELD_BY,
+    Row,
+    columns_of,
+    encoded,
+    encoded_batch,
+    refs_of,
+    renumbered,
+)
+from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s
 from bigfleet.engine.kernels.orders import merge_keep_order
 from bigfleet.engine.snapshot import Snapshot, Tables, keep_bucket_of_row, sorted_keep_rows
-from bigfleet.model.batches import NEVER, MachineBatch, Offering
+from bigfleet.engine.texts import TextColumn
+from bigfleet.model.batches import NEVER, MachineBatch, Texts
 from bigfleet.model.errors import DuplicateMachine, InvalidMachine, NoSuchMachine
 from bigfleet.model.fleet import Held, HeldBy, Marks
 from bigfleet.model.machines import (
@@ -31,26 +44,17 @@ from bigfleet.model.machines import (
     MachineState,
     why_invalid,
 )
+from bigfleet.model.requirements import HOSTNAME_KEY
 from bigfleet.model.transitions import check_transition
 
 T = TypeVar("T")
 
-_HELD_BY = tuple(HeldBy)
-_HOSTED = frozenset(
-    {
-        MachineState.IDLE,
-        MachineState.CONFIGURING,
-        MachineState.CONFIGURED,
-        MachineState.DRAINING,
-        MachineState.DELETING,
-    }
-)
 #: Snapshots after which the log of changes starts anew, at the price of one full copy.
 _LONGEST_LOG = 1024
 #: Rows of interned tables below which nobody cares what is garbage.
 _FEW_ROWS = 4096
-#: One row of columns before it has a place among the others.
-_Row = tuple[int, int, int, int, int, int, int, bool]
+#: A batch at least this part of the fleet is looked up by a table made for it.
+_TABLE_FROM = 1 / 16
 
 
 class Inventory:
@@ -60,9 +64,11 @@ class Inventory:
         #: Ascending; the position of an id is its row.
         self._ids: list[str] = []
         self._live = MachineColumns.empty()
-        self._waiting: dict[str, _Row] = {}
-        #: Only what differs from `provider/<id>`; and only of Failed machines.
-        self._host_refs: dict[str, str] = {}
+        self._waiting: dict[str, Row] = {}
+        #: Beside the rows; no decision reads them.
+        self._host_refs = TextColumn()
+        self._waiting_refs: dict[str, str] = {}
+        #: Only of Failed machines.
         self._errors: dict[str, str] = {}
         self._held_until: dict[str, Instant] = {}
         self._keep_order: Int32s = np.zeros(0, np.int32)
@@ -84,15 +90,17 @@ class Inventory:
 
     def nbytes(self) -> int:
         """Bytes held by columns and orders, ids apart."""
-        return self._live.nbytes() + self._keep_order.nbytes
+        return self._live.nbytes() + self._keep_order.nbytes + self._host_refs.nbytes()
 
-    def insert(self, machine: Machine, marks: Marks | None = None) -> None:
+    def insert(self, machine: Machine, marks: Marks | None = None, *, source: str = "") -> None:
         """Add a machine; refused if its id is known or its record breaks an invariant."""
         with self._lock:
             if machine.id in self:
                 raise DuplicateMachine(f"machine {machine.id} is already in the inventory")
             self._check(machine)
-            self._waiting[machine.id] = self._encode(machine, marks or Marks())
+            number = self.tables.sources.number(source) if source else -1
+            self._waiting[machine.id] = self._encode(machine, marks or Marks(), number)
+            self._waiting_refs[machine.id] = machine.host.ref
 
     def load(self, batch: MachineBatch) -> None:
         """Add a whole batch of new machines; its ids must be unknown and distinct."""
@@ -102,18 +110,60 @@ class Inventory:
             ids = list(batch.ids)
             if len(set(ids)) != len(ids) or not known.isdisjoint(ids):
                 raise DuplicateMachine("the batch holds an id twice or one that is already known")
-            self._join(ids, self._encode_batch(batch))
+            self._add(batch, encoded_batch(self.tables, batch, -1))
+
+    def adopt(
+        self,
+        batch: MachineBatch,
+        *,
+        source: str,
+        now: Instant | None = None,
+        busy: Bools | None = None,
+    ) -> Adopted:
+        """Take over what a provider lists: new machines, and what differs in known ones.
+
+        `busy` machines keep their state. An id another source brought is left alone. A batch with
+        a machine that breaks an invariant is refused whole: whoever fills one sets such apart.
+        """
+        with self._lock:
+            self._place_waiting()
+            if not batch.sound().all():
+                raise InvalidMachine("the batch holds a machine that breaks an invariant")
+            if len(set(batch.ids)) != len(batch):
+                raise DuplicateMachine("the batch holds an id twice")
+            number = self.tables.sources.number(source)
+            rows = self._rows_of(batch.ids)
+            known = rows >= 0
+            ours = known.copy()
+            ours[known] = np.isin(self._live.source[rows[known]], (-1, number))
+            columns = encoded_batch(self.tables, batch, number)
+            told = self._refresh(batch, columns, rows, ours, busy, now)
+            fresh = batch.taken(~known)
+            self._add(fresh, as_new(columns.taken(np.flatnonzero(~known)), now))
+            foreign = np.flatnonzero(known & ~ours).tolist()
+            return replace(
+                told, new=tuple(fresh.ids), foreign=tuple(batch.ids[at] for at in foreign)
+            )
 
     def apply(
-        self, machine: Machine, *, now: Instant | None = None, recovery: bool = False
+        self,
+        machine: Machine,
+        *,
+        now: Instant | None = None,
+        recovery: bool = False,
+        adopted: bool = False,
     ) -> None:
-        """Replace the record of a known machine, if its state may follow the one before."""
+        """Replace the record of a known machine, if its state may follow the one before.
+
+        What is adopted from a provider is a fact, whatever went before.
+        """
         with self._lock:
             self._place_waiting()
             row = self._known_row(machine.id)
             self._check(machine)
             before = MachineState(int(self._live.state[row]))
-            check_transition(machine.id, before, machine.state, recovery=recovery)
+            if not adopted:
+                check_transition(machine.id, before, machine.state, recovery=recovery)
             since = int(self._live.idle_since[row])
             if machine.state is not MachineState.IDLE:
                 since = NEVER
@@ -123,34 +173,84 @@ class Inventory:
             held = self._held(machine.id, row) if stays else None
             overdue = stays and bool(self._live.overdue[row])
             marks = Marks(None if since == NEVER else since, held, overdue)
-            self._write(row, self._encode(machine, marks))
+            self._write(row, self._encode(machine, marks, int(self._live.source[row])))
+            self._host_refs.write(np.array([row]), Texts.of([machine.host.ref]))
 
     def mark(self, machine_id: str, marks: Marks) -> None:
         """Replace what the shard knows of a machine beside its record."""
         with self._lock:
             self._place_waiting()
             row = self._known_row(machine_id)
-            self._write(row, self._encode(self._decode(machine_id, row), marks))
+            machine, source = self._decode(machine_id, row), int(self._live.source[row])
+            self._write(row, self._encode(machine, marks, source))
 
-    def remove(self, machine_id: str) -> None:
+    def hold_all(self, machine_ids: Sequence[str], held: Held) -> None:
+        """Hold those of these Idle and Speculative machines that nobody holds yet."""
         with self._lock:
             self._place_waiting()
-            row = self._known_row(machine_id)
-            self._host_refs.pop(machine_id, None)
-            self._errors.pop(machine_id, None)
-            self._held_until.pop(machine_id, None)
-            keep = np.delete(np.arange(len(self._ids)), row)
-            self._ids = self._ids[:row] + self._ids[row + 1 :]
-            order = self._keep_order[self._keep_order != row]
-            self._keep_order = order - (order > row).astype(np.int32)
+            rows = self._rows_of(machine_ids)
+            rows = rows[rows >= 0]
+            free = np.isin(self._live.state[rows], (MachineState.IDLE, MachineState.SPECULATIVE))
+            self._hold_rows(rows[free & (self._live.held[rows] == 0)], held)
+
+    def lift_all(self, machine_ids: Sequence[str], by: HeldBy) -> None:
+        """Let go of those of these machines that are held for this reason."""
+        with self._lock:
+            self._place_waiting()
+            rows = self._rows_of(machine_ids)
+            rows = rows[rows >= 0]
+            self._hold_rows(rows[self._live.held[rows] == HELD_BY.index(by) + 1], None)
+
+    def remove(self, machine_id: str) -> None:
+        self.remove_all((machine_id,))
+
+    def remove_all(self, machine_ids: Sequence[str]) -> None:
+        """Remove distinct machines in one pass; if one is unknown, nothing is removed."""
+        with self._lock:
+            self._place_waiting()
+            rows = self._rows_of(machine_ids)
+            if len(rows) and rows.min() < 0:
+                unknown = machine_ids[int(rows.argmin())]
+                raise NoSuchMachine(f"no machine {unknown} in the inventory")
+            stays = np.ones(len(self._ids), np.bool_)
+            stays[rows] = False
+            row_after = np.cumsum(stays, dtype=np.int32) - 1
+            keep = np.flatnonzero(stays)
+            self._ids = list(compress(self._ids, stays.tolist()))
+            order = self._keep_order
+            self._keep_order = row_after[order[stays[order]]]
             self._live = self._live.taken(keep)
-            self._dirty = {d - (d > row) for d in self._dirty if d != row}
+            self._host_refs.take(keep)
+            self._dirty = {int(row_after[d]) for d in self._dirty if stays[d]}
+            for machine_id in machine_ids:
+                self._errors.pop(machine_id, None)
+                self._held_until.pop(machine_id, None)
             self._moved()
+
+    def stays(self, batch: MachineBatch) -> tuple[Bools, Bools]:
+        """Which machines of a batch are known, and which would keep their state and cluster."""
+        with self._lock:
+            self._place_waiting()
+            rows = self._rows_of(batch.ids)
+            known, live = rows >= 0, self._live
+            clusters = [self.tables.clusters.number(cluster) for cluster in batch.clusters]
+            cluster = np.array([*clusters, -1], np.int32)[batch.cluster_of_machine]
+            same = known.copy()
+            at = rows[known]
+            same[known] = live.state[at] == batch.state_of_machine[known]
+            same[known] &= live.cluster[at] == cluster[known]
+            return known, same
 
     def machine_of(self, machine_id: str) -> Machine:
         with self._lock:
             self._place_waiting()
             return self._decode(machine_id, self._known_row(machine_id))
+
+    def state_of(self, machine_id: str) -> MachineState:
+        """Without decoding the rest of the record."""
+        with self._lock:
+            self._place_waiting()
+            return MachineState(int(self._live.state[self._known_row(machine_id)]))
 
     def marks_of(self, machine_id: str) -> Marks:
         with self._lock:
@@ -162,6 +262,23 @@ class Inventory:
                 self._held(machine_id, row),
                 bool(self._live.overdue[row]),
             )
+
+    def source_of(self, machine_id: str) -> str:
+        """Whose List the machine came from; empty for one that was put in by hand."""
+        with self._lock:
+            self._place_waiting()
+            number = int(self._live.source[self._known_row(machine_id)])
+            return self.tables.sources.rows[number] if number >= 0 else ""
+
+    def ids_bound_to(self, cluster: str) -> list[str]:
+        """Ids ascending of every machine bound to a cluster, in whatever state."""
+        with self._lock:
+            self._place_waiting()
+            number = self.tables.clusters.find(cluster)
+            if number < 0:
+                return []
+            rows = np.flatnonzero(self._live.cluster == number).tolist()
+            return [self._ids[row] for row in rows]
 
     def snapshot(self) -> Snapshot:
         """The machines as they are now; never changes afterwards."""
@@ -194,6 +311,13 @@ class Inventory:
             raise NoSuchMachine(f"no machine {machine_id} in the inventory")
         return row
 
+    def _rows_of(self, ids: Sequence[str]) -> Int64s:
+        """The row of each id, -1 where it is unknown."""
+        if len(ids) < _TABLE_FROM * len(self._ids):
+            return np.array([self._row(machine_id) for machine_id in ids], np.int64)
+        row_of = dict(zip(self._ids, range(len(self._ids)), strict=True))
+        return np.array([row_of.get(machine_id, -1) for machine_id in ids], np.int64)
+
     def _check(self, machine: Machine) -> None:
         problem = why_invalid(machine)
         if problem is not None:
@@ -201,38 +325,14 @@ class Inventory:
 
     def _held(self, machine_id: str, row: int) -> Held | None:
         by = int(self._live.held[row])
-        return Held(_HELD_BY[by - 1], self._held_until.get(machine_id)) if by else None
+        return Held(HELD_BY[by - 1], self._held_until.get(machine_id)) if by else None
 
-    def _encode(self, machine: Machine, marks: Marks) -> _Row:
-        tables = self.tables
-        offering = Offering(
-            machine.capacity_type,
-            machine.instance_type,
-            machine.zone,
-            tuple(sorted(machine.labels.items())),
-            machine.resources,
-            machine.allocatable,
-            machine.price_per_hour,
-            machine.interruption_probability,
-        )
+    def _encode(self, machine: Machine, marks: Marks, source: int) -> Row:
         self._keep_beside(machine, marks)
-        is_idle = machine.state is MachineState.IDLE
-        since = marks.idle_since if is_idle and marks.idle_since is not None else NEVER
-        return (
-            int(machine.state),
-            tables.offerings.number(offering),
-            tables.clusters.number(machine.cluster) if machine.cluster else -1,
-            tables.stamps.number(machine.assigned),
-            -1 if machine.host.empty else tables.providers.number(machine.host.provider),
-            since,
-            _HELD_BY.index(marks.held.by) + 1 if marks.held else 0,
-            marks.overdue,
-        )
+        return encoded(self.tables, machine, marks, source)
 
     def _keep_beside(self, machine: Machine, marks: Marks) -> None:
         until = marks.held.until if marks.held else None
-        ref = None if machine.host.ref == machine.id else machine.host.ref
-        _put(self._host_refs, machine.id, ref)
         _put(self._errors, machine.id, machine.last_error or None)
         _put(self._held_until, machine.id, until)
 
@@ -242,8 +342,10 @@ class Inventory:
         cluster, provider = int(live.cluster[row]), int(live.provider[row])
         host = Host()
         if provider >= 0:
-            ref = self._host_refs.get(machine_id, machine_id)
-            host = Host(tables.providers.rows[provider], ref)
+            host = Host(tables.providers.rows[provider], self._host_refs.text(row))
+        labels = dict(offering.labels)
+        if (name := int(live.node_name[row])) >= 0:
+            labels[HOSTNAME_KEY] = tables.node_names.rows[name]
         return Machine(
             id=machine_id,
             state=MachineState(int(live.state[row])),
@@ -252,7 +354,7 @@ class Inventory:
             cluster=tables.clusters.rows[cluster] if cluster >= 0 else "",
             instance_type=offering.instance_type,
             zone=offering.zone,
-            labels=dict(offering.labels),
+            labels=labels,
             resources=offering.resources,
             allocatable=offering.allocatable,
             price_per_hour=offering.price_per_hour,
@@ -261,39 +363,81 @@ class Inventory:
             assigned=tables.stamps.table.rows[int(live.stamp[row])],
         )
 
-    def _write(self, row: int, values: _Row) -> None:
+    def _hold_rows(self, rows: Int64s, held: Held | None) -> None:
+        self._live.held[rows] = HELD_BY.index(held.by) + 1 if held else 0
+        self._dirty.update(rows.tolist())
+        until = held.until if held else None
+        if until is not None or self._held_until:
+            for row in rows.tolist():
+                _put(self._held_until, self._ids[row], until)
+
+    def _write(self, row: int, values: Row) -> None:
         for (_, array), value in zip(self._live.arrays(), values, strict=True):
             array[row] = value
         self._dirty.add(row)
 
     # -- bulk ------------------------------------------------------------------------------------
 
-    def _encode_batch(self, batch: MachineBatch) -> MachineColumns:
-        tables = self.tables
-        offering = np.array([tables.offerings.number(o) for o in batch.offerings], np.int32)
-        cluster = np.array([tables.clusters.number(c) for c in batch.clusters] + [-1], np.int32)
-        stamp = np.array([tables.stamps.number(s) for s in batch.stamps] + [0], np.int32)
-        hosted = np.isin(batch.state_of_machine, [int(s) for s in _HOSTED])
-        provider = np.where(hosted, tables.providers.number(batch.provider), -1).astype(np.int32)
-        size = len(batch.ids)
-        return MachineColumns(
-            batch.state_of_machine.astype(np.int8),
-            offering[batch.offering_of_machine],
-            cluster[batch.cluster_of_machine],
-            stamp[batch.stamp_of_machine],
-            provider,
-            batch.idle_since_of_machine.astype(np.int64),
-            np.zeros(size, np.int8),
-            np.zeros(size, np.bool_),
+    def _refresh(
+        self,
+        batch: MachineBatch,
+        columns: MachineColumns,
+        rows: Int64s,
+        ours: Bools,
+        busy: Bools | None,
+        now: Instant | None,
+    ) -> Adopted:
+        """Known machines of this source as the batch says."""
+        at = np.flatnonzero(ours)
+        if not len(at):
+            return Adopted()
+        rows, acting = rows[at], np.zeros(len(at), np.bool_) if busy is None else busy[at]
+        before = self._live.taken(rows)
+        after = adopted_columns(before, columns.taken(at), acting, now)
+        refs = refs_of(batch).taken(at)
+        moved = self._host_refs.differ(rows, refs) & ~acting
+        self._host_refs.write(rows[moved], refs.taken(moved))
+        errors = self._errors_of(batch, at, acting)
+        unlike = after.differ(before) | moved | errors
+        self._live.put(rows, after)
+        self._dirty.update(rows[unlike].tolist())
+        steps = np.flatnonzero((after.state != before.state) | (after.cluster != before.cluster))
+        refreshed = fields_changed(
+            self.tables.offerings.table.rows, before.offering[unlike], after.offering[unlike]
         )
+        refreshed["host"] += int(np.count_nonzero(moved | (after.provider != before.provider)))
+        refreshed["node_name"] += int(np.count_nonzero(after.node_name != before.node_name))
+        refreshed["last_error"] += int(np.count_nonzero(errors))
+        ids, clusters = [batch.ids[i] for i in at[steps].tolist()], self.tables.clusters.rows
+        told = steps_of(ids, clusters, before.taken(steps), after.taken(steps))
+        return Adopted(steps=told, refreshed=+refreshed)
+
+    def _errors_of(self, batch: MachineBatch, at: Int64s, busy: Bools) -> Bools:
+        """Keeps the last errors of these machines; which of them are others than before."""
+        changed = np.zeros(len(at), np.bool_)
+        if not (batch.errors or self._errors):
+            return changed
+        for place, row in enumerate(at.tolist()):
+            machine_id, error = batch.ids[row], batch.errors.get(row)
+            if not busy[place] and self._errors.get(machine_id) != error:
+                changed[place] = True
+                _put(self._errors, machine_id, error)
+        return changed
+
+    def _add(self, batch: MachineBatch, columns: MachineColumns) -> None:
+        if len(batch):
+            for at, error in batch.errors.items():
+                self._errors[batch.ids[at]] = error
+            self._join(list(batch.ids), columns, refs_of(batch))
 
     def _place_waiting(self) -> None:
         if not self._waiting:
             return
         waiting, self._waiting = self._waiting, {}
-        self._join(list(waiting), _columns_of(waiting.values()))
+        refs, self._waiting_refs = self._waiting_refs, {}
+        self._join(list(waiting), columns_of(waiting.values()), Texts.of(list(refs.values())))
 
-    def _join(self, ids: list[str], columns: MachineColumns) -> None:
+    def _join(self, ids: list[str], columns: MachineColumns, refs: Texts) -> None:
         """Give new machines their rows; all others keep their order."""
         before = len(self._ids)
         ids = self._ids + ids
@@ -302,9 +446,13 @@ class Inventory:
         row_of_place[place] = np.arange(len(place))
         self._ids = [ids[p] for p in place]
         self._live = self._live.joined(columns).taken(place)
+        self._host_refs.lengthen(len(columns))
+        self._host_refs.write(np.arange(before, len(place)), refs)
+        self._host_refs.take(place)
         self._keep_order = row_of_place[self._keep_order].astype(np.int32)
-        moved = {int(row_of_place[d]) for d in self._dirty}
-        self._dirty = moved | set(row_of_place[before:].tolist())
+        dirty = np.fromiter(self._dirty, np.int64, len(self._dirty))
+        self._dirty = set(row_of_place[dirty].tolist())
+        self._dirty.update(row_of_place[before:].tolist())
         self._moved()
 
     def _moved(self) -> None:
@@ -315,26 +463,15 @@ class Inventory:
         self._generation += 1
 
     def _drop_garbage(self) -> None:
-        """Tables only grow, with every price that moves and every gang that comes and goes.
+        """Tables only grow, with every price that moves, every gang and node that comes and goes.
 
         When they have doubled since the last time, they start anew from what machines still use;
         snapshots taken before keep the tables they know.
         """
-        if len(self.tables.offerings) + len(self.tables.stamps) <= self._most_rows:
+        if self.tables.rows <= self._most_rows:
             return
-        before, live = self.tables, self._live
-        self.tables = Tables()
-        for cluster in before.clusters.rows:  # clusters and providers keep their numbers
-            self.tables.clusters.number(cluster)
-        for provider in before.providers.rows:
-            self.tables.providers.number(provider)
-        used, number = np.unique(live.offering, return_inverse=True)
-        again = [self.tables.offerings.number(before.offerings.table.rows[o]) for o in used]
-        live.offering = np.array(again, np.int32)[number]
-        used, number = np.unique(live.stamp, return_inverse=True)
-        again = [self.tables.stamps.number(before.stamps.table.rows[s]) for s in used]
-        live.stamp = np.array(again, np.int32)[number]
-        self._most_rows = 2 * (len(self.tables.offerings) + len(self.tables.stamps)) + _FEW_ROWS
+        self.tables = renumbered(self.tables, self._live)
+        self._most_rows = 2 * self.tables.rows + _FEW_ROWS
         self._moved()
 
     def _refresh_keep_order(self) -> None:
@@ -378,17 +515,3 @@ def _put(sidecar: dict[str, T], machine_id: str, value: T | None) -> None:
         sidecar.pop(machine_id, None)
     else:
         sidecar[machine_id] = value
-
-
-def _columns_of(rows: Iterable[_Row]) -> MachineColumns:
-    state, offering, cluster, stamp, provider, since, held, overdue = zip(*rows, strict=True)
-    return MachineColumns(
-        np.array(state, np.int8),
-        np.array(offering, np.int32),
-        np.array(cluster, np.int32),
-        np.array(stamp, np.int32),
-        np.array(provider, np.int32),
-        np.array(since, np.int64),
-        np.array(held, np.int8),
-        np.array(overdue, np.bool_),
-    )

@@ -1,8 +1,8 @@
 """Kinds: machines that no Need of this cycle can tell apart.
 
 Requirements are matched once per (requirement set, kind), never per machine. A kind is an offering
-seen only through the attribute keys some Need asks about, so a label that is different on every
-machine costs nothing until somebody names it.
+seen only through the attribute keys some Need asks about; the node name, which is different on
+every machine, joins it only where some Need asks about that.
 """
 
 from collections.abc import Iterable
@@ -10,22 +10,31 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from bigfleet.engine.columns import MachineColumns
 from bigfleet.engine.kernels.compiled import Bools, Floats, Int32s, Int64s
 from bigfleet.engine.vocabulary import OfferingColumns, Offerings, Vectors, Words
-from bigfleet.model.requirements import Requirement, attribute_of
+from bigfleet.model.requirements import HOSTNAME_KEY, Requirement, attribute_of
+
+#: A key's words and, per row of some table, the number of its word (-1: absent).
+Values = tuple[Words, Int32s]
 
 
 class Attributes:
-    """The value of each offering for each attribute key anybody has asked about."""
+    """The value of each offering for each attribute key anybody has asked about.
 
-    def __init__(self, offerings: Offerings) -> None:
+    The node name is an attribute of the machine, not of its offering: as long as no Need asks for
+    it, machines that differ in it alone stay one kind.
+    """
+
+    def __init__(self, offerings: Offerings, node_names: Words) -> None:
         self._offerings = offerings
-        self._columns: dict[str, tuple[Words, Int32s]] = {}
-        self._type_column: tuple[Words, Int32s] = (Words(), np.zeros(0, np.int32))
+        self._node_names = node_names
+        self._columns: dict[str, Values] = {}
+        self._type_column: Values = (Words(), np.zeros(0, np.int32))
         self._kinds: tuple[tuple[int, tuple[str, ...]], Kinds] | None = None
 
-    def column(self, key: str) -> tuple[Words, Int32s]:
-        """The words of a key and, per offering, the number of its word (-1: absent)."""
+    def column(self, key: str) -> Values:
+        """Per offering."""
         words, numbers = self._columns.get(key) or (Words(), np.zeros(0, np.int32))
         rows = self._offerings.table.rows
         if len(numbers) < len(rows):
@@ -38,7 +47,7 @@ class Attributes:
             self._columns[key] = (words, numbers)
         return words, numbers
 
-    def instance_types(self) -> tuple[Words, Int32s]:
+    def instance_types(self) -> Values:
         """Like a column, but of the field alone: a label does not put a machine into a bucket."""
         words, numbers = self._type_column
         rows = self._offerings.table.rows
@@ -50,45 +59,96 @@ class Attributes:
             self._type_column = (words, np.append(numbers, np.array(found, np.int32)))
         return self._type_column
 
-    def kinds(self, columns: OfferingColumns, keys: Iterable[str]) -> "Kinds":
-        """The kinds that `keys` tell apart, kept until a new offering or another key appears.
+    def kinds(
+        self,
+        columns: OfferingColumns,
+        machines: MachineColumns,
+        requirements: Iterable[Requirement],
+        topology_keys: Iterable[str],
+    ) -> tuple["Kinds", Int32s]:
+        """The kinds these can tell apart, and the kind of each machine.
 
-        Only the offerings a snapshot knows take part: later ones may arrive while it is read.
+        Kept until a new offering or another key appears. Only the offerings a snapshot knows take
+        part: later ones may arrive while it is read.
         """
-        wanted = tuple(sorted(set(keys)))
+        asked = set(requirements)
+        keys = {requirement.key for requirement in asked} | set(topology_keys)
+        if HOSTNAME_KEY in keys:
+            return self._kinds_by_name(columns, machines, asked, keys, set(topology_keys))
+        wanted = tuple(sorted(keys))
         mark = (len(columns.price), wanted)
         if self._kinds is None or self._kinds[0] != mark:
-            self._kinds = (mark, Kinds(self, columns, wanted))
-        return self._kinds[1]
+            known = np.arange(len(columns.price))
+            self._kinds = (mark, Kinds(columns, self._types(known), self._values(keys, known)))
+        kinds = self._kinds[1]
+        return kinds, kinds.kind_of_row[machines.offering]
+
+    def _kinds_by_name(
+        self,
+        columns: OfferingColumns,
+        machines: MachineColumns,
+        requirements: set[Requirement],
+        keys: set[str],
+        topology_keys: set[str],
+    ) -> tuple["Kinds", Int32s]:
+        words, names = self._node_names, machines.node_name
+        if HOSTNAME_KEY not in topology_keys:
+            words, names = _told_apart(words, names, requirements)
+        pair = machines.offering.astype(np.int64) * (len(words) + 1) + names + 1
+        _, first, pair_of_machine = np.unique(pair, return_index=True, return_inverse=True)
+        rows = machines.offering[first]
+        values = self._values(keys - {HOSTNAME_KEY}, rows) | {HOSTNAME_KEY: (words, names[first])}
+        kinds = Kinds(columns.taken(rows), self._types(rows), values)
+        return kinds, kinds.kind_of_row[pair_of_machine]
+
+    def _values(self, keys: Iterable[str], offerings: Int32s | Int64s) -> dict[str, Values]:
+        columns = {key: self.column(key) for key in sorted(keys)}
+        return {key: (words, numbers[offerings]) for key, (words, numbers) in columns.items()}
+
+    def _types(self, offerings: Int32s | Int64s) -> Values:
+        words, numbers = self.instance_types()
+        return words, numbers[offerings]
+
+
+def _told_apart(words: Words, names: Int32s, requirements: set[Requirement]) -> Values:
+    """Node names as far as the requirements can tell them apart: those they name, and one that
+    stands for all others."""
+    named = {v for r in requirements if r.key == HOSTNAME_KEY for v in r.values}
+    numbers = [number for value in sorted(named) if (number := words.find(value)) >= 0]
+    chosen = Words()
+    short = np.full(len(words) + 1, -1, np.int32)
+    for number in numbers:
+        short[number] = chosen.number(words.rows[number])
+    others = (short[names] < 0) & (names >= 0)
+    if others.any():
+        short[names[others]] = chosen.number(words.rows[int(names[others][0])])
+    return chosen, short[names]
 
 
 class Kinds:
-    """Columns over kinds, with what each requirement set matches among them."""
+    """Columns over kinds, with what each requirement set matches among them.
 
-    def __init__(
-        self, attributes: Attributes, columns: OfferingColumns, keys: tuple[str, ...]
-    ) -> None:
-        known = len(columns.price)
-        type_words, types = attributes.instance_types()
-        types = types[:known]
-        self._values: dict[str, tuple[Words, Int32s]] = {}
-        for key in keys:
-            words, numbers = attributes.column(key)
-            self._values[key] = (words, numbers[:known])
-        told_apart = [numbers.astype(np.int64) for _, numbers in self._values.values()]
+    Made of rows, each with its offering's columns and its values: offerings, or offerings of
+    machines of one node name.
+    """
+
+    def __init__(self, columns: OfferingColumns, types: Values, values: dict[str, Values]) -> None:
+        type_words, type_numbers = types
+        self._values = values
+        told_apart = [numbers.astype(np.int64) for _, numbers in values.values()]
         told_apart += [
-            types.astype(np.int64),
+            type_numbers.astype(np.int64),
             columns.shape.astype(np.int64),
             columns.price.view(np.int64),
             columns.probability.view(np.int64),
         ]
-        self.kind_of_offering, first = _distinct_rows(told_apart)
+        self.kind_of_row, first = _distinct_rows(told_apart)
         self._first = first
         self.price: Floats = columns.price[first]
         self.probability: Floats = columns.probability[first]
         self.shape: Int32s = columns.shape[first]
         #: Order of the instance type among all of them, -1 where the field is empty.
-        self.type_rank = _ranks(type_words, types[first])
+        self.type_rank = _ranks(type_words, type_numbers[first])
         self._matches: dict[tuple[Requirement, ...], Bools] = {}
         self._domains: dict[str, tuple[list[str], Int32s]] = {}
 

@@ -1,23 +1,97 @@
 """The needs table: every cluster's last accepted demand, replaced whole.
 
 A row that was already there keeps its first arrival, so that the order at equal priority does not
-flip from one roll-up to the next. The sorted demand is kept until something changes.
+flip from one roll-up to the next. Replacing and freezing cost what changed; sorting, and starting
+the tables anew when most of them is history, cost all rows: both work on what was frozen, so
+another thread may do them. The sorted demand is kept until something changes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from bigfleet.engine.demand import Demand, NeedColumns, NeedTables
 from bigfleet.engine.identities import pair_of
-from bigfleet.engine.kernels.compiled import Int64s
-from bigfleet.engine.vocabulary import priority_level
+from bigfleet.engine.kernels.compiled import Int32s, Int64s
+from bigfleet.engine.vocabulary import ProfileColumns, priority_level
 from bigfleet.model.needs import Need
 
 #: The tables are rebuilt when they hold this many times what the demand still uses.
 _GARBAGE_FACTOR = 4
 _GARBAGE_FLOOR = 4096
+
+
+class FrozenNeeds:
+    """The demand of one instant, not sorted yet; one thread at a time may ask it."""
+
+    def __init__(
+        self,
+        blocks: Mapping[str, NeedColumns],
+        tables: NeedTables,
+        profiles: ProfileColumns,
+        joining: "_Joining",
+    ) -> None:
+        self.blocks = blocks
+        self.tables = tables
+        self._profiles = profiles
+        self._joining = joining
+
+    @cached_property
+    def demand(self) -> Demand:
+        if not self.blocks:
+            nothing = _block_of("", (), self.tables)
+            return Demand(nothing, self.tables, self._profiles)
+        columns = self._joining.joined(self.blocks)
+        level = priority_level(self._profiles.priority)[columns.profile]
+        order: Int64s = np.argsort(columns.arrival, kind="stable")
+        order = order[np.argsort(level[order], kind="stable")]
+        return Demand(columns.taken(order), self.tables, self._profiles)
+
+    @property
+    def mostly_garbage(self) -> bool:
+        """Tables only grow, with every amount and every gang that comes and goes."""
+        used = _GARBAGE_FACTOR * sum(map(len, self.blocks.values())) + _GARBAGE_FLOOR
+        return max(len(self.tables.vectors), len(self.tables.groups)) > used
+
+    def renumbered(self) -> "Renumbered":
+        """The same demand over tables that hold nothing else."""
+        tables, old = NeedTables.empty(), self.tables
+        after: dict[str, NeedColumns] = {}
+        rows = list(self.blocks.values())
+        if rows:
+            whole = NeedColumns.joined(rows)
+            vectors = np.concatenate([whole.aggregate, whole.unit])
+            profiles = [old.profiles.rows[p] for p in np.unique(whole.profile).tolist()]
+            profile = _numbers(whole.profile, [tables.profiles.number(p) for p in profiles])
+            resources = [old.vectors.resources(v) for v in np.unique(vectors).tolist()]
+            vector = _numbers(vectors, [tables.vectors.number(v) for v in resources])
+            groups = [old.groups.rows[g] for g in np.unique(whole.group).tolist()]
+            group = _numbers(whole.group, [tables.groups.number(g) for g in groups])
+            names = list(self.blocks)
+            cluster = np.array([tables.clusters.number(name) for name in names], np.int32)
+            sizes = np.array([len(block) for block in rows])
+            whole = replace(
+                whole,
+                cluster=np.repeat(cluster, sizes),
+                profile=profile[whole.profile],
+                aggregate=vector[whole.aggregate],
+                unit=vector[whole.unit],
+                group=group[whole.group],
+            )
+            ends = np.cumsum(sizes).tolist()
+            for name, start, end in zip(names, [0, *ends], ends, strict=False):
+                after[name] = whole.between(start, end)
+        return Renumbered(self, after, tables)
+
+
+@dataclass(frozen=True, slots=True)
+class Renumbered:
+    before: FrozenNeeds
+    blocks: Mapping[str, NeedColumns]
+    tables: NeedTables
 
 
 class NeedsTable:
@@ -26,7 +100,8 @@ class NeedsTable:
         self._tables = NeedTables.empty()
         self._blocks: dict[str, NeedColumns] = {}
         self._rows = 0
-        self._demand: Demand | None = None
+        self._joining = _Joining()
+        self._frozen: FrozenNeeds | None = None
 
     def __len__(self) -> int:
         return self._rows
@@ -38,7 +113,7 @@ class NeedsTable:
     def replace(self, cluster: str, needs: Sequence[Need]) -> None:
         """Make `needs` the cluster's whole demand; an empty list withdraws everything."""
         with self._lock:
-            self._demand = None
+            self._frozen = None
             before = self._blocks.pop(cluster, None)
             self._rows += len(needs) - (len(before) if before is not None else 0)
             if needs:
@@ -46,34 +121,85 @@ class NeedsTable:
                 if before is not None:
                     _keep_arrivals(block, before)
                 self._blocks[cluster] = block
-            self._drop_garbage()
+
+    def freeze(self) -> FrozenNeeds:
+        with self._lock:
+            return self._freeze()
 
     def snapshot(self) -> Demand:
+        """Sorted here and now; whoever may not wait freezes and sorts elsewhere."""
         with self._lock:
-            if self._demand is None:
-                self._demand = self._sorted_demand()
-            return self._demand
+            frozen = self._freeze()
+            if frozen.mostly_garbage:
+                self._take_over(frozen.renumbered())
+            return self._freeze().demand
 
-    def _sorted_demand(self) -> Demand:
-        blocks = [self._blocks[cluster] for cluster in sorted(self._blocks)]
-        if not blocks:
-            return Demand(_block_of("", (), self._tables), self._tables)
-        columns = NeedColumns.joined(blocks)
-        level = priority_level(self._tables.profiles.columns().priority)[columns.profile]
-        order: Int64s = np.argsort(columns.arrival, kind="stable")
-        order = order[np.argsort(level[order], kind="stable")]
-        return Demand(columns.taken(order), self._tables)
+    def take_over(self, renumbered: Renumbered) -> None:
+        """Go on with the new tables, whatever was replaced since they were made."""
+        with self._lock:
+            self._take_over(renumbered)
 
-    def _drop_garbage(self) -> None:
-        """Tables only grow; when most of them is history, start them anew from the live rows."""
-        used = _GARBAGE_FACTOR * len(self) + _GARBAGE_FLOOR
-        if max(len(self._tables.vectors), len(self._tables.groups)) <= used:
+    def _freeze(self) -> FrozenNeeds:
+        if self._frozen is None:
+            profiles = self._tables.profiles.columns()
+            self._frozen = FrozenNeeds(dict(self._blocks), self._tables, profiles, self._joining)
+        return self._frozen
+
+    def _take_over(self, renumbered: Renumbered) -> None:
+        before, tables = renumbered.before.blocks, renumbered.tables
+        if renumbered.before.tables is not self._tables:
             return
-        tables = NeedTables.empty()
+        blocks: dict[str, NeedColumns] = {}
         for cluster, block in self._blocks.items():
-            needs = Demand(block, self._tables).needs
-            self._blocks[cluster] = _block_of(cluster, needs, tables)
-        self._tables = tables
+            if before.get(cluster) is block:
+                blocks[cluster] = renumbered.blocks[cluster]
+            else:
+                needs = Demand(block, self._tables).needs
+                blocks[cluster] = _block_of(cluster, needs, tables)
+        self._tables, self._blocks = tables, blocks
+        self._joining, self._frozen = _Joining(), None
+
+
+class _Joining:
+    """All blocks behind each other, by name of cluster; what did not change is not copied again.
+
+    Belongs to whoever sorts: what it gives is valid until it is asked again.
+    """
+
+    def __init__(self) -> None:
+        self._blocks: dict[str, NeedColumns] = {}
+        self._starts: dict[str, int] = {}
+        self._columns: NeedColumns | None = None
+
+    def joined(self, blocks: Mapping[str, NeedColumns]) -> NeedColumns:
+        known = self._blocks
+        changed = [name for name, block in blocks.items() if known.get(name) is not block]
+        fits = len(known) == len(blocks) and all(
+            len(known.get(name, ())) == len(blocks[name]) for name in changed
+        )
+        if self._columns is None or not fits:
+            return self._joined_anew(blocks)
+        for name in changed:
+            known[name] = blocks[name]
+            self._columns.put(self._starts[name], blocks[name])
+        return self._columns
+
+    def _joined_anew(self, blocks: Mapping[str, NeedColumns]) -> NeedColumns:
+        self._blocks = {name: blocks[name] for name in sorted(blocks)}
+        self._starts, start = {}, 0
+        for name, block in self._blocks.items():
+            self._starts[name] = start
+            start += len(block)
+        self._columns = NeedColumns.joined(list(self._blocks.values()))
+        return self._columns
+
+
+def _numbers(used: Int32s, new: list[int]) -> Int32s:
+    """New numbers by old one, given the new ones of the distinct old ones in order."""
+    old = np.unique(used)
+    numbers = np.zeros(int(old[-1]) + 1, np.int32)
+    numbers[old] = new
+    return numbers
 
 
 def _block_of(cluster: str, needs: Sequence[Need], tables: NeedTables) -> NeedColumns:

@@ -15,6 +15,7 @@ from bigfleet.engine.kernels.records import SupplyArrays
 from bigfleet.engine.kinds import Kinds
 from bigfleet.engine.snapshot import Snapshot
 from bigfleet.model.machines import MachineState
+from bigfleet.model.requirements import Requirement
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +53,13 @@ def scene_of(snapshot: Snapshot, demand: Demand) -> Scene:
     profiles, columns = demand.tables.profiles, demand.columns
     used = np.bincount(columns.profile, minlength=len(demand.profiles.priority)) > 0
     used[demand.profiles.stripped[np.flatnonzero(used)]] = True
-    requirement_keys: set[str] = set()
+    requirements: set[Requirement] = set()
     topology: list[str] = []
     same = np.full(len(used), -1, np.int32)
     spread = np.full(len(used), -1, np.int32)
     for p in np.flatnonzero(used):
         profile = profiles.rows[p]
-        requirement_keys.update(r.key for r in profile.requirements)
+        requirements.update(profile.requirements)
         for column, key in (
             (same, profile.same.key if profile.same else None),
             (spread, profile.strict_spread.topology_key if profile.strict_spread else None),
@@ -67,8 +68,9 @@ def scene_of(snapshot: Snapshot, demand: Demand) -> Scene:
                 if key not in topology:
                     topology.append(key)
                 column[p] = topology.index(key)
-    attributes = snapshot.tables.attributes
-    kinds = attributes.kinds(snapshot.offerings, requirement_keys | set(topology))
+    kinds, kind_of_machine = snapshot.tables.attributes.kinds(
+        snapshot.offerings, snapshot.columns, requirements, topology
+    )
     matches = np.zeros((len(used), len(kinds)), np.bool_)
     for p in np.flatnonzero(used):
         matches[p] = kinds.matches(profiles.rows[p].requirements)
@@ -88,7 +90,7 @@ def scene_of(snapshot: Snapshot, demand: Demand) -> Scene:
         spread_of_profile=spread,
         matches=matches,
         vector_units=demand.tables.vectors.units(dimensions),
-        supply=_supply_of(snapshot, kinds),
+        supply=_supply_of(snapshot, kinds, kind_of_machine),
     )
 
 
@@ -102,12 +104,11 @@ def _cluster_numbers(snapshot: Snapshot, demand: Demand) -> tuple[Int32s, Int32s
     return to_inventory, to_demand
 
 
-def _supply_of(snapshot: Snapshot, kinds: Kinds) -> SupplyArrays:
+def _supply_of(snapshot: Snapshot, kinds: Kinds, kind: Int32s) -> SupplyArrays:
     columns, stamps = snapshot.columns, snapshot.stamps
     creating = np.flatnonzero(columns.state == MachineState.CREATING)
     pair = stamps.pair[columns.stamp[creating]]
     order = np.argsort(pair, kind="stable")
-    kind = kinds.kind_of_offering[columns.offering]
     placed = snapshot.keep_order
     return SupplyArrays(
         order=placed,

@@ -1,5 +1,6 @@
 """Snapshot: the machines of one instant, immutable, with the orders the engine walks."""
 
+from bisect import bisect_left
 from functools import cached_property
 
 import numpy as np
@@ -20,10 +21,17 @@ class Tables:
     def __init__(self) -> None:
         self.clusters = Words()
         self.providers = Words()
+        self.sources = Words()
+        self.node_names = Words()
         self.shapes = Vectors()
         self.offerings = Offerings(self.shapes)
         self.stamps = Stamps(self.clusters)
-        self.attributes = Attributes(self.offerings)
+        self.attributes = Attributes(self.offerings, self.node_names)
+
+    @property
+    def rows(self) -> int:
+        """Rows of the tables that grow with time and not with the fleet."""
+        return len(self.offerings) + len(self.stamps) + len(self.node_names)
 
 
 def keep_bucket_of_row(columns: MachineColumns) -> Int32s:
@@ -65,6 +73,18 @@ class Snapshot:
         """Where bucket 2c (Configured of cluster c) and 2c+1 (Configuring) begin."""
         bucket = keep_bucket_of_row(self.columns)
         return bucket_starts(self.keep_order, bucket, 2 * self.cluster_count)
+
+    def row_of(self, machine_id: str) -> int:
+        """-1: there is no such machine."""
+        at = bisect_left(self.ids, machine_id)
+        return at if at < len(self.ids) and self.ids[at] == machine_id else -1
+
+    def configured_of(self, cluster: str) -> int:
+        """How many Configured machines a cluster has."""
+        number = self.tables.clusters.find(cluster)
+        if not 0 <= number < self.cluster_count:
+            return 0
+        return int(self.keep_starts[2 * number + 1] - self.keep_starts[2 * number])
 
     def count(self, state: MachineState, cluster: str | None = None) -> int:
         chosen = self.columns.state == state

@@ -10,7 +10,7 @@
 Rows are only ever appended, so a number stays valid for as long as its table lives.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -28,6 +28,7 @@ from bigfleet.model.requirements import INSTANCE_TYPE_KEY, Operator, Requirement
 from bigfleet.model.resources import Resources
 
 T = TypeVar("T", bound=Hashable)
+S = TypeVar("S", bound=np.generic)
 
 
 class Interned(Generic[T]):
@@ -73,6 +74,31 @@ class ProfileColumns:
     skew: Int64s
     fingerprint: Int64s
 
+    @classmethod
+    def empty(cls) -> "ProfileColumns":
+        numbers, flags = np.zeros(0, np.int64), np.zeros(0, np.bool_)
+        dollars, rows = np.zeros(0, np.float64), np.zeros(0, np.int32)
+        return cls(numbers, numbers, dollars, rows, flags, flags, numbers, numbers)
+
+    def joined(self, fresh: list[Profile], stripped: list[int]) -> "ProfileColumns":
+        strict = [p.strict_spread for p in fresh]
+        pinned = [pins_instance_types(p.requirements) for p in fresh]
+        penalty = [upper_bound_dollars(p.interruption_bucket) for p in fresh]
+        return ProfileColumns(
+            _longer(self.priority, [p.priority for p in fresh]),
+            _longer(self.precedence, [packed_precedence(p.precedence) for p in fresh]),
+            _longer(self.penalty, penalty),
+            _longer(self.stripped, stripped),
+            _longer(self.is_gang, [p.same is not None for p in fresh]),
+            _longer(self.is_pinned, pinned),
+            _longer(self.skew, [s.max_skew if s else 0 for s in strict]),
+            _longer(self.fingerprint, [pair_of(p.fingerprint, "") for p in fresh]),
+        )
+
+
+def _longer(column: NDArray[S], values: Sequence[float]) -> NDArray[S]:
+    return np.append(column, np.array(values, column.dtype))
+
 
 def packed_precedence(precedence: tuple[int, int, int]) -> int:
     priority, interruption, reclamation = precedence
@@ -92,7 +118,7 @@ class Profiles:
         self.rows: list[Profile] = []
         self.stripped: list[int] = []
         self._number_of: dict[str, int] = {}
-        self._columns: ProfileColumns | None = None
+        self._columns = ProfileColumns.empty()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -105,23 +131,17 @@ class Profiles:
             self.stripped.append(found)
             if profile.same is not None:
                 self.stripped[found] = self.number(profile.without_same())
-            self._columns = None
         return found
 
+    def of_fingerprint(self, fingerprint: str) -> Profile | None:
+        found = self._number_of.get(fingerprint)
+        return None if found is None else self.rows[found]
+
     def columns(self) -> ProfileColumns:
-        if self._columns is None:
-            rows = self.rows
-            strict = [p.strict_spread for p in rows]
-            self._columns = ProfileColumns(
-                np.array([p.priority for p in rows], np.int64),
-                np.array([packed_precedence(p.precedence) for p in rows], np.int64),
-                np.array([upper_bound_dollars(p.interruption_bucket) for p in rows], np.float64),
-                np.array(self.stripped, np.int32),
-                np.array([p.same is not None for p in rows], np.bool_),
-                np.array([pins_instance_types(p.requirements) for p in rows], np.bool_),
-                np.array([s.max_skew if s else 0 for s in strict], np.int64),
-                np.array([pair_of(p.fingerprint, "") for p in rows], np.int64),
-            )
+        """Extended rather than rebuilt: clusters bring new profiles all the time."""
+        done = len(self._columns.priority)
+        if done < len(self.rows):
+            self._columns = self._columns.joined(self.rows[done:], self.stripped[done:])
         return self._columns
 
 
@@ -159,7 +179,11 @@ class Vectors:
         return self._table.rows[number]
 
     def units(self, dimensions: tuple[str, ...]) -> Int64s:
-        """The table as a matrix over `dimensions`, extended rather than rebuilt where possible."""
+        """The table as a matrix over `dimensions`, extended rather than rebuilt where possible.
+
+        A vector of another dimension came after `dimensions` were gathered: nobody asks for its
+        row before they are gathered anew.
+        """
         if dimensions != self._dimensions:
             self._dimensions = dimensions
             self._columns = np.zeros((0, len(dimensions)), np.int64)
@@ -169,7 +193,8 @@ class Vectors:
             fresh = np.zeros((len(self._table) - done, len(dimensions)), np.int64)
             for i, row in enumerate(self._table.rows[done:]):
                 for name, amount in row:
-                    fresh[i, column[name]] = min(amount, LARGEST)
+                    if name in column:
+                        fresh[i, column[name]] = min(amount, LARGEST)
             self._columns = np.concatenate([self._columns, fresh])
         return self._columns
 
@@ -214,6 +239,11 @@ class OfferingColumns:
     def empty(cls) -> "OfferingColumns":
         none = np.zeros(0, np.float64)
         return cls(none, none, np.zeros(0, np.int8), np.zeros(0, np.int32))
+
+    def taken(self, rows: Int32s | Int64s) -> "OfferingColumns":
+        return OfferingColumns(
+            self.price[rows], self.probability[rows], self.capacity_type[rows], self.shape[rows]
+        )
 
     def joined(self, fresh: list[Offering], shapes: list[int]) -> "OfferingColumns":
         return OfferingColumns(

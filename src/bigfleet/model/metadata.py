@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 from bigfleet.model.machines import Assigned
 
@@ -37,6 +38,7 @@ def encode(assigned: Assigned) -> dict[str, str]:
 def decode(metadata: Mapping[str, str] | None, onto: Assigned) -> tuple[Assigned, list[str]]:
     """`onto` with every readable stamp applied, and one sentence per unreadable one."""
     problems: list[str] = []
+    read: dict[str, Any] = {}
     for key, text in (metadata or {}).items():
         match key:
             case _ if key == PRIORITY:
@@ -44,20 +46,20 @@ def decode(metadata: Mapping[str, str] | None, onto: Assigned) -> tuple[Assigned
                 if priority is None:
                     problems.append(f"{key}: {text!r} is not a 32-bit decimal number")
                 else:
-                    onto = replace(onto, priority=priority)
+                    read["priority"] = priority
             case _ if key in (INTERRUPTION, RECLAMATION):
                 dollars = _dollars_of(text)
                 if dollars is None:
                     problems.append(f"{key}: {text!r} is not an amount of dollars")
                 elif key == INTERRUPTION:
-                    onto = replace(onto, interruption_penalty=dollars)
+                    read["interruption_penalty"] = dollars
                 else:
-                    onto = replace(onto, reclamation_penalty=dollars)
+                    read["reclamation_penalty"] = dollars
             case _ if key == FINGERPRINT:
-                onto = replace(onto, need_fingerprint=text)
+                read["need_fingerprint"] = text
             case _ if key == GROUP:
-                onto = replace(onto, group=text)
-    return onto, problems
+                read["group"] = text
+    return replace(onto, **read), problems
 
 
 def dollars_text(dollars: float) -> str:

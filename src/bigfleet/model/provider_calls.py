@@ -134,3 +134,5 @@ class Peer:
     identity: str | None = None
     #: Whether the line is mutually authenticated; without it identities are not checked at all.
     authenticated: bool = False
+    #: Where it called from, for people to read; no part of who it is.
+    address: str = field(default="", compare=False)

@@ -60,6 +60,27 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
     "rail.quarantine.list": (1, ("the last List of provider {provider} is held as suspicious",)),
     "rail.first-rollup": (1, ("cluster {cluster} has not reported yet",)),
     "rail.verifier": (1, ("vetoed by the verifier: {invariant}",)),
+    "rail.pending": (1, ("an earlier {pending} of {machine} is still under way",)),
+    "rail.raced": (1, ("{machine} is {state} by now; a {kind} needs it {wanted}",)),
+    "rail.breaker": (1, ("provider {provider} does not answer; nothing new is asked of it",)),
+    "rail.backoff": (
+        1,
+        (
+            "{subject} rests for {left:time} more after {what}",
+            "{subject} rests after {what}",
+        ),
+    ),
+    "rail.unseen": (
+        1,
+        ("the last Lists of {provider} did not name {machine}; it is left alone until one does",),
+    ),
+    "rail.no-session": (1, ("cluster {cluster} is not connected; its Reclaims wait for it",)),
+    "rail.store": (1, ("state.db cannot be written ({problem}); no new drain is begun",)),
+    "rail.max-actions": (
+        1,
+        ("{budget} actions a cycle, and more urgent ones came first; the next cycle follows",),
+    ),
+    "rail.queue-full": (1, ("{room} more actions fit into the queue, and others came first",)),
     "rail.thrash-hold": (1, ("held for {left:time}: the machine went back and forth",)),
     "same.no-domain": (
         2,
@@ -138,6 +159,8 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
             " {victimPriority} by {gap}: score {score:num} = {gapTerm:num} gap + {drainTerm:num}"
             " drain + {interruptionTerm:num} interruption + {reclamationTerm:num} reclamation;"
             " grace {graceSeconds:time}",
+            "{need} (priority {preemptorPriority}) outranks this machine's priority"
+            " {victimPriority}; grace {graceSeconds:time}",
             "{count} machines that fit are held by {holder} (priority {priority}) and {others}"
             " more Needs of higher precedence",
             "{count} machines that fit are held by {holder} (priority {priority})",
@@ -166,6 +189,9 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
         6,
         (
             _rank_sentence,
+            "speculative match at {effectiveCost:$} effective ({pricePerHour:$}/h +"
+            " {interruptionProbability:num} x {penaltyDollars:$} declared) for {need}",
+            "idle match at {pricePerHour:$}/h for {need}",
             "acquires {bootstraps} idle and {provisions} speculative machines, cheapest first",
         ),
     ),

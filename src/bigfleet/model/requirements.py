@@ -10,6 +10,8 @@ from enum import IntEnum
 INSTANCE_TYPE_KEY = "node.kubernetes.io/instance-type"
 ZONE_KEY = "topology.kubernetes.io/zone"
 RACK_KEY = "topology.bigfleet/rack"
+#: The Node name; the one label no two machines share.
+HOSTNAME_KEY = "kubernetes.io/hostname"
 
 
 class Operator(IntEnum):

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from bigfleet.engine.acquisition import RunWorkers
 from bigfleet.model.fleet import Fleet
+from bigfleet.model.reclaim_cap import PastReclaims
 from bigfleet.plan.completion import next_fleet
 from bigfleet.plan.cycle import FileDecision, cycle_input
-from bigfleet.plan.rails import Kept, PastReclaims, kept_of
+from bigfleet.plan.rails import Kept, kept_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 This is the public surface; everything deeper may change without notice.
 """
 
+from bigfleet.edge.clock import Clock, ManualClock
 from bigfleet.model.errors import BadInput, Problem
 from bigfleet.model.machines import CapacityType, Instant, MachineState
 from bigfleet.model.provider_calls import MachineRecord
@@ -36,12 +37,17 @@ from bigfleet.provider.backend import (
     Retryable,
     Signal,
 )
+from bigfleet.provider.blocks.agents import AgentLongPoll
 from bigfleet.provider.blocks.catalog import Catalog, InstanceType, Reserve
+from bigfleet.provider.blocks.commands import GuestAgent, RunCommand
+from bigfleet.provider.blocks.hooks import Ended, HookChannel
+from bigfleet.provider.blocks.kube_nodes import KubeNodeReady
 from bigfleet.provider.blocks.offerings import Offering, Offerings
 from bigfleet.provider.blocks.prices import PriceBook
+from bigfleet.provider.blocks.readiness import AgentReport, HookExit
 from bigfleet.provider.blocks.risks import InterruptionModel
 from bigfleet.provider.blocks.slot_index import SlotIndex
-from bigfleet.provider.clock import Clock, ManualClock
+from bigfleet.provider.blocks.ssh import Ssh
 from bigfleet.provider.config import Config, Secret
 from bigfleet.provider.kinds import Kind
 from bigfleet.provider.options import ProviderOptions, Timing
@@ -53,6 +59,8 @@ __all__ = [
     "BOUND",
     "GONE",
     "UNKNOWN",
+    "AgentLongPoll",
+    "AgentReport",
     "Backend",
     "BackendError",
     "BadInput",
@@ -65,7 +73,11 @@ __all__ = [
     "Config",
     "Created",
     "DescribeNow",
+    "Ended",
     "Gone",
+    "GuestAgent",
+    "HookChannel",
+    "HookExit",
     "Host",
     "HostGone",
     "HostStatus",
@@ -76,6 +88,7 @@ __all__ = [
     "InterruptionModel",
     "Inventory",
     "Kind",
+    "KubeNodeReady",
     "MachineRecord",
     "MachineState",
     "ManualClock",
@@ -97,9 +110,11 @@ __all__ = [
     "Rate",
     "Reserve",
     "Retryable",
+    "RunCommand",
     "SQLiteStore",
     "Secret",
     "Signal",
     "SlotIndex",
+    "Ssh",
     "Timing",
 ]

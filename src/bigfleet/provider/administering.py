@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
+from bigfleet.edge.clock import Clock
 from bigfleet.model.errors import BadInput
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.provider.assembling import Parts
-from bigfleet.provider.clock import Clock
 from bigfleet.provider.committing import WriteSet
 from bigfleet.provider.ledger.entries import Entry, failed
 from bigfleet.provider.ledger.failures import Reason
@@ -62,14 +62,13 @@ class _Admin:
 
     async def operations(self, asked: Arguments, _peer: Peer) -> JsonObject:
         limit = int(asked["limit"]) or 1000
-        rows = await self._parts.committer.in_store_thread(lambda: self._store.journal(limit))
-        found = [
-            row
-            for row in rows
-            if asked["machine_id"] in ("", row.machine_id)
-            and not (asked["running"] and row.outcome)
-        ]
-        return _items([_operation(self._parts.operations.live(row)) for row in found])
+        machine_id, running = str(asked["machine_id"]), bool(asked["running"])
+
+        def found() -> list[JournalRow]:
+            return self._store.journal(limit, machine_id, running=running)
+
+        rows = await asyncio.to_thread(found) if self._store.blocking else found()
+        return _items([_operation(self._parts.operations.live(row)) for row in rows])
 
     async def fences(self, asked: Arguments, _peer: Peer) -> JsonObject:
         marks: list[dict[str, object]] = [

@@ -5,6 +5,7 @@ Reads take no lock: they see what is published, which is what is durable.
 
 import asyncio
 
+from bigfleet.edge.clock import Clock
 from bigfleet.model.provider_calls import (
     Code,
     ConfigureCall,
@@ -18,7 +19,6 @@ from bigfleet.model.provider_calls import (
 )
 from bigfleet.provider.backend import BackendError, CapacityUnavailable, QuotaExceeded
 from bigfleet.provider.calls import BackendCalls
-from bigfleet.provider.clock import Clock
 from bigfleet.provider.committing import Committer, WriteSet
 from bigfleet.provider.kinds import Kind
 from bigfleet.provider.ledger.cursors import cursor_bytes, cursor_of
@@ -140,7 +140,7 @@ class Answers:
         if kind is Kind.DELETE and self._calls.delete is None:
             raise Rejected(Code.UNIMPLEMENTED, "this provider cannot delete machines")
         if self._stopping:
-            raise Rejected(Code.UNAVAILABLE, "the provider is stopping", "stopping")
+            raise Rejected(Code.UNAVAILABLE, "the provider is stopping")
         if self._committer.read_only:
             raise Rejected(Code.UNAVAILABLE, "the state cannot be written", "store")
         async with self._locks.hold(call.machine_id):

@@ -4,11 +4,11 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from bigfleet.edge.clock import Clock
 from bigfleet.provider.answering import Answers
 from bigfleet.provider.backend import Rate
 from bigfleet.provider.calls import BackendCalls
 from bigfleet.provider.changing import Changes
-from bigfleet.provider.clock import Clock
 from bigfleet.provider.committing import Committer
 from bigfleet.provider.healing import Healer
 from bigfleet.provider.locks import MachineLocks

@@ -14,9 +14,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
+from bigfleet.edge.clock import Clock
 from bigfleet.model.machines import CapacityType, Instant
 from bigfleet.model.provider_calls import MachineRecord
-from bigfleet.provider.clock import Clock
 from bigfleet.provider.config import Config
 from bigfleet.provider.extensions import Extensions
 from bigfleet.provider.kinds import Kind
@@ -249,6 +249,9 @@ class OpenContext:
     seed_count: int = 32
     use_fake_backend: bool = False
     fault_selectors: bool = False
+    #: Names the store, another one for each fresh store; every operation id carries it, so that no
+    #: id is ever used twice toward the substrate.
+    incarnation: str = ""
     #: Ways into the server for Backends that need more than the calls (the sim).
     extensions: Extensions = field(default_factory=Extensions)
 
@@ -258,8 +261,9 @@ class Backend:
 
     #: The author's settings; `--set key=value` and YAML are checked against it.
     config: ClassVar[type[Config]] = Config
-    #: Token buckets per API class of the substrate.
-    limits: ClassVar[Mapping[str, Rate]] = {}
+    #: Token buckets per API class of the substrate; an instance may have its own, and the options
+    #: overrule both.
+    limits: Mapping[str, Rate] = {}
     #: True: a finished `configure` already means that the node is Ready.
     configure_implies_ready: ClassVar[bool] = False
     #: True: ids need not be DNS names; operators then cannot name objects after them.

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
+from bigfleet.edge.clock import Clock, next_turn
 from bigfleet.model.machines import MachineState as S
-from bigfleet.provider.clock import Clock, next_turn
 from bigfleet.provider.committing import Committer, WriteSet
 from bigfleet.provider.kinds import Kind
 from bigfleet.provider.ledger.entries import Entry, completed, failed
@@ -15,6 +15,8 @@ from bigfleet.provider.operations.running import Operations
 
 #: Entries in one write set: a few milliseconds of the event loop.
 AT_ONCE = 500
+#: The same while nobody is served yet: fewer transactions, and no loop to spare.
+AT_ONCE_AT_THE_START = 20_000
 #: What changes an entry; the same one back means that there is nothing to do.
 Change = Callable[[Entry], Entry]
 
@@ -34,10 +36,10 @@ class Changes:
         self._clock = clock
         self._provider = provider
 
-    async def add(self, entries: Sequence[Entry]) -> None:
+    async def add(self, entries: Sequence[Entry], at_once: int = AT_ONCE) -> None:
         """Shows ids never seen before."""
-        for start in range(0, len(entries), AT_ONCE):
-            await self._committer.commit(WriteSet(shown=entries[start : start + AT_ONCE]))
+        for start in range(0, len(entries), at_once):
+            await self._committer.commit(WriteSet(shown=entries[start : start + at_once]))
             await next_turn()
 
     async def change(self, machine_id: str, change: Change) -> bool:

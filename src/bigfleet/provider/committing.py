@@ -9,13 +9,14 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 import msgspec
 
+from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.model.machines import Instant
-from bigfleet.provider.clock import SECOND, Clock
+from bigfleet.provider.kinds import Kind
 from bigfleet.provider.ledger.entries import FRESH, Entry, Standing
 from bigfleet.provider.ledger.fences import Fences, KeptMark, Mark, MarkKey
 from bigfleet.provider.ledger.published import Published, PublishedMachines
@@ -29,7 +30,8 @@ from bigfleet.provider.stores.store import (
     Store,
     StoreFailed,
 )
-from bigfleet.wire.machines import list_entry, machine_bytes, record_of
+from bigfleet.wire.machines import list_entry, record_of
+from bigfleet.wire.provider_records import machine_bytes
 
 T = TypeVar("T")
 
@@ -37,9 +39,11 @@ T = TypeVar("T")
 GROUP = 256
 FAILURES, WINDOW = 3, 10 * SECOND
 PROBE_SECONDS = 1.0
+#: How long an ended operation's blob may still be found in the store's log.
+ERASE_SECONDS = 1.0
 _FRESH_BYTES = msgspec.msgpack.encode(FRESH)
 #: How long a finished operation can be looked up, and how often the older ones are swept.
-JOURNAL_LIFE, SWEEP_EVERY = 7 * 24 * 3600 * SECOND, 10 * SECOND
+JOURNAL_LIFE, SWEEP_EVERY = 7 * 24 * 3600 * SECOND, SECOND
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,8 @@ class Committer:
         metrics: ProviderMetrics,
         *,
         before_commit: Callable[[], None] | None = None,
-        operation_prefix: str = "op",
+        operation_prefix: str,
+        journal_rows: int,
     ) -> None:
         self.published = PublishedMachines()
         self.fences = Fences(self.published.__contains__)
@@ -78,6 +83,7 @@ class Committer:
         self._metrics = metrics
         self._before_commit = before_commit
         self._prefix = operation_prefix
+        self._journal_rows = journal_rows
         self._counter = 0
         self._next_slot = 0
         self._queue: deque[tuple[WriteSet, asyncio.Future[None]]] = deque()
@@ -88,6 +94,7 @@ class Committer:
         self._dropped: list[MarkKey] = []
         self._failures: deque[Instant] = deque(maxlen=FAILURES)
         self._swept_at: Instant = 0
+        self._eraser: asyncio.Task[None] | None = None
         #: Told with every published entry.
         self.listeners: list[Callable[[Entry], None]] = []
 
@@ -113,9 +120,13 @@ class Committer:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def mint(self) -> str:
-        """A fresh operation id; it becomes durable with the write set that uses it."""
+        """A fresh operation id; it becomes durable with the write set that uses it.
+
+        The counter begins anew with a fresh store, the substrate's memory does not: the store's own
+        name keeps the ids of two stores apart.
+        """
         self._counter += 1
-        return f"{self._prefix}-{self._counter}"
+        return f"{self._prefix}-{self.incarnation}-{self._counter}"
 
     @property
     def counter(self) -> int:
@@ -187,7 +198,9 @@ class Committer:
         for write in writes:
             for entry in write.shown:
                 revision += 1
-                published, row = _serialised(replace(entry, revision=revision))
+                published, row = _serialised(
+                    Entry(entry.record, entry.slot, revision, entry.standing)
+                )
                 shown.append(published)
                 rows.append(row)
             for machine_id in write.retired:
@@ -206,6 +219,7 @@ class Committer:
             (*self._dropped, *dropped),
             tuple(row for write in writes for row in write.journal),
             now - JOURNAL_LIFE if sweep else 0,
+            self._journal_rows,
         )
         return _Prepared(batch, shown)
 
@@ -220,7 +234,7 @@ class Committer:
             entry.slot,
             entry.revision,
             machine_bytes(entry.record),
-            msgspec.msgpack.encode(entry.standing),
+            _standing_bytes(entry.standing),
         )
 
     def _try(self, batch: Batch) -> StoreFailed | None:
@@ -248,6 +262,8 @@ class Committer:
         if prepared.batch.forget_before:
             self._swept_at = now
         self._dropped = []
+        if any(row.kind is Kind.CONFIGURE and row.outcome for row in prepared.batch.journal):
+            self._erase_soon()
         for write in writes:
             self._take_over(write, now)
         for published in prepared.published:
@@ -255,7 +271,6 @@ class Committer:
             for listener in self.listeners:
                 listener(published.entry)
         self.published.head = prepared.batch.revision
-        self._metrics.revision.set(prepared.batch.revision)
 
     def _take_over(self, write: WriteSet, now: Instant) -> None:
         for machine_id in write.retired:
@@ -265,6 +280,18 @@ class Committer:
             self.published.keep(entry)
         if write.mark is not None:
             self._dropped += self.fences.advance(*write.mark, now)
+
+    def _erase_soon(self) -> None:
+        """A blob's time is over; many that end together are erased together."""
+        if self._thread is not None and (self._eraser is None or self._eraser.done()):
+            self._eraser = asyncio.create_task(self._erase())
+
+    async def _erase(self) -> None:
+        await self._clock.sleep(ERASE_SECONDS)
+        try:
+            await self.in_store_thread(self._store.erase)
+        except StoreFailed:
+            self._metrics.store_failures_total.inc()
 
     async def _probe(self) -> None:
         """While read-only nobody else writes; the first write that succeeds opens the door."""
@@ -276,8 +303,9 @@ class Committer:
                 continue
 
     async def close(self) -> None:
-        if self._prober is not None:
-            self._prober.cancel()
+        for task in (self._prober, self._eraser):
+            if task is not None:
+                task.cancel()
         if self._writer is not None:
             await asyncio.wait([self._writer])
         await self.in_store_thread(self._store.close)
@@ -287,9 +315,13 @@ class Committer:
 
 def _serialised(entry: Entry) -> tuple[Published, MachineRow]:
     record = machine_bytes(entry.record)
-    standing = msgspec.msgpack.encode(entry.standing)
-    row = MachineRow(entry.id, entry.slot, entry.revision, record, standing)
+    standing = _standing_bytes(entry.standing)
+    row = MachineRow(entry.record.id, entry.slot, entry.revision, record, standing)
     return Published(entry, list_entry(record)), row
+
+
+def _standing_bytes(standing: Standing) -> bytes:
+    return _FRESH_BYTES if standing is FRESH else msgspec.msgpack.encode(standing)
 
 
 def _published_of(row: MachineRow, maps: SharedMaps) -> Published:

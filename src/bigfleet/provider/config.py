@@ -38,10 +38,25 @@ def config_of(kind: type[C], settings: Mapping[str, Any]) -> C:
             return Path(value)
         raise TypeError(f"no way to make a {wanted.__name__} from a setting")
 
+    if problems := _misnamed(kind, settings):
+        raise BadInput(problems)
     try:
         return msgspec.convert(dict(settings), kind, strict=False, dec_hook=decoded)
     except msgspec.ValidationError as error:
-        raise BadInput([Problem("config", str(error))]) from None
+        text, _, where = str(error).partition(" - at `$.")
+        raise BadInput([Problem(where.rstrip("`") or "config", text)]) from None
+
+
+def _misnamed(kind: type[Config], settings: Mapping[str, Any]) -> list[Problem]:
+    """Settings that are missing, and settings nobody knows."""
+    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    known = ", ".join(fields) or "none"
+    unknown = [Problem(name, f"no such setting; there are: {known}") for name in settings]
+    return [problem for problem in unknown if problem.path not in fields] + [
+        Problem(name, f"the setting is missing: --set {name}=VALUE or --set {name}=@FILE")
+        for name, field in fields.items()
+        if field.required and name not in settings
+    ]
 
 
 def settings_of(pairs: Iterable[str]) -> dict[str, str]:

@@ -1,17 +1,39 @@
-"""What is wrong with a Backend before anybody relies on it; nothing is changed by looking."""
+"""What is wrong with a Backend before anybody relies on it; nothing is changed by looking.
 
+Looked at are the certificates, the methods, credentials (`open`), the inventory with its zones and
+prices, the quota as far as `admit` knows it, and whether a host can be inspected. Never called are
+create, configure, drain, delete and reset.
+"""
+
+import ssl
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
-from bigfleet.provider.backend import Backend, Inventory, OpenContext, PriceTable
+from bigfleet.edge.clock import SECOND
+from bigfleet.model.provider_calls import MachineRecord
+from bigfleet.provider.backend import (
+    Backend,
+    BackendError,
+    Condition,
+    HostStatus,
+    Instance,
+    Inventory,
+    OfferingKey,
+    OpenContext,
+    PriceTable,
+)
 from bigfleet.provider.calls import BackendCalls, awaitable, calls_of
-from bigfleet.provider.clock import SECOND
+from bigfleet.provider.kinds import Kind
+from bigfleet.provider.ledger.entries import seeded
 from bigfleet.provider.operations.deadlines import DeadlinePassed, done_by
 from bigfleet.provider.options import ProviderOptions
-from bigfleet.provider.reconciling.screening import screened
+from bigfleet.provider.reconciling.screening import Screened, screened
+from bigfleet.wire.lines import TlsFiles
 
 SHOWN = 10
+#: More than any handshake takes.
+HANDSHAKE_TURNS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +48,14 @@ async def examined(
 ) -> AsyncIterator[Finding]:
     """One finding after the other; what depends on a failed step is not tried."""
     if options.tls is not None:
-        why = options.tls.why_unusable()
-        yield Finding(why is None, "tls", why or "certificate, key and CA fit together")
+        why = options.tls.why_unusable() or why_not_trusted(options.tls)
+        yield Finding(why is None, "tls", why or "callers that know the CA accept the certificate")
     calls = calls_of(backend)
     yield Finding(True, "methods", _methods(calls))
     try:
         await awaitable(backend.open)(context)
     except Exception as error:  # noqa: BLE001 - whatever an author's open raises is the finding
-        yield Finding(False, "open", str(error) or type(error).__name__)
+        yield Finding(False, "open", _said(error))
         return
     yield Finding(True, "open", "credentials and clients are accepted")
     try:
@@ -41,6 +63,30 @@ async def examined(
             yield finding
     finally:
         await awaitable(backend.close)()
+
+
+def why_not_trusted(tls: TlsFiles) -> str | None:
+    """What a caller that knows only the CA would say to the certificate: expired, of another CA.
+
+    Both ends of a handshake in memory; nothing is listened to.
+    """
+    here = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    here.load_cert_chain(tls.cert, tls.key)
+    there = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    there.check_hostname = False  # by which name it will be called is not known here
+    there.load_verify_locations(tls.ca)
+    to_there, to_here = ssl.MemoryBIO(), ssl.MemoryBIO()
+    server = here.wrap_bio(to_here, to_there, server_side=True)
+    caller = there.wrap_bio(to_there, to_here)
+    for _ in range(HANDSHAKE_TURNS):
+        for end in (caller, server):
+            try:
+                end.do_handshake()
+            except ssl.SSLWantReadError:
+                continue
+            except ssl.SSLCertVerificationError as problem:
+                return f"{tls.cert}: {problem.verify_message}"
+    return None
 
 
 def _methods(calls: BackendCalls) -> str:
@@ -71,16 +117,20 @@ async def _looked_at(
         yield Finding(False, "describe", f"took more than {options.timing.describe:g} s")
         return
     except Exception as error:  # noqa: BLE001 - the same
-        yield Finding(False, "describe", str(error) or type(error).__name__)
+        yield Finding(False, "describe", _said(error))
         return
-    for finding in _inventory_findings(inventory, allow_any_id=backend.allow_any_id):
+    found = screened(inventory.instances, allow_any_id=backend.allow_any_id)
+    for finding in _inventory_findings(inventory, found):
         yield finding
     if calls.prices is not None:
         yield await _prices(calls)
+    yield _quota(calls, found.sound.values(), options.provider)
+    hosted = next((i for i in found.sound.values() if i.host is not None), None)
+    if calls.inspect is not None and hosted is not None:
+        yield await _inspected(calls.inspect, hosted, options.provider)
 
 
-def _inventory_findings(inventory: Inventory, *, allow_any_id: bool) -> list[Finding]:
-    found = screened(inventory.instances, allow_any_id=allow_any_id)
+def _inventory_findings(inventory: Inventory, found: Screened) -> list[Finding]:
     count = len(found.sound)
     hosts = sum(1 for instance in found.sound.values() if instance.host is not None)
     kinds = Counter(instance.capacity_type.label for instance in found.sound.values())
@@ -104,5 +154,42 @@ async def _prices(calls: BackendCalls) -> Finding:
     try:
         table: PriceTable = await calls.prices()
     except Exception as error:  # noqa: BLE001 - the same
-        return Finding(False, "prices", str(error) or type(error).__name__)
+        return Finding(False, "prices", _said(error))
     return Finding(True, "prices", f"{len(table.offerings) + len(table.machines)} quoted")
+
+
+def _quota(calls: BackendCalls, instances: Iterable[Instance], provider: str) -> Finding:
+    """One slot of each offering is asked for admission, which buys nothing."""
+    if calls.admit is None:
+        return Finding(True, "quota", "unknown: without `admit` it shows when a Create is refused")
+    slots: dict[OfferingKey, Instance] = {}
+    for instance in instances:
+        if instance.host is None:
+            key = OfferingKey(instance.instance_type, instance.zone, instance.capacity_type)
+            slots.setdefault(key, instance)
+    refused = []
+    for key, slot in slots.items():
+        try:
+            calls.admit(Kind.CREATE, seeded(slot, provider, 0).record)
+        except BackendError as error:
+            refused.append(f"{key.instance_type} in {key.zone}: {_said(error)}")
+    if refused:
+        more = f" and {len(refused) - SHOWN} more" if len(refused) > SHOWN else ""
+        return Finding(False, "quota", "; ".join(refused[:SHOWN]) + more)
+    return Finding(True, "quota", f"{len(slots)} offerings could be bought now")
+
+
+async def _inspected(
+    inspect: Callable[[MachineRecord], Awaitable[HostStatus]], instance: Instance, provider: str
+) -> Finding:
+    try:
+        status = await inspect(seeded(instance, provider, 0).record)
+    except Exception as error:  # noqa: BLE001 - the same
+        return Finding(False, "inspect", f"{instance.id}: {_said(error)}")
+    there = status.condition is not Condition.GONE
+    text = f"{instance.id} is {status.condition}"
+    return Finding(there, "inspect", text if there else f"{text}, yet describe shows its host")
+
+
+def _said(error: Exception) -> str:
+    return str(error) or type(error).__name__

@@ -4,31 +4,14 @@ They are registered in `Backend.open` and read once, when the server starts to l
 provider registers nothing.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from bigfleet.edge.pages import Route
+
 if TYPE_CHECKING:  # a Backend's tests need no gRPC
     from bigfleet.wire.provider_server import ExtraService, ProviderHandler
-
-
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
-    body: bytes
-    content_type: str = "application/json"
-    status: int = 200
-
-
-@dataclass(frozen=True, slots=True)
-class HttpRequest:
-    method: str
-    #: Below the route's prefix, without the query.
-    path: str
-    query: str
-    body: bytes
-
-
-Route = Callable[[HttpRequest], Awaitable[HttpAnswer]]
 
 
 @dataclass(slots=True)

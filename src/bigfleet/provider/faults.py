@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.model.provider_calls import MachineRecord
 from bigfleet.provider.backend import (
     GONE,
@@ -19,7 +20,6 @@ from bigfleet.provider.backend import (
     Permanent,
 )
 from bigfleet.provider.calls import BackendCalls, Work
-from bigfleet.provider.clock import SECOND, Clock
 
 CREATE_FAULT = "conformance.fault/create"
 SLOTS = 8

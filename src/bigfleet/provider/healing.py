@@ -10,6 +10,7 @@ import heapq
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.provider.backend import (
     BOUND,
@@ -22,7 +23,6 @@ from bigfleet.provider.backend import (
 )
 from bigfleet.provider.calls import BackendCalls
 from bigfleet.provider.changing import Changes
-from bigfleet.provider.clock import SECOND, Clock
 from bigfleet.provider.committing import Committer
 from bigfleet.provider.kinds import Kind
 from bigfleet.provider.ledger.entries import (
@@ -132,6 +132,8 @@ class Healer:
         if entry is None:
             return ""
         status = await self._status(entry)
+        if status.host is None and entry.record.host is None and status is not GONE:
+            status = UNKNOWN  # a host nobody can name cannot be shown as Idle
         match status.condition:
             case Condition.GONE:
                 return await self._host_gone(entry)

@@ -1,8 +1,11 @@
 """The numbers a provider runs with; each default is the one of the provider contract."""
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
+from typing import Any, TypeVar
 
+from bigfleet.provider.backend import Backend, Rate, Tunes
 from bigfleet.provider.kinds import Kind
 from bigfleet.provider.ledger.decisions import Sizes
 from bigfleet.provider.ledger.failures import Reason
@@ -70,6 +73,8 @@ class ProviderOptions:
     address: str = "127.0.0.1:9000"
     #: Empty: no HTTP at all.
     metrics_address: str = ""
+    #: Nobody asked for this very address: where it is taken, any free port will do.
+    metrics_may_move: bool = False
     tls: TlsFiles | None = None
     reflection: bool = True
     debug_endpoints: bool = False
@@ -77,10 +82,35 @@ class ProviderOptions:
     sizes: Sizes = Sizes()
     retries: RetryRule = RetryRule()
     places: dict[Kind, int] = field(default_factory=_places)
+    #: Token buckets per API class; None: the Backend's own. Empty lifts them all.
+    limits: Mapping[str, Rate] | None = None
     operation_prefix: str = "op"
+    #: Finished operations of the last seven days that can be looked up at most: a week of a hundred
+    #: a minute, some 200 MB. Beyond that the disk counts for more.
+    journal_rows: int = 1_000_000
     keep_blobs: KeepBlobs = KeepBlobs.IN_FLIGHT
     #: Describes in a row, and seconds they must span, before an absent host counts as gone.
     miss_threshold: int = 3
     miss_seconds: float = 60.0
     failed_exit: FailedExit = FailedExit.IN_PLACE
     fault_selectors: bool = False
+
+
+T = TypeVar("T", Timing, ProviderOptions)
+
+
+def tuned_for(backend: Backend, options: ProviderOptions) -> ProviderOptions:
+    """What the Backend asks for wherever `options` still has the contract's default."""
+    if not isinstance(backend, Tunes):
+        return options
+    asked = backend.tuned(ProviderOptions())
+    timing = _filled(options.timing, asked.timing, Timing())
+    return replace(_filled(options, asked, ProviderOptions()), timing=timing)
+
+
+def _filled(said: T, asked: T, default: T) -> T:
+    changes: dict[str, Any] = {}
+    for known in fields(default):
+        ours, usual = getattr(said, known.name), getattr(default, known.name)
+        changes[known.name] = getattr(asked, known.name) if ours == usual else ours
+    return replace(said, **changes)

@@ -4,12 +4,11 @@ from collections.abc import Callable
 
 import orjson
 
+from bigfleet.edge.pages import HttpAnswer, Page, probe
 from bigfleet.provider.assembling import Parts
 from bigfleet.provider.committing import Committer
-from bigfleet.provider.extensions import HttpAnswer
 from bigfleet.provider.metrics import ProviderMetrics
 from bigfleet.provider.options import ProviderOptions
-from bigfleet.provider.pages import Page, probe
 
 
 def why_not_ready(parts: Parts, *, stopping: bool) -> str | None:
@@ -60,5 +59,6 @@ def _machines(committer: Committer) -> HttpAnswer:
 
 
 def refresh_gauges(metrics: ProviderMetrics, committer: Committer) -> None:
+    metrics.revision.set(committer.published.head)
     for (state, capacity_type), count in committer.published.counts.items():
         metrics.machines.labels(state.label, capacity_type.label).set(count)

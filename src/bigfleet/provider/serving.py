@@ -9,24 +9,28 @@ import gc
 import random
 import signal
 from collections.abc import Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from bigfleet.edge.clock import Clock
+from bigfleet.edge.driver import RealClock
+from bigfleet.edge.pages import Pages
 from bigfleet.provider.administering import admin_handlers
 from bigfleet.provider.assembling import Parts, assembled
 from bigfleet.provider.backend import Backend, KeepsTime, OpenContext
 from bigfleet.provider.calls import awaitable, calls_of
-from bigfleet.provider.clock import Clock
 from bigfleet.provider.committing import Committer
 from bigfleet.provider.config import config_of
-from bigfleet.provider.driver import RealClock, fresh_chance
+from bigfleet.provider.driver import fresh_chance
 from bigfleet.provider.extensions import Extensions
 from bigfleet.provider.faults import with_fault_selectors
 from bigfleet.provider.logs import Log, Silence
 from bigfleet.provider.metrics import ProviderMetrics
+from bigfleet.provider.metrics_pages import bound_pages, routes_behind
+from bigfleet.provider.opening import close_opened, refusing
 from bigfleet.provider.operations.resuming import resume
-from bigfleet.provider.options import ProviderOptions
-from bigfleet.provider.pages import Pages
+from bigfleet.provider.options import ProviderOptions, tuned_for
 from bigfleet.provider.probing import pages_of, refresh_gauges, why_not_ready
 from bigfleet.provider.stores.memory import MemoryStore
 from bigfleet.provider.stores.store import Store
@@ -51,11 +55,16 @@ class ProviderServer:
         offerings: Path | None = None,
         seed_count: int = 32,
         use_fake_backend: bool = False,
+        tune: bool = True,
     ) -> None:
-        self.options = options or ProviderOptions()
+        """`tune`: the Backend's own defaults hold wherever the options still have the contract's;
+        False: they are in the options already.
+        """
         self.metrics = ProviderMetrics()
         if not hasattr(backend, "cfg"):
             backend.cfg = config_of(backend.config, {})
+        given = options or ProviderOptions()
+        self.options = tuned_for(backend, given) if tune else given
         self.clock = clock or (
             backend.make_clock() if isinstance(backend, KeepsTime) else RealClock()
         )
@@ -70,8 +79,17 @@ class ProviderServer:
             seed_count,
             use_fake_backend,
             self.options.fault_selectors,
-            Extensions(),
+            extensions=Extensions(),
         )
+        self._committer = Committer(
+            self._store,
+            self.clock,
+            self.metrics,
+            before_commit=self._before_commit,
+            operation_prefix=self.options.operation_prefix,
+            journal_rows=self.options.journal_rows,
+        )
+        self._opened = False
         self._parts: Parts | None = None
         self._endpoint: ProviderEndpoint | None = None
         self._pages: Pages | None = None
@@ -102,23 +120,20 @@ class ProviderServer:
         return self.port
 
     async def _open(self) -> None:
-        backend, extensions = self._backend, self._context.extensions
+        backend, committer = self._backend, self._committer
         calls = calls_of(backend)
-        await awaitable(backend.open)(self._context)
+        owed = await committer.load()
+        self._context = replace(self._context, incarnation=committer.incarnation)
+        async with refusing(backend, "be opened", self._log):
+            await awaitable(backend.open)(self._context)
+        self._opened = True
         if self.options.fault_selectors:
             calls = with_fault_selectors(calls, self.clock)
-        committer = Committer(
-            self._store,
-            self.clock,
-            self.metrics,
-            before_commit=extensions.before_commit,
-            operation_prefix=self.options.operation_prefix,
-        )
-        owed = await committer.load()
+        limits = self.options.limits
         self._parts = parts = assembled(
             committer,
             calls,
-            backend.limits,
+            backend.limits if limits is None else limits,
             self.clock,
             self._chance,
             self.options,
@@ -126,10 +141,11 @@ class ProviderServer:
             self._log,
             allow_any_id=backend.allow_any_id,
         )
-        extensions.describe_now = parts.reconciler.want
+        self._context.extensions.describe_now = parts.reconciler.want
         self.metrics.before_scrape(lambda: refresh_gauges(self.metrics, committer))
         if not len(committer.published):
-            await parts.reconciler.first()
+            async with refusing(backend, "describe its substrate", self._log):
+                await parts.reconciler.first()
         await resume(owed, parts.operations, committer, self.clock, self._log)
 
     async def _listen(self) -> None:
@@ -149,9 +165,14 @@ class ProviderServer:
         )
         if self.options.metrics_address:
             pages = pages_of(parts, self.metrics, self._why_not_ready, self.options)
-            self._pages = Pages(pages, extensions.routes)
-            self.metrics_port = await self._pages.start(self.options.metrics_address)
+            routes = routes_behind(self.options.tls, extensions.routes, self._log)
+            self._pages = Pages(pages, routes)
+            self.metrics_port = await bound_pages(self._pages, self.options, self._log)
         self.port = await self._endpoint.start()
+
+    def _before_commit(self) -> None:
+        if (hook := self._context.extensions.before_commit) is not None:
+            hook()
 
     def _failed(self, method: str, problem: Exception) -> None:
         self.metrics.internal_errors_total.labels(method).inc()
@@ -190,9 +211,14 @@ class ProviderServer:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, ended.set)
-        await self.start()
-        # What the fleet consists of stays: a collector that walks it stops the loop for long.
-        gc.freeze()
+        # What the fleet consists of stays: a collector that walks it again and again costs a third
+        # of the start, and later stops the loop for long.
+        gc.disable()
+        try:
+            await self.start()
+            gc.freeze()
+        finally:
+            gc.enable()
         await ended.wait()
         await self.stop()
 
@@ -215,7 +241,6 @@ class ProviderServer:
             await self._endpoint.stop(CALLS_GRACE)
         if self._pages is not None:
             await self._pages.stop()
-        if self._parts is not None:
-            await self._parts.committer.close()
-        await awaitable(self._backend.close)()
+        await self._committer.close()
+        await close_opened(self._backend, self._log, opened=self._opened)
         self._log.info("provider.stopped")

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.model.machines import MachineState
 from bigfleet.provider.backend import (
     DescribeNow,
@@ -12,7 +13,6 @@ from bigfleet.provider.backend import (
 )
 from bigfleet.provider.calls import BackendCalls
 from bigfleet.provider.changing import Changes
-from bigfleet.provider.clock import SECOND, Clock
 from bigfleet.provider.committing import Committer
 from bigfleet.provider.ledger.entries import Entry, noticed
 from bigfleet.provider.logs import Log

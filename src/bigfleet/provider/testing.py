@@ -1,10 +1,11 @@
-"""For authors' tests: a substrate in memory, and the hand-moved clock."""
+"""For authors' tests: a substrate in memory, faults by plan, the suite, and a hand-moved clock."""
 
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, replace
 
+from bigfleet.edge.clock import ManualClock, settle
 from bigfleet.model.machines import CapacityType
 from bigfleet.model.provider_calls import MachineRecord
 from bigfleet.provider.backend import (
@@ -20,10 +21,21 @@ from bigfleet.provider.backend import (
     Operation,
     Signal,
 )
-from bigfleet.provider.clock import ManualClock, settle
+from bigfleet.provider.certifying import assert_backend
+from bigfleet.provider.faulty import Fault, FaultyBackend, every
 from bigfleet.provider.kinds import Kind
 
-__all__ = ["FakeHost", "FakeSubstrate", "ManualClock", "settle", "slots"]
+__all__ = [
+    "FakeHost",
+    "FakeSubstrate",
+    "Fault",
+    "FaultyBackend",
+    "ManualClock",
+    "assert_backend",
+    "every",
+    "settle",
+    "slots",
+]
 
 
 def slots(count: int, prefix: str = "m", **fields: object) -> list[Instance]:

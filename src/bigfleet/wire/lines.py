@@ -44,8 +44,10 @@ CLIENT_OPTIONS: Options = (
     ("grpc.use_local_subchannel_pool", 1),
     # A restarted server is found again within a second, not within two minutes.
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 5_000),
+    # Despite its name: how long one attempt may take. A handshake with a busy server or across an
+    # ocean takes longer than any back-off.
+    ("grpc.min_reconnect_backoff_ms", 10_000),
 )
 
 
@@ -128,7 +130,8 @@ def _reread_when_changed(
 def peer_of(context: "grpc.aio.ServicerContext[bytes, bytes]", *, secured: bool) -> Peer:
     """The caller; several `bigfleet:` names are as good as none."""
     if not secured:
-        return Peer()
+        return Peer(address=context.peer())
     names = [uri.decode(errors="replace") for uri in context.auth_context().get("peer_uri", ())]
     ours = [name for name in names if name.startswith("bigfleet:")]
-    return Peer(ours[0] if len(ours) == 1 else None, authenticated=True)
+    identity = ours[0] if len(ours) == 1 else None
+    return Peer(identity, authenticated=True, address=context.peer())

@@ -248,3 +248,20 @@ def _state(content: Bytes, start: Int, end: Int) -> Int:
     """The state's number; one that fits no MachineState is UNSPECIFIED."""
     number, _ = _varint(content, start, end)
     return number if 0 <= number <= 8 else 0
+
+
+@_compiled
+def _is_beyond_ascii(content: Bytes, starts: Spans, ends: Spans, beyond: Flags) -> None:
+    """Marks the texts that hold a byte above 127."""
+    for row in range(len(starts)):
+        for i in range(starts[row], ends[row]):
+            if content[i] >= 128:
+                beyond[row] = 1
+                break
+
+
+def rows_beyond_ascii(content: Bytes, starts: Spans, ends: Spans) -> Spans:
+    """Texts that may be none: whatever is plain ASCII surely is one."""
+    beyond = np.zeros(len(starts), np.uint8)
+    _is_beyond_ascii(content, starts, ends, beyond)
+    return np.flatnonzero(beyond)

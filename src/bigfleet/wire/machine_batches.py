@@ -2,30 +2,32 @@
 is read.
 
 `listed` splits an answer into rows; `KnownMachines` says which rows differ from what was seen
-before; `batch_of` turns rows into a MachineBatch, reading each offering, cluster and stamp once.
-What a batch cannot carry, or what the shard must look at itself (Failed, a state without its host,
-a price that is none), comes apart as single records. Nothing is screened away here.
+before; `batch_of` turns rows into a MachineBatch, reading each offering, cluster and stamp once and
+leaving host references and node names as places in the answer. Records that break an invariant (a
+state without its host, a price that is none) come apart, one by one, for the shard to count.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bigfleet.model.batches import NEVER, MachineBatch, Offering
+from bigfleet.model.batches import NEVER, Hosts, MachineBatch, Offering, Texts
 from bigfleet.model.machines import Assigned, MachineState
 from bigfleet.model.metadata import decode
 from bigfleet.model.provider_calls import MachineRecord
+from bigfleet.model.requirements import HOSTNAME_KEY
 from bigfleet.model.resources import Resources
 from bigfleet.wire import list_walker as walker
 from bigfleet.wire.machines import record_of
 
-HOSTNAME = "kubernetes.io/hostname"
-
 Rows = NDArray[np.int64]
 Keys = NDArray[np.uint64]
+_NO_ROWS: Rows = np.zeros(0, np.int64)
+#: The key no machine has.
+_NEVER_SEEN = np.uint64(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +58,24 @@ class Listed:
         return record_of(self.content[start:end])
 
     def ids_of(self, rows: Rows) -> list[str]:
-        return self._texts(rows, walker.ID)
-
-    def host_refs_of(self, rows: Rows) -> list[str]:
-        return self._texts(rows, walker.REF)
+        return self._read(rows, walker.ID)
 
     def clusters_of(self, rows: Rows) -> list[str]:
-        return self._texts(rows, walker.CLUSTER)
+        return self._read(rows, walker.CLUSTER)
 
-    def hostnames_of(self, rows: Rows) -> list[str]:
-        """Empty where a machine has no such label."""
-        return self._texts(rows, walker.HOSTNAME)
+    def texts(self, rows: Rows, column: int) -> Texts:
+        """Texts as places in the answer; raises ValueError where one is no text."""
+        starts, ends = self.spans[rows, column], self.spans[rows, column + 1]
+        texts = Texts(np.frombuffer(self.content, np.uint8), starts, ends)
+        foreign = walker.rows_beyond_ascii(texts.content, starts, ends)
+        texts.taken(foreign).read()
+        return texts
 
-    def _texts(self, rows: Rows, column: int) -> list[str]:
+    def _read(self, rows: Rows, column: int) -> list[str]:
         starts = self.spans[rows, column].tolist()
         ends = self.spans[rows, column + 1].tolist()
         content = self.content
-        return [content[a:b].decode() for a, b in zip(starts, ends, strict=True)]
+        return [str(content[a:b], "utf-8") for a, b in zip(starts, ends, strict=True)]
 
 
 def listed(answer: bytes) -> Listed:
@@ -118,15 +121,19 @@ class KnownMachines:
         gone: list[str] = self.ids[~here].tolist()
         return gone
 
-    def after(self, now: Listed, *, whole: bool) -> "KnownMachines":
-        """With everything of the answer taken over; a whole answer also takes away."""
+    def after(self, now: Listed, *, whole: bool, unread: Rows = _NO_ROWS) -> "KnownMachines":
+        """With the answer taken over; a whole answer also takes away.
+
+        Rows that were not taken over, such as those of machines somebody is acting on, are unlike
+        whatever comes next.
+        """
         rows = now.rows()
         keys = now.keys[rows, walker.ID_KEY]
         place, known = self._places(keys)
         ids = np.empty(len(rows), np.object_)
         ids[known] = self.ids[place[known]]
         ids[~known] = now.ids_of(rows[~known])
-        wholes = now.keys[rows, walker.WHOLE]
+        wholes = np.where(np.isin(rows, unread), _NEVER_SEEN, now.keys[rows, walker.WHOLE])
         if not whole:
             kept = ~np.isin(self.id_keys, keys)
             keys = np.concatenate((self.id_keys[kept], keys))
@@ -145,12 +152,9 @@ class KnownMachines:
 
 @dataclass(frozen=True, slots=True)
 class ReadRows:
+    #: Sound machines only.
     batch: MachineBatch
-    #: Of the machines of the batch whose host is not named like themselves.
-    host_refs: Mapping[str, str]
-    #: Node names of those that have one: the one label that is not part of their offering.
-    hostnames: Mapping[str, str]
-    #: Machines that need a look of their own.
+    #: Machines that break an invariant.
     apart: tuple[MachineRecord, ...]
     #: One sentence per stamp that could not be read.
     problems: tuple[str, ...]
@@ -158,32 +162,26 @@ class ReadRows:
 
 def batch_of(now: Listed, rows: Rows) -> ReadRows:
     """Raises ValueError where a text of these rows is no text."""
-    offering_of_row, offerings, unsound = _offerings(now, rows)
-    provider, carried = _carried(now, rows)
-    carried &= ~unsound[offering_of_row]
-    apart = tuple(now.record(int(row)) for row in rows[~carried])
-    rows, offering_of_row = rows[carried], offering_of_row[carried]
+    offering_of_row, offerings = _offerings(now, rows)
     cluster_of_row, first_of_cluster = _numbered(now.keys[rows, walker.CLUSTER_KEY])
     stamp_of_row, stamps, problems = _stamps(now, rows)
-    ids = now.ids_of(rows)
-    return ReadRows(
-        MachineBatch(
-            ids=ids,
-            offerings=offerings,
-            clusters=now.clusters_of(rows[first_of_cluster]),
-            stamps=stamps,
-            offering_of_machine=offering_of_row,
-            state_of_machine=now.states[rows].astype(np.int8),
-            cluster_of_machine=cluster_of_row,
-            stamp_of_machine=stamp_of_row,
-            idle_since_of_machine=np.full(len(rows), NEVER, np.int64),
-            provider=provider,
-        ),
-        _host_refs(now, rows, ids),
-        {i: name for i, name in zip(ids, now.hostnames_of(rows), strict=True) if name},
-        apart,
-        problems,
+    batch = MachineBatch(
+        ids=now.ids_of(rows),
+        offerings=offerings,
+        clusters=now.clusters_of(rows[first_of_cluster]),
+        stamps=stamps,
+        offering_of_machine=offering_of_row,
+        state_of_machine=now.states[rows].astype(np.int8),
+        cluster_of_machine=cluster_of_row,
+        stamp_of_machine=stamp_of_row,
+        idle_since_of_machine=np.full(len(rows), NEVER, np.int64),
+        hosts=_hosts(now, rows),
+        node_names=now.texts(rows, walker.HOSTNAME),
+        errors=_errors(now, rows),
     )
+    sound = batch.sound()
+    apart = tuple(now.record(int(row)) for row in rows[~sound])
+    return ReadRows(batch.taken(sound), apart, problems)
 
 
 def _numbered(keys: Keys) -> tuple[NDArray[np.int32], Rows]:
@@ -194,23 +192,15 @@ def _numbered(keys: Keys) -> tuple[NDArray[np.int32], Rows]:
     return number.astype(np.int32), first
 
 
-def _offerings(
-    now: Listed, rows: Rows
-) -> tuple[NDArray[np.int32], Sequence[Offering], NDArray[np.bool_]]:
-    """The offering of each row, the offerings, and which of them no sound machine can have."""
+def _offerings(now: Listed, rows: Rows) -> tuple[NDArray[np.int32], Sequence[Offering]]:
     number, first = _numbered(now.keys[rows, walker.OFFERING])
     records = [now.record(int(row)) for row in rows[first]]
-    unsound = [
-        not (0.0 <= r.price_per_hour < np.inf and 0.0 <= r.interruption_probability <= 1.0)
-        for r in records
-    ]
     named = (now.spans[rows[first], walker.HOSTNAME + 1] > 0).tolist()
-    offerings = [_offering_of(r, set_apart) for r, set_apart in zip(records, named, strict=True)]
-    return number, offerings, np.array(unsound, np.bool_)
+    return number, [_offering_of(r, apart) for r, apart in zip(records, named, strict=True)]
 
 
 def _offering_of(record: MachineRecord, hostname_apart: bool) -> Offering:
-    labels = {k: v for k, v in record.labels.items() if not (hostname_apart and k == HOSTNAME)}
+    labels = {k: v for k, v in record.labels.items() if not (hostname_apart and k == HOSTNAME_KEY)}
     return Offering(
         capacity_type=record.capacity_type,
         instance_type=record.instance_type,
@@ -221,28 +211,6 @@ def _offering_of(record: MachineRecord, hostname_apart: bool) -> Offering:
         price_per_hour=record.price_per_hour,
         interruption_probability=record.interruption_probability,
     )
-
-
-_HOSTLESS = [MachineState.SPECULATIVE, MachineState.CREATING]
-_BOUND = [MachineState.CONFIGURED, MachineState.DRAINING]
-_APART = [MachineState.UNSPECIFIED, MachineState.FAILED]
-
-
-def _carried(now: Listed, rows: Rows) -> tuple[str, NDArray[np.bool_]]:
-    """The provider that most likely owns the hosts, and the rows a batch can carry."""
-    state, flags = now.states[rows], now.flags[rows]
-    hosted = (flags & walker.HAS_HOST) != 0
-    bound = (flags & walker.HAS_CLUSTER) != 0
-    hostless = np.isin(state, _HOSTLESS)
-    sound = ~np.isin(state, _APART) & ((flags & walker.HAS_ERROR) == 0)
-    sound &= np.where(hostless, ~hosted & ~bound, hosted)
-    sound &= bound | ~np.isin(state, _BOUND)
-    if not hosted.any():
-        return "", sound
-    first = int(rows[hosted][0])
-    host = now.record(first).host
-    ours = now.keys[rows, walker.HOST_KEY] == now.keys[first, walker.HOST_KEY]
-    return host.provider if host else "", sound & (ours | ~hosted)
 
 
 def _stamps(
@@ -257,7 +225,20 @@ def _stamps(
     return number, stamps, tuple(problems)
 
 
-def _host_refs(now: Listed, rows: Rows, ids: Sequence[str]) -> dict[str, str]:
+def _hosts(now: Listed, rows: Rows) -> Hosts:
+    """A host is there where either of its texts is; one without a provider has the empty one."""
     hosted = (now.flags[rows] & walker.HAS_HOST) != 0
-    refs = zip(ids, hosted.tolist(), now.host_refs_of(rows), strict=True)
-    return {name: ref for name, has_host, ref in refs if has_host and ref != name}
+    distinct, first, number = np.unique(
+        now.keys[rows[hosted], walker.HOST_KEY], return_index=True, return_inverse=True
+    )
+    hosts = [now.record(int(row)).host for row in rows[hosted][first]]
+    provider_of_row = np.full(len(rows), -1, np.int32)
+    provider_of_row[hosted] = number
+    providers = [host.provider if host else "" for host in hosts]
+    assert len(distinct) == len(providers)
+    return Hosts(providers, provider_of_row, now.texts(rows, walker.REF))
+
+
+def _errors(now: Listed, rows: Rows) -> dict[int, str]:
+    failed = (now.states[rows] == MachineState.FAILED) & ((now.flags[rows] & walker.HAS_ERROR) != 0)
+    return {at: now.record(int(rows[at])).last_error for at in np.flatnonzero(failed).tolist()}

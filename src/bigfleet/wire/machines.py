@@ -83,7 +83,9 @@ def state_number(state: MachineState) -> "pb.MachineState.ValueType":
 def ack_bytes(operation_id: str, machine: bytes) -> bytes:
     """A TransitionAck around a machine that is already bytes."""
     name = operation_id.encode()
-    return b"".join((_FIRST, _length(len(name)), name, _SECOND, _length(len(machine)), machine))
+    return b"".join(
+        (_FIRST, length_bytes(len(name)), name, _SECOND, length_bytes(len(machine)), machine)
+    )
 
 
 def ack_of(ack: bytes) -> Ack:
@@ -93,14 +95,14 @@ def ack_of(ack: bytes) -> Ack:
 
 def list_entry(machine: bytes) -> bytes:
     """The machine as it lies in a MachineList: to be kept beside the record and joined."""
-    return b"".join((_FIRST, _length(len(machine)), machine))
+    return b"".join((_FIRST, length_bytes(len(machine)), machine))
 
 
 def list_bytes(entries: Iterable[bytes], revision: bytes) -> bytes:
     """A MachineList of entries that are already bytes: one join, however many."""
     if not revision:
         return b"".join(entries)
-    return b"".join((*entries, _SECOND, _length(len(revision)), revision))
+    return b"".join((*entries, _SECOND, length_bytes(len(revision)), revision))
 
 
 def list_of(answer: bytes) -> tuple[tuple[MachineRecord, ...], bytes]:
@@ -117,7 +119,7 @@ def _parsed(into: M, content: bytes) -> M:
     return into
 
 
-def _length(size: int) -> bytes:
+def length_bytes(size: int) -> bytes:
     """A varint."""
     if size < 0x80:
         return bytes((size,))

@@ -61,7 +61,7 @@ class _Rpc:
 
 
 RPCS: Mapping[Verb, _Rpc] = {
-    Verb.MACHINES: _Rpc("ListMachines", pb.ListMachinesRequest, require_reader),
+    Verb.MACHINES: _Rpc("ListMachines", pb.ListProviderMachinesRequest, require_reader),
     Verb.OPS: _Rpc("ListOperations", pb.ListOperationsRequest, require_reader),
     Verb.FENCES: _Rpc("ListFences", pb.ListFencesRequest, require_reader),
     Verb.FAILED: _Rpc("ListFailed", pb.ListFailedRequest, require_reader),

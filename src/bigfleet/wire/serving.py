@@ -25,7 +25,7 @@ Answering = Callable[[bytes, Peer], Coroutine[Any, Any, bytes]]
 Streaming = Callable[[bytes, Peer], AsyncGenerator[bytes, None]]
 
 
-def _tell_nobody(*_told: object) -> None:
+def tell_nobody(*_told: object) -> None:
     """Stands in for a callback nobody asked for."""
 
 
@@ -34,8 +34,8 @@ class Serving:
         self, *, secured: bool, observe: Observe | None = None, failed: Failed | None = None
     ) -> None:
         self._secured = secured
-        self._observe = observe or _tell_nobody
-        self._failed = failed or _tell_nobody
+        self._observe = observe or tell_nobody
+        self._failed = failed or tell_nobody
         #: All and only the writing calls that are still running, their callers gone or not.
         self._writing: set[asyncio.Task[bytes | Rejected]] = set()
 
@@ -72,7 +72,7 @@ class Serving:
                         yield frame
                 self._observe(method, Code.OK, _now() - began)
             except Exception as problem:  # noqa: BLE001 - the guard: one call only is ended
-                rejected = self._rejected(method, problem)
+                rejected = self.rejected_for(method, problem)
                 self._observe(method, rejected.code, _now() - began)
                 await end_with(rejected, context)
 
@@ -90,13 +90,14 @@ class Serving:
             outcome = await answer
             code = Code.OK
         except Exception as problem:  # noqa: BLE001 - the guard: one call only is ended
-            outcome = self._rejected(method, problem)
+            outcome = self.rejected_for(method, problem)
             code = outcome.code
         finally:
             self._observe(method, code, _now() - began)
         return outcome
 
-    def _rejected(self, method: str, problem: Exception) -> Rejected:
+    def rejected_for(self, method: str, problem: Exception) -> Rejected:
+        """How a call ends whose handler raised this; a fault is told, its caller sees nothing."""
         if isinstance(problem, Rejected):
             return problem
         if isinstance(problem, DecodeError):

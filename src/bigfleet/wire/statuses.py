@@ -5,10 +5,13 @@ from typing import Never
 
 import grpc
 
+from bigfleet.model.coordinator_calls import NotLeader
 from bigfleet.model.provider_calls import Code, Rejected
 
 #: Trailing metadata; clients may read it but must not need it.
 REASON_KEY = "bigfleet-reason"
+#: Of a coordinator that does not lead: host:port of the one that does.
+LEADER_KEY = "bigfleet-leader"
 #: Status text travels in HTTP headers, which both ends cap at 8 KiB together.
 _LONGEST_TEXT = 1024
 
@@ -22,7 +25,10 @@ def status_of(code: Code) -> grpc.StatusCode:
 
 def rejected_of(problem: grpc.aio.AioRpcError) -> Rejected:
     code = _CODE_OF.get(problem.code(), Code.UNKNOWN)
-    return Rejected(code, problem.details() or "", _reason_in(problem.trailing_metadata() or ()))
+    text, trailing = problem.details() or "", problem.trailing_metadata() or ()
+    if code is Code.FAILED_PRECONDITION and (leader := _trailing(LEADER_KEY, trailing)):
+        return NotLeader(text, leader)
+    return Rejected(code, text, _trailing(REASON_KEY, trailing))
 
 
 async def end_with(rejected: Rejected, context: "grpc.aio.ServicerContext[bytes, bytes]") -> Never:
@@ -31,8 +37,9 @@ async def end_with(rejected: Rejected, context: "grpc.aio.ServicerContext[bytes,
     await context.abort(status_of(rejected.code), rejected.text[:_LONGEST_TEXT], trailing)
 
 
-def _reason_in(trailing: Iterable[tuple[str, str | bytes]]) -> str:
+def _trailing(wanted: str, trailing: Iterable[tuple[str, str | bytes]]) -> str:
+    """Empty where it is not there."""
     for key, value in trailing:
-        if key == REASON_KEY:
+        if key == wanted:
             return value if isinstance(value, str) else value.decode(errors="replace")
     return ""

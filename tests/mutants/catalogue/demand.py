@@ -18,8 +18,8 @@ DEMAND = (
     Mutant(
         "at equal priority and arrival the cluster that reported first comes first",
         "needs_table.py",
-        "for cluster in sorted(self._blocks)]",
-        "for cluster in self._blocks]",
+        "for name in sorted(blocks)}",
+        "for name in blocks}",
     ),
     Mutant(
         "a row that persists gets the arrival of the new roll-up",

@@ -65,8 +65,8 @@ INVENTORY = (
     Mutant(
         "rows do not move up when a machine leaves",
         _FILE,
-        "order - (order > row).astype(np.int32)",
-        "order",
+        "row_after[order[stays[order]]]",
+        "order[stays[order]]",
         "loop",
     ),
     Mutant(

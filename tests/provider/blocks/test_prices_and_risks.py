@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bigfleet.edge.clock import SECOND
 from bigfleet.model.errors import BadInput
 from bigfleet.provider import (
     CapacityType,
@@ -18,7 +19,6 @@ from bigfleet.provider import (
     PriceBook,
     Reserve,
 )
-from bigfleet.provider.clock import SECOND
 
 SPOT = OfferingKey("std-2", "z1", CapacityType.SPOT)
 ON_DEMAND = OfferingKey("std-2", "z1", CapacityType.ON_DEMAND)

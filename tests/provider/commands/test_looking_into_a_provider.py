@@ -35,7 +35,7 @@ async def test_operations_and_fences_are_shown() -> None:
     async with running() as rig:
         await rig.create("m-0", Token("a", 3, 4))
         await rig.get("m-0")
-        assert "op-1" in (await asked(rig, "ops")).output
+        assert "op-mem1-1" in (await asked(rig, "ops")).output
         assert "succeeded" in (await asked(rig, "ops", "m-0")).output
         fences = (await asked(rig, "fences")).output
         assert fences.splitlines()[1].split() == ["a", "m-0", "3", "4"]

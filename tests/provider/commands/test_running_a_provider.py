@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bigfleet.cli import provider as command
-from bigfleet.cli.durations import seconds_of
 from bigfleet.cli.main import cli
+from bigfleet.model.durations import seconds_of
 from bigfleet.model.errors import BadInput
 from bigfleet.provider import ProviderServer
+from bigfleet.provider.ledger.decisions import Sizes
 from bigfleet.provider.options import ProviderOptions
 from bigfleet.provider.targets import backend_of, settings_of_words
 from bigfleet.provider.testing import FakeSubstrate
@@ -74,10 +75,21 @@ def test_flags_become_options(served: list[ProviderServer]) -> None:
     assert served[-1]._context.seed_count == 9
 
 
+def test_bounds_are_flags(served: list[ProviderServer]) -> None:
+    bounds = ["--max-metadata-bytes=5", "--max-metadata-keys=6", "--max-blob-bytes=7"]
+    options = options_of(served, FAKE, *bounds, "--journal-rows=8", "--metrics-addr=127.0.0.1:1")
+    assert options.sizes == Sizes(5, 6, 7)
+    assert options.journal_rows == 8
+    assert (options.metrics_address, options.metrics_may_move) == ("127.0.0.1:1", False)
+
+
 def test_without_flags_the_contracts_defaults_count(served: list[ProviderServer]) -> None:
     options = options_of(served, FAKE)
     expected = replace(
-        ProviderOptions(), provider="fakesubstrate", metrics_address="127.0.0.1:9090"
+        ProviderOptions(),
+        provider="fakesubstrate",
+        metrics_address="127.0.0.1:9090",
+        metrics_may_move=True,
     )
     assert options == expected
 

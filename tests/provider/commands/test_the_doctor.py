@@ -1,11 +1,27 @@
 """`bigfleet provider doctor`: what is wrong with a Backend, told without touching anything."""
 
+from pathlib import Path
+
 from click.testing import CliRunner, Result
 
 from bigfleet.cli.main import cli
-from bigfleet.provider import Backend, Inventory, OpenContext, Permanent
-from bigfleet.provider.backend import Created, Operation
+from bigfleet.model.provider_calls import MachineRecord
+from bigfleet.provider import (
+    GONE,
+    Backend,
+    Created,
+    Host,
+    HostStatus,
+    Inventory,
+    Kind,
+    OpenContext,
+    Operation,
+    Permanent,
+    QuotaExceeded,
+)
+from bigfleet.provider.doctoring import why_not_trusted
 from bigfleet.provider.testing import FakeSubstrate, slots
+from tests.wire.certificates import Authority
 
 HERE = "tests.provider.commands.test_the_doctor"
 
@@ -47,6 +63,38 @@ def test_missing_credentials_end_the_examination() -> None:
     result = doctor(f"{HERE}:Locked")
     assert result.exit_code == 1
     assert result.output.splitlines()[-1] == "WRONG open: no token; set token=@file"
+
+
+class Full(FakeSubstrate):
+    """A region whose quota is used up, and a host the substrate no longer knows."""
+
+    def __init__(self) -> None:
+        super().__init__([*slots(2), *slots(1, "h", host=Host("h-1"))])
+
+    def admit(self, kind: Kind, machine: MachineRecord) -> None:
+        raise QuotaExceeded("16 of 16 vCPUs used")
+
+    async def inspect(self, machine: MachineRecord) -> HostStatus:
+        return GONE
+
+
+def test_a_used_up_quota_is_told_once_per_offering() -> None:
+    result = doctor(f"{HERE}:Full")
+    assert "WRONG quota: std-2 in z1: 16 of 16 vCPUs used" in result.output
+    assert "WRONG inspect: h-0 is gone, yet describe shows its host" in result.output
+
+
+def test_a_quota_nobody_can_ask_for_is_said_to_be_unknown() -> None:
+    result = doctor("bigfleet.provider.testing:FakeSubstrate")
+    assert "ok    quota: unknown" in result.output
+
+
+def test_a_certificate_callers_would_refuse_is_found(tmp_path: Path) -> None:
+    ours, other = Authority(tmp_path, "ours"), Authority(tmp_path, "other")
+    assert why_not_trusted(ours.leaf("good")) is None
+    told = why_not_trusted(other.leaf("foreign", trusts=ours))
+    assert told is not None
+    assert "issuer" in told
 
 
 def test_every_wrong_thing_is_named() -> None:

@@ -1,7 +1,12 @@
-"""A mixed load that remembers what it was promised, and checks the promises afterwards."""
+"""A mixed load that remembers what it was promised, and checks the promises afterwards.
+
+Every machine has a story: what was sent, acknowledged, lost with a kill, and found afterwards. A
+promise that was not kept shows the story, and the provider's own journal beside it.
+"""
 
 import asyncio
 import random
+from collections import defaultdict
 from dataclasses import dataclass, field
 
 from bigfleet.model.machines import MachineState as S
@@ -21,22 +26,12 @@ from bigfleet.provider.kinds import Kind
 from bigfleet.wire.provider_admin import ProviderAdminClient, Verb
 from bigfleet.wire.provider_client import ProviderClient
 from tests.provider.bench import rejection
+from tests.provider.crash.promises import Promise, why_broken, why_not_whole
 
+#: For an operation of some milliseconds, on a machine that does ten other things.
 SETTLE_SECONDS = 60
-#: What may be found where a kind was the last one promised.
-AFTER = {kind: {kind.passing, kind.target, S.FAILED} for kind in Kind}
+#: How a call ends whose server was killed.
 LOST = (Code.UNAVAILABLE, Code.CANCELLED, Code.DEADLINE_EXCEEDED, Code.UNKNOWN)
-
-
-@dataclass(slots=True)
-class Promise:
-    """The last acknowledged mutation of a machine."""
-
-    kind: Kind
-    operation_id: str
-    token: Token
-    cluster: str = ""
-    metadata: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -44,12 +39,16 @@ class Load:
     chance: random.Random
     shard: str = "a"
     sequence: int = 0
+    #: The last acknowledged mutation of each machine.
     promises: dict[str, Promise] = field(default_factory=dict)
-    #: Machines with a call whose end nobody knows.
-    unknown: set[str] = field(default_factory=set)
+    #: Mutations whose answer was lost: done wholly or not at all, nobody knows.
+    unanswered: dict[str, Promise] = field(default_factory=dict)
     #: Operation id -> (machine, kind): one id never means two things.
     ids: dict[str, tuple[str, Kind]] = field(default_factory=dict)
     acks: int = 0
+    #: Machines found in the middle of an operation after a kill.
+    interrupted: int = 0
+    stories: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     async def run(self, client: ProviderClient, machine_id: str) -> None:
         """One machine round and round, until the line is dead."""
@@ -59,11 +58,12 @@ class Load:
                 if (kind := self._next(record.state)) is not None:
                     await self._mutate(client, machine_id, kind)
                 elif record.state is S.FAILED:
+                    self.stories[machine_id].append(f"FAILED: {record.last_error}")
                     return
             except Rejected as rejected:
                 if rejected.code in LOST:
                     return
-                raise
+                raise AssertionError(self._told(machine_id, str(rejected))) from rejected
 
     def _next(self, state: S) -> Kind | None:
         """The next step of the round; None while one is under way."""
@@ -77,54 +77,70 @@ class Load:
         if kind is Kind.CONFIGURE:
             promise.cluster = f"c-{self.chance.randrange(5)}"
             promise.metadata = {f"k\0{n}": self.chance.randbytes(9).hex() for n in range(3)}
-        self.unknown.add(machine_id)
-        ack = await _sent(client, machine_id, promise)
-        self.unknown.discard(machine_id)
+        self.stories[machine_id].append(f"sent {kind} {self.sequence} {promise.cluster}")
+        self.unanswered[machine_id] = promise
+        ack = await sent(client, machine_id, promise)
+        del self.unanswered[machine_id]
         promise.operation_id = ack.operation_id
+        self.stories[machine_id].append(f"ack {ack.operation_id} {ack.machine.state.name}")
         known = self.ids.setdefault(ack.operation_id, (machine_id, kind))
-        assert known == (machine_id, kind), f"{ack.operation_id} was {known} before"
+        assert known == (machine_id, kind), self._told(machine_id, f"the id was {known} before")
         self.promises[machine_id] = promise
         self.acks += 1
 
     async def check(self, client: ProviderClient, admin: ProviderAdminClient) -> None:
         """Every promise is kept, nothing stays on its way; what failed is a slot again."""
-        for machine_id, promise in sorted(self.promises.items()):
-            first = await client.get(machine_id)
-            if machine_id not in self.unknown:
-                self._check_promise(first, promise)
-                await self._check_mark(client, machine_id, promise)
-            if await self._settled(client, admin, machine_id) is S.FAILED:
-                why = {"owner": "test", "reason": "the load goes on"}
-                await admin.do(Verb.FORGET, {"machine_id": machine_id, **why})
-                del self.promises[machine_id]
-        self.unknown.clear()
+        touched = sorted(self.promises.keys() | self.unanswered.keys())
+        await asyncio.gather(*(self._check(client, admin, machine_id) for machine_id in touched))
+        self.unanswered.clear()
 
-    async def _settled(
+    async def _check(
         self, client: ProviderClient, admin: ProviderAdminClient, machine_id: str
-    ) -> S:
+    ) -> None:
+        story = self.stories[machine_id]
+        found = await client.get(machine_id)
+        story.append(f"found {found.state.name} {found.cluster} {found.last_error}")
+        self.interrupted += not (found.state.stable or found.state is S.FAILED)
+        promise, unanswered = self.promises.get(machine_id), self.unanswered.get(machine_id)
+        why = why_broken(found, promise, unanswered) or why_not_whole(found)
+        if promise is not None and unanswered is None and why is None:
+            why = await self._why_not_fenced(client, machine_id, promise)
+        settled = await self._settled(client, machine_id)
+        story.append(f"settled {settled.state.name} {settled.cluster} {settled.last_error}")
+        why = why or why_not_whole(settled) or why_broken(settled, promise, unanswered)
+        if not (settled.state.stable or settled.state is S.FAILED):
+            why = why or f"still {settled.state.name} after {SETTLE_SECONDS} s"
+        if why is not None:
+            journal = (await admin.do(Verb.OPS, {"machine_id": machine_id})).answer
+            raise AssertionError(self._told(machine_id, f"{why}\n{settled}\n{journal}"))
+        if unanswered is not None and settled.state is unanswered.kind.target:
+            self.promises[machine_id] = unanswered  # it was done; only its answer was lost
+        if settled.state is S.FAILED:
+            asked = {"machine_id": machine_id, "owner": "test", "reason": "the load goes on"}
+            await admin.do(Verb.FORGET, asked)
+            self.promises.pop(machine_id, None)
+
+    async def _settled(self, client: ProviderClient, machine_id: str) -> MachineRecord:
+        """The record once its story has ended, or as it is when the patience has."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + SETTLE_SECONDS
         record = await client.get(machine_id)
-        try:
-            async with asyncio.timeout(SETTLE_SECONDS):
-                while not (record.state.stable or record.state is S.FAILED):
-                    record = await client.get(machine_id)
-        except TimeoutError:
-            story = (await admin.do(Verb.OPS, {"machine_id": machine_id})).answer
-            raise AssertionError(f"{record} does not settle: {story}") from None
-        assert bool(record.last_error) == (record.state is S.FAILED)
-        return record.state
+        while not (record.state.stable or record.state is S.FAILED) and loop.time() < end:
+            record = await client.get(machine_id)
+        return record
 
-    def _check_promise(self, record: MachineRecord, promise: Promise) -> None:
-        assert record.state in AFTER[promise.kind], (record, promise)
-        if promise.kind is Kind.CONFIGURE:
-            assert record.cluster == promise.cluster
-            assert record.shard_metadata == promise.metadata
+    async def _why_not_fenced(
+        self, client: ProviderClient, machine_id: str, promise: Promise
+    ) -> str | None:
+        stale = await rejection(sent(client, machine_id, promise))
+        fenced = stale.code is Code.FAILED_PRECONDITION
+        return None if fenced else f"the old token gave {stale.code}: {stale.text}"
 
-    async def _check_mark(self, client: ProviderClient, machine_id: str, promise: Promise) -> None:
-        stale = await rejection(_sent(client, machine_id, promise))
-        assert stale.code is Code.FAILED_PRECONDITION, stale
+    def _told(self, machine_id: str, why: str) -> str:
+        return "\n  ".join([f"{machine_id}: {why}", *self.stories[machine_id][-40:]])
 
 
-async def _sent(client: ProviderClient, machine_id: str, promise: Promise) -> Ack:
+async def sent(client: ProviderClient, machine_id: str, promise: Promise) -> Ack:
     call = _call(machine_id, promise)
     match call:
         case CreateCall():

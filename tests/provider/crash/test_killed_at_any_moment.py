@@ -7,15 +7,19 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
+
 from bigfleet.wire.provider_admin import ProviderAdminClient
 from bigfleet.wire.provider_client import ProviderClient
 from tests.provider.crash.load import Load
 from tests.provider.crash.process import MACHINES, provider_process
 
-KILLS = 200 if os.environ.get("BIGFLEET_NIGHTLY") == "1" else 10
+KILLS = 200 if os.environ.get("BIGFLEET_NIGHTLY") == "1" else 12
 MOST_ACKS = 60
 
 
+#: A boot and some hundred checks each, on a machine that does ten other things.
+@pytest.mark.timeout(60 + 15 * KILLS)
 async def test_every_acknowledgement_survives_the_kill(tmp_path: Path) -> None:
     hosts = tmp_path / "hosts"
     hosts.mkdir()
@@ -30,6 +34,7 @@ async def test_every_acknowledgement_survives_the_kill(tmp_path: Path) -> None:
             await client.connected()
             await load.check(client, admin)
             if kill == KILLS:
+                assert await unlike(client, hosts) == []
                 break
             work = [asyncio.create_task(load.run(client, f"m-{n}")) for n in range(MACHINES)]
             await acknowledged(load, load.acks + chance.randrange(1, MOST_ACKS), work)
@@ -37,6 +42,15 @@ async def test_every_acknowledgement_survives_the_kill(tmp_path: Path) -> None:
             await process.wait()
             await asyncio.gather(*work)
     assert load.acks > KILLS
+    assert load.interrupted > KILLS, "the kills did not hit operations under way"
+
+
+async def unlike(client: ProviderClient, hosts: Path) -> list[str]:
+    """Machines with a host that serves another cluster than the provider shows."""
+    records, _ = await client.list()
+    hosted = [record for record in records if record.host is not None]
+    assert hosted
+    return [r.id for r in hosted if (hosts / r.id).read_text() != r.cluster]
 
 
 async def acknowledged(load: Load, acks: int, work: list[asyncio.Task[None]]) -> None:

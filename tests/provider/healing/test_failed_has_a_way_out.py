@@ -27,7 +27,7 @@ async def test_a_machine_never_created_is_a_slot_again_after_the_hold() -> None:
         slot = await rig.get("m-0")
         assert (slot.state, slot.last_error) == (MachineState.SPECULATIVE, "")
         again = await rig.create("m-0")
-        assert again.operation_id == "op-2"
+        assert again.operation_id == "op-mem1-2"
 
 
 async def test_a_stockout_is_held_for_half_a_minute() -> None:

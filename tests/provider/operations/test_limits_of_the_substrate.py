@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bigfleet.edge.clock import SECOND
 from bigfleet.provider import CapacityUnavailable, ManualClock, Rate, Retryable
-from bigfleet.provider.clock import SECOND
 from bigfleet.provider.metrics import ProviderMetrics
 from bigfleet.provider.operations.limits import Breaker, Bucket, Limits
 from bigfleet.provider.testing import settle

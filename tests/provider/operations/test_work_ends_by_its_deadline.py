@@ -68,7 +68,7 @@ async def test_a_retryable_error_is_tried_again_with_the_same_operation_id() -> 
         assert len(rig.substrate.seen) == 2
         await rig.clock.advance(2)
         assert await rig.state("m-0") is MachineState.IDLE
-        assert {op.operation_id for op in rig.substrate.seen} == {"op-1"}
+        assert {op.operation_id for op in rig.substrate.seen} == {"op-mem1-1"}
 
 
 async def test_after_eight_retries_it_is_over() -> None:
@@ -91,7 +91,7 @@ async def test_a_permanent_error_and_a_bug_fail_at_once() -> None:
 async def test_last_error_is_cut_and_never_shows_the_blob() -> None:
     async with running() as rig:
         await rig.to_idle("m-0")
-        rig.substrate.fail_next(Kind.CONFIGURE, Permanent("\u00e9" * 5000))
+        rig.substrate.fail_next(Kind.CONFIGURE, Permanent("secret-token" + "\u00e9" * 5000))
         await rig.configure("m-0", blob=b"secret-token")
         failed = await rig.get("m-0")
         assert len(failed.last_error.encode()) <= 1024 + len("error: ")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from bigfleet.edge.clock import next_turn
 from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import Ack, Code, MachineRecord, Token
 from bigfleet.provider import Kind, ManualClock, SQLiteStore
-from bigfleet.provider.clock import next_turn
 from bigfleet.provider.options import KeepBlobs, ProviderOptions
 from bigfleet.provider.stores.store import Store
 from bigfleet.provider.testing import FakeHost, FakeSubstrate, slots
@@ -168,7 +168,7 @@ async def test_marks_ids_bindings_and_the_counter_survive(world: World) -> None:
         assert again.operation_id == bound.operation_id
         assert await rig.ids(since=cursor) == ([], cursor)
         fresh = await rig.create("m-2", Token("durB", 1, 1))
-        assert fresh.operation_id == "op-4"
+        assert fresh.operation_id == "op-inc-4"
 
 
 async def test_the_inventory_of_the_store_wins_over_the_describe(world: World) -> None:

@@ -36,8 +36,31 @@ async def test_the_pages_answer() -> None:
         assert status == 200
         assert 'bigfleet_provider_rpc_total{code="OK",method="Create"} 1.0' in text
         assert 'machines{capacity_type="OnDemand",state="Idle"} 1.0' in text
+        assert "bigfleet_provider_revision 6.0" in text
         assert '"id":"m-0"' in (await page(port, "/debug/machines"))[1]
         assert (await page(port, "/other"))[0] == 404
+
+
+async def test_the_revision_is_told_before_anything_changes() -> None:
+    store = MemoryStore("mem")
+    options = replace(OPTIONS, metrics_address="127.0.0.1:0")
+    async with running(store=store, options=options):
+        pass
+    async with running(store=store, options=options) as rig:
+        _, text = await page(rig.server.metrics_port, "/metrics")
+        assert "bigfleet_provider_revision 4.0" in text
+
+
+async def test_every_metric_of_the_contract_is_there() -> None:
+    names = """rpc_total rpc_seconds operations_total operation_seconds operation_queue machines
+        fenced_total shard_switch_total describe_total describe_quarantined vanished_total
+        interruptions_total healed_total substrate_calls_total throttled_seconds_total
+        store_commit_seconds store_failures_total revision configure_payload_mismatch_total
+        price_age_seconds"""
+    async with running(options=replace(OPTIONS, metrics_address="127.0.0.1:0")) as rig:
+        _, text = await page(rig.server.metrics_port, "/metrics")
+        missing = [n for n in names.split() if f"# TYPE bigfleet_provider_{n} " not in text]
+        assert missing == []
 
 
 async def test_three_failed_describes_take_readiness_away() -> None:

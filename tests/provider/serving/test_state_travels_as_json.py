@@ -91,5 +91,5 @@ async def test_a_provider_moves_house_with_bindings_marks_and_ids() -> None:
         stale = await rejection(rig.drain("m-0", token=Token("a", 3, 3)))
         assert stale.code is Code.FAILED_PRECONDITION
         assert (await rig.get("m-1")).last_error.startswith("interrupted:")
-        assert (await rig.create("m-2")).operation_id == "op-4"
+        assert (await rig.create("m-2")).operation_id == "op-mem1-4"
         assert len((await rig.ids())[0]) == 4

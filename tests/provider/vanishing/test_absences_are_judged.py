@@ -1,6 +1,6 @@
 """When an absent machine counts as gone, and when nobody believes the describe."""
 
-from bigfleet.provider.clock import SECOND
+from bigfleet.edge.clock import SECOND
 from bigfleet.provider.reconciling.absences import Absences, Rule, judged
 
 RULE = Rule(threshold=3, span_seconds=60)

@@ -3,8 +3,12 @@
 isort:skip_file
 """
 
+from bigfleet.v1alpha1 import provider_pb2 as _provider_pb2
+from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -15,6 +19,103 @@ else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class _ActionKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ActionKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ActionKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    ACTION_KIND_UNSPECIFIED: _ActionKind.ValueType  # 0
+    ACTION_KIND_BOOTSTRAP: _ActionKind.ValueType  # 1
+    ACTION_KIND_PROVISION: _ActionKind.ValueType  # 2
+    ACTION_KIND_RECLAIM: _ActionKind.ValueType  # 3
+    ACTION_KIND_PREEMPT: _ActionKind.ValueType  # 4
+    ACTION_KIND_DELETE: _ActionKind.ValueType  # 5
+
+class ActionKind(_ActionKind, metaclass=_ActionKindEnumTypeWrapper): ...
+
+ACTION_KIND_UNSPECIFIED: ActionKind.ValueType  # 0
+ACTION_KIND_BOOTSTRAP: ActionKind.ValueType  # 1
+ACTION_KIND_PROVISION: ActionKind.ValueType  # 2
+ACTION_KIND_RECLAIM: ActionKind.ValueType  # 3
+ACTION_KIND_PREEMPT: ActionKind.ValueType  # 4
+ACTION_KIND_DELETE: ActionKind.ValueType  # 5
+Global___ActionKind: _TypeAlias = ActionKind  # noqa: Y015
+
+class _Disposition:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _DispositionEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Disposition.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    DISPOSITION_UNSPECIFIED: _Disposition.ValueType  # 0
+    DISPOSITION_ENQUEUED: _Disposition.ValueType  # 1
+    DISPOSITION_CAPPED: _Disposition.ValueType  # 2
+    DISPOSITION_DEFERRED: _Disposition.ValueType  # 3
+    DISPOSITION_SUPPRESSED: _Disposition.ValueType  # 4
+    DISPOSITION_DRY_RUN: _Disposition.ValueType  # 5
+    DISPOSITION_DEDUPED: _Disposition.ValueType  # 6
+    DISPOSITION_DROPPED: _Disposition.ValueType  # 7
+    DISPOSITION_INAPPLICABLE: _Disposition.ValueType  # 8
+    DISPOSITION_VETOED: _Disposition.ValueType  # 9
+    DISPOSITION_HELD: _Disposition.ValueType  # 10
+
+class Disposition(_Disposition, metaclass=_DispositionEnumTypeWrapper):
+    """What became of an action between decision and execution."""
+
+DISPOSITION_UNSPECIFIED: Disposition.ValueType  # 0
+DISPOSITION_ENQUEUED: Disposition.ValueType  # 1
+DISPOSITION_CAPPED: Disposition.ValueType  # 2
+DISPOSITION_DEFERRED: Disposition.ValueType  # 3
+DISPOSITION_SUPPRESSED: Disposition.ValueType  # 4
+DISPOSITION_DRY_RUN: Disposition.ValueType  # 5
+DISPOSITION_DEDUPED: Disposition.ValueType  # 6
+DISPOSITION_DROPPED: Disposition.ValueType  # 7
+DISPOSITION_INAPPLICABLE: Disposition.ValueType  # 8
+DISPOSITION_VETOED: Disposition.ValueType  # 9
+DISPOSITION_HELD: Disposition.ValueType  # 10
+Global___Disposition: _TypeAlias = Disposition  # noqa: Y015
+
+class _PauseSource:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _PauseSourceEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_PauseSource.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    PAUSE_SOURCE_UNSPECIFIED: _PauseSource.ValueType  # 0
+    PAUSE_SOURCE_FLAG: _PauseSource.ValueType  # 1
+    PAUSE_SOURCE_FILE: _PauseSource.ValueType  # 2
+    PAUSE_SOURCE_RPC: _PauseSource.ValueType  # 3
+    PAUSE_SOURCE_COORDINATOR: _PauseSource.ValueType  # 4
+
+class PauseSource(_PauseSource, metaclass=_PauseSourceEnumTypeWrapper): ...
+
+PAUSE_SOURCE_UNSPECIFIED: PauseSource.ValueType  # 0
+PAUSE_SOURCE_FLAG: PauseSource.ValueType  # 1
+PAUSE_SOURCE_FILE: PauseSource.ValueType  # 2
+PAUSE_SOURCE_RPC: PauseSource.ValueType  # 3
+PAUSE_SOURCE_COORDINATOR: PauseSource.ValueType  # 4
+Global___PauseSource: _TypeAlias = PauseSource  # noqa: Y015
+
+class _ReservationKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ReservationKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ReservationKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    RESERVATION_KIND_UNSPECIFIED: _ReservationKind.ValueType  # 0
+    RESERVATION_KIND_PREEMPTION: _ReservationKind.ValueType  # 1
+    RESERVATION_KIND_OFFER: _ReservationKind.ValueType  # 2
+    RESERVATION_KIND_TRANSFER_IN: _ReservationKind.ValueType  # 3
+
+class ReservationKind(_ReservationKind, metaclass=_ReservationKindEnumTypeWrapper): ...
+
+RESERVATION_KIND_UNSPECIFIED: ReservationKind.ValueType  # 0
+RESERVATION_KIND_PREEMPTION: ReservationKind.ValueType  # 1
+RESERVATION_KIND_OFFER: ReservationKind.ValueType  # 2
+RESERVATION_KIND_TRANSFER_IN: ReservationKind.ValueType  # 3
+Global___ReservationKind: _TypeAlias = ReservationKind  # noqa: Y015
 
 @_typing.final
 class Audit(_message.Message):
@@ -39,3 +140,582 @@ class Audit(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Audit: _TypeAlias = Audit  # noqa: Y015
+
+@_typing.final
+class NeedRef(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    PROFILE_FINGERPRINT_FIELD_NUMBER: _builtins.int
+    GROUP_FIELD_NUMBER: _builtins.int
+    cluster_id: _builtins.str
+    profile_fingerprint: _builtins.str
+    group: _builtins.str
+    def __init__(
+        self,
+        *,
+        cluster_id: _builtins.str = ...,
+        profile_fingerprint: _builtins.str = ...,
+        group: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "group", b"group", "profile_fingerprint", b"profile_fingerprint"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NeedRef: _TypeAlias = NeedRef  # noqa: Y015
+
+@_typing.final
+class ActionView(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CYCLE_FIELD_NUMBER: _builtins.int
+    INDEX_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    NEED_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    GRACE_PERIOD_SECONDS_FIELD_NUMBER: _builtins.int
+    PREEMPTOR_PRIORITY_FIELD_NUMBER: _builtins.int
+    DISPOSITION_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    index: _builtins.int
+    kind: Global___ActionKind.ValueType
+    machine_id: _builtins.str
+    cluster_id: _builtins.str
+    reason: _builtins.str
+    grace_period_seconds: _builtins.int
+    preemptor_priority: _builtins.int
+    disposition: Global___Disposition.ValueType
+    outcome: _builtins.str
+    at_unix_nanos: _builtins.int
+    @_builtins.property
+    def need(self) -> Global___NeedRef: ...
+    def __init__(
+        self,
+        *,
+        cycle: _builtins.int = ...,
+        index: _builtins.int = ...,
+        kind: Global___ActionKind.ValueType = ...,
+        machine_id: _builtins.str = ...,
+        cluster_id: _builtins.str = ...,
+        need: Global___NeedRef | None = ...,
+        reason: _builtins.str = ...,
+        grace_period_seconds: _builtins.int = ...,
+        preemptor_priority: _builtins.int = ...,
+        disposition: Global___Disposition.ValueType = ...,
+        outcome: _builtins.str = ...,
+        at_unix_nanos: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "cycle", b"cycle", "disposition", b"disposition", "grace_period_seconds", b"grace_period_seconds", "index", b"index", "kind", b"kind", "machine_id", b"machine_id", "need", b"need", "outcome", b"outcome", "preemptor_priority", b"preemptor_priority", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ActionView: _TypeAlias = ActionView  # noqa: Y015
+
+@_typing.final
+class CostView(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PRICE_PER_HOUR_FIELD_NUMBER: _builtins.int
+    INTERRUPTION_PROBABILITY_FIELD_NUMBER: _builtins.int
+    INTERRUPTION_PENALTY_DOLLARS_FIELD_NUMBER: _builtins.int
+    EXPECTED_INTERRUPTION_PER_HOUR_FIELD_NUMBER: _builtins.int
+    EFFECTIVE_COST_PER_HOUR_FIELD_NUMBER: _builtins.int
+    price_per_hour: _builtins.float
+    interruption_probability: _builtins.float
+    interruption_penalty_dollars: _builtins.float
+    expected_interruption_per_hour: _builtins.float
+    effective_cost_per_hour: _builtins.float
+    def __init__(
+        self,
+        *,
+        price_per_hour: _builtins.float = ...,
+        interruption_probability: _builtins.float = ...,
+        interruption_penalty_dollars: _builtins.float = ...,
+        expected_interruption_per_hour: _builtins.float = ...,
+        effective_cost_per_hour: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["effective_cost_per_hour", b"effective_cost_per_hour", "expected_interruption_per_hour", b"expected_interruption_per_hour", "interruption_penalty_dollars", b"interruption_penalty_dollars", "interruption_probability", b"interruption_probability", "price_per_hour", b"price_per_hour"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CostView: _TypeAlias = CostView  # noqa: Y015
+
+@_typing.final
+class Check(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    PASSED_FIELD_NUMBER: _builtins.int
+    EXPECTED_FIELD_NUMBER: _builtins.int
+    ACTUAL_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    passed: _builtins.bool
+    expected: _builtins.str
+    actual: _builtins.str
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        passed: _builtins.bool = ...,
+        expected: _builtins.str = ...,
+        actual: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actual", b"actual", "expected", b"expected", "name", b"name", "passed", b"passed"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Check: _TypeAlias = Check  # noqa: Y015
+
+@_typing.final
+class Reservation(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESERVATION_ID_FIELD_NUMBER: _builtins.int
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    NEED_FIELD_NUMBER: _builtins.int
+    PRIORITY_FIELD_NUMBER: _builtins.int
+    CREATED_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    EXPIRES_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    reservation_id: _builtins.str
+    machine_id: _builtins.str
+    kind: Global___ReservationKind.ValueType
+    priority: _builtins.int
+    created_unix_nanos: _builtins.int
+    expires_unix_nanos: _builtins.int
+    @_builtins.property
+    def need(self) -> Global___NeedRef: ...
+    def __init__(
+        self,
+        *,
+        reservation_id: _builtins.str = ...,
+        machine_id: _builtins.str = ...,
+        kind: Global___ReservationKind.ValueType = ...,
+        need: Global___NeedRef | None = ...,
+        priority: _builtins.int = ...,
+        created_unix_nanos: _builtins.int = ...,
+        expires_unix_nanos: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_unix_nanos", b"created_unix_nanos", "expires_unix_nanos", b"expires_unix_nanos", "kind", b"kind", "machine_id", b"machine_id", "need", b"need", "priority", b"priority", "reservation_id", b"reservation_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Reservation: _TypeAlias = Reservation  # noqa: Y015
+
+@_typing.final
+class PauseScope(_message.Message):
+    """AND between the fields, OR inside one; all empty: everything."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SHARD_IDS_FIELD_NUMBER: _builtins.int
+    CLUSTER_IDS_FIELD_NUMBER: _builtins.int
+    KINDS_FIELD_NUMBER: _builtins.int
+    REBALANCE_ONLY_FIELD_NUMBER: _builtins.int
+    rebalance_only: _builtins.bool
+    @_builtins.property
+    def shard_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def cluster_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def kinds(self) -> _containers.RepeatedScalarFieldContainer[Global___ActionKind.ValueType]: ...
+    def __init__(
+        self,
+        *,
+        shard_ids: _abc.Iterable[_builtins.str] | None = ...,
+        cluster_ids: _abc.Iterable[_builtins.str] | None = ...,
+        kinds: _abc.Iterable[Global___ActionKind.ValueType] | None = ...,
+        rebalance_only: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_ids", b"cluster_ids", "kinds", b"kinds", "rebalance_only", b"rebalance_only", "shard_ids", b"shard_ids"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PauseScope: _TypeAlias = PauseScope  # noqa: Y015
+
+@_typing.final
+class Pause(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PAUSE_ID_FIELD_NUMBER: _builtins.int
+    SCOPE_FIELD_NUMBER: _builtins.int
+    AUDIT_FIELD_NUMBER: _builtins.int
+    CREATED_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    EXPIRES_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    SOURCE_FIELD_NUMBER: _builtins.int
+    CREATED_BY_FIELD_NUMBER: _builtins.int
+    pause_id: _builtins.str
+    created_unix_nanos: _builtins.int
+    expires_unix_nanos: _builtins.int
+    """0: until somebody lifts it."""
+    source: Global___PauseSource.ValueType
+    created_by: _builtins.str
+    @_builtins.property
+    def scope(self) -> Global___PauseScope: ...
+    @_builtins.property
+    def audit(self) -> Global___Audit: ...
+    def __init__(
+        self,
+        *,
+        pause_id: _builtins.str = ...,
+        scope: Global___PauseScope | None = ...,
+        audit: Global___Audit | None = ...,
+        created_unix_nanos: _builtins.int = ...,
+        expires_unix_nanos: _builtins.int = ...,
+        source: Global___PauseSource.ValueType = ...,
+        created_by: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["audit", b"audit", "scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["audit", b"audit", "created_by", b"created_by", "created_unix_nanos", b"created_unix_nanos", "expires_unix_nanos", b"expires_unix_nanos", "pause_id", b"pause_id", "scope", b"scope", "source", b"source"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Pause: _TypeAlias = Pause  # noqa: Y015
+
+@_typing.final
+class PauseRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    AUDIT_FIELD_NUMBER: _builtins.int
+    TTL_SECONDS_FIELD_NUMBER: _builtins.int
+    NO_EXPIRY_FIELD_NUMBER: _builtins.int
+    PAUSE_ID_FIELD_NUMBER: _builtins.int
+    ttl_seconds: _builtins.int
+    """0 or less: the default, unless no_expiry."""
+    no_expiry: _builtins.bool
+    pause_id: _builtins.str
+    """Chosen by the caller, it makes a retry harmless."""
+    @_builtins.property
+    def scope(self) -> Global___PauseScope: ...
+    @_builtins.property
+    def audit(self) -> Global___Audit: ...
+    def __init__(
+        self,
+        *,
+        scope: Global___PauseScope | None = ...,
+        audit: Global___Audit | None = ...,
+        ttl_seconds: _builtins.int = ...,
+        no_expiry: _builtins.bool = ...,
+        pause_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["audit", b"audit", "scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["audit", b"audit", "no_expiry", b"no_expiry", "pause_id", b"pause_id", "scope", b"scope", "ttl_seconds", b"ttl_seconds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PauseRequest: _TypeAlias = PauseRequest  # noqa: Y015
+
+@_typing.final
+class PauseResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PAUSE_FIELD_NUMBER: _builtins.int
+    ACTIVE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def pause(self) -> Global___Pause: ...
+    @_builtins.property
+    def active(self) -> _containers.RepeatedCompositeFieldContainer[Global___Pause]: ...
+    def __init__(
+        self,
+        *,
+        pause: Global___Pause | None = ...,
+        active: _abc.Iterable[Global___Pause] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pause", b"pause"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["active", b"active", "pause", b"pause"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PauseResponse: _TypeAlias = PauseResponse  # noqa: Y015
+
+@_typing.final
+class ResumeRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PAUSE_ID_FIELD_NUMBER: _builtins.int
+    ALL_FIELD_NUMBER: _builtins.int
+    AUDIT_FIELD_NUMBER: _builtins.int
+    pause_id: _builtins.str
+    all: _builtins.bool
+    """Every pause that was set by RPC."""
+    @_builtins.property
+    def audit(self) -> Global___Audit: ...
+    def __init__(
+        self,
+        *,
+        pause_id: _builtins.str = ...,
+        all: _builtins.bool = ...,
+        audit: Global___Audit | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["audit", b"audit"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["all", b"all", "audit", b"audit", "pause_id", b"pause_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResumeRequest: _TypeAlias = ResumeRequest  # noqa: Y015
+
+@_typing.final
+class ResumeResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REMOVED_FIELD_NUMBER: _builtins.int
+    ACTIVE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def removed(self) -> _containers.RepeatedCompositeFieldContainer[Global___Pause]: ...
+    @_builtins.property
+    def active(self) -> _containers.RepeatedCompositeFieldContainer[Global___Pause]: ...
+    def __init__(
+        self,
+        *,
+        removed: _abc.Iterable[Global___Pause] | None = ...,
+        active: _abc.Iterable[Global___Pause] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["active", b"active", "removed", b"removed"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResumeResponse: _TypeAlias = ResumeResponse  # noqa: Y015
+
+@_typing.final
+class ListPausesRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    INCLUDE_EXPIRED_FIELD_NUMBER: _builtins.int
+    include_expired: _builtins.bool
+    def __init__(
+        self,
+        *,
+        include_expired: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["include_expired", b"include_expired"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListPausesRequest: _TypeAlias = ListPausesRequest  # noqa: Y015
+
+@_typing.final
+class ListPausesResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PAUSES_FIELD_NUMBER: _builtins.int
+    DRY_RUN_FIELD_NUMBER: _builtins.int
+    dry_run: _builtins.bool
+    @_builtins.property
+    def pauses(self) -> _containers.RepeatedCompositeFieldContainer[Global___Pause]: ...
+    def __init__(
+        self,
+        *,
+        pauses: _abc.Iterable[Global___Pause] | None = ...,
+        dry_run: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dry_run", b"dry_run", "pauses", b"pauses"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListPausesResponse: _TypeAlias = ListPausesResponse  # noqa: Y015
+
+@_typing.final
+class MachineSelector(_message.Message):
+    """AND between the fields, OR inside one; empty fields match everything."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class LabelsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    IDS_FIELD_NUMBER: _builtins.int
+    STATES_FIELD_NUMBER: _builtins.int
+    ZONES_FIELD_NUMBER: _builtins.int
+    INSTANCE_TYPES_FIELD_NUMBER: _builtins.int
+    CAPACITY_TYPES_FIELD_NUMBER: _builtins.int
+    LABELS_FIELD_NUMBER: _builtins.int
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    PROVIDER_FIELD_NUMBER: _builtins.int
+    ID_PREFIX_FIELD_NUMBER: _builtins.int
+    MAX_COUNT_FIELD_NUMBER: _builtins.int
+    cluster_id: _builtins.str
+    provider: _builtins.str
+    id_prefix: _builtins.str
+    max_count: _builtins.int
+    @_builtins.property
+    def ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def states(self) -> _containers.RepeatedScalarFieldContainer[_provider_pb2.MachineState.ValueType]: ...
+    @_builtins.property
+    def zones(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def instance_types(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def capacity_types(self) -> _containers.RepeatedScalarFieldContainer[_provider_pb2.CapacityType.ValueType]: ...
+    @_builtins.property
+    def labels(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        ids: _abc.Iterable[_builtins.str] | None = ...,
+        states: _abc.Iterable[_provider_pb2.MachineState.ValueType] | None = ...,
+        zones: _abc.Iterable[_builtins.str] | None = ...,
+        instance_types: _abc.Iterable[_builtins.str] | None = ...,
+        capacity_types: _abc.Iterable[_provider_pb2.CapacityType.ValueType] | None = ...,
+        labels: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        cluster_id: _builtins.str = ...,
+        provider: _builtins.str = ...,
+        id_prefix: _builtins.str = ...,
+        max_count: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["capacity_types", b"capacity_types", "cluster_id", b"cluster_id", "id_prefix", b"id_prefix", "ids", b"ids", "instance_types", b"instance_types", "labels", b"labels", "max_count", b"max_count", "provider", b"provider", "states", b"states", "zones", b"zones"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MachineSelector: _TypeAlias = MachineSelector  # noqa: Y015
+
+@_typing.final
+class QuotaAllocation(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class PerShardEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class InUseEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    PROVIDER_FIELD_NUMBER: _builtins.int
+    REGION_FIELD_NUMBER: _builtins.int
+    PER_SHARD_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    IN_USE_FIELD_NUMBER: _builtins.int
+    provider: _builtins.str
+    region: _builtins.str
+    total: _builtins.int
+    @_builtins.property
+    def per_shard(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]: ...
+    @_builtins.property
+    def in_use(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]: ...
+    def __init__(
+        self,
+        *,
+        provider: _builtins.str = ...,
+        region: _builtins.str = ...,
+        per_shard: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        total: _builtins.int = ...,
+        in_use: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["in_use", b"in_use", "per_shard", b"per_shard", "provider", b"provider", "region", b"region", "total", b"total"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___QuotaAllocation: _TypeAlias = QuotaAllocation  # noqa: Y015
+
+@_typing.final
+class ProviderEntry(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    ADDRESS_FIELD_NUMBER: _builtins.int
+    REGION_FIELD_NUMBER: _builtins.int
+    SUPPORTS_DELETE_FIELD_NUMBER: _builtins.int
+    ATTACHED_SHARDS_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    address: _builtins.str
+    region: _builtins.str
+    supports_delete: _builtins.bool
+    @_builtins.property
+    def attached_shards(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        address: _builtins.str = ...,
+        region: _builtins.str = ...,
+        supports_delete: _builtins.bool = ...,
+        attached_shards: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "attached_shards", b"attached_shards", "name", b"name", "region", b"region", "supports_delete", b"supports_delete"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ProviderEntry: _TypeAlias = ProviderEntry  # noqa: Y015

@@ -45,7 +45,7 @@ class ProviderAnswer(_message.Message):
 Global___ProviderAnswer: _TypeAlias = ProviderAnswer  # noqa: Y015
 
 @_typing.final
-class ListMachinesRequest(_message.Message):
+class ListProviderMachinesRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     MACHINE_ID_FIELD_NUMBER: _builtins.int
@@ -69,7 +69,7 @@ class ListMachinesRequest(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___ListMachinesRequest: _TypeAlias = ListMachinesRequest  # noqa: Y015
+Global___ListProviderMachinesRequest: _TypeAlias = ListProviderMachinesRequest  # noqa: Y015
 
 @_typing.final
 class ListOperationsRequest(_message.Message):

@@ -38,7 +38,7 @@ class ProviderAdminStub:
         """
         self.ListMachines = channel.unary_unary(
                 '/bigfleet.admin.v1alpha1.ProviderAdmin/ListMachines',
-                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_provider__admin__pb2.ListMachinesRequest.SerializeToString,
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_provider__admin__pb2.ListProviderMachinesRequest.SerializeToString,
                 response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_provider__admin__pb2.ProviderAnswer.FromString,
                 _registered_method=True)
         self.ListOperations = channel.unary_unary(
@@ -186,7 +186,7 @@ def add_ProviderAdminServicer_to_server(servicer, server):
     rpc_method_handlers = {
             'ListMachines': grpc.unary_unary_rpc_method_handler(
                     servicer.ListMachines,
-                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_provider__admin__pb2.ListMachinesRequest.FromString,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_provider__admin__pb2.ListProviderMachinesRequest.FromString,
                     response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_provider__admin__pb2.ProviderAnswer.SerializeToString,
             ),
             'ListOperations': grpc.unary_unary_rpc_method_handler(
@@ -272,7 +272,7 @@ class ProviderAdmin:
             request,
             target,
             '/bigfleet.admin.v1alpha1.ProviderAdmin/ListMachines',
-            bigfleet_dot_admin_dot_v1alpha1_dot_provider__admin__pb2.ListMachinesRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_provider__admin__pb2.ListProviderMachinesRequest.SerializeToString,
             bigfleet_dot_admin_dot_v1alpha1_dot_provider__admin__pb2.ProviderAnswer.FromString,
             options,
             channel_credentials,

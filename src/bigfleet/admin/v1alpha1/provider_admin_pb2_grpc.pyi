@@ -35,7 +35,7 @@ class ProviderAdminStub:
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> ProviderAdminAsyncStub: ...
-    ListMachines: _grpc.UnaryUnaryMultiCallable[_provider_admin_pb2.ListMachinesRequest, _provider_admin_pb2.ProviderAnswer]
+    ListMachines: _grpc.UnaryUnaryMultiCallable[_provider_admin_pb2.ListProviderMachinesRequest, _provider_admin_pb2.ProviderAnswer]
     ListOperations: _grpc.UnaryUnaryMultiCallable[_provider_admin_pb2.ListOperationsRequest, _provider_admin_pb2.ProviderAnswer]
     ListFences: _grpc.UnaryUnaryMultiCallable[_provider_admin_pb2.ListFencesRequest, _provider_admin_pb2.ProviderAnswer]
     ListFailed: _grpc.UnaryUnaryMultiCallable[_provider_admin_pb2.ListFailedRequest, _provider_admin_pb2.ProviderAnswer]
@@ -61,7 +61,7 @@ class ProviderAdminAsyncStub(ProviderAdminStub):
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
-    ListMachines: _aio.UnaryUnaryMultiCallable[_provider_admin_pb2.ListMachinesRequest, _provider_admin_pb2.ProviderAnswer]  # type: ignore[assignment]
+    ListMachines: _aio.UnaryUnaryMultiCallable[_provider_admin_pb2.ListProviderMachinesRequest, _provider_admin_pb2.ProviderAnswer]  # type: ignore[assignment]
     ListOperations: _aio.UnaryUnaryMultiCallable[_provider_admin_pb2.ListOperationsRequest, _provider_admin_pb2.ProviderAnswer]  # type: ignore[assignment]
     ListFences: _aio.UnaryUnaryMultiCallable[_provider_admin_pb2.ListFencesRequest, _provider_admin_pb2.ProviderAnswer]  # type: ignore[assignment]
     ListFailed: _aio.UnaryUnaryMultiCallable[_provider_admin_pb2.ListFailedRequest, _provider_admin_pb2.ProviderAnswer]  # type: ignore[assignment]
@@ -88,7 +88,7 @@ class ProviderAdminServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
     def ListMachines(
         self,
-        request: _provider_admin_pb2.ListMachinesRequest,
+        request: _provider_admin_pb2.ListProviderMachinesRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_provider_admin_pb2.ProviderAnswer, _abc.Awaitable[_provider_admin_pb2.ProviderAnswer]]: ...
 

@@ -147,12 +147,12 @@ async def list_revision_advances(trial: Trial) -> None:
     machine = await trial.lease_idle()
     if not slot:
         await trial.bind(machine, "baseline")
-    end = trial.clock.now() + trial.pace.limit(REVISION)
+    patience = trial.patience(trial.pace.limit(REVISION))
     while True:
         delta = await trial.listing(since=before)
         if delta.revision != before and machine in delta.ids:
             return
-        must(trial.clock.now() < end, f"{machine} is not in the delta of its Create")
+        must(not patience.spent(), f"{machine} is not in the delta of its Create")
         await trial.clock.sleep(trial.pace.poll)
 
 

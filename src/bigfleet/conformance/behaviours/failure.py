@@ -1,7 +1,7 @@
 """Timeouts and failure: what goes wrong ends in FAILED, says why, and stays there for every RPC."""
 
 from bigfleet.conformance.broker import FAULT_CREATE
-from bigfleet.conformance.claims import must, must_equal
+from bigfleet.conformance.claims import WentFailed, must, must_equal
 from bigfleet.conformance.hand import Hand
 from bigfleet.conformance.rows import Area
 from bigfleet.conformance.trial import Trial
@@ -9,41 +9,41 @@ from bigfleet.model.machines import MachineState as S
 from bigfleet.model.provider_calls import MachineRecord
 
 FAILURE = Area("Timeouts and failure", suite="fault", station="fault", profiles=("fault",))
-
-
-async def ends(trial: Hand, machine: str, states: tuple[S, ...], within: float) -> MachineRecord:
-    """The record once the machine is in one of `states`."""
-    limit = trial.pace.limit(within)
-    end = trial.clock.now() + limit
-    while True:
-        answer = await trial.look(machine)
-        if answer.ok and answer.machine.state in states:
-            return answer.machine
-        if trial.clock.now() >= end:
-            names = " or ".join(state.name for state in states)
-            seen = answer.machine.state.name if answer.ok else str(answer)
-            must(False, f"{machine} must be {names} after {limit:g} s; it is {seen}")
-        await trial.clock.sleep(trial.pace.poll)
+#: One for the row, the others for its way there.
+MACHINES = 3
 
 
 async def fails(trial: Hand, machine: str, within: float) -> MachineRecord:
-    record = await ends(trial, machine, (S.FAILED,), within)
+    record = await trial.reaches(machine, (S.FAILED,), trial.pace.limit(within))
     must(bool(record.last_error), f"{machine} is FAILED and does not say why")
     return record
 
 
-async def configured_with(trial: Trial, cluster: str) -> str:
-    """An Idle machine with an accepted Configure that carries a fault selector."""
-    machine = await trial.lease_idle()
-    (await trial.configure(machine, cluster)).must_be_ok()
-    return machine
+async def configured_with(trial: Trial, cluster: str, then: S | None = None) -> str:
+    """A machine with an accepted Configure that carries a fault selector, where wanted done.
+
+    What leads up to the fault is not judged here: the timeout of this lane is short, and on a busy
+    machine an honest Create may miss it.
+    """
+    for spare in reversed(range(MACHINES)):
+        try:
+            machine = await trial.lease_idle()
+            (await trial.configure(machine, cluster)).must_be_ok()
+            if then is not None:
+                await trial.settles(machine, then)
+        except WentFailed:
+            if not spare:
+                raise
+        else:
+            return machine
+    raise AssertionError("the last machine returned or raised")
 
 
 @FAILURE.row(
     "B701",
     "A Configure that errors ends FAILED with its reason",
     mutant="error reverts to I",
-    machines=1,
+    machines=MACHINES,
     gates=("fault",),
 )
 async def configure_errors(trial: Trial) -> None:
@@ -69,7 +69,7 @@ async def create_errors(trial: Trial) -> None:
     "B703",
     "A Configure that never ends is FAILED at its timeout",
     mutant="no timeout",
-    machines=1,
+    machines=MACHINES,
     gates=("fault",),
 )
 async def configure_times_out(trial: Trial) -> None:
@@ -80,7 +80,7 @@ async def configure_times_out(trial: Trial) -> None:
     "B704",
     "A success after the timeout is dropped",
     mutant="late success applied",
-    machines=1,
+    machines=MACHINES,
     gates=("fault",),
 )
 async def late_successes_are_dropped(trial: Trial) -> None:
@@ -96,7 +96,7 @@ async def late_successes_are_dropped(trial: Trial) -> None:
     "B705",
     "No Configure leads out of FAILED",
     mutant="F restarts",
-    machines=1,
+    machines=MACHINES,
     gates=("fault",),
 )
 async def failed_stays_failed(trial: Trial) -> None:
@@ -111,14 +111,13 @@ async def failed_stays_failed(trial: Trial) -> None:
     "B706",
     "A Drain that errors does not hang",
     mutant="drain error hangs",
-    machines=1,
+    machines=MACHINES,
     gates=("fault",),
 )
 async def drain_errors(trial: Trial) -> None:
-    machine = await configured_with(trial, "fault-drain-error")
-    await trial.settles(machine, S.CONFIGURED)
+    machine = await configured_with(trial, "fault-drain-error", S.CONFIGURED)
     (await trial.drain(machine, 0)).must_be_ok()
-    record = await ends(trial, machine, (S.FAILED, S.IDLE), 7)
+    record = await trial.reaches(machine, (S.FAILED, S.IDLE), trial.pace.limit(7))
     if record.state is S.FAILED:
         must(bool(record.last_error), f"{machine} is FAILED and does not say why")
     await trial.holds(machine, record.state, trial.pace.hold_lifecycle)
@@ -128,7 +127,7 @@ async def drain_errors(trial: Trial) -> None:
     "B707",
     "last_error is the same on every read",
     mutant="last_error rewritten",
-    machines=1,
+    machines=MACHINES,
     gates=("fault",),
 )
 async def last_error_is_constant(trial: Trial) -> None:
@@ -144,7 +143,7 @@ async def last_error_is_constant(trial: Trial) -> None:
     "B708",
     "A machine whose node never gets Ready is never CONFIGURED",
     mutant="no readiness gate",
-    machines=1,
+    machines=MACHINES,
     gates=("fault",),
 )
 async def readiness_is_waited_for(trial: Trial) -> None:

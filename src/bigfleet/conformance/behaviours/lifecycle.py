@@ -41,8 +41,8 @@ def states_of(samples: Sequence[MachineRecord]) -> list[S]:
 async def traced_to(trial: Trial, samples: list[MachineRecord], machine: str, state: S) -> None:
     """Settled, and the watcher has seen it too."""
     await trial.settles(machine, state)
-    end = trial.clock.now() + trial.pace.limit(5)
-    while (not samples or samples[-1].state is not state) and trial.clock.now() < end:
+    patience = trial.patience(trial.pace.limit(15))
+    while (not samples or samples[-1].state is not state) and not patience.spent():
         await trial.clock.sleep(trial.pace.watch)
 
 

@@ -118,6 +118,8 @@ async def walked(trial: Trial, machine: str, state: S, kind: str) -> S:
     answer = await mutated(trial, machine, kind)
     if kind == "Delete" and not trial.can.delete:
         answer.must_be(Code.UNIMPLEMENTED)
+    elif kind == "Delete" and not answer.ok and not trial.was_slot(machine):
+        answer.must_be_rejected()  # a host that was there before us may be here to stay
     elif state is SOURCE[kind]:
         answer.must_be_ok()
         return (await trial.settles(machine, TARGET[kind])).state

@@ -8,6 +8,7 @@ from bigfleet.conformance.behaviours.listing import followed, must_be_quiet
 from bigfleet.conformance.claims import must, must_be_clean, must_equal
 from bigfleet.conformance.lab import Boot
 from bigfleet.conformance.rows import Area
+from bigfleet.conformance.timing import TRIES, Call, best_p99, timed
 from bigfleet.conformance.trial import Trial
 from bigfleet.model.machines import CapacityType
 from bigfleet.model.machines import MachineState as S
@@ -22,9 +23,13 @@ BURST = 16
 GETS, CREATES, LISTS = 120, 60, 120
 GET_P99, CREATE_P99, LIST_P99 = 0.250, 0.250, 2.0
 LONGEST_LIST = 3.0
-LISTS_TIMED = 4
+LISTS_TIMED, LISTS_SECONDS = 12, 1.0
 #: Four times the machines may take up to six times the time, not sixteen.
 GROWTH = 6.0
+#: A ratio counts against the provider only if it is too high so often.
+COMPARISONS = 3
+#: Of each machine in a soak, if they can be done in this many times its length on top.
+FEWEST_ROUNDS, MOST_OVERTIME = 15, 3
 
 
 @SCALE.row(
@@ -79,10 +84,12 @@ async def soaked(
 ) -> int:
     """Rounds done by all machines together until the soak is over."""
     end = trial.clock.now() + trial.settings.soak
+    latest = end + MOST_OVERTIME * trial.settings.soak
 
     async def work(machine: str) -> int:
         rounds = 0
-        while trial.clock.now() < end or not rounds:
+        # A busy machine soaks longer, or few rounds would pass for many.
+        while trial.clock.now() < (latest if rounds < FEWEST_ROUNDS else end) or not rounds:
             await round_of(machine)
             rounds += 1
         return rounds
@@ -138,32 +145,29 @@ async def soak_of_machines(trial: Trial) -> None:
     must_equal(len(after.records), fleet, "size of the fleet after the soak")
 
 
-async def p99(trial: Trial, count: int, call: Callable[[], Awaitable[object]]) -> float:
-    times = []
-    for _ in range(max(3, round(count * trial.settings.effort))):
-        began = trial.clock.now()
-        await call()
-        times.append(trial.clock.now() - began)
-    return sorted(times)[max(0, -(-len(times) * 99 // 100) - 1)]
-
-
 @SCALE.row(
     "B1106",
     "Get, Create and List answer in time",
     mutant="300 ms added to Get",
-    creates=CREATES,
-    longest=300,
+    creates=CREATES * TRIES + 1,
+    longest=600,
 )
 async def answers_come_in_time(trial: Trial) -> None:
-    slots = [trial.lease_speculative() for _ in range(CREATES)]
-    waiting = iter(slots)
-
     async def create() -> None:
-        (await trial.create(next(waiting))).must_be_ok()
+        (await trial.create(trial.lease_speculative())).must_be_ok()
 
-    gets = await p99(trial, GETS, lambda: trial.get(slots[0]))
-    creates = await p99(trial, CREATES, create)
-    lists = await p99(trial, LISTS, lambda: trial.client.list_bytes(ListCall()))
+    async def fetch() -> bytes:
+        return await trial.client.list_bytes(ListCall())
+
+    effort, seen = trial.settings.effort, trial.lease_speculative()
+
+    async def p99(count: int, call: Call, enough: float) -> float:
+        calls = max(3, round(count * effort))
+        return await best_p99(lambda: timed(trial.clock, calls, call), enough)
+
+    gets = await p99(GETS, lambda: trial.get(seen), GET_P99)
+    creates = await p99(CREATES, create, CREATE_P99)
+    lists = await p99(LISTS, fetch, LIST_P99)
     trial.notes["p99_ms"] = {
         "Get": round(gets * 1000, 1),
         "Create": round(creates * 1000, 1),
@@ -182,13 +186,20 @@ async def lists_grow_linearly(trial: Trial) -> None:
     if trial.running is not None:  # a target: nothing smaller to compare with
         must_be_quick(await fastest_list(trial, trial.client))
         return
+    ratio = await growth(trial, seed)
+    for _ in range(COMPARISONS - 1):
+        if ratio > GROWTH:
+            ratio = min(ratio, await growth(trial, seed))
+    trial.notes["growth"] = round(ratio, 2)
+    must(ratio <= GROWTH, f"4 x the machines took {ratio:.1f} x the time")
+
+
+async def growth(trial: Trial, seed: int) -> float:
     whole = await booted_list(trial, seed)
     must_be_quick(whole)
     quarter = await booted_list(trial, seed // 4)
     # Under a millisecond the connection is measured, not the List.
-    ratio = whole / max(quarter, 0.001)
-    trial.notes["growth"] = round(ratio, 2)
-    must(ratio <= GROWTH, f"4 x the machines took {ratio:.1f} x the time ({whole * 1000:.0f} ms)")
+    return whole / max(quarter, 0.001)
 
 
 def must_be_quick(seconds: float) -> None:
@@ -203,12 +214,10 @@ async def booted_list(trial: Trial, seed_count: int) -> float:
 
 
 async def fastest_list(trial: Trial, client: ProviderClient) -> float:
-    times = []
-    for _ in range(LISTS_TIMED):
-        began = trial.clock.now()
-        await client.list_bytes(ListCall())
-        times.append(trial.clock.now() - began)
-    return min(times)
+    times = await timed(
+        trial.clock, LISTS_TIMED, lambda: client.list_bytes(ListCall()), LISTS_SECONDS
+    )
+    return times[0]
 
 
 @SCALE.row(

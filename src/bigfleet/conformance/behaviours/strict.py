@@ -107,14 +107,15 @@ def constants(record: MachineRecord) -> tuple[str, str, str, str]:
 async def seen_in_delta(
     trial: Trial, machine: str, since: bytes, wanted: Callable[[MachineRecord], bool], within: float
 ) -> MachineRecord | None:
-    end = trial.clock.now() + trial.pace.limit(within)
-    while trial.clock.now() < end:
+    patience = trial.patience(trial.pace.limit(within))
+    while True:
         delta = await trial.listing(since=since)
         found = next((record for record in delta.records if record.id == machine), None)
         if found is not None and wanted(found):
             return found
+        if patience.spent():
+            return None
         await trial.clock.sleep(trial.pace.poll)
-    return None
 
 
 @STRICT.row(

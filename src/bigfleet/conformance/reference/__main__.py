@@ -29,6 +29,7 @@ STOPPING = 5.0
 @click.option("--failed-hold", type=SECONDS, default=None, help="Let FAILED machines out.")
 @click.option("--no-delete", is_flag=True, help="Without the Delete capability.")
 @click.option("--idle", is_flag=True, help="A free pool: every machine has its host already.")
+@click.option("--hosts", type=int, default=0, help="This many machines have their host already.")
 @click.option("--latency", type=SECONDS, default="6ms", show_default=True, help="Of every step.")
 @click.option("--substrate", type=click.Path(path_type=Path), help="Folder of outside events.")
 @click.option("--mutant", default="", help="Break this one point of the contract.")
@@ -46,6 +47,7 @@ def reference(
     failed_hold: float | None,
     no_delete: bool,
     idle: bool,
+    hosts: int,
     latency: float,
     substrate: Path | None,
     mutant: str,
@@ -62,7 +64,7 @@ def reference(
         transition_timeout=transition_timeout,
         faults=fault_selectors,
         can_delete=not no_delete,
-        idle=idle,
+        hosts=None if idle else hosts,
         failed_hold=failed_hold,
     )
     tls = TlsFiles(tls_cert, tls_key, tls_ca) if tls_cert and tls_key and tls_ca else None

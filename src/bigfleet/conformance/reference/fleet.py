@@ -11,12 +11,11 @@ FAULT_SLOTS = 8
 FAULT_LABEL = "conformance.fault/create"
 
 
-def seeded(
-    provider: str, count: int, *, faults: bool, idle: bool = False
-) -> Iterator[MachineRecord]:
+def seeded(provider: str, count: int, *, faults: bool, hosts: int = 0) -> Iterator[MachineRecord]:
+    """`count` machines; the first `hosts` of them are there already, the others are slots."""
     for number in range(count):
         record = slot(provider, f"{provider}-slot-{number:05d}", number)
-        yield hosted(provider, record, number) if idle else record
+        yield hosted(provider, record, number) if number < hosts else record
     if faults:
         for number in range(FAULT_SLOTS):
             yield slot(provider, f"faultcreate-{number}", number, {FAULT_LABEL: "error"})

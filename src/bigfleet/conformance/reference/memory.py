@@ -25,11 +25,11 @@ class Memory:
         elif state is not None:
             state.append({"life": shelf.life})
 
-    def seed(self, provider: str, count: int, *, faults: bool, idle: bool = False) -> None:
+    def seed(self, provider: str, count: int, *, faults: bool, hosts: int = 0) -> None:
         """A fleet that was stored wins over the seed."""
         if self._seeded:
             return
-        for record in seeded(provider, count, faults=faults, idle=idle):
+        for record in seeded(provider, count, faults=faults, hosts=hosts):
             self.publish(record)
         self._seeded = True
         self._keep({"seeded": count})

@@ -72,8 +72,8 @@ class Habits:
     transition_timeout: float = 30.0
     faults: bool = False
     can_delete: bool = True
-    #: A free pool: every machine has its host from the start.
-    idle: bool = False
+    #: This many machines have their host from the start; None: all of them.
+    hosts: int | None = 0
     #: None: a FAILED machine stays where it is.
     failed_hold: float | None = None
     #: How often the substrate is looked at for prices and vanished hosts.
@@ -107,7 +107,8 @@ class Reference:
     def prepare(self) -> None:
         """Before the first call: what a crash interrupted ends in FAILED."""
         habits = self.habits
-        self.memory.seed(habits.provider, habits.seed_count, faults=habits.faults, idle=habits.idle)
+        hosts = habits.seed_count if habits.hosts is None else habits.hosts
+        self.memory.seed(habits.provider, habits.seed_count, faults=habits.faults, hosts=hosts)
         for record in list(self.records.values()):
             if not record.state.stable and record.state is not S.FAILED:
                 self.interrupted(record)

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import msgspec
 
+from bigfleet.edge.clock import SECOND
 from bigfleet.model.errors import BadInput, Problem
 from bigfleet.model.machines import CapacityType, Instant
 from bigfleet.provider.backend import OfferingKey, Price, PriceTable
 from bigfleet.provider.blocks.offerings import CAPACITY_NAMES
 from bigfleet.provider.blocks.risks import UNKNOWN_RISK
-from bigfleet.provider.clock import SECOND
 
 #: The smallest move that is told.
 HELD_BACK = 0.01

@@ -8,9 +8,9 @@ is the larger of the two.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from bigfleet.edge.clock import SECOND
 from bigfleet.model.machines import CapacityType, Instant
 from bigfleet.provider.backend import OfferingKey
-from bigfleet.provider.clock import SECOND
 
 #: Middles of "below 5 %", "5-10 %", "10-15 %", "15-20 %" and "above 20 %".
 BUCKETS = (0.025, 0.075, 0.125, 0.175, 0.30)

@@ -69,10 +69,18 @@ class Entry:
 
     @property
     def substrate_record(self) -> MachineRecord:
-        """The record under the id the Backend knows."""
-        if not self.standing.substrate_id:
-            return self.record
-        return replace(self.record, id=self.standing.substrate_id)
+        """A copy of the record for the Backend, under the id it knows: equal maps of many machines
+        are one map, and an author who writes into one must not change them all.
+        """
+        record = self.record
+        return replace(
+            record,
+            id=self.substrate_id,
+            resources=dict(record.resources),
+            labels=dict(record.labels),
+            allocatable=dict(record.allocatable),
+            shard_metadata=dict(record.shard_metadata),
+        )
 
     @property
     def state(self) -> MachineState:
@@ -104,7 +112,7 @@ def seeded(instance: Instance, provider: str, slot: int) -> Entry:
     if host is not None and instance.bound is not None:
         state = MachineState.CONFIGURED
     bound = instance.bound if state is MachineState.CONFIGURED else None
-    standing = replace(FRESH, node_name=host.node_name) if host and host.node_name else FRESH
+    standing = Standing(node_name=host.node_name) if host and host.node_name else FRESH
     record = MachineRecord(
         id=instance.id,
         state=state,

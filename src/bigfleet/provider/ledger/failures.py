@@ -1,9 +1,14 @@
 """Why a machine is FAILED: the reasons that may stand in `last_error`, and its one form."""
 
+from base64 import b64encode
 from enum import StrEnum
 
 #: Substrate errors quote whole documents; nobody needs more than this of them.
 TEXT_LIMIT = 1024
+#: Where to look for a blob in an author's text, and which of its lines are its own: shorter ones
+#: (`#!/bin/sh`) are everybody's.
+_LOOKED_AT, _LINES, _OWN_LINE, _SHORTEST = 16_384, 10_000, 16, 6
+_HIDDEN = "<blob>"
 
 
 class Reason(StrEnum):
@@ -21,6 +26,23 @@ def last_error_of(reason: Reason, text: str) -> str:
     """`<reason>: <text>`, the text cut at 1 KiB without splitting a character."""
     cut = text.encode("utf-8", "replace")[:TEXT_LIMIT].decode("utf-8", "ignore")
     return f"{reason}: {cut}"
+
+
+def without_blob(text: str, blob: bytes) -> str:
+    """The text, cut, with a bootstrap blob in it hidden: whole, by its lines, or as base64.
+
+    Errors of a substrate quote the script that failed, and everybody who may List sees them.
+    """
+    text = text[:_LOOKED_AT]
+    if not blob:
+        return text
+    written = blob.decode("utf-8", "ignore")
+    lines = [line.strip() for line in written.splitlines()[:_LINES]]
+    own = [line for line in lines if len(line) >= _OWN_LINE]
+    for secret in (written.strip(), b64encode(blob).decode(), *own):
+        if len(secret) >= _SHORTEST:
+            text = text.replace(secret, _HIDDEN)
+    return text
 
 
 def reason_of(last_error: str) -> Reason:

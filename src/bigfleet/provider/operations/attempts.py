@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.provider.backend import (
     CapacityUnavailable,
     Condition,
@@ -19,11 +20,11 @@ from bigfleet.provider.backend import (
     Retryable,
 )
 from bigfleet.provider.calls import BackendCalls
-from bigfleet.provider.clock import SECOND, Clock
 from bigfleet.provider.kinds import Kind
-from bigfleet.provider.ledger.failures import Reason
+from bigfleet.provider.ledger.failures import Reason, without_blob
 from bigfleet.provider.operations.deadlines import DeadlinePassed, StoppedItself, done_by
 from bigfleet.provider.operations.retries import RetryRule
+from bigfleet.provider.reconciling.screening import why_bad_shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class Attempts:
         for stage in self._stages(op.kind, found):
             end = await self._stage(op, stage)
             if isinstance(end, Failed):
-                break
+                return replace(end, text=without_blob(end.text, op.bootstrap_blob))
         return end
 
     def _stages(self, kind: Kind, found: HostStatus | None) -> list[Stage]:
@@ -136,6 +137,9 @@ class Attempts:
         created = await self.calls.create(op)
         if not created.host.ref:
             raise ValueError("create returned an empty host reference")
+        resources, allocatable = created.resources or {}, created.allocatable or {}
+        if why := why_bad_shape(resources, allocatable):
+            raise ValueError(f"create returned a host of a shape that cannot be: {why}")
         return created
 
 

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field
 
+from bigfleet.edge.clock import SECOND
 from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Code
 from bigfleet.provider.backend import OfferingKey
-from bigfleet.provider.clock import SECOND
 from bigfleet.provider.ledger.decisions import Refusal
 from bigfleet.provider.ledger.failures import Reason
 

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.model.machines import Instant
-from bigfleet.provider.clock import SECOND, Clock
 
 T = TypeVar("T")
 
@@ -34,6 +34,7 @@ async def done_by(
 
     timer = clock.call_later((deadline - clock.now()) / SECOND, wake)
     task.add_done_callback(wake)
+    task.add_done_callback(_look_away)
     try:
         await woken
         if task.done():
@@ -46,10 +47,11 @@ async def done_by(
         if not task.done():
             abandoned()
             task.cancel()
-            task.add_done_callback(_look_away)
 
 
 def _look_away(task: asyncio.Future[Any]) -> None:
-    """A late end is dropped; asking for the exception keeps asyncio from complaining."""
+    """A late end is dropped, also one that comes while whoever waits is cancelled; asking for the
+    exception keeps asyncio from complaining.
+    """
     if not task.cancelled():
         task.exception()

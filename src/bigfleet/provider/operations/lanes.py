@@ -7,7 +7,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from bigfleet.provider.clock import Clock
+from bigfleet.edge.clock import Clock
 
 
 class Lane:

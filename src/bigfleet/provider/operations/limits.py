@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.model.machines import Instant
 from bigfleet.provider.backend import BackendError, Rate, Retryable
-from bigfleet.provider.clock import SECOND, Clock
 from bigfleet.provider.metrics import ProviderMetrics
 
 CALLS, SHARE = 20, 0.5

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bigfleet.provider.clock import Clock
+from bigfleet.edge.clock import Clock
 from bigfleet.provider.committing import Committer, WriteSet
 from bigfleet.provider.ledger.entries import failed
 from bigfleet.provider.ledger.failures import Reason

@@ -7,13 +7,13 @@ dropped. Whatever the end, the journal row gets its outcome in the same write as
 import asyncio
 from dataclasses import dataclass, field, replace
 
+from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.model.provider_calls import ConfigureCall, DrainCall, Mutation
 from bigfleet.provider.backend import Condition, HostStatus, Operation
-from bigfleet.provider.clock import SECOND, Clock
 from bigfleet.provider.committing import Committer, WriteSet
 from bigfleet.provider.kinds import Kind
 from bigfleet.provider.ledger.entries import Entry, completed, failed
-from bigfleet.provider.ledger.failures import Reason
+from bigfleet.provider.ledger.failures import Reason, without_blob
 from bigfleet.provider.locks import MachineLocks
 from bigfleet.provider.logs import Log
 from bigfleet.provider.metrics import ProviderMetrics
@@ -178,8 +178,9 @@ class Operations:
         assert entry is not None, row.machine_id
 
         def note(text: str) -> None:
-            running.row = replace(running.row, note=text[:1024])
-            self._log.info("operation.note", operation=row.operation_id, note=text[:1024])
+            said = without_blob(text, running.blob)[:1024]
+            running.row = replace(running.row, note=said)
+            self._log.info("operation.note", operation=row.operation_id, note=said)
 
         return Operation(
             row.kind,

@@ -9,8 +9,8 @@ describe after a full one is always such.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from bigfleet.edge.clock import SECOND
 from bigfleet.model.machines import Instant
-from bigfleet.provider.clock import SECOND
 
 LOSS_SHARE, LOSS_COUNT = 0.10, 5
 EQUAL_DESCRIBES = 5

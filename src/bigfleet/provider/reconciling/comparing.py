@@ -90,3 +90,11 @@ def price_in(table: PriceTable, machine_id: str, offering: OfferingKey) -> Price
 
 def merged(older: PriceTable, newer: PriceTable) -> PriceTable:
     return PriceTable({**older.offerings, **newer.offerings}, {**older.machines, **newer.machines})
+
+
+def priced_only(table: PriceTable, described: Mapping[str, Instance]) -> PriceTable:
+    """Without the prices of machines that are no more: ids come and go, the table must not grow."""
+    if not table.machines:
+        return table
+    machines = {name: price for name, price in table.machines.items() if name in described}
+    return PriceTable(table.offerings, machines)

@@ -7,13 +7,20 @@ binding of a machine with a running operation are never touched from here.
 import asyncio
 from dataclasses import dataclass
 
+from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.model.errors import BadInput, Problem
 from bigfleet.model.machines import Instant
 from bigfleet.model.machines import MachineState as S
-from bigfleet.provider.backend import Condition, Instance, Inventory, Price, PriceTable
+from bigfleet.provider.backend import (
+    Condition,
+    Instance,
+    Inventory,
+    Permanent,
+    Price,
+    PriceTable,
+)
 from bigfleet.provider.calls import BackendCalls
-from bigfleet.provider.changing import Change, Changes
-from bigfleet.provider.clock import SECOND, Clock
+from bigfleet.provider.changing import AT_ONCE, AT_ONCE_AT_THE_START, Change, Changes
 from bigfleet.provider.committing import Committer
 from bigfleet.provider.ledger.entries import Entry, refreshed, repriced, seeded
 from bigfleet.provider.logs import Log
@@ -22,7 +29,14 @@ from bigfleet.provider.offloading import off_loop
 from bigfleet.provider.operations.deadlines import done_by
 from bigfleet.provider.options import ProviderOptions
 from bigfleet.provider.reconciling.absences import Absences, Rule, judged
-from bigfleet.provider.reconciling.comparing import Comparison, compared, merged, price_in, priced
+from bigfleet.provider.reconciling.comparing import (
+    Comparison,
+    compared,
+    merged,
+    price_in,
+    priced,
+    priced_only,
+)
 from bigfleet.provider.reconciling.screening import Screened, screened
 from bigfleet.provider.stores.store import StoreFailed
 
@@ -145,7 +159,11 @@ class Reconciler:
 
     async def _describe(self) -> Inventory:
         async def describe() -> Inventory:
-            return await self._calls.describe()
+            described: object = await self._calls.describe()
+            if not isinstance(described, Inventory):
+                kind = type(described).__name__
+                raise Permanent(f"describe returned a {kind}; it returns Inventory([...])")
+            return described
 
         deadline = self._clock.now() + round(self._options.timing.describe * SECOND)
         return await done_by(self._clock, deadline, describe())
@@ -166,7 +184,9 @@ class Reconciler:
             self._metrics.invalid_records_total.inc()
             self._log.warning("describe.contradicted", machine=machine_id)
         take_slot = self._committer.take_slot
-        await self._changes.add([seeded(i, provider, take_slot()) for i in comparison.new])
+        at_once = AT_ONCE if entries else AT_ONCE_AT_THE_START
+        new = [seeded(instance, provider, take_slot()) for instance in comparison.new]
+        await self._changes.add(new, at_once)
         await self._changes.change_many(
             (machine_id, _refresh(instance, provider))
             for machine_id, instance in comparison.changed.items()
@@ -175,6 +195,7 @@ class Reconciler:
         self.described = Described(began, found.sound, complete)
         self._metrics.describe_total.labels("complete" if complete else "partial").inc()
         if complete:
+            self._prices = priced_only(self._prices, found.sound)
             await self._judge(comparison)
 
     async def _judge(self, comparison: Comparison) -> None:

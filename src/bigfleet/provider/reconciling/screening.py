@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from bigfleet.model.machines import CapacityType
@@ -53,7 +53,11 @@ def why_unsound(instance: Instance, *, allow_any_id: bool = False) -> str | None
         return "the capacity type is unspecified"
     if instance.host is not None and not instance.host.ref:
         return "the host has an empty reference"
-    return _why_bad_cost(instance) or _why_bad_labels(instance) or _why_bad_shape(instance)
+    return (
+        _why_bad_cost(instance)
+        or _why_bad_labels(instance)
+        or why_bad_shape(instance.resources, instance.allocatable)
+    )
 
 
 def _is_dns_name(text: str) -> bool:
@@ -77,16 +81,13 @@ def _why_bad_labels(instance: Instance) -> str | None:
     return None
 
 
-def _why_bad_shape(instance: Instance) -> str | None:
-    for name, quantities in (
-        ("resources", instance.resources),
-        ("allocatable", instance.allocatable),
-    ):
+def why_bad_shape(resources: Mapping[str, str], allocatable: Mapping[str, str]) -> str | None:
+    for name, quantities in (("resources", resources), ("allocatable", allocatable)):
         for dimension, text in quantities.items():
             try:
                 amount = quantity_of(dimension, text)
             except BadQuantity as error:
                 return f"{name}: {dimension}: {error}"
-            if name == "resources" and amount == 0 and dimension in instance.allocatable:
+            if name == "resources" and amount == 0 and dimension in allocatable:
                 return f"resources: {dimension} is 0 although it is allocatable"
     return None

@@ -1,10 +1,12 @@
 """Writes a new provider project from the templates beside this file."""
 
+import json
 import re
 from collections.abc import Iterator
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from textwrap import indent
 
 from bigfleet.model.errors import BadInput, Problem
 
@@ -13,6 +15,15 @@ PROFILES = {
     "bare-metal": "bare-metal,fault,durable",
     "minimal": "core,cloud,spot,fault,durable",
 }
+#: What the offerings.json of each template sells.
+SOLD = {
+    "cloud": {"instance_type": "std-2", "zone": "zone-a", "region": "region-1",
+              "capacity_type": "on_demand", "count": 20, "price": 0.095,
+              "resources": {"cpu": "2", "memory": "8Gi"}, "labels": {}},
+    "bare-metal": {"instance_type": "metal-16", "zone": "site-1", "region": "site-1",
+                   "capacity_type": "bare_metal", "count": 20, "price": 0.0,
+                   "resources": {"cpu": "16", "memory": "64Gi"}, "labels": {}},
+}  # fmt: skip
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
@@ -35,7 +46,10 @@ def written(name: str, template: str, folder: Path) -> list[Path]:
 
 def _words(name: str, template: str) -> dict[str, str]:
     package = name.replace("-", "_") + "_provider"
+    offerings = json.dumps([SOLD.get(template, SOLD["cloud"])], indent=2)
     return {
+        "@OFFERINGS@": offerings,
+        "@OFFERINGS_INDENTED@": indent(offerings, "  "),
         "@NAME@": name,
         "@PACKAGE@": package,
         "@CLASS@": "".join(part.capitalize() for part in name.split("-")),

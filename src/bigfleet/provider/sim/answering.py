@@ -7,6 +7,7 @@ calls go straight through.
 import math
 from dataclasses import replace
 
+from bigfleet.edge.clock import SECOND
 from bigfleet.model.machines import CapacityType, MachineState
 from bigfleet.model.provider_calls import (
     Code,
@@ -19,11 +20,11 @@ from bigfleet.model.provider_calls import (
     Peer,
     Rejected,
 )
-from bigfleet.provider.clock import SECOND
 from bigfleet.provider.sim.driver import Driver
 from bigfleet.provider.sim.world.answers import WrongList
 from bigfleet.provider.sim.world.happenings import Called, Treat
-from bigfleet.wire.machines import list_bytes, list_entry, list_of, machine_bytes
+from bigfleet.wire.machines import list_bytes, list_entry, list_of
+from bigfleet.wire.provider_records import machine_bytes
 from bigfleet.wire.provider_server import ProviderHandler
 
 _BAD_VALUES: dict[str, dict[str, object]] = {

@@ -1,7 +1,8 @@
 """The sim as a Backend: every call becomes an event of the world, every end an instruction.
 
-After a restart the world is
-told by the server's records what was in the slots, before anything is asked of them.
+After a restart the world is told by the server's records what was in the slots, before anything is
+asked of them. The world has one server only, so it knows operations by their number: two runs from
+two fresh stores write equal logs.
 """
 
 import json
@@ -11,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
+from bigfleet.edge.clock import SECOND, Clock, settle
+from bigfleet.edge.driver import RealClock
 from bigfleet.model.errors import BadInput, Problem
 from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import ListCall, MachineRecord, Peer
@@ -29,8 +32,6 @@ from bigfleet.provider.backend import (
     Signal,
 )
 from bigfleet.provider.calls import BackendCalls
-from bigfleet.provider.clock import SECOND, Clock, settle
-from bigfleet.provider.driver import RealClock
 from bigfleet.provider.faults import with_fault_selectors
 from bigfleet.provider.kinds import Kind
 from bigfleet.provider.options import ProviderOptions
@@ -108,6 +109,7 @@ class SimBackend(Backend):
         return replace(tuned, timing=timing, miss_seconds=min(tuned.miss_seconds, 5.0))
 
     async def open(self, ctx: OpenContext) -> None:
+        self._store_name = f"-{ctx.incarnation}-"
         fleet = fleet_of(self.cfg, ctx.seed_count, ctx.offerings)
         rules = rules_of(self.cfg, fleet, ctx.provider, ctx.clock.now())
         world = new_world(rules, fleet.offerings)
@@ -230,12 +232,15 @@ class SimBackend(Backend):
 
     async def _create(self, op: Operation) -> Created:
         self._adopt(op.machine)
-        ref = await self.driver.perform(Step.CREATE, op)
+        ref = await self.driver.perform(Step.CREATE, self._numbered(op))
         return Created(Host(ref, node_name=ref))
 
     async def _perform(self, step: Step, op: Operation) -> None:
         self._adopt(op.machine)
-        await self.driver.perform(step, op)
+        await self.driver.perform(step, self._numbered(op))
+
+    def _numbered(self, op: Operation) -> Operation:
+        return replace(op, operation_id=op.operation_id.replace(self._store_name, "-", 1))
 
     async def _inspect(self, machine: MachineRecord) -> HostStatus:
         self._adopt(machine)

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from bigfleet.edge.clock import SECOND, Clock, ManualClock, Timer, sleep_on
 from bigfleet.model.errors import BadInput, Problem
 from bigfleet.model.machines import Instant
-from bigfleet.provider.clock import SECOND, Clock, ManualClock, Timer, sleep_on
 
 #: A fixed day, so that two stepped runs have equal logs: 2026-01-01T00:00:00Z.
 STEPPED_START = 1_767_225_600 * SECOND

@@ -12,16 +12,17 @@ from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
+from bigfleet.edge.clock import SECOND, ManualClock, settle
+from bigfleet.edge.pages import HttpAnswer, HttpRequest
 from bigfleet.model.errors import BadInput, Problem
 from bigfleet.model.instants import instant_text
 from bigfleet.model.provider_calls import Code, Rejected
-from bigfleet.provider.clock import SECOND, ManualClock, settle
-from bigfleet.provider.extensions import Extensions, HttpAnswer, HttpRequest
+from bigfleet.provider.extensions import Extensions
 from bigfleet.provider.sim.clocks import ScaledClock, speed_of
 from bigfleet.provider.sim.driver import Driver
 from bigfleet.provider.sim.world.arguments import switch_of
 from bigfleet.provider.sim.world.durations import BadDuration, nanos_of
-from bigfleet.provider.sim.world.happenings import Command, Commanded, Reply, Scripted
+from bigfleet.provider.sim.world.happenings import Command, Commanded, Noted, Reply, Scripted
 from bigfleet.provider.sim.world.report import condition_holds
 from bigfleet.provider.sim.world.script import script_of
 from bigfleet.provider.sim.world.selectors import BadSelector
@@ -96,7 +97,7 @@ class Control:
             found = log.after(after, _EVENTS_AT_ONCE)
             for number, noted in found:
                 after = number
-                yield {"n": number, **noted.document()}
+                yield _numbered(number, noted)
             if not found and not follow:
                 return
             if not found:
@@ -133,7 +134,7 @@ class Control:
             raise BadCommand("events takes whole numbers: the last one seen, and how many")
         self._driver.log.seal(self._driver.clock.now())
         found = self._driver.log.after(int(since), int(limit))
-        return {"items": [{"n": number, **noted.document()} for number, noted in found]}
+        return {"items": [_numbered(number, noted) for number, noted in found]}
 
     async def _clock(self, command: Command) -> JsonObject:
         clock, value = self._driver.clock, command.text("value")
@@ -190,3 +191,11 @@ class Control:
             body = json.dumps({"error": str(problem)}).encode()
             return HttpAnswer(body, status=400)
         return HttpAnswer(json.dumps(facts).encode())
+
+
+def _numbered(number: int, noted: Noted) -> JsonObject:
+    """A verb's own argument `n`, how often, is told as `count`: `n` is the number of the line."""
+    facts = noted.document()
+    if "n" in facts:
+        facts["count"] = facts.pop("n")
+    return {"n": number, **facts}

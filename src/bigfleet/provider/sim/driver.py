@@ -7,6 +7,7 @@ done in the next turn of the loop, never inside the call that began it.
 import asyncio
 from collections.abc import Callable
 
+from bigfleet.edge.clock import SECOND, Clock, Timer
 from bigfleet.model.provider_calls import MachineRecord
 from bigfleet.provider.backend import (
     CapacityUnavailable,
@@ -24,7 +25,6 @@ from bigfleet.provider.backend import (
     Retryable,
     Signal,
 )
-from bigfleet.provider.clock import SECOND, Clock, Timer
 from bigfleet.provider.sim.world.happenings import (
     Abandoned,
     Adopted,

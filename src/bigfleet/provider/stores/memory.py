@@ -1,9 +1,14 @@
 """A store that forgets with its process: for tests, and for `--state` left empty."""
 
+from itertools import islice
 from pathlib import Path
 
+from bigfleet.provider.driver import fresh_incarnation
 from bigfleet.provider.ledger.fences import KeptMark, MarkKey
 from bigfleet.provider.stores.store import Batch, JournalRow, Loaded, MachineRow
+
+#: Memory is dearer than a disk, and nobody looks far back into what ends with the process.
+ROWS = 20_000
 
 
 class MemoryStore:
@@ -11,8 +16,8 @@ class MemoryStore:
 
     blocking = False
 
-    def __init__(self, incarnation: str = "mem") -> None:
-        self._incarnation = incarnation
+    def __init__(self, incarnation: str | None = None) -> None:
+        self._incarnation = incarnation or fresh_incarnation()
         self._lives = 0
         self._revision = 0
         self._counter = 0
@@ -45,15 +50,31 @@ class MemoryStore:
         for row in batch.journal:
             self._journal[row.operation_id] = row
         if batch.forget_before:
-            self._forget(batch.forget_before)
+            self._forget(batch.forget_before, min(batch.keep_rows or ROWS, ROWS))
 
-    def _forget(self, before: int) -> None:
-        old = [k for k, row in self._journal.items() if row.outcome and row.finished_at < before]
+    def _forget(self, before: int, keep: int) -> None:
+        """Rows lie in the order of their acceptance, so the excess is at the front."""
+        excess = len(self._journal) - keep
+        old = [
+            operation_id
+            for number, (operation_id, row) in enumerate(self._journal.items())
+            if row.outcome and (row.finished_at < before or number < excess)
+        ]
         for operation_id in old:
             del self._journal[operation_id]
 
-    def journal(self, limit: int = 1000) -> list[JournalRow]:
-        return list(self._journal.values())[: -limit - 1 : -1]
+    def journal(
+        self, limit: int = 1000, machine_id: str = "", *, running: bool = False
+    ) -> list[JournalRow]:
+        found = (
+            row
+            for row in reversed(self._journal.values())
+            if machine_id in ("", row.machine_id) and not (running and row.outcome)
+        )
+        return list(islice(found, limit))
+
+    def erase(self) -> None:
+        """Nothing to do: what is replaced is gone."""
 
     def backup(self, target: Path) -> None:
         raise OSError(f"nothing to write to {target}: this provider keeps its state in memory")

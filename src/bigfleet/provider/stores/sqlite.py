@@ -5,7 +5,8 @@ synced before it returns.
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 
 from bigfleet.provider.kinds import Kind
@@ -24,8 +25,20 @@ ON CONFLICT (operation_id) DO UPDATE SET
     attempt = excluded.attempt, note = excluded.note, outcome = excluded.outcome,
     reason = excluded.reason, finished_at = excluded.finished_at
 """
-#: Rows forgotten in one transaction: a week of them must not stop the provider.
-_FORGET_AT_ONCE = 5000
+_FORGET_OLD = """
+DELETE FROM journal WHERE number IN
+    (SELECT number FROM journal WHERE outcome <> '' AND finished_at < ? LIMIT ?)
+"""
+#: Numbers rise by one with every operation, so the newest number says which rows are too many.
+_FORGET_EXCESS = """
+DELETE FROM journal WHERE number IN
+    (SELECT number FROM journal
+     WHERE outcome <> '' AND number <= (SELECT max(number) FROM journal) - ? LIMIT ?)
+"""
+#: Rows forgotten in one transaction: a week of them must not stop the provider. At one sweep a
+#: second this is more than twice what can be accepted in the same time.
+_FORGET_AT_ONCE = 2500
+_NO_VALUES: Mapping[str, object] = {}
 
 
 class SQLiteStore:
@@ -64,14 +77,10 @@ class SQLiteStore:
             meta["incarnation"],
             meta["revision"],
             meta["counter"],
-            tuple(MachineRow(*row) for row in machines),
+            tuple(map(MachineRow._make, machines)),
             tuple(KeptMark(MarkKey(s, m), Mark(e, n), at) for s, m, e, n, at in marks),
-            tuple(self._rows("WHERE outcome = '' ORDER BY number")),
+            tuple(_rows(self._connection, "WHERE outcome = '' ORDER BY number")),
         )
-
-    def _rows(self, rest: str) -> Iterator[JournalRow]:
-        for row in self._connection.execute(f"SELECT {_COLUMNS} FROM journal {rest}"):
-            yield JournalRow(row[0], row[1], Kind(row[2]), *row[3:])
 
     def commit(self, batch: Batch) -> None:
         connection = self._connection
@@ -113,14 +122,30 @@ class SQLiteStore:
         )
         connection.executemany(_UPSERT_JOURNAL, [_journal_values(row) for row in batch.journal])
         if batch.forget_before:
-            connection.execute(
-                "DELETE FROM journal WHERE number IN (SELECT number FROM journal "
-                "WHERE outcome <> '' AND finished_at < ? LIMIT ?)",
-                (batch.forget_before, _FORGET_AT_ONCE),
-            )
+            connection.execute(_FORGET_OLD, (batch.forget_before, _FORGET_AT_ONCE))
+            if batch.keep_rows:
+                connection.execute(_FORGET_EXCESS, (batch.keep_rows, _FORGET_AT_ONCE))
 
-    def journal(self, limit: int = 1000) -> list[JournalRow]:
-        return list(self._rows(f"ORDER BY number DESC LIMIT {int(limit)}"))
+    def journal(
+        self, limit: int = 1000, machine_id: str = "", *, running: bool = False
+    ) -> list[JournalRow]:
+        """By a connection of its own: a long look back must not keep the writer waiting."""
+        rest = (
+            "WHERE (:machine = '' OR machine_id = :machine) AND (outcome = '' OR NOT :running) "
+            "ORDER BY number DESC LIMIT :limit"
+        )
+        values = {"machine": machine_id, "running": running, "limit": limit}
+        with closing(sqlite3.connect(self.path)) as reader:
+            return list(_rows(reader, rest, values))
+
+    def erase(self) -> None:
+        """Free pages of the file are zeroed as they are freed; the log keeps what was written until
+        it is taken over and cut. While somebody reads it cannot be; the next time will do.
+        """
+        try:
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        except (sqlite3.Error, OSError) as error:
+            raise StoreFailed(f"{self.path}: {error}") from error
 
     def backup(self, target: Path) -> None:
         copied(self.path, target)
@@ -132,6 +157,13 @@ class SQLiteStore:
         if self._lock is not None:
             self._lock.release()
             self._lock = None
+
+
+def _rows(
+    connection: sqlite3.Connection, rest: str, values: Mapping[str, object] = _NO_VALUES
+) -> Iterator[JournalRow]:
+    for row in connection.execute(f"SELECT {_COLUMNS} FROM journal {rest}", values):
+        yield JournalRow(row[0], row[1], Kind(row[2]), *row[3:])
 
 
 def _journal_values(row: JournalRow) -> tuple[object, ...]:

@@ -5,7 +5,7 @@ A store knows rows, not rules. It is called from one thread at a time and never 
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from bigfleet.model.machines import Instant
 from bigfleet.provider.kinds import Kind
@@ -24,8 +24,9 @@ class StoreFailed(Exception):
     """A commit did not happen; nothing of it is kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class MachineRow:
+class MachineRow(NamedTuple):
+    """A tuple, because a fleet's worth of them is made at every start."""
+
     id: str
     slot: int
     revision: int
@@ -77,6 +78,8 @@ class Batch:
     journal: tuple[JournalRow, ...] = ()
     #: Finished journal rows older than this are forgotten; 0: none.
     forget_before: Instant = 0
+    #: How many rows the journal may have then, whatever their age; 0: any number.
+    keep_rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +105,17 @@ class Store(Protocol):
         """All of it or nothing; StoreFailed if nothing."""
         ...
 
-    def journal(self, limit: int = 1000) -> list[JournalRow]:
-        """Operations, newest first."""
+    def journal(
+        self, limit: int = 1000, machine_id: str = "", *, running: bool = False
+    ) -> list[JournalRow]:
+        """Operations, newest first: of one machine, or without an outcome, where asked for.
+
+        Where the store is blocking, this may be called from any thread beside a commit.
+        """
+        ...
+
+    def erase(self) -> None:
+        """Whatever was overwritten by commits so far is nowhere to be read any more."""
         ...
 
     def backup(self, target: Path) -> None: ...

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from bigfleet.provider import (
     BOUND,
@@ -63,7 +63,7 @@ class Ec2(Backend):
     config = Ec2Config
     cfg: Ec2Config
     #: EC2's and SSM's own buckets for an account, as documented: refill a second, and size.
-    limits: ClassVar[Mapping[str, Rate]] = {
+    limits: Mapping[str, Rate] = {
         "launch": Rate(2, burst=5),
         "change": Rate(5, burst=50),
         "read": Rate(10, burst=50),

@@ -17,7 +17,7 @@ from bigfleet.model.provider_calls import (
 from bigfleet.wire.machines import machine_bytes
 
 #: Long enough that a watcher cannot look away.
-SLOW = 0.04
+SLOW = 0.15
 
 
 class TooWide(Reference):

@@ -8,7 +8,9 @@ from bigfleet.model.machines import MachineState as S
 from bigfleet.model.provider_calls import ConfigureCall, MachineRecord, Mutation
 
 #: Long enough that a watcher cannot look away.
-SLOW = 0.04
+SLOW = 0.15
+#: Long enough to be seen settled first, and shorter than the window in which it must rest.
+SETTLED_FOR = 0.04
 
 
 @breaks("drain keeps metadata")
@@ -73,11 +75,11 @@ class DrainDropsHost(Reference):
 class MachineFlapsOnce(Reference):
     def finish(self, kind: Kind, call: Mutation, operation: str) -> None:
         super().finish(kind, call, operation)
-        if kind is Kind.CONFIGURE:
+        if kind in (Kind.CONFIGURE, Kind.DRAIN):
             self.start(self.flap(call.machine_id))
 
     async def flap(self, machine: str) -> None:
-        await self.clock.sleep(SLOW)
+        await self.clock.sleep(SETTLED_FOR)
         settled = self.records[machine]
         self.publish(replace(settled, state=S.CONFIGURING))
         await self.clock.sleep(SLOW)

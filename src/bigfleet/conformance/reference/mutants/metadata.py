@@ -6,7 +6,7 @@ from bigfleet.conformance.reference.mutants.registry import breaks
 from bigfleet.conformance.reference.provider import EDGES, Kind, Reference
 from bigfleet.model.provider_calls import ConfigureCall, MachineRecord, Mutation
 
-SLOW = 0.04
+SLOW = 0.15
 
 
 @breaks("NUL stripped")

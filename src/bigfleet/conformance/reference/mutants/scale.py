@@ -85,7 +85,7 @@ class SlowGet(Reference):
 class QuadraticList(Reference):
     async def list(self, call: ListCall, peer: Peer) -> bytes:
         if not call.since_revision:
-            await self.clock.sleep(8e-7 * len(self.records) ** 2)
+            await self.clock.sleep(4e-7 * len(self.records) ** 2)
         return await super().list(call, peer)
 
 

@@ -152,7 +152,7 @@ class HealthNeverServing(Reference):
 @breaks("marks slow down reads")
 class MarksSlowReads(Reference):
     async def get(self, machine_id: str, peer: Peer) -> bytes:
-        await self.clock.sleep(len(self.memory.marks) * 4e-5)
+        await self.clock.sleep(len(self.memory.marks) * 1e-4)
         return await super().get(machine_id, peer)
 
 

@@ -15,6 +15,10 @@ from bigfleet.provider.sim.world.offerings import DEFAULT_REGION, SimOffering, o
 
 NAMES = ("small", "demo", "conformance", "fleet-5k", "fleet-50k")
 _SCALE = re.compile(r"scale:([1-9][0-9]{0,6})")
+_DEMO = re.compile(r"demo:([1-9][0-9]{0,6})")
+_DEMO_MACHINES = 1_200
+#: The bare metal of zone b has one, for Needs that can be served nowhere else.
+SECURITY_MODULE = "hardware.bigfleet/security-module"
 _ZONES = tuple(f"{DEFAULT_REGION}{letter}" for letter in "abc")
 _RACKS = 10
 
@@ -39,18 +43,21 @@ def preset_of(name: str, seed_count: int) -> Preset:
         bound = round(machines * 65_200 / 225_200)
         idle = round(machines * 10_000 / 225_200)
         return _fleet(bound, idle, machines - bound - idle, max(1, bound // 326))
+    match = _DEMO.fullmatch(name)
+    if match:
+        return _demo(int(match[1]) / _DEMO_MACHINES)
     match name:
         case "small":
             return _small()
         case "demo":
-            return _demo()
+            return _demo(1.0)
         case "conformance":
             return _conformance(seed_count)
         case "fleet-5k":
             return _fleet(6_520, 1_006, 15_000, clusters=20)
         case "fleet-50k":
             return _fleet(65_200, 10_000, 150_000, clusters=200)
-    raise NoSuchPreset(f"{name!r} is no preset; there are {', '.join(NAMES)} and scale:N")
+    raise NoSuchPreset(f"{name!r} is no preset; there are {', '.join(NAMES)}, demo:N and scale:N")
 
 
 def _small() -> Preset:
@@ -64,7 +71,7 @@ def _small() -> Preset:
     )
 
 
-def _demo() -> Preset:
+def _demo(size: float) -> Preset:
     """Nodes of 8 cpu and 32Gi only; two spot types of that shape, because a pool has one price."""
     zones = ("a", "b", "c")
 
@@ -81,9 +88,10 @@ def _demo() -> Preset:
                 price=price,
                 probability=probability,
                 id_prefix=prefix,
-                racks=4,
+                racks=4 * max(1, round(size)),
+                labels=_labels(capacity, zone),
             )
-            for zone, share in zip(zones, _shares(count, len(zones)), strict=True)
+            for zone, share in zip(zones, _shares(round(count * size), len(zones)), strict=True)
         ]
 
     return Preset(
@@ -95,6 +103,11 @@ def _demo() -> Preset:
             *spread("sp", "m6i.2xlarge", C.SPOT, 120, 0.10, 0.30),
         )
     )
+
+
+def _labels(capacity: C, zone: str) -> Mapping[str, str]:
+    secured = capacity is C.BARE_METAL and zone == "b"
+    return {SECURITY_MODULE: "yes"} if secured else {}
 
 
 def _conformance(seed_count: int) -> Preset:

@@ -1,4 +1,4 @@
-"""Time as the provider sees it: a clock is passed in, and tests own one that moves by hand."""
+"""Time as a process sees it: a clock is passed in, and tests own one that moves by hand."""
 
 import asyncio
 import heapq

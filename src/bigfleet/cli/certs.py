@@ -1,0 +1,165 @@
+"""`bigfleet certs`: a development authority and certificates for each role."""
+
+import json
+import os
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bigfleet.cli.terminal import refuse
+from bigfleet.model.instants import instant_text
+
+if TYPE_CHECKING:
+    from bigfleet.edge.certificates import Pair
+
+ROLES = ("cluster", "shard", "readonly", "admin")
+NAMED_ROLES = ("cluster", "shard")
+#: An identity is compared letter by letter and is a folder's name too.
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
+#: A DNS name, also a wildcard, or an IP address of either kind.
+_HOST = re.compile(r"(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*")
+_PATH = click.Path(path_type=Path, file_okay=False)
+
+_dir = click.option("--dir", "folder", type=_PATH, required=True, help="Folder of the authority.")
+_force = click.option("--force", is_flag=True, help="Replace what is there.")
+_output = click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table")
+
+
+@click.group(no_args_is_help=True)
+def certs() -> None:
+    """Make certificates for development: an authority, and one certificate per role.
+
+    The keys are not protected by a passphrase. For a real fleet let your own authority issue
+    certificates with the same names.
+    """
+
+
+@certs.command()
+@_dir
+@click.option("--days", type=click.IntRange(1), default=3650, show_default=True)
+@_force
+@_output
+def ca(folder: Path, days: int, force: bool, output: str) -> None:
+    """Make an authority: ca.crt, which everybody believes, and ca.key, which signs.
+
+    \b
+    Examples:
+      bigfleet certs ca --dir certs
+    """
+    from bigfleet.edge.certificates import authority
+
+    files = {"ca": folder / "ca.crt", "key": folder / "ca.key"}
+    _refuse_to_overwrite(files, force)
+    made = authority("BigFleet development CA", time.time_ns(), days)
+    _write({files["ca"]: made.certificate, files["key"]: made.key})
+    _say(files, made, "", output)
+
+
+@certs.command()
+@click.option("--role", type=click.Choice(ROLES), required=True)
+@click.option("--id", "name", default="", help="Cluster or shard id; other roles have none.")
+@_dir
+@click.option(
+    "--host",
+    "hosts",
+    multiple=True,
+    help="DNS name or IP address it serves on, beside the loopback; may be repeated.",
+)
+@click.option("--days", type=click.IntRange(1), default=365, show_default=True)
+@_force
+@_output
+def issue(
+    role: str, name: str, folder: Path, hosts: tuple[str, ...], days: int, force: bool, output: str
+) -> None:
+    """Make a certificate for one role, in a folder of its own: tls.crt, tls.key and ca.crt.
+
+    \b
+    Examples:
+      bigfleet certs issue --role shard --id shard-0 --dir certs
+      bigfleet certs issue --role cluster --id shop --dir certs
+      bigfleet certs issue --role admin --dir certs
+    """
+    from bigfleet.edge.certificates import Pair, UnusableAuthority, leaf
+
+    uri = _identity(role, name)
+    _check_hosts(hosts)
+    own = folder / (f"{role}-{name}" if name else role)
+    files = {"cert": own / "tls.crt", "key": own / "tls.key", "ca": own / "ca.crt"}
+    _refuse_to_overwrite(files, force)
+    try:
+        signer = Pair((folder / "ca.crt").read_bytes(), (folder / "ca.key").read_bytes(), 0)
+        made = leaf(signer, f"{role} {name}".strip(), uri, time.time_ns(), days, hosts)
+    except OSError as problem:
+        hint = f"make an authority first: bigfleet certs ca --dir {folder}"
+        raise refuse([f"{problem.filename}: {problem.strerror}; {hint}"]) from None
+    except UnusableAuthority as problem:
+        hint = f"make another with bigfleet certs ca --dir {folder} --force, and issue anew"
+        raise refuse([f"the authority in {folder} cannot sign: {problem}; {hint}"]) from None
+    _write(
+        {
+            files["cert"]: made.certificate,
+            files["key"]: made.key,
+            files["ca"]: signer.certificate,
+        }
+    )
+    _say(files, made, uri, output)
+
+
+def _identity(role: str, name: str) -> str:
+    if role not in NAMED_ROLES:
+        if name:
+            raise click.UsageError(f"role {role} has no --id: all its holders are one")
+        return f"bigfleet://{role}"
+    if not name:
+        raise click.UsageError(f"role {role} needs --id: the name of the {role}")
+    if not _ID.fullmatch(name):
+        raise click.UsageError(
+            f"--id {name!r}: letters, digits, '.', '_' and '-', beginning with a letter or digit"
+        )
+    return f"bigfleet://{role}/{name}"
+
+
+def _check_hosts(hosts: tuple[str, ...]) -> None:
+    for host in hosts:
+        if not _HOST.fullmatch(host):
+            raise click.UsageError(f"--host {host!r} is no DNS name and no IP address")
+
+
+def _refuse_to_overwrite(files: dict[str, Path], force: bool) -> None:
+    there = [str(path) for path in files.values() if path.exists()]
+    if there and not force:
+        raise refuse([f"{path} is there already; --force replaces it" for path in there])
+
+
+def _write(content_of: dict[Path, bytes]) -> None:
+    """Each file whole or not at all, and for its owner's eyes only."""
+    try:
+        for path, content in content_of.items():
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            fresh = path.with_name(path.name + ".new")
+            handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            os.chmod(fresh, 0o600)
+            os.replace(fresh, path)
+    except OSError as problem:
+        raise refuse([f"{problem.filename}: {problem.strerror}"]) from None
+
+
+def _say(files: dict[str, Path], made: "Pair", uri: str, output: str) -> None:
+    expires = instant_text(made.expires_at)
+    paths = {name: str(path) for name, path in files.items()}
+    if output == "json":
+        identity = {"identity": uri} if uri else {}
+        click.echo(json.dumps({"files": paths, **identity, "expiresAt": expires}, indent=2))
+        return
+    for path in paths.values():
+        click.echo(path)
+    click.echo(f"{uri or 'authority'}, valid until {expires}")
+    if uri:
+        click.echo(
+            f"Use it: --tls-cert {paths['cert']} --tls-key {paths['key']} --tls-ca {paths['ca']}"
+        )

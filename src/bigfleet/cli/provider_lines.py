@@ -1,0 +1,54 @@
+"""How a verb reaches a running provider: its flags, its certificates, and how the call may end."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from bigfleet.cli.connections import leave
+
+if TYPE_CHECKING:
+    from bigfleet.wire.lines import TlsFiles
+
+T = TypeVar("T")
+_PATH = click.Path(path_type=Path)
+_OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
+    (("--addr",), {"default": "127.0.0.1:9000", "show_default": True}),
+    (("--tls-cert",), {"type": _PATH}),
+    (("--tls-key",), {"type": _PATH}),
+    (("--tls-ca",), {"type": _PATH}),
+    (("-o", "--output"), {"type": click.Choice(["table", "json"]), "default": "table"}),
+)
+
+
+def provider_verb(command: Callable[..., None]) -> Callable[..., None]:
+    for names, meaning in _OPTIONS:
+        command = click.option(*names, **meaning)(command)
+    return command
+
+
+def line_params() -> list[click.Parameter]:
+    """The same flags, for commands that are made at run time."""
+    return [click.Option(names, **meaning) for names, meaning in _OPTIONS]
+
+
+def tls_in(flags: dict[str, Any]) -> "TlsFiles | None":
+    from bigfleet.wire.lines import TlsFiles
+
+    files = [flags[name] for name in ("tls_cert", "tls_key", "tls_ca")]
+    if any(files) and not all(files):
+        raise click.UsageError("--tls-cert, --tls-key and --tls-ca go together: all or none")
+    return TlsFiles(*files) if all(files) else None
+
+
+def answer_to(talk: Coroutine[Any, Any, T]) -> T:
+    """Leaves with 2 where the words were wrong, 3 where nobody is there, 4 where it refuses."""
+    from bigfleet.model.provider_calls import Code, Rejected
+
+    try:
+        return asyncio.run(talk)
+    except Rejected as rejected:
+        bad_words = rejected.code is Code.INVALID_ARGUMENT
+        raise leave(rejected.text if bad_words else str(rejected), rejected) from None

@@ -1,0 +1,121 @@
+"""What verbs show: pages of tables for people, one JSON document for programs.
+
+Ids are never wrapped or cut; only sentences are folded to the width of the terminal. Colours are
+for terminals, and whoever says NO_COLOR gets none.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+from io import StringIO
+from typing import Any
+
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from bigfleet.cli.terminal import plain, write_out
+from bigfleet.model.instants import instant_text
+from bigfleet.model.machines import Instant
+
+#: Wider than any table: nothing is folded.
+_UNBOUNDED = 10_000
+_SECOND = 1_000_000_000
+#: (unit, its seconds): a unit is used from two of it on.
+_UNITS = (("d", 86_400), ("h", 3_600), ("m", 60))
+
+
+class Page:
+    """Collects what is shown, so that a closed pipe is met once, in one place."""
+
+    def __init__(self, color: bool, width: int | None) -> None:
+        """`width` None folds nothing."""
+        self._width = width or _UNBOUNDED
+        self._text = StringIO()
+        self._console = Console(
+            file=self._text,
+            force_terminal=color,
+            no_color=not color,
+            width=self._width,
+            markup=False,
+            highlight=False,
+            emoji=False,
+        )
+
+    @classmethod
+    def on_stdout(cls, color: str) -> "Page":
+        """`color` as the flag says it: auto, always or never."""
+        terminal = sys.stdout.isatty()
+        wanted = color == "always" or (
+            color == "auto" and terminal and not os.environ.get("NO_COLOR")
+        )
+        return cls(wanted, shutil.get_terminal_size().columns if terminal else None)
+
+    def say(self, sentence: str, style: str = "") -> None:
+        self._console.print(Text(plain(sentence), style))
+
+    def show(self, table: Table, *, apart: bool = True) -> None:
+        """As wide as its ids need, even where the terminal is narrower."""
+        console = self._console
+        unbounded = console.options.update(width=_UNBOUNDED)
+        # The measure leaves out part of the gaps between columns.
+        least = Measurement.get(console, unbounded, table).minimum + 2 * len(table.columns)
+        console.width = max(self._width, least)
+        if apart and self._text.tell():
+            console.print()
+        console.print(table)
+        console.width = self._width
+
+    def text(self) -> str:
+        lines = (line.rstrip() for line in self._text.getvalue().splitlines())
+        return "\n".join(lines) + "\n"
+
+    def write(self) -> None:
+        write_out(self.text().encode())
+
+
+def table_of(*columns: str, sentence: str = "", numbers: Iterable[str] = ()) -> Table:
+    """No column is folded but that of the sentence, which comes last."""
+    right = frozenset(numbers)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for column in columns:
+        table.add_column(column, no_wrap=True, justify="right" if column in right else "left")
+    if sentence:
+        table.add_column(sentence, min_width=30)
+    return table
+
+
+def cell(text: object, style: str = "") -> Text:
+    """Nothing to show is a dash, so that columns can be counted."""
+    said = plain(str(text)) if text not in (None, "") else "-"
+    return Text(said, style)
+
+
+def age_text(seconds: float) -> str:
+    """One number with its unit: `45s`, `12m`, `5h`, `3d`."""
+    for unit, size in _UNITS:
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f}{unit}"
+    return f"{max(0.0, seconds):.0f}s"
+
+
+def since_text(moment: Instant | None, now: Instant) -> str:
+    return age_text((now - moment) / _SECOND) if moment else "-"
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def write_json(document: dict[str, Any], now: Instant) -> None:
+    """One object, with the time of asking."""
+    import orjson
+
+    stamped = {**document, "queriedAt": instant_text(now)}
+    write_out(orjson.dumps(stamped, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def write_items(items: Iterable[Any], now: Instant, **head: Any) -> None:
+    write_json({"items": list(items), **head}, now)

@@ -1,0 +1,24 @@
+"""The real clock, for processes; everything else gets one passed in."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from bigfleet.edge.clock import Timer, sleep_on
+from bigfleet.model.machines import Instant
+
+
+class RealClock:
+    """Wall time that never runs backwards: read once, then counted by the monotonic clock."""
+
+    def __init__(self) -> None:
+        self._origin = time.time_ns() - time.monotonic_ns()
+
+    def now(self) -> Instant:
+        return self._origin + time.monotonic_ns()
+
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
+        return asyncio.get_running_loop().call_later(seconds, callback)
+
+    async def sleep(self, seconds: float) -> None:
+        await sleep_on(self, seconds)

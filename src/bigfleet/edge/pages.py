@@ -1,0 +1,142 @@
+"""The small HTTP side of a process: metrics, probes, and what else it adds. One answer per line.
+
+Deliberately no framework: a few pages for probes and scrapers, bound to the loopback by default.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from http import HTTPStatus
+
+#: A slow or endless request is not listened to for longer, or beyond this size.
+PATIENCE_SECONDS = 10.0
+LARGEST_BODY = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    body: bytes
+    content_type: str = "application/json"
+    status: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    method: str
+    #: Below the route's prefix, without the query.
+    path: str
+    query: str
+    body: bytes = field(repr=False)
+    #: The header of that name, empty where there is none.
+    authorization: str = field(default="", repr=False)
+
+
+Page = Callable[[], HttpAnswer]
+Route = Callable[[HttpRequest], Awaitable[HttpAnswer]]
+
+
+class Pages:
+    def __init__(self, pages: Mapping[str, Page], routes: Mapping[str, Route]) -> None:
+        self._pages = pages
+        self._routes = routes
+        self._server: asyncio.Server | None = None
+        #: All and only the connections that are open.
+        self._open: set[asyncio.StreamWriter] = set()
+        self.port = 0
+
+    async def start(self, address: str, certificate: ssl.SSLContext | None = None) -> int:
+        host, _, port = address.rpartition(":")
+        self._server = await asyncio.start_server(
+            self._serve, host or "127.0.0.1", int(port), ssl=certificate
+        )
+        self.port = int(self._server.sockets[0].getsockname()[1])
+        return self.port
+
+    async def stop(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            for writer in tuple(self._open):
+                writer.transport.abort()
+            await self._server.wait_closed()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open.add(writer)
+        try:
+            await self._answered(reader, writer)
+        finally:
+            self._open.discard(writer)
+            writer.close()
+
+    async def _answered(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                request = await _read(reader)
+            answer = await self._answer(request)
+        except (TimeoutError, ValueError, asyncio.IncompleteReadError, ConnectionError):
+            answer = plain(HTTPStatus.BAD_REQUEST)
+        try:
+            writer.write(_bytes_of(answer))
+            await writer.drain()
+        except ConnectionError:
+            return
+
+    async def _answer(self, request: HttpRequest) -> HttpAnswer:
+        if request.method == "GET" and (page := self._pages.get(request.path)):
+            return _shown(page)
+        for prefix, route in self._routes.items():
+            if request.path.startswith(prefix):
+                below = request.path.removeprefix(prefix)
+                return await _routed(route, replace(request, path=below))
+        return plain(HTTPStatus.NOT_FOUND)
+
+
+def probe(fine: bool, text: str) -> HttpAnswer:
+    status = HTTPStatus.OK if fine else HTTPStatus.SERVICE_UNAVAILABLE
+    return HttpAnswer(f"{text}\n".encode(), "text/plain; charset=utf-8", status)
+
+
+def plain(status: HTTPStatus) -> HttpAnswer:
+    return HttpAnswer(f"{status.phrase}\n".encode(), "text/plain; charset=utf-8", status)
+
+
+def _shown(page: Page) -> HttpAnswer:
+    try:
+        return page()
+    except Exception:  # noqa: BLE001 - a fault of one page answers one request
+        return plain(HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+async def _routed(route: Route, request: HttpRequest) -> HttpAnswer:
+    try:
+        return await route(request)
+    except Exception:  # noqa: BLE001 - a fault of one route answers one request
+        return plain(HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+async def _read(reader: asyncio.StreamReader) -> HttpRequest:
+    line = (await reader.readline()).decode("latin-1")
+    method, target, _ = line.split(" ", 2)
+    length, authorization = 0, ""
+    while header := (await reader.readline()).decode("latin-1").strip():
+        name, _, value = header.partition(":")
+        if name.lower() == "content-length":
+            length = int(value)
+        elif name.lower() == "authorization":
+            authorization = value.strip()
+    if not 0 <= length <= LARGEST_BODY:
+        raise ValueError("the body is too large")
+    body = await reader.readexactly(length)
+    path, _, query = target.partition("?")
+    return HttpRequest(method, path, query, body, authorization)
+
+
+def _bytes_of(answer: HttpAnswer) -> bytes:
+    status = HTTPStatus(answer.status)
+    head = (
+        f"HTTP/1.1 {status.value} {status.phrase}\r\n"
+        f"Content-Type: {answer.content_type}\r\n"
+        f"Content-Length: {len(answer.body)}\r\n"
+        "Connection: close\r\n\r\n"
+    )
+    return head.encode() + answer.body

@@ -1,0 +1,211 @@
+"""What a decision means for each Need, in the records shown to people, made one by one when asked.
+
+One row per Need of the normalised demand: gangs that were folded show as the one plain Need they
+were served as, so that claims and deficits add up. Machines are looked at once per decision, as
+counts by kind; a view costs the kinds and the Need's own machines.
+"""
+
+from bisect import bisect_left
+from functools import cached_property
+
+import numpy as np
+
+from bigfleet.engine.coverage import domain_coverages
+from bigfleet.engine.decision import Decision
+from bigfleet.engine.kernels.compiled import Bools, Int64s
+from bigfleet.model.machines import MachineState
+from bigfleet.model.needs import NeedKey
+from bigfleet.model.resources import Resources
+from bigfleet.model.shard_views import DomainCoverage, MatchingSupply, NeedView
+
+#: Matching machines are counted up to here.
+MOST_SUPPLY = 10_000
+
+_ACQUIRABLE = (MachineState.IDLE, MachineState.SPECULATIVE)
+
+
+class NeedViews:
+    """Immutable, and safe to read from any thread: what it keeps is computed the same by all."""
+
+    def __init__(self, decision: Decision) -> None:
+        self._decision = decision
+        self._outcome = decision.outcome
+
+    def __len__(self) -> int:
+        return len(self._outcome)
+
+    @property
+    def unsatisfied(self) -> int:
+        return len(self._outcome.queue)
+
+    def rows(self, cluster: str = "") -> Int64s:
+        """Rows by priority descending, arrival, cluster; of one cluster or of all."""
+        if not cluster:
+            return self._order
+        number = self._outcome.scene.demand.tables.clusters.find(cluster)
+        chosen: Int64s = self._order[self._outcome.normalised.cluster[self._order] == number]
+        return chosen
+
+    def view(self, row: int) -> NeedView:
+        outcome, decision = self._outcome, self._decision
+        short = bool(outcome.unsatisfied[row])
+        key = outcome.key(row)
+        shortfall = decision.memory.shortfalls.get(key)
+        victims = outcome.preempted.row[outcome.preempted.need == row].tolist()
+        return NeedView(
+            need=outcome.need(row),
+            satisfied=not short,
+            deficit=outcome.resources(outcome.credit.remaining[row].tolist()),
+            claimed=int(self._claims[row]),
+            bootstraps=int(outcome.bootstraps[row]),
+            provisions=int(outcome.acquired.count[row] - outcome.bootstraps[row]),
+            same_domain=decision.domain(row) or "",
+            same_satisfiable=bool(outcome.credit.satisfiable[row]),
+            parked=bool(outcome.parked[row]),
+            parked_age=decision.memory.parking.get(key, 0),
+            unmet_age=shortfall.age if short and shortfall else 0,
+            unmet_reason=decision.unmet_reason(row) if short else None,
+            supply=self.matching_supply(row) if short else None,
+            victims=len(victims),
+            freed=self._freed(victims),
+            same_candidates=self.same_candidates(row) if short else (),
+        )
+
+    def matching_supply(self, row: int) -> MatchingSupply:
+        """Machines that match the Need and hold one unit of it, whoever has them."""
+        eligible = self._eligible(row)
+        idle, configured, speculative = (
+            int(self._supply[state][eligible].sum())
+            for state in (MachineState.IDLE, MachineState.CONFIGURED, MachineState.SPECULATIVE)
+        )
+        return MatchingSupply(
+            idle=min(idle, MOST_SUPPLY),
+            configured=min(configured, MOST_SUPPLY),
+            speculative=min(speculative, MOST_SUPPLY),
+            capped=max(idle, configured, speculative) > MOST_SUPPLY,
+        )
+
+    def same_candidates(self, row: int) -> tuple[DomainCoverage, ...]:
+        """The domains that come nearest to holding a gang.
+
+        A domain has what the gang claims there, what of its cluster's machines nobody claims, and
+        what is free to take.
+        """
+        outcome = self._outcome
+        topology = int(outcome.needs.same[row])
+        if topology < 0:
+            return ()
+        machines = self._free.copy()
+        for own in self._own_rows(row):
+            machines[outcome.scene.supply.kind[own]] += 1
+        for reserved in self._reserved_for_others(outcome.key(row)):
+            machines[outcome.scene.supply.kind[reserved]] -= 1
+        names, domain_of_kind = outcome.scene.kinds.domains(outcome.scene.topology_keys[topology])
+        kinds = np.flatnonzero(self._eligible(row) & (machines > 0) & (domain_of_kind >= 0))
+        offers: dict[int, list[Resources]] = {}
+        for kind in kinds.tolist():
+            one = outcome.resources(outcome.kinds.units[kind].tolist())
+            many = one.times(int(machines[kind]))
+            offers.setdefault(int(domain_of_kind[kind]), []).append(many)
+        wanted = outcome.resources(outcome.needs.wanted[row].tolist())
+        found = domain_coverages(wanted, [(names[d], each) for d, each in offers.items()])
+        return tuple(DomainCoverage(c.domain, c.permille, c.satisfiable) for c in found)
+
+    # -- counted once ----------------------------------------------------------------------------
+
+    @cached_property
+    def _order(self) -> Int64s:
+        outcome, normalised = self._outcome, self._outcome.normalised
+        names = outcome.scene.cluster_names
+        rank = np.empty(len(names), np.int64)
+        rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+        cluster = rank[normalised.cluster]
+        return np.lexsort((cluster, normalised.arrival, -outcome.needs.priority))
+
+    @cached_property
+    def _claims(self) -> Int64s:
+        holder = self._outcome.credit.holder
+        return np.bincount(holder[holder >= 0], minlength=len(self))
+
+    @cached_property
+    def _supply(self) -> dict[MachineState, Int64s]:
+        """Per state, machines of each kind; held ones are no supply."""
+        columns = self._outcome.scene.snapshot.columns
+        obtainable = columns.held == 0
+        return {
+            MachineState.IDLE: self._by_kind((columns.state == MachineState.IDLE) & obtainable),
+            MachineState.CONFIGURED: self._by_kind(columns.state == MachineState.CONFIGURED),
+            MachineState.SPECULATIVE: self._by_kind(
+                (columns.state == MachineState.SPECULATIVE) & obtainable
+            ),
+        }
+
+    @cached_property
+    def _unclaimed_pool(self) -> Bools:
+        columns = self._outcome.scene.snapshot.columns
+        free = (columns.held == 0) & (self._outcome.credit.holder < 0)
+        pool: Bools = free & np.isin(columns.state, _ACQUIRABLE)
+        return pool
+
+    @cached_property
+    def _free(self) -> Int64s:
+        return self._by_kind(self._unclaimed_pool)
+
+    @cached_property
+    def _claimed_rows(self) -> tuple[Int64s, Int64s]:
+        """Claimed machines by Need, and where each Need's begin."""
+        holder = self._outcome.credit.holder
+        claimed = np.flatnonzero(holder >= 0)
+        rows = claimed[np.argsort(holder[claimed], kind="stable")]
+        return rows, np.concatenate([[0], np.cumsum(self._claims)])
+
+    @cached_property
+    def _reserved(self) -> list[tuple[int, NeedKey]]:
+        """Machines of the free pool that wait for somebody."""
+        ids, found = self._outcome.scene.snapshot.ids, []
+        for machine, reservation in self._decision.memory.reservations.items():
+            row = bisect_left(ids, machine)
+            known = row < len(ids) and ids[row] == machine
+            if known and self._unclaimed_pool[row]:
+                found.append((row, reservation.holder))
+        return found
+
+    # -- of one Need -----------------------------------------------------------------------------
+
+    def _eligible(self, row: int) -> Bools:
+        outcome = self._outcome
+        eligible: Bools = outcome.kinds.eligible[outcome.needs.key[row], :-1]
+        return eligible
+
+    def _by_kind(self, chosen: Bools) -> Int64s:
+        scene = self._outcome.scene
+        return np.bincount(scene.supply.kind[chosen], minlength=len(scene.kinds))
+
+    def _freed(self, victims: list[int]) -> Resources:
+        outcome = self._outcome
+        units = outcome.kinds.units[outcome.scene.supply.kind[victims]] if victims else ()
+        total = Resources()
+        for one in units:
+            total = total.plus(outcome.resources(one.tolist()))
+        return total
+
+    def _own_rows(self, row: int) -> list[int]:
+        """What the Need claims, and what its cluster has that nobody claims and that would count
+        for it: bound machines, and its own orders."""
+        outcome = self._outcome
+        claimed, starts = self._claimed_rows
+        own: list[int] = claimed[starts[row] : starts[row + 1]].tolist()
+        supply, holder = outcome.scene.supply, outcome.credit.holder
+        cluster = int(outcome.needs.cluster[row])
+        placed = supply.order[:0]
+        if cluster >= 0:
+            placed = supply.order[supply.starts[2 * cluster] : supply.starts[2 * cluster + 2]]
+        ordered = supply.creating[supply.creating_pair == outcome.needs.pair[row]]
+        whose = supply.cluster_of_stamp[supply.stamp[ordered]]
+        ordered = ordered[(whose < 0) | (whose == cluster)]
+        for rows in (placed, ordered):
+            own += rows[(holder[rows] < 0) & ~supply.overdue[rows]].tolist()
+        return own
+
+    def _reserved_for_others(self, key: NeedKey) -> list[int]:
+        return [row for row, holder in self._reserved if holder != key]

@@ -1,0 +1,83 @@
+"""What crosses the line between a shard and the coordinator, as records of our own."""
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+
+from bigfleet.model.machines import Instant
+from bigfleet.model.provider_calls import Code, Rejected
+from bigfleet.model.shard_views import ShardSummary, ShortfallRow
+
+
+class AckOutcome(IntEnum):
+    UNSPECIFIED = 0
+    ACCEPTED = 1
+    REJECTED_STALE = 2
+    REJECTED_INVALID = 3
+    FAILED = 4
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionAck:
+    instruction_id: str
+    outcome: AckOutcome
+    reason: str = ""
+
+
+class InstructionKind(StrEnum):
+    ASSIGN_DOMAIN = "assign_domain"
+    UNASSIGN_DOMAIN = "unassign_domain"
+    REASSIGN_SPECULATIVE = "reassign_speculative"
+    CROSS_SHARD_DRAIN = "cross_shard_drain"
+    TRANSFER_OWNERSHIP = "transfer_ownership"
+    #: Of a later version.
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorInstruction:
+    """One order of the coordinator; fields that its kind does not use are empty."""
+
+    id: str
+    kind: InstructionKind
+    term: int = 0
+    sequence: int = 0
+    topology_key: str = ""
+    topology_value: str = ""
+    machine_ids: tuple[str, ...] = ()
+    preemptor_priority: int = 0
+    from_shard: str = ""
+    to_shard: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardReport:
+    shard_id: str
+    cycle: int
+    at: Instant
+    epoch: int
+    #: Where others reach this shard.
+    address: str
+    summary: ShardSummary
+    shortfalls: tuple[ShortfallRow, ...] = ()
+    acks: tuple[InstructionAck, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReportReply:
+    term: int
+    #: False: the coordinator has a newer report of this shard id.
+    acknowledged: bool
+    instructions: tuple[CoordinatorInstruction, ...] = ()
+
+
+class NotLeader(Rejected):
+    """Whoever was asked follows somebody else."""
+
+    def __init__(self, text: str, leader: str) -> None:
+        super().__init__(Code.FAILED_PRECONDITION, text)
+        #: host:port of the leader.
+        self.leader = leader

@@ -1,0 +1,51 @@
+"""Pauses: who stopped which actions, why, and until when.
+
+A scope is AND between its fields and OR inside one; an all-empty scope is everything.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from bigfleet.model.actions import ActionKind
+from bigfleet.model.machines import Instant
+
+
+class PauseSource(IntEnum):
+    FLAG = 1
+    FILE = 2
+    RPC = 3
+    COORDINATOR = 4
+
+
+@dataclass(frozen=True, slots=True)
+class PauseScope:
+    shard_ids: tuple[str, ...] = ()
+    cluster_ids: tuple[str, ...] = ()
+    kinds: tuple[ActionKind, ...] = ()
+    rebalance_only: bool = False
+
+    @property
+    def everything(self) -> bool:
+        return not (self.shard_ids or self.cluster_ids or self.kinds or self.rebalance_only)
+
+    def covers(self, shard_id: str, cluster: str, kind: ActionKind) -> bool:
+        return (
+            not self.rebalance_only
+            and (not self.shard_ids or shard_id in self.shard_ids)
+            and (not self.cluster_ids or cluster in self.cluster_ids)
+            and (not self.kinds or kind in self.kinds)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    pause_id: str
+    source: PauseSource
+    scope: PauseScope = PauseScope()
+    owner: str = ""
+    reason: str = ""
+    created_at: Instant = 0
+    #: None: until somebody lifts it.
+    expires_at: Instant | None = None
+    #: The certificate name of who asked, where there was one.
+    created_by: str = ""

@@ -1,0 +1,342 @@
+"""What a shard shows of itself: the records behind its read and admin services.
+
+They carry facts, not texts for people, except where a field says sentence.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+
+from bigfleet.model.actions import ActionKind, UnmetReason
+from bigfleet.model.machines import Instant, Machine, MachineState
+from bigfleet.model.memory import Reservation
+from bigfleet.model.needs import Need, NeedKey
+from bigfleet.model.pauses import Pause
+from bigfleet.model.resources import Resources
+
+
+class Disposition(IntEnum):
+    """What became of an action between decision and execution."""
+
+    ENQUEUED = 1
+    CAPPED = 2
+    DEFERRED = 3
+    SUPPRESSED = 4
+    DRY_RUN = 5
+    DEDUPED = 6
+    DROPPED = 7
+    INAPPLICABLE = 8
+    VETOED = 9
+    HELD = 10
+
+
+class DrainStage(IntEnum):
+    NOTIFY = 1
+    EVICTING = 2
+    PROVIDER = 3
+
+
+class OwnerSource(IntEnum):
+    ALL = 1
+    DOMAIN = 2
+    OVERRIDE = 3
+    DEFAULT = 4
+
+
+class StorySource(IntEnum):
+    ENGINE = 1
+    RAIL = 2
+    EXECUTOR = 3
+    PROVIDER = 4
+    OPERATOR = 5
+    COORDINATOR = 6
+    ADMIN = 7
+
+
+class ClearMode(IntEnum):
+    RECHECK = 1
+    RETRY = 2
+    FORGET = 3
+
+
+class QuarantineKind(IntEnum):
+    ROLLUP = 1
+    PROVIDER_LIST = 2
+
+
+class OfferingState(IntEnum):
+    #: Rests until its time.
+    OPEN = 1
+    #: One Create is tried.
+    HALF_OPEN = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ActionView:
+    cycle: int
+    #: Position in the order of emission.
+    index: int
+    kind: ActionKind
+    machine: str
+    cluster: str = ""
+    need: NeedKey | None = None
+    #: A sentence.
+    reason: str = ""
+    grace_seconds: int = 0
+    preemptor_priority: int = 0
+    disposition: Disposition | None = None
+    #: Empty until it is known.
+    outcome: str = ""
+    at: Instant = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StoryEvent:
+    at: Instant
+    source: StorySource
+    #: A sentence.
+    text: str
+    cycle: int = 0
+    from_state: MachineState = MachineState.UNSPECIFIED
+    to_state: MachineState = MachineState.UNSPECIFIED
+    cluster: str = ""
+    operation_id: str = ""
+    instruction_id: str = ""
+    shard_epoch: int = 0
+    sequence: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DrainView:
+    instruction_id: str
+    kind: ActionKind
+    stage: DrainStage
+    acked: bool
+    evicted: bool
+    deadline: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class FailedView:
+    cause: str
+    since: Instant
+    attempts: int
+    next_attempt_at: Instant | None
+    automatic: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MachineView:
+    machine: Machine
+    provider: str
+    node_name: str = ""
+    owner_source: OwnerSource = OwnerSource.ALL
+    claimed_by: NeedKey | None = None
+    state_since: Instant = 0
+    state_deadline: Instant | None = None
+    idle_since: Instant | None = None
+    pending: ActionView | None = None
+    drain: DrainView | None = None
+    reservation: Reservation | None = None
+    failed: FailedView | None = None
+    #: Full Lists in a row that did not name it.
+    unseen_lists: int = 0
+    withheld_by_quota: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MachineSelector:
+    """AND between fields, OR inside one; empty fields match everything."""
+
+    ids: frozenset[str] = frozenset()
+    states: frozenset[MachineState] = frozenset()
+    zones: frozenset[str] = frozenset()
+    instance_types: frozenset[str] = frozenset()
+    capacity_types: frozenset[int] = frozenset()
+    labels: tuple[tuple[str, str], ...] = ()
+    cluster: str = ""
+    provider: str = ""
+    id_prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineQuery:
+    selector: MachineSelector = MachineSelector()
+    failed_cause: str = ""
+    only_pending: bool = False
+    only_unseen: bool = False
+    #: 0: no cap.
+    limit: int = 0
+    after_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MachinePage:
+    cycle: int
+    computed_at: Instant
+    #: Matching machines, before limit and after_id.
+    total: int
+    machines: tuple[MachineView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionView:
+    cluster: str
+    peer: str
+    protocol_version: str
+    connected_at: Instant
+    last_rollup_at: Instant | None
+    needs: int
+    outbox_frames: int
+    outbox_bytes: int
+    oldest_frame_at: Instant | None
+    open_bootstraps: int
+    open_reclaims: int
+    connected: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantine:
+    kind: QuarantineKind
+    #: A cluster id or a provider's name.
+    subject: str
+    #: Rows or machines of the last accepted one.
+    baseline: int
+    observed: int
+    consecutive: int
+    required: int
+    since: Instant
+    accepts_after: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class OfferingView:
+    """Only of offerings that rest."""
+
+    #: `provider/type/zone/capacityType`.
+    name: str
+    state: OfferingState
+    #: Why: stockout, failures, join or row.
+    kind: str
+    #: Openings in a row.
+    attempts: int
+    opened_at: Instant
+    next_probe_at: Instant
+    #: What the provider said.
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchingSupply:
+    """Counts stop at 10,000."""
+
+    idle: int = 0
+    configured: int = 0
+    speculative: int = 0
+    capped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DomainCoverage:
+    domain: str
+    per_mille: int
+    satisfiable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NeedView:
+    need: Need
+    satisfied: bool
+    deficit: Resources = Resources()
+    claimed: int = 0
+    bootstraps: int = 0
+    provisions: int = 0
+    same_domain: str = ""
+    same_satisfiable: bool = False
+    parked: bool = False
+    parked_age: int = 0
+    unmet_age: int = 0
+    unmet_reason: UnmetReason | None = None
+    #: Of unsatisfied Needs only.
+    supply: MatchingSupply | None = None
+    victims: int = 0
+    freed: Resources = Resources()
+    same_candidates: tuple[DomainCoverage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NeedPage:
+    #: 0: nothing was computed yet.
+    cycle: int
+    computed_at: Instant
+    #: Before the limit.
+    total: int
+    needs: tuple[NeedView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderStatus:
+    name: str
+    address: str
+    region: str = ""
+    breaker_open: bool = False
+    last_list_at: Instant | None = None
+    last_error: str = ""
+    machines: int = 0
+    incremental: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorLink:
+    address: str
+    connected: bool
+    last_report_at: Instant | None = None
+    term: int = 0
+    last_error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardStatus:
+    shard_id: str
+    epoch: int
+    version: str
+    cycle: int
+    last_cycle_at: Instant | None
+    last_cycle_seconds: float
+    #: Empty: ready.
+    not_ready_reason: str
+    sessions: int
+    machines: int
+    needs: int
+    shortfalls: int
+    pauses: tuple[Pause, ...]
+    dry_run: bool
+    queue_depth: int
+    in_flight: int
+    providers: tuple[ProviderStatus, ...]
+    coordinator: CoordinatorLink | None = None
+    ownership_revision: int = 0
+    journal_degraded: bool = False
+
+    @property
+    def ready(self) -> bool:
+        return not self.not_ready_reason
+
+
+@dataclass(frozen=True, slots=True)
+class ShortfallRow:
+    """What the coordinator is told: one fingerprint over all clusters."""
+
+    need: Need
+    deficit: Resources
+    age: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShardSummary:
+    total_machines: int
+    #: Idle and Speculative.
+    free_machines: int
+    count_of_instance_type: Mapping[str, int]
+    count_of_zone: Mapping[str, int]
+    provider_address: str = ""

@@ -1,0 +1,156 @@
+"""Who may call what on a shard's port: one table, and the interceptor that keeps it.
+
+Without mTLS nobody has a name and nothing is checked. With it a caller needs exactly one
+`bigfleet:` name, of a role its RPC is open to. An RPC that is served but missing from the table is
+denied on any line: nothing is open because somebody forgot it. That a cluster speaks only for
+itself cannot be told before its Hello: `require_cluster` is for whoever reads that.
+"""
+
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from enum import Enum
+from typing import Any, TypeAlias
+
+import grpc
+from grpc_health.v1 import health
+from grpc_reflection.v1alpha import reflection
+
+from bigfleet.model.provider_calls import Code, Peer, Rejected
+from bigfleet.wire.identities import require_admin, require_reader
+from bigfleet.wire.lines import peer_of
+from bigfleet.wire.serving import Context, tell_nobody
+from bigfleet.wire.statuses import end_with
+
+CLUSTER_PREFIX = "bigfleet://cluster/"
+
+
+class Gate(Enum):
+    #: Whoever got through the handshake.
+    ANYBODY = "anybody"
+    #: `bigfleet://cluster/<id>`; the id is compared with the Hello.
+    CLUSTER = "cluster"
+    READERS = "readers"
+    ADMINS = "admins"
+
+
+_ADMIN = "/bigfleet.admin.v1alpha1.ShardAdmin/"
+GATES: Mapping[str, Gate] = {
+    "/bigfleet.v1alpha1.Shard/Session": Gate.CLUSTER,
+    "/bigfleet.v1alpha1.ShardRead/InspectNeeds": Gate.READERS,
+    _ADMIN + "GetStatus": Gate.READERS,
+    _ADMIN + "Pause": Gate.ADMINS,
+    _ADMIN + "Resume": Gate.ADMINS,
+    _ADMIN + "ListPauses": Gate.READERS,
+    _ADMIN + "ListSessions": Gate.READERS,
+    _ADMIN + "ListMachines": Gate.READERS,
+    _ADMIN + "GetMachineStory": Gate.READERS,
+    _ADMIN + "ClearFailedMachine": Gate.ADMINS,
+    _ADMIN + "ListQuarantines": Gate.READERS,
+    _ADMIN + "ReleaseQuarantine": Gate.ADMINS,
+    _ADMIN + "ListOfferings": Gate.READERS,
+    _ADMIN + "ResetOffering": Gate.ADMINS,
+    # Probes have no role of their own; the names of RPCs are no secret.
+    f"/{health.SERVICE_NAME}/Check": Gate.ANYBODY,
+    f"/{health.SERVICE_NAME}/Watch": Gate.ANYBODY,
+    f"/{health.SERVICE_NAME}/List": Gate.ANYBODY,
+    f"/{reflection.SERVICE_NAME}/ServerReflectionInfo": Gate.ANYBODY,
+}
+
+
+def authorise(path: str, peer: Peer) -> None:
+    """Raises Rejected(PERMISSION_DENIED)."""
+    match GATES.get(path):
+        case Gate.ANYBODY:
+            return
+        case Gate.READERS:
+            require_reader(peer)
+        case Gate.ADMINS:
+            require_admin(peer)
+        case Gate.CLUSTER:
+            if peer.authenticated and not (peer.identity or "").startswith(CLUSTER_PREFIX):
+                raise _refused(peer, f"{CLUSTER_PREFIX}<cluster id>")
+        case None:
+            text = f"nobody may call {path}: it has no line in the table of who may"
+            raise Rejected(Code.PERMISSION_DENIED, text, "identity")
+
+
+def require_cluster(peer: Peer, cluster: str) -> None:
+    """A cluster speaks for itself and for nobody else."""
+    if peer.authenticated and peer.identity != CLUSTER_PREFIX + cluster:
+        raise _refused(peer, CLUSTER_PREFIX + cluster)
+
+
+def _refused(peer: Peer, wanted: str) -> Rejected:
+    caller = peer.identity or "a caller without one bigfleet name"
+    return Rejected(
+        Code.PERMISSION_DENIED, f"{caller} may not do this; it takes {wanted}", "identity"
+    )
+
+
+Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
+#: The path of the RPC, who called it, and what it was told.
+Denied = Callable[[str, Peer, Rejected], None]
+Found: TypeAlias = "Callable[[grpc.HandlerCallDetails], Awaitable[Handler | None]]"
+
+
+class Authorising(grpc.aio.ServerInterceptor):
+    """Puts the table before every RPC of a server, whatever service it belongs to."""
+
+    def __init__(self, *, secured: bool, denied: Denied | None = None) -> None:
+        self._secured = secured
+        self._denied = denied or tell_nobody
+
+    async def intercept_service(
+        self, continuation: Found, handler_call_details: grpc.HandlerCallDetails
+    ) -> "Handler | None":
+        handler = await continuation(handler_call_details)
+        if handler is None:  # nobody serves it: gRPC answers UNIMPLEMENTED
+            return None
+        return self._checked(str(handler_call_details.method), handler)
+
+    def _checked(self, path: str, handler: Handler) -> Handler:
+        async def check(context: Context) -> None:
+            peer = peer_of(context, secured=self._secured)
+            try:
+                authorise(path, peer)
+            except Rejected as rejected:
+                self._denied(path, peer, rejected)
+                await end_with(rejected, context)
+
+        if handler.request_streaming and handler.response_streaming:
+            guarded = _guarded(check, handler.stream_stream)
+            return grpc.stream_stream_rpc_method_handler(
+                guarded, handler.request_deserializer, handler.response_serializer
+            )
+        if handler.response_streaming:
+            guarded = _guarded(check, handler.unary_stream)
+            return grpc.unary_stream_rpc_method_handler(
+                guarded, handler.request_deserializer, handler.response_serializer
+            )
+        if handler.request_streaming:
+            guarded = _guarded(check, handler.stream_unary)
+            return grpc.stream_unary_rpc_method_handler(
+                guarded, handler.request_deserializer, handler.response_serializer
+            )
+        guarded = _guarded(check, handler.unary_unary)
+        return grpc.unary_unary_rpc_method_handler(
+            guarded, handler.request_deserializer, handler.response_serializer
+        )
+
+
+def _guarded(check: Callable[[Context], Awaitable[None]], inner: Any) -> Any:
+    """The same behaviour behind the check; gRPC tells its two kinds apart by how they are made."""
+    if inspect.isasyncgenfunction(inner):
+
+        async def generating(request: Any, context: Any) -> AsyncIterator[Any]:
+            await check(context)
+            async for answer in inner(request, context):
+                yield answer
+
+        return generating
+
+    async def answering(request: Any, context: Any) -> Any:
+        await check(context)
+        return await inner(request, context)
+
+    return answering

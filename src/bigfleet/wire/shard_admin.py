@@ -1,0 +1,245 @@
+"""The people's side of a shard on the wire: calls in as records, answers out as records.
+
+Whoever changes something says who and why. Who may call what is decided before anything here runs
+(`authorising`); what a call means is its handler's business.
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import grpc
+from google.protobuf.message import Message
+
+from bigfleet.admin.v1alpha1 import common_pb2 as shared
+from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
+from bigfleet.model.machines import Instant
+from bigfleet.model.pauses import PauseScope
+from bigfleet.model.provider_calls import Code, Peer, Rejected
+from bigfleet.model.shard_admin import (
+    Audit,
+    ClearedMachine,
+    MachineStory,
+    PauseCall,
+    Paused,
+    PauseList,
+    ReleasedQuarantine,
+    ResumeCall,
+    Resumed,
+    StoryCall,
+)
+from bigfleet.model.shard_views import (
+    ClearMode,
+    MachineQuery,
+    MachineView,
+    OfferingView,
+    Quarantine,
+    QuarantineKind,
+    SessionView,
+    ShardStatus,
+)
+from bigfleet.wire import shard_views as views
+from bigfleet.wire.machine_views import machine_view_message, query_of
+from bigfleet.wire.serving import Answering, Serving
+
+SERVICE = "bigfleet.admin.v1alpha1.ShardAdmin"
+#: Characters of an owner, of a reason, and of a chosen id: they are kept and shown.
+_LONGEST_NAME, _LONGEST_REASON = 256, 4096
+#: Ids, zones and the like that a selector may name.
+_MOST_SELECTED = 10_000
+
+M = TypeVar("M", bound=Message)
+
+
+@dataclass(frozen=True, slots=True)
+class MachineListing:
+    """The head of a listing and its rows, which are asked for one by one while they are sent."""
+
+    cycle: int
+    computed_at: Instant
+    #: Matching machines, before limit and after_id.
+    total: int
+    machines: AsyncGenerator[MachineView, None]
+
+
+class ShardAdminHandler(Protocol):
+    """What answers; each raises Rejected where the contract says so."""
+
+    async def status(self) -> ShardStatus: ...
+    async def pause(self, call: PauseCall, peer: Peer) -> Paused: ...
+    async def resume(self, call: ResumeCall, peer: Peer) -> Resumed: ...
+    async def pauses(self, include_expired: bool) -> PauseList: ...
+    async def sessions(self, cluster: str) -> Sequence[SessionView]: ...
+    async def machines(self, query: MachineQuery) -> MachineListing: ...
+    async def story(self, call: StoryCall) -> MachineStory: ...
+    async def clear(
+        self, machine_id: str, mode: ClearMode, audit: Audit, peer: Peer
+    ) -> ClearedMachine: ...
+    async def quarantines(self) -> Sequence[Quarantine]: ...
+    async def release(
+        self, kind: QuarantineKind, subject: str, accept: bool, audit: Audit, peer: Peer
+    ) -> ReleasedQuarantine: ...
+    async def offerings(self) -> Sequence[OfferingView]: ...
+    async def reset_offering(self, name: str, audit: Audit, peer: Peer) -> str:
+        """A sentence."""
+
+
+class ShardAdminService:
+    name = SERVICE
+
+    def __init__(self, handler: ShardAdminHandler) -> None:
+        self._handler = handler
+
+    def rpc_handler(self, serving: Serving) -> grpc.GenericRpcHandler:
+        reads: dict[str, Answering] = {
+            "GetStatus": _answering(pb.GetShardStatusRequest, self._status),
+            "ListPauses": _answering(shared.ListPausesRequest, self._pauses),
+            "ListSessions": _answering(pb.ListSessionsRequest, self._sessions),
+            "GetMachineStory": _answering(pb.GetMachineStoryRequest, self._story),
+            "ListQuarantines": _answering(pb.ListQuarantinesRequest, self._quarantines),
+            "ListOfferings": _answering(pb.ListOfferingsRequest, self._offerings),
+        }
+        writes: dict[str, Answering] = {
+            "Pause": _answering(shared.PauseRequest, self._pause),
+            "Resume": _answering(shared.ResumeRequest, self._resume),
+            "ClearFailedMachine": _answering(pb.ClearFailedMachineRequest, self._clear),
+            "ReleaseQuarantine": _answering(pb.ReleaseQuarantineRequest, self._release),
+            "ResetOffering": _answering(pb.ResetOfferingRequest, self._reset_offering),
+        }
+        return grpc.method_handlers_generic_handler(
+            SERVICE,
+            {
+                **{name: serving.reads(name, answering) for name, answering in reads.items()},
+                **{name: serving.writes(name, answering) for name, answering in writes.items()},
+                "ListMachines": serving.streams("ListMachines", self._machines),
+            },
+        )
+
+    async def _status(self, _request: pb.GetShardStatusRequest, _peer: Peer) -> Message:
+        return views.status_message(await self._handler.status())
+
+    async def _pause(self, request: shared.PauseRequest, peer: Peer) -> Message:
+        call = PauseCall(
+            _audit_of(request.audit),
+            _scope_of(request.scope),
+            request.ttl_seconds,
+            request.no_expiry,
+            _name_of("pause_id", request.pause_id),
+        )
+        paused = await self._handler.pause(call, peer)
+        return shared.PauseResponse(
+            pause=views.pause_message(paused.pause),
+            active=[views.pause_message(pause) for pause in paused.active],
+        )
+
+    async def _resume(self, request: shared.ResumeRequest, peer: Peer) -> Message:
+        call = ResumeCall(_audit_of(request.audit), request.pause_id, request.all)
+        resumed = await self._handler.resume(call, peer)
+        return shared.ResumeResponse(
+            removed=[views.pause_message(pause) for pause in resumed.removed],
+            active=[views.pause_message(pause) for pause in resumed.active],
+        )
+
+    async def _pauses(self, request: shared.ListPausesRequest, _peer: Peer) -> Message:
+        listed = await self._handler.pauses(request.include_expired)
+        pauses = [views.pause_message(pause) for pause in listed.pauses]
+        return shared.ListPausesResponse(pauses=pauses, dry_run=listed.dry_run)
+
+    async def _sessions(self, request: pb.ListSessionsRequest, _peer: Peer) -> Message:
+        found = await self._handler.sessions(request.cluster_id)
+        return pb.ListSessionsResponse(sessions=[views.session_message(view) for view in found])
+
+    async def _machines(self, request: bytes, _peer: Peer) -> AsyncGenerator[bytes, None]:
+        asked = pb.ListMachinesRequest.FromString(request)
+        wanted = asked.selector
+        many = (wanted.ids, wanted.zones, wanted.instance_types, wanted.labels)
+        if max(map(len, many)) > _MOST_SELECTED:
+            text = f"a selector names {_MOST_SELECTED} ids, zones, types or labels at most"
+            raise Rejected(Code.INVALID_ARGUMENT, text)
+        listing = await self._handler.machines(query_of(asked))
+        header = pb.ListMachinesHeader(
+            cycle=listing.cycle, computed_at_unix_nanos=listing.computed_at, total=listing.total
+        )
+        yield pb.ListMachinesResponse(header=header).SerializeToString()
+        async with aclosing(listing.machines) as rows:
+            async for view in rows:
+                row = pb.ListMachinesResponse(machine=machine_view_message(view))
+                yield row.SerializeToString(deterministic=True)
+
+    async def _story(self, request: pb.GetMachineStoryRequest, _peer: Peer) -> Message:
+        call = StoryCall(request.machine_id, request.since_unix_nanos, max(0, request.limit))
+        story = await self._handler.story(call)
+        return pb.GetMachineStoryResponse(
+            machine=machine_view_message(story.machine) if story.machine else None,
+            events=[views.event_message(event) for event in story.events],
+            truncated=story.truncated,
+        )
+
+    async def _clear(self, request: pb.ClearFailedMachineRequest, peer: Peer) -> Message:
+        audit, mode = _audit_of(request.audit), views.known(ClearMode, request.mode)
+        if mode is None:
+            raise Rejected(Code.INVALID_ARGUMENT, "clear it how? RECHECK, RETRY or FORGET")
+        cleared = await self._handler.clear(request.machine_id, mode, audit, peer)
+        return pb.ClearFailedMachineResponse(
+            machine=machine_view_message(cleared.machine) if cleared.machine else None,
+            text=cleared.text,
+        )
+
+    async def _quarantines(self, _request: pb.ListQuarantinesRequest, _peer: Peer) -> Message:
+        held = await self._handler.quarantines()
+        messages = [views.quarantine_message(quarantine) for quarantine in held]
+        return pb.ListQuarantinesResponse(quarantines=messages)
+
+    async def _release(self, request: pb.ReleaseQuarantineRequest, peer: Peer) -> Message:
+        audit, kind = _audit_of(request.audit), views.known(QuarantineKind, request.kind)
+        if kind is None:
+            raise Rejected(Code.INVALID_ARGUMENT, "release what? ROLLUP or PROVIDER_LIST")
+        released = await self._handler.release(kind, request.subject, request.accept, audit, peer)
+        return pb.ReleaseQuarantineResponse(
+            quarantine=views.quarantine_message(released.quarantine), text=released.text
+        )
+
+    async def _offerings(self, _request: pb.ListOfferingsRequest, _peer: Peer) -> Message:
+        resting = await self._handler.offerings()
+        return pb.ListOfferingsResponse(
+            offerings=[views.offering_message(view) for view in resting]
+        )
+
+    async def _reset_offering(self, request: pb.ResetOfferingRequest, peer: Peer) -> Message:
+        audit = _audit_of(request.audit)
+        text = await self._handler.reset_offering(request.name, audit, peer)
+        return pb.ResetOfferingResponse(text=text)
+
+
+def _answering(request_type: type[M], answer: Callable[[M, Peer], Awaitable[Message]]) -> Answering:
+    async def answering(request: bytes, peer: Peer) -> bytes:
+        message = request_type()
+        message.ParseFromString(request)
+        return (await answer(message, peer)).SerializeToString(deterministic=True)
+
+    return answering
+
+
+def _audit_of(audit: shared.Audit) -> Audit:
+    if not (audit.owner.strip() and audit.reason.strip()):
+        raise Rejected(Code.INVALID_ARGUMENT, "who changes this, and why? both are needed")
+    if len(audit.reason) > _LONGEST_REASON:
+        text = f"the reason has {len(audit.reason)} characters; {_LONGEST_REASON} are enough"
+        raise Rejected(Code.INVALID_ARGUMENT, text)
+    return Audit(_name_of("owner", audit.owner), audit.reason)
+
+
+def _name_of(field: str, name: str) -> str:
+    if len(name) > _LONGEST_NAME:
+        text = f"{field} has {len(name)} characters; {_LONGEST_NAME} are enough"
+        raise Rejected(Code.INVALID_ARGUMENT, text)
+    return name
+
+
+def _scope_of(message: shared.PauseScope) -> PauseScope:
+    try:
+        return views.scope_of(message)
+    except ValueError as problem:
+        text = f"the scope names an action this shard does not know: {problem}"
+        raise Rejected(Code.INVALID_ARGUMENT, text) from None

@@ -1,0 +1,1 @@
+"""When a long-lived process collects its garbage."""

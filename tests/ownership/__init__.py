@@ -1,0 +1,1 @@
+"""Who owns a machine, and what a shard does with the rest."""

@@ -1,0 +1,252 @@
+"""A shard's admin and read side that answers from a script, and remembers who asked what."""
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+
+from bigfleet.model.actions import ActionKind, UnmetReason
+from bigfleet.model.machines import Assigned, CapacityType, Host, Machine, MachineState
+from bigfleet.model.memory import Reservation, ReservationKind
+from bigfleet.model.needs import Need, NeedKey
+from bigfleet.model.pauses import Pause, PauseScope, PauseSource
+from bigfleet.model.profiles import Profile, Spread, WhenUnsatisfiable
+from bigfleet.model.provider_calls import Peer
+from bigfleet.model.requirements import Operator, Requirement
+from bigfleet.model.resources import Resources
+from bigfleet.model.shard_admin import (
+    Audit,
+    ClearedMachine,
+    MachineStory,
+    PauseCall,
+    Paused,
+    PauseList,
+    ReleasedQuarantine,
+    ResumeCall,
+    Resumed,
+    StoryCall,
+)
+from bigfleet.model.shard_views import (
+    ActionView,
+    ClearMode,
+    CoordinatorLink,
+    Disposition,
+    DomainCoverage,
+    DrainStage,
+    DrainView,
+    FailedView,
+    MachineQuery,
+    MachineView,
+    MatchingSupply,
+    NeedPage,
+    NeedView,
+    OfferingState,
+    OfferingView,
+    OwnerSource,
+    ProviderStatus,
+    Quarantine,
+    QuarantineKind,
+    SessionView,
+    ShardStatus,
+    StoryEvent,
+    StorySource,
+)
+from bigfleet.wire.shard_admin import MachineListing
+
+FINGERPRINT = "p=1|ipb=0|rpb=0|reqs=|spr="
+PAUSE = Pause(
+    "p-1",
+    PauseSource.RPC,
+    PauseScope(("shard-0",), ("shop",), (ActionKind.RECLAIM, ActionKind.DELETE), True),
+    "ada",
+    "drill",
+    7,
+    8,
+    "bigfleet://admin",
+)
+FLAG = Pause("flag", PauseSource.FLAG)
+STATUS = ShardStatus(
+    shard_id="shard-0",
+    epoch=3,
+    version="1.2",
+    cycle=9,
+    last_cycle_at=10,
+    last_cycle_seconds=0.25,
+    not_ready_reason="not listed yet",
+    sessions=1,
+    machines=2,
+    needs=3,
+    shortfalls=4,
+    pauses=(PAUSE, FLAG),
+    dry_run=True,
+    queue_depth=5,
+    in_flight=6,
+    providers=(ProviderStatus("sim", "h:9000", "r", True, 11, "down", 12, True),),
+    coordinator=CoordinatorLink("c:7790", True, 13, 14, "late"),
+    ownership_revision=15,
+    journal_degraded=True,
+)
+SESSION = SessionView("shop", "bigfleet://cluster/shop", "v1alpha1", 1, 2, 3, 4, 5, 6, 7, 8, True)
+SILENT = SessionView("bank", "", "", 1, None, 0, 0, 0, None, 0, 0, False)
+BARE = MachineView(Machine("m-0", MachineState.SPECULATIVE, CapacityType.SPOT), "sim")
+FULL = MachineView(
+    machine=Machine(
+        "m-1",
+        MachineState.DRAINING,
+        CapacityType.ON_DEMAND,
+        Host("sim", "h-1"),
+        "shop",
+        "a3",
+        "z-a",
+        {"rack": "r\x00"},
+        Resources.parse({"cpu": "8"}),
+        Resources.parse({"cpu": "7500m"}),
+        0.5,
+        0.25,
+        "odd",
+        Assigned(5, 0.5, float("inf"), "shop", FINGERPRINT, "g\x00"),
+    ),
+    provider="sim",
+    node_name="n-1",
+    owner_source=OwnerSource.OVERRIDE,
+    state_since=1,
+    state_deadline=2,
+    idle_since=3,
+    pending=ActionView(
+        9,
+        4,
+        ActionKind.PREEMPT,
+        "m-1",
+        "shop",
+        NeedKey("ml", FINGERPRINT, ""),
+        "because",
+        30,
+        100,
+        Disposition.ENQUEUED,
+        "draining",
+        5,
+    ),
+    drain=DrainView("bf1-7", ActionKind.PREEMPT, DrainStage.EVICTING, True, False, 6),
+    reservation=Reservation(
+        "m-1", ReservationKind.PREEMPTION, NeedKey("ml", FINGERPRINT, "g"), 600
+    ),
+    failed=FailedView("timeout", 1, 2, 3, True),
+    unseen_lists=1,
+    withheld_by_quota=True,
+)
+EVENT = StoryEvent(
+    1,
+    StorySource.EXECUTOR,
+    "it was configured",
+    9,
+    MachineState.IDLE,
+    MachineState.CONFIGURING,
+    "shop",
+    "op-7",
+    "bf1-7",
+    3,
+    11,
+)
+HELD = Quarantine(QuarantineKind.ROLLUP, "shop", 100, 0, 1, 3, 4, 5)
+RESTING = OfferingView("sim/a3/z-a/Spot", OfferingState.HALF_OPEN, "stockout", 2, 3, 4, "none left")
+UNMET = NeedView(
+    need=Need(
+        "ml",
+        Profile.of(
+            [Requirement.of("rack", Operator.SAME)],
+            [Spread("zone", 1, WhenUnsatisfiable.DO_NOT_SCHEDULE)],
+            5,
+            16,
+            27,
+        ),
+        Resources.parse({"cpu": "8"}),
+        Resources.parse({"cpu": "2"}),
+        7,
+        "rack\x00a=b,;",
+    ),
+    satisfied=False,
+    deficit=Resources.parse({"cpu": "4"}),
+    claimed=1,
+    bootstraps=2,
+    provisions=3,
+    same_domain="r-1",
+    same_satisfiable=True,
+    parked=True,
+    parked_age=4,
+    unmet_age=5,
+    unmet_reason=UnmetReason.TOPOLOGY_UNSATISFIABLE,
+    supply=MatchingSupply(1, 2, 10_000, True),
+    victims=1,
+    freed=Resources.parse({"cpu": "1"}),
+    same_candidates=(DomainCoverage("r-1", 500, False), DomainCoverage("r-2", 1, False)),
+)
+MET = NeedView(Need("shop", Profile.of(priority=1), Resources.parse({"cpu": "1"})), True, claimed=1)
+
+
+@dataclass
+class ScriptedAdmin:
+    asked: list[tuple[object, ...]] = field(default_factory=list)
+    rows: Sequence[MachineView] = (BARE, FULL)
+    needs_rows: Sequence[NeedView] = (UNMET, MET)
+    closed: bool = False
+
+    async def needs(self, cluster: str, limit: int) -> NeedPage:
+        self.asked.append(("needs", cluster, limit))
+        return NeedPage(9, 10, 100, tuple(self.needs_rows))
+
+    async def status(self) -> ShardStatus:
+        self.asked.append(("status",))
+        return STATUS
+
+    async def pause(self, call: PauseCall, peer: Peer) -> Paused:
+        self.asked.append(("pause", call, peer))
+        return Paused(PAUSE, (PAUSE, FLAG))
+
+    async def resume(self, call: ResumeCall, peer: Peer) -> Resumed:
+        self.asked.append(("resume", call, peer))
+        return Resumed((PAUSE,), (FLAG,))
+
+    async def pauses(self, include_expired: bool) -> PauseList:
+        self.asked.append(("pauses", include_expired))
+        return PauseList((PAUSE, FLAG), True)
+
+    async def sessions(self, cluster: str) -> Sequence[SessionView]:
+        self.asked.append(("sessions", cluster))
+        return (SESSION, SILENT)
+
+    async def machines(self, query: MachineQuery) -> MachineListing:
+        self.asked.append(("machines", query))
+        return MachineListing(9, 10, 100, self._rows())
+
+    async def _rows(self) -> AsyncGenerator[MachineView, None]:
+        try:
+            for row in self.rows:
+                yield row
+        finally:
+            self.closed = True
+
+    async def story(self, call: StoryCall) -> MachineStory:
+        self.asked.append(("story", call))
+        return MachineStory(FULL, (EVENT,), True)
+
+    async def clear(
+        self, machine_id: str, mode: ClearMode, audit: Audit, peer: Peer
+    ) -> ClearedMachine:
+        self.asked.append(("clear", machine_id, mode, audit, peer))
+        return ClearedMachine(None, "forgotten")
+
+    async def quarantines(self) -> Sequence[Quarantine]:
+        self.asked.append(("quarantines",))
+        return (HELD,)
+
+    async def release(
+        self, kind: QuarantineKind, subject: str, accept: bool, audit: Audit, peer: Peer
+    ) -> ReleasedQuarantine:
+        self.asked.append(("release", kind, subject, accept, audit, peer))
+        return ReleasedQuarantine(HELD, "accepted")
+
+    async def offerings(self) -> Sequence[OfferingView]:
+        self.asked.append(("offerings",))
+        return (RESTING,)
+
+    async def reset_offering(self, name: str, audit: Audit, peer: Peer) -> str:
+        self.asked.append(("reset_offering", name, audit, peer))
+        return "buying again"

@@ -1,0 +1,346 @@
+"""What people ask of a shard, over real gRPC: calls, answers, and what is refused at the door."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import grpc
+import pytest
+from google.protobuf.message import Message
+
+from bigfleet.admin.v1alpha1 import common_pb2 as shared
+from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
+from bigfleet.model.actions import ActionKind
+from bigfleet.model.machines import CapacityType, MachineState
+from bigfleet.model.needs import NeedKey
+from bigfleet.model.pauses import PauseScope
+from bigfleet.model.provider_calls import Code, Peer, Rejected
+from bigfleet.model.shard_admin import (
+    Audit,
+    ClearedMachine,
+    MachineStory,
+    PauseCall,
+    Paused,
+    PauseList,
+    ReleasedQuarantine,
+    ResumeCall,
+    Resumed,
+    StoryCall,
+)
+from bigfleet.model.shard_views import (
+    ClearMode,
+    DomainCoverage,
+    MachinePage,
+    MachineQuery,
+    MachineSelector,
+    MatchingSupply,
+    NeedPage,
+    QuarantineKind,
+)
+from bigfleet.v1alpha1 import shardread_pb2
+from bigfleet.wire.calling import ClientLine
+from bigfleet.wire.machine_views import (
+    machine_view_message,
+    machine_view_of,
+    query_message,
+    query_of,
+)
+from bigfleet.wire.provider_server import ExtraService
+from bigfleet.wire.serving import Serving
+from bigfleet.wire.shard_admin import SERVICE, ShardAdminService
+from bigfleet.wire.shard_admin_client import ShardAdminClient
+from bigfleet.wire.shard_read import ShardReadClient, ShardReadService, need_view_message
+from tests.wire import admin
+from tests.wire.admin import ScriptedAdmin
+from tests.wire.sessions import PATIENCE, ScriptedShard, line_to
+
+AUDIT = Audit("ada", "drill")
+NOBODY = Peer()
+SCOPE = PauseScope(("shard-0",), ("shop",), (ActionKind.PREEMPT,))
+Exchange = tuple[Callable[[ShardAdminClient], Awaitable[object]], tuple[object, ...], object]
+CALLS: dict[str, Exchange] = {
+    "status": (lambda c: c.status(), ("status",), admin.STATUS),
+    "pause": (
+        lambda c: c.pause(PauseCall(AUDIT, SCOPE, 60, True, "p-1")),
+        ("pause", PauseCall(AUDIT, SCOPE, 60, True, "p-1"), NOBODY),
+        Paused(admin.PAUSE, (admin.PAUSE, admin.FLAG)),
+    ),
+    "resume": (
+        lambda c: c.resume(ResumeCall(AUDIT, "p-1", True)),
+        ("resume", ResumeCall(AUDIT, "p-1", True), NOBODY),
+        Resumed((admin.PAUSE,), (admin.FLAG,)),
+    ),
+    "pauses": (
+        lambda c: c.pauses(include_expired=True),
+        ("pauses", True),
+        PauseList((admin.PAUSE, admin.FLAG), True),
+    ),
+    "sessions": (
+        lambda c: c.sessions("shop"),
+        ("sessions", "shop"),
+        (admin.SESSION, admin.SILENT),
+    ),
+    "machines": (
+        lambda c: c.machines(MachineQuery(limit=5)),
+        ("machines", MachineQuery(limit=5)),
+        MachinePage(9, 10, 100, (admin.BARE, admin.FULL)),
+    ),
+    "the story of a machine": (
+        lambda c: c.story(StoryCall("m-1", 7, 5)),
+        ("story", StoryCall("m-1", 7, 5)),
+        MachineStory(admin.FULL, (admin.EVENT,), True),
+    ),
+    "clear a failed machine": (
+        lambda c: c.clear("m-1", ClearMode.FORGET, AUDIT),
+        ("clear", "m-1", ClearMode.FORGET, AUDIT, NOBODY),
+        ClearedMachine(None, "forgotten"),
+    ),
+    "quarantines": (lambda c: c.quarantines(), ("quarantines",), (admin.HELD,)),
+    "release a quarantine": (
+        lambda c: c.release(QuarantineKind.PROVIDER_LIST, "sim", True, AUDIT),
+        ("release", QuarantineKind.PROVIDER_LIST, "sim", True, AUDIT, NOBODY),
+        ReleasedQuarantine(admin.HELD, "accepted"),
+    ),
+    "offerings": (lambda c: c.offerings(), ("offerings",), (admin.RESTING,)),
+    "reset an offering": (
+        lambda c: c.reset_offering("sim/a3/z-a/Spot", AUDIT),
+        ("reset_offering", "sim/a3/z-a/Spot", AUDIT, NOBODY),
+        "buying again",
+    ),
+}
+
+
+@asynccontextmanager
+async def address_of(people: ScriptedAdmin) -> AsyncIterator[str]:
+    services: list[ExtraService] = [ShardAdminService(people), ShardReadService(people)]
+    async with line_to(ScriptedShard(), extra_services=services) as line:
+        yield line.client.address
+
+
+@pytest.mark.parametrize(("ask", "asked", "answer"), CALLS.values(), ids=CALLS)
+async def test_a_call_arrives_whole_and_so_does_its_answer(
+    ask: Callable[[ShardAdminClient], Awaitable[object]], asked: tuple[object, ...], answer: object
+) -> None:
+    people = ScriptedAdmin()
+    async with address_of(people) as address, ShardAdminClient(address) as client:
+        assert await ask(client) == answer
+    assert people.asked == [asked]
+
+
+def test_every_rpc_of_the_service_is_served() -> None:
+    declared = pb.DESCRIPTOR.services_by_name["ShardAdmin"].methods_by_name
+    assert len(CALLS) == len(declared)
+
+
+WITHOUT = {
+    "no owner": shared.Audit(reason="drill"),
+    "no reason": shared.Audit(owner="ada"),
+    "a blank owner": shared.Audit(owner=" ", reason="drill"),
+    "a blank reason": shared.Audit(owner="ada", reason="\n"),
+    "an endless owner": shared.Audit(owner="a" * 257, reason="drill"),
+    "an endless reason": shared.Audit(owner="ada", reason="x" * 4097),
+}
+WRITES: dict[str, Message] = {
+    "Pause": shared.PauseRequest(),
+    "Resume": shared.ResumeRequest(pause_id="p-1"),
+    "ClearFailedMachine": pb.ClearFailedMachineRequest(
+        machine_id="m-1", mode=pb.CLEAR_MODE_RECHECK
+    ),
+    "ReleaseQuarantine": pb.ReleaseQuarantineRequest(
+        kind=pb.QUARANTINE_KIND_ROLLUP, subject="shop"
+    ),
+    "ResetOffering": pb.ResetOfferingRequest(name="sim/a3/z-a/Spot"),
+}
+
+
+@pytest.mark.parametrize("audit", WITHOUT.values(), ids=WITHOUT)
+@pytest.mark.parametrize("method", WRITES)
+async def test_whoever_changes_something_says_who_and_why(method: str, audit: shared.Audit) -> None:
+    people = ScriptedAdmin()
+    request = type(WRITES[method])()
+    request.CopyFrom(WRITES[method])
+    request.audit.CopyFrom(audit)  # type: ignore[attr-defined]
+    assert await code_of(people, method, request) is Code.INVALID_ARGUMENT
+    assert people.asked == []
+
+
+def test_every_request_with_an_audit_is_one_of_those() -> None:
+    declared = pb.DESCRIPTOR.services_by_name["ShardAdmin"].methods
+    writing = {m.name for m in declared if "audit" in m.input_type.fields_by_name}
+    assert writing == set(WRITES)
+
+
+GOOD = shared.Audit(owner="ada", reason="drill")
+SENSELESS: dict[str, tuple[str, Message]] = {
+    "a pause of an unknown kind of action": (
+        "Pause",
+        shared.PauseRequest(audit=GOOD, scope=shared.PauseScope(kinds=[77])),  # type: ignore[list-item]
+    ),
+    "a pause of no kind of action": (
+        "Pause",
+        shared.PauseRequest(
+            audit=GOOD, scope=shared.PauseScope(kinds=[shared.ACTION_KIND_UNSPECIFIED])
+        ),
+    ),
+    "a pause with an endless id": ("Pause", shared.PauseRequest(audit=GOOD, pause_id="p" * 257)),
+    "a clearing without a mode": (
+        "ClearFailedMachine",
+        pb.ClearFailedMachineRequest(machine_id="m-1", audit=GOOD),
+    ),
+    "a release without a kind": (
+        "ReleaseQuarantine",
+        pb.ReleaseQuarantineRequest(subject="shop", audit=GOOD),
+    ),
+}
+
+
+@pytest.mark.parametrize(("method", "request_"), SENSELESS.values(), ids=SENSELESS)
+async def test_a_request_that_makes_no_sense_is_refused(method: str, request_: Message) -> None:
+    people = ScriptedAdmin()
+    assert await code_of(people, method, request_) is Code.INVALID_ARGUMENT
+    assert people.asked == []
+
+
+async def code_of(people: ScriptedAdmin, method: str, request: Message) -> Code:
+    async with address_of(people) as address:
+        line = ClientLine(address)
+        try:
+            await line.call(f"/{SERVICE}/{method}", request.SerializeToString(), PATIENCE)
+        except Rejected as rejected:
+            return rejected.code
+        finally:
+            await line.close()
+    return Code.OK
+
+
+async def test_a_selector_that_never_ends_is_refused() -> None:
+    people = ScriptedAdmin()
+    endless = MachineQuery(MachineSelector(ids=frozenset(f"m-{n}" for n in range(10_001))))
+    async with address_of(people) as address, ShardAdminClient(address) as client:
+        with pytest.raises(Rejected) as rejected:
+            await client.machines(endless)
+    assert rejected.value.code is Code.INVALID_ARGUMENT
+    assert people.asked == []
+
+
+async def test_a_refusal_of_the_shard_crosses_with_its_code() -> None:
+    class Unwilling(ScriptedAdmin):
+        async def clear(self, *_call: object) -> ClearedMachine:
+            raise Rejected(Code.ABORTED, "m-1 is not Failed")
+
+    async with address_of(Unwilling()) as address, ShardAdminClient(address) as client:
+        with pytest.raises(Rejected, match="m-1 is not Failed") as rejected:
+            await client.clear("m-1", ClearMode.RETRY, AUDIT)
+    assert rejected.value.code is Code.ABORTED
+
+
+async def test_an_answer_of_a_later_version_is_an_error_that_says_so() -> None:
+    class Newer:
+        name = SERVICE
+
+        def rpc_handler(self, serving: Serving) -> grpc.GenericRpcHandler:
+            async def answer(_request: bytes, _peer: Peer) -> bytes:
+                later = pb.OfferingView(state=77)  # type: ignore[arg-type]
+                return pb.ListOfferingsResponse(offerings=[later]).SerializeToString()
+
+            listing = serving.reads("ListOfferings", answer)
+            return grpc.method_handlers_generic_handler(SERVICE, {"ListOfferings": listing})
+
+    async with (
+        line_to(ScriptedShard(), extra_services=[Newer()]) as line,
+        ShardAdminClient(line.client.address) as client,
+    ):
+        with pytest.raises(Rejected, match="is the shard newer") as rejected:
+            await client.offerings()
+    assert rejected.value.code is Code.INTERNAL
+
+
+async def test_a_reader_that_leaves_early_ends_the_listing_at_its_source() -> None:
+    people = ScriptedAdmin(rows=[admin.FULL] * 50_000)
+    async with address_of(people) as address, ShardAdminClient(address) as client:
+        with pytest.raises(Rejected) as rejected:
+            await client.machines(deadline=0.2)
+        async with asyncio.timeout(PATIENCE):
+            while not people.closed:
+                await client.status()
+    assert rejected.value.code is Code.DEADLINE_EXCEEDED
+
+
+SELECTORS = {
+    "everything": MachineSelector(),
+    "all fields": MachineSelector(
+        frozenset({"m-1", "m-2"}),
+        frozenset({MachineState.IDLE, MachineState.FAILED}),
+        frozenset({"z-a"}),
+        frozenset({"a3"}),
+        frozenset({int(CapacityType.SPOT)}),
+        (("rack", "r-1"), ("zone", "")),
+        "shop",
+        "sim",
+        "m-",
+    ),
+}
+
+
+@pytest.mark.parametrize("selector", SELECTORS.values(), ids=SELECTORS)
+def test_a_question_for_machines_survives_the_wire(selector: MachineSelector) -> None:
+    query = MachineQuery(selector, "timeout", True, True, 5, "m-0")
+    content = query_message(query).SerializeToString()
+    assert query_of(pb.ListMachinesRequest.FromString(content)) == query
+
+
+def test_a_state_of_a_later_version_matches_nothing_rather_than_everything() -> None:
+    asked = pb.ListMachinesRequest(selector=shared.MachineSelector(states=[77]))  # type: ignore[list-item]
+    assert query_of(asked).selector.states == frozenset({MachineState.UNSPECIFIED})
+
+
+def test_a_claimed_machine_shows_who_claims_it_and_what_it_costs() -> None:
+    claimed = replace(admin.FULL, claimed_by=NeedKey("ml", "p=9|", ""))
+    message = machine_view_message(claimed)
+    assert (message.claimed, message.need.cluster_id) == (True, "ml")
+    cost = message.cost
+    assert (cost.expected_interruption_per_hour, cost.effective_cost_per_hour) == (0.125, 0.625)
+    assert machine_view_of(message).claimed_by == claimed.claimed_by
+
+
+def test_an_interruption_that_cannot_happen_costs_nothing_however_dear() -> None:
+    assigned = replace(admin.FULL.machine.assigned, interruption_penalty=float("inf"))
+    machine = replace(admin.FULL.machine, assigned=assigned, interruption_probability=0.0)
+    cost = machine_view_message(replace(admin.FULL, machine=machine)).cost
+    assert (cost.expected_interruption_per_hour, cost.effective_cost_per_hour) == (0.0, 0.5)
+
+
+async def test_needs_come_with_their_header_and_in_order() -> None:
+    people = ScriptedAdmin()
+    async with address_of(people) as address, ShardReadClient(address) as client:
+        page = await client.needs("ml", 2)
+    assert page == NeedPage(9, 10, 100, (admin.UNMET, admin.MET))
+    assert people.asked == [("needs", "ml", 2)]
+
+
+async def test_a_shard_that_has_not_decided_yet_shows_an_empty_page() -> None:
+    class Young(ScriptedAdmin):
+        async def needs(self, cluster: str, limit: int) -> NeedPage:
+            return NeedPage(0, 0, 0, ())
+
+    async with address_of(Young()) as address, ShardReadClient(address) as client:
+        assert await client.needs() == NeedPage(0, 0, 0, ())
+
+
+def test_only_a_shortage_is_explained() -> None:
+    met = replace(admin.UNMET, satisfied=True, victims=0)
+    message = need_view_message(met)
+    assert not message.HasField("residual_deficit")
+    assert not message.HasField("matching_supply")
+    assert not message.HasField("preemption")
+    unmet = need_view_message(replace(admin.UNMET, supply=None))
+    assert unmet.matching_supply == shardread_pb2.MatchingSupply()
+    assert unmet.HasField("matching_supply")
+    assert unmet.profile_fingerprint == admin.UNMET.need.profile.fingerprint
+
+
+def test_at_most_six_domains_are_shown() -> None:
+    many = tuple(DomainCoverage(f"r-{n}", n, False) for n in range(9))
+    assert len(need_view_message(replace(admin.UNMET, same_candidates=many)).same_candidates) == 6
+    assert admin.UNMET.supply == MatchingSupply(1, 2, 10_000, True)

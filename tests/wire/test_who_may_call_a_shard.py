@@ -1,0 +1,180 @@
+"""The table of who may call what: complete, and kept for every RPC and every certificate."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+from google.protobuf.descriptor import ServiceDescriptor
+from grpc_health.v1 import health_pb2
+from grpc_reflection.v1alpha import reflection_pb2
+
+from bigfleet.admin.v1alpha1 import common_pb2 as shared
+from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
+from bigfleet.model.provider_calls import Code, Peer, Rejected
+from bigfleet.model.session_frames import Hello
+from bigfleet.v1alpha1 import shard_pb2, shardread_pb2
+from bigfleet.wire.authorising import GATES, Gate, authorise
+from bigfleet.wire.calling import ClientLine
+from bigfleet.wire.lines import TlsFiles
+from bigfleet.wire.provider_server import ExtraService
+from bigfleet.wire.serving import Serving
+from bigfleet.wire.session_client import SessionClient
+from bigfleet.wire.shard_admin import ShardAdminService
+from bigfleet.wire.shard_read import ShardReadService
+from tests.wire.admin import ScriptedAdmin
+from tests.wire.certificates import Authority
+from tests.wire.sessions import PATIENCE, ScriptedShard, line_to
+
+SHARD, READ, ADMIN = (
+    shard_pb2.DESCRIPTOR.services_by_name["Shard"],
+    shardread_pb2.DESCRIPTOR.services_by_name["ShardRead"],
+    pb.DESCRIPTOR.services_by_name["ShardAdmin"],
+)
+HEALTH = health_pb2.DESCRIPTOR.services_by_name["Health"]
+REFLECTION = reflection_pb2.DESCRIPTOR.services_by_name["ServerReflection"]
+
+
+def paths_of(*services: ServiceDescriptor) -> Iterator[str]:
+    for service in services:
+        yield from (f"/{service.full_name}/{method.name}" for method in service.methods)
+
+
+def test_the_table_has_every_rpc_of_the_port_and_no_other() -> None:
+    assert set(GATES) == set(paths_of(SHARD, READ, ADMIN, HEALTH, REFLECTION))
+
+
+def test_whatever_asks_for_an_audit_is_for_admins_and_the_rest_for_readers_too() -> None:
+    for method in ADMIN.methods:
+        writes = "audit" in method.input_type.fields_by_name
+        gate = GATES[f"/{ADMIN.full_name}/{method.name}"]
+        assert gate is (Gate.ADMINS if writes else Gate.READERS), method.name
+
+
+@pytest.mark.parametrize("peer", [Peer(), Peer("bigfleet://admin", authenticated=True)])
+def test_an_rpc_without_a_line_in_the_table_is_denied(peer: Peer) -> None:
+    with pytest.raises(Rejected, match="no line in the table") as rejected:
+        authorise("/bigfleet.admin.v1alpha1.ShardAdmin/Explode", peer)
+    assert rejected.value.code is Code.PERMISSION_DENIED
+
+
+AUDIT = shared.Audit(owner="ada", reason="drill")
+REQUESTS = {
+    "Pause": shared.PauseRequest(audit=AUDIT),
+    "Resume": shared.ResumeRequest(pause_id="p-1", audit=AUDIT),
+    "ClearFailedMachine": pb.ClearFailedMachineRequest(mode=pb.CLEAR_MODE_RETRY, audit=AUDIT),
+    "ReleaseQuarantine": pb.ReleaseQuarantineRequest(kind=pb.QUARANTINE_KIND_ROLLUP, audit=AUDIT),
+    "ResetOffering": pb.ResetOfferingRequest(audit=AUDIT),
+}
+WRITES = {f"/{ADMIN.full_name}/{name}" for name in REQUESTS}
+LOOKS = set(paths_of(READ, ADMIN)) - WRITES
+SESSION = set(paths_of(SHARD))
+#: Certificates, and what each may call besides health.
+IDENTITIES: dict[str, tuple[tuple[str, ...], set[str]]] = {
+    "the cluster": (("bigfleet://cluster/shop",), SESSION),
+    "another cluster": (("bigfleet://cluster/bank",), set()),
+    "a cluster without a name": (("bigfleet://cluster/",), set()),
+    "a shard": (("bigfleet://shard/shop",), set()),
+    "a reader": (("bigfleet://readonly",), LOOKS),
+    "an admin": (("bigfleet://admin",), LOOKS | WRITES),
+    "an admin with a path": (("bigfleet://admin/shop",), set()),
+    "nobody": ((), set()),
+    "somebody of another scheme": (("spiffe://mesh/admin",), set()),
+    "two at once": (("bigfleet://admin", "bigfleet://cluster/shop"), set()),
+}
+
+
+@pytest.mark.parametrize(("uris", "allowed"), IDENTITIES.values(), ids=IDENTITIES)
+async def test_every_rpc_is_open_to_the_right_certificates_only(
+    tmp_path: Path, uris: tuple[str, ...], allowed: set[str]
+) -> None:
+    authority, people = Authority(tmp_path), ScriptedAdmin()
+    services: list[ExtraService] = [ShardAdminService(people), ShardReadService(people)]
+    client_tls = authority.leaf("client", *uris)
+    async with line_to(
+        ScriptedShard(), server_tls=authority.leaf("server"), extra_services=services
+    ) as line:
+        codes = await codes_of(line.client.address, client_tls)
+    assert set(codes) == SESSION | LOOKS | WRITES
+    expected = {path: Code.OK if path in allowed else Code.PERMISSION_DENIED for path in codes}
+    assert codes == expected
+    # Nobody who was denied was heard.
+    assert len(people.asked) == len(allowed - SESSION)
+    assert line.shard.hellos == ({1: Hello("shop")} if allowed >= SESSION else {})
+
+
+async def codes_of(address: str, tls: TlsFiles) -> dict[str, Code]:
+    line = ClientLine(address, tls)
+    found = {path: await session_code(address, tls) for path in SESSION}
+    for service in (READ, ADMIN):
+        for method in service.methods:
+            path = f"/{service.full_name}/{method.name}"
+            request = REQUESTS.get(method.name)
+            content = request.SerializeToString() if request is not None else b""
+            found[path] = await code_of(line, path, content, streams=method.server_streaming)
+    await line.close()
+    return found
+
+
+async def code_of(line: ClientLine, path: str, request: bytes, *, streams: bool) -> Code:
+    try:
+        if not streams:
+            await line.call(path, request, PATIENCE)
+        else:
+            async for _ in line.stream(path, request):
+                continue
+    except Rejected as rejected:
+        return rejected.code
+    return Code.OK
+
+
+async def session_code(address: str, tls: TlsFiles) -> Code:
+    async with SessionClient(address, tls) as client:
+        try:
+            async with client.open(Hello("shop")) as session:
+                await session.read()
+        except Rejected as rejected:
+            return rejected.code
+    return Code.OK
+
+
+@pytest.mark.parametrize("uris", [(), ("bigfleet://cluster/shop",)], ids=["nobody", "a cluster"])
+async def test_health_and_reflection_are_open_to_every_certificate(
+    tmp_path: Path, uris: tuple[str, ...]
+) -> None:
+    authority = Authority(tmp_path)
+    client_tls = authority.leaf("client", *uris)
+    async with line_to(
+        ScriptedShard(), server_tls=authority.leaf("server"), reflection=True
+    ) as line:
+        client = ClientLine(line.client.address, client_tls)
+        answer = await client.call("/grpc.health.v1.Health/Check", b"", PATIENCE)
+        channel = client._line()
+        rpc: grpc.aio.StreamStreamMultiCallable[bytes, bytes] = channel.stream_stream(
+            f"/{REFLECTION.full_name}/ServerReflectionInfo"
+        )
+        ask = reflection_pb2.ServerReflectionRequest(list_services="").SerializeToString()
+        named = [reply async for reply in rpc(iter([ask]))]
+        await client.close()
+    assert health_pb2.HealthCheckResponse.FromString(answer).status == 1
+    assert b"bigfleet.v1alpha1.Shard" in named[0]
+
+
+async def test_a_service_nobody_put_in_the_table_is_denied_on_any_line() -> None:
+    class Forgotten:
+        name = "bigfleet.admin.v1alpha1.Forgotten"
+
+        def rpc_handler(self, serving: Serving) -> grpc.GenericRpcHandler:
+            async def answer(_request: bytes, _peer: Peer) -> bytes:
+                return b""
+
+            do = serving.writes("Do", answer)
+            return grpc.method_handlers_generic_handler(self.name, {"Do": do})
+
+    async with line_to(ScriptedShard(), extra_services=[Forgotten()]) as line:
+        client = ClientLine(line.client.address)
+        with pytest.raises(Rejected) as rejected:
+            await client.call(f"/{Forgotten.name}/Do", b"", PATIENCE)
+        await client.close()
+    assert rejected.value.code is Code.PERMISSION_DENIED
+    assert line.observed == [("Do", Code.PERMISSION_DENIED)]
