@@ -12,19 +12,20 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 # At most four: every worker loads its own compiled kernels, and tests are short.
 JOBS   ?= -n auto --maxprocesses 4 --dist loadfile
-DEMO   ?= examples/fleets/first-look.yaml
+# More words for `make up`, such as UP="--headless --for 60s".
+UP     ?=
+CERTIFY := tests/conformance tests/examples tests/provider/commands
 SHAPES ?= uber-50k uber-500k B1 B2 B7 B10 B11
 
-.PHONY: help install up test lint types contracts warm unit format nightly bench mutants protos lock clean
+.PHONY: help install up test lint types contracts warm unit certify format nightly bench mutants protos lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 install: $(STAMP) ## Install BigFleet and its tools into .venv (skipped when nothing changed)
 
-up: $(STAMP) ## See BigFleet decide: one cycle on an example fleet
-	@echo "bigfleet plan $(DEMO)    (the first run compiles the engine's kernels, once)"
-	@$(BIN)/bigfleet plan $(DEMO)
+up: warm ## See BigFleet live: a shard, a provider and three clusters on this machine (Ctrl-C ends it)
+	@$(BIN)/bigfleet up $(UP)
 
 test: lint types contracts ## Check everything: style, types, import contracts, tests
 	@$(MAKE) --no-print-directory unit
@@ -42,9 +43,15 @@ contracts: $(STAMP) ## Check the import contracts between the rings
 unit: warm ## Run the tests
 	$(BIN)/pytest $(JOBS)
 
+# In one process: rows that kill, wait and measure must not compete with one another.
+certify: $(STAMP) ## Certify our own providers and prove that the suite can fail (minutes)
+	$(BIN)/pytest $(CERTIFY) -m certification -p no:xdist --timeout 1800 --durations 0 -q
+
 # Once, before several workers start: otherwise each of them compiles the same kernels.
 warm: $(STAMP) ## Compile the engine's kernels (quick when they are cached)
+	@echo "Compiling the engine's kernels (once; some seconds when they are cached)"
 	@$(BIN)/python -c "$$WARM"
+	@$(BIN)/bigfleet up --headless --for 100ms >/dev/null
 
 define WARM
 from pathlib import Path

@@ -12,10 +12,18 @@ _FENCE = re.compile(
     r"^```(?P<language>\w*)(?: file=(?P<file>\S+))?[^\n]*\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
-#: What differs from run to run: how long a cycle took, when something happened.
+#: What differs from run to run: how long a cycle took, when something happened and how long ago, in
+#: which cycle and store, under which id somebody paused it.
 _VARYING = [
     (re.compile(r"decided in [0-9.]+ (ms|s)\b"), "decided in <time>"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?"), "<instant>"),
+    (re.compile(r"\bcycle \d+"), "cycle <n>"),
+    (re.compile(r"\btook \d+ ms\b"), "took <time>"),
+    (re.compile(r"(?<=\s)\d{1,3}[smhd](?=\s|$)", re.MULTILINE), "<age>"),
+    (re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{10}\b"), "<pause>"),
+    (re.compile(r"(?<=NO_MATCHING_SUPPLY)\s+\d+"), " <cycles>"),
+    (re.compile(r"^(shard-0 +\d+ +)\d+", re.MULTILINE), r"\1<n>"),
+    (re.compile(r"\bop-[0-9a-f]{8,}-(\d+)"), r"op-<store>-\1"),
 ]
 
 

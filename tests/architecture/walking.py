@@ -1,8 +1,8 @@
 """Follows a page from top to bottom in an empty folder, as a reader would.
 
 Blocks with a file name are written, Python is run, `bigfleet` commands are run and their output is
-compared. A command that ends in `&` stays up until the end of the page. Where a page relies on the
-default ports the walk uses free ones, so that walks and whatever else runs here do not meet.
+compared. A command that ends in `&` stays up until the end of the page. Where a page names default
+ports or relies on them the walk uses free ones: walks and whatever else runs here never meet.
 """
 
 import os
@@ -20,12 +20,16 @@ from tests.architecture.pages import Block, Command, commands_of, normalised
 BIGFLEET = Path(sys.executable).with_name("bigfleet")
 #: A certification is the longest a page asks for.
 LONGEST_SECONDS = 300.0
+PROVIDER, SHARD, SHARD_METRICS = "127.0.0.1:9000", "127.0.0.1:7780", "127.0.0.1:8780"
+STARTED = ("provider.started", "shard.started")
 
 
 class Walk:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._port = free_port()
+        self._own = {
+            known: f"127.0.0.1:{free_port()}" for known in (PROVIDER, SHARD, SHARD_METRICS)
+        }
         self._left_running = ExitStack()
 
     def __enter__(self) -> Self:
@@ -41,7 +45,7 @@ class Walk:
 
     def step(self, block: Block) -> None:
         if block.file:
-            (self._folder / block.file).write_text(block.text)
+            (self._folder / block.file).write_text(self._own_ports(block.text))
         elif block.language == "python":
             self._must_work([sys.executable, "-c", self._own_ports(block.text)], block)
         elif block.language == "console":
@@ -51,6 +55,8 @@ class Walk:
     def check_types(self) -> None:
         """What a reader copies is as strict as what we write."""
         names = sorted(path.name for path in self._folder.glob("*.py"))
+        if not names:
+            return
         flags = ["--strict", "--explicit-package-bases", "--cache-dir=.mypy_cache"]
         self._must_work([sys.executable, "-m", "mypy", *flags, *names], "types")
 
@@ -61,19 +67,22 @@ class Walk:
             return
         output = self._must_work(self._words(command.words), command)
         if command.output:
-            assert columns_of(output) == columns_of("\n".join(command.output)), command
+            shown = self._own_ports("\n".join(command.output))
+            assert columns_of(output) == columns_of(shown), command
 
     def _words(self, words: tuple[str, ...]) -> list[str]:
         """The command with the ports of this walk, for those that use a port."""
         made = [str(BIGFLEET), *words[1:]]
         if words[1] == "provider":
-            made.append(f"--addr=127.0.0.1:{self._port}")
+            made.append(f"--addr={self._own[PROVIDER]}")
         if words[1:3] == ("provider", "run"):
             made.append("--metrics-addr=127.0.0.1:0")
         return made
 
     def _own_ports(self, text: str) -> str:
-        return text.replace("127.0.0.1:9000", f"127.0.0.1:{self._port}")
+        for known, own in self._own.items():
+            text = text.replace(known, own)
+        return text
 
     def _must_work(self, words: list[str], of: object) -> str:
         done = subprocess.run(
@@ -98,6 +107,7 @@ class Walk:
             "PYTHONPATH": str(self._folder),
             "MYPYPATH": ".",
             "COLUMNS": "100",
+            "BIGFLEET_CLI_SHARD": self._own[SHARD],
         }
 
     def _start(self, words: list[str], command: Command) -> None:
@@ -115,7 +125,7 @@ class Walk:
         said = []
         for line in process.stderr:
             said.append(line)
-            if "provider.started" in line:
+            if any(event in line for event in STARTED):
                 # Whatever else it says must not fill the pipe.
                 listening = threading.Thread(target=process.stderr.read)
                 listening.start()

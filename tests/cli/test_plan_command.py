@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bigfleet.cli.main import cli
-from bigfleet.cli.plan_table import plan_text
+from bigfleet.cli.plan_table import fill
+from bigfleet.cli.tables import Page
 from bigfleet.fleetfile import load_fleet
 from bigfleet.plan.cycles import planned_cycles
 
@@ -114,7 +115,9 @@ needs: [{{cluster: c, priority: 1, aggregateResources: {{cpu: 16}}}}]
 def test_a_narrow_terminal_folds_sentences_and_no_ids() -> None:
     fleet = load_fleet(Path(FIRST_LOOK).read_bytes(), FIRST_LOOK)
     cycles = list(planned_cycles(fleet, workers=1, clock=lambda: 0.0))
-    text = plan_text(cycles, explain=False, limit=20, color=False, width=40)
+    page = Page(color=False, width=40)
+    fill(page, cycles, explain=False, limit=20)
+    text = page.text()
     assert "\u2026" not in text
     assert "CLUSTER    MET  UNMET  BOOTSTRAP" in text
     assert "Provision  od-00    shop     speculative match at" in text

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import NamedTuple
 
 import click
+from click.shell_completion import CompletionItem
 
 from bigfleet import __version__
 
@@ -18,17 +19,32 @@ class Verb(NamedTuple):
     summary: str
 
 
+#: Verbs that ask a live shard.
+_SHARD = "bigfleet.cli.shard_verbs"
 VERBS: dict[str, Verb] = {
+    "up": Verb("bigfleet.cli.up", "up", "The whole system on this machine, alive."),
     "plan": Verb(
         "bigfleet.cli.plan", "plan", "What one cycle would decide on a fleet file, and why."
     ),
     "bench": Verb("bigfleet.cli.bench", "bench", "How fast the engine decides on this machine."),
+    "shard": Verb("bigfleet.cli.shard", "shard", "Run a shard: one engine, many clusters."),
+    "status": Verb(f"{_SHARD}.status", "status", "How a live shard is, and what holds it back."),
+    "needs": Verb(f"{_SHARD}.needs", "needs", "What clusters ask for, and what is short, and why."),
+    "clusters": Verb(f"{_SHARD}.clusters", "clusters", "Clusters of a shard, and their sessions."),
+    "machines": Verb(f"{_SHARD}.machines", "machines", "Machines of a shard, and their stories."),
+    "quarantines": Verb(
+        f"{_SHARD}.quarantines", "quarantines", "Roll-ups and Lists that are held as suspicious."
+    ),
+    "pause": Verb(f"{_SHARD}.pauses", "pause", "Stop actions: all, of a cluster, of a kind."),
+    "resume": Verb(f"{_SHARD}.pauses", "resume", "Lift a pause."),
+    "reports": Verb(f"{_SHARD}.reports", "reports", "Which offerings are out of stock."),
     "provider": Verb(
         "bigfleet.cli.provider", "provider", "Run a provider of machines, and look into one."
     ),
     "conformance": Verb(
         "bigfleet.cli.conformance", "conformance", "Whether a provider keeps its contract."
     ),
+    "certs": Verb("bigfleet.cli.certs", "certs", "Certificates for development, one per role."),
     "completion": Verb(
         "bigfleet.cli.completion", "completion", "A completion script for your shell."
     ),
@@ -46,6 +62,12 @@ class LazyGroup(click.Group):
         command = getattr(import_module(verb.module), verb.attribute)
         assert isinstance(command, click.Command)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Completes names without importing what they name."""
+        verbs = (name for name in VERBS if name.startswith(incomplete))
+        found = [CompletionItem(name, help=VERBS[name].summary) for name in verbs]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

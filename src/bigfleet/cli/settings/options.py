@@ -1,0 +1,164 @@
+"""Flags made from keys, and the few every configured verb has: --config and --print-config."""
+
+import os
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from bigfleet.cli.settings.keys import Alias, Key, Section, Shape
+from bigfleet.cli.settings.loading import Configuration, Sources, config_path, loaded, meant_by
+from bigfleet.cli.settings.printing import as_json, as_table
+from bigfleet.cli.settings.values import BadValue, text_of, value_of
+from bigfleet.cli.terminal import refuse, write_out
+from bigfleet.model.errors import BadInput
+
+F = TypeVar("F", bound=Callable[..., Any])
+_METAVAR = {
+    Shape.SWITCH: "BOOL",
+    Shape.COUNT: "N",
+    Shape.NUMBER: "NUMBER",
+    Shape.TEXT: "TEXT",
+    Shape.DURATION: "DURATION",
+    Shape.SIZE: "SIZE",
+    Shape.TEXTS: "TEXT",
+}
+
+
+#: Where verbs have a setting for how they print, --print-config goes by it as well.
+_OUTPUT = "cli.output"
+_SHORT = {_OUTPUT: "-o"}
+
+
+def configured(*sections: Section) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The command gets its Configuration first; what is wrong with it ends the process with 2."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(config_file: Path | None, print_config: bool, **given: Any) -> None:
+            output = given.pop("output", None)
+            configuration = _configuration(sections, config_file, given)
+            if print_config:
+                output = output or configuration.settings[_OUTPUT].value
+                shown = as_json if output == "json" else as_table
+                write_out(shown(configuration))
+                return
+            command(configuration, **given)
+
+        with_options: Callable[..., None] = run
+        for option in reversed(_options(sections)):
+            with_options = option(with_options)
+        return with_options
+
+    return decorate
+
+
+class _Value(click.ParamType[Any]):
+    """Checked while flags are read, so that click names the flag that is wrong."""
+
+    def __init__(self, key: Key) -> None:
+        self._key = key
+        self.name = _METAVAR[key.shape]
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if self._key.shape is Shape.TEXTS:
+            return value
+        try:
+            return value_of(self._key, value)
+        except BadValue as problem:
+            self.fail(str(problem), param, ctx)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return [CompletionItem(c) for c in self._key.choices if c.startswith(incomplete)]
+
+
+def _options(sections: tuple[Section, ...]) -> list[Callable[[Any], Any]]:
+    options = [_option(key) for section in sections for key in section.all_keys()]
+    options += [_alias(alias) for section in sections for alias in section.aliases]
+    names = {key.name for section in sections for key in section.all_keys()}
+    return [
+        click.option(
+            "--config",
+            "config_file",
+            type=click.Path(path_type=Path),
+            default=None,
+            help="YAML or TOML file of settings.  [env: BIGFLEET_CONFIG]",
+        ),
+        click.option(
+            "--print-config", is_flag=True, help="Print every setting with its origin, and end."
+        ),
+        *([] if _OUTPUT in names else [_how_settings_print]),
+        *options,
+    ]
+
+
+_how_settings_print = click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    help="How --print-config prints.",
+)
+
+
+def _option(key: Key) -> Callable[[Any], Any]:
+    choices = f" ({', '.join(key.choices)})" if key.choices else ""
+    default = text_of(key, key.default) or "none"
+    on_reload = "; SIGHUP" if key.reloadable else ""
+    help_text = f"{key.help}{choices}.  [default: {default}{on_reload}]"
+    return click.option(
+        *filter(None, (_SHORT.get(key.name), key.flag)),
+        key.parameter,
+        type=_Value(key),
+        default=None,
+        help=help_text[:1].upper() + help_text[1:],
+        **_arity(key),
+    )
+
+
+def _arity(key: Key) -> dict[str, Any]:
+    """A switch may be named alone, or with a value as existing start scripts write it."""
+    if key.shape is Shape.SWITCH:
+        return {"is_flag": False, "flag_value": "true"}
+    return {"multiple": True} if key.shape is Shape.TEXTS else {}
+
+
+def _alias(alias: Alias) -> Callable[[Any], Any]:
+    switch: dict[str, Any] = {"is_flag": False, "flag_value": "true"} if alias.value_of else {}
+    return click.option(alias.flag, alias.parameter, default=None, hidden=True, **switch)
+
+
+def _configuration(
+    sections: tuple[Section, ...], config_file: Path | None, given: dict[str, Any]
+) -> Configuration:
+    environment = dict(os.environ)
+    flags = _said(sections, given)
+    try:
+        sources = Sources(flags, environment, config_path(config_file, environment))
+        return loaded(sections, sources)
+    except BadInput as problem:
+        raise refuse([str(p) for p in problem.problems]) from None
+
+
+def _said(sections: tuple[Section, ...], given: dict[str, Any]) -> dict[str, tuple[str, Any]]:
+    """What the flags of settings say, taken out of `given`; a flag of ours beats its alias."""
+    said: dict[str, tuple[str, Any]] = {}
+    for section in sections:
+        for alias in section.aliases:
+            value = given.pop(alias.parameter)
+            if value is None:
+                continue
+            if alias.key:
+                said[f"{section.name}.{alias.key}"] = (alias.flag, meant_by(alias, value))
+            else:
+                click.echo(f"{alias.flag} has no effect: there is nothing to set here", err=True)
+        for key in section.all_keys():
+            value = given.pop(key.parameter)
+            if value is not None and value != ():
+                said[key.name] = (key.flag, value)
+    return said

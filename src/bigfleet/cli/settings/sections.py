@@ -1,0 +1,85 @@
+"""The sections verbs share, and those of each verb."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bigfleet.cli.settings.keys import Alias, Section
+from bigfleet.edge.logs import LEVELS
+from bigfleet.model.settings import Seconds, setting
+from bigfleet.shard.contradictions import contradictions_of
+from bigfleet.shard.settings import ShardSettings
+
+if TYPE_CHECKING:
+    from bigfleet.wire.lines import TlsFiles
+
+
+@dataclass(frozen=True, slots=True)
+class TlsSettings:
+    cert: str = setting("", "certificate of this process, PEM")
+    key: str = setting("", "its private key, PEM")
+    ca: str = setting("", "certificate authorities that are believed, PEM")
+    required: bool = setting(False, "refuse to run without the three files")
+
+    def files(self) -> "TlsFiles | None":
+        """None: plaintext, and nobody's identity is checked."""
+        from bigfleet.wire.lines import TlsFiles
+
+        if not self.cert:
+            return None
+        return TlsFiles(Path(self.cert), Path(self.key), Path(self.ca))
+
+
+@dataclass(frozen=True, slots=True)
+class LogSettings:
+    format: str = setting("json", "how log lines are written", choices=("json", "text"))
+    level: str = setting("info", "lines below this are left out", choices=LEVELS)
+
+
+@dataclass(frozen=True, slots=True)
+class CliSettings:
+    shard: tuple[str, ...] = setting(
+        ("127.0.0.1:7780",), "address of the shard; pause and resume take several"
+    )
+    timeout: Seconds = setting(10.0, "how long an answer may take", least=0.001)
+    output: str = setting(
+        "table", "tables for people, JSON for programs", choices=("table", "json")
+    )
+    color: str = setting("auto", "auto: only on a terminal", choices=("auto", "always", "never"))
+
+
+def cli_contradictions(cli: CliSettings) -> list[tuple[str, str]]:
+    bad = [address for address in cli.shard if not address.rpartition(":")[0]]
+    return [("shard", f"{address!r} is no host:port") for address in bad]
+
+
+def tls_contradictions(tls: TlsSettings) -> list[tuple[str, str]]:
+    given = [name for name in ("cert", "key", "ca") if getattr(tls, name)]
+    missing = [name for name in ("cert", "key", "ca") if name not in given]
+    if given and missing:
+        text = f"goes together with {' and '.join(missing)}: all three, or none for plaintext"
+        return [(given[0], text)]
+    if tls.required and not given:
+        return [("required", "is set, but cert, key and ca are not: name the three files")]
+    return []
+
+
+TLS = Section("tls", TlsSettings, tls_contradictions, section_in_flag=True)
+CLI = Section("cli", CliSettings, cli_contradictions)
+LOG = Section("log", LogSettings, section_in_flag=True)
+SHARD = Section(
+    "shard",
+    ShardSettings,
+    contradictions_of,
+    aliases=(
+        Alias("--coordinator-heartbeat-interval", "report.interval"),
+        Alias(
+            "--incremental-reconcile",
+            "reconcile.mode",
+            {"true": "incremental", "1": "incremental", "false": "full", "0": "full"},
+        ),
+        Alias("--phase1-workers", "workers"),
+        # Ours retry until they commit; there is nothing to set.
+        Alias("--phase1-retries"),
+    ),
+)

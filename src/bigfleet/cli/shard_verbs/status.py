@@ -1,0 +1,150 @@
+"""`bigfleet status`: one screen about a shard: is it well, what holds it back, whom it talks to."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from bigfleet.cli.connections import Clients, Line, shard_verb
+
+if TYPE_CHECKING:
+    from bigfleet.cli.tables import Page
+    from bigfleet.model.machines import Instant
+    from bigfleet.model.shard_views import OfferingView, Quarantine, ShardStatus
+
+    Seen = tuple[ShardStatus, tuple[Quarantine, ...], tuple[OfferingView, ...]]
+
+
+@click.command()
+@shard_verb
+def status(line: Line) -> None:
+    """How a shard is: its cycle, what holds it back, its providers, its coordinator.
+
+    Ends with 0 whenever the shard answers; whether it is ready is said in words, and by /readyz.
+
+    \b
+    Examples:
+      bigfleet status
+      bigfleet status --shard 10.0.0.7:7780 --timeout 2s
+      bigfleet status -o json | jq '.ready, .lastCycleSeconds'
+    """
+    from bigfleet.cli.tables import Page, write_json
+    from bigfleet.wire.shard_documents import document_of
+
+    async def look(shard: Clients) -> "Seen":
+        admin = shard.admin
+        return await admin.status(), await admin.quarantines(), await admin.offerings()
+
+    seen, held, resting = line.ask(look)
+    if line.json:
+        rails = {
+            "quarantines": [document_of(each) for each in held],
+            "offerings": [document_of(each) for each in resting],
+        }
+        write_json({**document_of(seen), **rails}, line.now)
+        return
+    page = Page.on_stdout(line.color)
+    page.say(headline_of(seen, line.now), "bold" if seen.ready else "bold red")
+    _show_counts(page, seen)
+    _show_rails(page, seen, held, resting, line.now)
+    _show_links(page, seen, line.now)
+    page.write()
+
+
+def headline_of(seen: "ShardStatus", now: "Instant") -> str:
+    from bigfleet.cli.tables import since_text
+
+    state = "is ready" if seen.ready else f"is not ready: {seen.not_ready_reason}"
+    decided = "no cycle yet"
+    if seen.last_cycle_at:
+        took = f"{seen.last_cycle_seconds * 1000:.0f} ms"
+        decided = f"cycle {seen.cycle} took {took}, {since_text(seen.last_cycle_at, now)} ago"
+    short = f"{seen.shortfalls:,} short" if seen.shortfalls else "nothing short"
+    return f"{seen.shard_id} {state}; {decided}; {short}"
+
+
+def _show_counts(page: "Page", seen: "ShardStatus") -> None:
+    from bigfleet.cli.tables import cell, table_of
+
+    counts = {
+        "EPOCH": seen.epoch,
+        "CYCLE": seen.cycle,
+        "SESSIONS": seen.sessions,
+        "MACHINES": seen.machines,
+        "NEEDS": seen.needs,
+        "SHORTFALLS": seen.shortfalls,
+        "QUEUED": seen.queue_depth,
+        "IN_FLIGHT": seen.in_flight,
+    }
+    table = table_of("SHARD", *counts, "VERSION", numbers=counts)
+    numbers = [cell(count) for count in counts.values()]
+    table.add_row(cell(seen.shard_id), *numbers, cell(seen.version))
+    page.show(table)
+
+
+def _show_rails(
+    page: "Page",
+    seen: "ShardStatus",
+    held: "tuple[Quarantine, ...]",
+    resting: "tuple[OfferingView, ...]",
+    now: "Instant",
+) -> None:
+    """Only what holds something back: an empty table would be read as a loss of data."""
+    from bigfleet.cli.shard_verbs.pauses import scope_text, until_text
+    from bigfleet.cli.tables import cell, counted, since_text, table_of
+
+    table = table_of("RAIL", "SUBJECT", sentence="WHAT")
+    for pause in seen.pauses:
+        said = f"by {pause.owner or pause.source.name.lower()} {until_text(pause)}: {pause.reason}"
+        table.add_row(cell("paused", "red"), cell(scope_text(pause.scope)), cell(said))
+    if seen.dry_run:
+        said = "decisions are logged, nothing is started"
+        table.add_row(cell("dry-run", "yellow"), cell(seen.shard_id), cell(said))
+    for each in held:
+        since = since_text(each.since, now)
+        said = f"{each.observed:,} of {each.baseline:,} came; held for {since}"
+        table.add_row(cell("quarantine", "red"), cell(each.subject), cell(said))
+    if resting:
+        said = f"{counted(len(resting), 'offering')} out of stock: bigfleet reports offerings"
+        table.add_row(cell("back-off", "yellow"), cell("offerings"), cell(said))
+    if seen.journal_degraded:
+        said = "the journal cannot be written"
+        table.add_row(cell("journal", "red"), cell(seen.shard_id), cell(said))
+    if table.row_count:
+        page.show(table)
+    else:
+        page.say("")
+        page.say("No pause, quarantine or back-off is in force.")
+
+
+def _show_links(page: "Page", seen: "ShardStatus", now: "Instant") -> None:
+    from bigfleet.cli.tables import cell, since_text, table_of
+
+    table = table_of(
+        *("PROVIDER", "ADDRESS", "MACHINES", "LISTED", "LISTS", "BREAKER"),
+        sentence="ERROR",
+        numbers=["MACHINES"],
+    )
+    for provider in seen.providers:
+        open_now = provider.breaker_open
+        table.add_row(
+            cell(provider.name),
+            cell(provider.address),
+            cell(provider.machines),
+            cell(since_text(provider.last_list_at, now)),
+            cell("incremental" if provider.incremental else "full"),
+            cell("open" if open_now else "closed", "red" if open_now else ""),
+            cell(provider.last_error),
+        )
+    page.show(table)
+    link = seen.coordinator
+    if link is None:
+        return
+    table = table_of("COORDINATOR", "LINK", "REPORTED", "TERM", sentence="ERROR", numbers=["TERM"])
+    table.add_row(
+        cell(link.address),
+        cell("up" if link.connected else "down", "" if link.connected else "red"),
+        cell(since_text(link.last_report_at, now)),
+        cell(link.term),
+        cell(link.last_error),
+    )
+    page.show(table)

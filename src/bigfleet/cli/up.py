@@ -1,0 +1,204 @@
+"""`bigfleet up`: the whole system on a laptop, and a view of it deciding."""
+
+import asyncio
+import os
+import secrets
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bigfleet import __version__
+from bigfleet.cli.durations import DURATION
+from bigfleet.cli.terminal import plain, refuse, unread
+from bigfleet.up.sizes import SIZES
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from bigfleet.edge.logs import Log
+    from bigfleet.up.local_fleet import LocalFleet
+    from bigfleet.up.plans import Plan
+    from bigfleet.up.reports import CycleReport
+    from bigfleet.up.watching import Watch
+
+
+@click.command()
+@click.option("--size", type=click.Choice(list(SIZES)), default="small", show_default=True,
+              help="1,200, 25,000 or 250,000 machines.")  # fmt: skip
+@click.option("--seed", type=int, default=1, show_default=True, help="Of fleet and workloads.")
+@click.option("--speed", type=click.FloatRange(0.1, 60), default=1.0, show_default=True,
+              help="How fast simulated time passes.")  # fmt: skip
+@click.option("--data-dir", type=click.Path(file_okay=False, path_type=Path), default=None,
+              help="Where state is kept and found again; default: temporary.")  # fmt: skip
+@click.option("--provider-addr", default="", metavar="HOST:PORT",
+              help="Your provider instead of the simulated one.")  # fmt: skip
+@click.option("--headless", is_flag=True, help="Lines instead of the live view.")
+@click.option("--for", "lasting", type=DURATION, default=None, metavar="DURATION",
+              help="Stop by itself, after real time like 60s; default: Ctrl-C.")  # fmt: skip
+@click.option("--assert", "asserting", is_flag=True,
+              help="Exit 1 if demand was left unmet although supply was there, or a machine "
+                   "went back and forth.")  # fmt: skip
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table",
+              help="json: with --headless, one object per cycle.")  # fmt: skip
+def up(
+    size: str,
+    seed: int,
+    speed: float,
+    data_dir: Path | None,
+    provider_addr: str,
+    headless: bool,
+    lasting: float | None,
+    asserting: bool,
+    output: str,
+) -> None:
+    """Start everything on this machine and watch it decide.
+
+    One process, no network, no root: a simulated provider, a shard, and three simulated clusters
+    (shop, ml, batch) whose workloads live: deploys, batch waves, training gangs, and a surge of
+    critical work every few minutes. Real are the engine, the shard and the protocol between them;
+    simulated are machines, prices, latencies, pods and their scheduler. Ctrl-C ends all of it.
+
+    \b
+    Examples:
+      bigfleet up
+      bigfleet up --headless --for 60s
+      bigfleet up --speed 5 --data-dir ./fleet
+    """
+    if output == "json" and not headless:
+        raise click.UsageError("-o json goes with --headless")
+    began = time.perf_counter()
+    from bigfleet.cli.connections import EXIT_UNREACHABLE
+    from bigfleet.provider.stores.store import StoreDamaged, StoreFailed, StoreInUse
+    from bigfleet.shard.epoch import StartRefused
+    from bigfleet.up.local_fleet import ProviderSilent
+    from bigfleet.up.plans import Plan
+
+    plan = Plan(SIZES[size], seed, speed, data_dir, provider_addr)
+    try:
+        code = asyncio.run(_lived(plan, began, headless, lasting, output == "json", asserting))
+    except ProviderSilent as problem:
+        click.echo(plain(str(problem)), err=True)
+        raise click.exceptions.Exit(EXIT_UNREACHABLE) from None
+    except (StartRefused, StoreDamaged, StoreFailed, StoreInUse, OSError) as problem:
+        raise refuse([str(problem)]) from None
+    # Everything is closed; a thread that hangs must not keep us, nor the end of the interpreter.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+async def _lived(
+    plan: "Plan",
+    began: float,
+    headless: bool,
+    lasting: float | None,
+    json_lines: bool,
+    asserting: bool,
+) -> int:
+    from bigfleet.cli.up_faces import Face, JsonFace, LineFace, banner
+    from bigfleet.cli.up_view import LiveFace
+    from bigfleet.edge.collecting import collect_rarely
+    from bigfleet.edge.driver import RealClock
+    from bigfleet.shard.driving.process import CoreTaskDied
+    from bigfleet.up.local_fleet import LocalFleet, Surroundings
+    from bigfleet.up.watching import Watch
+
+    asked = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, asked.set)
+    clock = RealClock()
+    collecting = asyncio.create_task(collect_rarely(clock))
+    around = Surroundings(clock, time.perf_counter, _new_id, _log(), __version__)
+    fleet = LocalFleet(plan, around)
+    if not await _started(fleet, asked):
+        return 0
+    ready = time.perf_counter() - began
+    live = not headless and sys.stdout.isatty()
+    face: Face = (
+        JsonFace()
+        if json_lines
+        else LiveFace(fleet)
+        if live
+        else LineFace(_time_of_day, time.perf_counter)
+    )
+    watch = Watch()
+
+    def heard(report: "CycleReport") -> None:
+        watch.on_report(report)
+        face.show(report)
+
+    try:
+        face.open(banner(plan, fleet, ready))
+        await _until_asked(fleet.follow(heard), fleet.until_dead(), asked, lasting)
+    except BrokenPipeError:
+        # Whoever read our lines has seen enough.
+        unread()
+    except CoreTaskDied as problem:
+        click.echo(plain(f"the shard has died: {problem}"), err=True)
+        return 1
+    finally:
+        face.close()
+        collecting.cancel()
+        await fleet.stop()
+    return _judged(watch) if asserting else 0
+
+
+async def _started(fleet: "LocalFleet", asked: asyncio.Event) -> bool:
+    """False: somebody asked to stop before it was up, and everything is closed again."""
+    starting, asking = asyncio.create_task(fleet.start()), asyncio.create_task(asked.wait())
+    await asyncio.wait({starting, asking}, return_when=asyncio.FIRST_COMPLETED)
+    asking.cancel()
+    if starting.done():
+        starting.result()
+        return True
+    starting.cancel()
+    await asyncio.wait({starting})
+    return False
+
+
+async def _until_asked(
+    following: "Coroutine[Any, Any, None]",
+    living: "Coroutine[Any, Any, None]",
+    asked: asyncio.Event,
+    lasting: float | None,
+) -> None:
+    """Until somebody asks, or the time is up; raises what ended a part before that."""
+    tasks = [asyncio.create_task(each) for each in (following, living)]
+    asking = asyncio.create_task(asked.wait())
+    try:
+        done, _ = await asyncio.wait(
+            {*tasks, asking}, timeout=lasting, return_when=asyncio.FIRST_COMPLETED
+        )
+        for task in done:
+            task.result()
+    finally:
+        for task in (*tasks, asking):
+            task.cancel()
+        await asyncio.wait({*tasks, asking})
+
+
+def _judged(watch: "Watch") -> int:
+    for finding in watch.findings:
+        click.echo(plain(finding), err=True)
+    return 1 if watch.findings else 0
+
+
+def _time_of_day() -> str:
+    return time.strftime("%H:%M:%S")
+
+
+def _new_id() -> str:
+    return secrets.token_hex(8)
+
+
+def _log() -> "Log":
+    """Warnings only: what is decided is shown by the faces."""
+    from bigfleet.edge.driver import RealClock
+    from bigfleet.edge.log_lines import open_log
+
+    return open_log(sys.stderr, "up", RealClock().now, text=True, level="warning")

@@ -1,0 +1,71 @@
+"""What in a shard's settings cannot all be meant at once: (key, sentence with a way out)."""
+
+from bigfleet.shard.settings import ShardSettings
+
+Contradictions = list[tuple[str, str]]
+
+#: (lower key, upper key): a range whose ends may not cross.
+_RANGES = (
+    ("cycle_min_gap", "cycle_interval"),
+    ("rails.pause_default_ttl", "rails.pause_max_ttl"),
+    ("deadlines.failed_backoff_min", "deadlines.failed_backoff_max"),
+    ("offerings.backoff_min", "offerings.backoff_max"),
+    ("report.backoff_min", "report.backoff_max"),
+)
+
+
+def contradictions_of(settings: ShardSettings) -> Contradictions:
+    found = [
+        (low, f"is longer than {high}; raise that one or lower this one")
+        for low, high in _RANGES
+        if _value(settings, low) > _value(settings, high)
+    ]
+    return found + _names(settings) + _addresses(settings) + _providers(settings)
+
+
+def _value(settings: ShardSettings, key: str) -> float:
+    value: object = settings
+    for word in key.split("."):
+        value = getattr(value, word)
+    assert isinstance(value, int | float), f"{key} is a number"
+    return value
+
+
+def _names(settings: ShardSettings) -> Contradictions:
+    found = []
+    if not settings.id:
+        found.append(("id", "is empty; providers know a shard by its id"))
+    if not settings.data_dir:
+        found.append(("data_dir", "is empty; the epoch must outlive the process"))
+    if settings.ownership == "assigned" and not settings.coordinator_addr:
+        found.append(("ownership", "is assigned, but coordinator_addr names nobody to assign it"))
+    return found
+
+
+def _addresses(settings: ShardSettings) -> Contradictions:
+    found = []
+    if not _is_address(settings.listen):
+        found.append(("listen", f"{settings.listen!r} is no host:port"))
+    if settings.metrics_addr not in ("", "0"):
+        if not _is_address(settings.metrics_addr):
+            found.append(("metrics_addr", f"{settings.metrics_addr!r} is no host:port"))
+        elif settings.metrics_addr == settings.listen and not settings.listen.endswith(":0"):
+            found.append(("metrics_addr", "is the address of listen; they need two ports"))
+    return found
+
+
+def _providers(settings: ShardSettings) -> Contradictions:
+    found, seen = [], set()
+    for said in settings.provider_addr:
+        name, _, address = said.partition("=")
+        if not (name and _is_address(address)):
+            found.append(("provider_addr", f"{said!r} is no name=host:port"))
+        elif name in seen:
+            found.append(("provider_addr", f"names provider {name} twice; each needs its own name"))
+        seen.add(name)
+    return found
+
+
+def _is_address(text: str) -> bool:
+    host, _, port = text.rpartition(":")
+    return bool(host) and port.isascii() and port.isdecimal() and int(port) < 65536

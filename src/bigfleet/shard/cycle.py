@@ -1,0 +1,100 @@
+"""One cycle: a frozen input, the engine on it, and what came of it. Runs in a thread of its own.
+
+Nothing here looks at the shard's live state: what the engine sees was frozen when the cycle began,
+and what it decided is compared with the live state only when the cycle ends.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from bigfleet.engine.acquisition import RunWorkers
+from bigfleet.engine.availability import Availability, availability_of
+from bigfleet.engine.decide import decide
+from bigfleet.engine.decision import Decision
+from bigfleet.engine.needs_table import FrozenNeeds, Renumbered
+from bigfleet.engine.snapshot import Snapshot
+from bigfleet.model.actions import Action
+from bigfleet.model.machines import Instant
+from bigfleet.model.memory import EngineMemory
+from bigfleet.model.options import EngineOptions
+from bigfleet.shard.considering import Considered, considered_of
+from bigfleet.shard.sentences import Sentences
+
+#: The engine's own parts, under the names of the metrics catalogue.
+PHASE_OF_PART = {
+    "sort": "snapread",
+    "match": "snapread",
+    "fold": "phase1",
+    "prepass": "phase1",
+    "acquire": "phase1",
+    "phase2": "phase2",
+    "phase3": "phase3",
+    "emit": "emit",
+    "memory": "emit",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CycleInput:
+    number: int
+    now: Instant
+    snapshot: Snapshot
+    #: Sorted in the engine's thread: that costs every row there is.
+    needs: FrozenNeeds
+    memory: EngineMemory
+    options: EngineOptions
+    #: Providers that do not answer, for the hints; None: nobody listens to hints.
+    silent_providers: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Deliberation:
+    given: CycleInput
+    decision: Decision
+    #: Which of its actions are looked at one by one; those below are these.
+    considered: Considered
+    actions: tuple[Action, ...]
+    #: Why, one for each of the actions.
+    sentences: tuple[str, ...]
+    seconds_of_phase: Mapping[str, float]
+    #: None: nobody listens to hints.
+    availability: Availability | None = None
+    #: The demand over new tables, where most of the old ones was history.
+    renumbered: Renumbered | None = None
+
+
+def deliberate(
+    given: CycleInput, run_workers: RunWorkers, clock: Callable[[], float]
+) -> Deliberation:
+    """Decide, and say why; `clock` measures and decides nothing."""
+    seconds: dict[str, float] = {}
+    last = clock()
+
+    def ended(part: str) -> None:
+        nonlocal last
+        now = clock()
+        phase = PHASE_OF_PART[part]
+        seconds[phase] = seconds.get(phase, 0.0) + now - last
+        last = now
+
+    demand = given.needs.demand
+    ended("sort")
+    decision = decide(
+        given.snapshot,
+        demand,
+        given.memory,
+        given.options,
+        given.now,
+        run_workers=run_workers,
+        phase_ended=ended,
+    )
+    considered = considered_of(decision.outcome)
+    actions = decision.actions_at(considered.places)
+    sentences = tuple(Sentences(decision, given.options, given.now).at(considered.places))
+    silent = given.silent_providers
+    availability = None if silent is None else availability_of(decision.outcome, silent)
+    renumbered = given.needs.renumbered() if given.needs.mostly_garbage else None
+    ended("emit")
+    return Deliberation(
+        given, decision, considered, actions, sentences, seconds, availability, renumbered
+    )

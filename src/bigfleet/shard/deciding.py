@@ -1,0 +1,303 @@
+"""Cycles as the state sees them: freeze an input, and later take what was decided on it.
+
+Between the two the live state goes on. So a decision is never carried out as it stands: every
+action passes the rails, which look at the machine as it is now, and what did not pass leaves no
+trace in the engine's memory.
+"""
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from bigfleet.engine.decision import Decision
+from bigfleet.engine.needs_table import NeedsTable
+from bigfleet.model.actions import Action, ActionKind
+from bigfleet.model.machines import CapacityType, Instant
+from bigfleet.model.memory import EngineMemory, Reservation, ReservationKind
+from bigfleet.model.needs import NeedKey
+from bigfleet.model.options import EngineOptions
+from bigfleet.model.reasons import Reason
+from bigfleet.model.shard_views import ActionView, Disposition, StorySource
+from bigfleet.shard.counts import FAST
+from bigfleet.shard.cycle import CycleInput, Deliberation
+from bigfleet.shard.effects import RESERVATIONS, Effects
+from bigfleet.shard.instructions import WriteAudit
+from bigfleet.shard.ledgers.needs import NeedsLedger
+from bigfleet.shard.machines import Machines
+from bigfleet.shard.rails.dispositions import Circumstances, Disposed, Fate, Limits, dispose
+from bigfleet.shard.rails.reclaim_cap import ReclaimWindow
+from bigfleet.shard.rails.recording import record
+from bigfleet.shard.settings import ShardSettings
+
+#: Decisions that can still be listed; the journal keeps all of them.
+REMEMBERED = 2000
+#: What needs no line of its own: it is under way, or only waits for its turn.
+_UNTOLD = (Disposition.DEDUPED, Disposition.DROPPED)
+#: Failed cycles in a row after which the shard says it is not ready.
+MOST_FAILURES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """Who takes a decision over."""
+
+    enqueue: Callable[[ActionView, Action, Instant], bool]
+    #: A Need claims machines again that were being given back.
+    keep_claimed: Callable[[Callable[[str], bool], Instant], None]
+    decided: Callable[[Deliberation, Instant], None]
+    #: For the hints; None: nobody listens to them.
+    silent_providers: Callable[[], tuple[str, ...] | None]
+    audit_line: Callable[[ActionView], Mapping[str, object]]
+
+
+class Deciding:
+    def __init__(
+        self,
+        effects: Effects,
+        machines: Machines,
+        needs: NeedsTable,
+        settings: ShardSettings,
+        reported: set[str],
+        circumstances: Callable[[Instant], Circumstances],
+        room: Callable[[], int],
+        hands: Hands,
+        workers: int,
+    ) -> None:
+        self.settings = settings
+        self._effects = effects
+        self._machines = machines
+        self._needs = needs
+        self._reported = reported
+        self._circumstances = circumstances
+        self._room = room
+        self._hands = hands
+        self._workers = workers
+        self._window = ReclaimWindow()
+        self._memory = EngineMemory()
+        #: What is in state.db of the memory's reservations.
+        self._kept: Mapping[str, Reservation] = {}
+        self._said: set[tuple[str, Disposition]] = set()
+        self.number = 0
+        self.last_at: Instant | None = None
+        self.last_seconds = 0.0
+        self.failures_in_a_row = 0
+        self.ledger = NeedsLedger()
+        self.decision: Decision | None = None
+        #: Newest last; what was only repeated is left out.
+        self.actions: deque[ActionView] = deque(maxlen=REMEMBERED)
+
+    @property
+    def memory(self) -> EngineMemory:
+        return self._memory
+
+    def load(self, rows: Mapping[str, bytes]) -> None:
+        """Reservations of an earlier life."""
+        kept: dict[str, Reservation] = {}
+        for machine, row in rows.items():
+            try:
+                stored = msgspec.json.decode(row, type=_Stored)
+            except msgspec.MsgspecError as problem:
+                text = f"a reservation of an earlier start cannot be read: {problem}; it is dropped"
+                self._effects.log("warning", "reservation_unreadable", text, machine=machine)
+                self._effects.persist(RESERVATIONS, machine, None)
+                continue
+            kept[machine] = Reservation(
+                machine, ReservationKind(stored.kind), stored.holder, stored.expires_at
+            )
+        self._kept = kept
+        self._memory = replace(self._memory, reservations=kept)
+
+    def abandon(self, machine: str) -> None:
+        """A victim will not become free after all: nothing is reserved there any more."""
+        self._memory = _without(self._memory, (machine,))
+        self._persist_reservations()
+        self._effects.wake()
+
+    def begin(self, at: Instant) -> CycleInput:
+        self.number += 1
+        return CycleInput(
+            self.number,
+            at,
+            self._machines.inventory.snapshot(),
+            self._needs.freeze(),
+            self._memory,
+            self._options(),
+            self._hands.silent_providers(),
+        )
+
+    def fail(self, given: CycleInput, why: str, at: Instant) -> None:
+        self.failures_in_a_row += 1
+        self.last_at = at
+        self._effects.counts.add("cycles_total")
+        self._effects.counts.add("cycle_errors_total")
+        text = f"cycle {given.number} decided nothing: {why}; the next one starts afresh"
+        self._effects.log("error", "cycle_failed", text, cycle=given.number)
+
+    def end(self, thought: Deliberation, at: Instant, seconds: float) -> None:
+        given, decision = thought.given, thought.decision
+        self.failures_in_a_row = 0
+        self.decision = decision
+        snapshot = decision.outcome.scene.snapshot
+        disposed = dispose(
+            thought.actions,
+            replace(self._circumstances(at), configured_of=snapshot.configured_of),
+            self._limits(),
+            self._window,
+            at,
+        )
+        record(disposed, thought.sentences, given.number, self._effects)
+        self._count_left_out(thought)
+        cut = (*thought.considered.left_victims, *_cut_victims(disposed))
+        self._memory = _without(decision.memory, cut)
+        self._persist_reservations()
+        self._hands.keep_claimed(_claimed_in(decision), at)
+        self._hand_on(thought, disposed, at)
+        self._hands.decided(thought, at)
+        if thought.renumbered is not None:
+            self._needs.take_over(thought.renumbered)
+        self.ledger = NeedsLedger(decision, given.number, at)
+        self.last_at, self.last_seconds = at, seconds
+        self._measure(thought, seconds)
+
+    # -- within ----------------------------------------------------------------------------------
+
+    def _options(self) -> EngineOptions:
+        release, drain = self.settings.release, self.settings.drain
+        return EngineOptions(
+            clusters_ready=frozenset(self._reported),
+            release_holds={
+                CapacityType.ON_DEMAND: release.on_demand,
+                CapacityType.SPOT: release.spot,
+            },
+            reservation_margin_seconds=drain.reservation_margin,
+            workers=self._workers,
+        )
+
+    def _limits(self) -> Limits:
+        settings = self.settings
+        return Limits(
+            dry_run=settings.dry_run,
+            reclaim_cap_fraction=settings.rails.reclaim_cap_fraction,
+            reclaim_cap_window_seconds=settings.rails.reclaim_cap_window,
+            max_actions=settings.max_actions_per_cycle,
+            room=self._room(),
+        )
+
+    def _hand_on(self, thought: Deliberation, disposed: Disposed, at: Instant) -> None:
+        said: set[tuple[str, Disposition]] = set()
+        for place, fate in enumerate(disposed.fates):
+            known = (fate.action.machine, fate.disposition)
+            if fate.disposition is Disposition.ENQUEUED:
+                view = _view_of(thought, place, fate, at)
+                self.actions.append(view)
+                self._count_miss(thought, view)
+                self._hands.enqueue(view, fate.action, at)
+            elif fate.disposition not in _UNTOLD:
+                said.add(known)
+                if known not in self._said:
+                    self._tell_held(_view_of(thought, place, fate, at), fate.reason, at)
+        self._said = said
+
+    def _count_miss(self, thought: Deliberation, view: ActionView) -> None:
+        """Of a freed victim that goes to a higher Need than the one it was freed for."""
+        kept = thought.given.memory.reservations.get(view.machine)
+        missed = kept is not None and kept.kind is ReservationKind.PREEMPTION
+        if missed and kept and view.kind is ActionKind.BOOTSTRAP and view.need != kept.holder:
+            self._effects.counts.add("preemption_reservation_misses_total")
+
+    def _tell_held(self, view: ActionView, reason: Reason | None, at: Instant) -> None:
+        """Once, when it begins to be held back; it is decided anew every cycle."""
+        assert view.disposition is not None, "what is held back has a disposition"
+        word = view.disposition.name.lower().replace("_", "-")
+        self.actions.append(view)
+        text = f"{view.kind.label} {word}" + (f": {reason.text}" if reason else "")
+        self._machines.tell(view.machine, at, StorySource.RAIL, text, view.cluster)
+        held = replace(view, outcome=word.replace("-", ""))
+        self._effects.ask(WriteAudit(at, self._hands.audit_line(held)))
+
+    def _count_left_out(self, thought: Deliberation) -> None:
+        counts = self._effects.counts
+        for kind, number in thought.considered.left_out.items():
+            counts.add("actions_dropped_total", number)
+            counts.add("action_dispositions_total", number, kind=kind.label, disposition="dropped")
+        if thought.considered.left_out:
+            self._effects.wake()
+
+    def _persist_reservations(self) -> None:
+        now, kept = self._memory.reservations, self._kept
+        if now == kept:
+            return
+        for machine, reservation in now.items():
+            if kept.get(machine) != reservation:
+                stored = _Stored(reservation.kind.value, reservation.holder, reservation.expires_at)
+                self._effects.persist(RESERVATIONS, machine, msgspec.json.encode(stored))
+        for machine in kept.keys() - now.keys():
+            self._effects.persist(RESERVATIONS, machine, None)
+        self._kept = now
+
+    def _measure(self, thought: Deliberation, seconds: float) -> None:
+        counts, counters = self._effects.counts, thought.decision.counters
+        counts.add("cycles_total")
+        counts.observe("cycle_duration_seconds", seconds, FAST)
+        for phase, spent in thought.seconds_of_phase.items():
+            counts.observe("cycle_phase_duration_seconds", spent, FAST, phase=phase)
+        counts.add("phase1_occ_proposals_total", counters.committed, outcome="committed")
+        counts.add("phase1_occ_proposals_total", counters.conflicts, outcome="conflict")
+        counts.add("phase1_occ_displacements_total", counters.displacements)
+        kinds = Counter(r.kind for r in self._memory.reservations.values())
+        for kind in ReservationKind:
+            counts.set("reservations", kinds[kind], kind=kind.value)
+
+
+class _Stored(msgspec.Struct):
+    kind: str
+    holder: NeedKey
+    expires_at: int | None
+
+
+def _view_of(thought: Deliberation, place: int, fate: Fate, at: Instant) -> ActionView:
+    action, outcome = fate.action, thought.decision.outcome
+    return ActionView(
+        thought.given.number,
+        int(thought.considered.places[place]),
+        action.kind,
+        action.machine,
+        action.cluster,
+        outcome.key(action.need) if action.need is not None else None,
+        thought.sentences[place],
+        action.grace_seconds,
+        action.preemptor_priority,
+        fate.disposition,
+        at=at,
+    )
+
+
+def _claimed_in(decision: Decision) -> Callable[[str], bool]:
+    outcome = decision.outcome
+    snapshot, holder = outcome.scene.snapshot, outcome.credit.holder
+
+    def is_claimed(machine: str) -> bool:
+        row = snapshot.row_of(machine)
+        return row >= 0 and bool(holder[row] >= 0)
+
+    return is_claimed
+
+
+def _cut_victims(disposed: Disposed) -> list[str]:
+    """Machines whose Preempt is not carried out."""
+    return [
+        fate.action.machine
+        for fate in disposed.fates
+        if fate.action.kind is ActionKind.PREEMPT and fate.disposition is not Disposition.ENQUEUED
+    ]
+
+
+def _without(memory: EngineMemory, cut: Iterable[str]) -> EngineMemory:
+    """A Preempt that is not carried out reserves nothing."""
+    gone = set(cut) & memory.reservations.keys()
+    if not gone:
+        return memory
+    left = {m: r for m, r in memory.reservations.items() if m not in gone}
+    return replace(memory, reservations=left)

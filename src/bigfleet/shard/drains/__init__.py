@@ -1,0 +1,1 @@
+"""Drains: how a machine leaves its cluster, the operator first and the provider last."""

@@ -1,0 +1,193 @@
+"""Answers to people: the read and admin services over the live state.
+
+Whatever could be long is given out in pieces, with a turn of the loop between them; the needs of a
+cycle never change and are read in a thread.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from itertools import islice
+
+from bigfleet.edge.clock import next_turn
+from bigfleet.model.errors import NoSuchMachine
+from bigfleet.model.instants import instant_text
+from bigfleet.model.provider_calls import Code, Peer, Rejected
+from bigfleet.model.shard_admin import (
+    Audit,
+    ClearedMachine,
+    MachineStory,
+    PauseCall,
+    Paused,
+    PauseList,
+    ReleasedQuarantine,
+    ResumeCall,
+    Resumed,
+    StoryCall,
+)
+from bigfleet.model.shard_views import (
+    ClearMode,
+    MachineQuery,
+    MachineView,
+    NeedPage,
+    OfferingView,
+    Quarantine,
+    QuarantineKind,
+    SessionView,
+    ShardStatus,
+)
+from bigfleet.shard.driving.outlet import Outlet
+from bigfleet.shard.failures.failures import NotFailed
+from bigfleet.shard.instructions import WriteAudit
+from bigfleet.shard.rails.pauses import PauseRequest
+from bigfleet.shard.state import ShardState
+from bigfleet.wire.shard_admin import MachineListing
+
+#: Machines looked at between two turns of the loop: a few milliseconds.
+AT_A_TIME = 200
+
+
+class ReadAnswers:
+    def __init__(self, state: ShardState) -> None:
+        self._state = state
+
+    async def needs(self, cluster: str, limit: int) -> NeedPage:
+        return await asyncio.to_thread(self._state.deciding.ledger.page, cluster, limit)
+
+
+class AdminAnswers:
+    def __init__(self, state: ShardState, outlet: Outlet) -> None:
+        self._state = state
+        self._outlet = outlet
+
+    async def status(self) -> ShardStatus:
+        return self._state.status()
+
+    async def pause(self, call: PauseCall, peer: Peer) -> Paused:
+        pauses = self._state.parts.pauses
+        asked = PauseRequest(
+            call.audit.owner,
+            call.audit.reason,
+            call.scope,
+            call.ttl_seconds,
+            call.no_expiry,
+            call.pause_id,
+            peer.identity or "",
+        )
+        made = pauses.pause(asked, self._outlet.now())
+        self._audit(f"pause {made.pause_id}", call.audit, peer)
+        return Paused(made, pauses.active())
+
+    async def resume(self, call: ResumeCall, peer: Peer) -> Resumed:
+        pauses, audit = self._state.parts.pauses, call.audit
+        lifted = pauses.resume(
+            call.pause_id, call.everything, self._outlet.now(), audit.owner, audit.reason
+        )
+        for pause in lifted:
+            self._audit(f"resume {pause.pause_id}", audit, peer)
+        self._obey()
+        return Resumed(lifted, pauses.active())
+
+    async def pauses(self, include_expired: bool) -> PauseList:
+        pauses = self._state.parts.pauses
+        gone = pauses.gone() if include_expired else ()
+        return PauseList((*pauses.active(), *gone), self._state.settings.dry_run)
+
+    async def sessions(self, cluster: str) -> Sequence[SessionView]:
+        return self._state.sessions(cluster)
+
+    async def machines(self, query: MachineQuery) -> MachineListing:
+        found: list[str] = []
+        matching = self._state.machine_views.matching(query)
+        while piece := list(islice(matching, AT_A_TIME)):
+            found += piece
+            await next_turn()
+        shown = [name for name in found if name > query.after_id]
+        if query.limit > 0:
+            shown = shown[: query.limit]
+        deciding = self._state.deciding
+        return MachineListing(
+            deciding.number, self._outlet.now(), len(found), self._machine_views(shown)
+        )
+
+    async def story(self, call: StoryCall) -> MachineStory:
+        events, cut = self._state.machine_views.story(call.machine_id, call.since, call.limit)
+        machine = self._view_or_none(call.machine_id)
+        if machine is None and not events:
+            raise Rejected(Code.NOT_FOUND, f"no machine {call.machine_id} in this shard")
+        return MachineStory(machine, events, cut)
+
+    async def clear(
+        self, machine_id: str, mode: ClearMode, audit: Audit, peer: Peer
+    ) -> ClearedMachine:
+        try:
+            text = self._state.parts.failures.clear(machine_id, mode, self._outlet.now())
+        except NoSuchMachine as problem:
+            raise Rejected(Code.NOT_FOUND, str(problem.args[0])) from None
+        except NotFailed as problem:
+            raise Rejected(Code.ABORTED, str(problem)) from None
+        self._note(f"{mode.name.lower()} of {machine_id}", audit, peer)
+        return ClearedMachine(self._view_or_none(machine_id), text)
+
+    async def quarantines(self) -> Sequence[Quarantine]:
+        return self._state.quarantines()
+
+    async def release(
+        self, kind: QuarantineKind, subject: str, accept: bool, audit: Audit, peer: Peer
+    ) -> ReleasedQuarantine:
+        held = {(q.kind, q.subject): q for q in self._state.quarantines()}.get((kind, subject))
+        text = self._state.release_quarantine(kind, subject, accept, self._outlet.now())
+        assert held is not None, "what was released was held"
+        word = "accepted" if accept else "discarded"
+        self._note(f"{word} the held {kind.name.lower()} of {subject}", audit, peer)
+        return ReleasedQuarantine(held, text)
+
+    async def offerings(self) -> Sequence[OfferingView]:
+        return self._state.parts.offerings.views()
+
+    async def reset_offering(self, name: str, audit: Audit, peer: Peer) -> str:
+        if not self._state.parts.offerings.reset(name, self._outlet.now()):
+            raise Rejected(Code.NOT_FOUND, f"offering {name} does not rest; nothing to reset")
+        self._note(f"reset offering {name}", audit, peer)
+        return f"{name} may be bought again from the next cycle on"
+
+    def _note(self, what: str, audit: Audit, peer: Peer) -> None:
+        """Whoever changes something is named."""
+        self._state.effects.log(
+            "warning",
+            "admin",
+            f"{audit.owner}: {what} ({audit.reason})",
+            owner=audit.owner,
+            reason=audit.reason,
+            peer=peer.identity or "",
+        )
+        self._audit(what, audit, peer)
+
+    def _audit(self, what: str, audit: Audit, peer: Peer) -> None:
+        at = self._outlet.now()
+        line = {
+            "time": instant_text(at),
+            "cycle": self._state.deciding.number,
+            "kind": "admin",
+            "what": what,
+            "owner": audit.owner,
+            "reason": audit.reason,
+            "peer": peer.identity or "",
+        }
+        self._state.effects.ask(WriteAudit(at, line))
+        self._obey()
+
+    def _obey(self) -> None:
+        self._outlet.obey(self._state.taken())
+
+    def _view_or_none(self, machine_id: str) -> MachineView | None:
+        try:
+            return self._state.machine_views.view(machine_id)
+        except NoSuchMachine:
+            return None
+
+    async def _machine_views(self, ids: Sequence[str]) -> AsyncGenerator[MachineView, None]:
+        for place, machine_id in enumerate(ids):
+            if place % AT_A_TIME == 0:
+                await next_turn()
+            if (view := self._view_or_none(machine_id)) is not None:
+                yield view

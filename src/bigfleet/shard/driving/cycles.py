@@ -1,0 +1,80 @@
+"""Runs cycles: on a wake or at the interval, one at a time, the engine in its own thread.
+
+A cycle that takes too long decides nothing: its late result is thrown away, and no other begins
+before it has ended.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from bigfleet.engine.acquisition import RunWorkers
+from bigfleet.shard.cycle import Deliberation, deliberate
+from bigfleet.shard.driving.outlet import Outlet
+from bigfleet.shard.state import ShardState
+
+
+class Cycles:
+    def __init__(
+        self,
+        state: ShardState,
+        outlet: Outlet,
+        run_workers: RunWorkers,
+        stopwatch: Callable[[], float],
+    ) -> None:
+        self._state = state
+        self._outlet = outlet
+        self._run_workers = run_workers
+        self._stopwatch = stopwatch
+        self._engine = ThreadPoolExecutor(1, "engine")
+        self._woken = asyncio.Event()
+
+    def wake(self) -> None:
+        self._woken.set()
+
+    async def run(self) -> None:
+        while True:
+            began = self._stopwatch()
+            await self.once()
+            settings = self._state.settings
+            await self._outlet.clock.sleep(settings.cycle_min_gap)
+            await self._wake_or(settings.cycle_interval - (self._stopwatch() - began))
+
+    async def once(self) -> None:
+        """One cycle, whatever becomes of it."""
+        state, outlet = self._state, self._outlet
+        self._woken.clear()
+        began = self._stopwatch()
+        if not state.may_decide(outlet.now()):
+            outlet.obey(state.taken())
+            return
+        given = state.begin_cycle(outlet.now())
+        loop = asyncio.get_running_loop()
+        running: asyncio.Future[Deliberation] = loop.run_in_executor(
+            self._engine, deliberate, given, self._run_workers, self._stopwatch
+        )
+        await asyncio.wait({running}, timeout=state.settings.engine_timeout)
+        if not running.done():
+            why = f"the engine took longer than {state.settings.engine_timeout:g} s"
+            outlet.obey(state.fail_cycle(given, why, outlet.now()))
+            await asyncio.wait({running})
+            return
+        problem = running.exception()
+        if problem is not None:
+            outlet.obey(state.fail_cycle(given, repr(problem), outlet.now()))
+            return
+        thought = running.result()
+        outlet.obey(state.end_cycle(thought, outlet.now(), self._stopwatch() - began))
+
+    def close(self) -> None:
+        self._engine.shutdown(wait=False, cancel_futures=True)
+
+    async def _wake_or(self, seconds: float) -> None:
+        if seconds <= 0 or self._woken.is_set():
+            return
+        waiting = asyncio.ensure_future(self._woken.wait())
+        timer = self._outlet.clock.call_later(seconds, self._woken.set)
+        try:
+            await waiting
+        finally:
+            timer.cancel()

@@ -1,0 +1,77 @@
+"""Events in, instructions out: the one place where the state is stepped and obeyed.
+
+Runs on the event loop and never waits; what takes time is handed to a task or a thread.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol, assert_never
+
+from bigfleet.edge.clock import Clock
+from bigfleet.edge.logs import Log as LogWriter
+from bigfleet.model.machines import Instant
+from bigfleet.model.provider_calls import Code
+from bigfleet.shard.instructions import (
+    CallProvider,
+    EndSession,
+    FlushSession,
+    Instruction,
+    Log,
+    Persist,
+    WakeCycle,
+    WriteAudit,
+)
+
+
+class Keeper(Protocol):
+    """Durable rows; a write is queued, never waited for."""
+
+    def write(self, table: str, key: str, value: bytes | None) -> None: ...
+
+
+class AuditWriter(Protocol):
+    def write(self, line: Mapping[str, Any]) -> None: ...
+
+
+class Outlet:
+    """Set up once by the process; each part of the driver is given it."""
+
+    def __init__(self, clock: Clock, log: LogWriter) -> None:
+        self.clock = clock
+        self._log = log
+        self.call: Callable[[CallProvider], None] = _nobody
+        self.flush: Callable[[int], None] = _nobody
+        self.end: Callable[[int, Code, str], None] = _nobody
+        self.wake: Callable[[], None] = _nobody
+        #: Told after every List that every provider has been listed by now.
+        self.listed: Callable[[], None] = _nobody
+        self.keeper: Keeper | None = None
+        self.audit: AuditWriter | None = None
+
+    def now(self) -> Instant:
+        return self.clock.now()
+
+    def obey(self, instructions: Iterable[Instruction]) -> None:
+        for instruction in instructions:
+            match instruction:
+                case CallProvider():
+                    self.call(instruction)
+                case FlushSession(session):
+                    self.flush(session)
+                case EndSession(session, code, text):
+                    self.end(session, code, text)
+                case WakeCycle():
+                    self.wake()
+                case Persist(table, key, value):
+                    if self.keeper is not None:
+                        self.keeper.write(table, key, value)
+                case Log(level, event, text, facts):
+                    getattr(self._log, level)(event, msg=text, **facts)
+                case WriteAudit(_, line):
+                    if self.audit is not None:
+                        self.audit.write(line)
+                case _:
+                    assert_never(instruction)
+
+
+def _nobody(*_arguments: object) -> None:
+    """Before the process has started there is nobody to obey."""

@@ -1,0 +1,69 @@
+"""The HTTP pages of a shard: whether it lives, whether it is ready, what it counts."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import orjson
+
+from bigfleet.edge.pages import HttpAnswer, Page, probe
+from bigfleet.model.machines import Instant
+from bigfleet.model.options import SECOND
+from bigfleet.shard.driving.watching import LoopLag
+from bigfleet.shard.metrics import ShardMetrics
+from bigfleet.shard.state import ShardState
+
+LONGEST_LAG_SECONDS = 5.0
+#: A shard whose last cycle began longer ago than this, or ten intervals, is not alive.
+LONGEST_SILENCE_SECONDS = 60.0
+
+
+def pages_of(
+    state: ShardState,
+    metrics: ShardMetrics,
+    lag: LoopLag,
+    now: Callable[[], Instant],
+    *,
+    debug: bool,
+) -> Mapping[str, Page]:
+    def live() -> HttpAnswer:
+        why = why_not_alive(state, lag.seconds, now())
+        return probe(not why, why or "alive")
+
+    def ready() -> HttpAnswer:
+        why = state.why_not_ready()
+        return probe(not why, why or "ready")
+
+    def scraped() -> HttpAnswer:
+        return HttpAnswer(metrics.text(), "text/plain; version=0.0.4; charset=utf-8")
+
+    pages: dict[str, Page] = {"/healthz": live, "/readyz": ready, "/metrics": scraped}
+    if debug:
+        pages |= {"/debug/tasks": _tasks, "/debug/state": lambda: _state(state)}
+    return pages
+
+
+def why_not_alive(state: ShardState, lag_seconds: float, at: Instant) -> str:
+    """Empty: it lives."""
+    if lag_seconds >= LONGEST_LAG_SECONDS:
+        return f"the event loop is {lag_seconds:.1f} s behind"
+    patience = max(LONGEST_SILENCE_SECONDS, 10 * state.settings.cycle_interval)
+    silence = (at - state.last_cycle_began) / SECOND
+    if silence > patience:
+        return f"the last cycle began {silence:.0f} s ago"
+    return ""
+
+
+def _tasks() -> HttpAnswer:
+    lines = [line for task in asyncio.all_tasks() for line in (repr(task), *_stack(task))]
+    return HttpAnswer("\n".join(lines).encode(), "text/plain; charset=utf-8")
+
+
+def _stack(task: "asyncio.Task[Any]") -> list[str]:
+    """Without source lines: frames of compiled code have no line numbers to look them up by."""
+    frames = task.get_stack(limit=8)
+    return [f"  {f.f_code.co_filename}:{f.f_lineno} {f.f_code.co_name}" for f in frames]
+
+
+def _state(state: ShardState) -> HttpAnswer:
+    return HttpAnswer(orjson.dumps(state.dump(), default=str))

@@ -1,0 +1,130 @@
+"""The lines to the providers: Lists at their time, calls as the state asks for them.
+
+A List is read in a thread; only what differs from the last one comes back to the loop. Every call
+ends in exactly one event, whatever happened to it.
+"""
+
+import asyncio
+from collections.abc import Mapping
+
+from bigfleet.edge.clock import Clock, next_turn
+from bigfleet.model.machines import Instant
+from bigfleet.model.options import SECOND
+from bigfleet.model.provider_calls import (
+    Ack,
+    Code,
+    ConfigureCall,
+    CreateCall,
+    DeleteCall,
+    DrainCall,
+    ListCall,
+    MachineRecord,
+    Rejected,
+)
+from bigfleet.shard.driving.outlet import Outlet
+from bigfleet.shard.events import CallAnswered, ListArrived, ListFailed
+from bigfleet.shard.instructions import CallProvider, GetCall
+from bigfleet.shard.reconciling.reading import read_list
+from bigfleet.shard.state import ShardState
+from bigfleet.wire.provider_client import ProviderClient
+
+
+class ProviderLines:
+    def __init__(
+        self, state: ShardState, outlet: Outlet, clients: Mapping[str, ProviderClient]
+    ) -> None:
+        self._state = state
+        self._outlet = outlet
+        self._clients = clients
+        #: All and only the calls without an answer.
+        self._calls: set[asyncio.Task[None]] = set()
+        #: Done when the answer to a call could not be handled.
+        self._broken: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._clients)
+
+    def call(self, asked: CallProvider) -> None:
+        task = asyncio.create_task(self._called(asked))
+        self._calls.add(task)
+        task.add_done_callback(self._ended)
+
+    async def until_broken(self) -> None:
+        """Raises what a call raised: an answer that is lost leaves its machine busy for ever."""
+        raise await self._broken
+
+    async def settled(self, seconds: float) -> None:
+        """Returns when every call has its answer, or the time is over."""
+        if self._calls:
+            await asyncio.wait(set(self._calls), timeout=seconds)
+
+    async def close(self) -> None:
+        for task in tuple(self._calls):
+            task.cancel()
+        if self._calls:
+            await asyncio.wait(set(self._calls))
+        for client in self._clients.values():
+            await client.close()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._calls.discard(task)
+        problem = None if task.cancelled() else task.exception()
+        if problem is not None and not self._broken.done():
+            self._broken.set_result(problem)
+
+    async def follow(self, name: str) -> None:
+        """Lists one provider for ever; never two Lists at once."""
+        clock = self._outlet.clock
+        while True:
+            plan = self._state.next_list(name, clock.now())
+            await _until(plan.due, clock)
+            await self._list(name, plan.since_revision, whole=plan.whole)
+            while self._state.continue_list(name):
+                self._outlet.obey(self._state.taken())
+                await next_turn()
+            self._outlet.obey(self._state.taken())
+            if self._state.listed_once():
+                self._outlet.listed()
+
+    async def _list(self, name: str, since_revision: bytes, *, whole: bool) -> None:
+        outlet, state = self._outlet, self._state
+        started = outlet.now()
+        known = state.known_machines(name)
+        asked = ListCall(since_revision=since_revision)
+        timeout = state.settings.execute.list_timeout
+        try:
+            content = await self._clients[name].list_bytes(asked, timeout)
+            reading = await asyncio.to_thread(read_list, content, known, whole=whole)
+        except Rejected as problem:
+            outlet.obey(state.handle(ListFailed(name, problem, outlet.now())))
+        except ValueError as problem:
+            unread = Rejected(Code.INTERNAL, f"the List cannot be read: {problem}")
+            outlet.obey(state.handle(ListFailed(name, unread, outlet.now())))
+        else:
+            event = ListArrived(name, reading, whole, started, outlet.now())
+            outlet.obey(state.handle(event))
+
+    async def _called(self, asked: CallProvider) -> None:
+        client, timeout = self._clients[asked.provider], asked.timeout_seconds
+        answer: Ack | MachineRecord | Rejected
+        try:
+            match asked.call:
+                case CreateCall() as call:
+                    answer = await client.create(call, timeout)
+                case ConfigureCall() as call:
+                    answer = await client.configure(call, timeout)
+                case DrainCall() as call:
+                    answer = await client.drain(call, timeout)
+                case DeleteCall() as call:
+                    answer = await client.delete(call, timeout)
+                case GetCall(machine_id):
+                    answer = await client.get(machine_id, timeout)
+        except Rejected as problem:
+            answer = problem
+        self._outlet.obey(self._state.handle(CallAnswered(asked, answer, self._outlet.now())))
+
+
+async def _until(due: Instant, clock: Clock) -> None:
+    left = (due - clock.now()) / SECOND
+    await clock.sleep(max(0.0, left))

@@ -1,0 +1,219 @@
+"""Bootstrap blobs: asked of a cluster's operator, waited for, used before they expire.
+
+A cluster that does not answer rests, and so does a profile its operator cannot serve; after a rest
+one machine asks again before others may. Back to Idle is the rule: only a machine for which the
+operator says no three times in a row is Failed.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bigfleet.model.actions import Action
+from bigfleet.model.machines import Instant, MachineState
+from bigfleet.model.options import SECOND
+from bigfleet.model.reasons import Reason
+from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse, ShardFrame
+from bigfleet.shard.backoffs import Backoff, nanos
+from bigfleet.shard.execution.mutating import Bench, Mutating
+from bigfleet.shard.execution.outcomes import Outcome
+from bigfleet.shard.execution.walks import CONFIGURE, Blob, Stage, Walk, unbound
+
+_RESTS = Backoff(1.0, 60.0)
+ERRORS_UNTIL_FAILED = 3
+#: Seconds after a rest until a subject counts as one that never failed.
+_REMEMBERED = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The way to the operators."""
+
+    send: Callable[[str, ShardFrame], None]
+    is_open: Callable[[str], bool]
+    #: A random name for a request.
+    new_id: Callable[[], str]
+
+
+@dataclass(slots=True)
+class _Rest:
+    failures: int
+    until: Instant
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    walk: Walk
+    asked_at: Instant
+
+
+#: A cluster, or a profile of one.
+Subject = tuple[str, str]
+
+
+class Blobs:
+    def __init__(
+        self,
+        bench: Bench,
+        mutating: Mutating,
+        line: Line,
+        ended: Callable[[Walk, Outcome, str, Instant], None],
+    ) -> None:
+        self._bench = bench
+        self._mutating = mutating
+        self._line = line
+        self._ended = ended
+        #: All and only the walks that wait for an operator, by request id.
+        self._requests: dict[str, _Request] = {}
+        #: Walks whose blob waits for the line to the provider, by machine.
+        self._waiting: dict[str, Walk] = {}
+        #: (cluster, "") or (cluster, fingerprint) -> its rest, over or not.
+        self._rests: dict[Subject, _Rest] = {}
+        #: How many of the requests are for a subject.
+        self._asking: Counter[Subject] = Counter()
+        #: Errors in a row, of machines an operator refused.
+        self._errors: Counter[str] = Counter()
+
+    def open_requests(self, cluster: str) -> int:
+        return sum(1 for r in self._requests.values() if r.walk.action.cluster == cluster)
+
+    def why_resting(self, action: Action, at: Instant) -> Reason | None:
+        for subject in _subjects(action):
+            rest = self._rests.get(subject)
+            if rest is None:
+                continue
+            if at < rest.until:
+                left = -(-(rest.until - at) // SECOND)
+                return Reason("rail.backoff", _facts(subject, rest) | {"left": left})
+            if self._asking[subject]:
+                return Reason("rail.backoff", _facts(subject, rest))
+        return None
+
+    def begin(self, walk: Walk, at: Instant) -> None:
+        """The machine is Idle."""
+        cluster, machines = walk.action.cluster, self._bench.machines
+        if reason := self.why_resting(walk.action, at):
+            self._ended(walk, Outcome.TRANSITION_RACED, reason.text, at)
+            return
+        if not self._line.is_open(cluster):
+            self._rest((cluster, ""), "it was not connected", at)
+            self._ended(walk, Outcome.NO_SESSION, f"cluster {cluster} is not connected", at)
+            return
+        walk.verb = CONFIGURE
+        moving = CONFIGURE.as_moving(machines.truth(walk.machine), walk)
+        machines.step(moving, at, f"to be bootstrapped for {cluster}", local=True)
+        self._ask(walk, at)
+
+    def on_response(self, cluster: str, response: BootstrapResponse, at: Instant) -> None:
+        request = self._requests.get(response.request_id)
+        if request is None or request.walk.action.cluster != cluster:
+            self._bench.effects.counts.add("bootstrap_responses_dropped_total")
+            return
+        walk = request.walk
+        self._answered(walk)
+        seconds = max(0, at - request.asked_at) / SECOND
+        self._bench.effects.counts.observe("request_bootstrap_seconds", seconds)
+        self._rests.pop((cluster, ""), None)
+        if response.error:
+            self._refused(walk, response.error, at)
+            return
+        self._errors.pop(walk.machine, None)
+        for subject in _subjects(walk.action):
+            self._rests.pop(subject, None)
+        bound = response.ttl_seconds
+        walk.blob = Blob(response.user_data, at + bound * SECOND if bound > 0 else None)
+        self._configure(walk, at)
+
+    def on_session_lost(self, cluster: str, at: Instant) -> None:
+        lost = [r.walk for r in self._requests.values() if r.walk.action.cluster == cluster]
+        for walk in lost:
+            self._give_up(walk, Outcome.NO_SESSION, "its session ended", at)
+
+    def tick(self, at: Instant) -> None:
+        for walk in list(self._waiting.values()):
+            self._configure(walk, at)
+        patience = nanos(self._bench.settings().bootstrap_timeout)
+        late = [r.walk for r in self._requests.values() if at - r.asked_at >= patience]
+        for walk in late:
+            text = f"no answer for {patience // SECOND} s"
+            self._give_up(walk, Outcome.BLOB_TIMEOUT, text, at)
+
+        self._forget_old_rests(at)
+
+    def forget(self, walk: Walk) -> None:
+        self._answered(walk)
+        self._waiting.pop(walk.machine, None)
+
+    # -- within ----------------------------------------------------------------------------------
+
+    def _answered(self, walk: Walk) -> None:
+        if self._requests.pop(walk.request_id, None) is not None:
+            self._asking.subtract(_subjects(walk.action))
+            self._asking += Counter()
+
+    def _forget_old_rests(self, at: Instant) -> None:
+        gone = [s for s, rest in self._rests.items() if at - rest.until > _REMEMBERED * SECOND]
+        for subject in gone:
+            del self._rests[subject]
+
+    def _ask(self, walk: Walk, at: Instant) -> None:
+        action = walk.action
+        walk.stage, walk.request_id, walk.blob = Stage.AWAITING_BLOB, self._line.new_id(), None
+        self._requests[walk.request_id] = _Request(walk, at)
+        self._asking.update(_subjects(action))
+        requirements = action.source_profile.requirements if action.source_profile else ()
+        request = BootstrapRequest(walk.request_id, action.cluster, requirements)
+        self._line.send(action.cluster, request)
+
+    def _configure(self, walk: Walk, at: Instant) -> None:
+        if walk.blob is not None and walk.blob.is_spent(at):
+            self._waiting.pop(walk.machine, None)
+            self._ask(walk, at)
+        elif self._bench.calls.is_busy(walk.machine):
+            walk.stage = Stage.AWAITING_LINE
+            self._waiting[walk.machine] = walk
+        else:
+            self._waiting.pop(walk.machine, None)
+            self._mutating.call(walk, at)
+
+    def _refused(self, walk: Walk, error: str, at: Instant) -> None:
+        machine, cluster = walk.machine, walk.action.cluster
+        self._errors[machine] += 1
+        text = f"the operator of {cluster} has no bootstrap for it: {error}"
+        self._rest(_subjects(walk.action)[1], f"its operator refused it ({error})", at)
+        if self._errors[machine] < ERRORS_UNTIL_FAILED:
+            self._back_to_idle(walk, Outcome.BLOB_ERROR, text, at)
+            return
+        del self._errors[machine]
+        self._ended(walk, Outcome.BLOB_ERROR, text, at)
+        self._bench.fail(machine, Outcome.BLOB_ERROR.value, text, at)
+
+    def _give_up(self, walk: Walk, outcome: Outcome, what: str, at: Instant) -> None:
+        self._rest((walk.action.cluster, ""), what, at)
+        self._back_to_idle(walk, outcome, f"no bootstrap blob: {what}", at)
+
+    def _back_to_idle(self, walk: Walk, outcome: Outcome, text: str, at: Instant) -> None:
+        machines = self._bench.machines
+        self._ended(walk, outcome, text, at)
+        machine = machines.truth(walk.machine)
+        machines.step(unbound(machine, MachineState.IDLE), at, f"back to Idle: {text}", local=True)
+
+    def _rest(self, subject: Subject, what: str, at: Instant) -> None:
+        """Walks that fail together are one failure: a rest that stands is not made longer."""
+        rest = self._rests.get(subject)
+        if rest is not None and at < rest.until:
+            return
+        failures = rest.failures + 1 if rest else 1
+        self._rests[subject] = _Rest(failures, _RESTS.after(failures, at), what)
+
+
+def _subjects(action: Action) -> tuple[Subject, Subject]:
+    profile = action.source_profile
+    return (action.cluster, ""), (action.cluster, profile.fingerprint if profile else "-")
+
+
+def _facts(subject: Subject, rest: _Rest) -> dict[str, str | int]:
+    cluster, fingerprint = subject
+    name = f"a profile of cluster {cluster}" if fingerprint else f"cluster {cluster}"
+    return {"subject": name, "what": rest.what}

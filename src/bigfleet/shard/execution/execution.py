@@ -1,0 +1,345 @@
+"""Execution: starts actions as the pool allows, and knows of each machine what is under way.
+
+One action per machine is pending at a time: from the queue until its call is answered for good.
+What the provider accepted and has not finished is no longer pending, since Lists may then speak
+for the machine; its walk is remembered until the end is seen, so that the outcome is counted once
+and tells what became of the machine.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from bigfleet.model.actions import Action, ActionKind
+from bigfleet.model.errors import NoSuchMachine
+from bigfleet.model.fleet import Marks
+from bigfleet.model.machines import Instant, Machine, MachineState
+from bigfleet.model.reasons import Reason
+from bigfleet.model.session_frames import BootstrapResponse
+from bigfleet.model.shard_views import ActionView
+from bigfleet.shard.events import CallAnswered
+from bigfleet.shard.execution.blobs import Blobs, Line
+from bigfleet.shard.execution.mutating import Bench, Hearers, Mutating
+from bigfleet.shard.execution.outcomes import Outcome, Outcomes
+from bigfleet.shard.execution.pool import Pool
+from bigfleet.shard.execution.walks import (
+    CONFIGURE,
+    CREATE,
+    DELETE,
+    DRAIN,
+    Stage,
+    Verb,
+    Walk,
+    whole_stamp,
+)
+
+S = MachineState
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What execution asks of the other parts of the shard."""
+
+    is_paused: Callable[[ActionKind, str], bool]
+    begin_drain: Callable[[Action, ActionView, Instant], None]
+    why_drain_waits: Callable[[Action, Instant], Reason | None]
+    #: Why no machine like this is bought now.
+    why_not_bought: Callable[[Machine, Instant], Reason | None]
+    bought: Callable[[Machine, Instant], None]
+    out_of_stock: Callable[[Machine, str, Instant], None]
+    #: Why a machine failed; empty: it did not, or nobody knows.
+    cause_of: Callable[[str], str]
+
+
+class Execution:
+    def __init__(
+        self, bench: Bench, line: Line, around: Surroundings, outcomes: Outcomes, pool: Pool
+    ) -> None:
+        self._bench = bench
+        self._machines = bench.machines
+        self._around = around
+        self._outcomes = outcomes
+        self._pool = pool
+        hearers = Hearers(
+            self._end,
+            self._on_arrival,
+            self._release,
+            around.out_of_stock,
+            self._keep_for_ever,
+        )
+        self._mutating = Mutating(bench, hearers)
+        self._blobs = Blobs(bench, self._mutating, line, self._end)
+        #: All and only the actions without an outcome, drains before their last stage apart.
+        self._walks: dict[str, Walk] = {}
+        #: Machines whose provider has said that it deletes nothing.
+        self._undeletable: set[str] = set()
+        self._stopping = False
+        bench.machines.watch(self.on_change)
+
+    # -- asking ----------------------------------------------------------------------------------
+
+    @property
+    def queue_depth(self) -> int:
+        return self._pool.depth
+
+    @property
+    def in_flight(self) -> int:
+        return self._pool.in_flight
+
+    def room(self) -> int:
+        return 0 if self._stopping else self._pool.room()
+
+    def is_pending(self, machine: str) -> bool:
+        walk = self._walks.get(machine)
+        return walk is not None and walk.is_pending
+
+    def pending(self, machine: str) -> ActionView | None:
+        walk = self._walks.get(machine)
+        return walk.view if walk is not None and walk.is_pending else None
+
+    def pending_machines(self) -> set[str]:
+        return {machine for machine, walk in self._walks.items() if walk.is_pending}
+
+    def open_bootstraps(self, cluster: str) -> int:
+        return self._blobs.open_requests(cluster)
+
+    def why_backed_off(self, action: Action, at: Instant) -> Reason | None:
+        """Whether the target of an action rests, so that it had better not be started now."""
+        match action.kind:
+            case ActionKind.RECLAIM | ActionKind.PREEMPT:
+                return self._around.why_drain_waits(action, at)
+            case ActionKind.DELETE:
+                return None
+            case _:
+                return self._why_no_order(action, at)
+
+    # -- events ----------------------------------------------------------------------------------
+
+    def enqueue(self, view: ActionView, action: Action, at: Instant) -> bool:
+        """False: the queue is full, or the machine has a pending action."""
+        if action.kind in (ActionKind.RECLAIM, ActionKind.PREEMPT):
+            # A drain begins with words to the operator; it needs no slot before its last stage.
+            self._around.begin_drain(action, view, at)
+            return True
+        if self.room() <= 0 or self.is_pending(action.machine):
+            return False
+        if action.machine not in self._machines:
+            self._outcomes.end(view, Outcome.TRANSITION_RACED, at, "the machine is gone")
+            return True
+
+        def ended(outcome: Outcome, text: str, at: Instant) -> None:
+            self._outcomes.end(view, outcome, at, text)
+
+        provider = self._machines.provider_of(action.machine)
+        self._join(Walk(view, action, provider, ended), at)
+        return True
+
+    def drain(
+        self,
+        action: Action,
+        view: ActionView,
+        grace_seconds: int,
+        ended: Callable[[Outcome, str, Instant], None],
+        at: Instant,
+    ) -> None:
+        """The last stage of a drain: the provider's. Not bounded: it was let in long ago."""
+        provider = self._machines.provider_of(action.machine)
+        walk = Walk(view, action, provider, ended, grace_seconds=grace_seconds)
+        self._join(walk, at)
+
+    def on_answer(self, event: CallAnswered) -> bool:
+        """Brings every answer to whoever asked; False: nobody waits for it any more."""
+        awaited = self._bench.calls.on_answer(event)
+        self._pump(event.at)
+        return awaited
+
+    def on_blob(self, cluster: str, response: BootstrapResponse, at: Instant) -> None:
+        self._blobs.on_response(cluster, response, at)
+        self._pump(at)
+
+    def on_session_closed(self, cluster: str, at: Instant) -> None:
+        self._blobs.on_session_lost(cluster, at)
+        self._pump(at)
+
+    def tick(self, at: Instant) -> None:
+        self._mutating.tick(at)
+        self._blobs.tick(at)
+        self._pump(at)
+        counts = self._bench.effects.counts
+        counts.set("action_queue_depth", self._pool.depth)
+        counts.set("execute_inflight", self._pool.in_flight)
+
+    def stop(self, at: Instant) -> None:
+        """The process ends: what has not begun never will."""
+        self._stopping = True
+        for machine in self._pool.empty_queue():
+            self._end(self._walks[machine], Outcome.CANCELLED, "the shard stops", at)
+
+    def abandon(self, at: Instant) -> None:
+        """The time of a stop is over: what is still under way is left to the next life."""
+        for walk in list(self._walks.values()):
+            self._end(walk, Outcome.CANCELLED, "the shard stopped before the end was seen", at)
+
+    def on_change(self, before: Machine | None, after: Machine | None, at: Instant) -> None:
+        """A machine changed: perhaps that is the end a walk waits for."""
+        if after is None:
+            self._on_removed(before, at)
+            return
+        walk = self._walks.get(after.id)
+        if walk is not None and walk.stage not in (Stage.QUEUED, Stage.CALLING):
+            self._on_seen(walk, after, at)
+        if after.state is S.IDLE and after.id in self._undeletable:
+            # Without the time since when it is Idle a machine is never released.
+            marks = self._machines.inventory.marks_of(after.id)
+            self._machines.inventory.mark(after.id, Marks(held=marks.held))
+
+    # -- starting --------------------------------------------------------------------------------
+
+    def _join(self, walk: Walk, at: Instant) -> None:
+        if (older := self._walks.get(walk.machine)) is not None:
+            text = "its end was not seen before the next action began"
+            self._end(older, Outcome.TRANSITION_RACED, text, at)
+        self._walks[walk.machine] = walk
+        self._pool.wait(walk.machine, walk.provider)
+        self._pump(at)
+
+    def _pump(self, at: Instant) -> None:
+        """Start what has a slot."""
+        while (machine := self._pool.start()) is not None:
+            self._start(self._walks[machine], at)
+
+    def _start(self, walk: Walk, at: Instant) -> None:
+        """The machine may have changed since the decision: what it is now counts."""
+        kind, verb = walk.action.kind, _FIRST_VERB[walk.action.kind]
+        try:
+            machine = self._machines.truth(walk.machine)
+        except NoSuchMachine:
+            self._end(walk, Outcome.TRANSITION_RACED, "the machine is gone", at)
+            return
+        if self._around.is_paused(kind, walk.action.cluster):
+            self._end(walk, Outcome.CANCELLED, "paused before it began", at)
+        elif _is_served(machine, walk):
+            self._end(walk, Outcome.SUCCESS, "already so", at)
+        elif why := self._why_raced(walk, machine, verb):
+            self._end(walk, Outcome.TRANSITION_RACED, why, at)
+        elif kind is ActionKind.PROVISION:
+            self._buy(walk, machine, at)
+        elif kind is ActionKind.BOOTSTRAP:
+            self._blobs.begin(walk, at)
+        else:
+            self._mutating.begin(walk, verb, at, walk.view.reason or f"{verb.name} begun")
+
+    def _buy(self, walk: Walk, machine: Machine, at: Instant) -> None:
+        if reason := self._why_no_order(walk.action, at):
+            self._bench.effects.counts.add("creates_avoided_total")
+            self._end(walk, Outcome.TRANSITION_RACED, reason.text, at)
+            return
+        self._around.bought(machine, at)
+        self._mutating.begin(walk, CREATE, at, walk.view.reason or "bought")
+
+    def _why_raced(self, walk: Walk, machine: Machine, verb: Verb) -> str:
+        if not verb.reached(machine, verb.before, walk):
+            return f"it is {machine.state.label} by now, {verb.name} needs it {verb.before.label}"
+        if self._bench.calls.is_busy(walk.machine):
+            return "an earlier call for it is still without an answer"
+        return ""
+
+    def _why_no_order(self, action: Action, at: Instant) -> Reason | None:
+        if reason := self._blobs.why_resting(action, at):
+            return reason
+        if action.kind is not ActionKind.PROVISION or action.machine not in self._machines:
+            return None
+        return self._around.why_not_bought(self._machines.truth(action.machine), at)
+
+    # -- going on --------------------------------------------------------------------------------
+
+    def _on_arrival(self, walk: Walk, at: Instant) -> None:
+        """The verb is done; a Provision that still has its slot goes on to its cluster."""
+        if walk.verb is not CREATE or walk.was_unknown:
+            self._end(walk, _good(walk), "", at)
+        elif self._stopping:
+            self._end(walk, Outcome.CANCELLED, "the shard stops; the machine stays Idle", at)
+        else:
+            self._blobs.begin(walk, at)
+
+    def _on_seen(self, walk: Walk, after: Machine, at: Instant) -> None:
+        """Somebody else saw the machine move."""
+        verb = walk.verb
+        if verb is None or verb.reached(after, verb.moving, walk):
+            return
+        if verb.reached(after, verb.after, walk) or (verb is CREATE and _stands(after)):
+            self._end(walk, _good(walk), "", at)
+            self._stamp(walk, after, at)
+        elif after.state is S.FAILED:
+            cause = self._around.cause_of(after.id)
+            self._end(walk, _outcome_of(cause, verb), after.last_error, at)
+            self._stamp(walk, after, at)
+        else:
+            text = f"the provider shows {after.state.label}"
+            self._end(walk, Outcome.UNKNOWN_ROLLED_BACK, text, at)
+
+    def _stamp(self, walk: Walk, after: Machine, at: Instant) -> None:
+        """Configured (or Failed, and perhaps Configured after all): what it is worth to whom."""
+        if walk.verb is CONFIGURE:
+            stamped = replace(after, assigned=whole_stamp(walk.action))
+            self._machines.step(stamped, at, "", adopted=True)
+
+    def _on_removed(self, before: Machine | None, at: Instant) -> None:
+        machine = before.id if before else ""
+        self._undeletable.discard(machine)
+        if (walk := self._walks.get(machine)) is not None:
+            self._end(walk, Outcome.TRANSITION_RACED, "the machine is gone", at)
+
+    def _release(self, walk: Walk) -> None:
+        self._pool.leave(walk.machine)
+
+    def _end(self, walk: Walk, outcome: Outcome, text: str, at: Instant) -> None:
+        if walk.stage is Stage.OVER:
+            return
+        if walk.stage is Stage.QUEUED and not self._pool.holds(walk.machine):
+            self._pool.withdraw(walk.machine)
+        walk.stage, walk.blob = Stage.OVER, None
+        del self._walks[walk.machine]
+        self._pool.leave(walk.machine)
+        self._mutating.forget(walk)
+        self._blobs.forget(walk)
+        walk.on_end(outcome, text, at)
+
+    def _keep_for_ever(self, machine: str) -> None:
+        self._undeletable.add(machine)
+
+
+_FIRST_VERB = {
+    ActionKind.PROVISION: CREATE,
+    ActionKind.BOOTSTRAP: CONFIGURE,
+    ActionKind.DELETE: DELETE,
+    ActionKind.RECLAIM: DRAIN,
+    ActionKind.PREEMPT: DRAIN,
+}
+
+
+def _is_served(machine: Machine, walk: Walk) -> bool:
+    """A Bootstrap that was already done, for the same Need's sake."""
+    action = walk.action
+    fingerprint = action.source_profile.fingerprint if action.source_profile else ""
+    return (
+        action.kind is ActionKind.BOOTSTRAP
+        and machine.state is S.CONFIGURED
+        and machine.cluster == action.cluster
+        and machine.assigned.need_fingerprint == fingerprint
+    )
+
+
+def _stands(machine: Machine) -> bool:
+    """Created, and somebody has already gone on with it."""
+    return machine.state in (S.IDLE, S.CONFIGURING, S.CONFIGURED, S.DRAINING, S.DELETING)
+
+
+def _good(walk: Walk) -> Outcome:
+    return Outcome.UNKNOWN_RESOLVED if walk.was_unknown else Outcome.SUCCESS
+
+
+def _outcome_of(cause: str, verb: Verb) -> Outcome:
+    try:
+        return Outcome(cause)
+    except ValueError:
+        return verb.refusal

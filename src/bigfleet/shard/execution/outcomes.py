@@ -1,0 +1,79 @@
+"""Outcomes: the one word every action ends with, counted and written to the audit log.
+
+Counted is what happened in the end, not what a call was answered: an accepted Create ends here
+when the machine is seen to stand, or to have failed.
+"""
+
+from dataclasses import replace
+from enum import StrEnum
+
+from bigfleet.model.instants import instant_text
+from bigfleet.model.machines import Instant
+from bigfleet.model.shard_views import ActionView, Disposition
+from bigfleet.shard.effects import Effects
+from bigfleet.shard.instructions import WriteAudit
+
+
+class Outcome(StrEnum):
+    SUCCESS = "success"
+    BLOB_TIMEOUT = "blob_timeout"
+    NO_SESSION = "no_session"
+    BLOB_ERROR = "blob_error"
+    UNKNOWN_RESOLVED = "unknown_resolved"
+    UNKNOWN_ROLLED_BACK = "unknown_rolled_back"
+    STOCKOUT = "stockout"
+    PROVIDER_ERROR = "provider_error"
+    CONFIGURE_ERROR = "configure_error"
+    DRAIN_ERROR = "drain_error"
+    DELETE_ERROR = "delete_error"
+    FENCED = "fenced"
+    BAD_ACK = "bad_ack"
+    TRANSITION_RACED = "transition_raced"
+    TIMEOUT_CREATING = "timeout_creating"
+    TIMEOUT_CONFIGURING = "timeout_configuring"
+    TIMEOUT_DRAINING = "timeout_draining"
+    TIMEOUT_DELETING = "timeout_deleting"
+    CANCELLED = "cancelled"
+
+
+_FINE = (Outcome.SUCCESS, Outcome.UNKNOWN_RESOLVED, Outcome.TRANSITION_RACED, Outcome.CANCELLED)
+
+
+class Outcomes:
+    def __init__(self, effects: Effects) -> None:
+        self._effects = effects
+
+    def end(self, view: ActionView, outcome: Outcome, at: Instant, text: str = "") -> ActionView:
+        """An action is over; `text` says why it did not go as wanted."""
+        kind = view.kind.label
+        ended = replace(view, outcome=outcome.value, disposition=Disposition.ENQUEUED, at=at)
+        effects = self._effects
+        effects.counts.add("action_execute_outcomes_total", kind=kind, outcome=outcome.value)
+        effects.ask(WriteAudit(at, audit_line(ended)))
+        if outcome not in _FINE:
+            effects.log(
+                "error" if outcome is Outcome.FENCED else "warning",
+                "action_failed",
+                f"{kind} of {view.machine} ended as {outcome.value}" + (text and f": {text}"),
+                machine=view.machine,
+                cluster=view.cluster,
+                cycle=view.cycle,
+                kind=kind,
+                outcome=outcome.value,
+            )
+        effects.wake()
+        return ended
+
+
+def audit_line(view: ActionView) -> dict[str, str | int]:
+    return {
+        "time": instant_text(view.at),
+        "cycle": view.cycle,
+        "kind": view.kind.label,
+        "machine": view.machine,
+        "cluster": view.cluster,
+        "reason": view.reason,
+        "grace_seconds": view.grace_seconds,
+        "disposition": view.disposition.name.lower() if view.disposition else "",
+        "outcome": view.outcome,
+    }

@@ -1,0 +1,17 @@
+"""Why a machine is Failed, and whether anybody looks after it without being told."""
+
+from bigfleet.model.machines import MachineState
+
+#: The provider itself calls the machine Failed.
+PROVIDER_FAILED = "provider_failed"
+#: Another process with this shard's id has acted on the machine.
+FENCED = "fenced"
+
+
+def timeout_cause(state: MachineState) -> str:
+    return f"timeout_{state.name.lower()}"
+
+
+def is_automatic(cause: str) -> bool:
+    """Whether the machine comes back by itself once its provider shows it healthy."""
+    return cause != FENCED

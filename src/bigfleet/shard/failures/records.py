@@ -1,0 +1,75 @@
+"""What is remembered of a machine that failed: now, and how often before.
+
+One row each, kept across restarts: why and since when, how many looks it had, and when it failed
+lately, so that a machine that fails over and over is left alone for a while.
+"""
+
+from dataclasses import dataclass, field
+
+import msgspec
+
+from bigfleet.model.machines import Instant, Machine
+from bigfleet.model.shard_views import FailedView
+from bigfleet.shard.failures.causes import is_automatic
+
+
+@dataclass(slots=True)
+class Failure:
+    cause: str
+    text: str
+    since: Instant
+    #: Of the process that saw it fail.
+    epoch: int = 0
+    attempts: int = 0
+    #: When it is looked at next; None: not by the clock.
+    next_look_at: Instant | None = None
+    last_look_at: Instant | None = None
+    #: A List showed it healthy: the next look is not counted.
+    is_prompted: bool = False
+    #: Somebody asked for a look, and believes what it shows.
+    is_rechecked: bool = False
+    is_stuck: bool = False
+
+
+@dataclass(slots=True)
+class Kept:
+    """The row of a machine: a failure that stands, and those that were."""
+
+    failure: Failure | None = None
+    #: Of the last hour or so, oldest first.
+    failed_at: list[Instant] = field(default_factory=list)
+    #: Not used again before.
+    rests_until: Instant | None = None
+    #: Cleared by hand: not shown again while its provider calls it Failed.
+    is_forgotten: bool = False
+
+    def row(self) -> bytes:
+        return msgspec.json.encode(self)
+
+    @property
+    def says_nothing(self) -> bool:
+        past = self.failed_at or self.rests_until is not None
+        return self.failure is None and not past and not self.is_forgotten
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A read of the provider in which a Failed machine looked healthy."""
+
+    machine: Machine
+    at: Instant
+
+
+def kept_of(row: bytes) -> Kept:
+    """Raises msgspec.ValidationError or DecodeError where the row is none."""
+    return msgspec.json.decode(row, type=Kept)
+
+
+def view_of(failure: Failure) -> FailedView:
+    return FailedView(
+        failure.cause,
+        failure.since,
+        failure.attempts,
+        failure.next_look_at,
+        is_automatic(failure.cause) and not failure.is_stuck,
+    )

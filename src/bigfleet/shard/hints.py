@@ -1,0 +1,84 @@
+"""Hints: what a cluster could still get, per profile it asks for (AvailableCapacity).
+
+Told when the numbers changed, but not more often than the interval, and now and then in any case;
+everything again in a new session. Computed from the decision of a cycle, for connected clusters.
+
+One machine that moves changes the numbers of every cluster that could have had it, thousands in a
+large fleet: hints are given out at a bounded rate, the longest waiting first, and other frames do
+not wait behind them.
+"""
+
+from collections.abc import Callable, Collection
+
+from bigfleet.engine.availability import Availability, availability_of
+from bigfleet.engine.decision import Decision
+from bigfleet.engine.hinting import HintMemory
+from bigfleet.model.machines import Instant
+from bigfleet.model.options import SECOND
+from bigfleet.model.session_frames import AvailableCapacityUpdate, ShardFrame
+from bigfleet.shard.settings import SessionSettings
+
+#: An unchanged hint is repeated after this time.
+_REFRESH = 300 * SECOND
+#: Hints a second, and at once. A frame costs the event loop about 0.1 ms to send, so this is a
+#: tenth of it; queueing the most at once takes it about 10 ms.
+_PER_SECOND = 1_000
+_AT_ONCE = 500
+
+
+class Hints:
+    def __init__(
+        self,
+        settings: SessionSettings,
+        send: Callable[[str, ShardFrame], None],
+        connected: Callable[[], Collection[str]],
+        breakers_open: Callable[[], Collection[str]],
+    ) -> None:
+        """`breakers_open`: names of the providers that do not answer, as machines' sources."""
+        self.settings = settings
+        self._send = send
+        self._connected = connected
+        self._breakers_open = breakers_open
+        self._memory = HintMemory()
+        self._allowed = float(_AT_ONCE)
+        self._allowed_at: Instant = 0
+
+    def silent_providers(self) -> tuple[str, ...] | None:
+        """What availability is computed with; None: nobody listens."""
+        return tuple(self._breakers_open()) if self._connected() else None
+
+    def on_session_lost(self, cluster: str) -> None:
+        self._memory.forget(cluster)
+
+    def on_decision(
+        self, decision: Decision, at: Instant, availability: Availability | None = None
+    ) -> None:
+        """Queue the hints that are due; enqueues and nothing else.
+
+        `availability`: of this decision, where somebody has computed it beside the event loop.
+        """
+        connected = self._connected()
+        if not connected:
+            return
+        if availability is None:
+            availability = availability_of(decision.outcome, self._breakers_open())
+        interval = round(self.settings.available_capacity_interval * SECOND)
+        most = self._allowance(at)
+        for hint in self._memory.due(availability, connected, at, interval, _REFRESH, most):
+            self._allowed -= 1
+            self._send(
+                hint.cluster,
+                AvailableCapacityUpdate(
+                    hint.profile.fingerprint,
+                    hint.profile.requirements,
+                    hint.count,
+                    hint.confidence,
+                    hint.cost,
+                ),
+            )
+
+    def _allowance(self, at: Instant) -> int:
+        earned = (at - self._allowed_at) / SECOND * _PER_SECOND
+        self._allowed = min(_AT_ONCE, self._allowed + earned)
+        self._allowed_at = at
+        return int(self._allowed)

@@ -1,0 +1,1 @@
+"""Roll-ups on their way into the needs table."""

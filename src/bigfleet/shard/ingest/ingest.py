@@ -1,0 +1,182 @@
+"""Ingest: the only way a roll-up becomes demand.
+
+Refused ones change nothing and are not acknowledged, so the operator goes on offering them; held
+ones are acknowledged and change nothing yet. One that says what the last accepted one said costs a
+comparison. A cluster counts as having reported from its first roll-up on that was read at all: from
+then on its machines may be reclaimed.
+"""
+
+from dataclasses import dataclass
+
+from bigfleet.engine.needs_table import NeedsTable
+from bigfleet.model.machines import Instant
+from bigfleet.model.options import SECOND
+from bigfleet.model.rollups import Rollup, RollupRefused
+from bigfleet.model.shard_views import Quarantine
+from bigfleet.shard.effects import Effects
+from bigfleet.shard.ingest.rollup_guard import Hold, held_next, is_suspicious
+from bigfleet.shard.settings import RailSettings
+
+#: One log line per cluster and reason within this time.
+_QUIET = 60 * SECOND
+
+
+class NothingHeld(LookupError):
+    """No roll-up of that cluster is held."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Accepted:
+    digest: bytes
+    rows: int
+
+
+class Ingest:
+    def __init__(self, effects: Effects, rails: RailSettings, needs: NeedsTable) -> None:
+        self.rails = rails
+        #: Clusters whose machines may be reclaimed.
+        self.reported: set[str] = set()
+        self._effects = effects
+        self._needs = needs
+        self._accepted: dict[str, _Accepted] = {}
+        self._holds: dict[str, Hold] = {}
+        #: When the last roll-up of a cluster was accepted or held.
+        self._last_at: dict[str, Instant] = {}
+        self._logged_at: dict[tuple[str, str], Instant] = {}
+
+    def rows_of(self, cluster: str) -> int:
+        """Rows of the demand in force."""
+        accepted = self._accepted.get(cluster)
+        return accepted.rows if accepted else 0
+
+    def last_rollup_at(self, cluster: str) -> Instant | None:
+        return self._last_at.get(cluster)
+
+    def on_rollup(self, cluster: str, rollup: Rollup | RollupRefused, at: Instant) -> bool:
+        """Take a roll-up from the session of `cluster`; whether to acknowledge it."""
+        if isinstance(rollup, Rollup) and rollup.cluster_id != cluster:
+            text = (
+                f"the roll-up is of cluster {rollup.cluster_id!r}, the session of {cluster!r};"
+                " each operator reports its own cluster"
+            )
+            rollup = RollupRefused("cluster_mismatch", text)
+        if isinstance(rollup, RollupRefused):
+            self._refuse(cluster, rollup, at)
+            return False
+        self.reported.add(cluster)
+        self._last_at[cluster] = at
+        known = self._accepted.get(cluster)
+        if known is not None and known.digest == rollup.digest:
+            self._end_hold(cluster, rollup, at)
+            self._count("accepted")
+            return True
+        if known is not None and is_suspicious(len(rollup.needs), known.rows, self.rails):
+            hold = held_next(self._holds.get(cluster), rollup, known.rows, self.rails, at)
+            if hold is not None:
+                self._keep(cluster, hold)
+                return True
+            self._log_believed(cluster, rollup, known.rows)
+            self._drop_hold(cluster)
+        else:
+            self._end_hold(cluster, rollup, at)
+        self._accept(cluster, rollup)
+        return True
+
+    def quarantines(self) -> list[Quarantine]:
+        return [self._holds[name].view(name, self.rails) for name in sorted(self._holds)]
+
+    def release(self, subject: str, accept: bool, at: Instant) -> str:
+        """An administrator decides: believe what is held, or forget it; what was done.
+
+        Raises NothingHeld where nothing is held for that cluster.
+        """
+        hold = self._holds.get(subject)
+        if hold is None:
+            raise NothingHeld(
+                f"no roll-up of cluster {subject!r} is held; list quarantines for those that are"
+            )
+        self._drop_hold(subject)
+        rows = len(hold.newest.needs)
+        if accept:
+            self._accept(subject, hold.newest)
+            text = f"accepted the held roll-up of {subject}: {hold.baseline} rows became {rows}"
+        else:
+            text = (
+                f"discarded the held roll-up of {subject} with {rows} rows;"
+                f" {hold.baseline} rows stay in force and counting starts anew"
+            )
+        self._effects.log("warning", "rollup_released", text, cluster=subject, accepted=accept)
+        return text
+
+    # -- within ----------------------------------------------------------------------------------
+
+    def _refuse(self, cluster: str, refused: RollupRefused, at: Instant) -> None:
+        self._count("rejected")
+        counts = self._effects.counts
+        counts.add("rollups_rejected_total", cluster=cluster, reason=refused.reason)
+        key = (cluster, refused.reason)
+        logged = self._logged_at.get(key)
+        if logged is None or at - logged >= _QUIET:
+            self._logged_at[key] = at
+            self._effects.log(
+                "warning",
+                "rollup_rejected",
+                f"refused a roll-up of {cluster}, its last accepted demand stays: {refused.text}",
+                cluster=cluster,
+                reason=refused.reason,
+            )
+
+    def _keep(self, cluster: str, hold: Hold) -> None:
+        self._holds[cluster] = hold
+        self._count("held")
+        self._effects.counts.set("rollup_quarantined", hold.consecutive, cluster=cluster)
+        rails, rows = self.rails, len(hold.newest.needs)
+        self._effects.log(
+            "warning",
+            "rollup_held",
+            f"held a roll-up of {cluster}: {rows} rows after {hold.baseline};"
+            f" number {hold.consecutive} in a row, believed after"
+            f" {rails.rollup_guard_confirmations} over {rails.rollup_guard_min_hold:g} s",
+            cluster=cluster,
+            rows=rows,
+            baseline=hold.baseline,
+            consecutive=hold.consecutive,
+        )
+
+    def _log_believed(self, cluster: str, rollup: Rollup, baseline: int) -> None:
+        rows = len(rollup.needs)
+        self._effects.log(
+            "warning",
+            "rollup_confirmed",
+            f"cluster {cluster} has confirmed that {baseline} rows became {rows}; applying it",
+            cluster=cluster,
+            rows=rows,
+            baseline=baseline,
+        )
+
+    def _end_hold(self, cluster: str, rollup: Rollup, at: Instant) -> None:
+        hold = self._holds.get(cluster)
+        if hold is None:
+            return
+        self._drop_hold(cluster)
+        seconds = (at - hold.since) // SECOND
+        self._effects.log(
+            "info",
+            "rollup_hold_ended",
+            f"cluster {cluster} reports {len(rollup.needs)} rows again after"
+            f" {hold.consecutive} held roll-ups in {seconds} s; nothing was withdrawn",
+            cluster=cluster,
+        )
+
+    def _drop_hold(self, cluster: str) -> None:
+        self._holds.pop(cluster, None)
+        self._effects.counts.drop("rollup_quarantined", cluster=cluster)
+
+    def _accept(self, cluster: str, rollup: Rollup) -> None:
+        self._needs.replace(cluster, rollup.needs)
+        self._accepted[cluster] = _Accepted(rollup.digest, len(rollup.needs))
+        self._count("accepted")
+        self._effects.wake()
+
+    def _count(self, result: str) -> None:
+        self._effects.counts.add("rollups_total", result=result)

@@ -1,0 +1,195 @@
+"""The metrics page: what the state counted, and what is looked up when somebody asks.
+
+Every name of the catalogue stands here with its meaning; a count that is not in the catalogue is an
+error, so that a page and its documentation cannot drift apart. Prefix: `bigfleet_shard_`.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
+
+from bigfleet.shard.counts import Counts, Histogram, Labels
+
+PREFIX = "bigfleet_shard_"
+
+HISTOGRAMS = {
+    "cycle_duration_seconds": "One cycle, from input to the last action handed on.",
+    "cycle_phase_duration_seconds": "Parts of a cycle.",
+    "create_phase_seconds": "Creates, from the start to the completion seen.",
+    "configure_phase_seconds": "Configures, from the start to the completion seen.",
+    "drain_phase_seconds": "Drains, from the start to the completion seen.",
+    "delete_phase_seconds": "Deletes, from the start to the completion seen.",
+    "provisioning_latency_seconds": "First sight of a Need to its first Configured machine.",
+    "request_bootstrap_seconds": "Bootstrap blobs, from request to answer.",
+    "eviction_seconds": "Reclaim instructions, from sending to the completion ack.",
+    "provider_rpc_seconds": "Calls to providers.",
+    "loop_lag_seconds": "How late the event loop was.",
+    "phase1_proposal_duration_seconds": "Proposals at the broker.",
+}
+COUNTERS = {
+    "cycles_total": "Cycles.",
+    "cycle_errors_total": "Cycles that decided nothing because the engine failed.",
+    "actions_total": "Actions handed on for execution.",
+    "action_dispositions_total": "What became of every decided action.",
+    "action_execute_outcomes_total": "How executed actions ended.",
+    "actions_deferred_total": "Actions put off by budget or breaker.",
+    "actions_dropped_total": "Actions that found the queue full.",
+    "actions_deduped_total": "Actions for machines something is already under way for.",
+    "actions_suppressed_total": "Actions held by a pause.",
+    "actions_dryrun_total": "Actions not executed because of dry-run.",
+    "phase_completions_total": "Creates, configures, drains and deletes that ended.",
+    "idle_releases_total": "Machines given back to their provider.",
+    "provider_rpc_errors_total": "Calls to providers that failed.",
+    "machine_attribute_updates_total": "Attributes refreshed on an equal state.",
+    "machines_rejected_total": "Provider records refused.",
+    "machine_failures_total": "Machines that became Failed.",
+    "machine_recoveries_total": "Failed machines that came back.",
+    "drains_aborted_total": "Drains given up.",
+    "preemption_reservation_misses_total": "Freed victims lost to a higher Need.",
+    "reclaims_capped_total": "Reclaims held by the cap.",
+    "rollups_total": "Roll-ups by result.",
+    "rollups_rejected_total": "Roll-ups refused, by cluster and reason.",
+    "session_lifecycle_total": "Sessions installed, removed, replaced, stalled.",
+    "session_identity_rejected_total": "Sessions refused for their certificate.",
+    "session_misbound_total": "Sessions of clusters that belong to another shard.",
+    "outbox_coalesced_total": "Frames replaced by a newer one before they were sent.",
+    "outbox_overflows_total": "Sessions ended because their outbox was full.",
+    "reclaim_resends_total": "Reclaim instructions sent again after a reconnect.",
+    "bootstrap_responses_dropped_total": "Bootstrap answers nobody waited for.",
+    "drains_without_session_total": "Preempts whose cluster never connected within the grace.",
+    "phase1_occ_proposals_total": "Proposals of parallel workers.",
+    "phase1_occ_displacements_total": "Claims taken over by an earlier Need.",
+    "phase1_occ_retries_exhausted_total": "Needs decided alone after too many conflicts.",
+    "phase1_occ_retries_total": "Proposals made again.",
+    "coordinator_reports_total": "Reports to the coordinator by result.",
+    "instructions_total": "Instructions of the coordinator by kind and outcome.",
+    "creates_avoided_total": "Creates saved by an offering's back-off.",
+}
+GAUGES = {
+    "epoch": "Which start of the shard this is.",
+    "inventory_machines": "Machines by state, capacity type and interruption penalty.",
+    "demand_machines": "Need rows by interruption penalty (the name is kept for dashboards).",
+    "demand_resources": "Resources asked for, over all Needs.",
+    "unmet_resources": "Resources not covered.",
+    "active_sessions": "Operators connected.",
+    "shortfalls": "Needs short of something even preemption could not give.",
+    "shortfalls_by_priority": "Shortfalls by class of priority.",
+    "shortfalls_aged": "Shortfalls by age in cycles.",
+    "action_queue_depth": "Actions waiting.",
+    "execute_inflight": "Actions under way.",
+    "provider_breaker_open": "1 while a provider's breaker is open.",
+    "provider_list_machines": "Machines of the last good List.",
+    "provider_list_age_seconds": "Age of the last good List.",
+    "machines_unseen": "Machines the last full Lists did not name.",
+    "list_quarantined": "Suspicious Lists in a row that are held.",
+    "machines_ignored_unowned": "Machines of other shards in the last List.",
+    "failed_machines": "Failed machines by cause.",
+    "machines_stuck": "Failed machines nobody looks at any more.",
+    "transitional_overdue": "Machines past the deadline of their state.",
+    "drains_open": "Drains by stage.",
+    "reservations": "Reservations by kind.",
+    "rollup_quarantined": "Suspicious roll-ups in a row that are held.",
+    "actuation_paused": "1 while a pause covers everything.",
+    "pauses_active": "Pauses by source.",
+    "outbox_depth": "Unsent frames.",
+    "outbox_bytes": "Unsent bytes.",
+    "outbox_oldest_age_seconds": "Age of the oldest unsent frame.",
+    "phase1_occ_conflict_fraction": "Conflicts per commit in the last cycle.",
+    "offering_backoff": "Offerings by state of their back-off.",
+    "ownership_revision": "Revision of the ownership view.",
+    "cost_per_hour": "Dollars per hour of real machines.",
+    "expected_interruption_cost_per_hour": "Declared dollars at risk per hour.",
+    "audit_lines_lost": "Audit lines that never reached the file.",
+    "state_degraded": "1 while state.db cannot be written.",
+}
+
+
+class ShardMetrics(Collector):
+    """`refresh` sets the gauges that are looked up rather than counted."""
+
+    def __init__(
+        self,
+        counts: Counts,
+        refresh: Callable[[], None],
+        version: str,
+        certificate_ends: Callable[[], float | None] = lambda: None,
+    ) -> None:
+        self._counts = counts
+        self._refresh = refresh
+        self._version = version
+        self._certificate_ends = certificate_ends
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+        ProcessCollector(registry=self._registry)
+
+    def text(self) -> bytes:
+        return generate_latest(self._registry)
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing ahead of time: the registry need not ask at registration."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        self._refresh()
+        yield from self._counted()
+        yield from self._measured()
+        build = GaugeMetricFamily("bigfleet_build_info", "The version.", labels=["version"])
+        build.add_metric([self._version], 1)
+        yield build
+        if (ends := self._certificate_ends()) is not None:
+            name = "bigfleet_tls_certificate_expiry_timestamp_seconds"
+            yield GaugeMetricFamily(name, "When this process's certificate ends.", value=ends)
+
+    def _counted(self) -> Iterator[Metric]:
+        for name, rows in _grouped(self._counts.counters).items():
+            names = _label_names(rows)
+            counter = CounterMetricFamily(PREFIX + name, COUNTERS[name], labels=names)
+            for labels, value in rows:
+                counter.add_metric([v for _, v in labels], value)
+            yield counter
+        for name, rows in _grouped(self._counts.gauges).items():
+            gauge = GaugeMetricFamily(PREFIX + name, GAUGES[name], labels=_label_names(rows))
+            for labels, value in rows:
+                gauge.add_metric([v for _, v in labels], value)
+            yield gauge
+
+    def _measured(self) -> Iterator[Metric]:
+        rows_of: dict[str, list[tuple[Labels, Histogram]]] = defaultdict(list)
+        for (name, labels), histogram in self._counts.histograms.items():
+            rows_of[name].append((labels, histogram))
+        for name, rows in rows_of.items():
+            names = [label for label, _ in rows[0][0]]
+            family = HistogramMetricFamily(PREFIX + name, HISTOGRAMS[name], labels=names)
+            for labels, histogram in rows:
+                buckets = list(_cumulative(histogram))
+                family.add_metric([v for _, v in labels], buckets, histogram.total)
+            yield family
+
+
+def _grouped(
+    values: dict[tuple[str, Labels], float],
+) -> dict[str, list[tuple[Labels, float]]]:
+    rows: dict[str, list[tuple[Labels, float]]] = defaultdict(list)
+    for (name, labels), value in values.items():
+        rows[name].append((labels, value))
+    return rows
+
+
+def _label_names(rows: list[tuple[Labels, float]]) -> list[str]:
+    return [label for label, _ in rows[0][0]]
+
+
+def _cumulative(histogram: Histogram) -> Iterator[tuple[str, float]]:
+    total = 0
+    for edge, count in zip(histogram.edges, histogram.counts, strict=False):
+        total += count
+        yield f"{edge:.6g}", total
+    yield "+Inf", histogram.count

@@ -1,0 +1,77 @@
+"""A breaker: whether a scope may be bought from now.
+
+Closed: yes. Open: no, until its time. Half-open: once, to see; how that one goes decides.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from bigfleet.model.machines import Instant
+from bigfleet.model.options import SECOND
+from bigfleet.shard.backoffs import Backoff, nanos
+from bigfleet.shard.offerings.scopes import Scope, jitter
+
+#: Failures in a row that open an offering, whatever they were, and within which time.
+FAILURES_IN_A_ROW = 3
+FAILURE_WINDOW = 300 * SECOND
+
+
+class BreakerState(StrEnum):
+    OPEN = "open"
+    HALF_OPEN = "half-open"
+
+
+class Kind(StrEnum):
+    """Why it opened."""
+
+    STOCKOUT = "stockout"
+    FAILURES = "failures"
+    #: Machines that are made but never join their cluster.
+    JOIN = "join"
+    #: Several offerings of the row are open.
+    ROW = "row"
+
+
+@dataclass(slots=True)
+class Breaker:
+    scope: Scope
+    kind: Kind
+    state: BreakerState
+    opened_at: Instant
+    until: Instant
+    #: Openings in a row, probes that failed included.
+    attempt: int = 1
+    #: The machine bought to see whether it works.
+    probe: str = ""
+    text: str = ""
+
+    @property
+    def lets_nothing_through(self) -> bool:
+        return self.state is BreakerState.OPEN or bool(self.probe)
+
+    def reopen(self, backoff: Backoff, at: Instant, text: str) -> None:
+        """The probe failed."""
+        self.attempt += 1
+        self.state, self.probe, self.text = BreakerState.OPEN, "", text
+        self.until = at + rest_of(self.scope, self.attempt, backoff)
+
+
+def opened(scope: Scope, kind: Kind, backoff: Backoff, at: Instant, text: str) -> Breaker:
+    until = at + rest_of(scope, 1, backoff)
+    return Breaker(scope, kind, BreakerState.OPEN, at, until, text=text)
+
+
+def rest_of(scope: Scope, attempt: int, backoff: Backoff) -> int:
+    return nanos(backoff.seconds(attempt) * jitter(scope, attempt))
+
+
+@dataclass(slots=True)
+class Failings:
+    """Failures of a closed offering, in a row."""
+
+    at: list[Instant] = field(default_factory=list)
+
+    def add(self, at: Instant) -> bool:
+        """Whether that was one too many."""
+        self.at = [then for then in self.at if at - then < FAILURE_WINDOW] + [at]
+        return len(self.at) >= FAILURES_IN_A_ROW

@@ -1,0 +1,274 @@
+"""Offerings that ran out rest, for every cluster at once.
+
+What an offering's Creates come to opens and closes its breaker; while it is open its Speculative
+machines are held, so the engine buys the next-best offering in the next cycle. Costs nothing while
+nothing is open: machines are looked up only when a breaker opens, expires or closes.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable
+
+from bigfleet.engine.slots import slots_of
+from bigfleet.model.batches import Offering as ListedOffering
+from bigfleet.model.fleet import Held, HeldBy
+from bigfleet.model.machines import Instant, Machine, MachineState
+from bigfleet.model.options import SECOND
+from bigfleet.model.reasons import Reason
+from bigfleet.model.shard_views import OfferingState, OfferingView
+from bigfleet.shard.backoffs import Backoff
+from bigfleet.shard.effects import Effects
+from bigfleet.shard.failures.causes import PROVIDER_FAILED, timeout_cause
+from bigfleet.shard.machines import Machines
+from bigfleet.shard.offerings.breakers import Breaker, BreakerState, Failings, Kind, opened
+from bigfleet.shard.offerings.joins import Joins
+from bigfleet.shard.offerings.scopes import Offering, Row, Scope, covers, offering_of, scopes_of
+from bigfleet.shard.settings import OfferingSettings
+
+S = MachineState
+
+#: Offerings of a row that open it, and within which time they must have opened.
+OFFERINGS_OF_A_ROW = 3
+ROW_WINDOW = 120 * SECOND
+_NOT_JOINED = (timeout_cause(S.CONFIGURING), PROVIDER_FAILED)
+
+
+_STATE_SHOWN = {
+    BreakerState.OPEN: OfferingState.OPEN,
+    BreakerState.HALF_OPEN: OfferingState.HALF_OPEN,
+}
+
+
+class Offerings:
+    def __init__(
+        self,
+        effects: Effects,
+        machines: Machines,
+        settings: OfferingSettings,
+        cause_of: Callable[[str], str],
+        is_resting: Callable[[str], bool],
+    ) -> None:
+        self._effects = effects
+        self._machines = machines
+        self._cause_of = cause_of
+        #: Machines held back for their own sake, whatever their offering does.
+        self._is_resting = is_resting
+        self._backoff = Backoff(settings.backoff_min, settings.backoff_max)
+        shortage = ("stockout", "quota")
+        self._means_shortage = re.compile(
+            "|".join([f"^(?:{'|'.join(shortage)})", *settings.stockout_patterns])
+        )
+        #: All and only the scopes that are not closed.
+        self._breakers: dict[Scope, Breaker] = {}
+        self._failings: dict[Offering, Failings] = {}
+        self._joins: dict[Offering, Joins] = {}
+        machines.watch(self.on_change)
+
+    # -- asking ----------------------------------------------------------------------------------
+
+    def why_not_bought(self, machine: Machine, at: Instant) -> Reason | None:
+        if not self._breakers:
+            return None
+        for scope in scopes_of(self._offering(machine)):
+            breaker = self._breakers.get(scope)
+            if breaker is not None and breaker.lets_nothing_through:
+                facts: dict[str, str | int] = {"subject": scope.name, "what": breaker.text}
+                if at < breaker.until:
+                    facts["left"] = -(-(breaker.until - at) // SECOND)
+                return Reason("rail.backoff", facts)
+        return None
+
+    def views(self) -> tuple[OfferingView, ...]:
+        return tuple(
+            OfferingView(
+                b.scope.name,
+                _STATE_SHOWN[b.state],
+                b.kind,
+                b.attempt,
+                b.opened_at,
+                b.until,
+                b.text,
+            )
+            for b in sorted(self._breakers.values(), key=lambda b: b.scope.name)
+        )
+
+    # -- events ----------------------------------------------------------------------------------
+
+    def bought(self, machine: Machine, at: Instant) -> None:
+        """A Create begins; of a half-open scope it is the probe, and others wait for it."""
+        if not self._breakers:
+            return
+        for scope in scopes_of(self._offering(machine)):
+            breaker = self._breakers.get(scope)
+            if breaker is not None and not breaker.lets_nothing_through:
+                breaker.probe = machine.id
+                self._mark(scope)
+
+    def out_of_stock(self, machine: Machine, text: str, at: Instant) -> None:
+        """A Create was refused for want of stock or quota."""
+        self._on_failure(machine, Kind.STOCKOUT, text, at)
+
+    def on_change(self, before: Machine | None, after: Machine | None, at: Instant) -> None:
+        was = before.state if before else None
+        now = after.state if after else None
+        if was is now:
+            return
+        if before is not None and was is S.CREATING:
+            self._on_create_ended(before, after, at)
+        elif before is not None and was is S.CONFIGURING:
+            self._on_join_ended(before, after, at)
+        if self._breakers and before is not None and now in (None, S.SPECULATIVE):
+            self._release_probe(before, at)
+        if self._breakers and after is not None and now is S.SPECULATIVE:
+            self._hold(self._offering(after), [after.id])
+
+    def tick(self, at: Instant) -> None:
+        for breaker in list(self._breakers.values()):
+            if breaker.state is BreakerState.OPEN and at >= breaker.until:
+                breaker.state = BreakerState.HALF_OPEN
+                self._mark(breaker.scope)
+        states = Counter(breaker.state for breaker in self._breakers.values())
+        for state in BreakerState:
+            self._effects.counts.set("offering_backoff", states[state], state=state.value)
+
+    def reset(self, name: str, at: Instant) -> bool:
+        """An admin knows better; False: nothing of that name rests."""
+        named = [breaker for breaker in self._breakers.values() if breaker.scope.name == name]
+        for breaker in named:
+            self._close(breaker, at, "reset by an admin")
+        return bool(named)
+
+    # -- how Creates and joins go ----------------------------------------------------------------
+
+    def _on_create_ended(self, before: Machine, after: Machine | None, at: Instant) -> None:
+        if after is None or after.state is S.SPECULATIVE:
+            return
+        if after.state is S.FAILED:
+            shortage = self._means_shortage.search(after.last_error)
+            kind = Kind.STOCKOUT if shortage else Kind.FAILURES
+            self._on_failure(before, kind, after.last_error, at)
+        else:
+            self._on_success(before, at, joined=False)
+
+    def _on_join_ended(self, before: Machine, after: Machine | None, at: Instant) -> None:
+        if after is None or after.state is S.IDLE:
+            return
+        offering = self._offering(before)
+        joined = after.state is not S.FAILED
+        if joined:
+            self._on_success(before, at, joined=True)
+        elif self._cause_of(before.id) not in _NOT_JOINED:
+            return
+        too_many = self._joins.setdefault(offering, Joins()).add(before.id, joined, at)
+        is_probe = any(b.probe == before.id for b in self._of(offering))
+        if not joined and (is_probe or (too_many and offering not in self._breakers)):
+            self._on_failure(before, Kind.JOIN, after.last_error, at)
+
+    def _on_success(self, machine: Machine, at: Instant, *, joined: bool) -> None:
+        offering = self._offering(machine)
+        self._failings.pop(offering, None)
+        for breaker in self._of(offering):
+            # What was bought before the breaker opened says nothing about now.
+            if breaker.probe == machine.id and (joined or breaker.kind is not Kind.JOIN):
+                self._close(breaker, at, "the probe came up")
+
+    def _on_failure(self, machine: Machine, kind: Kind, text: str, at: Instant) -> None:
+        offering = self._offering(machine)
+        probed = [b for b in self._of(offering) if b.probe == machine.id]
+        for breaker in probed:
+            breaker.reopen(self._backoff, at, text)
+            self._tell(breaker, at)
+            self._mark(breaker.scope)
+        if offering in self._breakers:
+            return
+        too_many = self._failings.setdefault(offering, Failings()).add(at)
+        if kind is not Kind.FAILURES or too_many:
+            self._open(offering, kind, text, at)
+
+    def _release_probe(self, machine: Machine, at: Instant) -> None:
+        """It came to nothing, through no fault of the offering: another may try."""
+        for breaker in list(self._breakers.values()):
+            if breaker.probe == machine.id and breaker.state is BreakerState.HALF_OPEN:
+                breaker.probe = ""
+                self._mark(breaker.scope)
+
+    # -- opening and closing ---------------------------------------------------------------------
+
+    def _open(self, scope: Scope, kind: Kind, text: str, at: Instant) -> None:
+        breaker = self._breakers[scope] = opened(scope, kind, self._backoff, at, text)
+        if isinstance(scope, Offering):
+            self._failings.pop(scope, None)
+        self._tell(breaker, at)
+        self._mark(scope)
+        if isinstance(scope, Offering):
+            for row in scope.rows:
+                self._open_row(row, at)
+        self._effects.wake()
+
+    def _open_row(self, row: Row, at: Instant) -> None:
+        if row in self._breakers:
+            return
+        lately = [
+            breaker.scope.name
+            for breaker in self._breakers.values()
+            if isinstance(breaker.scope, Offering)
+            and row in breaker.scope.rows
+            and at - breaker.opened_at < ROW_WINDOW
+        ]
+        if len(lately) >= OFFERINGS_OF_A_ROW:
+            self._open(row, Kind.ROW, f"{len(lately)} of its offerings ran out together", at)
+
+    def _close(self, breaker: Breaker, at: Instant, why: str) -> None:
+        del self._breakers[breaker.scope]
+        if isinstance(breaker.scope, Offering):
+            self._joins.pop(breaker.scope, None)
+        text = f"{breaker.scope.name} is bought again: {why}"
+        self._effects.log("info", "offering_closed", text, offering=breaker.scope.name)
+        self._mark(breaker.scope)
+        self._effects.wake()
+
+    def _tell(self, breaker: Breaker, at: Instant) -> None:
+        seconds = (breaker.until - at) // SECOND
+        self._effects.log(
+            "warning",
+            "offering_open",
+            f"{breaker.scope.name} is not bought for {seconds} s: {breaker.text}",
+            offering=breaker.scope.name,
+            kind=breaker.kind.value,
+            attempt=breaker.attempt,
+        )
+
+    # -- marks -----------------------------------------------------------------------------------
+
+    def _mark(self, scope: Scope) -> None:
+        """Hold or free the Speculative machines of a scope, as its breakers are now."""
+
+        def wanted(listed: ListedOffering) -> bool:
+            key = _key(scope.provider, listed)
+            return covers(scope, key)
+
+        found: dict[Offering, list[str]] = {}
+        for listed, ids in slots_of(self._machines.inventory.snapshot(), wanted).items():
+            ours = [name for name in ids if self._machines.provider_of(name) == scope.provider]
+            found.setdefault(_key(scope.provider, listed), []).extend(ours)
+        for offering, ids in found.items():
+            self._hold(offering, ids)
+
+    def _hold(self, offering: Offering, ids: list[str]) -> None:
+        shut = [b.until for b in self._of(offering) if b.lets_nothing_through]
+        ids = [machine for machine in ids if not self._is_resting(machine)]
+        self._machines.lift_all(ids, HeldBy.BACKOFF)
+        if shut:
+            self._machines.hold_all(ids, Held(HeldBy.BACKOFF, max(shut)))
+
+    def _of(self, offering: Offering) -> list[Breaker]:
+        if not self._breakers:
+            return []
+        return [b for scope in scopes_of(offering) if (b := self._breakers.get(scope))]
+
+    def _offering(self, machine: Machine) -> Offering:
+        return offering_of(machine, self._machines.provider_of(machine.id))
+
+
+def _key(provider: str, listed: ListedOffering) -> Offering:
+    return Offering(provider, listed.instance_type, listed.zone, listed.capacity_type)

@@ -1,0 +1,64 @@
+"""Scopes: an offering, or a whole row of them: all types of a zone, or all zones of a type."""
+
+import hashlib
+from dataclasses import dataclass
+
+from bigfleet.model.machines import CapacityType, Machine
+
+#: What is bought when it is wanted. What was paid for already is never held back by a shortage
+#: of what is not.
+_BOUGHT = (CapacityType.ON_DEMAND, CapacityType.SPOT, CapacityType.UNSPECIFIED)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Offering:
+    provider: str
+    instance_type: str
+    zone: str
+    capacity_type: CapacityType
+
+    @property
+    def name(self) -> str:
+        return "/".join((self.provider, self.instance_type, self.zone, self.capacity_type.label))
+
+    @property
+    def rows(self) -> tuple["Row", ...]:
+        if self.capacity_type not in _BOUGHT:
+            return ()
+        return Row(self.provider, zone=self.zone), Row(
+            self.provider, instance_type=self.instance_type
+        )
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Row:
+    """One of the two is set."""
+
+    provider: str
+    instance_type: str = ""
+    zone: str = ""
+
+    @property
+    def name(self) -> str:
+        return "/".join((self.provider, self.instance_type or "*", self.zone or "*"))
+
+
+Scope = Offering | Row
+
+
+def offering_of(machine: Machine, provider: str) -> Offering:
+    return Offering(provider, machine.instance_type, machine.zone, machine.capacity_type)
+
+
+def scopes_of(offering: Offering) -> tuple[Scope, ...]:
+    return (offering, *offering.rows)
+
+
+def covers(scope: Scope, offering: Offering) -> bool:
+    return scope in scopes_of(offering)
+
+
+def jitter(scope: Scope, attempt: int) -> float:
+    """Between 1 and 1.1, the same for the same attempt of the same scope anywhere."""
+    digest = hashlib.sha256(f"{scope.name}\0{attempt}".encode()).digest()
+    return 1.0 + int.from_bytes(digest[:4]) / 2**32 / 10

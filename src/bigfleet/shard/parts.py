@@ -1,0 +1,239 @@
+"""The parts of the shard's state, made and connected. Nothing is decided here.
+
+Order matters where parts watch the machines: who remembers why a machine failed hears of it before
+who counts how its action ended.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from bigfleet.engine.needs_table import NeedsTable
+from bigfleet.model.actions import Action, ActionKind
+from bigfleet.model.errors import NoSuchMachine
+from bigfleet.model.machines import Instant, Machine
+from bigfleet.model.ownership import Ownership
+from bigfleet.model.provider_calls import MachineRecord
+from bigfleet.model.reasons import Reason
+from bigfleet.model.session_frames import NodeStateUpdate, ReclaimInstruction, ShardFrame
+from bigfleet.model.shard_views import ActionView
+from bigfleet.shard.calls import Calls
+from bigfleet.shard.drains.drains import DrainHearers, Drains, Operators
+from bigfleet.shard.effects import DRAINS, FAILURES, PAUSES, Effects
+from bigfleet.shard.execution.blobs import Line
+from bigfleet.shard.execution.execution import Execution, Surroundings
+from bigfleet.shard.execution.mutating import Bench
+from bigfleet.shard.execution.outcomes import Outcome, Outcomes
+from bigfleet.shard.execution.phases import Phases
+from bigfleet.shard.execution.pool import Pool
+from bigfleet.shard.execution.tokens import Tokens
+from bigfleet.shard.failures.deadlines import StateDeadlines
+from bigfleet.shard.failures.failures import Failures, Looking
+from bigfleet.shard.hints import Hints
+from bigfleet.shard.ingest.ingest import Ingest
+from bigfleet.shard.machines import Machines
+from bigfleet.shard.offerings.offerings import Offerings
+from bigfleet.shard.rails.pauses import Pauses
+from bigfleet.shard.reconciling.reconciler import Reconciler
+from bigfleet.shard.reconciling.taking_over import Audience
+from bigfleet.shard.sessions.sessions import Sessions, Supply
+from bigfleet.shard.settings import ShardSettings
+
+Stored = Mapping[str, Mapping[str, bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Birth:
+    """With what a shard comes to life."""
+
+    settings: ShardSettings
+    epoch: int
+    #: Addresses by name.
+    providers: Mapping[str, str]
+    #: Random names: of requests, instructions, pauses.
+    new_id: Callable[[], str]
+    at: Instant
+    #: What state.db kept of an earlier life.
+    stored: Stored
+    ownership: Ownership
+    #: Why state.db cannot be written; empty: it can.
+    store_trouble: Callable[[], str] = str
+
+
+class Parts:
+    def __init__(self, birth: Birth) -> None:
+        self.settings = birth.settings
+        self._store_trouble = birth.store_trouble
+        self.effects = effects = Effects()
+        #: Hears of victims that will not become free; whoever remembers reservations puts it here.
+        self.abandoned: Callable[[str], None] = _nobody
+        self.needs = NeedsTable()
+        self.machines = machines = Machines(effects, self._publish)
+        self.calls = Calls(effects)
+        self.outcomes = Outcomes(effects)
+        self.pauses = Pauses(
+            effects, birth.settings.id, birth.settings.rails, birth.new_id, birth.at
+        )
+        looking = Looking(self.calls, self._screen, lambda: self.settings.execute.rpc_timeout)
+        self.failures = Failures(effects, machines, birth.settings.deadlines, looking, birth.epoch)
+        self.offerings = Offerings(
+            effects,
+            machines,
+            birth.settings.offerings,
+            self.failures.cause_of,
+            self.failures.is_resting,
+        )
+        self.phases = Phases(effects)
+        machines.watch(self.phases.on_change)
+        self.execution = self._execution(birth)
+        self.drains = self._drains(birth)
+        self.deadlines = StateDeadlines(
+            effects,
+            machines,
+            birth.settings.deadlines,
+            looking,
+            self.failures,
+            self.drains.deadline_of,
+        )
+        self.sessions = Sessions(effects, birth.settings.session, self._supply(), birth.epoch)
+        self.ingest = Ingest(effects, birth.settings.rails, self.needs)
+        self.reconciler = Reconciler(
+            effects,
+            machines,
+            birth.settings,
+            birth.providers,
+            audience=Audience(self._publish, self.sessions.is_open, self._has_past),
+            is_pending=self.execution.is_pending,
+            failures=self.failures,
+            ownership=birth.ownership,
+            address_of=birth.providers,
+        )
+        self.hints = Hints(
+            birth.settings.session,
+            self._publish,
+            self._connected,
+            lambda: [name for name in birth.providers if self.reconciler.breaker_open(name)],
+        )
+        self._past = frozenset(
+            machine for table in (DRAINS, FAILURES) for machine in birth.stored.get(table, {})
+        )
+        self.failures.load(birth.stored.get(FAILURES, {}))
+        self.drains.load(birth.stored.get(DRAINS, {}))
+        self.pauses.load(birth.stored.get(PAUSES, {}), birth.at)
+
+    def is_paused(self, kind: ActionKind, cluster: str) -> bool:
+        return self.pauses.why_suppressed(kind, cluster) is not None
+
+    def why_backed_off(self, action: Action, at: Instant) -> Reason | None:
+        drains = action.kind in (ActionKind.RECLAIM, ActionKind.PREEMPT)
+        if drains and (problem := self._store_trouble()):
+            return Reason("rail.store", {"problem": problem})
+        if self.reconciler.unseen_lists(action.machine):
+            provider = self.machines.provider_of(action.machine)
+            return Reason("rail.unseen", {"machine": action.machine, "provider": provider})
+        return self.execution.why_backed_off(action, at)
+
+    # -- how they are connected ------------------------------------------------------------------
+
+    def _execution(self, birth: Birth) -> Execution:
+        execute = birth.settings.execute
+        bench = Bench(
+            self.effects,
+            self.machines,
+            self.calls,
+            Tokens(birth.settings.id, birth.epoch),
+            self._screen,
+            self.failures.fail,
+            lambda: self.settings.execute,
+        )
+        line = Line(self._publish, self._is_open, birth.new_id)
+        around = Surroundings(
+            is_paused=self.is_paused,
+            begin_drain=self._begin_drain,
+            why_drain_waits=self._why_drain_waits,
+            why_not_bought=self.offerings.why_not_bought,
+            bought=self.offerings.bought,
+            out_of_stock=self.offerings.out_of_stock,
+            cause_of=self.failures.cause_of,
+        )
+        pool = Pool(execute.concurrency, execute.queue_factor)
+        return Execution(bench, line, around, self.outcomes, pool)
+
+    def _drains(self, birth: Birth) -> Drains:
+        operators = Operators(
+            self._publish,
+            self._is_open,
+            lambda cluster: self.sessions.features(cluster),
+            birth.new_id,
+        )
+        hearers = DrainHearers(
+            is_paused=self.is_paused,
+            drain=self._drain,
+            aborted=lambda: self.phases.aborted("drain"),
+            abandoned=lambda machine, at: self.abandoned(machine),
+        )
+        return Drains(
+            self.effects,
+            self.machines,
+            lambda: self.settings.drain,
+            operators,
+            hearers,
+            self.outcomes,
+        )
+
+    def _supply(self) -> Supply:
+        return Supply(
+            bound_to=self.machines.bound_to,
+            update_of=self._update_of,
+            open_reclaims=self._open_reclaims,
+            lost=self._on_session_lost,
+        )
+
+    # Parts that need each other meet here, after all of them were made.
+
+    def _publish(self, cluster: str, frame: ShardFrame) -> None:
+        self.sessions.send(cluster, frame)
+
+    def _is_open(self, cluster: str) -> bool:
+        return self.sessions.is_open(cluster)
+
+    def _connected(self) -> set[str]:
+        return set(self.sessions.clusters())
+
+    def _screen(self, record: MachineRecord, provider: str) -> Machine | str:
+        return self.reconciler.screen(record, provider)
+
+    def _has_past(self, machine: str) -> bool:
+        return machine in self._past
+
+    def _begin_drain(self, action: Action, view: ActionView, at: Instant) -> None:
+        self.drains.begin(action, view, at)
+
+    def _why_drain_waits(self, action: Action, at: Instant) -> Reason | None:
+        return self.drains.why_waiting(action, at)
+
+    def _drain(
+        self,
+        action: Action,
+        view: ActionView,
+        grace_seconds: int,
+        ended: Callable[[Outcome, str, Instant], None],
+        at: Instant,
+    ) -> None:
+        self.execution.drain(action, view, grace_seconds, ended, at)
+
+    def _update_of(self, machine: str, cluster: str) -> NodeStateUpdate | None:
+        try:
+            return self.machines.node_update(self.machines.truth(machine), cluster)
+        except NoSuchMachine:
+            return None
+
+    def _open_reclaims(self, cluster: str, at: Instant) -> tuple[ReclaimInstruction, ...]:
+        return self.drains.on_session_opened(cluster, at)
+
+    def _on_session_lost(self, cluster: str, at: Instant) -> None:
+        self.execution.on_session_closed(cluster, at)
+        self.hints.on_session_lost(cluster)
+
+
+def _nobody(machine: str) -> None:
+    """Nobody remembers reservations yet."""

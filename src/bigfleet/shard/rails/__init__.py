@@ -1,0 +1,1 @@
+"""Rails: what stands between a decision and its execution, and says so when it holds back."""

@@ -1,0 +1,249 @@
+"""What becomes of each action of a decision, before anything is done about it.
+
+The steps come in one order, and an action is stopped by the first that has something against it;
+only actions that reach a step use up what it gives out:
+
+1. already under way (DEDUPED)           6. reclaim cap (CAPPED)
+2. paused (SUPPRESSED)                   7. breaker or back-off (DEFERRED)
+3. dry-run (DRY_RUN)                     8. actions a cycle (DEFERRED, and decide again at once)
+4. the machine has moved (INAPPLICABLE)  9. verifier (VETOED)
+5. thrash hold (HELD)                   10. room in the queue (DROPPED)
+
+What is left is ENQUEUED. The budget of step 8 and the room of step 10 go to the most urgent first.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from bigfleet.model.actions import Action, ActionKind
+from bigfleet.model.machines import Instant, MachineState
+from bigfleet.model.pauses import Pause
+from bigfleet.model.reasons import Reason
+from bigfleet.model.shard_views import Disposition, DrainStage, DrainView
+from bigfleet.model.urgency import most_urgent
+from bigfleet.shard.rails.pauses import why_paused
+from bigfleet.shard.rails.reclaim_cap import ReclaimWindow
+
+_STATE_WANTED = {
+    ActionKind.BOOTSTRAP: MachineState.IDLE,
+    ActionKind.DELETE: MachineState.IDLE,
+    ActionKind.PROVISION: MachineState.SPECULATIVE,
+    ActionKind.RECLAIM: MachineState.CONFIGURED,
+    ActionKind.PREEMPT: MachineState.CONFIGURED,
+}
+#: What asks the provider for something new; drains are let through an open breaker.
+_STOPPED_BY_BREAKER = frozenset({ActionKind.PROVISION, ActionKind.BOOTSTRAP, ActionKind.DELETE})
+
+
+def _no_reason(action: Action) -> Reason | None:
+    return None
+
+
+def _no_vetoes(actions: Sequence[Action]) -> Mapping[int, Reason]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What the rails ask about the live shard; each answers in constant time."""
+
+    #: An action of the execution pool has this machine.
+    is_pending: Callable[[str], bool]
+    #: The open drain of a machine, or None.
+    drain_of: Callable[[str], DrainView | None]
+    why_suppressed: Callable[[ActionKind, str], Pause | None]
+    #: As its provider has it; None: unknown, which passes.
+    state_of: Callable[[str], MachineState | None]
+    #: Configured machines of a cluster, as the decision saw them.
+    configured_of: Callable[[str], int]
+    provider_of: Callable[[str], str]
+    breaker_open: Callable[[str], bool]
+    #: Whether the target (cluster, machine, offering) rests, or a drain cannot begin now.
+    why_backed_off: Callable[[Action], Reason | None] = _no_reason
+    #: Seam of the thrash detector.
+    why_held: Callable[[Action], Reason | None] = _no_reason
+    #: Seam of the verifier: positions in what it is given, with what it has against them.
+    vetoes: Callable[[Sequence[Action]], Mapping[int, Reason]] = _no_vetoes
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What may be changed while the shard runs, as it is in this cycle."""
+
+    dry_run: bool = False
+    reclaim_cap_fraction: float = 0.0
+    reclaim_cap_window_seconds: float = 10.0
+    #: 0: no limit.
+    max_actions: int = 0
+    #: Actions the queue still takes.
+    room: int = 0
+
+
+class Fate(NamedTuple):
+    action: Action
+    disposition: Disposition
+    #: What was against it; None: nothing, it is enqueued.
+    reason: Reason | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Disposed:
+    #: One for each action, in order of emission.
+    fates: tuple[Fate, ...]
+    #: Something was left out by the budget alone: decide again at once.
+    more_to_do: bool = False
+
+    def enqueued(self) -> Iterable[tuple[int, Action]]:
+        """With their index in order of emission."""
+        return (
+            (index, fate.action)
+            for index, fate in enumerate(self.fates)
+            if fate.disposition is Disposition.ENQUEUED
+        )
+
+
+def dispose(
+    actions: Sequence[Action],
+    asked: Circumstances,
+    limits: Limits,
+    window: ReclaimWindow,
+    at: Instant,
+) -> Disposed:
+    """Remembers in `window` the Reclaims that are enqueued, and changes nothing else."""
+    fates = [_before_counting(action, asked, limits.dry_run) for action in actions]
+    _hold_over_cap(fates, asked, limits, window, at)
+    _hold(fates, Disposition.DEFERRED, _deferrals(fates, asked))
+    budget = limits.max_actions
+    over_budget = Reason("rail.max-actions", {"budget": budget})
+    beyond = _less_urgent(fates, budget, over_budget) if budget else {}
+    _hold(fates, Disposition.DEFERRED, beyond)
+    _hold(fates, Disposition.VETOED, _vetoes(fates, asked))
+    full = Reason("rail.queue-full", {"room": limits.room})
+    _hold(fates, Disposition.DROPPED, _less_urgent(fates, limits.room, full))
+    window.started(
+        (
+            fate.action.cluster
+            for fate in fates
+            if fate.action.kind is ActionKind.RECLAIM and _passing(fate)
+        ),
+        at,
+    )
+    return Disposed(tuple(fates), more_to_do=bool(beyond))
+
+
+def _passing(fate: Fate) -> bool:
+    return fate.disposition is Disposition.ENQUEUED
+
+
+def _hold(fates: list[Fate], disposition: Disposition, reasons: Mapping[int, Reason]) -> None:
+    for index, reason in reasons.items():
+        fates[index] = Fate(fates[index].action, disposition, reason)
+
+
+def _left(fates: list[Fate]) -> list[int]:
+    return [index for index, fate in enumerate(fates) if _passing(fate)]
+
+
+def _before_counting(action: Action, asked: Circumstances, dry_run: bool) -> Fate:
+    """The steps that look at one action alone."""
+    if reason := _why_under_way(action, asked):
+        return Fate(action, Disposition.DEDUPED, reason)
+    if pause := asked.why_suppressed(action.kind, action.cluster):
+        return Fate(action, Disposition.SUPPRESSED, why_paused(pause))
+    if dry_run:
+        return Fate(action, Disposition.DRY_RUN, _DRY_RUN)
+    if reason := _why_inapplicable(action, asked):
+        return Fate(action, Disposition.INAPPLICABLE, reason)
+    if reason := asked.why_held(action):
+        return Fate(action, Disposition.HELD, reason)
+    return Fate(action, Disposition.ENQUEUED)
+
+
+_DRY_RUN = Reason("rail.dry-run")
+
+
+def _why_under_way(action: Action, asked: Circumstances) -> Reason | None:
+    if asked.is_pending(action.machine):
+        return Reason("rail.pending", {"machine": action.machine, "pending": "action"})
+    drain = asked.drain_of(action.machine)
+    if drain is None:
+        return None
+    # A Reclaim that has not reached the provider gives way to a Preempt of the same machine.
+    hurried = action.kind is ActionKind.PREEMPT and drain.kind is ActionKind.RECLAIM
+    if hurried and drain.stage is not DrainStage.PROVIDER:
+        return None
+    return Reason("rail.pending", {"machine": action.machine, "pending": drain.kind.label})
+
+
+def _why_inapplicable(action: Action, asked: Circumstances) -> Reason | None:
+    state, wanted = asked.state_of(action.machine), _STATE_WANTED[action.kind]
+    if state is None or state is wanted:
+        return None
+    facts = {
+        "machine": action.machine,
+        "kind": action.kind.label,
+        "state": state.label,
+        "wanted": wanted.label,
+    }
+    return Reason("rail.raced", facts)
+
+
+def _hold_over_cap(
+    fates: list[Fate], asked: Circumstances, limits: Limits, window: ReclaimWindow, at: Instant
+) -> None:
+    over = window.over_cap(
+        (
+            (index, fate.action.cluster)
+            for index, fate in enumerate(fates)
+            if fate.action.kind is ActionKind.RECLAIM and _passing(fate)
+        ),
+        limits.reclaim_cap_fraction,
+        limits.reclaim_cap_window_seconds,
+        asked.configured_of,
+        at,
+    )
+    of_cluster: dict[str, Reason] = {}
+    for index, cap in over.items():
+        cluster = fates[index].action.cluster
+        if cluster not in of_cluster:
+            facts = {"cluster": cluster, "cap": cap, "configured": asked.configured_of(cluster)}
+            of_cluster[cluster] = Reason("rail.reclaim-cap", facts)
+        fates[index] = Fate(fates[index].action, Disposition.CAPPED, of_cluster[cluster])
+
+
+def _deferrals(fates: list[Fate], asked: Circumstances) -> dict[int, Reason]:
+    found: dict[int, Reason] = {}
+    for index, fate in enumerate(fates):
+        if _passing(fate) and (reason := _why_deferred(fate.action, asked)):
+            found[index] = reason
+    return found
+
+
+def _why_deferred(action: Action, asked: Circumstances) -> Reason | None:
+    if action.kind in _STOPPED_BY_BREAKER:
+        provider = asked.provider_of(action.machine)
+        if asked.breaker_open(provider):
+            return _why_broken(provider)
+    return asked.why_backed_off(action)
+
+
+@lru_cache(maxsize=256)
+def _why_broken(provider: str) -> Reason:
+    return Reason("rail.breaker", {"provider": provider})
+
+
+def _less_urgent(fates: list[Fate], budget: int, reason: Reason) -> dict[int, Reason]:
+    """What does not fit into the budget."""
+    left = _left(fates)
+    if len(left) <= budget:
+        return {}
+    kept = set(most_urgent([fate.action for fate in fates], left, budget))
+    return {index: reason for index in left if index not in kept}
+
+
+def _vetoes(fates: list[Fate], asked: Circumstances) -> dict[int, Reason]:
+    left = _left(fates)
+    vetoed = asked.vetoes([fates[index].action for index in left])
+    return {left[position]: reason for position, reason in vetoed.items()}

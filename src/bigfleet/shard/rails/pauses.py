@@ -1,0 +1,333 @@
+"""The kill switch: every pause of every source, and whether one of them stops an action.
+
+Sources are united: an action starts only when none of them covers it. Each source keeps its own in
+force: the flag lasts as long as the process, the file as long as it lies there, the coordinator's
+until it says otherwise; only those of the RPC are lifted by the RPC, and only they are persisted.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import msgspec
+
+from bigfleet.model.actions import ActionKind
+from bigfleet.model.instants import instant_text
+from bigfleet.model.machines import Instant
+from bigfleet.model.options import SECOND
+from bigfleet.model.pauses import Pause, PauseScope, PauseSource
+from bigfleet.model.provider_calls import Code, Rejected
+from bigfleet.model.reasons import Reason, duration_text
+from bigfleet.shard.effects import PAUSES, Effects
+from bigfleet.shard.rails.pause_files import file_pauses_of
+from bigfleet.shard.settings import RailSettings
+
+#: Lifted and expired pauses that are still listed on request.
+REMEMBERED = 100
+#: Of the RPC, at a time: more is a client gone wild.
+MOST = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class PauseRequest:
+    owner: str
+    reason: str
+    scope: PauseScope = PauseScope()
+    #: 0: the default.
+    ttl_seconds: float = 0
+    no_expiry: bool = False
+    #: Chosen by the client so that it may ask again; empty: one is made.
+    pause_id: str = ""
+    created_by: str = ""
+
+
+class Pauses:
+    def __init__(
+        self,
+        effects: Effects,
+        shard_id: str,
+        settings: RailSettings,
+        new_id: Callable[[], str],
+        at: Instant = 0,
+    ) -> None:
+        self._effects = effects
+        self._shard_id = shard_id
+        self._settings = settings
+        self._new_id = new_id
+        #: All and only pauses in force, by source and then by id.
+        self._of_source: dict[PauseSource, dict[str, Pause]] = {s: {} for s in PauseSource}
+        self._gone: deque[Pause] = deque(maxlen=REMEMBERED)
+        #: The file as it was read last; None: there is none.
+        self._file: tuple[str, Instant | None] | None = None
+        self._answers: dict[tuple[ActionKind, str], Pause | None] = {}
+        if settings.actuation_paused:
+            flag = Pause("flag", PauseSource.FLAG, PauseScope(), "flag", "--actuation-paused", at)
+            self._put(flag)
+        self._gauge()
+
+    # -- asking ----------------------------------------------------------------------------------
+
+    def why_suppressed(self, kind: ActionKind, cluster: str) -> Pause | None:
+        """The pause that keeps such an action from starting, or None."""
+        key = (kind, cluster)
+        if key not in self._answers:
+            covering = (p for p in self.active() if p.scope.covers(self._shard_id, cluster, kind))
+            self._answers[key] = next(covering, None)
+        return self._answers[key]
+
+    def active(self) -> tuple[Pause, ...]:
+        """By source, oldest first."""
+        return tuple(
+            pause
+            for source in PauseSource
+            for pause in sorted(
+                self._of_source[source].values(), key=lambda p: (p.created_at, p.pause_id)
+            )
+        )
+
+    def gone(self) -> tuple[Pause, ...]:
+        """The last that expired or were lifted, oldest first."""
+        return tuple(self._gone)
+
+    # -- by RPC ----------------------------------------------------------------------------------
+
+    def pause(self, asked: PauseRequest, at: Instant) -> Pause:
+        """Raises Rejected. Asking again with the same id changes nothing."""
+        if not (asked.owner and asked.reason):
+            raise Rejected(
+                Code.INVALID_ARGUMENT, "who pauses this, and why? owner and reason are needed"
+            )
+        known = self._named(asked.pause_id) if asked.pause_id else None
+        if known is not None:
+            if known.source is PauseSource.RPC and known.scope == asked.scope:
+                return known
+            raise Rejected(
+                Code.ALREADY_EXISTS,
+                f"pause {known.pause_id} is in force with another scope; choose another pause_id",
+            )
+        if len(self._of_source[PauseSource.RPC]) >= MOST:
+            raise Rejected(Code.RESOURCE_EXHAUSTED, f"{MOST} pauses are in force; lift some first")
+        made = Pause(
+            asked.pause_id or self._new_id(),
+            PauseSource.RPC,
+            asked.scope,
+            asked.owner,
+            asked.reason,
+            at,
+            self._expiry(asked, at),
+            asked.created_by,
+        )
+        self._put(made)
+        self._effects.persist(PAUSES, made.pause_id, msgspec.json.encode(made))
+        self._changed(made, "pause_set", f"paused {scope_text(made.scope)} {_until(made)}")
+        return made
+
+    def resume(
+        self, pause_id: str, everything: bool, at: Instant, owner: str = "", reason: str = ""
+    ) -> tuple[Pause, ...]:
+        """What was lifted; a pause that is gone already is no error."""
+        if bool(pause_id) == everything:
+            raise Rejected(
+                Code.INVALID_ARGUMENT, "name one pause_id, or ask for all; not both, not neither"
+            )
+        known = self._named(pause_id) if pause_id else None
+        if known is not None and known.source is not PauseSource.RPC:
+            raise Rejected(Code.ABORTED, f"pause {pause_id} {_HOW_TO_LIFT[known.source]}")
+        lifted = tuple(
+            pause
+            for pause in self.active()
+            if pause.source is PauseSource.RPC and (everything or pause.pause_id == pause_id)
+        )
+        for pause in lifted:
+            self._drop(pause)
+            said = f"resumed {scope_text(pause.scope)}"
+            self._changed(pause, "pause_lifted", said, lifted_by=owner, why=reason)
+        return lifted
+
+    # -- by the other sources --------------------------------------------------------------------
+
+    def on_file(self, text: str | None, at: Instant, written: Instant | None = None) -> None:
+        """The pause file as it is now; None: there is none. `written`: when it last changed."""
+        seen = None if text is None else (text, written)
+        if seen == self._file:
+            return
+        self._file = seen
+        before = self._of_source[PauseSource.FILE]
+        self._of_source[PauseSource.FILE] = {}
+        if text is not None:
+            self._read_file(text, min(written or at, at))
+        after = self._of_source[PauseSource.FILE]
+        for pause in before.values():
+            if not _same(pause, after.get(pause.pause_id)):
+                self._gone.append(pause)
+                said = f"the pause file no longer pauses {scope_text(pause.scope)}"
+                self._changed(pause, "pause_lifted", said)
+        for pause in after.values():
+            if not _same(pause, before.get(pause.pause_id)):
+                said = f"the pause file pauses {scope_text(pause.scope)} {_until(pause)}"
+                self._changed(pause, "pause_set", said)
+        self.tick(at)
+
+    def on_coordinator(self, pauses: Iterable[Pause], at: Instant) -> None:
+        """All pauses the coordinator has for this shard."""
+        before = self._of_source[PauseSource.COORDINATOR]
+        after = {
+            pause.pause_id: replace(pause, source=PauseSource.COORDINATOR)
+            for pause in pauses
+            if not _expired(pause, at)
+        }
+        if before == after:
+            return
+        self._of_source[PauseSource.COORDINATOR] = after
+        for pause in (p for p in before.values() if p.pause_id not in after):
+            self._gone.append(pause)
+            said = f"the coordinator resumed {scope_text(pause.scope)}"
+            self._changed(pause, "pause_lifted", said)
+        for pause in (p for p in after.values() if before.get(p.pause_id) != p):
+            said = f"the coordinator pauses {scope_text(pause.scope)} {_until(pause)}"
+            self._changed(pause, "pause_set", said)
+
+    # -- time and restarts -----------------------------------------------------------------------
+
+    def tick(self, at: Instant) -> None:
+        for pause in self.active():
+            if _expired(pause, at):
+                self._drop(pause)
+                self._changed(
+                    pause, "pause_expired", f"the pause of {scope_text(pause.scope)} has expired"
+                )
+
+    def load(self, rows: Mapping[str, bytes], at: Instant) -> None:
+        """Pauses of an earlier life. One that cannot be read still stops everything: somebody
+        wanted something stopped.
+        """
+        for pause_id, row in rows.items():
+            try:
+                pause = msgspec.json.decode(row, type=Pause)
+            except msgspec.MsgspecError as problem:
+                pause = self._unreadable(pause_id, str(problem), at)
+            self._put(pause)
+        self._gauge()
+        self.tick(at)
+
+    def reconfigure(self, settings: RailSettings) -> None:
+        """What SIGHUP may change; the flag itself is read at start only."""
+        self._settings = settings
+
+    # -- within ----------------------------------------------------------------------------------
+
+    def _read_file(self, text: str, since: Instant) -> None:
+        settings = self._settings
+        read = file_pauses_of(text, since, settings.pause_default_ttl, settings.pause_max_ttl)
+        for complaint in read.complaints:
+            level = "error" if read.malformed else "warning"
+            self._effects.log(level, "pause_file", complaint, subject=settings.pause_file)
+        for pause in read.pauses:
+            self._put(pause)
+
+    def _unreadable(self, pause_id: str, problem: str, at: Instant) -> Pause:
+        why = f"pause {pause_id} of an earlier start cannot be read ({problem}); it stops all"
+        self._effects.log("error", "pause_unreadable", why, subject=pause_id)
+        until = at + int(self._settings.pause_default_ttl * SECOND)
+        return Pause(pause_id, PauseSource.RPC, PauseScope(), "bigfleet", why, at, until)
+
+    def _expiry(self, asked: PauseRequest, at: Instant) -> Instant | None:
+        if asked.no_expiry:
+            return None
+        ttl, longest = asked.ttl_seconds, self._settings.pause_max_ttl
+        if ttl <= 0:
+            ttl = self._settings.pause_default_ttl
+        elif ttl > longest:
+            raise Rejected(
+                Code.INVALID_ARGUMENT,
+                f"a pause lasts at most {duration_text(longest)}; ask for less, or for no expiry",
+            )
+        return at + int(ttl * SECOND)
+
+    def _named(self, pause_id: str) -> Pause | None:
+        return next((p for p in self.active() if p.pause_id == pause_id), None)
+
+    def _put(self, pause: Pause) -> None:
+        self._of_source[pause.source][pause.pause_id] = pause
+
+    def _drop(self, pause: Pause) -> None:
+        del self._of_source[pause.source][pause.pause_id]
+        self._gone.append(pause)
+        if pause.source is PauseSource.RPC:
+            self._effects.persist(PAUSES, pause.pause_id, None)
+
+    def _changed(self, pause: Pause, event: str, text: str, **facts: str) -> None:
+        self._effects.log(
+            "warning" if event == "pause_set" else "info",
+            event,
+            text,
+            pause=pause.pause_id,
+            source=pause.source.name.lower(),
+            owner=pause.owner,
+            reason=pause.reason,
+            by=pause.created_by,
+            **facts,
+        )
+        self._gauge()
+        self._effects.wake()
+
+    def _gauge(self) -> None:
+        self._answers.clear()
+        stopped = any(self._covers_everything(pause.scope) for pause in self.active())
+        self._effects.counts.set("actuation_paused", int(stopped))
+        for source, pauses in self._of_source.items():
+            self._effects.counts.set("pauses_active", len(pauses), source=source.name.lower())
+
+    def _covers_everything(self, scope: PauseScope) -> bool:
+        """A scope that names only this shard covers it whole."""
+        here = not scope.shard_ids or self._shard_id in scope.shard_ids
+        return here and replace(scope, shard_ids=()).everything
+
+
+@lru_cache(maxsize=256)
+def why_paused(pause: Pause) -> Reason:
+    """One for all actions it stops."""
+    facts: dict[str, object] = {"pause": pause.pause_id, "source": pause.source.name.lower()}
+    if pause.owner:
+        facts |= {"owner": pause.owner, "why": pause.reason or "no reason given"}
+    if pause.expires_at is not None:
+        facts["until"] = instant_text(pause.expires_at)
+    return Reason("rail.paused", facts)
+
+
+def scope_text(scope: PauseScope) -> str:
+    """`everything`, or `Reclaim of cluster shop`."""
+    if scope.everything:
+        return "everything"
+    if scope.rebalance_only:
+        return "rebalancing"
+    kinds = " and ".join(kind.label for kind in scope.kinds) or "every action"
+    parts = [kinds]
+    if scope.cluster_ids:
+        parts.append(f"of cluster {' and '.join(scope.cluster_ids)}")
+    if scope.shard_ids:
+        parts.append(f"on {' and '.join(scope.shard_ids)}")
+    return " ".join(parts)
+
+
+_HOW_TO_LIFT = {
+    PauseSource.FLAG: "is the flag --actuation-paused: restart the shard without it",
+    PauseSource.FILE: "comes from the pause file: remove the file, or its entry",
+    PauseSource.COORDINATOR: "is the coordinator's: resume it there",
+}
+
+
+def _expired(pause: Pause, at: Instant) -> bool:
+    return pause.expires_at is not None and pause.expires_at <= at
+
+
+def _until(pause: Pause) -> str:
+    if pause.expires_at is None:
+        return "until it is lifted"
+    return f"until {instant_text(pause.expires_at)}"
+
+
+def _same(one: Pause, other: Pause | None) -> bool:
+    """Written again without a change of what it says; its times may begin anew."""
+    return other is not None and replace(one, created_at=0) == replace(other, created_at=0)

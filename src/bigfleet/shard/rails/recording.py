@@ -1,0 +1,55 @@
+"""What the shard says about the fate of its actions: counts, a log line for each one of a dry-run,
+and a wake where only the budget stood in the way.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from bigfleet.model.shard_views import Disposition
+from bigfleet.shard.counts import Counts
+from bigfleet.shard.effects import Effects
+from bigfleet.shard.rails.dispositions import Disposed
+
+#: Dispositions with a counter of their own, and whether it tells kinds apart.
+_OWN_COUNTER = {
+    Disposition.ENQUEUED: ("actions_total", True),
+    Disposition.SUPPRESSED: ("actions_suppressed_total", True),
+    Disposition.DRY_RUN: ("actions_dryrun_total", True),
+    Disposition.DEFERRED: ("actions_deferred_total", False),
+    Disposition.DROPPED: ("actions_dropped_total", False),
+    Disposition.DEDUPED: ("actions_deduped_total", False),
+    Disposition.CAPPED: ("reclaims_capped_total", False),
+}
+
+
+def record(disposed: Disposed, sentences: Sequence[str], cycle: int, effects: Effects) -> None:
+    """`sentences`: why each action was decided, in the same order."""
+    _count(disposed, effects.counts)
+    for fate, sentence in zip(disposed.fates, sentences, strict=True):
+        if fate.disposition is Disposition.DRY_RUN:
+            effects.log(
+                "info",
+                "dry_run",
+                f"would {fate.action.kind.name.lower()} {fate.action.machine}",
+                cycle=cycle,
+                kind=fate.action.kind.label,
+                machine=fate.action.machine,
+                cluster=fate.action.cluster,
+                reason=sentence,
+            )
+    if disposed.more_to_do:
+        effects.wake()
+
+
+def _count(disposed: Disposed, counts: Counts) -> None:
+    tally = Counter((fate.action.kind, fate.disposition) for fate in disposed.fates)
+    for (kind, disposition), number in tally.items():
+        label = kind.label
+        counts.add(
+            "action_dispositions_total", number, kind=label, disposition=disposition.name.lower()
+        )
+        name, by_kind = _OWN_COUNTER.get(disposition, ("", False))
+        if name and by_kind:
+            counts.add(name, number, kind=label)
+        elif name:
+            counts.add(name, number)

@@ -1,0 +1,59 @@
+"""What the reconciler keeps of one provider between two Lists."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from bigfleet.model.machines import Instant, Machine
+from bigfleet.shard.reconciling.absences import Absences
+from bigfleet.shard.reconciling.breaker import Breaker
+from bigfleet.shard.reconciling.list_guard import ListGuard
+from bigfleet.shard.reconciling.planning import Schedule
+from bigfleet.shard.reconciling.reading import Remembered
+from bigfleet.wire.machine_batches import KnownMachines
+
+
+@dataclass(slots=True)
+class ProviderSide:
+    name: str
+    guard: ListGuard
+    schedule: Schedule = field(default_factory=Schedule)
+    breaker: Breaker = field(default_factory=Breaker)
+    absences: Absences = field(default_factory=Absences)
+    #: Every id the last Lists named, owned or not; with the absent ones, all machines we have.
+    known: KnownMachines = field(default_factory=KnownMachines.none)
+    #: Changed by the shard since the last List: the next one is looked at whatever it says.
+    touched: set[str] = field(default_factory=set)
+    #: Machines as listed that could not be taken over yet.
+    postponed: dict[str, Machine] = field(default_factory=dict)
+    #: Failed machines as they were last listed; their keeper is told of them with every whole List.
+    failed: dict[str, Machine] = field(default_factory=dict)
+    #: Those of them the List that is being taken over names.
+    failed_now: set[str] = field(default_factory=set)
+    unowned: set[str] = field(default_factory=set)
+    #: Ids another provider brought first.
+    foreign: set[str] = field(default_factory=set)
+    #: Grows when everything is to be read anew: a List asked for before remembers too much.
+    generation: int = 0
+    #: What is left of the last List.
+    rest: Iterator[None] | None = None
+    #: A List was taken over to its end; later ones may be half-way at any time.
+    was_taken_over: bool = False
+    last_list_at: Instant | None = None
+    last_error: str = ""
+
+    def remembered(self) -> Remembered:
+        return Remembered(self.known, frozenset(self.touched), self.generation)
+
+    def forget(self, machine_id: str) -> None:
+        """The machine is gone, or nobody's business any more."""
+        self.postponed.pop(machine_id, None)
+        self.failed.pop(machine_id, None)
+        self.absences.seen((machine_id,))
+
+    def read_anew(self) -> None:
+        """The next List is a whole one, and every row of it counts."""
+        self.known = replace(self.known, wholes=np.zeros(len(self.known.ids), np.uint64))
+        self.generation += 1
+        self.schedule.start_over()

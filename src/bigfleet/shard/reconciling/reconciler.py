@@ -1,0 +1,293 @@
+"""The reconciler: Lists in, a changed inventory out; nothing is removed on the word of one List.
+
+Law: after a List has been taken over, every owned, sound machine it names is as it says, apart from
+those the shard is ahead of; every machine it does not name is still there, until enough Lists in a
+row have missed it. A List is taken over in pieces, so that nobody waits long for the loop:
+`on_list` does the first one, `continue_list` the others.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+import numpy as np
+
+from bigfleet.model.machines import Instant, Machine
+from bigfleet.model.options import SECOND
+from bigfleet.model.ownership import Ownership
+from bigfleet.model.provider_calls import Code, MachineRecord
+from bigfleet.model.shard_views import ProviderStatus, Quarantine, StorySource
+from bigfleet.shard.effects import Effects
+from bigfleet.shard.events import ListFailed
+from bigfleet.shard.machines import Machines
+from bigfleet.shard.reconciling.adopting import Adopter, FailedMachines
+from bigfleet.shard.reconciling.list_guard import ListGuard
+from bigfleet.shard.reconciling.missing import MissingMachines
+from bigfleet.shard.reconciling.pieces import COLUMNS_AT_A_TIME, Listing
+from bigfleet.shard.reconciling.planning import ListPlan
+from bigfleet.shard.reconciling.provider_side import ProviderSide
+from bigfleet.shard.reconciling.reading import Remembered
+from bigfleet.shard.reconciling.screening import (
+    DUPLICATE_ID,
+    Rejection,
+    owned_rows,
+    screened_machine,
+)
+from bigfleet.shard.reconciling.taking_over import Audience, ListTaker
+from bigfleet.shard.settings import ShardSettings
+
+#: Calls whose outcome is unknown: the line, not the provider, has failed.
+TRANSPORT = (Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.CANCELLED)
+
+
+class Reconciler:
+    def __init__(
+        self,
+        effects: Effects,
+        machines: Machines,
+        settings: ShardSettings,
+        providers: Iterable[str],
+        *,
+        audience: Audience,
+        is_pending: Callable[[str], bool],
+        failures: FailedMachines,
+        ownership: Ownership,
+        address_of: Mapping[str, str] | None = None,
+    ) -> None:
+        self.settings = settings
+        self.ownership = ownership
+        self._effects = effects
+        self._machines = machines
+        #: Under which the coordinator knows a provider; its name where nothing is given.
+        self._address_of = address_of or {}
+        self._adopter = adopter = Adopter(effects, machines, is_pending, failures)
+        self._missing = MissingMachines(effects, machines, adopter, audience.publish)
+        self._taker = ListTaker(effects, machines, adopter, failures, self._missing, audience)
+        self._sides = {name: ProviderSide(name, ListGuard(name)) for name in providers}
+        #: While this is set, removals are our own.
+        self._taking_over = False
+        machines.watch(self._on_change)
+
+    # -- what is asked of it ---------------------------------------------------------------------
+
+    def known_machines(self, provider: str) -> Remembered:
+        """For the reader of a List that is asked for now."""
+        return self._sides[provider].remembered()
+
+    def next_list(self, provider: str, at: Instant) -> ListPlan:
+        side = self._sides[provider]
+        return side.schedule.next(
+            at,
+            self.settings.reconcile,
+            missing=len(side.absences) > 0,
+            breaker_open=side.breaker.open,
+        )
+
+    def listed_once(self) -> bool:
+        """Whether every provider has been listed and all of it taken over, once: true for good."""
+        return all(side.was_taken_over for side in self._sides.values())
+
+    def breaker_open(self, provider: str) -> bool:
+        return self._sides[provider].breaker.open
+
+    def unseen_lists(self, machine_id: str) -> int:
+        """0: it was in the last whole List. An unseen machine is not taken, drained or deleted."""
+        if machine_id not in self._machines:
+            return 0
+        return self._sides[self._machines.provider_of(machine_id)].absences.lists(machine_id)
+
+    def quarantines(self) -> list[Quarantine]:
+        held = (side.guard.quarantine(self.settings.rails) for side in self._sides.values())
+        return [each for each in held if each is not None]
+
+    def status(self, provider: str, address: str = "", region: str = "") -> ProviderStatus:
+        side = self._sides[provider]
+        return ProviderStatus(
+            name=provider,
+            address=address,
+            region=region,
+            breaker_open=side.breaker.open,
+            last_list_at=side.last_list_at,
+            last_error=side.last_error,
+            machines=self._machines.count_of(provider),
+            incremental=side.schedule.incremental(self.settings.reconcile),
+        )
+
+    def screen(self, record: MachineRecord, provider: str) -> Machine | str:
+        """A record that came alone (an ack, a Get): as a machine, or why it is not believed."""
+        machine = screened_machine(record)
+        known = self._machines.provider_or_none(record.id)
+        if isinstance(machine, Machine) and known not in (None, provider):
+            machine = Rejection(record.id, DUPLICATE_ID, f"{known} brought that id first")
+        if isinstance(machine, Rejection):
+            self._taker.reject(provider, (machine,))
+            return machine.text
+        return machine
+
+    # -- what happened ---------------------------------------------------------------------------
+
+    def on_list(self, event: Listing) -> bool:
+        """Whether `continue_list` has more to do."""
+        side = self._sides[event.provider]
+        self._finish(side)
+        self._note(side, event)
+        side.rest = self._taken_over(side, event)
+        return self.continue_list(event.provider)
+
+    def continue_list(self, provider: str) -> bool:
+        """One more piece of the last List; False once all is taken over."""
+        side = self._sides[provider]
+        if side.rest is None:
+            return False
+        self._taking_over = True
+        try:
+            next(side.rest)
+        except StopIteration:
+            side.rest = None
+            side.was_taken_over = True
+        finally:
+            self._taking_over = False
+        return side.rest is not None
+
+    def on_list_failed(self, event: ListFailed) -> None:
+        """Nothing is known that was not known before."""
+        side = self._sides[event.provider]
+        side.schedule.tried(event.at)
+        side.last_error = str(event.problem)
+        self._failed(side, event.at)
+
+    def on_call_result(self, provider: str, code: Code, at: Instant) -> None:
+        """A provider that refuses has answered: only a line that fails counts against it."""
+        side = self._sides[provider]
+        if code in TRANSPORT:
+            self._failed(side, at)
+        else:
+            self._succeeded(side)
+
+    def on_ownership(self, ownership: Ownership, at: Instant) -> None:
+        """What is not owned any more leaves without any action; what is new comes with a List."""
+        self.ownership = ownership
+        for side in self._sides.values():
+            self._finish(side)
+            machines = map(self._machines.truth, self._machines.ids_of(side.name))
+            address = self._address(side)
+            lost = [m.id for m in machines if not ownership.owns(m.id, m.attribute, address)]
+            self._taking_over = True
+            text = "owned by another shard"
+            self._missing.drop(side, sorted(lost), at, text, StorySource.COORDINATOR)
+            self._taking_over = False
+            if side.guard.consecutive == 0:
+                side.guard.believed(self._machines.count_of(side.name))
+            side.unowned.clear()
+            side.read_anew()
+            self._gauge(side)
+
+    def release(self, provider: str, accept: bool, at: Instant) -> str:
+        """End a hold by hand: believe what every held List said, or none of it."""
+        side = self._sides.get(provider)
+        if side is None or side.guard.consecutive == 0:
+            return f"no List of provider {provider} is held"
+        held, missing = side.guard.consecutive, len(side.guard.missing_in_all)
+        self._finish(side)
+        if not accept:
+            side.guard.discard()
+            self._gauge(side)
+            return f"{held} held Lists of {provider} were discarded; nothing was removed"
+        side.rest = self._confirmed(side, at)
+        self.continue_list(provider)
+        return f"{held} held Lists of {provider} were accepted; {missing} machines are removed"
+
+    def tick(self, at: Instant) -> None:
+        for side in self._sides.values():
+            self.continue_list(side.name)
+            if side.last_list_at is not None:
+                age = (at - side.last_list_at) / SECOND
+                self._effects.counts.set("provider_list_age_seconds", age, provider=side.name)
+
+    # -- within ----------------------------------------------------------------------------------
+
+    def _note(self, side: ProviderSide, event: Listing) -> None:
+        reading = event.listing
+        side.schedule.listed(reading.count, reading.revision, event.at, whole=event.whole)
+        side.known = reading.known
+        if reading.generation != side.generation:
+            side.read_anew()
+        side.touched -= reading.doubted
+        self._machines.forget_changes_before(reading.doubted, event.started)
+        self._succeeded(side)
+        if reading.problems:
+            self._effects.log(
+                "warning",
+                "stamps_unreadable",
+                f"{len(reading.problems)} stamps that {side.name} echoes could not be read;"
+                f" the first: {reading.problems[0]}",
+                provider=side.name,
+            )
+
+    def _taken_over(self, side: ProviderSide, event: Listing) -> Iterator[None]:
+        taker, reading, at = self._taker, event.listing, event.at
+        taker.reject(side.name, reading.rejected)
+        owned = owned_rows(reading.batch, self.ownership, self._address(side))
+        taker.leave_unowned(side, reading.batch.ids, owned, at)
+        batch = reading.batch.taken(owned)
+        yield from self._missing.see(
+            side, (*batch.ids, *(each.machine for each in reading.rejected))
+        )
+        if event.whole:
+            settings = self.settings
+            yield from self._missing.miss(side, event, settings.rails, settings.reconcile)
+        yield from taker.look_again(side, frozenset(batch.ids), event)
+        for start in range(0, len(batch), COLUMNS_AT_A_TIME):
+            piece = np.zeros(len(batch), np.bool_)
+            piece[start : start + COLUMNS_AT_A_TIME] = True
+            yield from taker.rows(side, batch.taken(piece), event)
+        taker.tell_keeper(side, event)
+        if event.whole and side.guard.consecutive == 0:
+            side.guard.believed(self._machines.count_of(side.name))
+        side.last_list_at, side.last_error = at, ""
+        self._gauge(side)
+
+    def _confirmed(self, side: ProviderSide, at: Instant) -> Iterator[None]:
+        """An administrator accepts: machines acted on in this very moment stay, all others go."""
+        yield from self._missing.confirm(side, at, at)
+        side.guard.believed(self._machines.count_of(side.name))
+        self._gauge(side)
+
+    def _finish(self, side: ProviderSide) -> None:
+        while self.continue_list(side.name):
+            continue
+
+    def _failed(self, side: ProviderSide, at: Instant) -> None:
+        if side.breaker.failed(at, self.settings.reconcile):
+            text = f"calls to {side.name} fail one after the other; new actions there wait"
+            self._effects.log("error", "breaker_opened", text, provider=side.name)
+        self._effects.counts.set("provider_breaker_open", side.breaker.open, provider=side.name)
+
+    def _succeeded(self, side: ProviderSide) -> None:
+        if side.breaker.succeeded():
+            text = f"{side.name} answers again"
+            self._effects.log("info", "breaker_closed", text, provider=side.name)
+            self._effects.wake()
+        self._effects.counts.set("provider_breaker_open", side.breaker.open, provider=side.name)
+
+    def _gauge(self, side: ProviderSide) -> None:
+        counts, name = self._effects.counts, side.name
+        counts.set("provider_list_machines", len(side.known.ids), provider=name)
+        counts.set("machines_unseen", len(side.absences), provider=name)
+        counts.set("list_quarantined", side.guard.consecutive, provider=name)
+        counts.set("machines_ignored_unowned", len(side.unowned), provider=name)
+
+    def _address(self, side: ProviderSide) -> str:
+        return self._address_of.get(side.name, side.name)
+
+    def _on_change(self, before: Machine | None, after: Machine | None, at: Instant) -> None:
+        """Somebody changed a machine: what was read of it before says nothing any more.
+
+        That somebody may be one who heard of our own change, in the middle of it.
+        """
+        known = after or before
+        assert known is not None, "a change is of a machine"
+        own = self._taking_over if after is None else after is self._adopter.making
+        for side in self._sides.values():
+            if not own or (after is None and known.id in side.foreign):
+                side.touched.add(known.id)
+            if not own and after is None:
+                side.forget(known.id)

@@ -1,0 +1,1 @@
+"""Sessions with operators: who is connected, and what is on its way to them."""

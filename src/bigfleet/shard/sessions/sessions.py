@@ -1,0 +1,340 @@
+"""Sessions: one per cluster, the newest one; what each is told, and when it is given up.
+
+A cluster that connects is told everything anew: the Hello acknowledged, every machine bound to it,
+its open reclaims, then what happens from now on. So nothing is kept for a cluster without session,
+and a reader that does not keep up is simply ended: it comes back and gets the replay.
+
+Whoever waits for a cluster's session hears through `lost` that it ended, also when a newer one
+takes its place.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from bigfleet.model.machines import Instant
+from bigfleet.model.options import SECOND
+from bigfleet.model.provider_calls import Code
+from bigfleet.model.session_frames import (
+    PROTOCOL,
+    Acknowledgement,
+    Hello,
+    NodeStateUpdate,
+    ReclaimInstruction,
+    ShardFrame,
+)
+from bigfleet.model.shard_views import SessionView
+from bigfleet.shard.effects import Effects
+from bigfleet.shard.events import HelloRepeated, SessionClosed, SessionOpened
+from bigfleet.shard.instructions import EndSession, FlushSession
+from bigfleet.shard.sessions.outbox import Outbox, SizeOf, estimated_bytes
+from bigfleet.shard.settings import SessionSettings
+
+HELLO, ROLLUP = "hello", "rollup"
+#: Clusters without session that are still shown, the longest gone forgotten first.
+_REMEMBERED = 1000
+
+
+def _nobody_lost(cluster: str, at: Instant) -> None:
+    """Nobody waits for a session."""
+
+
+def _bound_nowhere_else(cluster: str) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Supply:
+    """What a session asks of the rest of the shard."""
+
+    #: Ids of the machines bound to a cluster.
+    bound_to: Callable[[str], Sequence[str]]
+    #: The update of (machine, cluster) as it is now; None: the machine is gone.
+    update_of: Callable[[str, str], NodeStateUpdate | None]
+    open_reclaims: Callable[[str, Instant], Iterable[ReclaimInstruction]]
+    #: Why a cluster may not connect here: the shard it is bound to and its address; empty: it may.
+    why_elsewhere: Callable[[str], str] = _bound_nowhere_else
+    #: Told of each cluster whose session ended or was replaced.
+    lost: Callable[[str, Instant], None] = _nobody_lost
+    coordinator_term: Callable[[], int] = int
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFacts:
+    """What others know of a cluster, for its view."""
+
+    last_rollup_at: Instant | None = None
+    needs: int = 0
+    open_bootstraps: int = 0
+    open_reclaims: int = 0
+
+
+@dataclass(slots=True)
+class _Session:
+    number: int
+    hello: Hello
+    peer: str
+    connected_at: Instant
+    outbox: Outbox = field(default_factory=Outbox)
+
+    @property
+    def cluster(self) -> str:
+        return self.hello.cluster_id
+
+
+class Sessions:
+    def __init__(
+        self,
+        effects: Effects,
+        settings: SessionSettings,
+        supply: Supply,
+        shard_epoch: int = 0,
+        size_of: SizeOf = estimated_bytes,
+    ) -> None:
+        self.settings = settings
+        self._effects = effects
+        self._supply = supply
+        self._shard_epoch = shard_epoch
+        self._size_of = size_of
+        #: The same sessions by number and by cluster.
+        self._by_number: dict[int, _Session] = {}
+        self._by_cluster: dict[str, _Session] = {}
+        self._gone: OrderedDict[str, _Session] = OrderedDict()
+        #: The newest time anybody told; frames come without one.
+        self._at: Instant = 0
+
+    def __len__(self) -> int:
+        return len(self._by_number)
+
+    # -- asking ----------------------------------------------------------------------------------
+
+    def is_open(self, cluster: str) -> bool:
+        return cluster in self._by_cluster
+
+    def clusters(self) -> Iterable[str]:
+        """Connected ones."""
+        return self._by_cluster.keys()
+
+    def cluster_of(self, session: int) -> str | None:
+        """None: the session has ended, and what still comes from it is dropped."""
+        found = self._by_number.get(session)
+        return found.cluster if found else None
+
+    def features(self, cluster: str) -> frozenset[str]:
+        found = self._by_cluster.get(cluster)
+        return found.hello.features if found else frozenset()
+
+    # -- events ----------------------------------------------------------------------------------
+
+    def on_opened(self, event: SessionOpened) -> bool:
+        """Whether the session stands; if not, it is being ended."""
+        self._at = max(self._at, event.at)
+        cluster = event.hello.cluster_id
+        if not cluster:
+            text = "the first Hello names no cluster_id; send the id this cluster was given"
+            self._effects.ask(EndSession(event.session, Code.INVALID_ARGUMENT, text))
+            return False
+        if elsewhere := self._supply.why_elsewhere(cluster):
+            self._effects.counts.add("session_misbound_total")
+            text = f"cluster {cluster} is bound to {elsewhere}; connect there"
+            self._effects.ask(EndSession(event.session, Code.FAILED_PRECONDITION, text))
+            return False
+        self._note_version(event)
+        if older := self._by_cluster.get(cluster):
+            text = f"a newer session of cluster {cluster} took over"
+            self._end(older, Code.ABORTED, text, "replaced")
+        self._install(
+            _Session(event.session, event.hello, event.peer, event.at, Outbox(self._size_of))
+        )
+        return True
+
+    def on_repeated(self, event: HelloRepeated) -> None:
+        """Acknowledged in its place: whoever sent it knows then that the replay is over."""
+        self._at = max(self._at, event.at)
+        session = self._by_number.get(event.session)
+        if session is None:
+            return
+        if event.hello.cluster_id != session.cluster:
+            text = (
+                f"a later Hello names cluster {event.hello.cluster_id!r}, the first one named"
+                f" {session.cluster!r}; open a session for each cluster"
+            )
+            self._end(session, Code.INVALID_ARGUMENT, text, "removed")
+            return
+        session.hello = event.hello
+        self._acknowledge(session, HELLO)
+
+    def on_closed(self, event: SessionClosed) -> None:
+        """The stream is over; of a session that was ended here nothing is left to do."""
+        self._at = max(self._at, event.at)
+        session = self._by_number.get(event.session)
+        if session is not None:
+            self._remove(session, "removed")
+
+    def tick(self, at: Instant) -> None:
+        """Once a second: ends stalled sessions, and measures the outboxes."""
+        self._at = max(self._at, at)
+        patience = round(self.settings.stall_timeout * SECOND)
+        for session in list(self._by_number.values()):
+            oldest = session.outbox.oldest_at
+            if oldest is not None and at - oldest >= patience:
+                text = (
+                    f"a frame waited {(at - oldest) // SECOND} s to be read (limit"
+                    f" {self.settings.stall_timeout:g} s); reconnect for a full replay"
+                )
+                self._end(session, Code.RESOURCE_EXHAUSTED, text, "stalled")
+        self._measure(at)
+
+    def stop(self, text: str) -> None:
+        """The process ends: so do all sessions."""
+        for session in list(self._by_number.values()):
+            self._end(session, Code.UNAVAILABLE, text, "removed")
+
+    # -- sending ---------------------------------------------------------------------------------
+
+    def send(self, cluster: str, frame: ShardFrame) -> None:
+        """Never waits; dropped where the cluster is not connected."""
+        session = self._by_cluster.get(cluster)
+        if session is not None:
+            self._put(session, frame)
+
+    def acknowledge_rollup(self, session: int) -> None:
+        found = self._by_number.get(session)
+        if found is not None:
+            self._acknowledge(found, ROLLUP)
+
+    def take(self, session: int, limit: int) -> list[ShardFrame]:
+        """The next frames for the stream; asking again says that the last ones are written."""
+        found = self._by_number.get(session)
+        return found.outbox.take(limit, self._at) if found else []
+
+    def sent(self, session: int) -> None:
+        """What was taken is written, and nothing more is wanted yet."""
+        found = self._by_number.get(session)
+        if found is not None:
+            found.outbox.sent()
+
+    # -- views -----------------------------------------------------------------------------------
+
+    def views(
+        self, facts_of: Callable[[str], ClusterFacts], cluster: str = ""
+    ) -> tuple[SessionView, ...]:
+        """Connected clusters and those that were, by name; `cluster` chooses one."""
+        shown = {**self._gone, **self._by_cluster}
+        names = sorted(shown) if not cluster else [cluster] if cluster in shown else []
+        return tuple(
+            _view_of(shown[name], facts_of(name), connected=name in self._by_cluster)
+            for name in names
+        )
+
+    # -- within ----------------------------------------------------------------------------------
+
+    def _note_version(self, event: SessionOpened) -> None:
+        base = event.hello.protocol_version.partition("+")[0]
+        if base != PROTOCOL:
+            self._effects.log(
+                "warning",
+                "session_version",
+                f"cluster {event.hello.cluster_id} speaks {base!r}, this shard {PROTOCOL};"
+                " going on, but frames it does not know are lost on it",
+                cluster=event.hello.cluster_id,
+                protocol_version=event.hello.protocol_version,
+            )
+
+    def _install(self, session: _Session) -> None:
+        cluster, supply = session.cluster, self._supply
+        self._by_number[session.number] = session
+        self._by_cluster[cluster] = session
+        self._gone.pop(cluster, None)
+        self._count("installed")
+        self._acknowledge(session, HELLO)
+        session.outbox.put_replay(
+            supply.bound_to(cluster),
+            lambda machine: supply.update_of(machine, cluster),
+            session.connected_at,
+        )
+        for instruction in supply.open_reclaims(cluster, session.connected_at):
+            self._put(session, instruction)
+
+    def _acknowledge(self, session: _Session, echo: str) -> None:
+        term = self._supply.coordinator_term()
+        self._put(session, Acknowledgement(echo, term, self._shard_epoch))
+
+    def _put(self, session: _Session, frame: ShardFrame) -> None:
+        if session.number not in self._by_number:
+            return
+        outbox = session.outbox
+        was_waiting = outbox.waiting
+        if outbox.put(frame, self._at):
+            self._effects.counts.add("outbox_coalesced_total")
+        if not was_waiting:
+            self._effects.ask(FlushSession(session.number))
+        limits = self.settings
+        if outbox.frames > limits.outbox_frames or outbox.bytes > limits.outbox_bytes:
+            self._effects.counts.add("outbox_overflows_total")
+            text = (
+                f"{outbox.frames} frames of {outbox.bytes} bytes wait to be read (limits"
+                f" {limits.outbox_frames} and {limits.outbox_bytes}); reconnect for a full replay"
+            )
+            self._end(session, Code.RESOURCE_EXHAUSTED, text, "stalled")
+
+    def _end(self, session: _Session, code: Code, text: str, event: str) -> None:
+        self._effects.ask(EndSession(session.number, code, text))
+        self._effects.log(
+            "info" if code in (Code.ABORTED, Code.UNAVAILABLE) else "warning",
+            f"session_{event}",
+            f"ended the session of cluster {session.cluster}: {text}",
+            cluster=session.cluster,
+            peer=session.peer,
+            session=session.number,
+        )
+        self._remove(session, event)
+
+    def _remove(self, session: _Session, event: str) -> None:
+        del self._by_number[session.number]
+        del self._by_cluster[session.cluster]
+        session.outbox = Outbox(self._size_of)
+        self._gone[session.cluster] = session
+        if len(self._gone) > _REMEMBERED:
+            self._gone.popitem(last=False)
+        self._count(event)
+        self._supply.lost(session.cluster, self._at)
+
+    def _count(self, event: str) -> None:
+        self._effects.counts.add("session_lifecycle_total", event=event)
+        self._effects.counts.set("active_sessions", len(self._by_number))
+
+    def _measure(self, at: Instant) -> None:
+        depths, sizes, ages = [0], [0], [0.0]
+        for session in self._by_number.values():
+            outbox = session.outbox
+            depths.append(outbox.frames + outbox.replay_left)
+            sizes.append(outbox.bytes)
+            oldest = outbox.oldest_at
+            if oldest is not None:
+                ages.append((at - oldest) / SECOND)
+        for name, values in (
+            ("outbox_depth", depths),
+            ("outbox_bytes", sizes),
+            ("outbox_oldest_age_seconds", ages),
+        ):
+            self._effects.counts.set(name, max(values), agg="max")
+            self._effects.counts.set(name, sum(values), agg="sum")
+
+
+def _view_of(session: _Session, facts: ClusterFacts, *, connected: bool) -> SessionView:
+    outbox = session.outbox
+    return SessionView(
+        cluster=session.cluster,
+        peer=session.peer,
+        protocol_version=session.hello.protocol_version,
+        connected_at=session.connected_at,
+        last_rollup_at=facts.last_rollup_at,
+        needs=facts.needs,
+        outbox_frames=outbox.frames + outbox.replay_left,
+        outbox_bytes=outbox.bytes,
+        oldest_frame_at=outbox.oldest_at,
+        open_bootstraps=facts.open_bootstraps,
+        open_reclaims=facts.open_reclaims,
+        connected=connected,
+    )

@@ -1,0 +1,186 @@
+"""Everything about a shard that may be set, with its default and whether SIGHUP may change it.
+
+Durations are seconds, sizes are bytes; the field's type says which, for whoever reads text.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bigfleet.model.settings import Bytes, Seconds, setting
+
+
+@dataclass(frozen=True, slots=True)
+class ExecuteSettings:
+    concurrency: int = setting(256, "actions under way at a time", least=1)
+    queue_factor: int = setting(2, "actions that may wait, as a multiple of concurrency", least=1)
+    rpc_timeout: Seconds = setting(
+        30.0, "deadline of a provider call", reloadable=True, least=0.001
+    )
+    list_timeout: Seconds = setting(120.0, "deadline of a List", reloadable=True, least=0.001)
+    bootstrap_timeout: Seconds = setting(
+        30.0, "how long an operator may take for a bootstrap blob", reloadable=True, least=0.001
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ReconcileSettings:
+    mode: str = setting("auto", "how a provider is listed", choices=("auto", "full", "incremental"))
+    interval: Seconds = setting(
+        1.0, "pause between two Lists of a provider", reloadable=True, least=0.001
+    )
+    full_interval: Seconds = setting(
+        300.0, "how often an incremental provider is listed whole", reloadable=True, least=0.001
+    )
+    incremental_from: int = setting(10_000, "machines from which Lists are incremental")
+    absent_lists: int = setting(2, "full Lists a machine must miss before it is removed", least=1)
+    breaker_failures: int = setting(5, "transport failures in a row that open the breaker", least=1)
+    breaker_window: Seconds = setting(30.0, "time within which they must happen", least=0.001)
+    breaker_probe: Seconds = setting(
+        10.0, "pause between two Lists while the breaker is open", least=0.001
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RailSettings:
+    actuation_paused: bool = setting(False, "decide, but start nothing")
+    pause_file: str = setting("pause", "file that pauses while it exists; in data_dir if relative")
+    reclaim_cap_fraction: float = setting(
+        0.05,
+        "part of a cluster that may be reclaimed at a time; 0 turns it off",
+        reloadable=True,
+        most=1,
+    )
+    reclaim_cap_window: Seconds = setting(
+        10.0, "the time meant by that", reloadable=True, least=0.001
+    )
+    empty_rollup_guard: bool = setting(
+        True, "hold roll-ups that lost nearly everything", reloadable=True
+    )
+    rollup_guard_min_rows: int = setting(10, "rows below which a roll-up is never held")
+    rollup_guard_fraction: float = setting(
+        0.1, "part of the last rows below which it is held", most=1
+    )
+    rollup_guard_confirmations: int = setting(
+        3, "such roll-ups in a row that are believed", least=1
+    )
+    rollup_guard_min_hold: Seconds = setting(20.0, "time over which they must come")
+    list_guard: bool = setting(True, "hold Lists that lost many machines", reloadable=True)
+    list_guard_min: int = setting(10, "machines below which a List is never held")
+    list_guard_fraction: float = setting(0.1, "part of the machines that may be missing", most=1)
+    list_guard_confirmations: int = setting(3, "such Lists in a row that are believed", least=1)
+    list_guard_min_hold: Seconds = setting(60.0, "time over which they must come")
+    pause_default_ttl: Seconds = setting(
+        4 * 3600.0, "expiry of a pause that names none", least=0.001
+    )
+    pause_max_ttl: Seconds = setting(
+        7 * 24 * 3600.0, "longest expiry a pause may name", least=0.001
+    )
+    journal_required: bool = setting(False, "start nothing while the journal cannot be written")
+
+
+@dataclass(frozen=True, slots=True)
+class DrainSettings:
+    reclaim_grace: Seconds = setting(600.0, "time a cluster has to give a machine back")
+    reclaim_on_deadline: str = setting(
+        "abort", "what happens to a Reclaim then", choices=("abort", "force")
+    )
+    reclaim_without_session: str = setting(
+        "defer", "Reclaim of a cluster that is not connected", choices=("defer", "provider")
+    )
+    abort_backoff: Seconds = setting(600.0, "time an aborted Reclaim is not tried again")
+    reservation_margin: Seconds = setting(60.0, "how long a freed victim waits for its Need")
+
+
+@dataclass(frozen=True, slots=True)
+class DeadlineSettings:
+    creating: Seconds = setting(900.0, "longest Creating")
+    configuring: Seconds = setting(900.0, "longest Configuring")
+    draining_extra: Seconds = setting(600.0, "longest Draining, beyond its grace")
+    deleting: Seconds = setting(900.0, "longest Deleting")
+    failed_attempts: int = setting(5, "looks at a Failed machine before it is stuck")
+    failed_backoff_min: Seconds = setting(30.0, "first pause between two looks", least=0.001)
+    failed_backoff_max: Seconds = setting(1800.0, "longest pause between two looks")
+    flap_limit: int = setting(3, "failures within flap_window after which it rests")
+    flap_window: Seconds = setting(3600.0, "time meant by that, and how long it rests")
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseSettings:
+    on_demand: Seconds = setting(600.0, "how long an unclaimed on-demand machine is kept")
+    spot: Seconds = setting(60.0, "how long an unclaimed spot machine is kept")
+
+
+@dataclass(frozen=True, slots=True)
+class OfferingSettings:
+    backoff_min: Seconds = setting(
+        30.0, "first rest of an offering that is out of stock", least=0.001
+    )
+    backoff_max: Seconds = setting(900.0, "longest rest of an offering")
+    stockout_patterns: tuple[str, ...] = setting((), "errors that also mean out of stock")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSettings:
+    outbox_frames: int = setting(20_000, "unsent frames at which a session is ended")
+    outbox_bytes: Bytes = setting(64 * 1024 * 1024, "unsent bytes at which a session is ended")
+    stall_timeout: Seconds = setting(
+        30.0, "age of an unsent frame at which a session is ended", least=0.001
+    )
+    available_capacity_interval: Seconds = setting(
+        5.0, "pause between two hints of one profile", reloadable=True
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSettings:
+    interval: Seconds = setting(10.0, "pause between two reports", reloadable=True, least=0.001)
+    call_timeout: Seconds = setting(5.0, "deadline of a report", least=0.001)
+    backoff_min: Seconds = setting(0.5, "first pause after a failure", least=0.001)
+    backoff_max: Seconds = setting(15.0, "longest pause after failures")
+    shortfall_limit: int = setting(100, "shortfalls in a report")
+
+
+@dataclass(frozen=True, slots=True)
+class JournalSettings:
+    audit_log: str = setting("", "file of one JSON line per action; empty turns it off")
+    audit_rotate: Bytes = setting(100 * 1024 * 1024, "size at which it is rotated")
+    audit_files: int = setting(10, "rotated files that are kept")
+
+
+@dataclass(frozen=True, slots=True)
+class ShardSettings:
+    listen: str = setting("127.0.0.1:7780", "where operators and the command line dial in")
+    metrics_addr: str = setting("127.0.0.1:8780", "HTTP for metrics and probes; 0 turns it off")
+    id: str = setting("shard-0", "this shard's name, for ever")
+    data_dir: str = setting("./data", "epoch, state and logs")
+    advertise_addr: str = setting("", "address others are told; empty: listen")
+    provider_addr: tuple[str, ...] = setting((), "name=host:port, may be repeated")
+    coordinator_addr: tuple[str, ...] = setting((), "coordinators, may be repeated")
+    ownership: str = setting("auto", "which machines are ours", choices=("auto", "all", "assigned"))
+    cycle_interval: Seconds = setting(
+        1.0, "pause between two decisions", reloadable=True, least=0.001
+    )
+    cycle_min_gap: Seconds = setting(0.1, "shortest pause between two decisions", reloadable=True)
+    engine_timeout: Seconds = setting(30.0, "longest decision", least=0.001)
+    max_actions_per_cycle: int = setting(
+        0, "actions started per cycle; 0: no limit", reloadable=True
+    )
+    dry_run: bool = setting(False, "decide and log, start nothing", reloadable=True)
+    shutdown_grace: Seconds = setting(20.0, "time actions have to end at a stop")
+    max_needs_per_rollup: int = setting(200_000, "rows a roll-up may have")
+    workers: int = setting(0, "threads of a decision; 0: one per CPU")
+    debug_endpoints: bool = setting(False, "serve /debug/ on the metrics address")
+    execute: ExecuteSettings = ExecuteSettings()
+    reconcile: ReconcileSettings = ReconcileSettings()
+    rails: RailSettings = RailSettings()
+    drain: DrainSettings = DrainSettings()
+    deadlines: DeadlineSettings = DeadlineSettings()
+    release: ReleaseSettings = ReleaseSettings()
+    offerings: OfferingSettings = OfferingSettings()
+    session: SessionSettings = SessionSettings()
+    report: ReportSettings = ReportSettings()
+    journal: JournalSettings = JournalSettings()
+
+
+#: Regions by provider name, for quotas; a seam for the coordinator's registry.
+Regions = Mapping[str, str]

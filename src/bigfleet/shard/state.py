@@ -1,0 +1,393 @@
+"""The shard's state: whatever happened goes in as an event, whatever is to be done comes out.
+
+Pure: the same events in the same order give the same instructions. Every entry returns the
+instructions it caused, in order. What people ask is answered without changing anything.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, assert_never
+
+from bigfleet.model.machines import Instant, Machine, MachineState
+from bigfleet.model.needs import NeedKey
+from bigfleet.model.options import SECOND
+from bigfleet.model.provider_calls import Code, Rejected
+from bigfleet.model.session_frames import ShardFrame
+from bigfleet.model.shard_views import (
+    CoordinatorLink,
+    OwnerSource,
+    Quarantine,
+    QuarantineKind,
+    SessionView,
+    ShardStatus,
+)
+from bigfleet.shard.cycle import CycleInput, Deliberation
+from bigfleet.shard.deciding import MOST_FAILURES, Deciding, Hands
+from bigfleet.shard.effects import RESERVATIONS
+from bigfleet.shard.events import (
+    BlobArrived,
+    CallAnswered,
+    HelloRepeated,
+    ListArrived,
+    ListFailed,
+    ReclaimAcked,
+    RollupArrived,
+    SessionClosed,
+    SessionOpened,
+)
+from bigfleet.shard.execution.outcomes import audit_line
+from bigfleet.shard.ingest.ingest import NothingHeld
+from bigfleet.shard.instructions import Instruction
+from bigfleet.shard.ledgers.shortfalls import Shortfalls
+from bigfleet.shard.ledgers.summaries import measure_demand, measure_machines
+from bigfleet.shard.parts import Birth, Parts
+from bigfleet.shard.rails.dispositions import Circumstances
+from bigfleet.shard.reconciling.planning import ListPlan
+from bigfleet.shard.reconciling.reading import ListReading, Remembered
+from bigfleet.shard.sessions.sessions import ClusterFacts
+from bigfleet.shard.settings import ShardSettings
+from bigfleet.shard.views import Facets, MachineViews
+
+Event = (
+    SessionOpened
+    | HelloRepeated
+    | SessionClosed
+    | RollupArrived
+    | BlobArrived
+    | ReclaimAcked
+    | ListArrived[ListReading]
+    | ListFailed
+    | CallAnswered
+)
+
+#: A shard that waits for its providers says so this often.
+_TELL_WAITING = 60 * SECOND
+
+
+class ShardState:
+    def __init__(self, birth: Birth, *, version: str = "", workers: int = 1) -> None:
+        self.parts = parts = Parts(birth)
+        self.effects = parts.effects
+        self._birth = birth
+        self._version = version
+        self._stopping = False
+        #: Set by whoever reports to a coordinator; None: nobody does.
+        self.coordinator_link: Callable[[], CoordinatorLink | None] = lambda: None
+        #: When the last cycle was begun, whatever became of it.
+        self.last_cycle_began = birth.at
+        self._told_waiting_at = birth.at
+        self.shortfalls = Shortfalls(parts.effects)
+        hands = Hands(
+            enqueue=parts.execution.enqueue,
+            keep_claimed=self._keep_claimed,
+            decided=self._decided,
+            silent_providers=parts.hints.silent_providers,
+            audit_line=audit_line,
+        )
+        self.deciding = Deciding(
+            parts.effects,
+            parts.machines,
+            parts.needs,
+            birth.settings,
+            parts.ingest.reported,
+            self._circumstances,
+            parts.execution.room,
+            hands,
+            workers,
+        )
+        self.deciding.load(birth.stored.get(RESERVATIONS, {}))
+        parts.abandoned = self.deciding.abandon
+        self.machine_views = MachineViews(parts.machines, parts.effects.stories, self._facets())
+
+    @property
+    def settings(self) -> ShardSettings:
+        return self.parts.settings
+
+    @property
+    def epoch(self) -> int:
+        return self._birth.epoch
+
+    # -- events ----------------------------------------------------------------------------------
+
+    def handle(self, event: Event) -> list[Instruction]:
+        parts = self.parts
+        match event:
+            case SessionOpened():
+                parts.sessions.on_opened(event)
+            case HelloRepeated():
+                parts.sessions.on_repeated(event)
+            case SessionClosed():
+                parts.sessions.on_closed(event)
+            case RollupArrived(session, rollup, at):
+                cluster = parts.sessions.cluster_of(session)
+                if cluster and parts.ingest.on_rollup(cluster, rollup, at):
+                    parts.sessions.acknowledge_rollup(session)
+            case BlobArrived(session, response, at):
+                if cluster := parts.sessions.cluster_of(session):
+                    parts.execution.on_blob(cluster, response, at)
+            case ReclaimAcked(session, ack, at):
+                if cluster := parts.sessions.cluster_of(session):
+                    parts.drains.on_ack(cluster, ack, at)
+            case ListArrived():
+                parts.reconciler.on_list(event)
+            case ListFailed():
+                parts.reconciler.on_list_failed(event)
+            case CallAnswered():
+                self._on_answer(event)
+            case _:
+                assert_never(event)
+        return self.taken()
+
+    def tick(self, at: Instant) -> list[Instruction]:
+        """Once a second: deadlines, rests, expiries."""
+        parts = self.parts
+        parts.pauses.tick(at)
+        parts.sessions.tick(at)
+        parts.reconciler.tick(at)
+        parts.drains.tick(at)
+        parts.failures.tick(at)
+        parts.deadlines.tick(at)
+        parts.offerings.tick(at)
+        parts.execution.tick(at)
+        return self.taken()
+
+    def pause_file_read(
+        self, text: str | None, written: Instant | None, at: Instant
+    ) -> list[Instruction]:
+        self.parts.pauses.on_file(text, at, written)
+        return self.taken()
+
+    def session_refused(self, cluster: str, peer: str, rejected: Rejected) -> list[Instruction]:
+        """A stream that was not let in."""
+        effects = self.effects
+        if rejected.code is Code.PERMISSION_DENIED:
+            effects.counts.add("session_identity_rejected_total")
+        text = f"a session of cluster {cluster} was refused: {rejected}"
+        effects.log("warning", "session_refused", text, cluster=cluster, peer=peer)
+        return self.taken()
+
+    def frame_skipped(self, cluster: str) -> list[Instruction]:
+        text = f"the operator of {cluster} sent a frame this version does not know; it is skipped"
+        self.effects.log("info", "frame_skipped", text, cluster=cluster)
+        return self.taken()
+
+    def apply_settings(self, settings: ShardSettings) -> list[Instruction]:
+        """What SIGHUP may change has changed; the rest of `settings` is as it was."""
+        parts = self.parts
+        parts.settings = self.deciding.settings = parts.reconciler.settings = settings
+        parts.sessions.settings = parts.hints.settings = settings.session
+        parts.ingest.rails = settings.rails
+        parts.pauses.reconfigure(settings.rails)
+        self.effects.wake()
+        return self.taken()
+
+    def stop(self, at: Instant) -> list[Instruction]:
+        """Nothing new is begun from here on."""
+        self._stopping = True
+        self.parts.execution.stop(at)
+        return self.taken()
+
+    def abandon(self, at: Instant) -> list[Instruction]:
+        self.parts.execution.abandon(at)
+        return self.taken()
+
+    def taken(self) -> list[Instruction]:
+        return self.effects.taken()
+
+    # -- cycles ----------------------------------------------------------------------------------
+
+    def may_decide(self, at: Instant) -> bool:
+        """Not before every provider has been listed: what is not known yet would be bought again,
+        and what an earlier life reserved would be forgotten.
+        """
+        self.last_cycle_began = at
+        reconciler = self.parts.reconciler
+        if reconciler.listed_once() and reconciler.ownership.known:
+            return True
+        if at - self._told_waiting_at >= _TELL_WAITING:
+            self._told_waiting_at = at
+            text = f"nothing is decided yet: {self.why_not_ready()}"
+            self.effects.log("warning", "cycle_waiting", text)
+        return False
+
+    def begin_cycle(self, at: Instant) -> CycleInput:
+        self.last_cycle_began = at
+        return self.deciding.begin(at)
+
+    def end_cycle(self, thought: Deliberation, at: Instant, seconds: float) -> list[Instruction]:
+        if not self._stopping:
+            self.deciding.end(thought, at, seconds)
+        return self.taken()
+
+    def fail_cycle(self, given: CycleInput, why: str, at: Instant) -> list[Instruction]:
+        self.deciding.fail(given, why, at)
+        return self.taken()
+
+    # -- providers and sessions, for their drivers -----------------------------------------------
+
+    def next_list(self, provider: str, at: Instant) -> ListPlan:
+        return self.parts.reconciler.next_list(provider, at)
+
+    def known_machines(self, provider: str) -> Remembered:
+        return self.parts.reconciler.known_machines(provider)
+
+    def continue_list(self, provider: str) -> bool:
+        return self.parts.reconciler.continue_list(provider)
+
+    def listed_once(self) -> bool:
+        """Whether every provider has been listed: what clusters have is known."""
+        return self.parts.reconciler.listed_once()
+
+    def take_frames(self, session: int, limit: int) -> Sequence[ShardFrame]:
+        return self.parts.sessions.take(session, limit)
+
+    # -- looking ---------------------------------------------------------------------------------
+
+    def why_not_ready(self) -> str:
+        """Empty: ready."""
+        if self._stopping:
+            return "stopping"
+        if not self.parts.reconciler.ownership.known:
+            return "what this shard owns is not known yet"
+        if not self.listed_once():
+            return "not every provider has been listed yet"
+        if self.deciding.failures_in_a_row >= MOST_FAILURES:
+            return f"the engine failed {self.deciding.failures_in_a_row} times in a row"
+        return ""
+
+    def status(self) -> ShardStatus:
+        parts, deciding, settings = self.parts, self.deciding, self.settings
+        return ShardStatus(
+            shard_id=settings.id,
+            epoch=self.epoch,
+            version=self._version,
+            cycle=deciding.number,
+            last_cycle_at=deciding.last_at,
+            last_cycle_seconds=deciding.last_seconds,
+            not_ready_reason=self.why_not_ready(),
+            sessions=len(parts.sessions),
+            machines=len(parts.machines),
+            needs=len(parts.needs),
+            shortfalls=len(self.shortfalls),
+            pauses=parts.pauses.active(),
+            dry_run=settings.dry_run,
+            queue_depth=parts.execution.queue_depth,
+            in_flight=parts.execution.in_flight,
+            providers=tuple(
+                parts.reconciler.status(name, address)
+                for name, address in self._birth.providers.items()
+            ),
+            coordinator=self.coordinator_link(),
+            ownership_revision=parts.reconciler.ownership.revision,
+        )
+
+    def sessions(self, cluster: str = "") -> tuple[SessionView, ...]:
+        return self.parts.sessions.views(self._cluster_facts, cluster)
+
+    def quarantines(self) -> tuple[Quarantine, ...]:
+        parts = self.parts
+        return (*parts.ingest.quarantines(), *parts.reconciler.quarantines())
+
+    def release_quarantine(
+        self, kind: QuarantineKind, subject: str, accept: bool, at: Instant
+    ) -> str:
+        """What was done, as a sentence; raises Rejected where nothing is held."""
+        held = {(q.kind, q.subject) for q in self.quarantines()}
+        if (kind, subject) not in held:
+            what = "roll-up of cluster" if kind is QuarantineKind.ROLLUP else "List of provider"
+            raise Rejected(Code.NOT_FOUND, f"no {what} {subject} is held")
+        try:
+            if kind is QuarantineKind.ROLLUP:
+                return self.parts.ingest.release(subject, accept, at)
+            return self.parts.reconciler.release(subject, accept, at)
+        except NothingHeld as problem:
+            raise Rejected(Code.NOT_FOUND, str(problem)) from None
+
+    def measure(self) -> None:
+        """Set the gauges that are looked up rather than counted."""
+        counts = self.effects.counts
+        counts.set("epoch", self.epoch)
+        measure_machines(counts, self.parts.machines.inventory.snapshot())
+        if self.deciding.decision is not None:
+            measure_demand(counts, self.deciding.decision)
+        self.shortfalls.measure()
+
+    def dump(self) -> dict[str, Any]:
+        """For /debug/state: sizes of everything that could grow."""
+        parts = self.parts
+        return {
+            "cycle": self.deciding.number,
+            "machines": len(parts.machines),
+            "sessions": len(parts.sessions),
+            "calls": len(parts.calls),
+            "queue": parts.execution.queue_depth,
+            "inFlight": parts.execution.in_flight,
+        }
+
+    # -- within ----------------------------------------------------------------------------------
+
+    def _on_answer(self, event: CallAnswered) -> None:
+        parts = self.parts
+        code = event.answer.code if isinstance(event.answer, Rejected) else Code.OK
+        parts.reconciler.on_call_result(event.call.provider, code, event.at)
+        parts.execution.on_answer(event)
+
+    def _circumstances(self, at: Instant) -> Circumstances:
+        parts = self.parts
+        return Circumstances(
+            is_pending=parts.execution.is_pending,
+            drain_of=parts.drains.intent,
+            why_suppressed=parts.pauses.why_suppressed,
+            state_of=self._state_of,
+            configured_of=lambda cluster: 0,
+            provider_of=parts.machines.provider_of,
+            breaker_open=parts.reconciler.breaker_open,
+            why_backed_off=lambda action: parts.why_backed_off(action, at),
+        )
+
+    def _state_of(self, machine: str) -> MachineState | None:
+        return self.parts.machines.state_of(machine) or MachineState.UNSPECIFIED
+
+    def _keep_claimed(self, is_claimed: Any, at: Instant) -> None:
+        for machine in self.parts.drains.reclaiming():
+            if is_claimed(machine):
+                self.parts.drains.cancel(machine, at)
+
+    def _decided(self, thought: Deliberation, at: Instant) -> None:
+        self.shortfalls.on_decision(thought.decision, at)
+        self.parts.hints.on_decision(thought.decision, at, thought.availability)
+
+    def _cluster_facts(self, cluster: str) -> ClusterFacts:
+        parts = self.parts
+        return ClusterFacts(
+            parts.ingest.last_rollup_at(cluster),
+            parts.ingest.rows_of(cluster),
+            parts.execution.open_bootstraps(cluster),
+            parts.drains.open_of(cluster),
+        )
+
+    def _facets(self) -> Facets:
+        parts = self.parts
+        return Facets(
+            owner_source=self._owner_source,
+            claimed_by=self._claimed_by,
+            deadline=parts.deadlines.deadline_of,
+            pending=parts.execution.pending,
+            drain=parts.drains.intent,
+            reservation=lambda machine: self.deciding.memory.reservations.get(machine),
+            failed=parts.failures.view,
+            unseen_lists=parts.reconciler.unseen_lists,
+        )
+
+    def _owner_source(self, machine: Machine) -> OwnerSource:
+        reconciler = self.parts.reconciler
+        address = self._birth.providers[self.parts.machines.provider_of(machine.id)]
+        return reconciler.ownership.owner(machine.id, machine.attribute, address).source
+
+    def _claimed_by(self, machine: str) -> NeedKey | None:
+        decision = self.deciding.decision
+        if decision is None:
+            return None
+        outcome = decision.outcome
+        row = outcome.scene.snapshot.row_of(machine)
+        holder = int(outcome.credit.holder[row]) if row >= 0 else -1
+        return outcome.key(holder) if holder >= 0 else None

@@ -1,0 +1,211 @@
+"""`state.db`: the little a shard keeps through a restart, written behind its back.
+
+Tables of keys and values in one SQLite file. A thread of its own writes; rows that wait are
+replaced by newer ones of the same key, so what waits is never more than what is kept. While the
+disk refuses, the rows wait on, `trouble` says why, and every second is a new try.
+"""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
+
+from bigfleet.shard.epoch import StartRefused
+
+STATE_FILE = "state.db"
+SCHEMA_VERSION = 1
+#: 'bfsh': says whose file this is.
+APPLICATION_ID = 0x62667368
+RETRY_SECONDS = 1.0
+
+Rows = Mapping[str, Mapping[str, bytes]]
+#: Hears, in the store's thread, of trouble and (empty) of its end.
+Trouble = Callable[[str], None]
+_Waiting = dict[tuple[str, str], bytes | None]
+
+
+class StateStore:
+    def __init__(
+        self,
+        data_dir: Path,
+        on_trouble: Trouble = lambda text: None,
+        retry_seconds: float = RETRY_SECONDS,
+    ) -> None:
+        """Opens or makes the file and reads it whole; raises StartRefused."""
+        self.path = data_dir / STATE_FILE
+        #: Why rows do not reach the disk; empty: they do.
+        self.trouble = ""
+        self._on_trouble = on_trouble
+        self._retry_seconds = retry_seconds
+        self._connection = _opened(self.path)
+        self.rows: Rows = _read(self._connection, self.path)
+        self._changed = threading.Condition()
+        #: What is not on disk yet, newest value of each key; None deletes.
+        self._waiting: _Waiting = {}
+        #: Told when everything that waited when they were asked for is on disk.
+        self._promised: list[Future[None]] = []
+        self._closing = False
+        self._thread = threading.Thread(target=self._work, name="state-db", daemon=True)
+        self._thread.start()
+
+    @property
+    def degraded(self) -> bool:
+        return bool(self.trouble)
+
+    def write(self, table: str, key: str, value: bytes | None) -> None:
+        """Never blocks on the disk; None deletes the row."""
+        with self._changed:
+            self._waiting[table, key] = value
+            self._changed.notify()
+
+    def synced(self) -> "Future[None]":
+        """Done when everything written so far is on disk."""
+        promise: Future[None] = Future()
+        with self._changed:
+            if self._closing:
+                promise.set_exception(OSError(f"{self.path} is closed"))
+            else:
+                self._promised.append(promise)
+                self._changed.notify()
+        return promise
+
+    def close(self, patience_seconds: float = 5.0) -> bool:
+        """Writes what waits, once more; False where the disk refused or took too long."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join(patience_seconds)
+        return not self._thread.is_alive() and not self._waiting
+
+    # -- the thread ------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        while self._step():
+            pass
+        self._connection.close()
+
+    def _step(self) -> bool:
+        """One batch; False: there is no more."""
+        with self._changed:
+            while not (self._waiting or self._promised or self._closing):
+                self._changed.wait()
+            batch, self._waiting = self._waiting, {}
+            promised, self._promised = self._promised, []
+            closing = self._closing
+        problem = self._commit(batch)
+        if problem is None:
+            for promise in promised:
+                _fulfil(promise)
+            self._say("")
+            return not closing or bool(self._waiting)
+        self._say(f"{self.path}: {problem}")
+        with self._changed:
+            self._waiting = batch | self._waiting
+            self._promised = promised + self._promised
+            if self._closing:
+                _break(self._promised, OSError(self.trouble))
+                return False
+            self._changed.wait_for(lambda: self._closing, self._retry_seconds)
+        return True
+
+    def _commit(self, batch: _Waiting) -> Exception | None:
+        if not batch:
+            return None
+        connection = self._connection
+        kept = [(table, key, value) for (table, key), value in batch.items() if value is not None]
+        gone = [pair for pair, value in batch.items() if value is None]
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", kept)
+            connection.executemany("DELETE FROM kept WHERE part = ? AND key = ?", gone)
+            connection.execute("COMMIT")
+        except (sqlite3.Error, OSError) as problem:
+            # A roll-back that fails too leaves nothing behind either: nothing was committed.
+            with suppress(sqlite3.Error):
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+            return problem
+        return None
+
+    def _say(self, trouble: str) -> None:
+        if trouble != self.trouble:
+            self.trouble = trouble
+            self._on_trouble(trouble)
+
+
+def _fulfil(promise: "Future[None]") -> None:
+    if promise.set_running_or_notify_cancel():
+        promise.set_result(None)
+
+
+def _break(promised: "list[Future[None]]", problem: Exception) -> None:
+    for promise in promised:
+        if promise.set_running_or_notify_cancel():
+            promise.set_exception(problem)
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    try:
+        # The mode is set before SQLite writes, and its side files take it over.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        os.chmod(path, 0o600)
+        connection = sqlite3.connect(
+            path, timeout=1.0, isolation_level=None, check_same_thread=False
+        )
+    except (OSError, sqlite3.Error) as problem:
+        raise _refused(path, str(problem)) from problem
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        _make_or_check(connection, path)
+    except sqlite3.Error as problem:
+        connection.close()
+        raise _refused(path, str(problem)) from problem
+    except StartRefused:
+        connection.close()
+        raise
+    return connection
+
+
+def _make_or_check(connection: sqlite3.Connection, path: Path) -> None:
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if not tables:
+        connection.executescript(
+            f"BEGIN; PRAGMA application_id = {APPLICATION_ID}; "
+            f"PRAGMA user_version = {SCHEMA_VERSION}; "
+            "CREATE TABLE kept (part TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, "
+            "PRIMARY KEY (part, key)) WITHOUT ROWID; COMMIT;"
+        )
+        return
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION_ID:
+        raise _refused(path, "it is no state of a shard")
+    if version != SCHEMA_VERSION:
+        known = f"it has schema {version}, this program knows {SCHEMA_VERSION}"
+        raise _refused(path, f"{known}; run the version that wrote it")
+    findings = [row[0] for row in connection.execute("PRAGMA integrity_check(5)")]
+    if findings != ["ok"]:
+        raise _refused(path, f"it is damaged: {'; '.join(findings)}")
+
+
+def _read(connection: sqlite3.Connection, path: Path) -> Rows:
+    rows: dict[str, dict[str, bytes]] = {}
+    try:
+        for part, key, value in connection.execute("SELECT part, key, value FROM kept"):
+            rows.setdefault(part, {})[key] = bytes(value)
+    except sqlite3.Error as problem:
+        connection.close()
+        raise _refused(path, str(problem)) from problem
+    return rows
+
+
+def _refused(path: Path, problem: str) -> StartRefused:
+    return StartRefused(
+        f"{path} cannot be used: {problem}. Losing it is safe: move {path.name}, {path.name}-wal "
+        f"and {path.name}-shm away and start again. Pauses set by RPC are then lifted, open drains "
+        "follow what the provider says, and with a coordinator nothing is owned until it answers"
+    )

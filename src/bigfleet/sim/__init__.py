@@ -1,0 +1,1 @@
+"""Simulated Kubernetes clusters: workloads, a scheduler model, operators on real Sessions."""

@@ -1,0 +1,167 @@
+"""Carries the simulated clusters: the script's changes by the clock, one Session each to the shard.
+
+It decides nothing about workloads, pods or drains. A stream that ends is dialled again with a
+back-off that doubles from half a second to thirty and never hits two clusters at the same moment.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from random import Random
+
+from bigfleet.edge.clock import Clock
+from bigfleet.edge.logs import Log
+from bigfleet.model.machines import Instant
+from bigfleet.model.options import SECOND
+from bigfleet.model.provider_calls import Rejected
+from bigfleet.model.session_frames import OperatorFrame, RollupFrame
+from bigfleet.sim.cluster import Cluster
+from bigfleet.sim.operator import Operator, Report, Said
+from bigfleet.sim.script import Scale
+from bigfleet.wire.rollups import rollup_bytes
+from bigfleet.wire.session_client import Session, SessionClient
+
+TICK_SECONDS = 1.0
+BACKOFF_MIN_SECONDS, BACKOFF_MAX_SECONDS = 0.5, 30.0
+
+
+class OperatorLine:
+    """One cluster's operator and its stream."""
+
+    def __init__(
+        self, operator: Operator, address: str, clock: Clock, chance: Random, log: Log
+    ) -> None:
+        self.operator = operator
+        self.reconnects = 0
+        self._client = SessionClient(address)
+        self._clock = clock
+        self._chance = chance
+        self._log = log
+        self._outgoing: asyncio.Queue[Said] = asyncio.Queue()
+
+    async def run(self) -> None:
+        """For ever; ends by cancellation only."""
+        attempt = 0
+        while True:
+            acked = self.operator.reports
+            try:
+                await self._session()
+            except Rejected as problem:
+                name = self.operator.cluster.name
+                self._log.warning("operator.disconnected", msg=str(problem), cluster=name)
+            finally:
+                self.operator.on_disconnected()
+            attempt = 0 if self.operator.reports > acked + 1 else attempt + 1
+            self.reconnects += 1
+            await self._clock.sleep(backoff_seconds(attempt, self._chance))
+
+    def tick(self, at: Instant) -> None:
+        self._say(self.operator.tick(at))
+
+    def _say(self, said: Iterable[Said]) -> None:
+        for each in said:
+            self._outgoing.put_nowait(each)
+
+    async def _session(self) -> None:
+        operator, self._outgoing = self.operator, asyncio.Queue()
+        async with self._client.open(operator.hello) as session:
+            self._say(operator.on_connected(self._clock.now()))
+            writing = asyncio.create_task(self._write(session))
+            try:
+                async for frame in session:
+                    self._say(operator.on_frame(frame, self._clock.now()))
+            finally:
+                writing.cancel()
+                await asyncio.wait({writing})
+
+    async def _write(self, session: Session) -> None:
+        """Ends with the stream; why it ended is told to whoever reads it."""
+        try:
+            while True:
+                await session.send(self._frame(await self._outgoing.get()))
+        except Rejected:
+            return
+
+    def _frame(self, said: Said) -> OperatorFrame:
+        if isinstance(said, Report):
+            cluster = self.operator.cluster.name
+            return RollupFrame(rollup_bytes(cluster, self._clock.now(), said.needs))
+        return said
+
+
+class SimClusters:
+    """All clusters of one shard and the script they follow."""
+
+    def __init__(
+        self,
+        names: Iterable[str],
+        script: Iterator[Scale],
+        address: str,
+        clock: Clock,
+        chance: Random,
+        log: Log,
+        *,
+        began_seconds: float = 0.0,
+        tick_seconds: float = TICK_SECONDS,
+        changed: Callable[[Scale], None] | None = None,
+    ) -> None:
+        """`began_seconds`: how much of the script is past; it has happened before the start."""
+        self.lines = {
+            name: OperatorLine(Operator(Cluster(name)), address, clock, chance, log)
+            for name in names
+        }
+        self._script = script
+        self._next = next(script)
+        self._clock = clock
+        self._began = clock.now() - round(began_seconds * SECOND)
+        self._tick_seconds = tick_seconds
+        self._changed = changed
+        self._tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def clusters(self) -> list[Cluster]:
+        return [line.operator.cluster for line in self.lines.values()]
+
+    @property
+    def seconds(self) -> float:
+        """How far the script is."""
+        return (self._clock.now() - self._began) / SECOND
+
+    def start(self) -> None:
+        self._act()
+        work = [self._tick(), *(line.run() for line in self.lines.values())]
+        self._tasks = [asyncio.create_task(each) for each in work]
+
+    async def until_dead(self) -> None:
+        """Raises what ended a task; none ever should."""
+        done, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def _tick(self) -> None:
+        while True:
+            await self._clock.sleep(self._tick_seconds)
+            self._act()
+
+    def _act(self) -> None:
+        """People first, then the operators, then the schedulers with what both have changed."""
+        at = self._clock.now()
+        while self._next.at_seconds <= (at - self._began) / SECOND:
+            scale, self._next = self._next, next(self._script)
+            self.lines[scale.cluster].operator.cluster.scale(scale.workload, scale.replicas)
+            if self._changed is not None:
+                self._changed(scale)
+        for line in self.lines.values():
+            line.tick(at)
+            line.operator.cluster.schedule()
+
+
+def backoff_seconds(attempt: int, chance: Random) -> float:
+    """Doubles with each attempt, half of it drawn: many clients do not come back at once."""
+    whole: float = min(BACKOFF_MAX_SECONDS, BACKOFF_MIN_SECONDS * 2.0 ** min(attempt, 16))
+    return whole * chance.uniform(0.5, 1.0)

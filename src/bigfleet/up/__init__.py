@@ -1,0 +1,1 @@
+"""`bigfleet up`: a provider, a shard and three clusters in one process, over real gRPC."""

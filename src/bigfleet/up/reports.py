@@ -1,0 +1,116 @@
+"""What one cycle looked like from outside: a record for lines, JSON and the live view."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from bigfleet.engine.census import census_of
+from bigfleet.model.actions import ActionKind
+from bigfleet.model.machines import Instant, MachineState
+from bigfleet.model.needs import NeedKey
+from bigfleet.model.resources import Resources
+from bigfleet.model.shard_views import ActionView, Disposition, NeedView
+from bigfleet.shard.state import ShardState
+from bigfleet.sim.cluster import Cluster
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterReport:
+    name: str
+    connected: bool
+    #: Live pods, and those that have a place.
+    pods: int
+    running: int
+    nodes: int
+    needs: int
+    needs_met: int
+    #: Everything the shard knows the cluster to ask for; equal while nothing changes.
+    demand: frozenset[tuple[NeedKey, Resources]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class UnmetNeed:
+    key: NeedKey
+    reason: str
+    #: How many cycles it has been short, victims on their way included.
+    age: int
+    #: Matching machines that are Idle or could be bought.
+    free: int
+
+
+@dataclass(frozen=True, slots=True)
+class CycleReport:
+    cycle: int
+    at: Instant
+    #: Wall time of the decision.
+    seconds: float
+    #: What was started in it, in the order of emission.
+    actions: tuple[ActionView, ...]
+    machines: Mapping[MachineState, int]
+    dollars_per_hour: float
+    clusters: tuple[ClusterReport, ...]
+    unmet: tuple[UnmetNeed, ...]
+
+    @property
+    def started(self) -> Counter[ActionKind]:
+        return Counter(
+            action.kind for action in self.actions if action.disposition is Disposition.ENQUEUED
+        )
+
+    @property
+    def needs(self) -> int:
+        return sum(cluster.needs for cluster in self.clusters)
+
+
+def report_of(state: ShardState, clusters: Iterable[tuple[Cluster, bool]]) -> CycleReport:
+    """The last cycle; `clusters` with whether each is connected."""
+    deciding = state.deciding
+    needs = deciding.ledger.page().needs
+    census = census_of(state.parts.machines.inventory.snapshot())
+    machines: Counter[MachineState] = Counter()
+    for (machine_state, _, _), count in census.by_sort.items():
+        machines[machine_state] += count
+    return CycleReport(
+        cycle=deciding.number,
+        at=deciding.last_at or 0,
+        seconds=deciding.last_seconds,
+        actions=_actions_of(state, deciding.ledger.cycle),
+        machines=machines,
+        dollars_per_hour=sum(census.cost.values()),
+        clusters=tuple(_cluster(each, connected, needs) for each, connected in clusters),
+        unmet=tuple(_unmet(view) for view in needs if not view.satisfied),
+    )
+
+
+def _actions_of(state: ShardState, cycle: int) -> tuple[ActionView, ...]:
+    """From the end of what is remembered."""
+    found: list[ActionView] = []
+    for action in reversed(state.deciding.actions):
+        if action.cycle != cycle:
+            break
+        found.append(action)
+    return tuple(reversed(found))
+
+
+def _cluster(cluster: Cluster, connected: bool, needs: Iterable[NeedView]) -> ClusterReport:
+    own = [view for view in needs if view.need.cluster == cluster.name]
+    return ClusterReport(
+        cluster.name,
+        connected,
+        cluster.pods,
+        cluster.running,
+        sum(node.state is MachineState.CONFIGURED for node in cluster.nodes.values()),
+        len(own),
+        sum(view.satisfied for view in own),
+        frozenset((view.need.key, view.need.aggregate) for view in own),
+    )
+
+
+def _unmet(view: NeedView) -> UnmetNeed:
+    supply = view.supply
+    return UnmetNeed(
+        view.need.key,
+        view.unmet_reason.value if view.unmet_reason else "",
+        view.unmet_age,
+        supply.idle + supply.speculative if supply else 0,
+    )

@@ -1,0 +1,63 @@
+"""Judges a living fleet: demand that was left unmet although supply was there, and thrashing.
+
+A Need may be short for a minute: that is what buying, draining and the grace of a victim take. A
+machine may leave a cluster and come back when demand has changed in between, its own or that of
+somebody who took other machines from it; when it has not, one of the two moves was wrong.
+"""
+
+from bigfleet.model.actions import ActionKind
+from bigfleet.model.machines import Instant
+from bigfleet.model.needs import NeedKey
+from bigfleet.model.options import SECOND
+from bigfleet.model.shard_views import Disposition
+from bigfleet.up.reports import CycleReport
+
+LONGEST_UNMET_SECONDS = 60.0
+
+
+class Watch:
+    def __init__(self) -> None:
+        #: Sentences, in the order in which they came true.
+        self.findings: list[str] = []
+        self._unmet_since: dict[NeedKey, Instant] = {}
+        self._told: set[NeedKey] = set()
+        self._demand: object = None
+        self._changed_at: Instant = 0
+        #: (machine, cluster) -> when the machine was last reclaimed from it.
+        self._reclaimed_at: dict[tuple[str, str], Instant] = {}
+
+    def on_report(self, report: CycleReport) -> None:
+        demand = [cluster.demand for cluster in report.clusters]
+        if demand != self._demand:
+            self._demand, self._changed_at = demand, report.at
+        self._look_for_unmet(report)
+        self._look_for_thrash(report)
+
+    def _look_for_unmet(self, report: CycleReport) -> None:
+        """Only Needs that some free machine would serve."""
+        short = {need.key: need for need in report.unmet if need.free}
+        self._told &= short.keys()
+        self._unmet_since = {k: self._unmet_since.get(k, report.at) for k in short}
+        for key, since in self._unmet_since.items():
+            seconds = (report.at - since) / SECOND
+            if seconds > LONGEST_UNMET_SECONDS and key not in self._told:
+                self._told.add(key)
+                self.findings.append(
+                    f"cycle {report.cycle}: need {key.need_id} of {key.cluster} has been short for "
+                    f"{seconds:.0f} s although {short[key].free} matching machines are free"
+                )
+
+    def _look_for_thrash(self, report: CycleReport) -> None:
+        for action in report.actions:
+            if action.disposition is not Disposition.ENQUEUED:
+                continue
+            key = (action.machine, action.cluster)
+            if action.kind is ActionKind.RECLAIM:
+                self._reclaimed_at[key] = report.at
+            elif action.kind is ActionKind.BOOTSTRAP and key in self._reclaimed_at:
+                left = self._reclaimed_at.pop(key)
+                if self._changed_at < left:
+                    self.findings.append(
+                        f"cycle {report.cycle}: {action.machine} was reclaimed from "
+                        f"{action.cluster} and is bound to it again, all demand unchanged"
+                    )

@@ -1,0 +1,188 @@
+"""The verbs that change something: pauses, failed machines, quarantines, offerings."""
+
+import getpass
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from google.protobuf.json_format import ParseDict
+
+from bigfleet.admin.v1alpha1 import common_pb2 as shared
+from bigfleet.model.machines import MachineState
+from bigfleet.shard.settings import RailSettings
+from tests.cli.shard_commands.rig import (
+    FIRST,
+    SETTINGS,
+    WHY,
+    LiveShard,
+    living_shard,
+    need,
+    steady,
+)
+
+PAUSED = """\
+ID SCOPE SOURCE OWNER AGE EXPIRES REASON
+PAUSE Reclaim and Delete of cluster shop rpc ada AGE until INSTANT a test"""
+
+
+async def test_a_pause_is_set_shown_and_lifted(tmp_path: Path) -> None:
+    async with living_shard(tmp_path, sim=False) as shard:
+        scope = ("--cluster", "cluster/shop", "--kind", "reclaim", "--kind", "delete")
+        made = await shard.shown("pause", *scope, "--ttl", "30m", *WHY)
+        assert steady(made) == (
+            "SHARD PAUSE SCOPE EXPIRES\n"
+            "ADDRESS PAUSE Reclaim and Delete of cluster shop until INSTANT"
+        )
+        pause_id = made.split()[5]
+        assert steady(await shard.shown("pause", "list")) == PAUSED
+        status = await shard.shown("status")
+        assert "paused  Reclaim and Delete of cluster shop  by ada until" in status
+
+        lifted = await shard.shown("resume", pause_id, *WHY)
+        assert lifted.split()[3:] == [shard.address, pause_id, "nothing"]
+        assert await shard.shown("pause", "list") == "Nothing is paused.\n"
+        gone = await shard.document("pause", "list", "--expired")
+        assert [item["pauseId"] for item in gone["items"]] == [pause_id]
+
+
+async def test_a_pause_is_confirmed_in_json_by_every_shard(tmp_path: Path) -> None:
+    async with living_shard(tmp_path, sim=False) as shard:
+        made = await shard.document("pause", "--no-expiry", *WHY)
+        answer = made["items"][0]
+        assert answer.pop("shard") == shard.address
+        ParseDict(answer, shared.PauseResponse())
+        assert answer["pause"]["expiresUnixNanos"] == 0
+        done = (await shard.document("resume", "--all", *WHY))["items"][0]
+        done.pop("shard")
+        assert len(ParseDict(done, shared.ResumeResponse()).removed) == 1
+
+
+async def test_the_owner_of_a_change_is_whoever_is_logged_in(tmp_path: Path) -> None:
+    async with living_shard(tmp_path, sim=False) as shard:
+        await shard.shown("pause", "--reason", "who am I")
+        listed = await shard.document("pause", "list")
+        assert listed["items"][0]["audit"] == {"owner": getpass.getuser(), "reason": "who am I"}
+
+
+async def test_where_only_some_shards_confirm_a_pause_the_check_fails(tmp_path: Path) -> None:
+    async with living_shard(tmp_path, sim=False) as shard:
+        half = await shard.run("pause", "--shard", "127.0.0.1:1", *WHY)
+        assert half.exit_code == 1
+        assert shard.address in half.stdout
+        assert "127.0.0.1:1: no shard answers at 127.0.0.1:1" in half.stderr
+        listed = await shard.run("pause", "--shard", "127.0.0.1:1", *WHY, "-o", "json")
+        items = {item["shard"]: item for item in json.loads(listed.stdout)["items"]}
+        assert items["127.0.0.1:1"]["error"]["code"] == "UNAVAILABLE"
+        assert "pause" in items[shard.address]
+
+
+async def test_a_pause_that_is_not_in_force_cannot_be_lifted(tmp_path: Path) -> None:
+    async with living_shard(tmp_path, sim=False) as shard:
+        missed = await shard.run("resume", "no-such", *WHY)
+        assert missed.exit_code == 3
+        assert "no pause no-such is in force" in missed.stderr
+
+
+async def test_a_pause_of_the_flag_is_lifted_where_it_was_set(tmp_path: Path) -> None:
+    flagged = replace(SETTINGS, rails=RailSettings(actuation_paused=True))
+    async with living_shard(tmp_path, flagged, sim=False) as shard:
+        refused = await shard.run("resume", "flag", *WHY)
+        assert refused.exit_code == 4
+        assert "restart the shard without it" in refused.stderr
+        assert "everything  by flag until lifted" in await shard.shown("status")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("pause",),
+        ("resume", "--all"),
+        ("resume", *WHY),
+        ("resume", "p", "--all", *WHY),
+        ("pause", "--ttl", "0", *WHY),
+        ("pause", "--ttl", "1h", "--no-expiry", *WHY),
+        ("pause", "--ttl", "30d", *WHY),
+        ("pause", "--kind", "explode", *WHY),
+        ("pause", "--cluster", "machine/m-1", *WHY),
+        ("pause", "--reason", " "),
+        ("machines", "clear", FIRST, "--mode", "recheck"),
+        ("machines", "clear", FIRST, *WHY),
+        ("quarantines", "release", "rollup", "shop", *WHY),
+        ("quarantines", "release", "rollup", "shop", "--accept"),
+        ("reports", "offerings", "--reset", "sim/std-2/b/OnDemand"),
+    ],
+    ids=" ".join,
+)
+async def test_words_that_do_not_say_enough_or_too_much_change_nothing(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    async with living_shard(tmp_path, sim=False) as shard:
+        refused = await shard.run(*words)
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert refused.stderr
+        assert shard.process.state.parts.pauses.active() == ()
+
+
+async def test_a_failed_machine_is_shown_with_its_cause_and_helped_out(tmp_path: Path) -> None:
+    async with living_shard(tmp_path) as shard:
+        await shard.do("fail", FIRST, "disk")
+        await shard.until(lambda: _state_of(shard, FIRST) is MachineState.FAILED)
+        failed = await shard.shown("machines", "--failed")
+        assert failed.splitlines()[0].split() == [
+            *"ID STATE CLUSTER TYPE ZONE CAPACITY $/H SINCE PENDING".split(),
+            *"CAUSE TRIES NEXT ERROR".split(),
+        ]
+        assert "1 of 1 shown" in failed
+        assert "provider_failed" in failed
+        assert "disk" in failed
+        helped = await shard.shown("machines", "clear", FIRST, "--mode", "recheck", *WHY)
+        assert helped.startswith(f"machine/{FIRST}: ")
+        cleared = await shard.document("machines", "clear", FIRST, "--mode", "retry", *WHY)
+        assert cleared["text"]
+        assert cleared["machine"]["machine"]["id"] == FIRST
+
+
+async def test_a_machine_that_is_well_cannot_be_cleared(tmp_path: Path) -> None:
+    async with living_shard(tmp_path) as shard:
+        refused = await shard.run("machines", "clear", FIRST, "--mode", "forget", *WHY)
+        assert refused.exit_code == 4
+        assert f"{FIRST} is Idle" in refused.stderr
+
+
+async def test_a_held_list_is_shown_and_released(tmp_path: Path) -> None:
+    async with living_shard(tmp_path) as shard:
+        await shard.do("list-empty", "1000000")
+        await shard.until(lambda: shard.process.state.quarantines())
+        held = steady(await shard.shown("quarantines"))
+        assert held.startswith("KIND SUBJECT BASELINE OBSERVED HOLDS SINCE\nlist sim 14 0 ")
+        assert "quarantine  sim" in await shard.shown("status")
+        wrong = await shard.run("quarantines", "release", "rollup", "sim", "--accept", *WHY)
+        assert wrong.exit_code == 3
+        words = ("quarantines", "release", "list", "sim", "--discard")
+        released = await shard.document(*words, *WHY)
+        assert released["quarantine"]["kind"] == "QUARANTINE_KIND_PROVIDER_LIST"
+        assert released["text"]
+
+
+async def test_an_offering_without_stock_is_shown_and_reset(tmp_path: Path) -> None:
+    async with living_shard(tmp_path) as shard:
+        await shard.do("stock", "type=std-2", "0")
+        async with shard.operator("ml", need("ml", 1, kind="std-2")):
+            offerings = shard.process.state.parts.offerings
+            await shard.until(offerings.views)
+            name = offerings.views()[0].name
+            shown = await shard.shown("reports", "offerings")
+            assert shown.split()[:7] == [
+                *"OFFERING STATE KIND OPENINGS SINCE NEXT_PROBE SAID".split()
+            ]
+            assert f"{name}" in shown
+            assert "back-off" in await shard.shown("status")
+            reset = ("reports", "offerings", "--reset", f"offering/{name}")
+            assert "may be bought again" in await shard.shown(*reset, *WHY)
+            unknown = await shard.run("reports", "offerings", "--reset", "sim/x/y/Spot", *WHY)
+            assert unknown.exit_code == 3
+
+
+def _state_of(shard: LiveShard, machine: str) -> MachineState:
+    return shard.process.state.parts.machines.truth(machine).state

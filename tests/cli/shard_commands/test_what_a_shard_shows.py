@@ -1,0 +1,159 @@
+"""The verbs that look: what a real shard answers, as tables and as JSON."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from google.protobuf.json_format import ParseDict
+from google.protobuf.message import Message
+
+from bigfleet.admin.v1alpha1 import common_pb2 as shared
+from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
+from bigfleet.model.instants import instant_of
+from bigfleet.v1alpha1 import shardread_pb2
+from tests.cli.shard_commands.rig import BOUGHT, FIRST, LiveShard, living_shard, need, steady
+
+STATUS = """\
+shard-0 is ready; cycle N took N ms, AGE ago; 1 short
+SHARD EPOCH CYCLE SESSIONS MACHINES NEEDS SHORTFALLS QUEUED IN_FLIGHT VERSION
+shard-0 1 N 2 14 3 1 0 0 1.2.3
+No pause, quarantine or back-off is in force.
+PROVIDER ADDRESS MACHINES LISTED LISTS BREAKER ERROR
+sim ADDRESS 14 AGE full closed -"""
+
+NEEDS = """\
+PRIORITY CLUSTER PROFILE DEMAND STATUS SHORT REASON AGE
+1000 ml n20b8c927c653 instance-type=std-2 cpu 2 met - - -
+100 shop nf8c05692a49e instance-type=std-8 cpu 22500m met - - -
+100 ml n96dafbd46a7a instance-type=gpu cpu 1 unmet cpu 1 NO_MATCHING_SUPPLY N
+3 of 3 needs shown, as of cycle N"""
+
+MACHINES = """\
+ID STATE CLUSTER TYPE ZONE CAPACITY $/H SINCE PENDING
+sim--bare-metal--std-8--a--000 Configured shop std-8 a BareMetal 0.00 AGE -
+sim--bare-metal--std-8--a--001 Configured shop std-8 a BareMetal 0.00 AGE -
+sim--bare-metal--std-8--a--002 Configured shop std-8 a BareMetal 0.00 AGE -
+sim--on-demand--std-2--b--000 Configured ml std-2 b OnDemand 0.095 AGE -
+sim--on-demand--std-2--b--001 Configured ml std-2 b OnDemand 0.095 AGE -
+5 of 5 shown, as of cycle N"""
+
+CLUSTERS = """\
+CLUSTER SHARD SESSION NEEDS UNMET MACHINES BOUND_SINCE
+ml shard-0 open AGE 2 1 2 -
+shop shard-0 open AGE 1 0 3 -"""
+
+ML = (need("ml", 2, priority=1000, kind="std-2"), need("ml", 1, kind="gpu"))
+
+
+def reads_as(message: Message, document: Mapping[str, Any], *beside: str) -> bool:
+    """Whether it is that message in lowerCamelCase, and nothing but what we say we add."""
+    ParseDict({k: v for k, v in document.items() if k not in beside}, message)
+    return all(name in document for name in beside)
+
+
+async def test_a_living_shard_is_shown_in_tables(tmp_path: Path) -> None:
+    async with (
+        living_shard(tmp_path) as shard,
+        shard.operator("shop", need("shop", 3)),
+        shard.operator("ml", *ML),
+    ):
+        await _settled(shard)
+        assert steady(await shard.shown("status"), (r"\d+(?= 2 14 3 1 )", "N")) == STATUS
+        assert steady(await shard.shown("needs"), (r"(?<=SUPPLY )\d+", "N")) == NEEDS
+        assert steady(await shard.shown("machines", "state=configured")) == MACHINES
+        assert steady(await shard.shown("clusters")) == CLUSTERS
+
+
+async def test_the_same_is_shown_as_the_admin_messages_in_json(tmp_path: Path) -> None:
+    async with (
+        living_shard(tmp_path) as shard,
+        shard.operator("shop", need("shop", 3)),
+        shard.operator("ml", *ML),
+    ):
+        await _settled(shard)
+        status = await shard.document("status")
+        assert reads_as(pb.ShardStatus(), status, "queriedAt", "quarantines", "offerings")
+        assert (status["shardId"], status["sessions"], status["ready"]) == ("shard-0", 2, True)
+        assert instant_of(status["queriedAt"])
+
+        needs = await shard.document("needs")
+        assert (len(needs["items"]), needs["totalNeeds"]) == (3, 3)
+        for item in needs["items"]:
+            assert reads_as(shardread_pb2.NeedView(), item, "needId")
+
+        machines = await shard.document("machines", "cluster=shop")
+        assert (len(machines["items"]), machines["total"]) == (3, 3)
+        for item in machines["items"]:
+            assert reads_as(pb.MachineView(), item)
+        assert machines["items"][0]["machine"]["state"] == "MACHINE_STATE_CONFIGURED"
+        assert isinstance(machines["items"][0]["stateSinceUnixNanos"], int)
+
+        story = await shard.document("machines", "story", FIRST)
+        assert reads_as(pb.GetMachineStoryResponse(), story, "queriedAt") is True
+        clusters = await shard.document("clusters")
+        for item in clusters["items"]:
+            assert reads_as(pb.SessionView(), item, "shardId", "unmet", "machines")
+        for verb in ("quarantines", "pause list", "reports offerings", "machines reservations"):
+            listed = await shard.document(*verb.split())
+            assert (listed["items"], bool(instant_of(listed["queriedAt"]))) == ([], True)
+
+
+async def test_needs_are_chosen_and_counted(tmp_path: Path) -> None:
+    async with living_shard(tmp_path) as shard, shard.operator("ml", *ML):
+        await shard.until_bound("ml", 2)
+        unmet = await shard.shown("needs", "--unmet")
+        assert "1 of 1 unmet shown, 2 needs in all" in unmet
+        assert "std-2" not in unmet
+        first = await shard.shown("needs", "--limit", "1")
+        assert "1 of 2 needs shown" in first
+        assert "--limit 0 shows all" in first
+        assert "gpu" not in first
+        assert "0 of 0 needs shown" in await shard.shown("needs", "--cluster", "cluster/nobody")
+
+
+async def test_machines_are_chosen_by_terms_and_cut_at_a_limit(tmp_path: Path) -> None:
+    async with living_shard(tmp_path) as shard:
+        idle = await shard.shown("machines", "state=idle", "--limit", "2")
+        assert "2 of 12 shown" in idle
+        assert "--limit 0 shows all" in idle
+        free = await shard.document("machines", "state=idle,speculative", "capacity=on-demand")
+        assert [item["machine"]["id"] for item in free["items"]] == [BOUGHT, f"{BOUGHT[:-1]}1"]
+        one = await shard.document("machines", f"machine/{FIRST}")
+        assert [item["machine"]["id"] for item in one["items"]] == [FIRST]
+        assert (await shard.document("machines", "id=sim--on*"))["total"] == 2
+        assert (await shard.document("machines", "label.no-such=x"))["items"] == []
+
+
+async def test_the_story_of_a_machine_is_told_in_order(tmp_path: Path) -> None:
+    async with living_shard(tmp_path) as shard, shard.operator("shop", need("shop", 12)):
+        await shard.until_bound("shop", 12)
+        told = await shard.shown("machines", "story", f"machine/{FIRST}")
+        assert told.startswith(f"machine/{FIRST} is Configured for cluster shop")
+        assert "Idle -> Configuring" in told
+        assert told.index("Idle -> Configuring") < told.index("Configure accepted")
+        newest = await shard.document("machines", "story", FIRST, "--limit", "1")
+        assert (len(newest["events"]), newest["truncated"]) == (1, True)
+
+
+async def test_a_victim_is_shown_with_whom_it_waits_for(tmp_path: Path) -> None:
+    async with (
+        living_shard(tmp_path) as shard,
+        shard.operator("batch", need("batch", 12, priority=1)),
+    ):
+        await shard.until_bound("batch", 12)
+        async with shard.operator("shop", need("shop", 1, priority=1000)):
+            drains = shard.process.state.parts.drains
+            await shard.until(lambda: any(map(drains.intent, shard.bound_to("batch"))))
+            kept = await shard.shown("machines", "reservations")
+            assert kept.split()[:5] == ["MACHINE", "KIND", "FOR", "STATE", "EXPIRES"]
+            assert "preemption" in kept
+            assert "need/shop/n" in kept
+            reserved = (await shard.document("machines", "reservations"))["items"]
+            assert [reads_as(shared.Reservation(), item) for item in reserved] == [True]
+            assert "Preempt (" in await shard.shown("machines", "cluster=batch")
+
+
+async def _settled(shard: LiveShard) -> None:
+    await shard.until_bound("shop", 3)
+    await shard.until_bound("ml", 2)
+    await shard.until(lambda: len(shard.process.state.shortfalls) == 1)

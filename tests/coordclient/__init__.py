@@ -1,0 +1,1 @@
+"""Reports to a coordinator that leads, follows, lies, hangs or is not there."""

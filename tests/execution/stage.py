@@ -1,0 +1,417 @@
+"""A stage for everything that carries decisions out: one provider and its clusters, played by hand.
+
+No clock, no network: the test says what time it is, what the provider answers and what the
+operators say, in whatever order it likes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import count
+
+from bigfleet.model.actions import Action, ActionKind, Rule
+from bigfleet.model.machines import CapacityType, Host, Machine, MachineState
+from bigfleet.model.options import SECOND
+from bigfleet.model.profiles import Profile
+from bigfleet.model.provider_calls import (
+    Ack,
+    Code,
+    ConfigureCall,
+    MachineRecord,
+    Mutation,
+    Rejected,
+)
+from bigfleet.model.session_frames import (
+    RECLAIM_DONE,
+    BootstrapRequest,
+    BootstrapResponse,
+    NodeStateUpdate,
+    ReclaimAck,
+    ReclaimInstruction,
+    ShardFrame,
+)
+from bigfleet.model.shard_views import ActionView, Disposition
+from bigfleet.shard.calls import Answer, Calls
+from bigfleet.shard.drains.drains import DrainHearers, Drains, Operators
+from bigfleet.shard.effects import Effects
+from bigfleet.shard.events import CallAnswered
+from bigfleet.shard.execution.blobs import Line
+from bigfleet.shard.execution.execution import Execution, Surroundings
+from bigfleet.shard.execution.mutating import Bench
+from bigfleet.shard.execution.outcomes import Outcomes
+from bigfleet.shard.execution.phases import Phases
+from bigfleet.shard.execution.pool import Pool
+from bigfleet.shard.execution.tokens import Tokens
+from bigfleet.shard.failures.deadlines import StateDeadlines
+from bigfleet.shard.failures.failures import Failures, Looking
+from bigfleet.shard.instructions import CallProvider, GetCall, Log, Persist, WriteAudit
+from bigfleet.shard.machines import Machines
+from bigfleet.shard.offerings.offerings import Offerings
+from bigfleet.shard.reconciling.adopting import Adopter, Sight
+from bigfleet.shard.reconciling.screening import Rejection, screened_machine
+from bigfleet.shard.settings import ShardSettings
+
+S = MachineState
+CLOUD = "cloud"
+SHOP = "shop"
+#: Of the Need every order on this stage is for.
+PROFILE = Profile.of(priority=500, interruption_bucket=5, reclamation_bucket=4)
+START = 1_000_000 * SECOND
+
+_HOSTED = (S.IDLE, S.CONFIGURING, S.CONFIGURED, S.DRAINING, S.DELETING)
+_BOUND = (S.CONFIGURING, S.CONFIGURED, S.DRAINING)
+
+
+def record_of(machine: str, state: MachineState, cluster: str = "") -> MachineRecord:
+    """A sound record, however little is said about it."""
+    return MachineRecord(
+        machine,
+        state,
+        host=Host(CLOUD, f"host-of-{machine}") if state in _HOSTED else None,
+        instance_type="m5.large",
+        zone="eu-1a",
+        capacity_type=CapacityType.ON_DEMAND,
+        price_per_hour=1.5,
+        last_error="it broke" if state is S.FAILED else "",
+        cluster=cluster if state in _BOUND else "",
+    )
+
+
+class Stage:
+    def __init__(
+        self,
+        settings: ShardSettings | None = None,
+        *,
+        epoch: int = 7,
+        stored: Mapping[str, Mapping[str, bytes]] | None = None,
+    ) -> None:
+        self.now = START
+        self.epoch = epoch
+        self.effects = Effects()
+        self.counts = self.effects.counts
+        self.settings = settings or ShardSettings()
+        #: (cluster, frame) in the order they were sent.
+        self.sent: list[tuple[str, ShardFrame]] = []
+        #: Connected clusters, with what their operator can do.
+        self.sessions: dict[str, frozenset[str]] = {SHOP: frozenset({RECLAIM_DONE})}
+        self.paused: set[ActionKind] = set()
+        self.abandoned: list[str] = []
+        self.unanswered: list[CallProvider] = []
+        self.every_call: list[CallProvider] = []
+        self.logs: list[Log] = []
+        self.audit: list[Mapping[str, object]] = []
+        self.stored: dict[str, dict[str, bytes]] = {
+            table: dict(rows) for table, rows in (stored or {}).items()
+        }
+        self._ids = count(1)
+        self._index = count(0)
+        self.machines = Machines(self.effects, self._send)
+        self.calls = Calls(self.effects)
+        looking = Looking(self.calls, self._screen, lambda: 30.0)
+        deadlines = self.settings.deadlines
+        self.failures = Failures(self.effects, self.machines, deadlines, looking, epoch)
+        self.offerings = Offerings(
+            self.effects,
+            self.machines,
+            self.settings.offerings,
+            self.failures.cause_of,
+            self.failures.is_resting,
+        )
+        self.phases = Phases(self.effects)
+        self.machines.watch(self.phases.on_change)
+        self.outcomes_told = Outcomes(self.effects)
+        self.execution = self._execution(epoch)
+        self.drains = self._drains()
+        self.deadlines = StateDeadlines(
+            self.effects,
+            self.machines,
+            deadlines,
+            looking,
+            self.failures,
+            self.drains.deadline_of,
+        )
+        self._adopter = Adopter(
+            self.effects, self.machines, self.execution.is_pending, self.failures
+        )
+        self.drains.load(self.stored.get("drains", {}))
+        self.failures.load(self.stored.get("failures", {}))
+        self._obey()
+
+    def _execution(self, epoch: int) -> Execution:
+        execute = self.settings.execute
+        bench = Bench(
+            self.effects,
+            self.machines,
+            self.calls,
+            Tokens("shard-0", epoch),
+            self._screen,
+            self.failures.fail,
+            lambda: execute,
+        )
+        around = Surroundings(
+            is_paused=lambda kind, cluster: kind in self.paused,
+            begin_drain=lambda action, view, at: self.drains.begin(action, view, at),
+            why_drain_waits=lambda action, at: self.drains.why_waiting(action, at),
+            why_not_bought=self.offerings.why_not_bought,
+            bought=self.offerings.bought,
+            out_of_stock=self.offerings.out_of_stock,
+            cause_of=self.failures.cause_of,
+        )
+        line = Line(self._send, lambda cluster: cluster in self.sessions, self._new_id)
+        pool = Pool(execute.concurrency, execute.queue_factor)
+        return Execution(bench, line, around, self.outcomes_told, pool)
+
+    def _drains(self) -> Drains:
+        return Drains(
+            self.effects,
+            self.machines,
+            lambda: self.settings.drain,
+            Operators(
+                self._send,
+                lambda cluster: cluster in self.sessions,
+                lambda cluster: self.sessions.get(cluster, frozenset()),
+                self._new_id,
+            ),
+            DrainHearers(
+                is_paused=lambda kind, cluster: kind in self.paused,
+                drain=self.execution.drain,
+                aborted=lambda: self.phases.aborted("drain"),
+                abandoned=lambda machine, at: self.abandoned.append(machine),
+            ),
+            self.outcomes_told,
+        )
+
+    def restarted(self) -> "Stage":
+        """The next life: what was stored, and nothing else."""
+        return Stage(self.settings, epoch=8, stored=self.stored)
+
+    # -- machines --------------------------------------------------------------------------------
+
+    def add(
+        self, machine: str, state: MachineState, cluster: str = SHOP, **fields: object
+    ) -> Machine:
+        made = screened_machine(replace(record_of(machine, state, cluster), **fields))  # type: ignore[arg-type]
+        assert isinstance(made, Machine), made
+        self.machines.insert(made, CLOUD, self.now, "put on the stage")
+        self._obey()
+        return made
+
+    def state_of(self, machine: str) -> MachineState:
+        return self.machines.truth(machine).state
+
+    def story_of(self, machine: str) -> str:
+        return "\n".join(event.text for event in self.effects.stories.of(machine))
+
+    # -- decisions -------------------------------------------------------------------------------
+
+    def decide(
+        self,
+        kind: ActionKind,
+        machine: str,
+        cluster: str = SHOP,
+        *,
+        grace_seconds: int = 120,
+        group: str = "",
+        profile: Profile = PROFILE,
+    ) -> bool:
+        ordered = kind in (ActionKind.BOOTSTRAP, ActionKind.PROVISION)
+        action = Action(
+            kind,
+            machine,
+            "" if kind is ActionKind.DELETE else cluster,
+            Rule.IDLE,
+            grace_seconds=grace_seconds,
+            preemptor_priority=900 if kind is ActionKind.PREEMPT else 0,
+            source_profile=profile if ordered else None,
+            source_group=group if ordered else "",
+        )
+        view = ActionView(
+            3,
+            next(self._index),
+            kind,
+            machine,
+            action.cluster,
+            reason=f"{kind.label} for a test",
+            grace_seconds=grace_seconds,
+            disposition=Disposition.ENQUEUED,
+            at=self.now,
+        )
+        taken = self.execution.enqueue(view, action, self.now)
+        self._obey()
+        return taken
+
+    def provision(self, machine: str, cluster: str = SHOP) -> bool:
+        return self.decide(ActionKind.PROVISION, machine, cluster)
+
+    def bootstrap(self, machine: str, cluster: str = SHOP) -> bool:
+        return self.decide(ActionKind.BOOTSTRAP, machine, cluster)
+
+    def delete(self, machine: str) -> bool:
+        return self.decide(ActionKind.DELETE, machine)
+
+    def reclaim(self, machine: str) -> bool:
+        return self.decide(ActionKind.RECLAIM, machine)
+
+    def preempt(self, machine: str, grace_seconds: int = 120) -> bool:
+        return self.decide(ActionKind.PREEMPT, machine, grace_seconds=grace_seconds)
+
+    # -- the provider ----------------------------------------------------------------------------
+
+    def mutations(self) -> list[Mutation]:
+        """Of all calls so far."""
+        return [c.call for c in self.every_call if not isinstance(c.call, GetCall)]
+
+    def gets(self) -> list[str]:
+        """Machines that were asked for with Get, so far."""
+        return [c.call.machine_id for c in self.every_call if isinstance(c.call, GetCall)]
+
+    def call_of(self, machine: str) -> CallProvider:
+        """The one call of a machine without an answer."""
+        (found,) = [c for c in self.unanswered if c.call.machine_id == machine]
+        return found
+
+    def answer(self, machine: str, answer: Answer) -> None:
+        call = self.call_of(machine)
+        self.unanswered.remove(call)
+        self.execution.on_answer(CallAnswered(call, answer, self.now))
+        self._obey()
+
+    def ack(self, machine: str, state: MachineState, cluster: str = SHOP) -> None:
+        """The mutation under way is accepted, or done already."""
+        record = record_of(machine, state, cluster)
+        call = self.call_of(machine).call
+        if isinstance(call, ConfigureCall):
+            record = replace(record, shard_metadata=call.shard_metadata)
+        self.answer(machine, Ack(f"op-{machine}", record))
+
+    def refuse(self, machine: str, code: Code, text: str = "no") -> None:
+        self.answer(machine, Rejected(code, text))
+
+    def show(self, machine: str, state: MachineState, cluster: str = SHOP) -> None:
+        """Answers the Get under way."""
+        assert isinstance(self.call_of(machine).call, GetCall), "no Get is under way"
+        self.answer(machine, record_of(machine, state, cluster))
+
+    def lists(self, machine: str, state: MachineState, cluster: str = SHOP) -> None:
+        """A List that names this machine so, begun after all that was done before."""
+        self.now += 1
+        listed = screened_machine(record_of(machine, state, cluster))
+        assert isinstance(listed, Machine), listed
+        self._adopter.adopt(Sight(listed, CLOUD, self.now, self.now))
+        seen = {machine: listed} if self.failures.holds(machine) else {}
+        self.failures.on_list(CLOUD, seen, whole=True, started=self.now, at=self.now)
+        self._obey()
+
+    def lists_no_change(self) -> None:
+        """A List of what changed, and nothing did."""
+        self.now += 1
+        self.failures.on_list(CLOUD, {}, whole=False, started=self.now, at=self.now)
+        self._obey()
+
+    # -- the operators ---------------------------------------------------------------------------
+
+    def blob_requests(self) -> list[BootstrapRequest]:
+        return [frame for _, frame in self.sent if isinstance(frame, BootstrapRequest)]
+
+    def instructions(self) -> list[ReclaimInstruction]:
+        return [frame for _, frame in self.sent if isinstance(frame, ReclaimInstruction)]
+
+    def told_of(self, machine: str, cluster: str = SHOP) -> list[MachineState]:
+        return [
+            frame.state
+            for to, frame in self.sent
+            if isinstance(frame, NodeStateUpdate) and frame.machine_id == machine and to == cluster
+        ]
+
+    def give_blob(self, cluster: str = SHOP, *, ttl: int = 0, error: str = "") -> None:
+        """Answers the newest request."""
+        request = self.blob_requests()[-1].request_id
+        content = b"" if error else b"#cloud-config"
+        response = BootstrapResponse(request, content, ttl, error)
+        self.execution.on_blob(cluster, response, self.now)
+        self._obey()
+
+    def acknowledge(self, nodes: int = 1, cluster: str = SHOP) -> None:
+        """The operator answers the newest instruction."""
+        ack = ReclaimAck(self.instructions()[-1].instruction_id, nodes)
+        self.drains.on_ack(cluster, ack, self.now)
+        self._obey()
+
+    def disconnect(self, cluster: str = SHOP) -> None:
+        del self.sessions[cluster]
+        self.execution.on_session_closed(cluster, self.now)
+        self._obey()
+
+    def connect(self, cluster: str = SHOP, *features: str) -> None:
+        self.sessions[cluster] = frozenset(features or {RECLAIM_DONE})
+        for instruction in self.drains.on_session_opened(cluster, self.now):
+            self.sent.append((cluster, instruction))
+        self._obey()
+
+    # -- time ------------------------------------------------------------------------------------
+
+    def wait(self, seconds: float) -> None:
+        """Time passes, second by second."""
+        until = self.now + round(seconds * SECOND)
+        while self.now < until:
+            self.now = min(until, self.now + SECOND)
+            self._tick()
+
+    def leap(self, seconds: float) -> None:
+        """Time passes, and is noticed once."""
+        self.now += round(seconds * SECOND)
+        self._tick()
+
+    # -- what was counted ------------------------------------------------------------------------
+
+    def outcome(self, kind: ActionKind, outcome: str) -> float:
+        name = kind.label
+        return self.counts.of("action_execute_outcomes_total", kind=name, outcome=outcome)
+
+    def outcomes(self) -> dict[str, int]:
+        """How all actions so far ended."""
+        found: dict[str, int] = {}
+        for (name, labels), number in self.counts.counters.items():
+            if name == "action_execute_outcomes_total":
+                word = dict(labels)["outcome"]
+                found[word] = found.get(word, 0) + round(number)
+        return found
+
+    # -- within ----------------------------------------------------------------------------------
+
+    def _tick(self) -> None:
+        self.drains.tick(self.now)
+        self.failures.tick(self.now)
+        self.deadlines.tick(self.now)
+        self.offerings.tick(self.now)
+        self.execution.tick(self.now)
+        self._obey()
+
+    def _new_id(self) -> str:
+        return f"id-{next(self._ids)}"
+
+    def _send(self, cluster: str, frame: ShardFrame) -> None:
+        if cluster in self.sessions:
+            self.sent.append((cluster, frame))
+
+    def _screen(self, record: MachineRecord, provider: str) -> Machine | str:
+        machine = screened_machine(record)
+        return machine.text if isinstance(machine, Rejection) else machine
+
+    def _obey(self) -> None:
+        for asked in self.effects.taken():
+            match asked:
+                case CallProvider():
+                    self.unanswered.append(asked)
+                    self.every_call.append(asked)
+                case Persist(table, key, value):
+                    rows = self.stored.setdefault(table, {})
+                    if value is None:
+                        rows.pop(key, None)
+                    else:
+                        rows[key] = value
+                case Log():
+                    self.logs.append(asked)
+                case WriteAudit(_, line):
+                    self.audit.append(line)
+                case _:
+                    continue

@@ -1,0 +1,288 @@
+"""Whatever happens in whatever order: nobody shares a machine, no machine has two calls, and
+everything that is pending ends.
+
+The provider keeps its contract and nothing else: answers come late, twice or never, calls arrive
+after their sender has given up or died, operators come and go, and the shard is started again at
+any moment with nothing but what it stored.
+"""
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from bigfleet.model.actions import ActionKind
+from bigfleet.model.machines import MachineState
+from bigfleet.model.provider_calls import Ack, Code, MachineRecord, Mutation, Rejected
+from bigfleet.shard.events import CallAnswered
+from bigfleet.shard.instructions import CallProvider, GetCall
+from tests.execution.shelf import Shelf
+from tests.execution.stage import Stage
+
+S = MachineState
+MACHINES = ("m-0", "m-1")
+CLUSTERS = ("bank", "shop")
+MOVING = (S.CREATING, S.CONFIGURING, S.DRAINING, S.DELETING)
+BOUND = (S.CONFIGURING, S.CONFIGURED, S.DRAINING)
+#: What the rails of a shard let through.
+FITTING = {
+    ActionKind.PROVISION: S.SPECULATIVE,
+    ActionKind.BOOTSTRAP: S.IDLE,
+    ActionKind.DELETE: S.IDLE,
+    ActionKind.RECLAIM: S.CONFIGURED,
+    ActionKind.PREEMPT: S.CONFIGURED,
+}
+
+machines = st.sampled_from(MACHINES)
+clusters = st.sampled_from(CLUSTERS)
+picks = st.integers(0, 1000)
+
+
+class AnyOrder(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        states = (S.SPECULATIVE, S.IDLE)
+        self.shelf = Shelf(dict(zip(MACHINES, states, strict=True)))
+        self.stage = Stage()
+        self.meet()
+        #: Sent by a life that is over, or given up, and still on the line.
+        self.late: list[Mutation] = []
+
+    def meet(self) -> None:
+        """The first List of a life."""
+        for cluster in CLUSTERS:
+            self.stage.sessions[cluster] = frozenset({"reclaim-done"})
+        for machine in MACHINES:
+            record = self.shelf.record(machine)
+            self.stage.add(machine, record.state, record.cluster)
+
+    # -- decisions -------------------------------------------------------------------------------
+
+    def ready(self) -> list[str]:
+        """Machines the rails would let an action through for."""
+        return [
+            machine
+            for machine in MACHINES
+            if self.stage.state_of(machine).stable
+            and not self.stage.execution.is_pending(machine)
+            and self.stage.drains.intent(machine) is None
+        ]
+
+    @precondition(lambda self: bool(self.ready()))
+    @rule(pick=picks, cluster=clusters, swift=st.booleans())
+    def decide(self, pick: int, cluster: str, swift: bool) -> None:
+        """Swift: the operator answers at once, and the call is with the provider."""
+        machine = self.ready()[pick % len(self.ready())]
+        truth = self.stage.machines.truth(machine)
+        kinds = [kind for kind, state in FITTING.items() if truth.state is state]
+        kind = kinds[pick // len(MACHINES) % len(kinds)]
+        if kind in (ActionKind.RECLAIM, ActionKind.PREEMPT):
+            cluster = truth.cluster
+        if swift and cluster not in self.stage.sessions:
+            self.stage.connect(cluster)
+        asked, told = len(self.stage.blob_requests()), len(self.stage.instructions())
+        self.stage.decide(kind, machine, cluster, grace_seconds=30)
+        if swift and len(self.stage.blob_requests()) > asked:
+            self.stage.give_blob(cluster)
+        if swift and len(self.stage.instructions()) > told:
+            self.stage.acknowledge(1, cluster)
+            self.stage.acknowledge(1, cluster)
+
+    @rule(machine=machines)
+    def hurry(self, machine: str) -> None:
+        """A Preempt of a machine that may be on its way out already."""
+        cluster = self.stage.machines.truth(machine).cluster
+        self.stage.decide(ActionKind.PREEMPT, machine, cluster, grace_seconds=30)
+
+    @rule(kind=st.sampled_from(list(ActionKind)), machine=machines, cluster=clusters)
+    def decide_on_old_news(self, kind: ActionKind, machine: str, cluster: str) -> None:
+        self.stage.decide(kind, machine, cluster, grace_seconds=30)
+
+    @precondition(lambda self: bool(self.stage.drains.reclaiming()))
+    @rule()
+    def claim_again(self) -> None:
+        for machine in sorted(self.stage.drains.reclaiming()):
+            assert self.stage.drains.cancel(machine, self.stage.now)
+
+    # -- the provider ----------------------------------------------------------------------------
+
+    def picked(self, pick: int) -> CallProvider:
+        return self.stage.unanswered[pick % len(self.stage.unanswered)]
+
+    @precondition(lambda self: bool(self.stage.unanswered))
+    @rule(pick=picks, at_once=st.booleans(), twice=st.booleans())
+    def answer(self, pick: int, at_once: bool, twice: bool) -> None:
+        asked = self.picked(pick)
+        if isinstance(asked.call, GetCall):
+            reply: Ack | MachineRecord | Rejected = self.shelf.record(asked.call.machine_id)
+        else:
+            reply = self.shelf.carry_out(asked.call, at_once=at_once)
+        self.stage.answer(asked.call.machine_id, reply)
+        if twice:
+            assert not self.stage.execution.on_answer(CallAnswered(asked, reply, self.stage.now))
+
+    @precondition(lambda self: bool(self.stage.unanswered))
+    @rule(
+        pick=picks,
+        fate=st.sampled_from(["lost before", "lost after", "late"]),
+        code=st.sampled_from([Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.CANCELLED]),
+    )
+    def lose(self, pick: int, fate: str, code: Code) -> None:
+        """The call or its answer got lost, or is still on its way."""
+        call = self.picked(pick).call
+        if not isinstance(call, GetCall):
+            if fate == "lost after":
+                self.shelf.carry_out(call, at_once=False)
+            elif fate == "late":
+                self.late.append(call)
+        self.stage.refuse(call.machine_id, code)
+
+    @precondition(lambda self: bool(self.stage.unanswered))
+    @rule(pick=picks, code=st.sampled_from([Code.RESOURCE_EXHAUSTED, Code.INTERNAL]))
+    def refuse(self, pick: int, code: Code) -> None:
+        self.stage.refuse(self.picked(pick).call.machine_id, code)
+
+    @precondition(lambda self: bool(self.stage.unanswered))
+    @rule(pick=picks, arrives=st.booleans())
+    def give_up_too_early(self, pick: int, arrives: bool) -> None:
+        """The call is still on its way when a Get shows that nothing has happened."""
+        asked = self.picked(pick)
+        self.lose(pick, "late", Code.DEADLINE_EXCEEDED)
+        self.stage.leap(1)
+        for call in list(self.stage.unanswered):
+            if call.call == GetCall(asked.call.machine_id):
+                self.stage.answer(asked.call.machine_id, self.answer_of(call))
+        if arrives and self.late:
+            self.arrive_late(-1)
+
+    @precondition(lambda self: bool(self.late))
+    @rule(pick=picks)
+    def arrive_late(self, pick: int) -> None:
+        self.shelf.carry_out(self.late.pop(pick % len(self.late)), at_once=False)
+
+    def moving(self) -> list[str]:
+        return [m for m in MACHINES if self.shelf.state_of[m] in MOVING]
+
+    def broken(self) -> list[str]:
+        return [m for m in MACHINES if self.shelf.state_of[m] is S.FAILED]
+
+    @precondition(lambda self: bool(self.moving()))
+    @rule(pick=picks)
+    def finish(self, pick: int) -> None:
+        self.shelf.finish(self.moving()[pick % len(self.moving())])
+
+    @precondition(lambda self: bool(self.moving()))
+    @rule(pick=picks)
+    def break_down(self, pick: int) -> None:
+        self.shelf.break_down(self.moving()[pick % len(self.moving())])
+
+    @precondition(lambda self: bool(self.broken()))
+    @rule(pick=picks)
+    def repair(self, pick: int) -> None:
+        self.shelf.repair(self.broken()[pick % len(self.broken())])
+
+    @rule()
+    def list_all(self) -> None:
+        for machine in MACHINES:
+            record = self.shelf.record(machine)
+            self.stage.lists(machine, record.state, record.cluster)
+
+    # -- the operators ---------------------------------------------------------------------------
+
+    @precondition(lambda self: bool(self.stage.blob_requests()))
+    @rule(cluster=clusters, refused=st.booleans(), ttl=st.sampled_from([0, 1, 60]))
+    def give_blob(self, cluster: str, refused: bool, ttl: int) -> None:
+        self.stage.give_blob(cluster, ttl=ttl, error="no template" if refused else "")
+
+    @precondition(lambda self: bool(self.stage.instructions()))
+    @rule(cluster=clusters, nodes=st.integers(0, 1))
+    def acknowledge(self, cluster: str, nodes: int) -> None:
+        self.stage.acknowledge(nodes, cluster)
+
+    @rule(cluster=clusters)
+    def come_and_go(self, cluster: str) -> None:
+        if cluster in self.stage.sessions:
+            self.stage.disconnect(cluster)
+        else:
+            self.stage.connect(cluster)
+
+    # -- the shard -------------------------------------------------------------------------------
+
+    @rule(seconds=st.sampled_from([1, 2, 15, 31, 120, 700, 1000]))
+    def pass_time(self, seconds: int) -> None:
+        self.stage.leap(seconds)
+
+    @rule()
+    def start_again(self) -> None:
+        """Killed: what it had asked for may still arrive."""
+        self.late += [c.call for c in self.stage.unanswered if not isinstance(c.call, GetCall)]
+        now, epoch = self.stage.now, self.stage.epoch
+        self.stage = Stage(epoch=epoch + 1, stored=self.stage.stored)
+        self.stage.now = now
+        self.meet()
+
+    # -- laws ------------------------------------------------------------------------------------
+
+    @invariant()
+    def a_machine_has_at_most_one_call(self) -> None:
+        called = [c.call.machine_id for c in self.stage.unanswered]
+        assert len(called) == len(set(called)), called
+
+    @invariant()
+    def nobody_shares_a_machine(self) -> None:
+        """Who is told to have a machine is never another than who has it."""
+        for machine in MACHINES:
+            believed = self.stage.machines.truth(machine)
+            pending = self.stage.execution.is_pending(machine)
+            settled = believed.state in BOUND and not pending
+            if settled and self.shelf.state_of[machine] in BOUND:
+                assert believed.cluster == self.shelf.cluster_of[machine], machine
+
+    @invariant()
+    def a_pending_action_is_an_action_that_runs(self) -> None:
+        pending = self.stage.execution.pending_machines()
+        assert len(pending) >= self.stage.execution.in_flight
+        assert all(self.stage.execution.pending(machine) for machine in pending)
+
+    def teardown(self) -> None:
+        """Left alone, with a provider that works: everything that is pending ends."""
+        self.late.clear()
+        for _ in range(120):
+            for call in list(self.stage.unanswered):
+                self.stage.answer(call.call.machine_id, self.answer_of(call))
+            for machine in MACHINES:
+                self.shelf.finish(machine)
+                self.shelf.repair(machine)
+            self.list_all()
+            self.stage.leap(31)
+            self.nobody_shares_a_machine()
+            self.a_machine_has_at_most_one_call()
+        assert self.stage.execution.pending_machines() == set()
+        assert (self.stage.execution.in_flight, self.stage.execution.queue_depth) == (0, 0)
+        for machine in MACHINES:
+            believed, fenced = self.stage.machines.truth(machine), "fenced"
+            if self.stage.failures.cause_of(machine) != fenced:
+                assert believed.state is self.shelf.state_of[machine], self.stage.story_of(machine)
+                assert believed.cluster == self.shelf.cluster_of.get(machine, "")
+
+    def answer_of(self, call: CallProvider) -> Ack | MachineRecord | Rejected:
+        if isinstance(call.call, GetCall):
+            return self.shelf.record(call.call.machine_id)
+        return self.shelf.carry_out(call.call, at_once=True)
+
+
+TestAnyOrder = AnyOrder.TestCase
+TestAnyOrder.settings = settings(max_examples=100, stateful_step_count=50, deadline=None)
+
+
+def test_a_call_that_arrives_after_it_was_given_up_gives_nobody_another_ones_machine() -> None:
+    """The one order in some thousand in which two clusters could come to share a machine."""
+    order = AnyOrder()
+    order.decide(pick=1, cluster="bank", swift=True)
+    order.give_up_too_early(pick=0, arrives=True)
+    assert order.shelf.cluster_of == {"m-1": "bank"}
+    order.decide(pick=1, cluster="shop", swift=True)
+    order.answer(pick=0, at_once=False, twice=False)
+    order.nobody_shares_a_machine()
+    assert order.stage.state_of("m-1") is S.FAILED
+    order.teardown()
+    assert order.stage.machines.truth("m-1").cluster == "bank"

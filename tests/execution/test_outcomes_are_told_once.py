@@ -1,0 +1,102 @@
+"""Outcomes: one per action, in the metrics, the audit log and the story."""
+
+from bigfleet.model.actions import ActionKind
+from bigfleet.model.machines import MachineState
+from bigfleet.model.provider_calls import Ack, Code
+from bigfleet.model.shard_views import StorySource
+from bigfleet.shard.events import CallAnswered
+from tests.execution.stage import SHOP, Stage, record_of
+
+S = MachineState
+
+
+def test_the_audit_line_of_a_bootstrap_has_every_field() -> None:
+    stage = Stage()
+    stage.add("m-1", S.IDLE)
+    stage.bootstrap("m-1")
+    stage.give_blob()
+    stage.ack("m-1", S.CONFIGURED)
+    (line,) = stage.audit
+    assert line == {
+        "time": "1970-01-12T13:46:40Z",
+        "cycle": 3,
+        "kind": "Bootstrap",
+        "machine": "m-1",
+        "cluster": SHOP,
+        "reason": "Bootstrap for a test",
+        "grace_seconds": 120,
+        "disposition": "enqueued",
+        "outcome": "success",
+    }
+
+
+def test_a_second_answer_to_one_call_changes_nothing() -> None:
+    stage = Stage()
+    stage.add("m-1", S.SPECULATIVE)
+    stage.provision("m-1")
+    call = stage.call_of("m-1")
+    stage.ack("m-1", S.CREATING)
+    again = CallAnswered(call, Ack("op", record_of("m-1", S.IDLE)), stage.now)
+    assert not stage.execution.on_answer(again)
+    assert stage.state_of("m-1") is S.CREATING
+    assert stage.outcomes() == {}
+
+
+def test_a_machine_that_is_taken_away_ends_its_action() -> None:
+    stage = Stage()
+    stage.add("m-1", S.SPECULATIVE)
+    stage.provision("m-1")
+    stage.machines.remove("m-1", stage.now, "owned by another shard", StorySource.COORDINATOR)
+    assert not stage.execution.is_pending("m-1")
+    assert stage.execution.in_flight == 0
+    stage.ack("m-1", S.IDLE)
+    assert "m-1" not in stage.machines
+    assert stage.outcomes() == {"transition_raced": 1}
+
+
+def test_a_machine_that_came_back_waits_for_the_answer_to_its_old_call() -> None:
+    stage = Stage()
+    stage.add("m-1", S.SPECULATIVE)
+    stage.provision("m-1")
+    stage.machines.remove("m-1", stage.now, "vanished", StorySource.PROVIDER)
+    stage.add("m-1", S.SPECULATIVE)
+    stage.provision("m-1")
+    assert len(stage.unanswered) == 1
+    assert stage.state_of("m-1") is S.SPECULATIVE
+
+
+def test_a_story_names_the_operation_and_the_sequence() -> None:
+    stage = Stage()
+    stage.add("m-1", S.SPECULATIVE)
+    stage.provision("m-1")
+    stage.ack("m-1", S.CREATING)
+    events = list(stage.effects.stories.of("m-1"))
+    assert [(e.shard_epoch, e.sequence) for e in events if e.sequence] == [(7, 1)]
+    assert [e.operation_id for e in events if e.operation_id] == ["op-m-1"]
+
+
+def test_calls_are_measured_by_provider_and_rpc() -> None:
+    stage = Stage()
+    stage.add("m-1", S.SPECULATIVE)
+    stage.provision("m-1")
+    stage.wait(2)
+    stage.refuse("m-1", Code.INTERNAL)
+    key = ("provider_rpc_seconds", (("provider", "cloud"), ("rpc", "Create")))
+    assert stage.counts.histograms[key].total == 2.0
+    labels = {"provider": "cloud", "rpc": "Create", "code": "INTERNAL"}
+    assert stage.counts.of("provider_rpc_errors_total", **labels) == 1
+
+
+def test_a_delete_nobody_can_do_is_not_tried_again() -> None:
+    stage = Stage()
+    stage.add("m-1", S.IDLE)
+    assert stage.machines.inventory.marks_of("m-1").idle_since is not None
+    stage.delete("m-1")
+    stage.refuse("m-1", Code.UNIMPLEMENTED)
+    assert stage.state_of("m-1") is S.IDLE
+    assert stage.outcome(ActionKind.DELETE, "delete_error") == 1
+    assert stage.machines.inventory.marks_of("m-1").idle_since is None
+    stage.bootstrap("m-1")
+    stage.wait(30)
+    assert stage.state_of("m-1") is S.IDLE
+    assert stage.machines.inventory.marks_of("m-1").idle_since is None

@@ -1,0 +1,1 @@
+"""Available capacity: what is counted, and when a cluster is told."""

@@ -1,0 +1,223 @@
+"""Hints: told when numbers change, not too often, now and then anyway, all in a new session."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bigfleet.engine.decide import decide
+from bigfleet.engine.inventory import Inventory
+from bigfleet.engine.needs_table import NeedsTable
+from bigfleet.model.batches import NEVER, MachineBatch, Offering
+from bigfleet.model.fleet import Held, HeldBy, Marks
+from bigfleet.model.machines import Machine, MachineState
+from bigfleet.model.memory import EngineMemory
+from bigfleet.model.options import SECOND
+from bigfleet.model.session_frames import AvailableCapacityUpdate, Confidence, ShardFrame
+from bigfleet.shard import hints
+from bigfleet.shard.hints import Hints
+from bigfleet.shard.settings import SessionSettings
+from tests.worlds.fleets import NOW, PHASES
+from tests.worlds.gpus import UNIT, host, plain, slot
+
+Told = tuple[str, int, Confidence, float]
+NOTHING = (0, Confidence.NONE, 0.0)
+
+
+class World:
+    """A shard's machines and demand, decided on again and again."""
+
+    def __init__(self, *clusters: str) -> None:
+        self.inventory = Inventory()
+        self.needs = NeedsTable()
+        self.connected = set(clusters)
+        self.breakers: set[str] = set()
+        self.sent: list[tuple[str, ShardFrame]] = []
+        self.hints = Hints(
+            SessionSettings(),
+            lambda cluster, frame: self.sent.append((cluster, frame)),
+            lambda: self.connected,
+            lambda: self.breakers,
+        )
+
+    def add(self, *machines: Machine) -> None:
+        for machine in machines:
+            self.inventory.insert(machine)
+
+    def ask(self, cluster: str, *priorities: int) -> None:
+        self.needs.replace(cluster, [plain(cluster, p, 1) for p in priorities])
+
+    def told(self, after: float = 0) -> list[Told]:
+        """What clusters are told in a cycle at that time."""
+        at = NOW + round(after * SECOND)
+        machines, demand = self.inventory.snapshot(), self.needs.snapshot()
+        self.hints.on_decision(decide(machines, demand, EngineMemory(), PHASES, at), at)
+        sent, self.sent = self.sent, []
+        frames = [(cluster, f) for cluster, f in sent if isinstance(f, AvailableCapacityUpdate)]
+        return [(c, f.available_count, f.confidence, f.cost_per_hour) for c, f in frames]
+
+
+def slots_listed_by(source: str, *names: str) -> tuple[MachineBatch, str]:
+    """Speculative machines as they come with a provider's List."""
+    sample, size = slot("", 4.0).machine, len(names)
+    offering = Offering(sample.capacity_type, "a3", resources=UNIT, price_per_hour=4.0)
+    nobody = np.full(size, -1, np.int32)
+    batch = MachineBatch(
+        ids=names,
+        offerings=[offering],
+        clusters=[],
+        stamps=[],
+        offering_of_machine=np.zeros(size, np.int32),
+        state_of_machine=np.full(size, MachineState.SPECULATIVE, np.int8),
+        cluster_of_machine=nobody,
+        stamp_of_machine=nobody,
+        idle_since_of_machine=np.full(size, NEVER, np.int64),
+    )
+    return batch, source
+
+
+def list_slots(world: World, source: str, *names: str) -> None:
+    batch, source = slots_listed_by(source, *names)
+    world.inventory.adopt(batch, source=source)
+
+
+def test_a_profile_that_is_asked_for_is_told_at_once() -> None:
+    world = World("shop")
+    world.add(host("m1", price=3.0).machine, host("m2", price=2.0).machine, slot("s1", 1.0).machine)
+    world.ask("shop", 100)
+    assert world.told() == [("shop", 3, Confidence.HIGH, 2.0)]
+
+
+def test_a_profile_without_supply_is_told_that_there_is_none() -> None:
+    world = World("shop")
+    world.ask("shop", 100)
+    assert world.told() == [("shop", *NOTHING)]
+
+
+def test_the_frame_names_the_profile() -> None:
+    world = World("shop")
+    world.ask("shop", 100)
+    world.hints.on_decision(
+        decide(world.inventory.snapshot(), world.needs.snapshot(), EngineMemory(), PHASES, NOW),
+        NOW,
+    )
+    [(_, frame)] = world.sent
+    wanted = plain("shop", 100, 1).profile
+    assert isinstance(frame, AvailableCapacityUpdate)
+    assert frame.supersedes_key == f"available:{wanted.fingerprint}"
+    assert frame.requirements == wanted.requirements
+
+
+def test_without_change_nothing_is_told_for_five_minutes() -> None:
+    world = World("shop")
+    world.ask("shop", 100)
+    world.told()
+    assert [world.told(after=second) for second in range(1, 300, 23)] == [[]] * 13
+    assert world.told(after=300) == [("shop", *NOTHING)]
+    assert world.told(after=301) == []
+
+
+def test_a_change_waits_for_the_interval() -> None:
+    world = World("shop")
+    world.ask("shop", 100)
+    world.told()
+    world.add(host("m1").machine)
+    assert world.told(after=4.9) == []
+    assert world.told(after=5) == [("shop", 1, Confidence.HIGH, 6.0)]
+
+
+def test_a_change_after_a_quiet_time_is_told_at_once() -> None:
+    world = World("shop")
+    world.ask("shop", 100)
+    world.told()
+    world.add(host("m1").machine)
+    assert world.told(after=60) == [("shop", 1, Confidence.HIGH, 6.0)]
+
+
+def test_a_price_alone_is_a_change() -> None:
+    world = World("shop")
+    world.add(host("m1", price=3.0).machine)
+    world.ask("shop", 100)
+    world.told()
+    world.inventory.apply(replace(host("m1").machine, price_per_hour=2.5))
+    assert world.told(after=5) == [("shop", 1, Confidence.HIGH, 2.5)]
+
+
+def test_a_new_profile_is_told_and_the_known_ones_are_not_told_again() -> None:
+    world = World("shop", "bank")
+    world.ask("shop", 100)
+    world.told()
+    world.ask("shop", 100, 200)
+    world.ask("bank", 100)
+    assert sorted(world.told(after=1)) == [("bank", *NOTHING), ("shop", *NOTHING)]
+    assert world.told(after=2) == []
+
+
+def test_a_new_session_is_told_everything_again() -> None:
+    world = World("shop", "bank")
+    world.ask("shop", 100)
+    world.ask("bank", 100)
+    world.told()
+    world.hints.on_session_lost("shop")
+    assert world.told(after=1) == [("shop", *NOTHING)]
+
+
+def test_a_cluster_without_session_is_told_nothing_and_later_everything() -> None:
+    world = World("bank")
+    world.ask("shop", 100)
+    assert world.told() == []
+    world.connected.add("shop")
+    assert world.told(after=1) == [("shop", *NOTHING)]
+
+
+def test_confidence_follows_the_health_of_the_providers() -> None:
+    world = World("shop")
+    list_slots(world, "east", "s1")
+    world.ask("shop", 100)
+    assert world.told() == [("shop", 1, Confidence.MEDIUM, 4.0)]
+    world.breakers.add("east")
+    assert world.told(after=5) == [("shop", 1, Confidence.LOW, 4.0)]
+    list_slots(world, "west", "s2")
+    assert world.told(after=10) == [("shop", 2, Confidence.MEDIUM, 4.0)]
+    world.add(host("m1", price=9.0).machine)
+    assert world.told(after=15) == [("shop", 3, Confidence.HIGH, 9.0)]
+
+
+def test_machines_that_are_held_back_are_not_available() -> None:
+    world = World("shop")
+    world.inventory.insert(slot("s1", 1.0).machine, Marks(held=Held(HeldBy.BACKOFF, NOW + 9)))
+    world.ask("shop", 100)
+    assert world.told() == [("shop", *NOTHING)]
+
+
+def test_the_risk_of_interruption_is_part_of_the_cost() -> None:
+    world = World("shop")
+    world.add(slot("cheap", 1.0, probability=0.5).machine, slot("safe", 5.0).machine)
+    world.ask("shop", 100)
+    assert world.told() == [("shop", 2, Confidence.MEDIUM, 5.0)]
+
+
+def test_many_hints_are_told_at_a_bounded_rate_and_none_is_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(hints, "_AT_ONCE", 2)
+    monkeypatch.setattr(hints, "_PER_SECOND", 1)
+    world = World("a", "b", "c", "d", "e")
+    for cluster in sorted(world.connected):
+        world.ask(cluster, 100)
+    told = [world.told(after=second) for second in (0, 0, 1, 3)]
+    assert [len(each) for each in told] == [2, 0, 1, 2]
+    assert sorted(name for each in told for name, *_ in each) == ["a", "b", "c", "d", "e"]
+
+
+def test_who_waits_longest_is_told_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hints, "_AT_ONCE", 1)
+    monkeypatch.setattr(hints, "_PER_SECOND", 1)
+    world = World("a", "b")
+    world.ask("a", 100)
+    world.ask("b", 100)
+    [(first, *_)] = world.told()
+    [(second, *_)] = world.told(after=1)
+    world.add(host("m1").machine)
+    assert [name for name, *_ in world.told(after=60)] == [first]
+    assert [name for name, *_ in world.told(after=61)] == [second]

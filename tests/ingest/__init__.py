@@ -1,0 +1,1 @@
+"""Roll-ups: what becomes demand, what is refused, what is held."""

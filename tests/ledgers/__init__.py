@@ -1,0 +1,1 @@
+"""What a cycle left unmet, as it is shown and reported."""

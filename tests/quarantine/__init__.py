@@ -1,0 +1,1 @@
+"""Lists that lost many machines are not believed at once."""

@@ -1,0 +1,79 @@
+"""Actions and the circumstances in which their fate is decided."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from bigfleet.model.actions import Action, ActionKind, Rule
+from bigfleet.model.machines import Instant, MachineState
+from bigfleet.model.options import SECOND
+from bigfleet.model.pauses import Pause
+from bigfleet.model.profiles import Profile
+from bigfleet.model.reasons import Reason
+from bigfleet.model.shard_views import Disposition, DrainView
+from bigfleet.shard.rails.dispositions import Circumstances, Disposed, Limits, dispose
+from bigfleet.shard.rails.reclaim_cap import ReclaimWindow
+
+START: Instant = 1_700_000_000 * SECOND
+_RULE = {
+    ActionKind.BOOTSTRAP: Rule.IDLE,
+    ActionKind.PROVISION: Rule.SPECULATIVE,
+    ActionKind.PREEMPT: Rule.INVERSION,
+    ActionKind.RECLAIM: Rule.EXCESS,
+    ActionKind.DELETE: Rule.RELEASE,
+}
+
+
+def action(kind: ActionKind, machine: str, cluster: str = "shop", priority: int = 0) -> Action:
+    """`priority` is that of the Need behind it."""
+    serves = kind in (ActionKind.BOOTSTRAP, ActionKind.PROVISION)
+    return Action(
+        kind,
+        machine,
+        "" if kind is ActionKind.DELETE else cluster,
+        _RULE[kind],
+        preemptor_priority=priority if kind is ActionKind.PREEMPT else 0,
+        source_profile=Profile(priority=priority) if serves else None,
+    )
+
+
+def reclaims(cluster: str, count: int) -> list[Action]:
+    return [action(ActionKind.RECLAIM, f"{cluster}-{i}", cluster) for i in range(count)]
+
+
+@dataclass
+class Shard:
+    """A shard as the rails see it; a test says what is unusual about it."""
+
+    pending: set[str] = field(default_factory=set)
+    drains: dict[str, DrainView] = field(default_factory=dict)
+    pause: Pause | None = None
+    states: dict[str, MachineState] = field(default_factory=dict)
+    configured: Mapping[str, int] = field(default_factory=dict)
+    broken: set[str] = field(default_factory=set)
+    resting: dict[str, Reason] = field(default_factory=dict)
+    held: dict[str, Reason] = field(default_factory=dict)
+    vetoed: dict[str, Reason] = field(default_factory=dict)
+    limits: Limits = Limits(room=1000)
+    window: ReclaimWindow = field(default_factory=ReclaimWindow)
+
+    def dispose(self, *actions: Action, at: Instant = START) -> Disposed:
+        return dispose(actions, self.circumstances(), self.limits, self.window, at)
+
+    def fates(self, *actions: Action, at: Instant = START) -> list[Disposition]:
+        return [fate.disposition for fate in self.dispose(*actions, at=at).fates]
+
+    def circumstances(self) -> Circumstances:
+        return Circumstances(
+            is_pending=self.pending.__contains__,
+            drain_of=self.drains.get,
+            why_suppressed=lambda kind, cluster: self.pause,
+            state_of=self.states.get,
+            configured_of=lambda cluster: self.configured.get(cluster, 0),
+            provider_of=lambda machine: "acme",
+            breaker_open=self.broken.__contains__,
+            why_backed_off=lambda action: self.resting.get(action.machine),
+            why_held=lambda action: self.held.get(action.machine),
+            vetoes=lambda left: {
+                i: self.vetoed[a.machine] for i, a in enumerate(left) if a.machine in self.vetoed
+            },
+        )

@@ -1,0 +1,1 @@
+"""What providers list becomes what the shard believes."""

@@ -1,0 +1,172 @@
+"""A reconciler with everybody around it, fed with the bytes of hand-made Lists."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from bigfleet.model.machines import CapacityType, Host, Instant, Machine, MachineState
+from bigfleet.model.options import SECOND
+from bigfleet.model.ownership import Ownership
+from bigfleet.model.provider_calls import Code, MachineRecord, Rejected
+from bigfleet.model.session_frames import NodeStateUpdate, ShardFrame
+from bigfleet.shard.effects import Effects
+from bigfleet.shard.events import ListArrived, ListFailed
+from bigfleet.shard.instructions import Log, WakeCycle
+from bigfleet.shard.machines import Machines
+from bigfleet.shard.reconciling.reading import ListReading, read_list
+from bigfleet.shard.reconciling.reconciler import Reconciler
+from bigfleet.shard.reconciling.taking_over import Audience
+from bigfleet.shard.settings import ShardSettings
+from bigfleet.wire.machines import list_bytes, list_entry, machine_bytes
+
+START: Instant = 1_700_000_000 * SECOND
+SPECULATIVE, CREATING, IDLE = MachineState.SPECULATIVE, MachineState.CREATING, MachineState.IDLE
+CONFIGURING, CONFIGURED = MachineState.CONFIGURING, MachineState.CONFIGURED
+DRAINING, DELETING, FAILED = MachineState.DRAINING, MachineState.DELETING, MachineState.FAILED
+_HOSTLESS = (SPECULATIVE, CREATING)
+_BOUND = (CONFIGURING, CONFIGURED, DRAINING)
+
+
+def record(name: str, state: MachineState = IDLE, **fields: object) -> MachineRecord:
+    """A sound record of a state; bound ones are of cluster `shop`."""
+    sound = MachineRecord(
+        id=name,
+        state=state,
+        host=None if state in _HOSTLESS else Host("acme", f"i-{name}"),
+        instance_type="std-8",
+        zone="eu-1a",
+        capacity_type=CapacityType.ON_DEMAND,
+        price_per_hour=0.5,
+        interruption_probability=0.1,
+        resources={"cpu": "8", "memory": "32Gi"},
+        labels={"rack": "r1"},
+        last_error="broken" if state is FAILED else "",
+        cluster="shop" if state in _BOUND else "",
+    )
+    return replace(sound, **fields)  # type: ignore[arg-type]
+
+
+def content_of(records: Iterable[MachineRecord], revision: bytes = b"r-1") -> bytes:
+    return list_bytes([list_entry(machine_bytes(each)) for each in records], revision)
+
+
+@dataclass
+class Keeper:
+    """Stands in for the keeper of Failed machines: it holds what is Failed and writes down what
+    it hears."""
+
+    machines: Machines
+    refused: set[str] = field(default_factory=set)
+    heard: list[dict[str, MachineState]] = field(default_factory=list)
+
+    def holds(self, machine: str) -> bool:
+        return machine in self.machines and self.machines.truth(machine).state is FAILED
+
+    def admits(self, machine: str, state: MachineState) -> bool:
+        return machine not in self.refused
+
+    def on_list(
+        self,
+        provider: str,
+        listed: Mapping[str, Machine],
+        *,
+        whole: bool,
+        started: Instant,
+        at: Instant,
+    ) -> None:
+        self.heard.append({name: machine.state for name, machine in listed.items()})
+
+
+class Rig:
+    def __init__(
+        self,
+        *providers: str,
+        settings: ShardSettings | None = None,
+        ownership: Ownership | None = None,
+    ) -> None:
+        self.now = START
+        self.effects = Effects()
+        self.sent: list[NodeStateUpdate] = []
+        self.machines = Machines(self.effects, self._publish)
+        self.pending: set[str] = set()
+        self.connected: set[str] = set()
+        self.with_past: set[str] = set()
+        self.keeper = Keeper(self.machines)
+        self.reconciler = Reconciler(
+            self.effects,
+            self.machines,
+            settings or ShardSettings(),
+            providers or ("acme",),
+            audience=Audience(
+                self._publish, self.connected.__contains__, self.with_past.__contains__
+            ),
+            is_pending=self.pending.__contains__,
+            failures=self.keeper,
+            ownership=ownership or Ownership("shard-0"),
+        )
+
+    def _publish(self, cluster: str, frame: ShardFrame) -> None:
+        assert isinstance(frame, NodeStateUpdate)
+        assert frame.cluster_id == cluster
+        self.sent.append(frame)
+
+    # -- what happens ----------------------------------------------------------------------------
+
+    def wait(self, seconds: float) -> None:
+        self.now += int(seconds * SECOND)
+
+    def read(
+        self, records: Iterable[MachineRecord], provider: str = "acme", *, whole: bool = True
+    ) -> ListReading:
+        known = self.reconciler.known_machines(provider)
+        return read_list(content_of(records), known, whole=whole)
+
+    def begins(
+        self, reading: ListReading, started: Instant, provider: str = "acme", *, whole: bool = True
+    ) -> bool:
+        """A List arrives, and its first piece is taken over."""
+        return self.reconciler.on_list(ListArrived(provider, reading, whole, started, self.now))
+
+    def arrived(
+        self, reading: ListReading, started: Instant, provider: str = "acme", *, whole: bool = True
+    ) -> None:
+        more = self.begins(reading, started, provider, whole=whole)
+        while more:
+            more = self.reconciler.continue_list(provider)
+
+    def lists(self, *records: MachineRecord, provider: str = "acme", whole: bool = True) -> None:
+        """A second later a List arrives that was asked for a moment before, and is taken over."""
+        self.wait(1)
+        reading = self.read(records, provider, whole=whole)
+        self.arrived(reading, self.now - 1, provider, whole=whole)
+
+    def fails(self, code: Code = Code.UNAVAILABLE, provider: str = "acme") -> None:
+        self.wait(1)
+        self.reconciler.on_list_failed(ListFailed(provider, Rejected(code, "no"), self.now))
+
+    def local(self, machine: Machine, text: str = "acted") -> None:
+        """The shard itself changes a machine."""
+        self.machines.step(machine, self.now, text, local=True, adopted=True)
+
+    # -- what is seen ----------------------------------------------------------------------------
+
+    def machine(self, name: str) -> Machine:
+        return self.machines.truth(name)
+
+    def state(self, name: str) -> MachineState:
+        return self.machine(name).state
+
+    def ids(self) -> list[str]:
+        return sorted(self.machines.ids())
+
+    def count(self, name: str, **labels: str) -> float:
+        return self.effects.counts.of(name, **labels)
+
+    def logged(self) -> list[str]:
+        return [each.event for each in self.effects.taken() if isinstance(each, Log)]
+
+    def is_awake(self) -> bool:
+        """Whether a cycle was asked for since this was last looked at."""
+        return any(isinstance(each, WakeCycle) for each in self.effects.taken())
+
+    def told(self) -> list[tuple[str, str, MachineState]]:
+        return [(each.cluster_id, each.machine_id, each.state) for each in self.sent]

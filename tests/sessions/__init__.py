@@ -1,0 +1,1 @@
+"""Sessions with operators: order, coalescing, replay, and who is given up."""

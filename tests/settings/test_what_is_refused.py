@@ -1,0 +1,136 @@
+"""A setting that cannot be meant ends the start with 2, naming place, key and reason."""
+
+from pathlib import Path
+
+import pytest
+
+from bigfleet.model.errors import BadInput
+from tests.settings.verbs import load, run, written
+
+
+def problems_of(tmp_path: Path, text: str, name: str = "bigfleet.yaml") -> list[str]:
+    path = written(tmp_path, text, name)
+    with pytest.raises(BadInput) as refused:
+        load(path)
+    return [str(p).removeprefix(f"{tmp_path}/") for p in refused.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "shard: {cycle_intervall: 1s}",
+            "bigfleet.yaml:1: shard.cycle_intervall: no such key; did you mean"
+            " shard.cycle_interval?",
+        ),
+        ("shrad: {}", "bigfleet.yaml:1: shrad: no such section; there are shard,"),
+        (
+            "shard:\n  reconcile:\n    interval: soon",
+            "bigfleet.yaml:3: shard.reconcile.interval: 'soon' is not a duration such as",
+        ),
+        (
+            "shard: {reconcile: 5}",
+            "bigfleet.yaml:1: shard.reconcile: 5 stands where a mapping of absent_lists,",
+        ),
+        ("shard: {workers: 2.5}", "bigfleet.yaml:1: shard.workers: 2.5 is not a whole number"),
+        ("shard: {workers: -1}", "shard.workers: -1 is too small; the least is 0"),
+        ("shard: {dry_run: maybe}", "shard.dry_run: 'maybe' is not true or false"),
+        ("shard: {rails: {reclaim_cap_fraction: 1.5}}", "1.5 is too large; the most is 1"),
+        ("shard: {reconcile: {mode: fast}}", "'fast' is none of auto, full, incremental"),
+        ("shard: {session: {outbox_bytes: lots}}", "'lots' is not a size such as 64MiB"),
+        ("shard: {execute: {rpc_timeout: 0}}", "0 is too small; the least is 1ms"),
+        ("shard: {provider_addr: [1]}", "[1] is not a list of texts"),
+        ("shard: {id: [x]}", "['x'] is not text"),
+        ("shard: [1", "bigfleet.yaml: is no YAML"),
+        ("shard: {id: a, id: b}", "key 'id' appears twice"),
+        ("- shard", "bigfleet.yaml: a config file is a mapping of sections"),
+    ],
+)
+def test_a_file_is_refused_with_place_and_reason(tmp_path: Path, text: str, problem: str) -> None:
+    (found,) = problems_of(tmp_path, text)
+    assert problem in found
+
+
+def test_every_problem_is_told_at_once(tmp_path: Path) -> None:
+    text = "shard: {workers: x, unknown: 1, dry_run: 7}\nlog: {level: loud}"
+    assert len(problems_of(tmp_path, text)) == 4
+
+
+def test_sections_of_other_verbs_are_theirs_to_check(tmp_path: Path) -> None:
+    load(written(tmp_path, "operator: {cluster_id: shop}\ncoordinator:\n"))
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [("a.toml", "is no TOML"), ("a.ini", "unknown format; a config file ends in .yaml")],
+)
+def test_other_formats_are_refused(tmp_path: Path, name: str, problem: str) -> None:
+    (found,) = problems_of(tmp_path, "x = = 1", name)
+    assert problem in found
+
+
+def test_a_file_that_is_not_there_is_refused() -> None:
+    result = run("--config", "nowhere.yaml")
+    assert result.exit_code == 2
+    assert "nowhere.yaml: cannot be read: No such file or directory" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ("shard: {cycle_interval: 50ms}", "shard.cycle_min_gap: is longer than cycle_interval"),
+        (
+            "shard: {rails: {pause_max_ttl: 1h}}",
+            "shard.rails.pause_default_ttl: is longer than rails.pause_max_ttl",
+        ),
+        ("shard: {id: ''}", "is empty; providers know a shard by its id"),
+        ("shard: {data_dir: ''}", "is empty; the epoch must outlive the process"),
+        ("shard: {ownership: assigned}", "coordinator_addr names nobody to assign it"),
+        ("shard: {listen: nowhere}", "'nowhere' is no host:port"),
+        ("shard: {metrics_addr: '127.0.0.1:7780'}", "they need two ports"),
+        ("shard: {provider_addr: ['localhost:9000']}", "'localhost:9000' is no name=host:port"),
+        ("shard: {provider_addr: ['a=h:1', 'a=h:2']}", "names provider a twice"),
+        ("tls: {cert: a.crt}", "goes together with key and ca: all three, or none"),
+        ("tls: {cert: a.crt, ca: ca.crt}", "goes together with key: all three"),
+        ("tls: {required: true}", "is set, but cert, key and ca are not"),
+    ],
+)
+def test_a_contradiction_is_refused(tmp_path: Path, settings: str, problem: str) -> None:
+    (found,) = problems_of(tmp_path, settings)
+    assert problem in found
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "shard: {metrics_addr: 0}",
+        "shard: {metrics_addr: ''}",
+        "shard: {listen: '127.0.0.1:0', metrics_addr: '127.0.0.1:0'}",
+        "shard: {ownership: assigned, coordinator_addr: ['h:1']}",
+        "tls: {cert: a, key: b, ca: c, required: true}",
+        "tls:",
+    ],
+)
+def test_what_goes_together_is_accepted(tmp_path: Path, settings: str) -> None:
+    load(written(tmp_path, settings))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--cycle-interval", "soon"], "Invalid value for '--cycle-interval': 'soon' is not"),
+        (["--no-such-flag"], "No such option '--no-such-flag'"),
+        (["--phase1-workers", "many"], "flag --phase1-workers: 'many' is not a whole number"),
+        (["--tls-cert", "a.crt"], "tls.cert (flag --tls-cert): goes together with key and ca"),
+    ],
+)
+def test_a_bad_flag_ends_with_two(words: list[str], said: str) -> None:
+    result = run(*words)
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_a_bad_variable_ends_with_two_and_is_named() -> None:
+    result = run(env={"BIGFLEET_SHARD_WORKERS": "many"})
+    assert result.exit_code == 2
+    assert "environment BIGFLEET_SHARD_WORKERS: 'many' is not a whole number" in result.stderr

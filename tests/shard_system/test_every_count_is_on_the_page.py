@@ -1,0 +1,27 @@
+"""What the state counts stands in the catalogue of metrics: a stray name breaks the page."""
+
+import ast
+from collections.abc import Iterator
+
+from bigfleet.shard.metrics import COUNTERS, GAUGES, HISTOGRAMS
+from tests.architecture.tree import PACKAGE, python_files
+
+CATALOGUE = {"add": COUNTERS, "set": GAUGES, "observe": HISTOGRAMS}
+
+
+def counted_in(source: str) -> Iterator[tuple[str, str]]:
+    """(verb, name) of every `...counts.add("name")` and its likes."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+            owner, name = ast.unparse(node.func.value), node.args[0]
+            if owner.endswith("counts") and isinstance(name, ast.Constant):
+                yield node.func.attr, str(name.value)
+
+
+def test_every_name_that_is_counted_stands_in_the_catalogue() -> None:
+    found = {
+        each for path in python_files(PACKAGE / "shard") for each in counted_in(path.read_text())
+    }
+    assert ("add", "cycles_total") in found
+    strays = {(verb, name) for verb, name in found if name not in CATALOGUE.get(verb, {name})}
+    assert strays == set()

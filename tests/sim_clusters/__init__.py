@@ -1,0 +1,1 @@
+"""Simulated clusters: pods, roll-ups, drains and sessions, in virtual time."""

@@ -1,0 +1,81 @@
+"""The script: one seed, one story; everything in its first minute; never more than there is."""
+
+from itertools import islice, takewhile
+
+import pytest
+
+from bigfleet.provider.sim.world.presets import SECURITY_MODULE
+from bigfleet.sim.script import GANG_NODES, Scale, living_script
+from bigfleet.sim.workloads import BATCH, ML, SECURE_KEY, SHOP
+
+CPU_PER_NODE = 7_500
+#: Of the small fleet.
+MACHINES, SECURED = 1_200, 93
+SEEDS = range(1, 9)
+
+
+def until(seconds: float, seed: int = 1, size: float = 1.0) -> list[Scale]:
+    script = living_script(seed, size)
+    return list(takewhile(lambda scale: scale.at_seconds <= seconds, script))
+
+
+def nodes_of(replicas: dict[str, Scale]) -> int:
+    """Whole nodes each workload needs at most, added up."""
+    return sum(
+        -(-scale.replicas * scale.workload.request["cpu"] // CPU_PER_NODE)
+        for scale in replicas.values()
+    )
+
+
+def test_the_same_seed_gives_the_same_script() -> None:
+    assert until(3600, seed=7) == until(3600, seed=7)
+
+
+def test_another_seed_gives_another_script() -> None:
+    assert until(600, seed=1) != until(600, seed=2)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_time_never_runs_backwards(seed: int) -> None:
+    times = [scale.at_seconds for scale in islice(living_script(seed), 2_000)]
+    assert times == sorted(times)
+
+
+def test_the_first_minute_has_a_deploy_or_wave_of_every_kind() -> None:
+    told = {(scale.cluster, scale.workload.name) for scale in until(60)}
+    assert {(SHOP, "web"), (ML, "train-0"), (ML, "train-2"), (BATCH, "etl")} <= told
+    assert {(BATCH, "wave-0"), (SHOP, "checkout-0")} <= told
+
+
+def test_a_gang_has_all_its_members_or_none() -> None:
+    gangs = [scale.replicas for scale in until(3600) if scale.workload.is_gang]
+    assert set(gangs) == {0, GANG_NODES}
+
+
+def test_life_goes_on() -> None:
+    """An hour later there are still deploys, waves, gangs and surges."""
+    late = {s.workload.name.split("-")[0] for s in until(4200) if s.at_seconds > 3600}
+    assert late == {"web", "api", "search", "train", "wave", "checkout"}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_supply_can_always_meet_the_demand(seed: int) -> None:
+    """With a third to spare for machines that are on their way back."""
+    living: dict[str, Scale] = {}
+    for scale in until(3600, seed):
+        living[scale.workload.name] = scale
+        assert nodes_of(living) <= MACHINES * 2 // 3
+        secured = {n: s for n, s in living.items() if n.startswith("checkout")}
+        assert nodes_of(secured) <= SECURED
+
+
+def test_a_larger_fleet_has_more_of_everything() -> None:
+    small, large = (
+        nodes_of({scale.workload.name: scale for scale in until(10, size=size)})
+        for size in (1.0, 20.0)
+    )
+    assert large == pytest.approx(20 * small, rel=0.02)
+
+
+def test_checkout_asks_for_what_the_demo_fleet_has() -> None:
+    assert SECURE_KEY == SECURITY_MODULE

@@ -1,0 +1,1 @@
+"""Everything in one process, over real gRPC."""

@@ -1,0 +1,65 @@
+"""Whole fleets for tests: on free ports, many times as fast as life, watched cycle by cycle."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from itertools import count
+
+from bigfleet.edge.clock import Clock
+from bigfleet.edge.driver import RealClock
+from bigfleet.edge.logs import Silence
+from bigfleet.sim.script import Scale
+from bigfleet.up.local_fleet import LocalFleet, Surroundings
+from bigfleet.up.plans import Plan
+from bigfleet.up.reports import ClusterReport, CycleReport
+
+PATIENCE_SECONDS = 60.0
+#: On any free ports, and a minute in six seconds.
+FAST = Plan(speed=10, shard_port=0, provider_port=0, metrics_port=0)
+
+
+def surroundings(clock: Clock | None = None) -> Surroundings:
+    numbers = count(1)
+    return Surroundings(
+        clock or RealClock(), time.perf_counter, lambda: f"id-{next(numbers)}", Silence(), "test"
+    )
+
+
+@asynccontextmanager
+async def running(
+    plan: Plan, changed: Callable[[Scale], None] | None = None
+) -> AsyncIterator[LocalFleet]:
+    fleet = LocalFleet(plan, surroundings(), changed)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await fleet.start()
+    try:
+        yield fleet
+    finally:
+        await fleet.stop()
+
+
+async def seen(fleet: LocalFleet, wanted: Callable[[CycleReport], bool]) -> CycleReport:
+    """The first report of which `wanted` holds."""
+    found: asyncio.Future[CycleReport] = asyncio.get_running_loop().create_future()
+
+    def heard(report: CycleReport) -> None:
+        if not found.done() and wanted(report):
+            found.set_result(report)
+
+    following = asyncio.create_task(fleet.follow(heard))
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            return await found
+    finally:
+        following.cancel()
+        await asyncio.wait({following})
+
+
+def is_served(report: CycleReport) -> bool:
+    """Every cluster has demand and all of its pods run."""
+    return all(map(has_all_it_wants, report.clusters))
+
+
+def has_all_it_wants(cluster: ClusterReport) -> bool:
+    return 0 < cluster.pods == cluster.running

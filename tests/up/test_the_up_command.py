@@ -1,0 +1,93 @@
+"""`bigfleet up` as people and scripts start it: a process of its own, ended by time or by hand."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from bigfleet.cli.main import cli
+
+PATIENCE_SECONDS = 60
+
+
+@contextmanager
+def up(temporary: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-c", "from bigfleet.cli.main import main; main()", "up", *words]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TMPDIR": str(temporary)},
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_a_headless_run_prints_the_banner_and_lines_and_ends_by_itself(tmp_path: Path) -> None:
+    with up(tmp_path, "--headless", "--for", "2s", "--speed", "10", "--seed", "3") as process:
+        said, complaints = process.communicate(timeout=PATIENCE_SECONDS)
+    head, *lines = said.splitlines()
+    assert head.endswith("one process, simulated fleet, seed 3, speed 10")
+    assert "1,200 machines, clusters shop, ml, batch" in lines[1]
+    assert lines[2].startswith("ready in ")
+    assert all("cycle" in line for line in lines[3:])
+    assert (process.returncode, complaints) == (0, "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_json_is_one_object_per_cycle_and_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
+    with up(tmp_path, "--headless", "-o", "json") as process:
+        assert process.stdout is not None
+        cycles = [json.loads(process.stdout.readline())["cycle"] for _ in range(4)]
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_SECONDS)
+    assert cycles == sorted(set(cycles))
+    assert process.returncode == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["-o", "json"], "-o json goes with --headless"),
+        (["--speed", "0"], "0.1<=x<=60"),
+        (["--size", "huge"], "'small', 'medium', 'large'"),
+        (["--for", "soon"], "is no duration"),
+    ],
+    ids=["json without headless", "standing still", "no such size", "no duration"],
+)
+def test_what_cannot_be_meant_is_refused(words: list[str], complaint: str) -> None:
+    result = CliRunner().invoke(cli, ["up", *words])
+    assert result.exit_code == 2
+    assert complaint in result.output
+
+
+def test_a_folder_another_fleet_lives_in_is_refused(tmp_path: Path) -> None:
+    folder = str(tmp_path / "fleet")
+    with up(tmp_path, "--headless", "-o", "json", "--data-dir", folder) as first:
+        assert first.stdout is not None
+        first.stdout.readline()
+        with up(tmp_path, "--headless", "--data-dir", folder) as second:
+            _, complaints = second.communicate(timeout=PATIENCE_SECONDS)
+        assert second.returncode == 2
+        assert "provider.db" in complaints
+
+
+def test_a_start_that_waits_for_its_provider_can_be_ended(tmp_path: Path) -> None:
+    with up(tmp_path, "--headless", "--provider-addr", "127.0.0.1:1") as process:
+        assert process.stderr is not None
+        assert "breaker_opened" in process.stderr.readline()
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 0
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,42 @@
+"""Starting twice: side by side on other ports, or one after the other on the same folder."""
+
+import asyncio
+import socket
+from dataclasses import replace
+from pathlib import Path
+
+from bigfleet.model.machines import MachineState
+from bigfleet.sim.script import Scale
+from bigfleet.up.ports import free_from
+from tests.up.fleets import FAST, is_served, running, seen
+
+
+def test_a_busy_port_is_replaced_by_the_next_free_one() -> None:
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        port = busy.getsockname()[1]
+        assert free_from(port) > port
+
+
+async def test_two_fleets_stand_side_by_side() -> None:
+    wanted = replace(FAST, shard_port=free_from(27780))
+    async with running(wanted) as first, running(wanted) as second:
+        assert first.addresses["shard"] != second.addresses["shard"]
+        await asyncio.gather(seen(first, is_served), seen(second, is_served))
+
+
+async def test_a_second_start_on_the_same_folder_goes_on(tmp_path: Path) -> None:
+    plan = replace(FAST, data_dir=tmp_path)
+    async with running(plan) as first:
+        served = await seen(first, is_served)
+        bound = served.machines[MachineState.CONFIGURED]
+        place = first.clusters.seconds
+    told: list[Scale] = []
+    async with running(plan, told.append) as second:
+        assert second.shard.state.epoch == 2
+        assert second.clusters.seconds >= place
+        again = await seen(second, lambda report: report.cycle > 0)
+        assert again.machines[MachineState.CONFIGURED] >= bound
+        await seen(second, is_served)
+    assert told[0].at_seconds == 0.0
