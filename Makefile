@@ -10,6 +10,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+WARMED := $(VENV)/.warmed
+KERNELS := $(wildcard src/bigfleet/engine/kernels/*.py src/bigfleet/wire/list_walker.py)
 # At most four: every worker loads its own compiled kernels, and tests are short.
 JOBS   ?= -n auto --maxprocesses 4 --dist loadfile
 # More words for `make up`, such as UP="--headless --for 60s".
@@ -47,11 +49,14 @@ unit: warm ## Run the tests
 certify: $(STAMP) ## Certify our own providers and prove that the suite can fail (minutes)
 	$(BIN)/pytest $(CERTIFY) -m certification -p no:xdist --timeout 1800 --durations 0 -q
 
+warm: $(WARMED) ## Compile the engine's kernels (skipped when none has changed)
+
 # Once, before several workers start: otherwise each of them compiles the same kernels.
-warm: $(STAMP) ## Compile the engine's kernels (quick when they are cached)
-	@echo "Compiling the engine's kernels (once; some seconds when they are cached)"
+$(WARMED): $(STAMP) $(KERNELS)
+	@echo "Compiling the engine's kernels (once)"
 	@$(BIN)/python -c "$$WARM"
-	@$(BIN)/bigfleet up --headless --for 100ms >/dev/null
+	@$(BIN)/bigfleet up --headless --speed 60 --for 2s >$@.log 2>&1 || { cat $@.log; exit 1; }
+	@touch $@
 
 define WARM
 from pathlib import Path

@@ -20,6 +20,16 @@ def test_help_lists_every_verb_with_what_it_answers() -> None:
         assert verb.summary in shown
 
 
+GROUPS = ["certs", "machines", "pause", "provider", "provider sim", "quarantines", "reports"]
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_no_line_about_a_verb_of_a_group_is_cut(group: str) -> None:
+    verbs = output_of(*group.split(), "--help").partition("\nCommands:\n")[2]
+    assert verbs
+    assert [line for line in verbs.splitlines() if line.endswith("...")] == []
+
+
 def test_the_version_is_printed() -> None:
     assert output_of("--version") == f"bigfleet {__version__}\n"
 
@@ -35,3 +45,12 @@ def test_completion_is_printed_for(shell: str) -> None:
     script = output_of("completion", shell)
     assert "_BIGFLEET_COMPLETE" in script
     assert f"{shell}_complete" in script
+
+
+@pytest.mark.parametrize("verb", ["machines", "ops", "sim state"])
+def test_a_provider_that_is_not_there_is_told_in_one_sentence(verb: str) -> None:
+    result = CliRunner().invoke(cli, ["provider", *verb.split(), "--addr", "127.0.0.1:1"])
+    assert (result.exit_code, result.stderr) == (
+        3,
+        "no provider answers: Connection refused; start one, or name another with --addr\n",
+    )

@@ -143,4 +143,19 @@ def test_a_drain_is_stored_as_soon_as_it_is_begun() -> None:
     stage.add("m-1", S.CONFIGURED)
     stage.reclaim("m-1")
     assert set(stage.stored["drains"]) == {"m-1"}
-    assert stage.drains.open_of(SHOP) == 1
+    assert stage.drains.open_by_cluster()[SHOP] == 1
+
+
+def test_a_drain_whose_machine_is_not_listed_yet_waits_for_it() -> None:
+    stage = Stage()
+    stage.add("m-1", S.CONFIGURED)
+    stage.reclaim("m-1")
+    later = stage.restarted()
+    later.connect()
+    later.acknowledge()
+    later.acknowledge()
+    later.wait(5)
+    assert later.mutations() == []
+    later.add("m-1", S.CONFIGURED)
+    later.wait(1)
+    assert len(later.mutations()) == 1

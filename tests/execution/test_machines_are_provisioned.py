@@ -108,3 +108,16 @@ def test_every_attempt_has_a_sequence_of_its_own() -> None:
         ("shard-0", 7, 1),
         ("shard-0", 7, 2),
     ]
+
+
+def test_a_pause_of_bootstraps_stops_a_bought_machine_on_its_way_to_the_cluster() -> None:
+    stage = Stage()
+    stage.add("m-1", S.SPECULATIVE)
+    stage.provision("m-1")
+    stage.paused.add(ActionKind.BOOTSTRAP)
+    stage.ack("m-1", S.IDLE)
+    assert stage.state_of("m-1") is S.IDLE
+    assert stage.blob_requests() == []
+    assert not stage.execution.is_pending("m-1")
+    assert stage.execution.in_flight == 0
+    assert stage.outcomes() == {"cancelled": 1}

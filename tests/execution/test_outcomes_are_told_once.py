@@ -75,6 +75,16 @@ def test_a_story_names_the_operation_and_the_sequence() -> None:
     assert [e.operation_id for e in events if e.operation_id] == ["op-m-1"]
 
 
+def test_a_story_says_why_the_machine_was_taken() -> None:
+    stage = Stage()
+    stage.add("m-1", S.IDLE)
+    stage.bootstrap("m-1")
+    assert "Bootstrap for a test" in stage.story_of("m-1")
+    stage.add("m-2", S.SPECULATIVE)
+    stage.provision("m-2")
+    assert "Provision for a test" in stage.story_of("m-2")
+
+
 def test_calls_are_measured_by_provider_and_rpc() -> None:
     stage = Stage()
     stage.add("m-1", S.SPECULATIVE)

@@ -112,3 +112,18 @@ def test_what_is_still_under_way_when_the_time_is_over_is_left_to_the_next_life(
     stage.execution.abandon(stage.now)
     assert stage.outcomes() == {"cancelled": 1}
     assert stage.state_of("m-1") is S.CREATING
+
+
+def test_a_stopping_shard_begins_no_drain_and_keeps_it_for_the_next_life() -> None:
+    stage = Stage()
+    stage.add("m-1", S.CONFIGURED)
+    stage.reclaim("m-1")
+    stage.acknowledge()
+    stage.execution.stop(stage.now)
+    stage.acknowledge()
+    assert stage.mutations() == []
+    assert stage.state_of("m-1") is S.CONFIGURED
+    later = stage.restarted()
+    later.add("m-1", S.CONFIGURED)
+    later.wait(1)
+    assert len(later.mutations()) == 1

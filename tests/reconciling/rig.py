@@ -8,12 +8,14 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.ownership import Ownership
 from bigfleet.model.provider_calls import Code, MachineRecord, Rejected
 from bigfleet.model.session_frames import NodeStateUpdate, ShardFrame
+from bigfleet.shard.calls import Calls
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.events import ListArrived, ListFailed
 from bigfleet.shard.instructions import Log, WakeCycle
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.reconciling.reading import ListReading, read_list
 from bigfleet.shard.reconciling.reconciler import Reconciler
+from bigfleet.shard.reconciling.second_looks import Asking
 from bigfleet.shard.reconciling.taking_over import Audience
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.wire.machines import list_bytes, list_entry, machine_bytes
@@ -82,9 +84,12 @@ class Rig:
         *providers: str,
         settings: ShardSettings | None = None,
         ownership: Ownership | None = None,
+        asks: bool = False,
     ) -> None:
+        """`asks`: it has a line to its providers, and asks them about Lists it doubts."""
         self.now = START
         self.effects = Effects()
+        self.calls = Calls(self.effects)
         self.sent: list[NodeStateUpdate] = []
         self.machines = Machines(self.effects, self._publish)
         self.pending: set[str] = set()
@@ -102,6 +107,7 @@ class Rig:
             is_pending=self.pending.__contains__,
             failures=self.keeper,
             ownership=ownership or Ownership("shard-0"),
+            asking=Asking(self.calls, lambda: 30.0) if asks else None,
         )
 
     def _publish(self, cluster: str, frame: ShardFrame) -> None:

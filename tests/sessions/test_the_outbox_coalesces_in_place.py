@@ -150,3 +150,45 @@ def test_a_hundred_thousand_machines_make_no_frames_before_they_are_read() -> No
     first = outbox.take(2, 0)
     assert [frame.machine_id for frame in first if isinstance(frame, NodeStateUpdate)] == made
     assert (outbox.frames, outbox.replay_left, len(made)) == (2, 99_998, 2)
+
+
+def reclaim(node: str) -> ReclaimInstruction:
+    return ReclaimInstruction("bf1-1", (node,), 600)
+
+
+def test_what_is_said_after_a_reclaim_is_heard_after_it() -> None:
+    """Told Configured, an operator takes its cordon off; told so before, it would evict for ever"""
+    outbox = Outbox()
+    outbox.put(update("m1"), 0)
+    outbox.put(reclaim("m1"), 1)
+    assert not outbox.put(update("m1"), 2)
+    assert outbox.put(update("m1", MachineState.DRAINING), 3)
+    frames = [update("m1"), reclaim("m1"), update("m1", MachineState.DRAINING)]
+    assert outbox.frames == len(frames)
+    assert outbox.take(10, 4) == frames
+    outbox.sent()
+    assert outbox.bytes == 0
+
+
+def test_what_is_said_after_a_replayed_reclaim_is_heard_after_it() -> None:
+    outbox = Outbox()
+    outbox.put_replay(["m1", "m2"], update, 0)
+    outbox.put(reclaim("node-of-m1"), 0)
+    kept = NodeStateUpdate("m1", "shop", MachineState.CONFIGURED, "node-of-m1")
+    assert not outbox.put(kept, 1)
+    assert outbox.put(update("m2", MachineState.DRAINING), 1)
+    assert outbox.take(10, 2) == [
+        update("m1"),
+        update("m2", MachineState.DRAINING),
+        reclaim("node-of-m1"),
+        kept,
+    ]
+
+
+def test_a_reclaim_that_was_taken_keeps_nothing_back() -> None:
+    outbox = Outbox()
+    outbox.put(reclaim("m1"), 0)
+    outbox.take(10, 1)
+    outbox.put(update("m1"), 2)
+    assert outbox.put(update("m1", MachineState.DRAINING), 3)
+    assert outbox.take(10, 4) == [update("m1", MachineState.DRAINING)]

@@ -82,6 +82,7 @@ async def test_lists_that_are_wrong_change_nothing(tmp_path: Path, lie: tuple[st
 
 async def test_lists_of_the_past_bind_no_machine_twice(tmp_path: Path) -> None:
     async with settled(tmp_path) as fleet, operating("bank", fleet.shard.address) as bank:
+        before = fleet.actions()
         await fleet.provider.do("list-stale", "2s")
         await bank.wants(4, HIGH)
         await until(lambda: len(bank.configured()) == 4, lambda: bank.nodes)
@@ -93,6 +94,8 @@ async def test_lists_of_the_past_bind_no_machine_twice(tmp_path: Path) -> None:
 
         await until_told(as_the_provider_has_it, lambda: (bank.nodes, fleet.shop.nodes))
         assert not fleet.shop.configured() & bank.configured()
+        preempts = BOUND + 4 - MACHINES
+        assert fleet.actions() - before == 4 + preempts
         assert fleet.shard.counted("cycle_errors_total") == 0
 
 

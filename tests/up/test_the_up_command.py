@@ -63,8 +63,9 @@ def test_json_is_one_object_per_cycle_and_ctrl_c_leaves_nothing(tmp_path: Path) 
         (["--speed", "0"], "0.1<=x<=60"),
         (["--size", "huge"], "'small', 'medium', 'large'"),
         (["--for", "soon"], "is no duration"),
+        (["--provider-addr", "nowhere"], "write HOST:PORT"),
     ],
-    ids=["json without headless", "standing still", "no such size", "no duration"],
+    ids=["json without headless", "standing still", "no such size", "no duration", "no port"],
 )
 def test_what_cannot_be_meant_is_refused(words: list[str], complaint: str) -> None:
     result = CliRunner().invoke(cli, ["up", *words])

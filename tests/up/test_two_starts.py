@@ -5,8 +5,12 @@ import socket
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from bigfleet.model.machines import MachineState
+from bigfleet.shard.epoch import StartRefused
 from bigfleet.sim.script import Scale
+from bigfleet.up.folders import claim
 from bigfleet.up.ports import free_from
 from tests.up.fleets import FAST, is_served, running, seen
 
@@ -40,3 +44,17 @@ async def test_a_second_start_on_the_same_folder_goes_on(tmp_path: Path) -> None
         assert again.machines[MachineState.CONFIGURED] >= bound
         await seen(second, is_served)
     assert told[0].at_seconds == 0.0
+
+
+@pytest.mark.parametrize(
+    ("other", "named"),
+    [({"seed": 2}, "--seed 1"), ({"machines": 25_000}, "--size small")],
+    ids=["another seed", "another size"],
+)
+async def test_another_fleet_does_not_move_into_the_folder(
+    tmp_path: Path, other: dict[str, int], named: str
+) -> None:
+    claim(tmp_path, FAST)
+    claim(tmp_path, FAST)
+    with pytest.raises(StartRefused, match=named):
+        claim(tmp_path, replace(FAST, **other))  # type: ignore[arg-type]

@@ -40,8 +40,10 @@ async def test_the_health_of_a_stranger_is_not_found() -> None:
 async def test_a_taken_port_is_an_error_and_is_not_shared() -> None:
     async with line_to(ScriptedProvider()) as line:
         second = ProviderEndpoint(ScriptedProvider(), address=f"127.0.0.1:{line.endpoint.port}")
-        with pytest.raises(OSError, match="cannot listen on 127"):
+        with pytest.raises(OSError, match="cannot listen on 127") as refused:
             await second.start()
+        assert "the port is taken" in str(refused.value)
+        assert "GRPC_VERBOSITY" not in str(refused.value)
         assert await line.client.get("m-1") == IDLE
 
 

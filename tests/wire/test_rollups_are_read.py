@@ -328,3 +328,15 @@ def test_old_and_later_fields_are_ignored() -> None:
     for odd in (count + plain, plain + count, later + plain, plain + later):
         content = b"".join((b"\x1a", bytes((len(odd),)), odd, later))
         assert read(content).needs == (replace(PLAIN, arrival_unix_nanos=0),)
+
+
+def test_a_number_of_more_than_64_bits_is_left_to_protobuf() -> None:
+    """Ten bytes can hold seventy bits; taken at their word, no table could hold the number."""
+    content = b"\x0a\x02c1\x10" + b"\xff" * 9 + b"\x7f" + b"\x1a\x00"
+    try:
+        expected = pb.ClusterCapacityNeeds.FromString(content).timestamp_unix_nanos
+    except DecodeError:
+        with pytest.raises(RollupRefused):
+            read(content)
+    else:
+        assert read(content).timestamp_unix_nanos == expected

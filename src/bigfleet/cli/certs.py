@@ -37,7 +37,7 @@ def certs() -> None:
     """
 
 
-@certs.command()
+@certs.command(short_help="Make an authority.")
 @_dir
 @click.option("--days", type=click.IntRange(1), default=3650, show_default=True)
 @_force
@@ -58,7 +58,7 @@ def ca(folder: Path, days: int, force: bool, output: str) -> None:
     _say(files, made, "", output)
 
 
-@certs.command()
+@certs.command(short_help="Make a certificate for one role.")
 @click.option("--role", type=click.Choice(ROLES), required=True)
 @click.option("--id", "name", default="", help="Cluster or shard id; other roles have none.")
 @_dir

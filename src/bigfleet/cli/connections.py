@@ -98,7 +98,7 @@ class Line:
             case "UNAVAILABLE":
                 secured = "with certificates" if self.tls else "without certificates"
                 return (
-                    f"no shard answers at {address} ({secured}): {_last(rejected.text)}; "
+                    f"no shard answers at {address} ({secured}): {last_cause(rejected.text)}; "
                     "start one, or name another with --shard"
                 )
             case "DEADLINE_EXCEEDED":
@@ -124,7 +124,7 @@ class Line:
             return await question(Clients(admin, read, self.timeout))
 
 
-def _last(text: str) -> str:
+def last_cause(text: str) -> str:
     """gRPC tells a failure from the outside in; the last part is what happened."""
     return text.rpartition(": ")[2]
 

@@ -26,7 +26,7 @@ VERBS: dict[str, Verb] = {
     "plan": Verb(
         "bigfleet.cli.plan", "plan", "What one cycle would decide on a fleet file, and why."
     ),
-    "bench": Verb("bigfleet.cli.bench", "bench", "How fast the engine decides on this machine."),
+    "bench": Verb("bigfleet.cli.bench", "bench", "How fast engine, shard and provider are here."),
     "shard": Verb("bigfleet.cli.shard", "shard", "Run a shard: one engine, many clusters."),
     "status": Verb(f"{_SHARD}.status", "status", "How a live shard is, and what holds it back."),
     "needs": Verb(f"{_SHARD}.needs", "needs", "What clusters ask for, and what is short, and why."),
@@ -77,7 +77,7 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Start with: bigfleet plan examples/fleets/first-look.yaml",
+    epilog="Start with: bigfleet up",
 )
 @click.version_option(__version__, prog_name="bigfleet", message="%(prog)s %(version)s")
 def cli() -> None:

@@ -111,7 +111,7 @@ def _with_run_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@provider.command(no_args_is_help=True)
+@provider.command(short_help="Write a project to start from.", no_args_is_help=True)
 @click.argument("name")
 @click.option(
     "--template",
@@ -167,7 +167,11 @@ def run(target: str, settings: tuple[str, ...], **flags: Any) -> None:
     os._exit(0)
 
 
-@provider.command(context_settings={"ignore_unknown_options": True}, no_args_is_help=True)
+@provider.command(
+    short_help="Check a live Backend without changing anything.",
+    context_settings={"ignore_unknown_options": True},
+    no_args_is_help=True,
+)
 @click.argument("target")
 @_with_run_options
 @click.argument("settings", nargs=-1, type=click.UNPROCESSED)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bigfleet.cli.connections import leave
+from bigfleet.cli.connections import last_cause, leave
 
 if TYPE_CHECKING:
     from bigfleet.wire.lines import TlsFiles
@@ -50,5 +50,9 @@ def answer_to(talk: Coroutine[Any, Any, T]) -> T:
     try:
         return asyncio.run(talk)
     except Rejected as rejected:
+        if rejected.code is Code.UNAVAILABLE:
+            what = "start one, or name another with --addr"
+            text = f"no provider answers: {last_cause(rejected.text)}; {what}"
+            raise leave(text, rejected) from None
         bad_words = rejected.code is Code.INVALID_ARGUMENT
         raise leave(rejected.text if bad_words else str(rejected), rejected) from None

@@ -103,7 +103,7 @@ def events(follow: bool, after: int, **flags: Any) -> None:
     _connected(talk)(**flags)
 
 
-@sim.command("script")
+@sim.command("script", short_help="Run a timed list of verbs.")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def script(file: Path, **flags: Any) -> None:
     """Run a timed list of verbs: YAML entries with `at`, `do` and arguments by name."""

@@ -70,6 +70,8 @@ def up(
     """
     if output == "json" and not headless:
         raise click.UsageError("-o json goes with --headless")
+    if provider_addr and not provider_addr.rpartition(":")[2].isdecimal():
+        raise click.UsageError(f"--provider-addr {provider_addr}: write HOST:PORT")
     began = time.perf_counter()
     from bigfleet.cli.connections import EXIT_UNREACHABLE
     from bigfleet.provider.stores.store import StoreDamaged, StoreFailed, StoreInUse

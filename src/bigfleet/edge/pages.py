@@ -4,6 +4,7 @@ Deliberately no framework: a few pages for probes and scrapers, bound to the loo
 """
 
 import asyncio
+import os
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -36,6 +37,16 @@ Page = Callable[[], HttpAnswer]
 Route = Callable[[HttpRequest], Awaitable[HttpAnswer]]
 
 
+def _cannot_listen(address: str, problem: OSError) -> OSError:
+    """The same without asyncio's wrapping; its number stays, for callers that go elsewhere."""
+    # Names that cannot be resolved have numbers of their own, below 0.
+    known = os.strerror(problem.errno) if problem.errno and problem.errno > 0 else ""
+    why = known or problem.strerror or problem
+    error = OSError(f"cannot listen on {address}: {why}; free that address, or choose another")
+    error.errno = problem.errno
+    return error
+
+
 class Pages:
     def __init__(self, pages: Mapping[str, Page], routes: Mapping[str, Route]) -> None:
         self._pages = pages
@@ -47,9 +58,12 @@ class Pages:
 
     async def start(self, address: str, certificate: ssl.SSLContext | None = None) -> int:
         host, _, port = address.rpartition(":")
-        self._server = await asyncio.start_server(
-            self._serve, host or "127.0.0.1", int(port), ssl=certificate
-        )
+        try:
+            self._server = await asyncio.start_server(
+                self._serve, host or "127.0.0.1", int(port), ssl=certificate
+            )
+        except OSError as problem:
+            raise _cannot_listen(address, problem) from problem
         self.port = int(self._server.sockets[0].getsockname()[1])
         return self.port
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bigfleet.edge.clock import Clock
+from bigfleet.edge.collecting import collect_rarely
 from bigfleet.edge.driver import RealClock
 from bigfleet.edge.pages import Pages
 from bigfleet.provider.administering import admin_handlers
@@ -219,7 +220,9 @@ class ProviderServer:
             gc.freeze()
         finally:
             gc.enable()
+        collecting = asyncio.create_task(collect_rarely(RealClock()))
         await ended.wait()
+        collecting.cancel()
         await self.stop()
 
     async def stop(self, drain_seconds: float | None = None) -> None:

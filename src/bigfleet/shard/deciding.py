@@ -6,7 +6,7 @@ trace in the engine's memory.
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -78,6 +78,8 @@ class Deciding:
         self._memory = EngineMemory()
         #: What is in state.db of the memory's reservations.
         self._kept: Mapping[str, Reservation] = {}
+        #: Victims given up since the cycle began: what it decides does not know of it.
+        self._given_up: set[str] = set()
         self._said: set[tuple[str, Disposition]] = set()
         self.number = 0
         self.last_at: Instant | None = None
@@ -111,12 +113,14 @@ class Deciding:
 
     def abandon(self, machine: str) -> None:
         """A victim will not become free after all: nothing is reserved there any more."""
+        self._given_up.add(machine)
         self._memory = _without(self._memory, (machine,))
         self._persist_reservations()
         self._effects.wake()
 
     def begin(self, at: Instant) -> CycleInput:
         self.number += 1
+        self._given_up.clear()
         return CycleInput(
             self.number,
             at,
@@ -149,10 +153,10 @@ class Deciding:
         )
         record(disposed, thought.sentences, given.number, self._effects)
         self._count_left_out(thought)
-        cut = (*thought.considered.left_victims, *_cut_victims(disposed))
+        cut = (*thought.considered.left_victims, *_cut_victims(disposed), *self._given_up)
         self._memory = _without(decision.memory, cut)
         self._persist_reservations()
-        self._hands.keep_claimed(_claimed_in(decision), at)
+        self._hands.keep_claimed(_claimed_in(decision, _taken_victims(disposed)), at)
         self._hand_on(thought, disposed, at)
         self._hands.decided(thought, at)
         if thought.renumbered is not None:
@@ -246,6 +250,8 @@ class Deciding:
         counts.add("phase1_occ_proposals_total", counters.committed, outcome="committed")
         counts.add("phase1_occ_proposals_total", counters.conflicts, outcome="conflict")
         counts.add("phase1_occ_displacements_total", counters.displacements)
+        fraction = counters.conflicts / counters.committed if counters.committed else 0.0
+        counts.set("phase1_occ_conflict_fraction", fraction, mode="incremental")
         kinds = Counter(r.kind for r in self._memory.reservations.values())
         for kind in ReservationKind:
             counts.set("reservations", kinds[kind], kind=kind.value)
@@ -274,15 +280,23 @@ def _view_of(thought: Deliberation, place: int, fate: Fate, at: Instant) -> Acti
     )
 
 
-def _claimed_in(decision: Decision) -> Callable[[str], bool]:
+def _claimed_in(decision: Decision, taken: Set[str]) -> Callable[[str], bool]:
+    """Whether a Need keeps a machine; what somebody higher takes from it now, it does not."""
     outcome = decision.outcome
     snapshot, holder = outcome.scene.snapshot, outcome.credit.holder
 
     def is_claimed(machine: str) -> bool:
         row = snapshot.row_of(machine)
-        return row >= 0 and bool(holder[row] >= 0)
+        return row >= 0 and bool(holder[row] >= 0) and machine not in taken
 
     return is_claimed
+
+
+def _taken_victims(disposed: Disposed) -> frozenset[str]:
+    """Machines whose Preempt is carried out."""
+    return frozenset(
+        action.machine for _, action in disposed.enqueued() if action.kind is ActionKind.PREEMPT
+    )
 
 
 def _cut_victims(disposed: Disposed) -> list[str]:

@@ -27,12 +27,10 @@ HISTOGRAMS = {
     "configure_phase_seconds": "Configures, from the start to the completion seen.",
     "drain_phase_seconds": "Drains, from the start to the completion seen.",
     "delete_phase_seconds": "Deletes, from the start to the completion seen.",
-    "provisioning_latency_seconds": "First sight of a Need to its first Configured machine.",
     "request_bootstrap_seconds": "Bootstrap blobs, from request to answer.",
     "eviction_seconds": "Reclaim instructions, from sending to the completion ack.",
     "provider_rpc_seconds": "Calls to providers.",
     "loop_lag_seconds": "How late the event loop was.",
-    "phase1_proposal_duration_seconds": "Proposals at the broker.",
 }
 COUNTERS = {
     "cycles_total": "Cycles.",
@@ -67,8 +65,6 @@ COUNTERS = {
     "drains_without_session_total": "Preempts whose cluster never connected within the grace.",
     "phase1_occ_proposals_total": "Proposals of parallel workers.",
     "phase1_occ_displacements_total": "Claims taken over by an earlier Need.",
-    "phase1_occ_retries_exhausted_total": "Needs decided alone after too many conflicts.",
-    "phase1_occ_retries_total": "Proposals made again.",
     "coordinator_reports_total": "Reports to the coordinator by result.",
     "instructions_total": "Instructions of the coordinator by kind and outcome.",
     "creates_avoided_total": "Creates saved by an offering's back-off.",
@@ -106,7 +102,6 @@ GAUGES = {
     "offering_backoff": "Offerings by state of their back-off.",
     "ownership_revision": "Revision of the ownership view.",
     "cost_per_hour": "Dollars per hour of real machines.",
-    "expected_interruption_cost_per_hour": "Declared dollars at risk per hour.",
     "audit_lines_lost": "Audit lines that never reached the file.",
     "state_degraded": "1 while state.db cannot be written.",
 }

@@ -34,6 +34,7 @@ from bigfleet.shard.machines import Machines
 from bigfleet.shard.offerings.offerings import Offerings
 from bigfleet.shard.rails.pauses import Pauses
 from bigfleet.shard.reconciling.reconciler import Reconciler
+from bigfleet.shard.reconciling.second_looks import Asking
 from bigfleet.shard.reconciling.taking_over import Audience
 from bigfleet.shard.sessions.sessions import Sessions, Supply
 from bigfleet.shard.settings import ShardSettings
@@ -106,6 +107,7 @@ class Parts:
             failures=self.failures,
             ownership=birth.ownership,
             address_of=birth.providers,
+            asking=Asking(self.calls, lambda: self.settings.execute.rpc_timeout),
         )
         self.hints = Hints(
             birth.settings.session,

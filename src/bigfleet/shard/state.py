@@ -281,7 +281,14 @@ class ShardState:
         )
 
     def sessions(self, cluster: str = "") -> tuple[SessionView, ...]:
-        return self.parts.sessions.views(self._cluster_facts, cluster)
+        parts = self.parts
+        bootstraps, reclaims = parts.execution.open_bootstraps(), parts.drains.open_by_cluster()
+
+        def facts_of(name: str) -> ClusterFacts:
+            last, rows = parts.ingest.last_rollup_at(name), parts.ingest.rows_of(name)
+            return ClusterFacts(last, rows, bootstraps[name], reclaims[name])
+
+        return parts.sessions.views(facts_of, cluster)
 
     def quarantines(self) -> tuple[Quarantine, ...]:
         parts = self.parts
@@ -306,6 +313,7 @@ class ShardState:
         """Set the gauges that are looked up rather than counted."""
         counts = self.effects.counts
         counts.set("epoch", self.epoch)
+        counts.set("ownership_revision", self.parts.reconciler.ownership.revision)
         measure_machines(counts, self.parts.machines.inventory.snapshot())
         if self.deciding.decision is not None:
             measure_demand(counts, self.deciding.decision)
@@ -355,15 +363,6 @@ class ShardState:
     def _decided(self, thought: Deliberation, at: Instant) -> None:
         self.shortfalls.on_decision(thought.decision, at)
         self.parts.hints.on_decision(thought.decision, at, thought.availability)
-
-    def _cluster_facts(self, cluster: str) -> ClusterFacts:
-        parts = self.parts
-        return ClusterFacts(
-            parts.ingest.last_rollup_at(cluster),
-            parts.ingest.rows_of(cluster),
-            parts.execution.open_bootstraps(cluster),
-            parts.drains.open_of(cluster),
-        )
 
     def _facets(self) -> Facets:
         parts = self.parts

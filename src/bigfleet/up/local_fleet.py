@@ -28,6 +28,7 @@ from bigfleet.shard.driving.process import ShardProcess, World
 from bigfleet.sim.driver import SimClusters
 from bigfleet.sim.script import Scale, living_script
 from bigfleet.sim.workloads import CLUSTERS
+from bigfleet.up.folders import claim
 from bigfleet.up.plans import PROVIDER, Plan
 from bigfleet.up.ports import free_from, started_on
 from bigfleet.up.reports import CycleReport, report_of
@@ -151,6 +152,7 @@ class LocalFleet:
     def _folder(self) -> Path:
         if self.plan.data_dir is not None:
             self.plan.data_dir.mkdir(parents=True, exist_ok=True)
+            claim(self.plan.data_dir, self.plan)
             return self.plan.data_dir
         return Path(self._closing.enter_context(tempfile.TemporaryDirectory(prefix="bigfleet-up-")))
 

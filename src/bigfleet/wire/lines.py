@@ -93,7 +93,10 @@ def bind(server: grpc.aio.Server, address: str, tls: TlsFiles | None) -> int:
             return server.add_insecure_port(address)
         return server.add_secure_port(address, server_credentials(tls))
     except RuntimeError as problem:
-        raise OSError(f"cannot listen on {address}: {problem}") from problem
+        # gRPC does not say which of the two it is, and names a variable of its own to find out.
+        why = "the port is taken, or the address is none of this machine"
+        what = "free that address, or choose another"
+        raise OSError(f"cannot listen on {address}: {why}; {what}") from problem
 
 
 def server_credentials(tls: TlsFiles) -> grpc.ServerCredentials:

@@ -110,14 +110,14 @@ def _body(content: bytes, at: int) -> tuple[int, int]:
 
 
 def _number(content: bytes, at: int) -> tuple[int, int]:
-    """A varint, and where it ends."""
+    """A varint of at most 64 bits, and where it ends."""
     number = shift = 0
     while True:
         byte = content[at]
         at += 1
         number |= (byte & 0x7F) << shift
+        shift += 7
+        if shift > 63 and (byte >= 0x80 or number >> 64):
+            raise NotInOrder
         if byte < 0x80:
             return number, at
-        shift += 7
-        if shift > 63:
-            raise NotInOrder

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import click
 import pytest
@@ -11,15 +12,16 @@ from click.testing import CliRunner
 
 from bigfleet.cli.main import VERBS, cli
 from bigfleet.cli.selectors import Term, selector_of
-from bigfleet.cli.shard_verbs.machine_tables import show_machines
+from bigfleet.cli.shard_verbs.machine_tables import present_text, show_machines
 from bigfleet.cli.shard_verbs.needs import profile_text
+from bigfleet.cli.shard_verbs.status import headline_of, show_links
 from bigfleet.cli.tables import Page, age_text
 from bigfleet.model.machines import CapacityType, Machine, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.profiles import Profile, Spread, WhenUnsatisfiable
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.shard_views import MachinePage, MachineSelector, MachineView
-from tests.wire.admin import BARE, FULL
+from tests.wire.admin import BARE, FULL, STATUS
 
 PAGE = MachinePage(9, 125 * SECOND, 2, (BARE, FULL))
 TABLE = """\
@@ -38,6 +40,23 @@ def drawn(page: MachinePage, *, color: bool = False, width: int | None = None) -
 
 def test_machines_are_drawn_in_the_stable_columns() -> None:
     assert drawn(PAGE) == TABLE
+
+
+def test_the_age_of_a_state_is_told_where_it_is_known() -> None:
+    assert present_text("m-0", BARE, 1) == "machine/m-0 is Speculative; Spot, $0.00/h"
+    assert ", for 2m; OnDemand a3 z-a, " in present_text("m-1", FULL, 125 * SECOND)
+
+
+def test_the_headline_says_that_something_is_paused() -> None:
+    assert headline_of(STATUS, 1).endswith("; 4 short; 2 pauses in force")
+    assert "pause" not in headline_of(replace(STATUS, pauses=()), 1)
+
+
+def test_a_shard_without_a_provider_says_so_instead_of_an_empty_table() -> None:
+    sheet = Page(False, None)
+    show_links(sheet, replace(STATUS, providers=(), coordinator=None), 1)
+    assert sheet.text().strip().startswith("No provider: ")
+    assert "PROVIDER " not in sheet.text()
 
 
 def test_ids_are_neither_wrapped_nor_cut_nor_obeyed() -> None:

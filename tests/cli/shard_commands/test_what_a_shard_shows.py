@@ -131,6 +131,7 @@ async def test_the_story_of_a_machine_is_told_in_order(tmp_path: Path) -> None:
         assert told.startswith(f"machine/{FIRST} is Configured for cluster shop")
         assert "Idle -> Configuring" in told
         assert told.index("Idle -> Configuring") < told.index("Configure accepted")
+        assert "idle match at $0.00/h" in told
         newest = await shard.document("machines", "story", FIRST, "--limit", "1")
         assert (len(newest["events"]), newest["truncated"]) == (1, True)
 

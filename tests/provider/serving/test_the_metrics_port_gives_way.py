@@ -36,6 +36,7 @@ async def test_a_default_that_is_taken_is_left_for_a_free_port(taken: ProviderOp
 async def test_an_address_that_was_asked_for_and_is_taken_refuses_the_start(
     taken: ProviderOptions,
 ) -> None:
-    with pytest.raises(OSError, match="in use"):
+    said = f"^cannot listen on {taken.metrics_address}: Address already in use; free"
+    with pytest.raises(OSError, match=said):
         async with running(options=taken):
             pass

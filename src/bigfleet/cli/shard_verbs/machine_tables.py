@@ -71,11 +71,14 @@ def present_text(machine_id: str, view: MachineView | None, now: Instant) -> str
         return f"machine/{machine_id} is gone; this is left of it"
     machine = view.machine
     bound = f" for cluster {machine.cluster}" if machine.cluster else ""
-    shape = " ".join(filter(None, (machine.instance_type, machine.zone)))
+    # Unknown for what was so when the shard started.
+    lasting = f", for {since_text(view.state_since, now)}" if view.state_since else ""
+    shape = " ".join(
+        filter(None, (machine.capacity_type.label, machine.instance_type, machine.zone))
+    )
     return (
-        f"machine/{machine.id} is {machine.state.label}{bound}, "
-        f"for {since_text(view.state_since, now)}; "
-        f"{machine.capacity_type.label} {shape}, {dollars_text(machine.price_per_hour)}/h"
+        f"machine/{machine.id} is {machine.state.label}{bound}{lasting}; "
+        f"{shape}, {dollars_text(machine.price_per_hour)}/h"
     )
 
 

@@ -26,7 +26,7 @@ def quarantines() -> None:
     """
 
 
-@quarantines.command("list")
+@quarantines.command("list", short_help="What is held now.")
 @shard_verb
 def list_quarantines(line: Line) -> None:
     """What is held now; HOLDS counts those in a row, of how many are believed."""
@@ -56,7 +56,7 @@ def list_quarantines(line: Line) -> None:
     page.write()
 
 
-@quarantines.command()
+@quarantines.command(short_help="Decide about what is held.")
 @shard_verb
 @click.argument("kind", type=click.Choice(["rollup", "list"]))
 @click.argument("subject")

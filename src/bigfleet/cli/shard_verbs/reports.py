@@ -23,7 +23,7 @@ def reports() -> None:
     """
 
 
-@reports.command()
+@reports.command(short_help="Offerings that rest after failed Creates.")
 @shard_verb
 @click.option("--reset", type=OFFERING, default="", help="Let this one be bought again at once.")
 @click.option("--owner", default=None, help="With --reset: who wants it.")

@@ -46,20 +46,22 @@ def status(line: Line) -> None:
     page.say(headline_of(seen, line.now), "bold" if seen.ready else "bold red")
     _show_counts(page, seen)
     _show_rails(page, seen, held, resting, line.now)
-    _show_links(page, seen, line.now)
+    show_links(page, seen, line.now)
     page.write()
 
 
 def headline_of(seen: "ShardStatus", now: "Instant") -> str:
-    from bigfleet.cli.tables import since_text
+    from bigfleet.cli.tables import counted, since_text
 
     state = "is ready" if seen.ready else f"is not ready: {seen.not_ready_reason}"
-    decided = "no cycle yet"
+    decided = "no cycle has ended yet"
     if seen.last_cycle_at:
         took = f"{seen.last_cycle_seconds * 1000:.0f} ms"
         decided = f"cycle {seen.cycle} took {took}, {since_text(seen.last_cycle_at, now)} ago"
     short = f"{seen.shortfalls:,} short" if seen.shortfalls else "nothing short"
-    return f"{seen.shard_id} {state}; {decided}; {short}"
+    # Nothing short and nothing done: whoever reads one line only must see why.
+    pauses = f"; {counted(len(seen.pauses), 'pause')} in force" if seen.pauses else ""
+    return f"{seen.shard_id} {state}; {decided}; {short}{pauses}"
 
 
 def _show_counts(page: "Page", seen: "ShardStatus") -> None:
@@ -116,7 +118,7 @@ def _show_rails(
         page.say("No pause, quarantine or back-off is in force.")
 
 
-def _show_links(page: "Page", seen: "ShardStatus", now: "Instant") -> None:
+def show_links(page: "Page", seen: "ShardStatus", now: "Instant") -> None:
     from bigfleet.cli.tables import cell, since_text, table_of
 
     table = table_of(
@@ -135,7 +137,11 @@ def _show_links(page: "Page", seen: "ShardStatus", now: "Instant") -> None:
             cell("open" if open_now else "closed", "red" if open_now else ""),
             cell(provider.last_error),
         )
-    page.show(table)
+    if table.row_count:
+        page.show(table)
+    else:
+        page.say("")
+        page.say("No provider: it has no machines until --provider-addr NAME=HOST:PORT names one.")
     link = seen.coordinator
     if link is None:
         return

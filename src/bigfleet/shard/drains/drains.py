@@ -100,14 +100,10 @@ class Drains:
 
     def reclaiming(self) -> frozenset[str]:
         """Machines whose Reclaim can still be called off; claimed again, they are to be kept."""
-        return frozenset(
-            intent.machine
-            for intent in self._intents.values()
-            if intent.kind is ActionKind.RECLAIM and intent.stage is not DrainStage.PROVIDER
-        )
+        return frozenset(i.machine for i in self._intents.values() if _can_be_called_off(i))
 
-    def open_of(self, cluster: str) -> int:
-        return sum(1 for intent in self._intents.values() if intent.cluster == cluster)
+    def open_by_cluster(self) -> Counter[str]:
+        return Counter(intent.cluster for intent in self._intents.values())
 
     def why_waiting(self, action: Action, at: Instant) -> Reason | None:
         """Why a drain is not begun now."""
@@ -180,9 +176,10 @@ class Drains:
 
     def cancel(self, machine: str, at: Instant) -> bool:
         """The engine claims the machine again; True: it stays."""
-        if machine not in self.reclaiming():
+        intent = self._intents.get(machine)
+        if intent is None or not _can_be_called_off(intent):
             return False
-        self._abort(self._intents[machine], "cancelled", "it is needed again", at)
+        self._abort(intent, "cancelled", "it is needed again", at)
         return True
 
     def tick(self, at: Instant) -> None:
@@ -334,7 +331,8 @@ class Drains:
         return self._hearers.is_paused(intent.kind, intent.cluster)
 
     def _to_provider(self, intent: DrainIntent, at: Instant) -> None:
-        if self._is_paused(intent):
+        # After a restart a machine may be missing from the first Lists: whose it is, they tell.
+        if self._is_paused(intent) or intent.machine not in self._machines:
             return
         intent.stage, intent.is_called = DrainStage.PROVIDER, True
         self._keep(intent)
@@ -427,6 +425,10 @@ class Drains:
 
     def intents(self) -> Iterable[DrainIntent]:
         return tuple(self._intents.values())
+
+
+def _can_be_called_off(intent: DrainIntent) -> bool:
+    return intent.kind is ActionKind.RECLAIM and intent.stage is not DrainStage.PROVIDER
 
 
 #: How long after its deadline a drain of the last life waits for its machine to be listed.

@@ -37,7 +37,9 @@ class Cycles:
             began = self._stopwatch()
             await self.once()
             settings = self._state.settings
-            await self._outlet.clock.sleep(settings.cycle_min_gap)
+            # From begin to begin: a long cycle has already waited.
+            gap = settings.cycle_min_gap - (self._stopwatch() - began)
+            await self._outlet.clock.sleep(max(0.0, gap))
             await self._wake_or(settings.cycle_interval - (self._stopwatch() - began))
 
     async def once(self) -> None:

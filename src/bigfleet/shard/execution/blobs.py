@@ -75,8 +75,8 @@ class Blobs:
         #: Errors in a row, of machines an operator refused.
         self._errors: Counter[str] = Counter()
 
-    def open_requests(self, cluster: str) -> int:
-        return sum(1 for r in self._requests.values() if r.walk.action.cluster == cluster)
+    def open_by_cluster(self) -> Counter[str]:
+        return Counter(request.walk.action.cluster for request in self._requests.values())
 
     def why_resting(self, action: Action, at: Instant) -> Reason | None:
         for subject in _subjects(action):
@@ -102,7 +102,8 @@ class Blobs:
             return
         walk.verb = CONFIGURE
         moving = CONFIGURE.as_moving(machines.truth(walk.machine), walk)
-        machines.step(moving, at, f"to be bootstrapped for {cluster}", local=True)
+        text = walk.view.reason or f"to be bootstrapped for {cluster}"
+        machines.step(moving, at, text, local=True)
         self._ask(walk, at)
 
     def on_response(self, cluster: str, response: BootstrapResponse, at: Instant) -> None:
@@ -144,6 +145,10 @@ class Blobs:
     def forget(self, walk: Walk) -> None:
         self._answered(walk)
         self._waiting.pop(walk.machine, None)
+
+    def forget_machine(self, machine: str) -> None:
+        """It is gone: one of the same name begins anew."""
+        self._errors.pop(machine, None)
 
     # -- within ----------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ for the machine; its walk is remembered until the end is seen, so that the outco
 and tells what became of the machine.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -99,8 +100,9 @@ class Execution:
     def pending_machines(self) -> set[str]:
         return {machine for machine, walk in self._walks.items() if walk.is_pending}
 
-    def open_bootstraps(self, cluster: str) -> int:
-        return self._blobs.open_requests(cluster)
+    def open_bootstraps(self) -> Counter[str]:
+        """By cluster."""
+        return self._blobs.open_by_cluster()
 
     def why_backed_off(self, action: Action, at: Instant) -> Reason | None:
         """Whether the target of an action rests, so that it had better not be started now."""
@@ -215,7 +217,9 @@ class Execution:
         except NoSuchMachine:
             self._end(walk, Outcome.TRANSITION_RACED, "the machine is gone", at)
             return
-        if self._around.is_paused(kind, walk.action.cluster):
+        if self._stopping:
+            self._end(walk, Outcome.CANCELLED, "the shard stops", at)
+        elif self._around.is_paused(kind, walk.action.cluster):
             self._end(walk, Outcome.CANCELLED, "paused before it began", at)
         elif _is_served(machine, walk):
             self._end(walk, Outcome.SUCCESS, "already so", at)
@@ -258,6 +262,8 @@ class Execution:
             self._end(walk, _good(walk), "", at)
         elif self._stopping:
             self._end(walk, Outcome.CANCELLED, "the shard stops; the machine stays Idle", at)
+        elif self._around.is_paused(ActionKind.BOOTSTRAP, walk.action.cluster):
+            self._end(walk, Outcome.CANCELLED, "bootstraps are paused; it stays Idle", at)
         else:
             self._blobs.begin(walk, at)
 
@@ -286,6 +292,7 @@ class Execution:
     def _on_removed(self, before: Machine | None, at: Instant) -> None:
         machine = before.id if before else ""
         self._undeletable.discard(machine)
+        self._blobs.forget_machine(machine)
         if (walk := self._walks.get(machine)) is not None:
             self._end(walk, Outcome.TRANSITION_RACED, "the machine is gone", at)
 

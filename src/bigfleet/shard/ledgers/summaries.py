@@ -24,10 +24,13 @@ def measure_demand(counts: Counts, decision: Decision) -> None:
 
 
 def measure_machines(counts: Counts, snapshot: Snapshot) -> None:
-    """Set the gauge of owned machines by state, capacity type and penalty."""
-    sorts = census_of(snapshot).by_sort
+    """Set the gauges of owned machines: how many of each sort, and what the real ones cost."""
+    census = census_of(snapshot)
     _drop_others(counts, "inventory_machines", ())
-    for (state, capacity_type, bucket), machines in sorts.items():
+    _drop_others(counts, "cost_per_hour", ())
+    for (state, capacity_type), dollars in census.cost.items():
+        counts.set("cost_per_hour", dollars, capacity_type=capacity_type.label, state=state.label)
+    for (state, capacity_type, bucket), machines in census.by_sort.items():
         counts.set(
             "inventory_machines",
             machines,

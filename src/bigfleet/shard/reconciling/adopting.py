@@ -60,6 +60,15 @@ class FailedMachines(Protocol):
         """A List was read; `listed` has what it says of machines that are held."""
 
 
+#: Whether what a provider lists of a machine (as it is, as it would be; provider, time) is asked
+#: about before it is taken over.
+Doubts = Callable[[Machine, Machine, str, Instant], bool]
+
+
+def _doubts_nothing(before: Machine, after: Machine, provider: str, at: Instant) -> bool:
+    return False
+
+
 class Taken(IntEnum):
     ALL = 1
     #: The rest is looked at again with the next List.
@@ -113,11 +122,13 @@ class Adopter:
         machines: Machines,
         is_pending: Callable[[str], bool],
         failures: FailedMachines,
+        doubts: Doubts = _doubts_nothing,
     ) -> None:
         self._effects = effects
         self._machines = machines
         self._is_pending = is_pending
         self._failures = failures
+        self._doubts = doubts
         #: The machine as it is being made; whoever hears of another one hears of somebody else.
         self.making: Machine | None = None
 
@@ -137,7 +148,11 @@ class Adopter:
         if self._failures.holds(listed.id):
             self._step(before, refreshed_machine(before, listed), sight)
             return Taken.KEPT
-        self._step(before, adopted_machine(before, listed), sight)
+        after = adopted_machine(before, listed)
+        if self._doubts(before, after, sight.provider, sight.at):
+            self._step(before, refreshed_machine(before, listed), sight)
+            return Taken.LATER
+        self._step(before, after, sight)
         return Taken.ALL
 
     def insert(self, sight: Sight) -> None:

@@ -18,7 +18,7 @@ from bigfleet.model.shard_views import ProviderStatus, Quarantine, StorySource
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.events import ListFailed
 from bigfleet.shard.machines import Machines
-from bigfleet.shard.reconciling.adopting import Adopter, FailedMachines
+from bigfleet.shard.reconciling.adopting import Adopter, FailedMachines, adopted_machine
 from bigfleet.shard.reconciling.list_guard import ListGuard
 from bigfleet.shard.reconciling.missing import MissingMachines
 from bigfleet.shard.reconciling.pieces import COLUMNS_AT_A_TIME, Listing
@@ -31,6 +31,7 @@ from bigfleet.shard.reconciling.screening import (
     owned_rows,
     screened_machine,
 )
+from bigfleet.shard.reconciling.second_looks import Asking, Judging, SecondLooks
 from bigfleet.shard.reconciling.taking_over import Audience, ListTaker
 from bigfleet.shard.settings import ShardSettings
 
@@ -51,14 +52,18 @@ class Reconciler:
         failures: FailedMachines,
         ownership: Ownership,
         address_of: Mapping[str, str] | None = None,
+        asking: Asking | None = None,
     ) -> None:
+        """`asking`: for second looks; None: every List is believed at once."""
         self.settings = settings
         self.ownership = ownership
         self._effects = effects
         self._machines = machines
         #: Under which the coordinator knows a provider; its name where nothing is given.
         self._address_of = address_of or {}
-        self._adopter = adopter = Adopter(effects, machines, is_pending, failures)
+        self._second_looks = looks = self._looks(asking, is_pending, failures)
+        doubting = {"doubts": looks.doubts} if looks else {}
+        self._adopter = adopter = Adopter(effects, machines, is_pending, failures, **doubting)
         self._missing = MissingMachines(effects, machines, adopter, audience.publish)
         self._taker = ListTaker(effects, machines, adopter, failures, self._missing, audience)
         self._sides = {name: ProviderSide(name, ListGuard(name)) for name in providers}
@@ -196,6 +201,8 @@ class Reconciler:
         return f"{held} held Lists of {provider} were accepted; {missing} machines are removed"
 
     def tick(self, at: Instant) -> None:
+        if self._second_looks is not None:
+            self._second_looks.tick(at)
         for side in self._sides.values():
             self.continue_list(side.name)
             if side.last_list_at is not None:
@@ -203,6 +210,18 @@ class Reconciler:
                 self._effects.counts.set("provider_list_age_seconds", age, provider=side.name)
 
     # -- within ----------------------------------------------------------------------------------
+
+    def _looks(
+        self, asking: Asking | None, is_pending: Callable[[str], bool], failures: FailedMachines
+    ) -> SecondLooks | None:
+        if asking is None:
+            return None
+        judging = Judging(
+            self.screen,
+            lambda machine: is_pending(machine) or failures.holds(machine),
+            adopted_machine,
+        )
+        return SecondLooks(self._effects, self._machines, asking, judging)
 
     def _note(self, side: ProviderSide, event: Listing) -> None:
         reading = event.listing
@@ -286,6 +305,11 @@ class Reconciler:
         known = after or before
         assert known is not None, "a change is of a machine"
         own = self._taking_over if after is None else after is self._adopter.making
+        if (looks := self._second_looks) is not None:
+            if after is None:
+                looks.forget(known.id)
+            elif before is not None and not own:
+                looks.left(before, at)
         for side in self._sides.values():
             if not own or (after is None and known.id in side.foreign):
                 side.touched.add(known.id)

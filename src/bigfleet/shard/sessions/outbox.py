@@ -4,6 +4,9 @@ A frame with a supersedes key takes the place of the queued one with the same ke
 one (Acknowledgement, BootstrapRequest, ReclaimInstruction) are never replaced. What is being sent
 is no longer replaced but still counts, until the next `take` or `sent` says that it is gone.
 
+An update never moves in front of an instruction to reclaim its machine: "Configured" after it says
+that the machine stays, before it nothing.
+
 The replay after a Hello is one entry that makes its frames when they are taken: a cluster of a
 hundred thousand machines costs its ids, not its frames, and does not break the bounds meant for
 readers who do not keep up. Its age counts from the last time some of it was taken.
@@ -90,12 +93,17 @@ class _Replay:
 class Outbox:
     def __init__(self, size_of: SizeOf = estimated_bytes) -> None:
         self._size_of = size_of
-        #: Oldest first; by supersedes key, or by a number of its own.
-        self._queue: OrderedDict[str | int, _Queued | _Replay] = OrderedDict()
+        #: Oldest first, by growing numbers.
+        self._queue: OrderedDict[int, _Queued | _Replay] = OrderedDict()
         self._number = 0
+        #: Where the newest queued frame of a supersedes key stands.
+        self._place_of: dict[str, int] = {}
+        #: Where the newest queued instruction to reclaim a node stands.
+        self._reclaim_of: dict[str, int] = {}
         self._bytes = 0
         self._sending: list[_Queued] = []
         self._replay: _Replay | None = None
+        self._replay_place = 0
         #: When some of the replay was last taken: until it ends, nothing is older than this.
         self._replayed_at: Instant = 0
 
@@ -128,19 +136,15 @@ class Outbox:
 
     def put(self, frame: ShardFrame, at: Instant) -> bool:
         """Queue a frame; True if it took the place of an older one."""
-        key = supersedes_key_of(frame)
-        if not key:
-            self._number += 1
-            self._append(self._number, frame, at)
+        place = self._replaceable(frame)
+        if place is None:
+            self._append(frame, at)
             return False
-        replay = self._replay
-        if replay is not None and isinstance(frame, NodeStateUpdate) and frame.machine_id in replay:
-            replay.supersede(frame)
+        queued = self._queue[place]
+        if isinstance(queued, _Replay):
+            assert isinstance(frame, NodeStateUpdate), "a replay is of machines"
+            queued.supersede(frame)
             return True
-        queued = self._queue.get(key)
-        if not isinstance(queued, _Queued):
-            self._append(key, frame, at)
-            return False
         size = self._size_of(frame)
         self._bytes += size - queued.size
         queued.frame, queued.size = frame, size
@@ -154,20 +158,22 @@ class Outbox:
             self._replay = replay
             self._number += 1
             self._queue[self._number] = replay
+            self._replay_place = self._number
 
     def take(self, limit: int, at: Instant) -> list[ShardFrame]:
         """The next frames to be sent; what was taken before is gone now."""
         self.sent()
         while self._queue and len(self._sending) < limit:
-            key, head = next(iter(self._queue.items()))
+            place, head = next(iter(self._queue.items()))
             if isinstance(head, _Queued):
                 self._sending.append(head)
+                self._forget_place(head.frame, place)
             else:
                 self._take_replay(head, limit, at)
                 if len(head):
                     break
                 self._replay = None
-            del self._queue[key]
+            del self._queue[place]
         return [queued.frame for queued in self._sending]
 
     def sent(self) -> None:
@@ -175,10 +181,33 @@ class Outbox:
         self._bytes -= sum(queued.size for queued in self._sending)
         self._sending = []
 
-    def _append(self, key: str | int, frame: ShardFrame, at: Instant) -> None:
+    def _replaceable(self, frame: ShardFrame) -> int | None:
+        """Where the older frame stands whose place this one may take."""
+        place, asked = self._place_of.get(supersedes_key_of(frame)), 0
+        if isinstance(frame, NodeStateUpdate):
+            if place is None and self._replay is not None and frame.machine_id in self._replay:
+                place = self._replay_place
+            names = (frame.machine_id, frame.node_name)
+            asked = max(self._reclaim_of.get(name, 0) for name in names)
+        return place if place is not None and place > asked else None
+
+    def _append(self, frame: ShardFrame, at: Instant) -> None:
         size = self._size_of(frame)
         self._bytes += size
-        self._queue[key] = _Queued(frame, size, at)
+        self._number += 1
+        self._queue[self._number] = _Queued(frame, size, at)
+        if key := supersedes_key_of(frame):
+            self._place_of[key] = self._number
+        elif isinstance(frame, ReclaimInstruction):
+            self._reclaim_of.update(dict.fromkeys(frame.nodes, self._number))
+
+    def _forget_place(self, frame: ShardFrame, place: int) -> None:
+        """The frame at this place is on its way."""
+        if key := supersedes_key_of(frame):
+            _drop(self._place_of, key, place)
+        elif isinstance(frame, ReclaimInstruction):
+            for node in frame.nodes:
+                _drop(self._reclaim_of, node, place)
 
     def _take_replay(self, replay: _Replay, limit: int, at: Instant) -> None:
         self._replayed_at = at
@@ -188,3 +217,8 @@ class Outbox:
                 size = self._size_of(frame)
                 self._bytes += size
                 self._sending.append(_Queued(frame, size, at))
+
+
+def _drop(places: dict[str, int], name: str, place: int) -> None:
+    if places.get(name) == place:
+        del places[name]

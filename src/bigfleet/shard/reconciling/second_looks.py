@@ -1,0 +1,127 @@
+"""Second looks: a List that puts a machine back to where this shard has just taken it from.
+
+Either the provider took the step back, or the List is of the past: some providers list from a copy
+that lags behind what they do. Believed at once, such a List frees a machine that serves, or binds
+one that was freed, and the shard goes on to take others instead. So a Get is asked, which speaks of
+this machine alone, and what it shows is taken over, whichever of the two it is. Where no Get can be
+had, the next List is believed.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bigfleet.model.machines import Instant, Machine, MachineState
+from bigfleet.model.options import SECOND
+from bigfleet.model.provider_calls import Code, MachineRecord, Rejected
+from bigfleet.model.shard_views import StorySource
+from bigfleet.shard.calls import Answer, Calls
+from bigfleet.shard.effects import Effects
+from bigfleet.shard.instructions import GetCall
+from bigfleet.shard.machines import Machines
+
+#: A List that is older than this is believed.
+REMEMBERED = 60 * SECOND
+#: Gets without an answer; what is doubted beyond them waits for the next List.
+MOST_AT_ONCE = 256
+#: Nobody else may call for the machine meanwhile, so the Get is not waited for long.
+LONGEST_GET_SECONDS = 5.0
+#: Of a call that broke off: nothing is known then.
+_NO_ANSWER = (Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.CANCELLED)
+
+Place = tuple[MachineState, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How a provider is asked about one machine."""
+
+    calls: Calls
+    timeout: Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """What becomes of an answer."""
+
+    screen: Callable[[MachineRecord, str], Machine | str]
+    #: Whether the shard itself is about to change the machine, or another part keeps it.
+    is_taken: Callable[[str], bool]
+    #: The machine as its provider has it, with what only the shard knows.
+    adopted: Callable[[Machine, Machine], Machine]
+
+
+class SecondLooks:
+    def __init__(
+        self, effects: Effects, machines: Machines, asking: Asking, judging: Judging
+    ) -> None:
+        self._effects = effects
+        self._machines = machines
+        self._asking = asking
+        self._judging = judging
+        #: Where the shard took a machine from, and when; the machine moved longest ago first.
+        self._left: OrderedDict[str, dict[Place, Instant]] = OrderedDict()
+        self._asked = 0
+
+    def left(self, before: Machine, at: Instant) -> None:
+        """The shard itself took the machine from there."""
+        places = self._left.pop(before.id, {})
+        kept = {place: then for place, then in places.items() if at - then < REMEMBERED}
+        self._left[before.id] = kept | {_place(before): at}
+
+    def forget(self, machine_id: str) -> None:
+        self._left.pop(machine_id, None)
+
+    def doubts(self, before: Machine, after: Machine, provider: str, at: Instant) -> bool:
+        """Whether the machine stays as it is until the provider was asked about it."""
+        then = self._left.get(before.id, {}).get(_place(after))
+        if then is None or at - then >= REMEMBERED or _place(before) == _place(after):
+            return False
+        if self._asked < MOST_AT_ONCE and not self._asking.calls.is_busy(before.id):
+            self._ask(before, provider, at)
+        return True
+
+    def tick(self, at: Instant) -> None:
+        while self._left:
+            machine_id, places = next(iter(self._left.items()))
+            if at - max(places.values(), default=0) < REMEMBERED:
+                return
+            del self._left[machine_id]
+
+    def _ask(self, before: Machine, provider: str, at: Instant) -> None:
+        self._asked += 1
+
+        def then(answer: Answer, at: Instant) -> None:
+            self._asked -= 1
+            self._on_answer(before, provider, answer, at)
+
+        seconds = min(self._asking.timeout(), LONGEST_GET_SECONDS)
+        self._asking.calls.ask(provider, GetCall(before.id), seconds, at, then)
+
+    def _on_answer(self, before: Machine, provider: str, answer: Answer, at: Instant) -> None:
+        name, machines = before.id, self._machines
+        if machines.provider_or_none(name) != provider or self._judging.is_taken(name):
+            return
+        now = machines.truth(name)
+        if _place(now) != _place(before):
+            return
+        if not isinstance(answer, MachineRecord):
+            if not isinstance(answer, Rejected) or answer.code not in _NO_ANSWER:
+                self.forget(name)
+            return
+        seen = self._judging.screen(answer, provider)
+        if isinstance(seen, str) or seen.id != name:
+            return
+        after = self._judging.adopted(now, seen)
+        if _place(after) == _place(now):
+            text = f"a List of {provider} shows it as it was before; a Get shows it as it is"
+            machines.tell(name, at, StorySource.PROVIDER, text, now.cluster)
+            return
+        self._left.get(name, {}).pop(_place(after), None)
+        text = f"{provider} shows it as {after.state.label}"
+        machines.step(after, at, text, StorySource.PROVIDER, local=True, adopted=True)
+        self._effects.wake()
+
+
+def _place(machine: Machine) -> Place:
+    return machine.state, machine.cluster
