@@ -71,7 +71,7 @@ def report_of(state: ShardState, clusters: Iterable[tuple[Cluster, bool]]) -> Cy
     for (machine_state, _, _), count in census.by_sort.items():
         machines[machine_state] += count
     return CycleReport(
-        cycle=deciding.number,
+        cycle=deciding.ledger.cycle,
         at=deciding.last_at or 0,
         seconds=deciding.last_seconds,
         actions=_actions_of(state, deciding.ledger.cycle),

@@ -69,4 +69,5 @@ async def child(module: str, name: str, *arguments: str) -> AsyncIterator[Child]
     finally:
         if process.returncode is None:
             process.kill()
-        await process.wait()
+        # Reads to the end, so that no pipe is left to the collector.
+        await process.communicate()

@@ -19,6 +19,7 @@ import shlex
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, cast
 
 from bigfleet.provider import HostGone, Permanent, Retryable
 from bigfleet_bare_metal.racks import Hook, Hooks
@@ -98,6 +99,8 @@ async def _ended(
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
+        # What the hook left running may hold the pipes for ever; asyncio has no other word for it.
+        cast(Any, process)._transport.close()
 
 
 async def _listened(process: asyncio.subprocess.Process, blob: bytes) -> Ended:
