@@ -38,7 +38,6 @@ REFRESHED = (
 )
 
 
-# LEAD: this protocol is agreed; Failures implements exactly it. Keep it.
 class FailedMachines(Protocol):
     """Whoever keeps the Failed machines and their way back."""
 
