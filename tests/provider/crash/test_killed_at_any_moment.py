@@ -16,16 +16,19 @@ from tests.provider.crash.process import MACHINES, provider_process
 
 KILLS = 200 if os.environ.get("BIGFLEET_NIGHTLY") == "1" else 12
 MOST_ACKS = 60
+#: A busy machine lets a restarted provider finish before anybody looks: then more kills are needed
+#: until enough of them are seen to have hit something.
+MOST_KILLS = 3 * KILLS
 
 
 #: A boot and some hundred checks each, on a machine that does ten other things.
-@pytest.mark.timeout(60 + 15 * KILLS)
+@pytest.mark.timeout(60 + 15 * MOST_KILLS)
 async def test_every_acknowledgement_survives_the_kill(tmp_path: Path) -> None:
     hosts = tmp_path / "hosts"
     hosts.mkdir()
     chance = random.Random(11)
     load = Load(chance)
-    for kill in range(KILLS + 1):
+    for kill in range(MOST_KILLS + 1):
         async with (
             provider_process(tmp_path / "state.db", hosts) as (port, process),
             ProviderClient(f"127.0.0.1:{port}") as client,
@@ -33,7 +36,7 @@ async def test_every_acknowledgement_survives_the_kill(tmp_path: Path) -> None:
         ):
             await client.connected()
             await load.check(client, admin)
-            if kill == KILLS:
+            if kill == MOST_KILLS or (kill >= KILLS and load.interrupted > KILLS):
                 assert await unlike(client, hosts) == []
                 break
             work = [asyncio.create_task(load.run(client, f"m-{n}")) for n in range(MACHINES)]
@@ -42,7 +45,7 @@ async def test_every_acknowledgement_survives_the_kill(tmp_path: Path) -> None:
             await process.wait()
             await asyncio.gather(*work)
     assert load.acks > KILLS
-    assert load.interrupted >= KILLS // 2, "the kills did not hit operations under way"
+    assert load.interrupted > KILLS, "the kills did not hit operations under way"
 
 
 async def unlike(client: ProviderClient, hosts: Path) -> list[str]:
