@@ -21,16 +21,18 @@ BIGFLEET = Path(sys.executable).with_name("bigfleet")
 #: A certification is the longest a page asks for.
 LONGEST_SECONDS = 300.0
 PROVIDER, SHARD, SHARD_METRICS = "127.0.0.1:9000", "127.0.0.1:7780", "127.0.0.1:8780"
-STARTED = ("provider.started", "shard.started")
+COORDINATOR, COORDINATOR_METRICS = "127.0.0.1:7790", "127.0.0.1:8790"
+PORTS = (PROVIDER, SHARD, SHARD_METRICS, COORDINATOR, COORDINATOR_METRICS)
+STARTED = ("provider.started", "shard.started", "coordinator.started")
 
 
 class Walk:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._own = {
-            known: f"127.0.0.1:{free_port()}" for known in (PROVIDER, SHARD, SHARD_METRICS)
-        }
+        self._own = {known: f"127.0.0.1:{free_port()}" for known in PORTS}
         self._left_running = ExitStack()
+        #: Whether the page has started a coordinator: without one, nobody asks it.
+        self._coordinated = False
 
     def __enter__(self) -> Self:
         return self
@@ -108,9 +110,11 @@ class Walk:
             "MYPYPATH": ".",
             "COLUMNS": "100",
             "BIGFLEET_CLI_SHARD": self._own[SHARD],
+            **({"BIGFLEET_CLI_COORDINATOR": self._own[COORDINATOR]} if self._coordinated else {}),
         }
 
     def _start(self, words: list[str], command: Command) -> None:
+        self._coordinated |= words[1] == "coordinator"
         process = subprocess.Popen(
             words,
             cwd=self._folder,

@@ -20,7 +20,10 @@ def test_help_lists_every_verb_with_what_it_answers() -> None:
         assert verb.summary in shown
 
 
-GROUPS = ["certs", "machines", "pause", "provider", "provider sim", "quarantines", "reports"]
+GROUPS = [
+    *("certs", "clusters", "domains", "machines", "pause", "provider", "provider sim"),
+    *("providers", "quarantines", "quotas", "reports", "shards", "snapshot"),
+]
 
 
 @pytest.mark.parametrize("group", GROUPS)

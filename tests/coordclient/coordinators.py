@@ -1,23 +1,30 @@
-"""A coordinator's ReportShard over real gRPC, answering as the test says, and a client for it."""
+"""A coordinator's calls for shards over real gRPC, answered as the test says, and a client."""
 
+import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from random import Random
 from typing import Any
 
 import grpc
 
+from bigfleet.admin.v1alpha1 import coordinator_admin_pb2 as admin
 from bigfleet.coordclient.driver import CoordinatorClient, Surroundings
 from bigfleet.coordclient.obeying import Handler
 from bigfleet.coordclient.reporting import Pace
 from bigfleet.edge.clock import ManualClock
-from bigfleet.edge.logs import Silence
-from bigfleet.model.coordinator_calls import InstructionKind, ShardReport
+from bigfleet.model.coordination import SyncReply, SyncRequest
+from bigfleet.model.coordinator_calls import CoordinatorInstruction, Obeyed, Refused, ShardReport
 from bigfleet.model.shard_views import ShardSummary
 from bigfleet.v1alpha1 import coordinator_pb2 as pb
-from bigfleet.wire.coordinator_client import SERVICE, CoordinatorLines
+from bigfleet.wire.coordinator_client import CoordinatorLines
+from bigfleet.wire.coordinator_paths import ADMIN_SERVICE, SERVICE
+from bigfleet.wire.ownership_views import ViewWriter
+from bigfleet.wire.shard_syncs import sync_of, sync_reply_bytes
+from tests.shard_system.stand import Lines
 
+Answer = Callable[[bytes, Any], Coroutine[Any, Any, bytes]]
 LEADER_KEY = "bigfleet-leader"
 PACE = Pace(10.0, 0.5, 15.0)
 SUMMARY = ShardSummary(7, 4, {"a3": 7}, {"z1": 5, "z2": 2}, "10.0.0.9:9000")
@@ -29,9 +36,16 @@ class Coordinator:
     def __init__(self) -> None:
         self.address = ""
         self.heard: list[pb.ShardReport] = []
+        self.synced: list[SyncRequest] = []
         self.reply = pb.ReportAck(coordinator_term=1, acknowledged=True)
+        #: What it answers to a sync; None: it knows no such call.
+        self.sync_reply: SyncReply | None = None
         #: Where it sends shards; None: it leads; empty: it knows no leader.
         self.follows: str | None = None
+        #: The same, of syncs only: it was deposed between a report and its sync.
+        self.follows_in_syncs: str | None = None
+        #: It never answers a sync.
+        self.hangs_in_syncs = False
         #: It fails before it answers.
         self.broken = False
 
@@ -49,12 +63,26 @@ class Coordinator:
 
     async def answer(self, request: bytes, context: Any) -> bytes:
         self.heard.append(pb.ShardReport.FromString(request))
+        await self._refuse(context)
+        return self.reply.SerializeToString()
+
+    async def answer_sync(self, request: bytes, context: Any) -> bytes:
+        self.synced.append(sync_of(admin.SyncShardRequest.FromString(request)))
+        if self.hangs_in_syncs:
+            await asyncio.Event().wait()
+        self.follows = self.follows or self.follows_in_syncs
+        await self._refuse(context)
+        if self.sync_reply is None:
+            await context.abort(grpc.StatusCode.UNIMPLEMENTED, "no such method")
+        assert self.sync_reply is not None, "an aborted call does not go on"
+        return sync_reply_bytes(self.sync_reply, ViewWriter())
+
+    async def _refuse(self, context: Any) -> None:
         if self.broken:
             await context.abort(grpc.StatusCode.UNAVAILABLE, "the store is gone")
         if self.follows is not None:
             trailing = ((LEADER_KEY, self.follows),) if self.follows else ()
             await context.abort(grpc.StatusCode.FAILED_PRECONDITION, "not the leader", trailing)
-        return self.reply.SerializeToString()
 
 
 @asynccontextmanager
@@ -64,11 +92,12 @@ async def coordinators(number: int) -> AsyncIterator[list[Coordinator]]:
     try:
         for each in running:
             server = grpc.aio.server()
-            rpc: grpc.RpcMethodHandler[bytes, bytes] = grpc.unary_unary_rpc_method_handler(
-                each.answer
+            server.add_generic_rpc_handlers(
+                (
+                    _service(SERVICE, "ReportShard", each.answer),
+                    _service(ADMIN_SERVICE, "SyncShard", each.answer_sync),
+                )
             )
-            handler = grpc.method_handlers_generic_handler(SERVICE, {"ReportShard": rpc})
-            server.add_generic_rpc_handlers((handler,))
             each.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
             await server.start()
             server_of.append(server)
@@ -78,6 +107,15 @@ async def coordinators(number: int) -> AsyncIterator[list[Coordinator]]:
             await server.stop(0)
 
 
+def _service(service: str, method: str, answer: Answer) -> grpc.GenericRpcHandler:
+    rpc: grpc.RpcMethodHandler[bytes, bytes] = grpc.unary_unary_rpc_method_handler(answer)
+    return grpc.method_handlers_generic_handler(service, {method: rpc})
+
+
+def nobody(instruction: CoordinatorInstruction) -> Obeyed:
+    return Refused(f"this shard does not carry out {instruction.kind}")
+
+
 class Shard:
     """What the client is given, and what it did with it."""
 
@@ -85,15 +123,20 @@ class Shard:
         self,
         *addresses: str,
         kept: Mapping[str, bytes] | None = None,
-        handlers: Mapping[InstructionKind, Handler] | None = None,
+        obey: Handler = nobody,
         timeout_seconds: float = 60.0,
     ) -> None:
-        self.clock = ManualClock()
+        self.clock, self.log = ManualClock(), Lines()
         self.kept = dict(kept or {})
         #: Raised by the store, where it is set.
         self.disk_trouble: OSError | None = None
         self.counts: Counter[str] = Counter()
         self.cycle = 0
+        #: How many cycles pass between two reports.
+        self.pace_of_cycles = 1
+        #: What was taken over, and whether requests were asked for everything held.
+        self.taken: list[SyncReply] = []
+        self.asked_merging: list[bool] = []
         self.lines = CoordinatorLines()
         self.client = CoordinatorClient(
             addresses,
@@ -101,20 +144,31 @@ class Shard:
             Surroundings(
                 clock=self.clock,
                 chance=Random(1).random,
-                log=Silence(),
+                log=self.log,
                 report=self._report,
+                sync_request=self._sync_request,
+                take_sync=self._take_sync,
+                obey=obey,
                 keep=self._keep,
                 count=self._count,
                 pace=lambda: PACE,
                 call_timeout_seconds=timeout_seconds,
                 kept=dict(self.kept),
-                handlers=handlers or {},
             ),
         )
 
     async def _report(self) -> ShardReport:
-        self.cycle += 1
+        self.cycle += self.pace_of_cycles
         return ShardReport("shard-0", self.cycle, self.clock.now(), 3, "10.0.0.1:7780", SUMMARY)
+
+    async def _sync_request(self, merging: bool) -> SyncRequest:
+        self.asked_merging.append(merging)
+        return SyncRequest("shard-0", 3, self.cycle)
+
+    async def _take_sync(self, reply: SyncReply, sent: SyncRequest) -> None:
+        if self.disk_trouble is not None:
+            raise self.disk_trouble
+        self.taken.append(reply)
 
     async def _keep(self, key: str, value: bytes) -> None:
         if self.disk_trouble is not None:

@@ -48,6 +48,8 @@ async def test_a_shard_reports_its_machines_and_shows_its_link(tmp_path: Path) -
         assert dict(report.summary.per_zone_counts) == {"sim-1a": 3}
         assert report.summary.provider_address == provider.address
         assert report.shard_epoch == stand.process.state.epoch
+        # Not as it was set: with port 0 the kernel has chosen one.
+        assert report.shard_address == stand.address
         await until(lambda: stand.process.state.status().coordinator)
         link = stand.process.state.status().coordinator
         assert link is not None

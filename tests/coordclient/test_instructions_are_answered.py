@@ -4,7 +4,15 @@ import pytest
 
 from bigfleet.coordclient import obeying
 from bigfleet.coordclient.obeying import DONE, TERM
-from bigfleet.model.coordinator_calls import AckOutcome, CoordinatorInstruction, InstructionKind
+from bigfleet.model.coordinator_calls import (
+    AckOutcome,
+    CoordinatorInstruction,
+    Done,
+    NotYet,
+    Obeyed,
+    Refused,
+)
+from bigfleet.model.options import SECOND
 from bigfleet.v1alpha1 import coordinator_pb2 as pb
 from tests.coordclient.coordinators import assign, coordinators, shard
 
@@ -16,19 +24,15 @@ class Hands:
 
     def __init__(self) -> None:
         self.done: list[str] = []
-        self.refusal = ""
+        self.answer: Obeyed = Done()
 
-    def __call__(self, instruction: CoordinatorInstruction) -> str:
-        if not self.refusal:
+    def __call__(self, instruction: CoordinatorInstruction) -> Obeyed:
+        if isinstance(self.answer, Done):
             self.done.append(instruction.id)
-        return self.refusal
-
-    @property
-    def handlers(self) -> dict[InstructionKind, "Hands"]:
-        return {InstructionKind.ASSIGN_DOMAIN: self}
+        return self.answer
 
 
-async def test_what_this_shard_cannot_do_yet_is_answered_as_failed() -> None:
+async def test_what_was_refused_is_answered_as_failed() -> None:
     async with coordinators(1) as [leader], shard(leader.address) as reporter:
         leader.asks(assign("i-1", 1))
         await reporter.client.report()
@@ -52,7 +56,7 @@ async def test_instructions_are_done_in_order_of_their_sequence_and_once() -> No
     hands = Hands()
     async with (
         coordinators(1) as [leader],
-        shard(leader.address, handlers=hands.handlers) as reporter,
+        shard(leader.address, obey=hands) as reporter,
     ):
         leader.asks(assign("second", 2), assign("first", 1), assign("", 0))
         await reporter.client.report()
@@ -67,13 +71,24 @@ async def test_instructions_are_done_in_order_of_their_sequence_and_once() -> No
         assert {reason for _, _, reason in leader.acks} == {DUPLICATE}
 
 
+async def test_what_was_done_is_told_at_once_and_what_was_done_before_in_time() -> None:
+    async with coordinators(1) as [leader], shard(leader.address, obey=Hands()) as reporter:
+        leader.asks(assign("i-1", 1))
+        await reporter.client.report()
+        assert reporter.client.due - reporter.clock.now() < SECOND // 10
+        await reporter.client.report()
+        assert leader.acks == [("i-1", AckOutcome.ACCEPTED, "")]
+        # The coordinator asks for it once more: answered, but nobody is in a hurry.
+        assert reporter.client.due - reporter.clock.now() > SECOND
+
+
 async def test_a_restarted_shard_does_not_do_it_again() -> None:
     hands = Hands()
     async with coordinators(1) as [leader]:
         leader.asks(assign("i-1", 1))
-        async with shard(leader.address, handlers=hands.handlers) as before:
+        async with shard(leader.address, obey=hands) as before:
             await before.client.report()
-        async with shard(leader.address, handlers=hands.handlers, kept=before.kept) as after:
+        async with shard(leader.address, obey=hands, kept=before.kept) as after:
             await after.client.report()
             await after.client.report()
     assert hands.done == ["i-1"]
@@ -100,7 +115,7 @@ async def test_an_answer_of_an_older_term_is_ignored_whole() -> None:
     hands = Hands()
     async with (
         coordinators(1) as [leader],
-        shard(leader.address, handlers=hands.handlers) as reporter,
+        shard(leader.address, obey=hands) as reporter,
     ):
         leader.asks(term=5)
         await reporter.client.report()
@@ -121,7 +136,7 @@ async def test_an_old_leader_is_still_ignored_after_a_restart() -> None:
         async with shard(leader.address) as before:
             await before.client.report()
         leader.asks(assign("i-1", 1, term=4), term=4)
-        async with shard(leader.address, handlers=hands.handlers, kept=before.kept) as after:
+        async with shard(leader.address, obey=hands, kept=before.kept) as after:
             await after.client.report()
     assert hands.done == []
 
@@ -138,7 +153,7 @@ async def test_nothing_is_acted_on_before_its_term_is_on_disk() -> None:
     hands = Hands()
     async with (
         coordinators(1) as [leader],
-        shard(leader.address, handlers=hands.handlers) as reporter,
+        shard(leader.address, obey=hands) as reporter,
     ):
         leader.asks(assign("i-1", 1, term=5), term=5)
         reporter.disk_trouble = OSError("no space left")
@@ -157,7 +172,7 @@ async def test_nothing_is_acknowledged_before_it_is_remembered_on_disk() -> None
     hands = Hands()
     async with (
         coordinators(1) as [leader],
-        shard(leader.address, handlers=hands.handlers) as reporter,
+        shard(leader.address, obey=hands) as reporter,
     ):
         await reporter.client.report()
         leader.asks(assign("i-1", 1))
@@ -175,18 +190,58 @@ async def test_nothing_is_acknowledged_before_it_is_remembered_on_disk() -> None
 
 async def test_one_that_was_refused_may_be_done_later() -> None:
     hands = Hands()
-    hands.refusal = "machines are bound there"
+    hands.answer = Refused("machines are bound there")
     async with (
         coordinators(1) as [leader],
-        shard(leader.address, handlers=hands.handlers) as reporter,
+        shard(leader.address, obey=hands) as reporter,
     ):
         leader.asks(assign("i-1", 1))
         await reporter.client.report()
-        hands.refusal = ""
+        hands.answer = Done()
         await reporter.client.report()
         assert leader.acks == [("i-1", AckOutcome.FAILED, "machines are bound there")]
         await reporter.client.report()
         assert leader.acks == [("i-1", AckOutcome.ACCEPTED, "")]
+
+
+async def test_what_is_not_done_yet_is_not_answered_and_tried_again() -> None:
+    hands = Hands()
+    hands.answer = NotYet("machines are bound there")
+    async with coordinators(1) as [leader], shard(leader.address, obey=hands) as reporter:
+        leader.asks(assign("i-1", 1))
+        await reporter.client.report()
+        await reporter.client.report()
+        assert leader.acks == []
+        assert reporter.counts["instructions assign_domain waiting"] == 2
+        assert DONE not in reporter.kept
+        hands.answer = Done("2 of 2 machines came")
+        await reporter.client.report()
+        await reporter.client.report()
+        assert hands.done == ["i-1"]
+        assert leader.acks == [("i-1", AckOutcome.ACCEPTED, "2 of 2 machines came")]
+
+
+async def test_acks_that_a_deposed_leader_heard_are_sent_again() -> None:
+    hands = Hands()
+    async with coordinators(1) as [leader], shard(leader.address, obey=hands) as reporter:
+        leader.asks(assign("i-1", 1, term=5), term=5)
+        await reporter.client.report()
+        leader.asks(term=4)
+        await reporter.client.report()
+        leader.asks(term=5)
+        await reporter.client.report()
+        assert leader.acks == [("i-1", AckOutcome.ACCEPTED, "")]
+        await reporter.client.report()
+        assert leader.acks == []
+
+
+async def test_a_report_without_a_new_cycle_is_nobodys_fault() -> None:
+    async with coordinators(1) as [leader], shard(leader.address) as reporter:
+        await reporter.client.report()
+        leader.reply = pb.ReportAck(coordinator_term=1, acknowledged=False)
+        reporter.pace_of_cycles = 0
+        await reporter.client.report()
+        assert reporter.client.link().last_error == ""
 
 
 async def test_only_the_last_ones_done_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +249,7 @@ async def test_only_the_last_ones_done_are_remembered(monkeypatch: pytest.Monkey
     hands = Hands()
     async with (
         coordinators(1) as [leader],
-        shard(leader.address, handlers=hands.handlers) as reporter,
+        shard(leader.address, obey=hands) as reporter,
     ):
         leader.asks(assign("a", 1), assign("b", 2), assign("c", 3))
         await reporter.client.report()

@@ -54,6 +54,33 @@ async def test_a_leader_that_steps_down_says_who_leads_now() -> None:
         assert (len(old.heard), len(new.heard)) == (2, 1)
 
 
+async def test_reports_are_said_to_be_answered_again_when_they_are() -> None:
+    async with coordinators(2) as [old, new], shard(old.address, new.address) as reporter:
+        await reporter.client.report()
+        old.broken, new.follows = True, ""
+        await reporter.client.report()
+        assert len(reporter.log.events("coordinator.trouble")) == 1
+        await reporter.client.report()
+        assert reporter.counts["coordinator_reports not_leader"] == 1
+        assert reporter.log.events("coordinator.back") == []
+        old.broken = False
+        await reporter.client.report()
+        assert len(reporter.log.events("coordinator.back")) == 1
+        assert len(reporter.log.events("coordinator.trouble")) == 1
+
+
+async def test_that_nobody_leads_is_said_once_everybody_was_asked() -> None:
+    async with coordinators(2) as [one, other], shard(one.address, other.address) as reporter:
+        one.follows = other.follows = ""
+        for _ in range(2):
+            await reporter.client.report()
+            assert reporter.log.said == []
+        for _ in range(5):
+            await reporter.client.report()
+        [said] = reporter.log.events("coordinator.trouble")
+        assert "not the leader" in said["msg"]
+
+
 async def test_two_that_name_each_other_are_not_asked_without_rest() -> None:
     async with coordinators(2) as [one, other], shard(one.address, other.address) as reporter:
         one.follows, other.follows = other.address, one.address

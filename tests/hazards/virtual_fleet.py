@@ -44,7 +44,7 @@ from bigfleet.shard.events import (
     SessionOpened,
 )
 from bigfleet.shard.instructions import CallProvider, FlushSession, GetCall, Instruction
-from bigfleet.shard.parts import Birth
+from bigfleet.shard.parts import Birth, Stored
 from bigfleet.shard.reconciling.reading import read_list
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.shard.state import ShardState
@@ -85,10 +85,15 @@ class VirtualFleet:
         records: Iterable[MachineRecord],
         drain_seconds: Mapping[str, int],
         settings: ShardSettings | None = None,
+        *,
+        ownership: Ownership | None = None,
+        stored: Stored | None = None,
+        at: Instant = START,
     ) -> None:
-        """`drain_seconds`: what the provider takes to drain a machine; else one second."""
+        """`drain_seconds`: what the provider takes to drain a machine; else one second. `stored`:
+        what an earlier life left on disk."""
         numbers = count(1)
-        self.at = START
+        self.at = at
         self.shelf = {record.id: record for record in records}
         #: Preempts in the order they were handed on.
         self.preempted: list[str] = []
@@ -102,9 +107,9 @@ class VirtualFleet:
                 epoch=1,
                 providers={CLOUD: "cloud:9000"},
                 new_id=lambda: f"id-{next(numbers)}",
-                at=START,
-                stored={},
-                ownership=Ownership(settings.id),
+                at=at,
+                stored=stored or {},
+                ownership=ownership or Ownership(settings.id),
             )
         )
         self._list()

@@ -3,10 +3,17 @@
 from dataclasses import replace
 
 from bigfleet.model.machines import Machine, MachineState
-from bigfleet.model.ownership import Owner, Ownership, OwnershipView, owner_of
+from bigfleet.model.ownership import (
+    MachineOverride,
+    Owner,
+    Ownership,
+    OwnershipView,
+    owner_of,
+)
 from bigfleet.model.requirements import INSTANCE_TYPE_KEY, ZONE_KEY
 from bigfleet.model.shard_views import OwnerSource
 
+ACME = "acme:1"
 MACHINE = Machine(
     "m", MachineState.SPECULATIVE, instance_type="std-8", zone="eu-1a", labels={"rack": "r1"}
 )
@@ -19,12 +26,12 @@ VIEW = OwnershipView.of(
         (INSTANCE_TYPE_KEY, "std-8"): "by-type",
         ("a-key", "x"): "by-a",
     },
-    overrides={"special": "by-id"},
-    default_owners={"acme:1": "by-default"},
+    overrides=[MachineOverride("special", "by-id", home="by-rack", transfer="t1")],
+    default_owners={ACME: "by-default"},
 )
 
 
-def owner(machine: Machine, provider: str = "acme:1", view: OwnershipView = VIEW) -> Owner:
+def owner(machine: Machine, provider: str = ACME, view: OwnershipView = VIEW) -> Owner:
     return owner_of(machine.id, machine.attribute, provider, view)
 
 
@@ -57,28 +64,39 @@ def test_the_default_owner_takes_what_is_in_no_domain() -> None:
 
 
 def test_a_domain_of_nobody_blocks_the_default_owner() -> None:
-    view = OwnershipView.of(
-        1, domains={("rack", "r1"): ""}, default_owners={"acme:1": "by-default"}
-    )
+    view = OwnershipView.of(1, domains={("rack", "r1"): ""}, default_owners={ACME: "by-default"})
     assert owner(MACHINE, view=view) == Owner("", OwnerSource.DOMAIN)
 
 
 def test_a_shard_on_its_own_owns_all_it_sees() -> None:
     alone = Ownership("shard-0")
     assert alone.known
-    assert alone.owns("m", MACHINE.attribute, "acme:1")
-    assert alone.owner("m", MACHINE.attribute, "acme:1").source is OwnerSource.ALL
+    assert alone.owns("m", MACHINE.attribute, ACME)
+    assert alone.owner("m", MACHINE.attribute, ACME).source is OwnerSource.ALL
 
 
 def test_a_shard_without_its_view_owns_nothing() -> None:
     waiting = Ownership("by-rack", everything=False)
     assert not waiting.known
-    assert not waiting.owns("m", MACHINE.attribute, "acme:1")
+    assert not waiting.owns("m", MACHINE.attribute, ACME)
 
 
-def test_an_older_view_is_ignored() -> None:
-    held = Ownership("by-rack", everything=False).newer(VIEW)
-    assert held.owns("m", MACHINE.attribute, "acme:1")
-    assert held.newer(OwnershipView.of(2)) is held
-    assert held.newer(OwnershipView.of(3)) is held
-    assert not held.newer(OwnershipView.of(4)).owns("m", MACHINE.attribute, "acme:1")
+def test_a_view_that_is_not_newer_is_ignored() -> None:
+    held = Ownership("by-rack", everything=False).newer(VIEW, [ACME])
+    assert held.owns("m", MACHINE.attribute, ACME)
+    assert held.newer(OwnershipView.of(2), [ACME]) is held
+    assert held.newer(OwnershipView.of(3), [ACME]) is held
+    assert not held.newer(OwnershipView.of(4), [ACME]).owns("m", MACHINE.attribute, ACME)
+
+
+def test_a_view_counts_only_for_the_providers_it_was_asked_for() -> None:
+    held = Ownership("by-rack", everything=False).newer(VIEW, ["bolt:1"])
+    assert not held.owns("m", MACHINE.attribute, ACME)
+    assert held.owns("m", MACHINE.attribute, "bolt:1")
+
+
+def test_who_holds_a_pair_is_said_of_default_owners_too() -> None:
+    assert VIEW.held_by(("rack", "r1")) == "by-rack"
+    assert VIEW.held_by(("rack", "r9")) is None
+    assert VIEW.held_by(("bigfleet.lucy.sh/provider", ACME)) == "by-default"
+    assert VIEW.held_by(("bigfleet.lucy.sh/provider", "bolt:1")) is None

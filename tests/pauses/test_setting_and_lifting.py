@@ -86,6 +86,17 @@ def test_the_rpc_does_not_lift_a_pause_of(source: str) -> None:
     assert len(pauses.active()) == 3
 
 
+def test_a_pause_of_the_fleet_is_told_twice_and_lifted_where_it_was_set() -> None:
+    """By the coordinator and directly, whichever comes first; each lifts its own."""
+    pauses = switch()
+    pauses.on_coordinator([Pause("fleet", PauseSource.COORDINATOR)], START)
+    made = pauses.pause(asked(pause_id="fleet"), START)
+    assert [pause.source for pause in pauses.active()] == [PauseSource.RPC, PauseSource.COORDINATOR]
+    assert pauses.pause(asked(pause_id="fleet"), START) == made
+    assert pauses.resume("fleet", False, START) == (made,)
+    assert [pause.source for pause in pauses.active()] == [PauseSource.COORDINATOR]
+
+
 def test_lifting_twice_is_no_error() -> None:
     pauses = switch()
     made = pauses.pause(asked(), START)

@@ -85,6 +85,7 @@ class Rig:
         settings: ShardSettings | None = None,
         ownership: Ownership | None = None,
         asks: bool = False,
+        addresses: Mapping[str, str] | None = None,
     ) -> None:
         """`asks`: it has a line to its providers, and asks them about Lists it doubts."""
         self.now = START
@@ -95,6 +96,8 @@ class Rig:
         self.pending: set[str] = set()
         self.connected: set[str] = set()
         self.with_past: set[str] = set()
+        #: Machines that turned out to be another shard's.
+        self.lost: list[str] = []
         self.keeper = Keeper(self.machines)
         self.reconciler = Reconciler(
             self.effects,
@@ -102,11 +105,15 @@ class Rig:
             settings or ShardSettings(),
             providers or ("acme",),
             audience=Audience(
-                self._publish, self.connected.__contains__, self.with_past.__contains__
+                self._publish,
+                self.connected.__contains__,
+                self.with_past.__contains__,
+                lambda machine, at: self.lost.append(machine),
             ),
             is_pending=self.pending.__contains__,
             failures=self.keeper,
             ownership=ownership or Ownership("shard-0"),
+            address_of=addresses,
             asking=Asking(self.calls, lambda: 30.0) if asks else None,
         )
 

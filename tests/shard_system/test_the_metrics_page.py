@@ -2,7 +2,7 @@
 
 import pytest
 
-from bigfleet.shard.counts import Counts
+from bigfleet.edge.counts import Counts
 from bigfleet.shard.metrics import ShardMetrics
 
 

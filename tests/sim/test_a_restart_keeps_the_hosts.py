@@ -26,7 +26,7 @@ def store(tmp_path: Path) -> Callable[[], SQLiteStore]:
 async def waited(rig: Rig, seconds: float, machine: str, state: S) -> None:
     """The store has its own real thread, so this waits in real time, as short as it can."""
     await rig.wait(seconds)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while await rig.state(machine) is not state:
             await next_turn()
             await rig.wait(0)

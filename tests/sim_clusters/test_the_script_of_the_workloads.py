@@ -1,5 +1,6 @@
 """The script: one seed, one story; everything in its first minute; never more than there is."""
 
+from collections.abc import Iterator
 from itertools import islice, takewhile
 
 import pytest
@@ -75,6 +76,14 @@ def test_a_larger_fleet_has_more_of_everything() -> None:
         for size in (1.0, 20.0)
     )
     assert large == pytest.approx(20 * small, rel=0.02)
+
+
+def test_the_checkout_surge_may_stay_as_it_is_in_a_larger_fleet() -> None:
+    def surge(script: Iterator[Scale]) -> Scale:
+        return next(scale for scale in script if scale.workload.name == "checkout-0")
+
+    assert surge(living_script(1, 20.0, surge_size=1.0)) == surge(living_script(1))
+    assert surge(living_script(1, 20.0)).replicas == 20 * surge(living_script(1)).replicas
 
 
 def test_checkout_asks_for_what_the_demo_fleet_has() -> None:

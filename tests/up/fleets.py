@@ -6,23 +6,38 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from itertools import count
 
+from bigfleet.cli.coordinator_reports import reporting_of
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.driver import RealClock
 from bigfleet.edge.logs import Silence
+from bigfleet.model.coordination import Transfer, TransferState
 from bigfleet.sim.script import Scale
-from bigfleet.up.local_fleet import LocalFleet, Surroundings
+from bigfleet.up.local_fleet import LocalFleet
 from bigfleet.up.plans import Plan
 from bigfleet.up.reports import ClusterReport, CycleReport
+from bigfleet.up.surroundings import Surroundings
 
 PATIENCE_SECONDS = 60.0
 #: On any free ports, and a minute in six seconds.
-FAST = Plan(speed=10, shard_port=0, provider_port=0, metrics_port=0)
+FAST = Plan(
+    speed=10,
+    shard_port=0,
+    provider_port=0,
+    metrics_port=0,
+    coordinator_port=0,
+    coordinator_metrics_port=0,
+)
 
 
 def surroundings(clock: Clock | None = None) -> Surroundings:
     numbers = count(1)
     return Surroundings(
-        clock or RealClock(), time.perf_counter, lambda: f"id-{next(numbers)}", Silence(), "test"
+        clock or RealClock(),
+        time.perf_counter,
+        lambda: f"id-{next(numbers)}",
+        Silence(),
+        reporting_of,
+        "test",
     )
 
 
@@ -48,6 +63,23 @@ async def seen(fleet: LocalFleet, wanted: Callable[[CycleReport], bool]) -> Cycl
             found.set_result(report)
 
     following = asyncio.create_task(fleet.follow(heard))
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            return await found
+    finally:
+        following.cancel()
+        await asyncio.wait({following})
+
+
+async def moved(fleet: LocalFleet, state: TransferState) -> Transfer:
+    """The first transfer that comes into this state."""
+    found: asyncio.Future[Transfer] = asyncio.get_running_loop().create_future()
+
+    def heard(transfer: Transfer) -> None:
+        if not found.done() and transfer.state is state:
+            found.set_result(transfer)
+
+    following = asyncio.create_task(fleet.follow_moves(heard))
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
             return await found

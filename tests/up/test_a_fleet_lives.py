@@ -54,7 +54,7 @@ async def test_clusters_are_served_a_surge_preempts_and_a_scale_down_reclaims(
 
     async with running(FAST) as fleet:
         await seen(fleet, has_seen_everything)
-        addresses = fleet.addresses.values()
+        addresses = [*fleet.addresses.values(), *fleet.metrics.values()]
         assert len(list(temporary.iterdir())) == 1
     assert [finding for finding in watch.findings if "bound to it again" in finding] == []
     assert [address for address in addresses if not is_refused(address)] == []
@@ -67,7 +67,7 @@ async def test_a_cluster_whose_session_is_taken_over_takes_it_back() -> None:
     async with running(FAST) as fleet:
         await seen(fleet, is_served)
         line = fleet.clusters.lines["shop"]
-        client = SessionClient(fleet.addresses["shard"])
+        client = SessionClient(fleet.addresses["shard-0"])
         async with client.open(line.operator.hello) as intruder:
             with pytest.raises(Rejected) as ended:
                 await _heard_out(intruder)

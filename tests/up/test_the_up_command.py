@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -45,6 +46,41 @@ def test_a_headless_run_prints_the_banner_and_lines_and_ends_by_itself(tmp_path:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_banner_of_several_shards_names_each_with_what_it_has(tmp_path: Path) -> None:
+    words = ("--headless", "--for", "2s", "--speed", "10", "--shards", "3", "--assert")
+    with up(tmp_path, *words) as process:
+        said, complaints = process.communicate(timeout=PATIENCE_SECONDS)
+    _, *shards, coordinator, fleet, _, first = said.splitlines()[:8]
+    assert [line.split()[0] for line in shards] == ["shard-0", "shard-1", "shard-2"]
+    assert [line.partition("zone ")[2] for line in shards] == [
+        "a; cluster shop",
+        "b; cluster ml",
+        "c; cluster batch",
+    ]
+    assert coordinator.split()[0] == "coordinator"
+    assert "1,200 machines" in fleet
+    assert "  shard-" in first
+    assert (process.returncode, complaints) == (0, "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_json_of_several_shards_tells_cycles_and_transfers(tmp_path: Path) -> None:
+    words = ("--headless", "-o", "json", "--shards", "3", "--speed", "20")
+    with up(tmp_path, *words) as process:
+        assert process.stdout is not None
+        told: list[dict[str, Any]] = []
+        while not told or told[-1].get("state") != "granted":
+            told.append(json.loads(process.stdout.readline()))
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_SECONDS)
+    cycles = [each["shard"] for each in told if each["kind"] == "cycle"]
+    assert set(cycles) == {"shard-0", "shard-1", "shard-2"}
+    granted = told[-1]
+    assert (granted["kind"], granted["from"], granted["to"]) == ("transfer", "shard-1", "shard-0")
+    assert "shard-0 is short of" in granted["reason"]
+    assert process.returncode == 0
+
+
 def test_json_is_one_object_per_cycle_and_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
     with up(tmp_path, "--headless", "-o", "json") as process:
         assert process.stdout is not None
@@ -64,8 +100,20 @@ def test_json_is_one_object_per_cycle_and_ctrl_c_leaves_nothing(tmp_path: Path) 
         (["--size", "huge"], "'small', 'medium', 'large'"),
         (["--for", "soon"], "is no duration"),
         (["--provider-addr", "nowhere"], "write HOST:PORT"),
+        (["--shards", "0"], "x>=1"),
+        (["--shards", "4"], "a shard has a zone, and there are a, b, c"),
+        (["--shards", "2", "--provider-addr", "here:1"], "goes with the simulated provider"),
     ],
-    ids=["json without headless", "standing still", "no such size", "no duration", "no port"],
+    ids=[
+        "json without headless",
+        "standing still",
+        "no such size",
+        "no duration",
+        "no port",
+        "no shard",
+        "more shards than zones",
+        "several shards of another provider",
+    ],
 )
 def test_what_cannot_be_meant_is_refused(words: list[str], complaint: str) -> None:
     result = CliRunner().invoke(cli, ["up", *words])

@@ -24,9 +24,9 @@ def test_a_busy_port_is_replaced_by_the_next_free_one() -> None:
 
 
 async def test_two_fleets_stand_side_by_side() -> None:
-    wanted = replace(FAST, shard_port=free_from(27780))
+    wanted = replace(FAST, shard_port=free_from(27780), coordinator_port=free_from(27790))
     async with running(wanted) as first, running(wanted) as second:
-        assert first.addresses["shard"] != second.addresses["shard"]
+        assert not set(first.addresses.values()) & set(second.addresses.values())
         await asyncio.gather(seen(first, is_served), seen(second, is_served))
 
 
@@ -38,8 +38,10 @@ async def test_a_second_start_on_the_same_folder_goes_on(tmp_path: Path) -> None
         place = first.clusters.seconds
     told: list[Scale] = []
     async with running(plan, told.append) as second:
-        assert second.shard.state.epoch == 2
+        assert second.shards["shard-0"].state.epoch == 2
         assert second.clusters.seconds >= place
+        # On any port, the provider is somewhere else now.
+        assert second.machines == plan.machines
         again = await seen(second, lambda report: report.cycle > 0)
         assert again.machines[MachineState.CONFIGURED] >= bound
         await seen(second, is_served)
@@ -48,8 +50,12 @@ async def test_a_second_start_on_the_same_folder_goes_on(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("other", "named"),
-    [({"seed": 2}, "--seed 1"), ({"machines": 25_000}, "--size small")],
-    ids=["another seed", "another size"],
+    [
+        ({"seed": 2}, "--seed 1"),
+        ({"machines": 25_000}, "--size small"),
+        ({"shards": 3}, "--shards 1"),
+    ],
+    ids=["another seed", "another size", "more shards"],
 )
 async def test_another_fleet_does_not_move_into_the_folder(
     tmp_path: Path, other: dict[str, int], named: str
@@ -58,3 +64,11 @@ async def test_another_fleet_does_not_move_into_the_folder(
     claim(tmp_path, FAST)
     with pytest.raises(StartRefused, match=named):
         claim(tmp_path, replace(FAST, **other))  # type: ignore[arg-type]
+
+
+def test_the_folder_of_a_fleet_that_knew_one_shard_only_is_taken_over(tmp_path: Path) -> None:
+    (tmp_path / "shard").mkdir()
+    (tmp_path / "fleet.json").write_text('{"machines": 1200, "seed": 1}')
+    claim(tmp_path, FAST)
+    assert (tmp_path / "shard-0").is_dir()
+    assert not (tmp_path / "shard").exists()

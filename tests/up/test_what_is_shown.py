@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import orjson
+import pytest
 
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.machines import MachineState
@@ -10,9 +11,10 @@ from bigfleet.model.needs import NeedKey
 from bigfleet.model.options import SECOND
 from bigfleet.model.resources import Resources
 from bigfleet.model.shard_views import ActionView, Disposition
-from bigfleet.up.lines import document_of, line_of
-from bigfleet.up.reports import ClusterReport, CycleReport, UnmetNeed
-from bigfleet.up.watching import Watch
+from bigfleet.up.lines import document_of, line_of, transfer_document_of, transfer_line_of
+from bigfleet.up.reports import ClusterReport, CycleReport, UnmetNeed, whole_of
+from bigfleet.up.watching import FleetWatch, Watch
+from tests.up.shown import MOVE
 
 NEED = NeedKey("shop", "p=1", "")
 ASKED = frozenset({(NEED, Resources.of({"cpu": 1000}))})
@@ -57,10 +59,41 @@ def test_a_line_without_change_says_whether_demand_is_met() -> None:
     assert "1 of 1 needs unmet" in line_of("14:00:21", short, {}, {})
 
 
+def test_a_line_names_its_shard_where_there_are_several() -> None:
+    assert line_of("14:00:21", CALM, {}, {}, "shard-2").startswith("14:00:21  shard-2  cycle 20")
+
+
+def test_the_line_of_a_transfer_says_who_gives_what_to_whom_and_why() -> None:
+    assert transfer_line_of("13:42:43", MOVE) == (
+        "13:42:43  transfer 1-7    shard-1 -> shard-2  2 idle machines  "
+        "granted: shard-2 is short of cpu 15"
+    )
+
+
+def test_a_single_machine_is_one_machine() -> None:
+    assert "  1 idle machine  " in transfer_line_of("13:42:43", replace(MOVE, machine_ids=("m1",)))
+
+
+def test_the_object_of_a_transfer_is_json_that_says_what_it_is() -> None:
+    document = orjson.loads(orjson.dumps(transfer_document_of(MOVE)))
+    assert document["kind"] == "transfer"
+    assert (document["from"], document["to"]) == ("shard-1", "shard-2")
+    assert document["machines"] == ["bm-1", "bm-2"]
+    assert (document["tier"], document["state"]) == ("idle", "granted")
+    assert document["reason"] == MOVE.reason
+
+
+def test_several_shards_are_one_fleet() -> None:
+    whole = whole_of([replace(CALM, shard="shard-0"), replace(CALM, shard="shard-1", cycle=31)])
+    assert whole.machines[MachineState.CONFIGURED] == 192
+    assert whole.dollars_per_hour == pytest.approx(6.24)
+    assert (whole.cycle, len(whole.clusters)) == (31, 2)
+
+
 def test_the_object_of_a_cycle_is_json_with_its_decisions_and_reasons() -> None:
     report = replace(CALM, actions=(action(ActionKind.BOOTSTRAP),))
     document = orjson.loads(orjson.dumps(document_of(report)))
-    assert document["cycle"] == 20
+    assert (document["kind"], document["cycle"]) == ("cycle", 20)
     assert document["started"] == {"Bootstrap": 1}
     assert document["actions"][0]["reason"] == "why"
     assert document["machines"]["Configured"] == 96
@@ -99,4 +132,24 @@ def test_a_machine_that_comes_back_because_demand_did_is_no_finding() -> None:
     watch.on_report(after(5, actions=(action(ActionKind.RECLAIM),)))
     back = (action(ActionKind.BOOTSTRAP),)
     watch.on_report(after(9, actions=back, clusters=asking(MORE)))
+    assert watch.findings == []
+
+
+def test_every_shard_is_judged_by_itself() -> None:
+    """What one cluster is asked for again is no news of another shard's demand."""
+    watch = FleetWatch()
+    watch.on_report(after(0, shard="shard-0"))
+    watch.on_report(after(5, shard="shard-0", actions=(action(ActionKind.RECLAIM),)))
+    watch.on_report(after(7, shard="shard-1", clusters=asking(MORE)))
+    watch.on_report(after(9, shard="shard-0", actions=(action(ActionKind.BOOTSTRAP),)))
+    [found] = watch.findings
+    assert found.startswith("shard-0, cycle 20: bm-1 was reclaimed")
+
+
+def test_a_machine_that_comes_back_because_others_have_moved_is_no_finding() -> None:
+    watch = FleetWatch()
+    watch.on_report(after(0, shard="shard-1"))
+    watch.on_report(after(5, shard="shard-1", actions=(action(ActionKind.RECLAIM),)))
+    watch.on_move(replace(MOVE, updated_at=7 * SECOND))
+    watch.on_report(after(9, shard="shard-1", actions=(action(ActionKind.BOOTSTRAP),)))
     assert watch.findings == []

@@ -10,11 +10,16 @@ from google.protobuf.descriptor_pb2 import (
     ServiceDescriptorProto,
 )
 
-from bigfleet.admin.v1alpha1 import common_pb2, provider_admin_pb2, shard_admin_pb2
+from bigfleet.admin.v1alpha1 import (
+    common_pb2,
+    coordinator_admin_pb2,
+    provider_admin_pb2,
+    shard_admin_pb2,
+)
 from bigfleet.v1alpha1 import capacity_pb2, coordinator_pb2, provider_pb2, shard_pb2, shardread_pb2
 
 CONTRACT = (capacity_pb2, provider_pb2, shard_pb2, coordinator_pb2, shardread_pb2)
-ADMIN = (common_pb2, provider_admin_pb2, shard_admin_pb2)
+ADMIN = (common_pb2, coordinator_admin_pb2, provider_admin_pb2, shard_admin_pb2)
 
 Type = FieldDescriptorProto.Type
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bigfleet.admin.v1alpha1 import provider_admin_pb2
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.provider_admin import (
@@ -20,7 +21,6 @@ from bigfleet.wire.provider_admin import (
 )
 from bigfleet.wire.sim_control import SimControlClient, SimControlService
 from tests.wire.certificates import Authority
-from tests.wire.descriptors import ADMIN
 from tests.wire.lines import ScriptedProvider, line_to
 
 AUDIT = {"owner": "ada", "reason": "drill"}
@@ -81,7 +81,7 @@ class StagedWorld:
 
 
 def test_every_rpc_of_the_service_is_a_verb() -> None:
-    declared = ADMIN[1].DESCRIPTOR.services_by_name["ProviderAdmin"].methods_by_name
+    declared = provider_admin_pb2.DESCRIPTOR.services_by_name["ProviderAdmin"].methods_by_name
     assert {rpc.method for rpc in RPCS.values()} == set(declared)
     assert set(RPCS) == set(Verb)
 

@@ -57,6 +57,15 @@ async def test_frames_go_both_ways_in_order() -> None:
     assert line.shard.hellos == {1: HELLO}
 
 
+async def test_several_may_send_at_once() -> None:
+    said = [RollupFrame(bytes([number]) * 100_000) for number in range(50)]
+    async with line_to(ScriptedShard()) as line, line.client.open(HELLO) as session:
+        async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as group:
+            for frame in said:
+                group.create_task(session.send(frame))
+        assert await line.shard.until_heard(len(said)) == said
+
+
 async def test_a_later_payload_is_handed_on_for_the_shard_to_log() -> None:
     async with line_to(ScriptedShard()) as line, line.client.open(HELLO) as session:
         await session.send(UnknownFrame())

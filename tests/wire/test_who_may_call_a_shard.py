@@ -10,10 +10,11 @@ from grpc_health.v1 import health_pb2
 from grpc_reflection.v1alpha import reflection_pb2
 
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
+from bigfleet.admin.v1alpha1 import coordinator_admin_pb2
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.session_frames import Hello
-from bigfleet.v1alpha1 import shard_pb2, shardread_pb2
+from bigfleet.v1alpha1 import coordinator_pb2, shard_pb2, shardread_pb2
 from bigfleet.wire.authorising import GATES, Gate, authorise
 from bigfleet.wire.calling import ClientLine
 from bigfleet.wire.lines import TlsFiles
@@ -40,8 +41,13 @@ def paths_of(*services: ServiceDescriptor) -> Iterator[str]:
         yield from (f"/{service.full_name}/{method.name}" for method in service.methods)
 
 
-def test_the_table_has_every_rpc_of_the_port_and_no_other() -> None:
-    assert set(GATES) == set(paths_of(SHARD, READ, ADMIN, HEALTH, REFLECTION))
+def test_the_table_has_every_rpc_of_both_ports_and_no_other() -> None:
+    coordinators = (
+        coordinator_pb2.DESCRIPTOR.services_by_name["Coordinator"],
+        coordinator_admin_pb2.DESCRIPTOR.services_by_name["CoordinatorAdmin"],
+    )
+    served = set(paths_of(SHARD, READ, ADMIN, *coordinators, HEALTH, REFLECTION))
+    assert set(GATES) == served
 
 
 def test_whatever_asks_for_an_audit_is_for_admins_and_the_rest_for_readers_too() -> None:

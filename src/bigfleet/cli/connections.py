@@ -1,44 +1,43 @@
-"""How a verb reaches a live shard: the flags all such verbs share, the line, and how it may end.
+"""Whom a verb asks, and how it reaches a live shard: the flags all such verbs share, and the line.
 
-A shard that cannot be reached, or that knows no such object, is exit 3; one that refuses is exit 4;
-what it finds wrong with the words is exit 2. The sentence says what to do about it.
+A shard is named by its address, or by the id under which the coordinator knows it. A verb that is
+about one shard asks that one. A verb that can be about a whole fleet asks the coordinator where one
+is named; else only the shards that are named by address; and where nobody names anybody, the
+coordinator at its default address, or if none answers there, the default shard. Shards narrow what
+such a verb is about where a flag names them, or a stronger source than the coordinator's.
 """
 
 import asyncio
 import getpass
 import os
-import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bigfleet.cli.settings.loading import Configuration
+from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_line
+from bigfleet.cli.manner import Manner, leave, manner_of, named_text
+from bigfleet.cli.settings.loading import DEFAULT, Configuration
 from bigfleet.cli.settings.options import configured
-from bigfleet.cli.settings.sections import CLI, TLS, CliSettings, TlsSettings
-from bigfleet.cli.terminal import EXIT_BAD_INPUT, plain, refuse
-from bigfleet.model.durations import short_text
-from bigfleet.model.machines import Instant
+from bigfleet.cli.settings.sections import CLI, TLS, CliSettings
+from bigfleet.cli.terminal import plain, refuse
 
 if TYPE_CHECKING:
+    from bigfleet.model.coordination import ShardEntry
     from bigfleet.model.provider_calls import Rejected
     from bigfleet.model.shard_admin import Audit
-    from bigfleet.wire.lines import TlsFiles
     from bigfleet.wire.shard_admin_client import ShardAdminClient
     from bigfleet.wire.shard_read import ShardReadClient
 
-EXIT_CHECK_FAILED, EXIT_UNREACHABLE, EXIT_REFUSED = 1, 3, 4
-#: Whoever else ends with a code has given no usable answer.
-_REFUSALS = (
-    "PERMISSION_DENIED",
-    "UNAUTHENTICATED",
-    "ABORTED",
-    "FAILED_PRECONDITION",
-    "ALREADY_EXISTS",
-    "RESOURCE_EXHAUSTED",
-)
+#: How long a coordinator nobody named may take to answer.
+_GLANCE_SECONDS = 3.0
+#: Shards asked at the same time.
+_AT_ONCE = 64
+#: Where a setting may come from, the strongest last.
+_SOURCES = (DEFAULT, "file", "environment", "flag")
+_NOBODY_THERE = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "UNIMPLEMENTED")
 T = TypeVar("T")
 
 
@@ -55,78 +54,143 @@ class Clients:
 Question = Callable[[Clients], Awaitable[T]]
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line(Manner):
     """Where to ask, how long to wait, and how to show what comes back."""
 
-    addresses: tuple[str, ...]
-    timeout: float
-    tls: "TlsFiles | None"
-    json: bool
-    color: str
-    now: Instant
+    #: Addresses, and ids where somebody named some.
+    shards: tuple[str, ...]
+    coordinator: CoordinatorLine
+    #: How strongly shards and the coordinator are named: by a flag 3, a variable 2, a file 1.
+    shard_said: int = 0
+    coordinator_said: int = 0
+
+    @property
+    def narrows(self) -> bool:
+        """Whether a verb about a fleet is to be about these shards alone."""
+        by_flag = self.shard_said == len(_SOURCES) - 1
+        return by_flag or self.shard_said > self.coordinator_said
 
     def ask(self, question: Question[T]) -> T:
         """Of the one shard that is named; leaves with 2, 3 or 4 where that fails."""
         from bigfleet.model.provider_calls import Rejected
 
-        if len(self.addresses) != 1:
-            raise click.UsageError("this verb asks one shard: name one with --shard")
+        address = self._one_address()
         try:
-            return asyncio.run(self._asked(self.addresses[0], question))
+            return asyncio.run(asked(self, address, question))
         except Rejected as rejected:
-            raise leave(self.explained(self.addresses[0], rejected), rejected) from None
+            raise leave(self.explained("shard", address, rejected), rejected) from None
 
     def ask_each(self, question: Question[T]) -> "dict[str, T | Rejected]":
-        """Every shard that is named, at once; what went wrong is told, not raised."""
+        """Every shard that is named, all by address; what went wrong is told, not raised."""
+        addresses = {address: address for address in self.shards}
+        return asyncio.run(side_by_side(self, addresses, question))
+
+    def is_led(self) -> bool:
+        """Whether the coordinator is asked, for verbs that can do with and without."""
+        if self.coordinator_said:
+            return True
+        if self.shard_said:
+            return not all(map(is_address, self.shards))
+        return self._answers_unasked()
+
+    def _answers_unasked(self) -> bool:
         from bigfleet.model.provider_calls import Rejected
 
-        async def asked(address: str) -> "T | Rejected":
-            try:
-                return await self._asked(address, question)
-            except Rejected as rejected:
-                return rejected
+        at = self.coordinator.addresses[0]
+        line = replace(self.coordinator, timeout=min(self.timeout, _GLANCE_SECONDS))
+        try:
+            asyncio.run(line.asked(lambda coordinator: coordinator.status(at)))
+        except Rejected as rejected:
+            if rejected.code not in _NOBODY_THERE:
+                raise leave(line.told(rejected), rejected) from None
+            alone = " and ".join(self.shards)
+            said = f"no coordinator answers at {at}: asking the shard at {alone} alone"
+            click.echo(plain(f"{said}; --coordinator or --shard says whom to ask"), err=True)
+            return False
+        return True
 
-        async def all_asked() -> "list[T | Rejected]":
-            return await asyncio.gather(*map(asked, self.addresses))
-
-        return dict(zip(self.addresses, asyncio.run(all_asked()), strict=True))
-
-    def explained(self, address: str, rejected: "Rejected") -> str:
-        """What went wrong, and what to do about it."""
-        match str(rejected.code):
-            case "UNAVAILABLE":
-                secured = "with certificates" if self.tls else "without certificates"
-                return (
-                    f"no shard answers at {address} ({secured}): {last_cause(rejected.text)}; "
-                    "start one, or name another with --shard"
-                )
-            case "DEADLINE_EXCEEDED":
-                waited = short_text(self.timeout)
-                return f"{address} did not answer within {waited}; --timeout gives it longer"
-            case "UNIMPLEMENTED":
-                return f"{address} does not know this call; is it a shard, and of this version?"
-            case "PERMISSION_DENIED" | "UNAUTHENTICATED":
-                return f"refused: {rejected.text}; name its certificate with --tls-cert"
-            case _:
-                return rejected.text or str(rejected)
-
-    async def _asked(self, address: str, question: Question[T]) -> T:
-        # The library's own lines on standard error say less than ours.
-        os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-        from bigfleet.wire.shard_admin_client import ShardAdminClient
-        from bigfleet.wire.shard_read import ShardReadClient
-
-        async with (
-            ShardAdminClient(address, self.tls, deadline=self.timeout) as admin,
-            ShardReadClient(address, self.tls) as read,
-        ):
-            return await question(Clients(admin, read, self.timeout))
+    def _one_address(self) -> str:
+        # Whoever names a coordinator by a flag does not mean the shard of some file.
+        if self.coordinator_said > self.shard_said:
+            return self.coordinator.ask(lambda c: _only_one(c.shards()))
+        if len(self.shards) != 1:
+            raise click.UsageError("this verb asks one shard: name one with --shard")
+        (word,) = self.shards
+        if is_address(word):
+            return word
+        return self.coordinator.ask(lambda c: _address_of(word, c.shards()))
 
 
-def last_cause(text: str) -> str:
-    """gRPC tells a failure from the outside in; the last part is what happened."""
-    return text.rpartition(": ")[2]
+def is_address(word: str) -> bool:
+    """Ids of shards have no colon."""
+    return ":" in word
+
+
+async def _address_of(shard_id: str, known: "Awaitable[tuple[ShardEntry, ...]]") -> str:
+    entries = {entry.shard_id: entry for entry in await known}
+    if shard_id not in entries:
+        raise no_such_shard(shard_id, entries)
+    return entries[shard_id].address
+
+
+async def _only_one(known: "Awaitable[tuple[ShardEntry, ...]]") -> str:
+    entries = await known
+    if len(entries) == 1:
+        return entries[0].address
+    if not entries:
+        from bigfleet.model.provider_calls import Code, Rejected
+
+        text = "the coordinator knows no shard yet; start one with --coordinator-addr"
+        raise Rejected(Code.NOT_FOUND, text)
+    names = named_text([entry.shard_id for entry in entries])
+    raise click.UsageError(f"this verb asks one shard: name one with --shard; {names}")
+
+
+def no_such_shard(shard_id: str, known: Mapping[str, object]) -> "Rejected":
+    """Answered with the one that was probably meant; the result is to be raised."""
+    from difflib import get_close_matches
+
+    from bigfleet.model.provider_calls import Code, Rejected
+
+    near = get_close_matches(shard_id, list(known), n=1)
+    hint = f"did you mean {near[0]}?" if near else "bigfleet shards shows those it knows"
+    return Rejected(Code.NOT_FOUND, f"the coordinator knows no shard {shard_id}; {hint}")
+
+
+async def side_by_side(
+    manner: Manner, addresses: Mapping[str, str], question: Question[T]
+) -> "dict[str, T | Rejected]":
+    """Shards by their name, asked at the same time; all of an answer has one deadline."""
+    from bigfleet.model.provider_calls import Code, Rejected
+
+    room = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(address: str) -> "T | Rejected":
+        try:
+            async with room, asyncio.timeout(manner.timeout):
+                return await asked(manner, address, question)
+        except Rejected as rejected:
+            return rejected
+        except TimeoutError:
+            return Rejected(Code.DEADLINE_EXCEEDED, f"{address} took too long")
+
+    answers = await asyncio.gather(*map(one, addresses.values()))
+    return dict(zip(addresses, answers, strict=True))
+
+
+async def asked(manner: Manner, address: str, question: Question[T]) -> T:
+    """One shard; raises Rejected."""
+    # The library's own lines on standard error say less than ours.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    from bigfleet.wire.shard_admin_client import ShardAdminClient
+    from bigfleet.wire.shard_read import ShardReadClient
+
+    async with (
+        ShardAdminClient(address, manner.tls, deadline=manner.timeout) as admin,
+        ShardReadClient(address, manner.tls) as read,
+    ):
+        return await question(Clients(admin, read, manner.timeout))
 
 
 def shard_verb(command: Callable[..., None]) -> Callable[..., None]:
@@ -140,11 +204,24 @@ def shard_verb(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _line(configuration: Configuration) -> Line:
-    said, tls = configuration.of(CliSettings), configuration.of(TlsSettings).files()
-    if tls is not None and (why := tls.why_unusable()):
-        raise refuse([why])
-    output = said.output == "json"
-    return Line(said.shard, said.timeout, tls, output, said.color, time.time_ns())
+    said, manner = configuration.of(CliSettings), manner_of(configuration)
+    if not said.shards():
+        raise refuse(["cli.shard names nobody: name a shard with --shard"])
+    return Line(
+        timeout=manner.timeout,
+        tls=manner.tls,
+        json=manner.json,
+        color=manner.color,
+        now=manner.now,
+        shards=said.shards(),
+        coordinator=coordinator_line(configuration, manner),
+        shard_said=_strength(configuration, "shard"),
+        coordinator_said=_strength(configuration, "coordinator"),
+    )
+
+
+def _strength(configuration: Configuration, name: str) -> int:
+    return _SOURCES.index(configuration.settings[f"cli.{name}"].origin.partition(" ")[0])
 
 
 def audited(command: Callable[..., None]) -> Callable[..., None]:
@@ -167,15 +244,3 @@ def login_name() -> str:
         return getpass.getuser()
     except (OSError, KeyError):  # a container's user may have no name
         return str(os.getuid())
-
-
-def leave(sentence: str, rejected: "Rejected") -> "click.exceptions.Exit":
-    """The sentence on standard error; the result is to be raised."""
-    click.echo(plain(sentence), err=True)
-    return click.exceptions.Exit(exit_code_of(rejected))
-
-
-def exit_code_of(rejected: "Rejected") -> int:
-    if rejected.code == "INVALID_ARGUMENT":
-        return EXIT_BAD_INPUT
-    return EXIT_REFUSED if rejected.code in _REFUSALS else EXIT_UNREACHABLE

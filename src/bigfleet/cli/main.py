@@ -21,6 +21,8 @@ class Verb(NamedTuple):
 
 #: Verbs that ask a live shard.
 _SHARD = "bigfleet.cli.shard_verbs"
+#: Verbs that ask a live coordinator.
+_COORDINATOR = "bigfleet.cli.coordinator_verbs"
 VERBS: dict[str, Verb] = {
     "up": Verb("bigfleet.cli.up", "up", "The whole system on this machine, alive."),
     "plan": Verb(
@@ -28,16 +30,26 @@ VERBS: dict[str, Verb] = {
     ),
     "bench": Verb("bigfleet.cli.bench", "bench", "How fast engine, shard and provider are here."),
     "shard": Verb("bigfleet.cli.shard", "shard", "Run a shard: one engine, many clusters."),
-    "status": Verb(f"{_SHARD}.status", "status", "How a live shard is, and what holds it back."),
+    "coordinator": Verb(
+        "bigfleet.cli.coordinator", "coordinator", "Run a coordinator: many shards, one fleet."
+    ),
+    "status": Verb(f"{_SHARD}.status", "status", "How the fleet is, or one shard of it."),
     "needs": Verb(f"{_SHARD}.needs", "needs", "What clusters ask for, and what is short, and why."),
-    "clusters": Verb(f"{_SHARD}.clusters", "clusters", "Clusters of a shard, and their sessions."),
+    "clusters": Verb(f"{_SHARD}.clusters", "clusters", "Clusters, their shards and sessions."),
     "machines": Verb(f"{_SHARD}.machines", "machines", "Machines of a shard, and their stories."),
     "quarantines": Verb(
         f"{_SHARD}.quarantines", "quarantines", "Roll-ups and Lists that are held as suspicious."
     ),
     "pause": Verb(f"{_SHARD}.pauses", "pause", "Stop actions: all, of a cluster, of a kind."),
     "resume": Verb(f"{_SHARD}.pauses", "resume", "Lift a pause."),
-    "reports": Verb(f"{_SHARD}.reports", "reports", "Which offerings are out of stock."),
+    "reports": Verb(f"{_SHARD}.reports", "reports", "How much there is, short, and sold out."),
+    "shards": Verb(f"{_COORDINATOR}.shards", "shards", "Shards, and what moves between them."),
+    "domains": Verb(f"{_COORDINATOR}.domains", "domains", "Which shard owns which machines."),
+    "quotas": Verb(f"{_COORDINATOR}.quotas", "quotas", "How much of a region a fleet may hold."),
+    "providers": Verb(f"{_COORDINATOR}.providers", "providers", "Providers, and their shards."),
+    "snapshot": Verb(
+        f"{_COORDINATOR}.snapshot", "snapshot", "The coordinator's state: save it, restore it."
+    ),
     "provider": Verb(
         "bigfleet.cli.provider", "provider", "Run a provider of machines, and look into one."
     ),

@@ -29,6 +29,7 @@ class ObjectName(click.ParamType[str]):
 
 
 MACHINE, CLUSTER, OFFERING = ObjectName("machine"), ObjectName("cluster"), ObjectName("offering")
+SHARD = ObjectName("shard")
 
 
 def ask_about(line: Line, machine_id: str, question: Question[T]) -> T:

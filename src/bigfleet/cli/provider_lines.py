@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bigfleet.cli.connections import last_cause, leave
+from bigfleet.cli.manner import last_cause, leave
 
 if TYPE_CHECKING:
     from bigfleet.wire.lines import TlsFiles

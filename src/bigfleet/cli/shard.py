@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import click
 
 from bigfleet import __version__
+from bigfleet.cli.reloading import Reloading
 from bigfleet.cli.settings.loading import Configuration
 from bigfleet.cli.settings.options import configured
 from bigfleet.cli.settings.sections import LOG, SHARD, TLS, LogSettings, TlsSettings
 from bigfleet.cli.terminal import refuse
-from bigfleet.model.errors import BadInput
 from bigfleet.shard.settings import ShardSettings
 
 if TYPE_CHECKING:
@@ -45,15 +45,13 @@ def shard(configuration: Configuration) -> None:
     lines = configuration.of(LogSettings)
     log = open_log(sys.stderr, "shard", clock.now, text=lines.format == "text", level=lines.level)
     try:
-        code = asyncio.run(_served(configuration, log))
+        asyncio.run(_served(configuration, log))
     except (StartRefused, OSError) as problem:
         raise refuse([str(problem)]) from None
-    # Everything is durable and closed; a thread that hangs must not keep us.
-    sys.stderr.flush()
-    os._exit(code)
 
 
-async def _served(configuration: Configuration, log: "Log") -> int:
+async def _served(configuration: Configuration, log: "Log") -> None:
+    """Never returns: it ends the process, or raises where that must not start."""
     from bigfleet.edge.collecting import collect_rarely
     from bigfleet.edge.driver import RealClock
     from bigfleet.shard.driving.process import CoreTaskDied, ShardProcess, World
@@ -71,7 +69,11 @@ async def _served(configuration: Configuration, log: "Log") -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, asked.set)
-    loop.add_signal_handler(signal.SIGHUP, _Reloading(configuration, process, log).reload)
+
+    def apply(read: Configuration) -> None:
+        process.apply_settings(read.of(ShardSettings))
+
+    loop.add_signal_handler(signal.SIGHUP, Reloading(configuration, apply, log).reload)
     await process.start()
     reporting = _reporting(process, world)
     stopping = asyncio.ensure_future(asked.wait())
@@ -83,10 +85,12 @@ async def _served(configuration: Configuration, log: "Log") -> int:
         code = 1
     if reporting is not None:
         reporting.cancel()
+    collecting.cancel()
     await process.stop()
-    for waiting in (stopping, living, collecting):
-        waiting.cancel()
-    return code
+    # Everything is durable and closed. To return would be to wait for every thread, and one may
+    # hang on a disk.
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def _reporting(process: "ShardProcess", world: "World") -> "asyncio.Task[None] | None":
@@ -105,29 +109,6 @@ def _reporting(process: "ShardProcess", world: "World") -> "asyncio.Task[None] |
     task = asyncio.create_task(client.run(), name="coordinator")
     task.add_done_callback(ended)
     return task
-
-
-class _Reloading:
-    def __init__(self, configuration: Configuration, process: "ShardProcess", log: "Log") -> None:
-        self._configuration = configuration
-        self._process = process
-        self._log = log
-
-    def reload(self) -> None:
-        """Applies what may change while the shard runs, and says what has to wait."""
-        try:
-            read = self._configuration.reloaded()
-        except BadInput as problem:
-            for each in problem.problems:
-                self._log.error("config.refused", msg=f"{each}; the old settings stay in force")
-            return
-        self._configuration = read.configuration
-        for change in read.applied:
-            self._log.info("config.applied", msg=str(change))
-        for change in read.needs_restart:
-            self._log.warning("config.restart", msg=f"{change}; restart to apply it")
-        if read.applied:
-            self._process.apply_settings(read.configuration.of(ShardSettings))
 
 
 def _new_id() -> str:

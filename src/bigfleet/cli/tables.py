@@ -7,13 +7,13 @@ for terminals, and whoever says NO_COLOR gets none.
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from io import StringIO
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
-from rich.measure import Measurement
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from bigfleet.cli.terminal import plain, write_out
@@ -22,6 +22,9 @@ from bigfleet.model.machines import Instant
 
 #: Wider than any table: nothing is folded.
 _UNBOUNDED = 10_000
+#: Rows from which on a table is drawn without colours and folds: a hundred thousand of them take
+#: the better way half a minute.
+_LONG = 2_001
 _SECOND = 1_000_000_000
 #: (unit, its seconds): a unit is used from two of it on.
 _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60))
@@ -59,10 +62,12 @@ class Page:
     def show(self, table: Table, *, apart: bool = True) -> None:
         """As wide as its ids need, even where the terminal is narrower."""
         console = self._console
-        unbounded = console.options.update(width=_UNBOUNDED)
-        # The measure leaves out part of the gaps between columns.
-        least = Measurement.get(console, unbounded, table).minimum + 2 * len(table.columns)
-        console.width = max(self._width, least)
+        if table.row_count >= _LONG:
+            if apart and self._text.tell():
+                console.print()
+            self._text.writelines(_drawn_plainly(table))
+            return
+        console.width = max(self._width, _least_width(table))
         if apart and self._text.tell():
             console.print()
         console.print(table)
@@ -74,6 +79,29 @@ class Page:
 
     def write(self) -> None:
         write_out(self.text().encode())
+
+
+def _least_width(table: Table) -> int:
+    """What cannot be folded has to fit, blanks within it too."""
+    return sum(2 + (_width_of(c) if c.no_wrap else c.min_width or 0) for c in table.columns)
+
+
+def _width_of(column: Column) -> int:
+    return max(map(cell_len, (str(column.header), *map(str, column.cells))))
+
+
+def _drawn_plainly(table: Table) -> Iterator[str]:
+    columns = []
+    for column in table.columns:
+        texts = [str(column.header), *map(str, column.cells)]
+        lengths = [cell_len(text) for text in texts]
+        width = max(lengths)
+        gaps = [" " * (width - length) for length in lengths]
+        right = column.justify == "right"
+        pairs = zip(gaps, texts, strict=True) if right else zip(texts, gaps, strict=True)
+        columns.append([first + last for first, last in pairs])
+    for row in zip(*columns, strict=True):
+        yield "  ".join(row).rstrip() + "\n"
 
 
 def table_of(*columns: str, sentence: str = "", numbers: Iterable[str] = ()) -> Table:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from bigfleet.edge.logs import Log
+    from bigfleet.model.coordination import Transfer
     from bigfleet.up.local_fleet import LocalFleet
     from bigfleet.up.plans import Plan
     from bigfleet.up.reports import CycleReport
-    from bigfleet.up.watching import Watch
 
 
 @click.command()
@@ -36,20 +36,23 @@ if TYPE_CHECKING:
               help="Where state is kept and found again; default: temporary.")  # fmt: skip
 @click.option("--provider-addr", default="", metavar="HOST:PORT",
               help="Your provider instead of the simulated one.")  # fmt: skip
+@click.option("--shards", type=click.IntRange(min=1), default=1, show_default=True,
+              help="Shards that share the simulated fleet, with zones of their own.")  # fmt: skip
 @click.option("--headless", is_flag=True, help="Lines instead of the live view.")
 @click.option("--for", "lasting", type=DURATION, default=None, metavar="DURATION",
               help="Stop by itself, after real time like 60s; default: Ctrl-C.")  # fmt: skip
 @click.option("--assert", "asserting", is_flag=True,
-              help="Exit 1 if demand was left unmet although supply was there, or a machine "
-                   "went back and forth.")  # fmt: skip
+              help="Exit 1 if demand was left unmet although supply was there, a machine went "
+                   "back and forth, or was two shards' or nobody's.")  # fmt: skip
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table",
-              help="json: with --headless, one object per cycle.")  # fmt: skip
+              help="json: with --headless, one object per cycle and transfer.")  # fmt: skip
 def up(
     size: str,
     seed: int,
     speed: float,
     data_dir: Path | None,
     provider_addr: str,
+    shards: int,
     headless: bool,
     lasting: float | None,
     asserting: bool,
@@ -57,14 +60,19 @@ def up(
 ) -> None:
     """Start everything on this machine and watch it decide.
 
-    One process, no network, no root: a simulated provider, a shard, and three simulated clusters
-    (shop, ml, batch) whose workloads live: deploys, batch waves, training gangs, and a surge of
-    critical work every few minutes. Real are the engine, the shard and the protocol between them;
-    simulated are machines, prices, latencies, pods and their scheduler. Ctrl-C ends all of it.
+    One process, no network, no root: a simulated provider, a coordinator, a shard, and three
+    simulated clusters (shop, ml, batch) whose workloads live: deploys, batch waves, training gangs,
+    and a surge of critical work every few minutes. Real are the engine, the shard, the coordinator
+    and the protocols between them; simulated are machines, prices, latencies, pods and their
+    scheduler. Ctrl-C ends all of it.
+
+    With --shards 3 every zone and every cluster has a shard of its own, and machines move between
+    shards: the surge needs machines that only another shard has.
 
     \b
     Examples:
       bigfleet up
+      bigfleet up --shards 3
       bigfleet up --headless --for 60s
       bigfleet up --speed 5 --data-dir ./fleet
     """
@@ -73,13 +81,18 @@ def up(
     if provider_addr and not provider_addr.rpartition(":")[2].isdecimal():
         raise click.UsageError(f"--provider-addr {provider_addr}: write HOST:PORT")
     began = time.perf_counter()
-    from bigfleet.cli.connections import EXIT_UNREACHABLE
+    from bigfleet.cli.manner import EXIT_UNREACHABLE
     from bigfleet.provider.stores.store import StoreDamaged, StoreFailed, StoreInUse
     from bigfleet.shard.epoch import StartRefused
     from bigfleet.up.local_fleet import ProviderSilent
     from bigfleet.up.plans import Plan
 
-    plan = Plan(SIZES[size], seed, speed, data_dir, provider_addr)
+    plan = Plan(SIZES[size], seed, speed, data_dir, provider_addr, shards)
+    if shards > 1 and provider_addr:
+        raise click.UsageError("--shards goes with the simulated provider, whose zones are known")
+    if shards > len(plan.zones):
+        named = ", ".join(plan.zones)
+        raise click.UsageError(f"--shards {shards}: a shard has a zone, and there are {named}")
     try:
         code = asyncio.run(_lived(plan, began, headless, lasting, output == "json", asserting))
     except ProviderSilent as problem:
@@ -101,13 +114,15 @@ async def _lived(
     json_lines: bool,
     asserting: bool,
 ) -> int:
+    from bigfleet.cli.coordinator_reports import reporting_of
     from bigfleet.cli.up_faces import Face, JsonFace, LineFace, banner
     from bigfleet.cli.up_view import LiveFace
     from bigfleet.edge.collecting import collect_rarely
     from bigfleet.edge.driver import RealClock
-    from bigfleet.shard.driving.process import CoreTaskDied
-    from bigfleet.up.local_fleet import LocalFleet, Surroundings
-    from bigfleet.up.watching import Watch
+    from bigfleet.up.local_fleet import LocalFleet, PartDied
+    from bigfleet.up.owner_watching import OwnerWatch
+    from bigfleet.up.surroundings import Surroundings
+    from bigfleet.up.watching import FleetWatch
 
     asked = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -115,7 +130,7 @@ async def _lived(
         loop.add_signal_handler(number, asked.set)
     clock = RealClock()
     collecting = asyncio.create_task(collect_rarely(clock))
-    around = Surroundings(clock, time.perf_counter, _new_id, _log(), __version__)
+    around = Surroundings(clock, time.perf_counter, _new_id, _log(), reporting_of, __version__)
     fleet = LocalFleet(plan, around)
     if not await _started(fleet, asked):
         return 0
@@ -124,30 +139,40 @@ async def _lived(
     face: Face = (
         JsonFace()
         if json_lines
-        else LiveFace(fleet)
+        else LiveFace(plan.shards, time.perf_counter)
         if live
-        else LineFace(_time_of_day, time.perf_counter)
+        else LineFace(_time_of_day, time.perf_counter, names_shards=plan.shards > 1)
     )
-    watch = Watch()
+    watch = FleetWatch()
+    owners = OwnerWatch(plan.min_stay_seconds, plan.look_seconds)
+    # Machines of another's provider may come and go.
+    looks = asserting and plan.simulated
 
     def heard(report: "CycleReport") -> None:
         watch.on_report(report)
+        if looks and owners.is_due(report.at):
+            owners.on_owners(fleet.owned(), report.at)
         face.show(report)
+
+    def moved(transfer: "Transfer") -> None:
+        watch.on_move(transfer)
+        face.show_move(transfer)
 
     try:
         face.open(banner(plan, fleet, ready))
-        await _until_asked(fleet.follow(heard), fleet.until_dead(), asked, lasting)
+        work = [fleet.follow(heard), fleet.follow_moves(moved), fleet.until_dead()]
+        await _until_asked(work, asked, lasting)
     except BrokenPipeError:
         # Whoever read our lines has seen enough.
         unread()
-    except CoreTaskDied as problem:
-        click.echo(plain(f"the shard has died: {problem}"), err=True)
+    except PartDied as problem:
+        click.echo(plain(str(problem)), err=True)
         return 1
     finally:
         face.close()
         collecting.cancel()
         await fleet.stop()
-    return _judged(watch) if asserting else 0
+    return _judged([*watch.findings, *owners.findings]) if asserting else 0
 
 
 async def _started(fleet: "LocalFleet", asked: asyncio.Event) -> bool:
@@ -164,13 +189,10 @@ async def _started(fleet: "LocalFleet", asked: asyncio.Event) -> bool:
 
 
 async def _until_asked(
-    following: "Coroutine[Any, Any, None]",
-    living: "Coroutine[Any, Any, None]",
-    asked: asyncio.Event,
-    lasting: float | None,
+    work: "list[Coroutine[Any, Any, None]]", asked: asyncio.Event, lasting: float | None
 ) -> None:
     """Until somebody asks, or the time is up; raises what ended a part before that."""
-    tasks = [asyncio.create_task(each) for each in (following, living)]
+    tasks = [asyncio.create_task(each) for each in work]
     asking = asyncio.create_task(asked.wait())
     try:
         done, _ = await asyncio.wait(
@@ -184,10 +206,10 @@ async def _until_asked(
         await asyncio.wait({*tasks, asking})
 
 
-def _judged(watch: "Watch") -> int:
-    for finding in watch.findings:
+def _judged(findings: list[str]) -> int:
+    for finding in findings:
         click.echo(plain(finding), err=True)
-    return 1 if watch.findings else 0
+    return 1 if findings else 0
 
 
 def _time_of_day() -> str:

@@ -1,4 +1,4 @@
-"""What `up` prints: the banner, a line per changed cycle, or an object per cycle."""
+"""What `up` prints: the banner, a line per changed cycle and transfer, or an object for each."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -10,13 +10,14 @@ import orjson
 from bigfleet import __version__
 from bigfleet.cli.terminal import plain
 from bigfleet.model.actions import ActionKind
+from bigfleet.model.coordination import Transfer, TransferState
 from bigfleet.sim.workloads import CLUSTERS
-from bigfleet.up.lines import document_of, line_of
+from bigfleet.up.lines import document_of, line_of, transfer_document_of, transfer_line_of
 from bigfleet.up.local_fleet import LocalFleet
 from bigfleet.up.plans import Plan
 from bigfleet.up.reports import CycleReport
 
-#: Between two lines, in real seconds.
+#: Between two lines of a shard, in real seconds.
 LINE_SECONDS = 1.0
 
 
@@ -25,58 +26,117 @@ class Face(Protocol):
 
     def show(self, report: CycleReport) -> None: ...
 
+    def show_move(self, transfer: Transfer) -> None:
+        """The transfer has come into its state."""
+        ...
+
     def close(self) -> None: ...
 
 
 def banner(plan: Plan, fleet: LocalFleet, ready_seconds: float) -> str:
-    found, state = fleet.addresses, fleet.shard.state
     where = "simulated fleet" if plan.simulated else f"machines of {plan.provider_addr}"
     pace = "" if plan.speed == 1 else f", speed {plan.speed:g}"
-    provider = found.get("provider", plan.provider_addr)
     return "\n".join(
         (
             f"BigFleet {__version__}   one process, {where}, seed {plan.seed}{pace}",
-            f"  shard        {found['shard']}   provider {provider}   metrics {found['metrics']}",
-            f"  fleet        {len(state.parts.machines):,} machines, "
-            f"clusters {', '.join(CLUSTERS)}; rails on",
+            *_addresses(fleet),
+            f"  fleet        {fleet.machines:,} machines, clusters {', '.join(CLUSTERS)}; rails on",
             f"ready in {ready_seconds:.1f} s",
         )
     )
 
 
+def _addresses(fleet: LocalFleet) -> list[str]:
+    found, metrics = fleet.addresses, fleet.metrics
+    coordinator, provider = found["coordinator"], found["provider"]
+    if len(fleet.shards) == 1:
+        [name] = fleet.shards
+        head = f"  shard        {found[name]}   coordinator {coordinator}"
+        return [f"{head}   provider {provider}   metrics {metrics[name]}"]
+    lines = [
+        f"  {name:<12} {found[name]}   metrics {metrics[name]}   {_belongings(fleet, name)}"
+        for name in fleet.shards
+    ]
+    page = metrics["coordinator"]
+    return [*lines, f"  coordinator  {coordinator}   metrics {page}   provider {provider}"]
+
+
+def _belongings(fleet: LocalFleet, shard: str) -> str:
+    """`zone b; cluster ml`."""
+    zones = [zone for zone, owner in fleet.shard_of_zone.items() if owner == shard]
+    clusters = [name for name, owner in fleet.shard_of_cluster.items() if owner == shard]
+    return f"{_counted('zone', zones)}; {_counted('cluster', clusters)}"
+
+
+def _counted(word: str, names: list[str]) -> str:
+    return f"{word if len(names) == 1 else word + 's'} {', '.join(names) or 'none'}"
+
+
 class JsonFace:
     def open(self, banner: str) -> None:
-        """Programs read cycles only."""
+        """Programs read cycles and transfers only."""
 
     def show(self, report: CycleReport) -> None:
         click.echo(orjson.dumps(document_of(report)))
+
+    def show_move(self, transfer: Transfer) -> None:
+        click.echo(orjson.dumps(transfer_document_of(transfer)))
 
     def close(self) -> None:
         """Nothing is open."""
 
 
 class LineFace:
-    def __init__(self, time_of_day: Callable[[], str], stopwatch: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        time_of_day: Callable[[], str],
+        stopwatch: Callable[[], float],
+        *,
+        names_shards: bool = False,
+    ) -> None:
         self._time_of_day = time_of_day
         self._stopwatch = stopwatch
-        self._printed_at = -LINE_SECONDS
-        self._started: Counter[ActionKind] = Counter()
-        self._pods: dict[str, int] = {}
-        self._unmet = 0
+        self._names_shards = names_shards
+        self._columns: dict[str, _ShardLines] = {}
 
     def open(self, banner: str) -> None:
         click.echo(banner)
 
     def show(self, report: CycleReport) -> None:
+        name = report.shard
+        lines = self._columns.setdefault(name, _ShardLines(name if self._names_shards else ""))
+        text = lines.line(report, self._time_of_day(), self._stopwatch())
+        if text:
+            click.echo(plain(text))
+
+    def show_move(self, transfer: Transfer) -> None:
+        """Who owns what has changed, or was not to change after all; steps between are no news."""
+        if transfer.state in (TransferState.GRANTED, TransferState.CANCELLED):
+            click.echo(plain(transfer_line_of(self._time_of_day(), transfer)))
+
+    def close(self) -> None:
+        """Lines end by themselves."""
+
+
+class _ShardLines:
+    """What has not been told of one shard yet."""
+
+    def __init__(self, shown_name: str) -> None:
+        self._shown_name = shown_name
+        self._printed_at = float("-inf")
+        self._started: Counter[ActionKind] = Counter()
+        self._pods: dict[str, int] = {}
+        self._unmet = 0
+
+    def line(self, report: CycleReport, clock: str, seconds: float) -> str:
+        """Empty: nothing is new, or the last line is too fresh."""
         self._started += report.started
         pods = {cluster.name: cluster.pods for cluster in report.clusters}
         changes = {name: count - self._pods.get(name, 0) for name, count in pods.items()}
         same = not self._started and not any(changes.values()) and self._unmet == len(report.unmet)
-        if same or self._stopwatch() - self._printed_at < LINE_SECONDS:
-            return
-        click.echo(plain(line_of(self._time_of_day(), report, self._started, changes)))
-        self._printed_at = self._stopwatch()
+        if same or seconds - self._printed_at < LINE_SECONDS:
+            return ""
+        text = line_of(clock, report, self._started, changes, self._shown_name)
+        self._printed_at = seconds
         self._started, self._pods, self._unmet = Counter(), pods, len(report.unmet)
-
-    def close(self) -> None:
-        """Lines end by themselves."""
+        return text

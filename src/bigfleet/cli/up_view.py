@@ -1,6 +1,11 @@
-"""The live view of `up`: machines by state, dollars, needs met, and the last decisions."""
+"""The live view of `up`: machines by state, dollars, needs met, and the last decisions.
+
+Where there are several shards it shows them together, each of them in a row, and what moves between
+them. Its height is the same from beginning to end.
+"""
 
 from collections import deque
+from collections.abc import Callable, Iterable
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -10,11 +15,11 @@ from rich.text import Text
 
 from bigfleet.cli.terminal import plain
 from bigfleet.model.actions import ActionKind
+from bigfleet.model.coordination import Transfer, TransferState
 from bigfleet.model.machines import MachineState
 from bigfleet.model.shard_views import ActionView, Disposition
-from bigfleet.up.lines import met_text
-from bigfleet.up.local_fleet import LocalFleet
-from bigfleet.up.reports import CycleReport
+from bigfleet.up.lines import met_text, moved_text
+from bigfleet.up.reports import CycleReport, whole_of
 
 _COLOURS = {
     MachineState.SPECULATIVE: "bright_black",
@@ -27,15 +32,30 @@ _COLOURS = {
     MachineState.FAILED: "red",
 }
 _DECISIONS = 12
+#: Of several shards, whose rows take place as well.
+_DECISIONS_OF_MANY = 8
+_TRANSFERS = 3
+#: Between two drawings, in real seconds.
+DRAW_SECONDS = 0.25
 
 
 class LiveFace:
-    def __init__(self, fleet: LocalFleet, console: Console | None = None) -> None:
-        self._fleet = fleet
+    def __init__(
+        self, shards: int, stopwatch: Callable[[], float], console: Console | None = None
+    ) -> None:
+        self._many = shards > 1
+        self._stopwatch = stopwatch
+        self._drawn_at = float("-inf")
         self._console = console or Console()
         self._live: Live | None = None
-        #: The first of each wave and how many there were; newest last.
-        self._decisions: deque[tuple[ActionView, int]] = deque(maxlen=_DECISIONS)
+        #: The newest of each shard.
+        self._reports: dict[str, CycleReport] = {}
+        #: The shard, the first of each wave and how many there were; newest last.
+        self._decisions: deque[tuple[str, ActionView, int]] = deque(
+            maxlen=_DECISIONS_OF_MANY if self._many else _DECISIONS
+        )
+        #: By id, in the order in which they began.
+        self._transfers: dict[str, Transfer] = {}
 
     def open(self, banner: str) -> None:
         self._console.print(banner, highlight=False)
@@ -46,8 +66,14 @@ class LiveFace:
 
     def show(self, report: CycleReport) -> None:
         self._remember(report)
-        if self._live is not None:
-            self._live.update(self._page(report), refresh=True)
+        self._reports[report.shard] = report
+        self._refresh()
+
+    def show_move(self, transfer: Transfer) -> None:
+        self._transfers[transfer.id] = transfer
+        while len(self._transfers) > _TRANSFERS:
+            del self._transfers[next(iter(self._transfers))]
+        self._refresh()
 
     def close(self) -> None:
         if self._live is not None:
@@ -59,24 +85,42 @@ class LiveFace:
         for action in report.actions:
             if action.disposition is Disposition.ENQUEUED:
                 waves.setdefault((action.kind, action.cluster), []).append(action)
-        self._decisions.extend((wave[0], len(wave)) for wave in waves.values())
+        self._decisions.extend((report.shard, wave[0], len(wave)) for wave in waves.values())
 
-    def _page(self, report: CycleReport) -> Panel:
+    def _refresh(self) -> None:
+        """Drawing costs more than deciding; the next cycle is soon enough."""
+        now = self._stopwatch()
+        if self._live is None or not self._reports or now - self._drawn_at < DRAW_SECONDS:
+            return
+        self._drawn_at = now
+        self._live.update(self.page(), refresh=True)
+
+    def page(self) -> Panel:
+        """As it is now; there is a report at least."""
+        report = whole_of(self._reports.values())
+        who = f"{len(self._reports)} shards" if self._many else f"cycle {report.cycle}"
         title = (
-            f"cycle {report.cycle}   {met_text(report)}   ${report.dollars_per_hour:,.2f}/h   "
+            f"{who}   {met_text(report)}   ${report.dollars_per_hour:,.2f}/h   "
             f"decided in {report.seconds * 1000:.0f} ms"
         )
-        page = Group(_states(report), Text(""), _clusters(report), Text(""), self._decided())
+        parts: list[Text | Table] = [_states(report), _clusters(report), self._decided()]
+        if self._many:
+            parts.insert(1, _shards(sorted(self._reports.items())))
+            parts.append(self._moved())
+        spaced = [each for part in parts for each in (part, Text(""))]
+        page = Group(*spaced[:-1])
         return Panel(page, title=title, subtitle="Ctrl-C ends everything", title_align="left")
 
     def _decided(self) -> Table:
         table = Table(box=None, pad_edge=False, expand=True)
-        for heading in ("CYCLE", "LAST DECISIONS", "MACHINE", "CLUSTER"):
+        where = ("SHARD",) if self._many else ()
+        for heading in (*where, "CYCLE", "LAST DECISIONS", "MACHINE", "CLUSTER"):
             table.add_column(heading, no_wrap=True)
         table.add_column("WHY", no_wrap=True, overflow="ellipsis", ratio=1)
-        for action, count in reversed(self._decisions):
+        for shard, action, count in reversed(self._decisions):
             others = f" and {count - 1} more" if count > 1 else ""
             table.add_row(
+                *((shard,) if self._many else ()),
                 str(action.cycle),
                 f"{count} {action.kind.label}",
                 plain(action.machine) + others,
@@ -84,6 +128,38 @@ class LiveFace:
                 plain(action.reason),
             )
         return table
+
+    def _moved(self) -> Table:
+        table = Table(box=None, pad_edge=False, expand=True)
+        for heading in ("LAST TRANSFERS", "FROM", "TO", "WHAT", "STATE"):
+            table.add_column(heading, no_wrap=True)
+        table.add_column("WHY", no_wrap=True, overflow="ellipsis", ratio=1)
+        for each in reversed(self._transfers.values()):
+            colour = "yellow" if each.state.open else "red" if each.state is _CANCELLED else ""
+            words = (each.id, each.from_shard, each.to_shard, moved_text(each))
+            state = Text(each.state.label, style=colour)
+            table.add_row(*map(plain, words), state, plain(each.reason))
+        return table
+
+
+_CANCELLED = TransferState.CANCELLED
+
+
+def _shards(reports: Iterable[tuple[str, CycleReport]]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("SHARD")
+    for heading in ("CYCLE", "MACHINES", "IDLE", "NEEDS MET", "$/H"):
+        table.add_column(heading, justify="right")
+    for name, report in reports:
+        table.add_row(
+            name,
+            f"{report.cycle:,}",
+            f"{sum(report.machines.values()):,}",
+            f"{report.machines.get(MachineState.IDLE, 0):,}",
+            f"{report.needs - len(report.unmet)} of {report.needs}",
+            f"{report.dollars_per_hour:,.2f}",
+        )
+    return table
 
 
 def _states(report: CycleReport) -> Text:

@@ -1,33 +1,47 @@
 """Reports to the coordinator for ever, on a task of its own; nothing waits for it.
 
-What a report says, where marks are kept and who carries instructions out is given from outside.
-SyncShard will follow a report on the same line when there is a coordinator that answers it.
+A round is a report, the instructions that came back, and a sync on the same line. What a report and
+a sync say, where marks are kept and who carries things out is given from outside. Whatever fails,
+the round ends there: nothing that was not durable has been acted on, and the next round says it
+all again, to the next address if need be.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
-from bigfleet.coordclient.obeying import DONE, TERM, Handler, Obeying
+from bigfleet.coordclient.obeying import DONE, TERM, Answer, Handler, Obeying
 from bigfleet.coordclient.reporting import Pace, Reporting
+from bigfleet.coordclient.syncing import Syncing
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.logs import Log
-from bigfleet.model.coordinator_calls import (
-    AckOutcome,
-    InstructionKind,
-    ReportReply,
-    ShardReport,
-)
+from bigfleet.model.coordination import SyncReply, SyncRequest
+from bigfleet.model.coordinator_calls import ReportReply, ShardReport
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.shard_views import CoordinatorLink
-from bigfleet.wire.coordinator_client import CoordinatorLines
 
+#: Before a report that acknowledges what was just done.
+AT_ONCE_SECONDS = 0.02
 _NEWER = (
     "the coordinator has a newer report of this shard id: look for a second process with the same "
     "id; if there is none, it is a report that overtook another"
 )
+_UNKNOWN = (
+    "this coordinator knows no SyncShard: the shard goes on with what it owns by its own setting "
+    "and asks again in 10 minutes"
+)
+
+
+class Lines(Protocol):
+    """The way to coordinators, by address; each call ends within its deadline."""
+
+    async def report(self, address: str, report: ShardReport, deadline: float) -> ReportReply: ...
+    async def sync(self, address: str, request: SyncRequest, deadline: float) -> SyncReply: ...
+    async def keep_only(self, addresses: tuple[str, ...]) -> None: ...
+    async def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +52,13 @@ class Surroundings:
     log: Log
     #: The report of this moment, without acknowledgements.
     report: Callable[[], Awaitable[ShardReport]]
+    #: The sync of this moment; True: with everything this shard holds, for a coordinator that
+    #: was restored.
+    sync_request: Callable[[bool], Awaitable[SyncRequest]]
+    #: Returns when the reply to the request is on disk and taken over; OSError where it cannot be
+    #: kept, and then nothing of it was.
+    take_sync: Callable[[SyncReply, SyncRequest], Awaitable[None]]
+    obey: Handler
     #: Returns when the value is on disk under the key.
     keep: Callable[[str, bytes], Awaitable[None]]
     #: A counter's name and labels.
@@ -46,17 +67,17 @@ class Surroundings:
     call_timeout_seconds: float
     #: What was kept of an earlier life.
     kept: Mapping[str, bytes] = field(default_factory=dict)
-    handlers: Mapping[InstructionKind, Handler] = field(default_factory=dict)
 
 
 class CoordinatorClient:
-    def __init__(
-        self, addresses: tuple[str, ...], lines: CoordinatorLines, around: Surroundings
-    ) -> None:
+    def __init__(self, addresses: tuple[str, ...], lines: Lines, around: Surroundings) -> None:
         self._lines = lines
         self._around = around
         self._reporting = Reporting(addresses, around.pace, around.clock.now())
-        self._obeying = Obeying(around.kept, around.handlers)
+        self._obeying = Obeying(around.kept, around.obey)
+        self._syncing = Syncing()
+        #: The cycle of the last report that was news to the coordinator.
+        self._acknowledged_cycle = -1
         #: What was last said of a failure: the same is not said twice.
         self._said = ""
 
@@ -78,64 +99,115 @@ class CoordinatorClient:
             await self._lines.close()
 
     async def report(self) -> None:
-        """One report, whatever becomes of it."""
+        """One round, whatever becomes of it."""
         around, reporting = self._around, self._reporting
         acks = self._obeying.acks()
         report = replace(await around.report(), acks=acks)
         try:
             reply = await self._lines.report(reporting.address, report, around.call_timeout_seconds)
+            await self._keep_term(reply.term)
+            # Only now: an acknowledgement that a deposed leader heard was heard by nobody.
             self._obeying.on_sent(acks)
-            if self._obeying.is_stale(reply):
-                self._ignore(reply)
-                return
-            await self._obey(reply)
+            done = await self._obey(reply)
         except Rejected as problem:
-            self._on_rejected(problem)
+            self._on_rejected("coordinator_reports_total", problem)
             return
-        complaint = "" if reply.acknowledged else _NEWER
-        reporting.on_answered(around.clock.now(), around.chance(), complaint)
         around.count("coordinator_reports_total", result="ok")
+        self._syncing.on_report()
+        if self._syncing.is_due(around.clock.now()):
+            try:
+                await self._sync()
+            except Rejected as problem:
+                self._on_rejected("coordinator_syncs_total", problem)
+                return
+        complaint = self._complaint(report, reply)
+        # Somebody else waits for what was done: it is told at once.
+        soon = AT_ONCE_SECONDS if done else self._syncing.soon_seconds
+        reporting.on_answered(around.clock.now(), around.chance(), complaint, soon)
         self._say(complaint)
         await self._lines.keep_only(reporting.addresses)
 
-    async def _obey(self, reply: ReportReply) -> None:
-        term = self._obeying.new_term(reply)
-        if term is not None:
-            await self._kept(TERM, term)
-            self._obeying.on_term_kept(reply)
-        obeyed = self._obeying.obey(reply)
-        if any(each.ack.outcome is AckOutcome.ACCEPTED for each in obeyed):
+    # -- instructions ----------------------------------------------------------------------------
+
+    async def _obey(self, reply: ReportReply) -> bool:
+        """Whether something was done that the coordinator does not know of yet."""
+        answers = self._obeying.obey(reply)
+        if any(each.accepted for each in answers):
             await self._kept(DONE, self._obeying.done())
-        self._obeying.answered(obeyed)
-        for each in obeyed:
-            kind, outcome = each.instruction.kind, each.ack.outcome
-            self._around.count("instructions_total", kind=str(kind), outcome=outcome.label)
-            if outcome is not AckOutcome.ACCEPTED:
-                text = f"instruction {each.instruction.id} ({kind}): {each.ack.reason}"
-                self._around.log.warning("coordinator.instruction", msg=text, outcome=outcome.label)
+        self._obeying.answered(answers)
+        self._tell(answers)
+        return any(each.just_done for each in answers)
+
+    def _tell(self, answers: Iterable[Answer]) -> None:
+        for each in answers:
+            kind, outcome = str(each.instruction.kind), each.outcome
+            self._around.count("instructions_total", kind=kind, outcome=outcome)
+            if not each.accepted:
+                text = f"instruction {each.instruction.id} ({kind}): {each.why}"
+                say = self._around.log.info if each.ack is None else self._around.log.warning
+                say("coordinator.instruction", msg=text, outcome=outcome)
+
+    # -- syncs -----------------------------------------------------------------------------------
+
+    async def _sync(self) -> None:
+        around, deadline = self._around, self._around.call_timeout_seconds
+        request = await around.sync_request(self._syncing.merging)
+        try:
+            reply = await self._lines.sync(self._reporting.address, request, deadline)
+        except Rejected as problem:
+            if problem.code is not Code.UNIMPLEMENTED:
+                raise
+            around.count("coordinator_syncs_total", result="unimplemented")
+            if self._syncing.on_unknown(around.clock.now()):
+                around.log.warning("coordinator.no_sync", msg=_UNKNOWN)
+            return
+        await self._keep_term(reply.term)
+        await self._durably("the answer to SyncShard", around.take_sync(reply, request))
+        self._syncing.on_reply(reply)
+        around.count("coordinator_syncs_total", result="ok")
+
+    # -- what is kept ----------------------------------------------------------------------------
+
+    async def _keep_term(self, term: int) -> None:
+        """On disk before anything that came with it is acted on; raises StaleTerm."""
+        if self._obeying.is_stale(term):
+            seen = self._obeying.term
+            raise StaleTerm(f"an answer of term {term} was ignored: {seen} was seen before")
+        row = self._obeying.new_term(term)
+        if row is not None:
+            await self._kept(TERM, row)
+            self._obeying.on_term_kept(term)
 
     async def _kept(self, key: str, value: bytes) -> None:
+        await self._durably(key, self._around.keep(key, value))
+
+    async def _durably(self, what: str, keeping: Awaitable[None]) -> None:
         """Without it nothing is acted on: the coordinator says it again."""
         try:
             async with asyncio.timeout(self._around.call_timeout_seconds):
-                await self._around.keep(key, value)
+                await keeping
         except OSError as problem:  # a timeout is one too
-            text = f"{key} cannot be kept, so nothing was acted on: {problem!r}"
+            text = f"{what} cannot be kept, so nothing was acted on: {problem!r}"
             raise Rejected(Code.INTERNAL, text) from problem
 
-    def _ignore(self, reply: ReportReply) -> None:
-        text = f"an answer of term {reply.term} was ignored: {self._obeying.term} was seen before"
-        self._around.count("coordinator_reports_total", result="stale_term")
-        stale = Rejected(Code.UNAVAILABLE, text)
-        self._reporting.on_rejected(stale, self._around.clock.now(), self._around.chance())
-        self._say(text)
+    # -- what is said ----------------------------------------------------------------------------
 
-    def _on_rejected(self, problem: Rejected) -> None:
-        result = "not_leader" if problem.code is Code.FAILED_PRECONDITION else "error"
-        self._around.count("coordinator_reports_total", result=result)
-        text = f"{self._reporting.address}: {problem}"
-        self._reporting.on_rejected(problem, self._around.clock.now(), self._around.chance())
-        self._say("" if result == "not_leader" else text)
+    def _complaint(self, report: ShardReport, reply: ReportReply) -> str:
+        """A report without a new cycle is no news, and nobody else's fault."""
+        if reply.acknowledged:
+            self._acknowledged_cycle = report.cycle
+        elif report.cycle > self._acknowledged_cycle:
+            return _NEWER
+        return ""
+
+    def _on_rejected(self, counter: str, problem: Rejected) -> None:
+        result = _result_of(problem)
+        self._around.count(counter, result=result)
+        text, at = f"{self._reporting.address}: {problem}", self._around.clock.now()
+        self._reporting.on_rejected(problem, at, self._around.chance())
+        # One that does not lead is no trouble; that nobody does is.
+        if result != "not_leader" or self._reporting.due > at:
+            self._say(text)
 
     def _say(self, trouble: str) -> None:
         if trouble and not self._said:
@@ -144,3 +216,16 @@ class CoordinatorClient:
         elif self._said and not trouble:
             self._around.log.info("coordinator.back", msg="reports are answered again")
         self._said = trouble
+
+
+class StaleTerm(Rejected):
+    """An answer of a coordinator that was replaced."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(Code.UNAVAILABLE, text)
+
+
+def _result_of(problem: Rejected) -> str:
+    if isinstance(problem, StaleTerm):
+        return "stale_term"
+    return "not_leader" if problem.code is Code.FAILED_PRECONDITION else "error"

@@ -56,11 +56,16 @@ class Reporting:
             self.address, connected, self._last_report_at, term, self._last_error
         )
 
-    def on_answered(self, at: Instant, chance: float, complaint: str = "") -> None:
-        """A leader took the report; `complaint`: what is wrong all the same."""
+    def on_answered(
+        self, at: Instant, chance: float, complaint: str = "", soon: float | None = None
+    ) -> None:
+        """A leader took the report; `complaint`: what is wrong all the same; `soon`: seconds after
+        which it wants to hear again, if that is before the usual time."""
         self._hops = self._failures = 0
         self._last_report_at, self._last_error = at, complaint
         self.due = at + _jittered(self._pace().interval_seconds, chance)
+        if soon is not None:
+            self.due = min(self.due, at + round(soon * SECOND))
 
     def on_rejected(self, problem: Rejected, at: Instant, chance: float) -> None:
         self._last_error = f"{self.address}: {problem}"
@@ -82,10 +87,9 @@ class Reporting:
         self.due = at + self._rest(chance)
 
     def _ask_another(self) -> None:
-        if self._leader:
-            self._leader = ""
-        else:
-            self._place = (self._place + 1) % len(self._addresses)
+        """Not whoever named a leader that does not answer: it may name it for ever."""
+        self._leader = ""
+        self._place = (self._place + 1) % len(self._addresses)
 
     def _rest(self, chance: float) -> int:
         pace = self._pace()

@@ -33,7 +33,7 @@ from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s
 from bigfleet.engine.kernels.orders import merge_keep_order
 from bigfleet.engine.snapshot import Snapshot, Tables, keep_bucket_of_row, sorted_keep_rows
 from bigfleet.engine.texts import TextColumn
-from bigfleet.model.batches import NEVER, MachineBatch, Texts
+from bigfleet.model.batches import NEVER, MachineBatch, Offering, Texts
 from bigfleet.model.errors import DuplicateMachine, InvalidMachine, NoSuchMachine
 from bigfleet.model.fleet import Held, HeldBy, Marks
 from bigfleet.model.machines import (
@@ -102,7 +102,7 @@ class Inventory:
             self._waiting[machine.id] = self._encode(machine, marks or Marks(), number)
             self._waiting_refs[machine.id] = machine.host.ref
 
-    def load(self, batch: MachineBatch) -> None:
+    def load(self, batch: MachineBatch, *, source: str = "") -> None:
         """Add a whole batch of new machines; its ids must be unknown and distinct."""
         with self._lock:
             self._place_waiting()
@@ -110,7 +110,8 @@ class Inventory:
             ids = list(batch.ids)
             if len(set(ids)) != len(ids) or not known.isdisjoint(ids):
                 raise DuplicateMachine("the batch holds an id twice or one that is already known")
-            self._add(batch, encoded_batch(self.tables, batch, -1))
+            number = self.tables.sources.number(source) if source else -1
+            self._add(batch, encoded_batch(self.tables, batch, number))
 
     def adopt(
         self,
@@ -201,6 +202,13 @@ class Inventory:
             rows = rows[rows >= 0]
             self._hold_rows(rows[self._live.held[rows] == HELD_BY.index(by) + 1], None)
 
+    def hold_rows(self, snapshot: Snapshot, rows: Int64s, held: Held | None) -> None:
+        """Hold or let go of rows of a snapshot since which no machine came or went."""
+        with self._lock:
+            self._place_waiting()
+            assert snapshot.ids is self._ids, "the rows of that snapshot have shifted since"
+            self._hold_rows(rows, held)
+
     def remove(self, machine_id: str) -> None:
         self.remove_all((machine_id,))
 
@@ -251,6 +259,15 @@ class Inventory:
         with self._lock:
             self._place_waiting()
             return MachineState(int(self._live.state[self._known_row(machine_id)]))
+
+    def offering_of(self, machine_id: str) -> tuple[Offering, str]:
+        """What a machine offers, and its Node's name, without decoding the rest of the record."""
+        with self._lock:
+            self._place_waiting()
+            row, tables = self._known_row(machine_id), self.tables
+            name = int(self._live.node_name[row])
+            offering = tables.offerings.table.rows[int(self._live.offering[row])]
+            return offering, tables.node_names.rows[name] if name >= 0 else ""
 
     def marks_of(self, machine_id: str) -> Marks:
         with self._lock:

@@ -162,6 +162,15 @@ class Outcome:
             group = tables.groups.rows[columns.group[lead]]
         return NeedKey(cluster, fingerprint, group)
 
+    def largest_unit(self, fingerprint: str) -> Resources:
+        """In each dimension, over the Needs of one profile that are still short."""
+        tables, largest = self.scene.demand.tables, Resources()
+        profile = tables.profiles.find(fingerprint)
+        short = self.queue[self.normalised.profile[self.queue] == profile]
+        for unit in np.unique(self.normalised.unit[short]).tolist():
+            largest = largest.most(tables.vectors.resources(unit))
+        return largest
+
     def resources(self, amounts: list[int]) -> Resources:
         """A vector of the kernels as a record, without zero dimensions."""
         pairs = zip(self.scene.dimensions, amounts, strict=True)

@@ -133,9 +133,13 @@ class Profiles:
                 self.stripped[found] = self.number(profile.without_same())
         return found
 
+    def find(self, fingerprint: str) -> int:
+        """-1: no such profile was seen."""
+        return self._number_of.get(fingerprint, -1)
+
     def of_fingerprint(self, fingerprint: str) -> Profile | None:
-        found = self._number_of.get(fingerprint)
-        return None if found is None else self.rows[found]
+        found = self.find(fingerprint)
+        return None if found < 0 else self.rows[found]
 
     def columns(self) -> ProfileColumns:
         """Extended rather than rebuilt: clusters bring new profiles all the time."""

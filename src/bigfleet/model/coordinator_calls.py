@@ -54,6 +54,32 @@ class CoordinatorInstruction:
 
 
 @dataclass(frozen=True, slots=True)
+class Done:
+    """The instruction was carried out, or had been."""
+
+    #: What came of it, for whoever reads the acknowledgement.
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NotYet:
+    """It is being carried out: no acknowledgement, it comes again with the next report."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """It cannot be carried out, and nothing of it was."""
+
+    why: str
+
+
+#: What became of an instruction. Nobody may say Done without having done the work.
+Obeyed = Done | NotYet | Refused
+
+
+@dataclass(frozen=True, slots=True)
 class ShardReport:
     shard_id: str
     cycle: int
@@ -72,6 +98,11 @@ class ReportReply:
     #: False: the coordinator has a newer report of this shard id.
     acknowledged: bool
     instructions: tuple[CoordinatorInstruction, ...] = ()
+
+
+#: Reasons beside UNAVAILABLE: the store takes nothing; nobody knows whether it took something;
+#: somebody answered, and nobody leads. Without one, nobody answered.
+STORE_DOWN, UNCLEAR, NOBODY_LEADS = "store-down", "unclear", "nobody-leads"
 
 
 class NotLeader(Rejected):

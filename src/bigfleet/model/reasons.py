@@ -74,6 +74,11 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
         1,
         ("the last Lists of {provider} did not name {machine}; it is left alone until one does",),
     ),
+    "rail.unowned": (1, ("{machine} is another shard's by now; it is left alone",)),
+    "rail.quota": (
+        1,
+        ("all {allocated} machines granted of {provider} in {region} are in use",),
+    ),
     "rail.no-session": (1, ("cluster {cluster} is not connected; its Reclaims wait for it",)),
     "rail.store": (1, ("state.db cannot be written ({problem}); no new drain is begun",)),
     "rail.max-actions": (
@@ -82,6 +87,64 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
     ),
     "rail.queue-full": (1, ("{room} more actions fit into the queue, and others came first",)),
     "rail.thrash-hold": (1, ("held for {left:time}: the machine went back and forth",)),
+    "rebalance.off": (1, ("machines do not move between shards: {why}",)),
+    "rebalance.age": (1, ("short for {age} cycles, and {cycles} may pass before others help",)),
+    "rebalance.persistence": (1, ("named as short by {streak} of the last 2 syncs",)),
+    "rebalance.topology": (1, ("must share one {key}, and that never crosses shards",)),
+    "rebalance.receiver": (1, ("{shard} {why}",)),
+    "rebalance.open": (1, ("transfer {transfer} is under way for it",)),
+    "rebalance.cooldown": (
+        1,
+        (
+            "{shard} rests for {left:time} more after the last transfer for it",
+            "{shard} rests for {cycles} more cycles after the last transfer for it",
+        ),
+    ),
+    "rebalance.progress": (
+        1,
+        (
+            "{count} transfers in a row left it as short as it was; nothing is moved for it for"
+            " {left:time}",
+        ),
+    ),
+    "rebalance.donor": (1, ("{shard} {why}", "no other shard has machines that may match")),
+    "rebalance.declined": (
+        1,
+        ("{shard} had nothing to give; it is asked again in {left:time}",),
+    ),
+    "rebalance.direction": (
+        1,
+        ("{shard} got such machines from {receiver}; none goes back for {left:time}",),
+    ),
+    "rebalance.margin": (
+        1,
+        (
+            "{shard} keeps {margin} of the {matching} machines that may match",
+            "{shard} is short of such machines itself",
+            "{shard} got such machines itself, or asked for them, and rests for {left:time}",
+        ),
+    ),
+    "rebalance.rate": (
+        1,
+        ("{given} of the {machines} machines of {shard} leave within an hour; {most} may",),
+    ),
+    "rebalance.stay": (1, ("{machine} was moved and stays for {left:time} more",)),
+    "rebalance.elsewhere": (
+        1,
+        ("{machine} is in transfer {transfer}", "{machine} {why}"),
+    ),
+    "rebalance.drain": (
+        1,
+        (
+            "short for {age} cycles, and {cycles} may pass before machines in use are drained",
+            "{budget} machines are drained per sweep, and as many are",
+            "machines in use are not drained: rebalance.drain is off",
+        ),
+    ),
+    "rebalance.idle": (
+        1,
+        ("{machine} has been idle for {idle:time} and goes home after {hold:time}",),
+    ),
     "same.no-domain": (
         2,
         ("must share one {key}, and no value of it has a machine that fits",),

@@ -9,6 +9,7 @@ from enum import IntEnum
 
 INSTANCE_TYPE_KEY = "node.kubernetes.io/instance-type"
 ZONE_KEY = "topology.kubernetes.io/zone"
+REGION_KEY = "topology.kubernetes.io/region"
 RACK_KEY = "topology.bigfleet/rack"
 #: The Node name; the one label no two machines share.
 HOSTNAME_KEY = "kubernetes.io/hostname"

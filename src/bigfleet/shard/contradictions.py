@@ -1,5 +1,6 @@
 """What in a shard's settings cannot all be meant at once: (key, sentence with a way out)."""
 
+from bigfleet.model.addresses import is_address
 from bigfleet.shard.settings import ShardSettings
 
 Contradictions = list[tuple[str, str]]
@@ -44,10 +45,10 @@ def _names(settings: ShardSettings) -> Contradictions:
 
 def _addresses(settings: ShardSettings) -> Contradictions:
     found = []
-    if not _is_address(settings.listen):
+    if not is_address(settings.listen):
         found.append(("listen", f"{settings.listen!r} is no host:port"))
     if settings.metrics_addr not in ("", "0"):
-        if not _is_address(settings.metrics_addr):
+        if not is_address(settings.metrics_addr):
             found.append(("metrics_addr", f"{settings.metrics_addr!r} is no host:port"))
         elif settings.metrics_addr == settings.listen and not settings.listen.endswith(":0"):
             found.append(("metrics_addr", "is the address of listen; they need two ports"))
@@ -58,14 +59,9 @@ def _providers(settings: ShardSettings) -> Contradictions:
     found, seen = [], set()
     for said in settings.provider_addr:
         name, _, address = said.partition("=")
-        if not (name and _is_address(address)):
+        if not (name and is_address(address)):
             found.append(("provider_addr", f"{said!r} is no name=host:port"))
         elif name in seen:
             found.append(("provider_addr", f"names provider {name} twice; each needs its own name"))
         seen.add(name)
     return found
-
-
-def _is_address(text: str) -> bool:
-    host, _, port = text.rpartition(":")
-    return bool(host) and port.isascii() and port.isdecimal() and int(port) < 65536

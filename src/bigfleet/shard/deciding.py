@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from bigfleet.edge.counts import FAST
 from bigfleet.engine.decision import Decision
 from bigfleet.engine.needs_table import NeedsTable
+from bigfleet.engine.snapshot import Snapshot
 from bigfleet.model.actions import Action, ActionKind
 from bigfleet.model.machines import CapacityType, Instant
 from bigfleet.model.memory import EngineMemory, Reservation, ReservationKind
@@ -20,7 +22,6 @@ from bigfleet.model.needs import NeedKey
 from bigfleet.model.options import EngineOptions
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import ActionView, Disposition, StorySource
-from bigfleet.shard.counts import FAST
 from bigfleet.shard.cycle import CycleInput, Deliberation
 from bigfleet.shard.effects import RESERVATIONS, Effects
 from bigfleet.shard.instructions import WriteAudit
@@ -80,6 +81,11 @@ class Deciding:
         self._kept: Mapping[str, Reservation] = {}
         #: Victims given up since the cycle began: what it decides does not know of it.
         self._given_up: set[str] = set()
+        #: Reservations made for transfers that no decision has judged yet: of machines still to
+        #: come, or made since the cycle began. All of them are in the memory.
+        self._asked: dict[str, Reservation] = {}
+        #: Those of them the running cycle was given.
+        self._judged: Mapping[str, Reservation] = {}
         self._said: set[tuple[str, Disposition]] = set()
         self.number = 0
         self.last_at: Instant | None = None
@@ -109,25 +115,50 @@ class Deciding:
                 machine, ReservationKind(stored.kind), stored.holder, stored.expires_at
             )
         self._kept = kept
+        self._asked = {m: r for m, r in kept.items() if r.kind is not ReservationKind.PREEMPTION}
         self._memory = replace(self._memory, reservations=kept)
+
+    def reserve(self, reservations: Iterable[Reservation]) -> None:
+        """For a transfer; the machines may be still to come, and an older one is replaced."""
+        for reservation in reservations:
+            self._given_up.discard(reservation.machine)
+            self._asked[reservation.machine] = reservation
+        self._memory = _with(self._memory, self._asked)
+        self._persist_reservations()
+
+    def unreserve(self, machines: Iterable[str]) -> None:
+        """Whoever held these machines does not want them any more."""
+        gone = set(machines) & self._memory.reservations.keys()
+        self._given_up |= gone
+        for machine in gone:
+            self._asked.pop(machine, None)
+        self._memory = _without(self._memory, gone)
+        self._persist_reservations()
+        if gone:
+            self._effects.wake()
 
     def abandon(self, machine: str) -> None:
         """A victim will not become free after all: nothing is reserved there any more."""
         self._given_up.add(machine)
-        self._memory = _without(self._memory, (machine,))
-        self._persist_reservations()
-        self._effects.wake()
+        self._asked.pop(machine, None)
+        if machine in self._memory.reservations:
+            self._memory = _without(self._memory, (machine,))
+            self._persist_reservations()
+            self._effects.wake()
 
     def begin(self, at: Instant) -> CycleInput:
         self.number += 1
+        snapshot = self._machines.inventory.snapshot()
+        self._drop_unclaimed(snapshot, at)
         self._given_up.clear()
+        self._judged = dict(self._asked)
         return CycleInput(
             self.number,
             at,
-            self._machines.inventory.snapshot(),
+            snapshot,
             self._needs.freeze(),
             self._memory,
-            self._options(),
+            self.options(),
             self._hands.silent_providers(),
         )
 
@@ -146,7 +177,11 @@ class Deciding:
         snapshot = decision.outcome.scene.snapshot
         disposed = dispose(
             thought.actions,
-            replace(self._circumstances(at), configured_of=snapshot.configured_of),
+            replace(
+                self._circumstances(at),
+                configured_of=snapshot.configured_of,
+                promised=self._promised_since,
+            ),
             self._limits(),
             self._window,
             at,
@@ -154,7 +189,8 @@ class Deciding:
         record(disposed, thought.sentences, given.number, self._effects)
         self._count_left_out(thought)
         cut = (*thought.considered.left_victims, *_cut_victims(disposed), *self._given_up)
-        self._memory = _without(decision.memory, cut)
+        self._settle_asked(snapshot)
+        self._memory = _with(_without(decision.memory, cut), self._asked)
         self._persist_reservations()
         self._hands.keep_claimed(_claimed_in(decision, _taken_victims(disposed)), at)
         self._hand_on(thought, disposed, at)
@@ -167,7 +203,31 @@ class Deciding:
 
     # -- within ----------------------------------------------------------------------------------
 
-    def _options(self) -> EngineOptions:
+    def _promised_since(self, machine: str) -> str:
+        """The cycle did not know that the machine was offered to another shard."""
+        asked = self._asked.get(machine)
+        offered = asked is not None and asked.kind is ReservationKind.OFFER
+        return "offered to another shard" if offered and asked != self._judged.get(machine) else ""
+
+    def _settle_asked(self, snapshot: Snapshot) -> None:
+        """What the engine was given with its machine in sight is its own to remember or forget."""
+        for machine, given in self._judged.items():
+            if self._asked.get(machine) == given and snapshot.row_of(machine) >= 0:
+                del self._asked[machine]
+
+    def _drop_unclaimed(self, snapshot: Snapshot, at: Instant) -> None:
+        """Reservations of machines that never came, once their time is over."""
+        over = [
+            machine
+            for machine, each in self._asked.items()
+            if each.expires_at is not None
+            and at >= each.expires_at
+            and snapshot.row_of(machine) < 0
+        ]
+        if over:
+            self.unreserve(over)
+
+    def options(self) -> EngineOptions:
         release, drain = self.settings.release, self.settings.drain
         return EngineOptions(
             clusters_ready=frozenset(self._reported),
@@ -306,6 +366,10 @@ def _cut_victims(disposed: Disposed) -> list[str]:
         for fate in disposed.fates
         if fate.action.kind is ActionKind.PREEMPT and fate.disposition is not Disposition.ENQUEUED
     ]
+
+
+def _with(memory: EngineMemory, more: Mapping[str, Reservation]) -> EngineMemory:
+    return replace(memory, reservations={**memory.reservations, **more}) if more else memory
 
 
 def _without(memory: EngineMemory, cut: Iterable[str]) -> EngineMemory:

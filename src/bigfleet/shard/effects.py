@@ -6,8 +6,8 @@ for; `taken` hands them to the driver.
 
 from typing import Any
 
+from bigfleet.edge.counts import Counts
 from bigfleet.model.machines import Instant
-from bigfleet.shard.counts import Counts
 from bigfleet.shard.instructions import Instruction, Log, Persist, WakeCycle
 from bigfleet.shard.stories import Stories
 
@@ -40,11 +40,12 @@ class Effects:
 
 
 #: The tables of `state.db`.
-DRAINS, RESERVATIONS, PAUSES, FAILURES, MARKS = (
+DRAINS, RESERVATIONS, PAUSES, FAILURES, MARKS, COORDINATION = (
     "drains",
     "reservations",
     "pauses",
     "failures",
     "marks",
+    "coordination",
 )
 NO_TIME: Instant = 0

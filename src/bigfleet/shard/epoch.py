@@ -4,11 +4,11 @@ Each start has a higher epoch than every start before it; providers refuse what 
 one. So the epoch is on disk, synced, before anything is sent with it.
 """
 
-import fcntl
 import os
 from pathlib import Path
 
-LOCK_FILE = "lock"
+from bigfleet.edge import dir_locks
+
 EPOCH_FILE = "epoch"
 _HIGHEST = 2**62
 
@@ -17,34 +17,15 @@ class StartRefused(Exception):
     """The shard must not start; the text says what happened, why, and what to do."""
 
 
-class DirLock:
+class DirLock(dir_locks.DirLock):
     """Held for the life of the process; the kernel drops it with the process."""
 
     def __init__(self, data_dir: Path) -> None:
         """Makes the folder where there is none; raises StartRefused."""
-        self._path = data_dir / LOCK_FILE
         try:
-            data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as problem:
-            raise StartRefused(
-                f"data dir {data_dir} cannot be used: {problem.strerror}; "
-                "name another with --data-dir, or let this user write there"
-            ) from problem
-        try:
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            holder = os.pread(self._handle, 32, 0).decode(errors="replace").strip()
-            os.close(self._handle)
-            raise StartRefused(
-                f"data dir {data_dir} is in use by process {holder or 'unknown'}; "
-                "stop that one, or give each shard a --data-dir of its own"
-            ) from None
-        os.ftruncate(self._handle, 0)
-        os.pwrite(self._handle, f"{os.getpid()}\n".encode(), 0)
-
-    def release(self) -> None:
-        os.close(self._handle)
+            super().__init__(data_dir, "shard")
+        except dir_locks.DirRefused as refused:
+            raise StartRefused(str(refused)) from refused
 
 
 def next_epoch(data_dir: Path) -> int:

@@ -40,6 +40,14 @@ class EndSession:
 
 
 @dataclass(frozen=True, slots=True)
+class AttachProvider:
+    """Keep a line to one more provider from now on."""
+
+    name: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
 class WakeCycle:
     """Decide again soon; wakes collapse."""
 
@@ -69,4 +77,13 @@ class WriteAudit:
     line: Mapping[str, Any]
 
 
-Instruction = CallProvider | FlushSession | EndSession | WakeCycle | Persist | Log | WriteAudit
+Instruction = (
+    CallProvider
+    | FlushSession
+    | EndSession
+    | AttachProvider
+    | WakeCycle
+    | Persist
+    | Log
+    | WriteAudit
+)

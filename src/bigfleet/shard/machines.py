@@ -84,6 +84,10 @@ class Machines:
     def provider_or_none(self, machine_id: str) -> str | None:
         return self._provider_of.get(machine_id)
 
+    def providers(self) -> Mapping[str, str]:
+        """By machine id, as it is at any moment: one thread writes, any may look one up."""
+        return self._provider_of
+
     def count_of(self, provider: str) -> int:
         return self._count_of[provider]
 
@@ -116,7 +120,7 @@ class Machines:
 
         Watchers hear of those that are on their way somewhere: somebody has to wait for them.
         """
-        self.inventory.load(batch)
+        self.inventory.load(batch, source=provider)
         self._provider_of.update(dict.fromkeys(batch.ids, provider))
         self._count_of[provider] += len(batch)
         for row in np.flatnonzero(~np.isin(batch.state_of_machine, _AT_REST)).tolist():
@@ -127,7 +131,7 @@ class Machines:
     def insert(self, machine: Machine, provider: str, at: Instant, text: str) -> None:
         """Raises InvalidMachine or DuplicateMachine, and then nothing has changed."""
         idle_since = at if machine.state is MachineState.IDLE else None
-        self.inventory.insert(machine, Marks(idle_since=idle_since))
+        self.inventory.insert(machine, Marks(idle_since=idle_since), source=provider)
         self._provider_of[machine.id] = provider
         self._count_of[provider] += 1
         self._since[machine.id] = at

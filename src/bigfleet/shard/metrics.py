@@ -1,22 +1,9 @@
-"""The metrics page: what the state counted, and what is looked up when somebody asks.
+"""What a shard counts: every name of the catalogue, with its meaning. Prefix: `bigfleet_shard_`."""
 
-Every name of the catalogue stands here with its meaning; a count that is not in the catalogue is an
-error, so that a page and its documentation cannot drift apart. Prefix: `bigfleet_shard_`.
-"""
+from collections.abc import Callable
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-
-from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
-from prometheus_client.core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-    Metric,
-)
-from prometheus_client.registry import Collector
-
-from bigfleet.shard.counts import Counts, Histogram, Labels
+from bigfleet.edge.counts import Counts
+from bigfleet.edge.exposition import Catalogue, Exposition
 
 PREFIX = "bigfleet_shard_"
 
@@ -66,6 +53,7 @@ COUNTERS = {
     "phase1_occ_proposals_total": "Proposals of parallel workers.",
     "phase1_occ_displacements_total": "Claims taken over by an earlier Need.",
     "coordinator_reports_total": "Reports to the coordinator by result.",
+    "coordinator_syncs_total": "SyncShard calls by result.",
     "instructions_total": "Instructions of the coordinator by kind and outcome.",
     "creates_avoided_total": "Creates saved by an offering's back-off.",
 }
@@ -101,13 +89,18 @@ GAUGES = {
     "phase1_occ_conflict_fraction": "Conflicts per commit in the last cycle.",
     "offering_backoff": "Offerings by state of their back-off.",
     "ownership_revision": "Revision of the ownership view.",
+    "quota_allocated": "Machines granted by quota.",
+    "quota_in_use": "Machines of a granted quota that are no slots any more, or between shards.",
     "cost_per_hour": "Dollars per hour of real machines.",
     "audit_lines_lost": "Audit lines that never reached the file.",
     "state_degraded": "1 while state.db cannot be written.",
 }
 
 
-class ShardMetrics(Collector):
+CATALOGUE = Catalogue(PREFIX, HISTOGRAMS, COUNTERS, GAUGES)
+
+
+class ShardMetrics(Exposition):
     """`refresh` sets the gauges that are looked up rather than counted."""
 
     def __init__(
@@ -117,74 +110,4 @@ class ShardMetrics(Collector):
         version: str,
         certificate_ends: Callable[[], float | None] = lambda: None,
     ) -> None:
-        self._counts = counts
-        self._refresh = refresh
-        self._version = version
-        self._certificate_ends = certificate_ends
-        self._registry = CollectorRegistry()
-        self._registry.register(self)
-        ProcessCollector(registry=self._registry)
-
-    def text(self) -> bytes:
-        return generate_latest(self._registry)
-
-    def describe(self) -> Iterable[Metric]:
-        """Nothing ahead of time: the registry need not ask at registration."""
-        return ()
-
-    def collect(self) -> Iterator[Metric]:
-        self._refresh()
-        yield from self._counted()
-        yield from self._measured()
-        build = GaugeMetricFamily("bigfleet_build_info", "The version.", labels=["version"])
-        build.add_metric([self._version], 1)
-        yield build
-        if (ends := self._certificate_ends()) is not None:
-            name = "bigfleet_tls_certificate_expiry_timestamp_seconds"
-            yield GaugeMetricFamily(name, "When this process's certificate ends.", value=ends)
-
-    def _counted(self) -> Iterator[Metric]:
-        for name, rows in _grouped(self._counts.counters).items():
-            names = _label_names(rows)
-            counter = CounterMetricFamily(PREFIX + name, COUNTERS[name], labels=names)
-            for labels, value in rows:
-                counter.add_metric([v for _, v in labels], value)
-            yield counter
-        for name, rows in _grouped(self._counts.gauges).items():
-            gauge = GaugeMetricFamily(PREFIX + name, GAUGES[name], labels=_label_names(rows))
-            for labels, value in rows:
-                gauge.add_metric([v for _, v in labels], value)
-            yield gauge
-
-    def _measured(self) -> Iterator[Metric]:
-        rows_of: dict[str, list[tuple[Labels, Histogram]]] = defaultdict(list)
-        for (name, labels), histogram in self._counts.histograms.items():
-            rows_of[name].append((labels, histogram))
-        for name, rows in rows_of.items():
-            names = [label for label, _ in rows[0][0]]
-            family = HistogramMetricFamily(PREFIX + name, HISTOGRAMS[name], labels=names)
-            for labels, histogram in rows:
-                buckets = list(_cumulative(histogram))
-                family.add_metric([v for _, v in labels], buckets, histogram.total)
-            yield family
-
-
-def _grouped(
-    values: dict[tuple[str, Labels], float],
-) -> dict[str, list[tuple[Labels, float]]]:
-    rows: dict[str, list[tuple[Labels, float]]] = defaultdict(list)
-    for (name, labels), value in values.items():
-        rows[name].append((labels, value))
-    return rows
-
-
-def _label_names(rows: list[tuple[Labels, float]]) -> list[str]:
-    return [label for label, _ in rows[0][0]]
-
-
-def _cumulative(histogram: Histogram) -> Iterator[tuple[str, float]]:
-    total = 0
-    for edge, count in zip(histogram.edges, histogram.counts, strict=False):
-        total += count
-        yield f"{edge:.6g}", total
-    yield "+Inf", histogram.count
+        super().__init__(CATALOGUE, counts, refresh, version, certificate_ends)

@@ -17,8 +17,12 @@ from bigfleet.model.reasons import Reason
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimInstruction, ShardFrame
 from bigfleet.model.shard_views import ActionView
 from bigfleet.shard.calls import Calls
+from bigfleet.shard.coordination.bindings import Bindings
+from bigfleet.shard.coordination.owning import Owning
+from bigfleet.shard.coordination.pausing import kept_pauses
+from bigfleet.shard.coordination.quotas import Quotas
 from bigfleet.shard.drains.drains import DrainHearers, Drains, Operators
-from bigfleet.shard.effects import DRAINS, FAILURES, PAUSES, Effects
+from bigfleet.shard.effects import COORDINATION, DRAINS, FAILURES, PAUSES, Effects
 from bigfleet.shard.execution.blobs import Line
 from bigfleet.shard.execution.execution import Execution, Surroundings
 from bigfleet.shard.execution.mutating import Bench
@@ -64,9 +68,13 @@ class Parts:
     def __init__(self, birth: Birth) -> None:
         self.settings = birth.settings
         self._store_trouble = birth.store_trouble
+        #: Addresses by name; more may come while the shard runs.
+        self.providers = dict(birth.providers)
         self.effects = effects = Effects()
         #: Hears of victims that will not become free; whoever remembers reservations puts it here.
         self.abandoned: Callable[[str], None] = _nobody
+        #: The highest one seen; whoever talks to coordinators puts it here.
+        self.coordinator_term: Callable[[], int] = int
         self.needs = NeedsTable()
         self.machines = machines = Machines(effects, self._publish)
         self.calls = Calls(effects)
@@ -101,26 +109,62 @@ class Parts:
             effects,
             machines,
             birth.settings,
-            birth.providers,
-            audience=Audience(self._publish, self.sessions.is_open, self._has_past),
+            self.providers,
+            audience=Audience(self._publish, self.sessions.is_open, self._has_past, self._on_lost),
             is_pending=self.execution.is_pending,
             failures=self.failures,
             ownership=birth.ownership,
-            address_of=birth.providers,
+            address_of=self.providers,
             asking=Asking(self.calls, lambda: self.settings.execute.rpc_timeout),
         )
         self.hints = Hints(
             birth.settings.session,
             self._publish,
             self._connected,
-            lambda: [name for name in birth.providers if self.reconciler.breaker_open(name)],
+            lambda: [name for name in self.providers if self.reconciler.breaker_open(name)],
         )
         self._past = frozenset(
             machine for table in (DRAINS, FAILURES) for machine in birth.stored.get(table, {})
         )
+        kept = birth.stored.get(COORDINATION, {})
+        self.owning = Owning(
+            effects,
+            machines,
+            self.reconciler,
+            birth.settings,
+            self.providers,
+            kept,
+        )
+        self.quotas = Quotas(
+            effects, machines, kept, self.reconciler.listed_since, self.offerings.is_shut
+        )
+        self.bindings = Bindings(effects, self._served, self._send_away)
+        self.bindings.load(kept)
         self.failures.load(birth.stored.get(FAILURES, {}))
         self.drains.load(birth.stored.get(DRAINS, {}))
         self.pauses.load(birth.stored.get(PAUSES, {}), birth.at)
+        self.pauses.on_coordinator(kept_pauses(kept, birth.at), birth.at)
+
+    @property
+    def store_trouble(self) -> str:
+        """Why state.db cannot be written; empty: it can."""
+        return self._store_trouble()
+
+    def under_way(self, machine: str) -> str:
+        """What is being done with a machine, as words; empty: nothing."""
+        if self.execution.is_pending(machine):
+            return "an action is under way"
+        if self.drains.intent(machine) is not None:
+            return "it is being drained"
+        if self.calls.is_busy(machine):
+            return "its provider was asked something and has not answered"
+        if self.reconciler.unseen_lists(machine):
+            return "the last Lists did not name it"
+        return ""
+
+    def is_owned(self, machine: str) -> bool:
+        """Whether this shard may do something with a machine as it is."""
+        return self.reconciler.is_owned(machine)
 
     def is_paused(self, kind: ActionKind, cluster: str) -> bool:
         return self.pauses.why_suppressed(kind, cluster) is not None
@@ -146,13 +190,14 @@ class Parts:
             self._screen,
             self.failures.fail,
             lambda: self.settings.execute,
+            self.is_owned,
         )
         line = Line(self._publish, self._is_open, birth.new_id)
         around = Surroundings(
             is_paused=self.is_paused,
             begin_drain=self._begin_drain,
             why_drain_waits=self._why_drain_waits,
-            why_not_bought=self.offerings.why_not_bought,
+            why_not_bought=self._why_not_bought,
             bought=self.offerings.bought,
             out_of_stock=self.offerings.out_of_stock,
             cause_of=self.failures.cause_of,
@@ -187,7 +232,9 @@ class Parts:
             bound_to=self.machines.bound_to,
             update_of=self._update_of,
             open_reclaims=self._open_reclaims,
+            why_elsewhere=self._why_elsewhere,
             lost=self._on_session_lost,
+            coordinator_term=lambda: self.coordinator_term(),
         )
 
     # Parts that need each other meet here, after all of them were made.
@@ -201,11 +248,31 @@ class Parts:
     def _connected(self) -> set[str]:
         return set(self.sessions.clusters())
 
+    def _served(self) -> set[str]:
+        """Clusters that are this shard's, as far as they themselves think so."""
+        return self.ingest.reported | set(self.sessions.clusters())
+
+    def _send_away(self, cluster: str, text: str) -> None:
+        self.sessions.send_away(cluster, text)
+        self.ingest.forget(cluster)
+
+    def _why_elsewhere(self, cluster: str) -> str:
+        return self.bindings.why_elsewhere(cluster)
+
     def _screen(self, record: MachineRecord, provider: str) -> Machine | str:
         return self.reconciler.screen(record, provider)
 
     def _has_past(self, machine: str) -> bool:
         return machine in self._past
+
+    def _on_lost(self, machine: str, at: Instant) -> None:
+        """It is another shard's: nothing is remembered of it, so that nothing is done about it."""
+        self.drains.forget(machine)
+        self.failures.forget(machine)
+        self.abandoned(machine)
+
+    def _why_not_bought(self, machine: Machine, at: Instant) -> Reason | None:
+        return self.offerings.why_not_bought(machine, at) or self.quotas.why_not_bought(machine)
 
     def _begin_drain(self, action: Action, view: ActionView, at: Instant) -> None:
         self.drains.begin(action, view, at)

@@ -155,6 +155,9 @@ class ShardSettings:
     data_dir: str = setting("./data", "epoch, state and logs")
     advertise_addr: str = setting("", "address others are told; empty: listen")
     provider_addr: tuple[str, ...] = setting((), "name=host:port, may be repeated")
+    providers_from_registry: bool = setting(
+        False, "attach every provider the coordinator has on its list"
+    )
     coordinator_addr: tuple[str, ...] = setting((), "coordinators, may be repeated")
     ownership: str = setting("auto", "which machines are ours", choices=("auto", "all", "assigned"))
     cycle_interval: Seconds = setting(

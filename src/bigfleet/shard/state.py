@@ -7,6 +7,8 @@ instructions it caused, in order. What people ask is answered without changing a
 from collections.abc import Callable, Sequence
 from typing import Any, assert_never
 
+from bigfleet.model.coordination import SyncReply, SyncRequest
+from bigfleet.model.coordinator_calls import CoordinatorInstruction, Obeyed
 from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.options import SECOND
@@ -20,6 +22,8 @@ from bigfleet.model.shard_views import (
     SessionView,
     ShardStatus,
 )
+from bigfleet.shard.coordination.assembling import coordination_of
+from bigfleet.shard.coordination.coordination import Found
 from bigfleet.shard.cycle import CycleInput, Deliberation
 from bigfleet.shard.deciding import MOST_FAILURES, Deciding, Hands
 from bigfleet.shard.effects import RESERVATIONS
@@ -96,6 +100,7 @@ class ShardState:
         )
         self.deciding.load(birth.stored.get(RESERVATIONS, {}))
         parts.abandoned = self.deciding.abandon
+        self.coordination = coordination_of(birth, parts, self.deciding)
         self.machine_views = MachineViews(parts.machines, parts.effects.stories, self._facets())
 
     @property
@@ -148,6 +153,7 @@ class ShardState:
         parts.deadlines.tick(at)
         parts.offerings.tick(at)
         parts.execution.tick(at)
+        self.coordination.tick(at)
         return self.taken()
 
     def pause_file_read(
@@ -179,6 +185,11 @@ class ShardState:
         parts.pauses.reconfigure(settings.rails)
         self.effects.wake()
         return self.taken()
+
+    def attach_provider(self, name: str, address: str) -> None:
+        """One more, while the shard runs; its Lists come from here on."""
+        self.parts.providers[name] = address
+        self.parts.reconciler.attach(name)
 
     def stop(self, at: Instant) -> list[Instruction]:
         """Nothing new is begun from here on."""
@@ -222,6 +233,21 @@ class ShardState:
         self.deciding.fail(given, why, at)
         return self.taken()
 
+    # -- the coordinator, for whoever talks to it ------------------------------------------------
+
+    def take_sync(
+        self, reply: SyncReply, sent: SyncRequest, at: Instant, found: Found | None = None
+    ) -> list[Instruction]:
+        """What the coordinator answered; `coordination.rows_of` it are on disk."""
+        self.coordination.take(reply, sent, at, found)
+        return self.taken()
+
+    def obey(
+        self, instruction: CoordinatorInstruction, at: Instant
+    ) -> tuple[Obeyed, list[Instruction]]:
+        """What became of the coordinator's instruction, and what is to be done about it."""
+        return self.coordination.obey(instruction, at), self.taken()
+
     # -- providers and sessions, for their drivers -----------------------------------------------
 
     def next_list(self, provider: str, at: Instant) -> ListPlan:
@@ -232,6 +258,10 @@ class ShardState:
 
     def continue_list(self, provider: str) -> bool:
         return self.parts.reconciler.continue_list(provider)
+
+    def continue_sweep(self) -> bool:
+        """One more piece of what a new view changed; False once everything not ours is gone."""
+        return self.parts.reconciler.continue_sweep()
 
     def listed_once(self) -> bool:
         """Whether every provider has been listed: what clusters have is known."""
@@ -274,7 +304,7 @@ class ShardState:
             in_flight=parts.execution.in_flight,
             providers=tuple(
                 parts.reconciler.status(name, address)
-                for name, address in self._birth.providers.items()
+                for name, address in self.parts.providers.items()
             ),
             coordinator=self.coordinator_link(),
             ownership_revision=parts.reconciler.ownership.revision,
@@ -329,6 +359,7 @@ class ShardState:
             "calls": len(parts.calls),
             "queue": parts.execution.queue_depth,
             "inFlight": parts.execution.in_flight,
+            **self.coordination.sizes(),
         }
 
     # -- within ----------------------------------------------------------------------------------
@@ -350,6 +381,7 @@ class ShardState:
             provider_of=parts.machines.provider_of,
             breaker_open=parts.reconciler.breaker_open,
             why_backed_off=lambda action: parts.why_backed_off(action, at),
+            is_owned=parts.is_owned,
         )
 
     def _state_of(self, machine: str) -> MachineState | None:
@@ -363,6 +395,7 @@ class ShardState:
     def _decided(self, thought: Deliberation, at: Instant) -> None:
         self.shortfalls.on_decision(thought.decision, at)
         self.parts.hints.on_decision(thought.decision, at, thought.availability)
+        self.coordination.on_decision(at)
 
     def _facets(self) -> Facets:
         parts = self.parts
@@ -379,7 +412,7 @@ class ShardState:
 
     def _owner_source(self, machine: Machine) -> OwnerSource:
         reconciler = self.parts.reconciler
-        address = self._birth.providers[self.parts.machines.provider_of(machine.id)]
+        address = self.parts.providers[self.parts.machines.provider_of(machine.id)]
         return reconciler.ownership.owner(machine.id, machine.attribute, address).source
 
     def _claimed_by(self, machine: str) -> NeedKey | None:

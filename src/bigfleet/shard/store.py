@@ -5,20 +5,24 @@ replaced by newer ones of the same key, so what waits is never more than what is
 disk refuses, the rows wait on, `trouble` says why, and every second is a new try.
 """
 
-import os
 import sqlite3
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from contextlib import suppress
 from pathlib import Path
 
+from bigfleet.edge.sqlite_files import FileKind, FileRefused, opened, transaction
 from bigfleet.shard.epoch import StartRefused
 
 STATE_FILE = "state.db"
-SCHEMA_VERSION = 1
-#: 'bfsh': says whose file this is.
-APPLICATION_ID = 0x62667368
+STATE = FileKind(
+    # 'bfsh'
+    application_id=0x62667368,
+    version=1,
+    name="state of a shard",
+    tables="CREATE TABLE kept (part TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, "
+    "PRIMARY KEY (part, key)) WITHOUT ROWID;",
+)
 RETRY_SECONDS = 1.0
 
 Rows = Mapping[str, Mapping[str, bytes]]
@@ -118,15 +122,10 @@ class StateStore:
         kept = [(table, key, value) for (table, key), value in batch.items() if value is not None]
         gone = [pair for pair, value in batch.items() if value is None]
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            connection.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", kept)
-            connection.executemany("DELETE FROM kept WHERE part = ? AND key = ?", gone)
-            connection.execute("COMMIT")
+            with transaction(connection):
+                connection.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", kept)
+                connection.executemany("DELETE FROM kept WHERE part = ? AND key = ?", gone)
         except (sqlite3.Error, OSError) as problem:
-            # A roll-back that fails too leaves nothing behind either: nothing was committed.
-            with suppress(sqlite3.Error):
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
             return problem
         return None
 
@@ -149,47 +148,9 @@ def _break(promised: "list[Future[None]]", problem: Exception) -> None:
 
 def _opened(path: Path) -> sqlite3.Connection:
     try:
-        # The mode is set before SQLite writes, and its side files take it over.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-        os.chmod(path, 0o600)
-        connection = sqlite3.connect(
-            path, timeout=1.0, isolation_level=None, check_same_thread=False
-        )
-    except (OSError, sqlite3.Error) as problem:
-        raise _refused(path, str(problem)) from problem
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        _make_or_check(connection, path)
-    except sqlite3.Error as problem:
-        connection.close()
-        raise _refused(path, str(problem)) from problem
-    except StartRefused:
-        connection.close()
-        raise
-    return connection
-
-
-def _make_or_check(connection: sqlite3.Connection, path: Path) -> None:
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if not tables:
-        connection.executescript(
-            f"BEGIN; PRAGMA application_id = {APPLICATION_ID}; "
-            f"PRAGMA user_version = {SCHEMA_VERSION}; "
-            "CREATE TABLE kept (part TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, "
-            "PRIMARY KEY (part, key)) WITHOUT ROWID; COMMIT;"
-        )
-        return
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if application != APPLICATION_ID:
-        raise _refused(path, "it is no state of a shard")
-    if version != SCHEMA_VERSION:
-        known = f"it has schema {version}, this program knows {SCHEMA_VERSION}"
-        raise _refused(path, f"{known}; run the version that wrote it")
-    findings = [row[0] for row in connection.execute("PRAGMA integrity_check(5)")]
-    if findings != ["ok"]:
-        raise _refused(path, f"it is damaged: {'; '.join(findings)}")
+        return opened(path, STATE)
+    except FileRefused as refused:
+        raise _refused(path, str(refused)) from refused
 
 
 def _read(connection: sqlite3.Connection, path: Path) -> Rows:

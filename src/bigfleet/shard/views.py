@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from bigfleet.model.errors import NoSuchMachine
+from bigfleet.model.fleet import HeldBy
 from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.memory import Reservation
 from bigfleet.model.needs import NeedKey
@@ -48,7 +49,7 @@ class MachineViews:
     def view(self, machine_id: str) -> MachineView:
         """Raises NoSuchMachine."""
         machines, facets = self._machines, self._facets
-        machine = machines.truth(machine_id)
+        machine, marks = machines.truth(machine_id), machines.inventory.marks_of(machine_id)
         return MachineView(
             machine,
             machines.provider_of(machine_id),
@@ -57,12 +58,13 @@ class MachineViews:
             facets.claimed_by(machine_id),
             machines.since(machine_id),
             facets.deadline(machine_id),
-            machines.inventory.marks_of(machine_id).idle_since,
+            marks.idle_since,
             facets.pending(machine_id),
             facets.drain(machine_id),
             facets.reservation(machine_id),
             facets.failed(machine_id),
             facets.unseen_lists(machine_id),
+            marks.held is not None and marks.held.by is HeldBy.QUOTA,
         )
 
     def matching(self, query: MachineQuery) -> Iterator[str]:

@@ -1,11 +1,11 @@
-"""Carries the simulated clusters: the script's changes by the clock, one Session each to the shard.
+"""Carries the simulated clusters: the script's changes by the clock, one Session each to its shard.
 
 It decides nothing about workloads, pods or drains. A stream that ends is dialled again with a
 back-off that doubles from half a second to thirty and never hits two clusters at the same moment.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from random import Random
 
 from bigfleet.edge.clock import Clock
@@ -89,13 +89,12 @@ class OperatorLine:
 
 
 class SimClusters:
-    """All clusters of one shard and the script they follow."""
+    """All clusters and the script they follow."""
 
     def __init__(
         self,
-        names: Iterable[str],
+        addresses: Mapping[str, str],
         script: Iterator[Scale],
-        address: str,
         clock: Clock,
         chance: Random,
         log: Log,
@@ -104,10 +103,11 @@ class SimClusters:
         tick_seconds: float = TICK_SECONDS,
         changed: Callable[[Scale], None] | None = None,
     ) -> None:
-        """`began_seconds`: how much of the script is past; it has happened before the start."""
+        """`addresses`: of its shard, by the name of each cluster. `began_seconds`: how much of the
+        script is past; it has happened before the start."""
         self.lines = {
             name: OperatorLine(Operator(Cluster(name)), address, clock, chance, log)
-            for name in names
+            for name, address in addresses.items()
         }
         self._script = script
         self._next = next(script)

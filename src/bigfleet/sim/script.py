@@ -1,8 +1,10 @@
 """What people do to the clusters, written down beforehand: deploys, waves, gangs, surges.
 
 Pure and endless: one seed gives one script. Sizes are in nodes of the small fleet (1,200 machines)
-and grow with the fleet. The sum of everything stays below what the fleet has, and the checkout
-surge below the machines with a security module, so that supply can always meet demand.
+and grow with the fleet; the checkout surge need not, where its machines have to come from another
+shard, since what moves at a time does not grow either. The sum of everything stays below what the
+fleet has, and the checkout surge below the machines with a security module, so that supply can
+always meet demand.
 
 | who | when | nodes |
 |---|---|---|
@@ -51,14 +53,19 @@ class Scale:
         return (self.at_seconds, self.cluster, self.workload.name)
 
 
-def living_script(seed: int, size: float = 1.0, *, secure: bool = True) -> Iterator[Scale]:
-    """`size`: the fleet as a multiple of the small one; `secure`: it has security modules."""
+def living_script(
+    seed: int, size: float = 1.0, *, secure: bool = True, surge_size: float | None = None
+) -> Iterator[Scale]:
+    """`size`: the fleet as a multiple of the small one; `secure`: it has security modules;
+    `surge_size`: that of the checkout surge, if it is another one."""
     streams = (
         _shop(Random(f"{seed}/shop"), size),
         _gangs(Random(f"{seed}/gangs"), size),
         _etl(size),
         _waves(Random(f"{seed}/waves"), size),
-        _surges(Random(f"{seed}/surges"), size, secure=secure),
+        _surges(
+            Random(f"{seed}/surges"), size if surge_size is None else surge_size, secure=secure
+        ),
     )
     return heapq.merge(*streams, key=lambda scale: scale.order)
 

@@ -1,1 +1,1 @@
-"""`bigfleet up`: a provider, a shard and three clusters in one process, over real gRPC."""
+"""`bigfleet up`: a provider, a coordinator, shards and three clusters in one process, over gRPC."""

@@ -2,30 +2,59 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from bigfleet.shard.epoch import StartRefused
 from bigfleet.up.plans import Plan
 from bigfleet.up.sizes import SIZES
 
 FLEET_FILE = "fleet.json"
+_PROVIDER_PORT = "provider_port"
+#: What the folder of the only shard was called when a fleet had one.
+_ONLY_SHARD = "shard"
 
 
 def claim(folder: Path, plan: Plan) -> None:
     """Writes down which fleet lives here; raises StartRefused where another one does."""
-    told = folder / FLEET_FILE
-    wanted = {"machines": plan.machines, "seed": plan.seed}
-    if not told.exists():
-        told.write_text(json.dumps(wanted) + "\n")
+    known = _read(folder)
+    if known is None:
+        _write(folder, {"machines": plan.machines, "seed": plan.seed, "shards": plan.shards})
         return
+    machines, seed, shards = known["machines"], known["seed"], known["shards"]
+    if (machines, seed, shards) != (plan.machines, plan.seed, plan.shards):
+        size = next((name for name, count in SIZES.items() if count == machines), str(machines))
+        raise StartRefused(
+            f"{folder} holds a fleet of --size {size}, --seed {seed} and --shards {shards}; "
+            "start it with these, or name another --data-dir"
+        )
+    if (folder / _ONLY_SHARD).is_dir():
+        (folder / _ONLY_SHARD).rename(folder / plan.shard_names[0])
+
+
+def kept_provider_port(folder: Path) -> int:
+    """Where the simulated provider of this fleet was; 0: anywhere.
+
+    Machines that were moved to another shard are known by the address of their provider.
+    """
+    known = _read(folder)
+    return int(known.get(_PROVIDER_PORT, 0)) if known is not None else 0
+
+
+def keep_provider_port(folder: Path, port: int) -> None:
+    _write(folder, {**(_read(folder) or {}), _PROVIDER_PORT: port})
+
+
+def _read(folder: Path) -> dict[str, Any] | None:
+    told = folder / FLEET_FILE
+    if not told.exists():
+        return None
     try:
         known = json.loads(told.read_text())
-        machines, seed = int(known["machines"]), int(known["seed"])
+        numbers = {key: int(known[key]) for key in ("machines", "seed")}
+        return {**known, **numbers, "shards": int(known.get("shards", 1))}
     except (ValueError, KeyError, TypeError) as problem:
         raise StartRefused(f"{told} cannot be read: {problem}; name another --data-dir") from None
-    if (machines, seed) == (plan.machines, plan.seed):
-        return
-    size = next((name for name, count in SIZES.items() if count == machines), str(machines))
-    raise StartRefused(
-        f"{folder} holds a fleet of --size {size} and --seed {seed}; "
-        "start it with these, or name another --data-dir"
-    )
+
+
+def _write(folder: Path, known: dict[str, Any]) -> None:
+    (folder / FLEET_FILE).write_text(json.dumps(known) + "\n")

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bigfleet.model.actions import ActionKind
+from bigfleet.model.coordination import Transfer, TransferTier
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import MachineState
 from bigfleet.up.reports import CycleReport
@@ -15,6 +16,12 @@ _ORDER = (
     ActionKind.RECLAIM,
     ActionKind.DELETE,
 )
+_MOVED = {
+    TransferTier.IDLE: "idle",
+    TransferTier.SPECULATIVE: "speculative",
+    TransferTier.DRAIN: "drained",
+    TransferTier.RETURN: "returning",
+}
 
 
 def started_text(started: Mapping[ActionKind, int]) -> str:
@@ -37,17 +44,53 @@ def met_text(report: CycleReport) -> str:
 
 
 def line_of(
-    clock: str, report: CycleReport, started: Mapping[ActionKind, int], changes: Mapping[str, int]
+    clock: str,
+    report: CycleReport,
+    started: Mapping[ActionKind, int],
+    changes: Mapping[str, int],
+    shard: str = "",
 ) -> str:
-    """One line of the terminal; `started` and `changes` since the last one."""
+    """One line of the terminal; `started` and `changes` since the last one; `shard`: if named."""
     text = started_text(started) or "-"
     situation = situation_text(report, changes)
-    head = f"{clock}  cycle {report.cycle:<5} {text:<34}  {situation:<34}"
+    who = f"{shard}  " if shard else ""
+    head = f"{clock}  {who}cycle {report.cycle:<5} {text:<34}  {situation:<34}"
     return f"{head}  ${report.dollars_per_hour:,.2f}/h"
+
+
+def moved_text(transfer: Transfer) -> str:
+    """`12 idle machines`; without a number while none are named."""
+    count = len(transfer.machine_ids)
+    words = f"{_MOVED[transfer.tier]} {'machine' if count == 1 else 'machines'}"
+    return f"{count} {words}" if count else words
+
+
+def transfer_line_of(clock: str, transfer: Transfer) -> str:
+    """One line of the terminal: who gives what to whom, what became of it, and why."""
+    way = f"{transfer.from_shard} -> {transfer.to_shard}"
+    head = f"{clock}  transfer {transfer.id:<6} {way}  {moved_text(transfer)}"
+    return f"{head}  {transfer.state.label}: {transfer.reason}"
+
+
+def transfer_document_of(transfer: Transfer) -> dict[str, Any]:
+    return {
+        "kind": "transfer",
+        "transfer": transfer.id,
+        "at": instant_text(transfer.updated_at),
+        "tier": transfer.tier.label,
+        "state": transfer.state.label,
+        "from": transfer.from_shard,
+        "to": transfer.to_shard,
+        "machines": list(transfer.machine_ids),
+        "priority": transfer.priority,
+        "reason": transfer.reason,
+    }
 
 
 def document_of(report: CycleReport) -> dict[str, Any]:
     return {
+        "kind": "cycle",
+        "shard": report.shard,
         "cycle": report.cycle,
         "at": instant_text(report.at),
         "seconds": round(report.seconds, 6),

@@ -1,82 +1,54 @@
-"""Everything together in one process: provider, shard and clusters, each over its real protocol.
+"""Everything together in one process: provider, coordinator, shards and clusters, each over its
+real protocol.
 
-Nothing here is a short cut: the shard lists the provider over gRPC and the clusters dial the shard.
-The parts start in the order in which they need each other and stop in the opposite one; whatever
-happens, what was opened is closed and a temporary folder is removed.
+Nothing here is a short cut: shards list the provider and report to the coordinator over gRPC, the
+clusters dial their shards, and zones are given to shards by the calls that people use. The parts
+start in the order in which they need each other and stop in the opposite one; whatever happens,
+what was opened is closed and a temporary folder is removed.
 """
 
 import asyncio
-import json
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Any
 
+from bigfleet.coordinator.driving.process import CoordinatorProcess
 from bigfleet.edge.clock import Clock
-from bigfleet.edge.logs import Log
+from bigfleet.model.coordination import Transfer
 from bigfleet.model.options import SECOND
-from bigfleet.provider.options import ProviderOptions
+from bigfleet.model.requirements import ZONE_KEY
 from bigfleet.provider.serving import ProviderServer
-from bigfleet.provider.sim.backend import SimBackend
 from bigfleet.provider.sim.clocks import ScaledClock
-from bigfleet.provider.stores.memory import MemoryStore
-from bigfleet.provider.stores.sqlite import SQLiteStore
-from bigfleet.shard.driving.process import ShardProcess, World
+from bigfleet.shard.driving.process import ShardProcess
 from bigfleet.sim.driver import SimClusters
 from bigfleet.sim.script import Scale, living_script
 from bigfleet.sim.workloads import CLUSTERS
+from bigfleet.up.assigning import assign_zones
+from bigfleet.up.dealing import dealt
 from bigfleet.up.folders import claim
-from bigfleet.up.plans import PROVIDER, Plan
-from bigfleet.up.ports import free_from, started_on
+from bigfleet.up.moves import Moves
+from bigfleet.up.plans import Plan
 from bigfleet.up.reports import CycleReport, report_of
+from bigfleet.up.script_place import keep, keep_often, kept_seconds
+from bigfleet.up.starting import Starter
+from bigfleet.up.surroundings import LogOfTheLiving, Surroundings
+from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
 
 #: What running actions get at the end; the machines are simulated and lose nothing.
 STOP_GRACE_SECONDS = 0.3
 READY_POLL_SECONDS = 0.02
 PROVIDER_PATIENCE_SECONDS = 15.0
-_PLACE_FILE = "clusters.json"
-_KEEP_SECONDS = 5.0
 
 
 class ProviderSilent(Exception):
     """The provider somebody named does not answer; the text says what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What the face that starts a fleet gives it."""
-
-    clock: Clock
-    #: Seconds, for measuring only.
-    stopwatch: Callable[[], float]
-    new_id: Callable[[], str]
-    log: Log
-    version: str = ""
-
-
-class _LogOfTheLiving:
-    def __init__(self, log: Log) -> None:
-        self._log = log
-        self.is_over = False
-
-    def debug(self, event: str, **facts: Any) -> None:
-        self._write("debug", event, facts)
-
-    def info(self, event: str, **facts: Any) -> None:
-        self._write("info", event, facts)
-
-    def warning(self, event: str, **facts: Any) -> None:
-        self._write("warning", event, facts)
-
-    def error(self, event: str, **facts: Any) -> None:
-        self._write("error", event, facts)
-
-    def _write(self, level: str, event: str, facts: Mapping[str, Any]) -> None:
-        if not self.is_over or level == "error":
-            getattr(self._log, level)(event, **facts)
+class PartDied(Exception):
+    """Something has ended that never should."""
 
 
 class LocalFleet:
@@ -85,31 +57,57 @@ class LocalFleet:
     ) -> None:
         """`changed` hears of every step of the script."""
         self.plan = plan
-        #: Simulated time: what the shard and the clusters live by.
-        self.clock = ScaledClock(around.clock, plan.speed)
-        self._log = _LogOfTheLiving(around.log)
+        #: Simulated time: what shards, coordinator and clusters live by.
+        self.clock: Clock = ScaledClock(around.clock, plan.speed)
+        self._log = LogOfTheLiving(around.log)
         self._around = replace(around, log=self._log)
         self._changed = changed
         self._closing = AsyncExitStack()
         self.provider: ProviderServer | None = None
-        self._data_dir: Path | None = None
+        self.coordinator: CoordinatorProcess
+        self.clusters: SimClusters
+        #: By name.
+        self.shards: dict[str, ShardProcess] = {}
+        #: Cluster -> shard, and zone -> shard; without zones, the only shard has all of them.
+        self.shard_of_cluster = dealt(CLUSTERS, plan.shard_names)
+        self.shard_of_zone: Mapping[str, str] = {}
+        self._reporting: list[asyncio.Task[None]] = []
 
     @property
     def addresses(self) -> dict[str, str]:
-        """Of what runs here, as bound."""
-        found = {"shard": f"127.0.0.1:{self.shard.port}"}
+        """Of what runs here, as bound; of the others' provider, as named."""
+        found = {name: f"127.0.0.1:{shard.port}" for name, shard in self.shards.items()}
+        found["coordinator"] = self.coordinator.address
+        found["provider"] = self.plan.provider_addr
         if self.provider is not None:
             found["provider"] = f"127.0.0.1:{self.provider.port}"
-        found["metrics"] = f"127.0.0.1:{self.shard.metrics_port}"
         return found
 
+    @property
+    def metrics(self) -> dict[str, str]:
+        """Pages, by the name of the shard or `coordinator`."""
+        found = {name: f"127.0.0.1:{shard.metrics_port}" for name, shard in self.shards.items()}
+        return {**found, "coordinator": f"127.0.0.1:{self.coordinator.metrics_port}"}
+
+    @property
+    def machines(self) -> int:
+        return sum(len(shard.state.parts.machines) for shard in self.shards.values())
+
+    def owned(self) -> dict[str, frozenset[str]]:
+        """Machines by shard, all of this moment."""
+        return {
+            name: frozenset(shard.state.parts.machines.ids()) for name, shard in self.shards.items()
+        }
+
     async def start(self) -> None:
-        """Returns when the first List is in and a cycle has decided on it."""
+        """Returns when every shard has its machines and has decided on them."""
         try:
-            self._data_dir = folder = self._folder()
-            address = self.plan.provider_addr or await self._start_provider(folder)
-            self.shard = await started_on(lambda: self._start_shard(folder, address))
-            self._closing.push_async_callback(self.shard.stop, STOP_GRACE_SECONDS)
+            folder = self._folder()
+            starter = Starter(self.plan, self._around, self.clock, folder)
+            address = self.plan.provider_addr or await self._start_provider(starter)
+            await self._start_coordinator(starter)
+            await self._start_shards(starter, address)
+            await self._deal_zones()
             await self._ready()
             self._start_clusters(folder)
         except BaseException:
@@ -122,32 +120,48 @@ class LocalFleet:
         await self._closing.aclose()
 
     async def until_dead(self) -> None:
-        """Raises when a part has ended that never should."""
-        parts = [
-            asyncio.ensure_future(self.shard.until_dead()),
-            asyncio.ensure_future(self.clusters.until_dead()),
-        ]
+        """Raises PartDied when a part has ended that never should."""
+        work: dict[str, Awaitable[None]] = {
+            **{name: shard.until_dead() for name, shard in self.shards.items()},
+            "the coordinator": self.coordinator.until_dead(),
+            "a cluster": self.clusters.until_dead(),
+            **{task.get_name(): asyncio.shield(task) for task in self._reporting},
+        }
+        parts = {asyncio.ensure_future(each): name for name, each in work.items()}
         try:
             done, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
             for part in done:
-                part.result()
+                problem = part.exception()
+                raise PartDied(f"{parts[part]} has died: {problem}") from problem
         finally:
             for part in parts:
                 part.cancel()
             await asyncio.wait(parts)
 
     async def follow(self, heard: Callable[[CycleReport], None]) -> None:
-        """For ever: tells of every cycle once it has ended."""
-        told, deciding = 0, self.shard.state.deciding
+        """For ever: tells of every cycle of every shard once it has ended."""
+        told = dict.fromkeys(self.shards, 0)
         while True:
-            if deciding.ledger.cycle != told:
-                told = deciding.ledger.cycle
-                lines = self.clusters.lines.values()
-                known = [(line.operator.cluster, line.operator.connected) for line in lines]
-                heard(report_of(self.shard.state, known))
+            for name, shard in self.shards.items():
+                if shard.state.deciding.ledger.cycle != told[name]:
+                    told[name] = shard.state.deciding.ledger.cycle
+                    heard(self._report_of(name))
             await self._around.clock.sleep(self.plan.shortest_gap_seconds / 2)
 
+    async def follow_moves(self, heard: Callable[[Transfer], None]) -> None:
+        """For ever: tells of machines on their way between shards."""
+        await Moves(self.admin, self._around.clock, self._log).follow(heard)
+
     # -- within ----------------------------------------------------------------------------------
+
+    def _report_of(self, name: str) -> CycleReport:
+        lines = self.clusters.lines.items()
+        known = [
+            (line.operator.cluster, line.operator.connected)
+            for cluster, line in lines
+            if self.shard_of_cluster[cluster] == name
+        ]
+        return report_of(self.shards[name].state, known)
 
     def _folder(self) -> Path:
         if self.plan.data_dir is not None:
@@ -156,58 +170,74 @@ class LocalFleet:
             return self.plan.data_dir
         return Path(self._closing.enter_context(tempfile.TemporaryDirectory(prefix="bigfleet-up-")))
 
-    async def _start_provider(self, folder: Path) -> str:
-        async def started() -> ProviderServer:
-            new = self._around.new_id()
-            lasting = self.plan.data_dir is not None
-            store = SQLiteStore(folder / "provider.db", new) if lasting else MemoryStore(new)
-            options = ProviderOptions(
-                provider=PROVIDER, address=f"127.0.0.1:{free_from(self.plan.provider_port)}"
-            )
-            server = ProviderServer(
-                SimBackend(self.plan.sim_config()),
-                store,
-                options,
-                chance=Random(f"{self.plan.seed}/provider"),
-                log=self._around.log,
-            )
-            await server.start()
-            return server
-
-        self.provider = server = await started_on(started)
+    async def _start_provider(self, starter: Starter) -> str:
+        self.provider = server = await starter.provider()
         self._closing.push_async_callback(server.stop, 0.0)
         return f"127.0.0.1:{server.port}"
 
-    async def _start_shard(self, folder: Path, provider: str) -> ShardProcess:
-        around, plan = self._around, self.plan
-        plan = replace(
-            plan,
-            shard_port=free_from(plan.shard_port),
-            metrics_port=free_from(plan.metrics_port),
-        )
-        world = World(
-            self.clock, around.stopwatch, around.new_id, around.log, version=around.version
-        )
-        process = ShardProcess(plan.shard_settings(folder / "shard", provider), world)
-        try:
-            await process.start()
-        except BaseException:
-            await process.stop(0.0)
-            raise
-        return process
+    async def _start_coordinator(self, starter: Starter) -> None:
+        self.coordinator = process = await starter.coordinator()
+        self._closing.push_async_callback(process.stop, 0.0)
+        #: As anybody who administers the fleet.
+        self.admin = CoordinatorAdminClient([process.address])
+        self._closing.push_async_callback(self.admin.close)
+
+    async def _start_shards(self, starter: Starter, provider: str) -> None:
+        self._closing.push_async_callback(self._stop_shards)
+        for number, name in enumerate(self.plan.shard_names):
+            process = await starter.shard(number, provider, self.coordinator.address)
+            self.shards[name] = process
+            client = self._around.reporting_of(process, starter.world())
+            if client is not None:
+                task = asyncio.create_task(client.run(), name=f"the reporting of {name}")
+                self._reporting.append(task)
+
+    async def _stop_shards(self) -> None:
+        for task in self._reporting:
+            task.cancel()
+        if self._reporting:
+            await asyncio.wait(self._reporting)
+        await asyncio.gather(*(each.stop(STOP_GRACE_SECONDS) for each in self.shards.values()))
+
+    async def _deal_zones(self) -> None:
+        """A single shard needs none: it is the default owner of all that its provider has."""
+        plan = self.plan
+        if plan.shards > 1:
+            wanted = dealt(plan.zones, plan.shard_names)
+            self.shard_of_zone = await assign_zones(self.admin, wanted, self._around.clock)
 
     async def _ready(self) -> None:
         """A provider of our own is waited for as long as it takes, another's for a while."""
-        state, clock = self.shard.state, self._around.clock
+        clock = self._around.clock
         began = clock.now()
-        while state.why_not_ready() or state.deciding.decision is None:
+        while not all(map(self._is_ready, self.shards)):
             silent = (clock.now() - began) / SECOND > PROVIDER_PATIENCE_SECONDS
-            if silent and not self.plan.simulated and not state.parts.reconciler.listed_once():
+            if silent and not self.plan.simulated and not self._has_listed():
                 raise ProviderSilent(self._why_silent())
             await clock.sleep(READY_POLL_SECONDS)
+        for shard in self.shards.values():
+            shard.apply_settings(self.plan.calm(shard.state.settings))
+
+    def _is_ready(self, name: str) -> bool:
+        state = self.shards[name].state
+        if state.why_not_ready() or state.deciding.decision is None:
+            return False
+        # Machines come with a List after the view that gives them to the shard; one of an earlier
+        # life says nothing about a provider that was somewhere else.
+        reconciler = state.parts.reconciler
+        view, covered = reconciler.ownership.view, reconciler.ownership.covered
+        if view is None or self.addresses["provider"] not in covered:
+            return False
+        zones = [(ZONE_KEY, zone) for zone, shard in self.shard_of_zone.items() if shard == name]
+        has_all = all(view.held_by(zone) == name for zone in zones)
+        return has_all and reconciler.listed_since(reconciler.generation)
+
+    def _has_listed(self) -> bool:
+        return all(shard.state.parts.reconciler.listed_once() for shard in self.shards.values())
 
     def _why_silent(self) -> str:
-        [provider] = self.shard.state.status().providers
+        [shard] = self.shards.values()
+        [provider] = shard.state.status().providers
         said = f" ({provider.last_error})" if provider.last_error else ""
         return (
             f"the provider at {self.plan.provider_addr} has not listed its machines within "
@@ -216,37 +246,26 @@ class LocalFleet:
         )
 
     def _start_clusters(self, folder: Path) -> None:
-        plan = self.plan
+        plan, addresses = self.plan, self.addresses
         self.clusters = SimClusters(
-            CLUSTERS,
-            living_script(plan.seed, plan.size, secure=plan.simulated),
-            f"127.0.0.1:{self.shard.port}",
+            {cluster: addresses[shard] for cluster, shard in self.shard_of_cluster.items()},
+            living_script(
+                plan.seed,
+                plan.size,
+                secure=plan.simulated,
+                surge_size=plan.size if plan.shards == 1 else 1.0,
+            ),
             self.clock,
             Random(f"{plan.seed}/operators"),
-            self._around.log,
-            began_seconds=self._kept_place(folder),
+            self._log,
+            began_seconds=kept_seconds(folder),
             tick_seconds=plan.tick_seconds,
             changed=self._changed,
         )
         self.clusters.start()
         self._closing.push_async_callback(self.clusters.stop)
         if plan.data_dir is not None:
-            self._closing.callback(self._keep_place, folder)
-            keeping = asyncio.create_task(self._keep_places(folder))
+            self._closing.callback(lambda: keep(folder, self.clusters.seconds))
+            often = keep_often(folder, lambda: self.clusters.seconds, self._around.clock)
+            keeping = asyncio.create_task(often)
             self._closing.callback(keeping.cancel)
-
-    # The clusters' part of a data dir is how far their script is: all else they are told.
-
-    def _kept_place(self, folder: Path) -> float:
-        try:
-            return float(json.loads((folder / _PLACE_FILE).read_text())["seconds"])
-        except (OSError, ValueError, KeyError, TypeError):
-            return 0.0
-
-    def _keep_place(self, folder: Path) -> None:
-        (folder / _PLACE_FILE).write_text(json.dumps({"seconds": self.clusters.seconds}))
-
-    async def _keep_places(self, folder: Path) -> None:
-        while True:
-            await self._around.clock.sleep(_KEEP_SECONDS)
-            self._keep_place(folder)

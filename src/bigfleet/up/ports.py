@@ -11,9 +11,11 @@ _MOST_TRIES = 200
 
 
 def free_from(port: int) -> int:
-    """The first free port of the loopback from this one on; 0 stays 0: any."""
-    for candidate in range(port, port + _MOST_TRIES) if port else (0,):
-        if _is_free(candidate):
+    """The first free port of the loopback from this one on; 0: any."""
+    if not port:
+        return _any()
+    for candidate in range(port, port + _MOST_TRIES):
+        if is_free(candidate):
             return candidate
     raise OSError(f"no port from {port} to {port + _MOST_TRIES - 1} is free; stop something there")
 
@@ -29,9 +31,14 @@ async def started_on(start: Callable[[], Awaitable[T]]) -> T:
     raise OSError("every port that was free a moment ago was taken; try again")
 
 
-def _is_free(port: int) -> bool:
-    if not port:
-        return True
+def _any() -> int:
+    """By its number: who listens there tells others."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def is_free(port: int) -> bool:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         # As servers do: a port whose last owner has just gone is free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

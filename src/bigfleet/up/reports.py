@@ -1,7 +1,7 @@
 """What one cycle looked like from outside: a record for lines, JSON and the live view."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from bigfleet.engine.census import census_of
@@ -48,8 +48,11 @@ class CycleReport:
     actions: tuple[ActionView, ...]
     machines: Mapping[MachineState, int]
     dollars_per_hour: float
+    #: Those of this shard.
     clusters: tuple[ClusterReport, ...]
     unmet: tuple[UnmetNeed, ...]
+    #: Empty: of all of them together.
+    shard: str = ""
 
     @property
     def started(self) -> Counter[ActionKind]:
@@ -79,6 +82,24 @@ def report_of(state: ShardState, clusters: Iterable[tuple[Cluster, bool]]) -> Cy
         dollars_per_hour=sum(census.cost.values()),
         clusters=tuple(_cluster(each, connected, needs) for each, connected in clusters),
         unmet=tuple(_unmet(view) for view in needs if not view.satisfied),
+        shard=state.settings.id,
+    )
+
+
+def whole_of(reports: Collection[CycleReport]) -> CycleReport:
+    """The last cycles of several shards as one; there is one at least."""
+    machines: Counter[MachineState] = Counter()
+    for report in reports:
+        machines.update(report.machines)
+    return CycleReport(
+        cycle=max(report.cycle for report in reports),
+        at=max(report.at for report in reports),
+        seconds=max(report.seconds for report in reports),
+        actions=tuple(action for report in reports for action in report.actions),
+        machines=machines,
+        dollars_per_hour=sum(report.dollars_per_hour for report in reports),
+        clusters=tuple(cluster for report in reports for cluster in report.clusters),
+        unmet=tuple(need for report in reports for need in report.unmet),
     )
 
 

@@ -5,7 +5,10 @@ machine may leave a cluster and come back when demand has changed in between, it
 somebody who took other machines from it; when it has not, one of the two moves was wrong.
 """
 
+from collections import defaultdict
+
 from bigfleet.model.actions import ActionKind
+from bigfleet.model.coordination import Transfer, TransferState
 from bigfleet.model.machines import Instant
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.options import SECOND
@@ -16,6 +19,8 @@ LONGEST_UNMET_SECONDS = 60.0
 
 
 class Watch:
+    """Of one shard."""
+
     def __init__(self) -> None:
         #: Sentences, in the order in which they came true.
         self.findings: list[str] = []
@@ -25,6 +30,10 @@ class Watch:
         self._changed_at: Instant = 0
         #: (machine, cluster) -> when the machine was last reclaimed from it.
         self._reclaimed_at: dict[tuple[str, str], Instant] = {}
+
+    def on_supply(self, at: Instant) -> None:
+        """Machines have come from another shard or gone there: what was right may be wrong now."""
+        self._changed_at = max(self._changed_at, at)
 
     def on_report(self, report: CycleReport) -> None:
         demand = [cluster.demand for cluster in report.clusters]
@@ -61,3 +70,28 @@ class Watch:
                         f"cycle {report.cycle}: {action.machine} was reclaimed from "
                         f"{action.cluster} and is bound to it again, all demand unchanged"
                     )
+
+
+class FleetWatch:
+    """Of all shards."""
+
+    def __init__(self) -> None:
+        self._watches: defaultdict[str, Watch] = defaultdict(Watch)
+
+    @property
+    def findings(self) -> list[str]:
+        """Each names the shard where there are several."""
+        several = len(self._watches) > 1
+        return [
+            f"{shard}, {finding}" if several else finding
+            for shard, watch in sorted(self._watches.items())
+            for finding in watch.findings
+        ]
+
+    def on_report(self, report: CycleReport) -> None:
+        self._watches[report.shard].on_report(report)
+
+    def on_move(self, transfer: Transfer) -> None:
+        if transfer.state is TransferState.GRANTED:
+            for shard in (transfer.from_shard, transfer.to_shard):
+                self._watches[shard].on_supply(transfer.updated_at)

@@ -1,9 +1,10 @@
-"""Who may call what on a shard's port: one table, and the interceptor that keeps it.
+"""Who may call what on a shard's and the coordinator's port: one table, and who keeps it.
 
 Without mTLS nobody has a name and nothing is checked. With it a caller needs exactly one
 `bigfleet:` name, of a role its RPC is open to. An RPC that is served but missing from the table is
-denied on any line: nothing is open because somebody forgot it. That a cluster speaks only for
-itself cannot be told before its Hello: `require_cluster` is for whoever reads that.
+denied on any line: nothing is open because somebody forgot it. That a cluster or a shard speaks
+only for itself cannot be told before its request is read: `require_cluster` and `require_shard` are
+for whoever reads that.
 """
 
 import inspect
@@ -22,6 +23,7 @@ from bigfleet.wire.serving import Context, tell_nobody
 from bigfleet.wire.statuses import end_with
 
 CLUSTER_PREFIX = "bigfleet://cluster/"
+SHARD_PREFIX = "bigfleet://shard/"
 
 
 class Gate(Enum):
@@ -29,11 +31,16 @@ class Gate(Enum):
     ANYBODY = "anybody"
     #: `bigfleet://cluster/<id>`; the id is compared with the Hello.
     CLUSTER = "cluster"
+    #: `bigfleet://shard/<id>`; whoever reads the request compares all of it, as a report without a
+    #: shard id is refused as such before anybody asks for names.
+    SHARD = "shard"
     READERS = "readers"
     ADMINS = "admins"
 
 
 _ADMIN = "/bigfleet.admin.v1alpha1.ShardAdmin/"
+_COORDINATOR = "/bigfleet.v1alpha1.Coordinator/"
+_COORDINATOR_ADMIN = "/bigfleet.admin.v1alpha1.CoordinatorAdmin/"
 GATES: Mapping[str, Gate] = {
     "/bigfleet.v1alpha1.Shard/Session": Gate.CLUSTER,
     "/bigfleet.v1alpha1.ShardRead/InspectNeeds": Gate.READERS,
@@ -49,6 +56,34 @@ GATES: Mapping[str, Gate] = {
     _ADMIN + "ReleaseQuarantine": Gate.ADMINS,
     _ADMIN + "ListOfferings": Gate.READERS,
     _ADMIN + "ResetOffering": Gate.ADMINS,
+    _COORDINATOR + "ReportShard": Gate.SHARD,
+    _COORDINATOR + "AssignDomain": Gate.ADMINS,
+    _COORDINATOR + "UnassignDomain": Gate.ADMINS,
+    _COORDINATOR + "RemoveShard": Gate.ADMINS,
+    _COORDINATOR + "ListShards": Gate.READERS,
+    _COORDINATOR + "ListDomainAssignments": Gate.READERS,
+    _COORDINATOR + "ListShardReports": Gate.READERS,
+    _COORDINATOR + "JoinRaftCluster": Gate.ADMINS,
+    _COORDINATOR + "SnapshotSave": Gate.ADMINS,
+    _COORDINATOR_ADMIN + "GetStatus": Gate.READERS,
+    _COORDINATOR_ADMIN + "SyncShard": Gate.SHARD,
+    _COORDINATOR_ADMIN + "ListQuotas": Gate.READERS,
+    _COORDINATOR_ADMIN + "SetQuota": Gate.ADMINS,
+    _COORDINATOR_ADMIN + "DeleteQuota": Gate.ADMINS,
+    _COORDINATOR_ADMIN + "ListProviders": Gate.READERS,
+    _COORDINATOR_ADMIN + "UpsertProvider": Gate.ADMINS,
+    _COORDINATOR_ADMIN + "DeleteProvider": Gate.ADMINS,
+    _COORDINATOR_ADMIN + "ListClusterBindings": Gate.READERS,
+    _COORDINATOR_ADMIN + "UnbindCluster": Gate.ADMINS,
+    _COORDINATOR_ADMIN + "SetDefaultOwner": Gate.ADMINS,
+    _COORDINATOR_ADMIN + "ListDefaultOwners": Gate.READERS,
+    _COORDINATOR_ADMIN + "ListTransfers": Gate.READERS,
+    _COORDINATOR_ADMIN + "CancelTransfer": Gate.ADMINS,
+    _COORDINATOR_ADMIN + "ListInstructions": Gate.READERS,
+    _COORDINATOR_ADMIN + "Pause": Gate.ADMINS,
+    _COORDINATOR_ADMIN + "Resume": Gate.ADMINS,
+    _COORDINATOR_ADMIN + "ListPauses": Gate.READERS,
+    _COORDINATOR_ADMIN + "TailEvents": Gate.READERS,
     # Probes have no role of their own; the names of RPCs are no secret.
     f"/{health.SERVICE_NAME}/Check": Gate.ANYBODY,
     f"/{health.SERVICE_NAME}/Watch": Gate.ANYBODY,
@@ -60,7 +95,7 @@ GATES: Mapping[str, Gate] = {
 def authorise(path: str, peer: Peer) -> None:
     """Raises Rejected(PERMISSION_DENIED)."""
     match GATES.get(path):
-        case Gate.ANYBODY:
+        case Gate.ANYBODY | Gate.SHARD:
             return
         case Gate.READERS:
             require_reader(peer)
@@ -80,6 +115,12 @@ def require_cluster(peer: Peer, cluster: str) -> None:
         raise _refused(peer, CLUSTER_PREFIX + cluster)
 
 
+def require_shard(peer: Peer, shard_id: str) -> None:
+    """A shard speaks for itself and for nobody else."""
+    if peer.authenticated and peer.identity != SHARD_PREFIX + shard_id:
+        raise _refused(peer, SHARD_PREFIX + shard_id)
+
+
 def _refused(peer: Peer, wanted: str) -> Rejected:
     caller = peer.identity or "a caller without one bigfleet name"
     return Rejected(
@@ -88,6 +129,8 @@ def _refused(peer: Peer, wanted: str) -> Rejected:
 
 
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
+#: Raises Rejected where the RPC of this path is not answered here, whoever asks.
+First = Callable[[str], None]
 #: The path of the RPC, who called it, and what it was told.
 Denied = Callable[[str, Peer, Rejected], None]
 Found: TypeAlias = "Callable[[grpc.HandlerCallDetails], Awaitable[Handler | None]]"
@@ -96,9 +139,13 @@ Found: TypeAlias = "Callable[[grpc.HandlerCallDetails], Awaitable[Handler | None
 class Authorising(grpc.aio.ServerInterceptor):
     """Puts the table before every RPC of a server, whatever service it belongs to."""
 
-    def __init__(self, *, secured: bool, denied: Denied | None = None) -> None:
+    def __init__(
+        self, *, secured: bool, denied: Denied | None = None, first: First | None = None
+    ) -> None:
+        """`first` is asked before the table."""
         self._secured = secured
         self._denied = denied or tell_nobody
+        self._first = first or tell_nobody
 
     async def intercept_service(
         self, continuation: Found, handler_call_details: grpc.HandlerCallDetails
@@ -112,6 +159,7 @@ class Authorising(grpc.aio.ServerInterceptor):
         async def check(context: Context) -> None:
             peer = peer_of(context, secured=self._secured)
             try:
+                self._first(path)
                 authorise(path, peer)
             except Rejected as rejected:
                 self._denied(path, peer, rejected)

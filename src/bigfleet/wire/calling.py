@@ -11,7 +11,14 @@ from contextlib import suppress
 import grpc
 
 from bigfleet.model.provider_calls import Code, Rejected
-from bigfleet.wire.lines import Fingerprint, TlsFiles, client_channel
+from bigfleet.wire.lines import (
+    CLIENT_OPTIONS,
+    Fingerprint,
+    Metadata,
+    Options,
+    TlsFiles,
+    client_channel,
+)
 from bigfleet.wire.statuses import rejected_of
 
 Unary = grpc.aio.UnaryUnaryMultiCallable[bytes, bytes]
@@ -22,27 +29,34 @@ _RETIREMENT_SECONDS = 120.0
 
 
 class ClientLine:
-    def __init__(self, address: str, tls: TlsFiles | None = None) -> None:
+    def __init__(
+        self, address: str, tls: TlsFiles | None = None, options: Options = CLIENT_OPTIONS
+    ) -> None:
         self.address = address
         self._tls = tls
+        self._options = options
         self._certificates: Fingerprint = tls.fingerprint() if tls else None
-        self._channel = client_channel(address, tls)
+        self._channel = client_channel(address, tls, options)
         #: Paths called before on this very channel: making one costs as much as half a call.
         self._unary: dict[str, Unary] = {}
         #: All and only the closings of replaced channels that still wait for running calls.
         self._retiring: set[asyncio.Task[None]] = set()
 
-    async def call(self, path: str, request: bytes, deadline: float) -> bytes:
+    async def call(
+        self, path: str, request: bytes, deadline: float, metadata: Metadata = ()
+    ) -> bytes:
         channel = self._line()
         rpc = self._unary.get(path) or self._unary.setdefault(path, channel.unary_unary(path))
         try:
-            return await rpc(request, timeout=deadline)
+            return await rpc(request, timeout=deadline, metadata=metadata or None)
         except grpc.aio.AioRpcError as problem:
             raise rejected_of(problem) from None
 
-    async def stream(self, path: str, request: bytes) -> AsyncGenerator[bytes, None]:
+    async def stream(
+        self, path: str, request: bytes, deadline: float | None = None
+    ) -> AsyncGenerator[bytes, None]:
         rpc: grpc.aio.UnaryStreamMultiCallable[bytes, bytes] = self._line().unary_stream(path)
-        call = rpc(request)
+        call = rpc(request, timeout=deadline)
         try:
             async for frame in call:
                 yield frame
@@ -58,6 +72,22 @@ class ClientLine:
                 await self._line().channel_ready()
         except TimeoutError:
             raise Rejected(Code.UNAVAILABLE, f"{self.address} does not answer") from None
+
+    async def leads_somewhere(self, deadline: float) -> bool:
+        """Whether a call would leave this end; False at once where connecting has failed."""
+        channel = self._line()
+        failed = (grpc.ChannelConnectivity.TRANSIENT_FAILURE, grpc.ChannelConnectivity.SHUTDOWN)
+        try:
+            async with asyncio.timeout(deadline):
+                while True:
+                    state = channel.get_state(try_to_connect=True)
+                    if state is grpc.ChannelConnectivity.READY:
+                        return True
+                    if state in failed:
+                        return False
+                    await channel.wait_for_state_change(state)
+        except TimeoutError:
+            return False
 
     async def close(self) -> None:
         await self._channel.close()
@@ -75,7 +105,7 @@ class ClientLine:
             closing = asyncio.create_task(self._channel.close(_RETIREMENT_SECONDS))
             self._retiring.add(closing)
             closing.add_done_callback(self._retiring.discard)
-            self._channel = client_channel(self.address, self._tls)
+            self._channel = client_channel(self.address, self._tls, self._options)
             self._unary = {}
             self._certificates = now
         return self._channel

@@ -16,9 +16,12 @@ import grpc
 from bigfleet.model.provider_calls import Peer
 
 Options = Sequence[tuple[str, int]]
+#: What is said beside a request: ASCII texts by key.
+Metadata = tuple[tuple[str, str], ...]
 #: The three modification times; None: a file is missing.
 Fingerprint = tuple[int, int, int] | None
 
+_LAST_PORT = 65_535
 _MESSAGE_CEILING = 256 * 1024 * 1024
 _SHARED: Options = (
     ("grpc.max_receive_message_length", _MESSAGE_CEILING),
@@ -75,19 +78,25 @@ class TlsFiles:
         return None
 
 
-def client_channel(address: str, tls: TlsFiles | None) -> grpc.aio.Channel:
+def client_channel(
+    address: str, tls: TlsFiles | None, options: Options = CLIENT_OPTIONS
+) -> grpc.aio.Channel:
     if tls is None:
-        return grpc.aio.insecure_channel(address, options=CLIENT_OPTIONS)
+        return grpc.aio.insecure_channel(address, options=options)
     credentials = grpc.ssl_channel_credentials(
         root_certificates=tls.ca.read_bytes(),
         private_key=tls.key.read_bytes(),
         certificate_chain=tls.cert.read_bytes(),
     )
-    return grpc.aio.secure_channel(address, credentials, options=CLIENT_OPTIONS)
+    return grpc.aio.secure_channel(address, credentials, options=options)
 
 
 def bind(server: grpc.aio.Server, address: str, tls: TlsFiles | None) -> int:
     """The port the server will listen on; OSError where it cannot."""
+    port = address.rpartition(":")[2]
+    if port.isdecimal() and int(port) > _LAST_PORT:
+        # gRPC would take another one instead, and say nothing.
+        raise OSError(f"cannot listen on {address}: ports end at {_LAST_PORT}; name another")
     try:
         if tls is None:
             return server.add_insecure_port(address)

@@ -5,6 +5,8 @@ refuse such things, as the reader of roll-ups must, looks before it comes here.
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
+from sys import intern
 from typing import cast
 
 from bigfleet.model.needs import Need
@@ -16,15 +18,20 @@ from bigfleet.v1alpha1 import provider_pb2
 
 _OPERATORS = {int(operator): operator for operator in Operator}
 _RULES = {int(rule): rule for rule in WhenUnsatisfiable}
+#: Requirements: a few megabytes at most.
+_REMEMBERED = 16_384
 
 
 def requirements_of(
     messages: Iterable[pb.NodeSelectorRequirement],
 ) -> tuple[Requirement, ...]:
-    return tuple(
-        Requirement.of(m.key, _OPERATORS.get(m.operator, Operator.UNSPECIFIED), m.values)
-        for m in messages
-    )
+    return tuple(_requirement(m.key, m.operator, tuple(m.values)) for m in messages)
+
+
+@lru_cache(_REMEMBERED)
+def _requirement(key: str, operator: int, values: tuple[str, ...]) -> Requirement:
+    """Two hundred shards ask a coordinator for the same things: equal ones are kept once."""
+    return Requirement.of(key, _OPERATORS.get(operator, Operator.UNSPECIFIED), values)
 
 
 def requirement_messages(
@@ -97,7 +104,9 @@ def need_message(need: Need) -> pb.CapacityNeed:
 
 
 def resources_of(message: provider_pb2.Resources) -> Resources:
-    return Resources.parse_leniently(message.resources)
+    # Every dimension's name comes as a text of its own, and there are only a few.
+    texts = {intern(name): text for name, text in message.resources.items()}
+    return Resources.parse_leniently(texts)
 
 
 def resources_message(resources: Resources) -> provider_pb2.Resources | None:

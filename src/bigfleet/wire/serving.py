@@ -5,12 +5,12 @@ its code; anything else it raises is INTERNAL, told to `failed`, and the caller 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import aclosing
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import grpc
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, Message
 
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.wire.lines import peer_of
@@ -22,7 +22,12 @@ RpcHandler: TypeAlias = "grpc.RpcMethodHandler[bytes, bytes]"
 Observe = Callable[[str, Code, float], None]
 Failed = Callable[[str, Exception], None]
 Answering = Callable[[bytes, Peer], Coroutine[Any, Any, bytes]]
+#: The same for calls whose metadata says something.
+AnsweringTold = Callable[[bytes, Peer, "Told"], Coroutine[Any, Any, bytes]]
 Streaming = Callable[[bytes, Peer], AsyncGenerator[bytes, None]]
+#: Metadata of a request.
+Told = tuple[tuple[str, str | bytes], ...]
+M = TypeVar("M", bound=Message)
 
 
 def tell_nobody(*_told: object) -> None:
@@ -51,9 +56,18 @@ class Serving:
     def writes(self, method: str, answering: Answering) -> RpcHandler:
         """A call that is finished whatever its caller does."""
 
+        async def answering_told(request: bytes, peer: Peer, _told: Told) -> bytes:
+            return await answering(request, peer)
+
+        return self.writes_told(method, answering_told)
+
+    def writes_told(self, method: str, answering: AnsweringTold) -> RpcHandler:
+        """A call that is finished whatever its caller does, with what its metadata says."""
+
         async def serve(request: bytes, context: Context) -> bytes:
             peer = peer_of(context, secured=self._secured)
-            task = asyncio.create_task(self._outcome(method, answering(request, peer)))
+            told = tuple(context.invocation_metadata() or ())
+            task = asyncio.create_task(self._outcome(method, answering(request, peer, told)))
             self._writing.add(task)
             task.add_done_callback(self._writing.discard)
             return await _sent(await asyncio.shield(task), context)
@@ -104,6 +118,33 @@ class Serving:
             return Rejected(Code.INVALID_ARGUMENT, f"the request is no message of {method}")
         self._failed(method, problem)
         return Rejected(Code.INTERNAL, "internal error")
+
+
+def answering(
+    request_type: type[M],
+    answer: Callable[[M, Peer], Awaitable[Message | bytes]],
+    most_bytes: int | None = None,
+) -> Answering:
+    """A message in, and a message out or the bytes of one; larger requests are not read."""
+
+    async def on_bytes(request: bytes, peer: Peer) -> bytes:
+        answered = await answer(read_as(request_type, request, most_bytes), peer)
+        if isinstance(answered, bytes):
+            return answered
+        return answered.SerializeToString(deterministic=True)
+
+    return on_bytes
+
+
+def read_as(request_type: type[M], request: bytes, most_bytes: int | None = None) -> M:
+    """Raises Rejected or DecodeError."""
+    if most_bytes is not None and len(request) > most_bytes:
+        name = request_type.DESCRIPTOR.name
+        text = f"the {name} has {len(request)} bytes; {most_bytes} are the most"
+        raise Rejected(Code.INVALID_ARGUMENT, text)
+    message = request_type()
+    message.ParseFromString(request)
+    return message
 
 
 async def _sent(outcome: bytes | Rejected, context: Context) -> bytes:

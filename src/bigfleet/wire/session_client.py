@@ -29,11 +29,14 @@ class Session:
 
     def __init__(self, call: Call) -> None:
         self._call = call
+        #: gRPC ends a stream on which one write begins before the other is done.
+        self._writing = asyncio.Lock()
 
     async def send(self, frame: OperatorFrame) -> None:
         """Returns when the line took the frame; raises Rejected where the stream has ended."""
         try:
-            await self._call.write(operator_bytes(frame))
+            async with self._writing:
+                await self._call.write(operator_bytes(frame))
         except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
             # The two ways a write after the end shows; both mean the same.
             raise await self._end() from None

@@ -4,10 +4,10 @@ Whoever changes something says who and why. Who may call what is decided before 
 (`authorising`); what a call means is its handler's business.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import grpc
 from google.protobuf.message import Message
@@ -15,7 +15,6 @@ from google.protobuf.message import Message
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.machines import Instant
-from bigfleet.model.pauses import PauseScope
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import (
     Audit,
@@ -40,16 +39,20 @@ from bigfleet.model.shard_views import (
     ShardStatus,
 )
 from bigfleet.wire import shard_views as views
+from bigfleet.wire.audits import audit_of
 from bigfleet.wire.machine_views import machine_view_message, query_of
-from bigfleet.wire.serving import Answering, Serving
+from bigfleet.wire.pausing import (
+    pause_call_of,
+    pause_list_message,
+    paused_message,
+    resume_call_of,
+    resumed_message,
+)
+from bigfleet.wire.serving import Answering, Serving, answering
 
 SERVICE = "bigfleet.admin.v1alpha1.ShardAdmin"
-#: Characters of an owner, of a reason, and of a chosen id: they are kept and shown.
-_LONGEST_NAME, _LONGEST_REASON = 256, 4096
 #: Ids, zones and the like that a selector may name.
 _MOST_SELECTED = 10_000
-
-M = TypeVar("M", bound=Message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +96,19 @@ class ShardAdminService:
 
     def rpc_handler(self, serving: Serving) -> grpc.GenericRpcHandler:
         reads: dict[str, Answering] = {
-            "GetStatus": _answering(pb.GetShardStatusRequest, self._status),
-            "ListPauses": _answering(shared.ListPausesRequest, self._pauses),
-            "ListSessions": _answering(pb.ListSessionsRequest, self._sessions),
-            "GetMachineStory": _answering(pb.GetMachineStoryRequest, self._story),
-            "ListQuarantines": _answering(pb.ListQuarantinesRequest, self._quarantines),
-            "ListOfferings": _answering(pb.ListOfferingsRequest, self._offerings),
+            "GetStatus": answering(pb.GetShardStatusRequest, self._status),
+            "ListPauses": answering(shared.ListPausesRequest, self._pauses),
+            "ListSessions": answering(pb.ListSessionsRequest, self._sessions),
+            "GetMachineStory": answering(pb.GetMachineStoryRequest, self._story),
+            "ListQuarantines": answering(pb.ListQuarantinesRequest, self._quarantines),
+            "ListOfferings": answering(pb.ListOfferingsRequest, self._offerings),
         }
         writes: dict[str, Answering] = {
-            "Pause": _answering(shared.PauseRequest, self._pause),
-            "Resume": _answering(shared.ResumeRequest, self._resume),
-            "ClearFailedMachine": _answering(pb.ClearFailedMachineRequest, self._clear),
-            "ReleaseQuarantine": _answering(pb.ReleaseQuarantineRequest, self._release),
-            "ResetOffering": _answering(pb.ResetOfferingRequest, self._reset_offering),
+            "Pause": answering(shared.PauseRequest, self._pause),
+            "Resume": answering(shared.ResumeRequest, self._resume),
+            "ClearFailedMachine": answering(pb.ClearFailedMachineRequest, self._clear),
+            "ReleaseQuarantine": answering(pb.ReleaseQuarantineRequest, self._release),
+            "ResetOffering": answering(pb.ResetOfferingRequest, self._reset_offering),
         }
         return grpc.method_handlers_generic_handler(
             SERVICE,
@@ -120,31 +123,13 @@ class ShardAdminService:
         return views.status_message(await self._handler.status())
 
     async def _pause(self, request: shared.PauseRequest, peer: Peer) -> Message:
-        call = PauseCall(
-            _audit_of(request.audit),
-            _scope_of(request.scope),
-            request.ttl_seconds,
-            request.no_expiry,
-            _name_of("pause_id", request.pause_id),
-        )
-        paused = await self._handler.pause(call, peer)
-        return shared.PauseResponse(
-            pause=views.pause_message(paused.pause),
-            active=[views.pause_message(pause) for pause in paused.active],
-        )
+        return paused_message(await self._handler.pause(pause_call_of(request), peer))
 
     async def _resume(self, request: shared.ResumeRequest, peer: Peer) -> Message:
-        call = ResumeCall(_audit_of(request.audit), request.pause_id, request.all)
-        resumed = await self._handler.resume(call, peer)
-        return shared.ResumeResponse(
-            removed=[views.pause_message(pause) for pause in resumed.removed],
-            active=[views.pause_message(pause) for pause in resumed.active],
-        )
+        return resumed_message(await self._handler.resume(resume_call_of(request), peer))
 
     async def _pauses(self, request: shared.ListPausesRequest, _peer: Peer) -> Message:
-        listed = await self._handler.pauses(request.include_expired)
-        pauses = [views.pause_message(pause) for pause in listed.pauses]
-        return shared.ListPausesResponse(pauses=pauses, dry_run=listed.dry_run)
+        return pause_list_message(await self._handler.pauses(request.include_expired))
 
     async def _sessions(self, request: pb.ListSessionsRequest, _peer: Peer) -> Message:
         found = await self._handler.sessions(request.cluster_id)
@@ -177,7 +162,7 @@ class ShardAdminService:
         )
 
     async def _clear(self, request: pb.ClearFailedMachineRequest, peer: Peer) -> Message:
-        audit, mode = _audit_of(request.audit), views.known(ClearMode, request.mode)
+        audit, mode = audit_of(request.audit), views.known(ClearMode, request.mode)
         if mode is None:
             raise Rejected(Code.INVALID_ARGUMENT, "clear it how? RECHECK, RETRY or FORGET")
         cleared = await self._handler.clear(request.machine_id, mode, audit, peer)
@@ -192,7 +177,7 @@ class ShardAdminService:
         return pb.ListQuarantinesResponse(quarantines=messages)
 
     async def _release(self, request: pb.ReleaseQuarantineRequest, peer: Peer) -> Message:
-        audit, kind = _audit_of(request.audit), views.known(QuarantineKind, request.kind)
+        audit, kind = audit_of(request.audit), views.known(QuarantineKind, request.kind)
         if kind is None:
             raise Rejected(Code.INVALID_ARGUMENT, "release what? ROLLUP or PROVIDER_LIST")
         released = await self._handler.release(kind, request.subject, request.accept, audit, peer)
@@ -207,39 +192,6 @@ class ShardAdminService:
         )
 
     async def _reset_offering(self, request: pb.ResetOfferingRequest, peer: Peer) -> Message:
-        audit = _audit_of(request.audit)
+        audit = audit_of(request.audit)
         text = await self._handler.reset_offering(request.name, audit, peer)
         return pb.ResetOfferingResponse(text=text)
-
-
-def _answering(request_type: type[M], answer: Callable[[M, Peer], Awaitable[Message]]) -> Answering:
-    async def answering(request: bytes, peer: Peer) -> bytes:
-        message = request_type()
-        message.ParseFromString(request)
-        return (await answer(message, peer)).SerializeToString(deterministic=True)
-
-    return answering
-
-
-def _audit_of(audit: shared.Audit) -> Audit:
-    if not (audit.owner.strip() and audit.reason.strip()):
-        raise Rejected(Code.INVALID_ARGUMENT, "who changes this, and why? both are needed")
-    if len(audit.reason) > _LONGEST_REASON:
-        text = f"the reason has {len(audit.reason)} characters; {_LONGEST_REASON} are enough"
-        raise Rejected(Code.INVALID_ARGUMENT, text)
-    return Audit(_name_of("owner", audit.owner), audit.reason)
-
-
-def _name_of(field: str, name: str) -> str:
-    if len(name) > _LONGEST_NAME:
-        text = f"{field} has {len(name)} characters; {_LONGEST_NAME} are enough"
-        raise Rejected(Code.INVALID_ARGUMENT, text)
-    return name
-
-
-def _scope_of(message: shared.PauseScope) -> PauseScope:
-    try:
-        return views.scope_of(message)
-    except ValueError as problem:
-        text = f"the scope names an action this shard does not know: {problem}"
-        raise Rejected(Code.INVALID_ARGUMENT, text) from None

@@ -1,7 +1,7 @@
 """The calling end of ShardAdmin: records out, records back, every failure a Rejected."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import aclosing
 from typing import Self, TypeVar
 
@@ -9,7 +9,6 @@ from google.protobuf.message import DecodeError, Message
 
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
-from bigfleet.model.pauses import Pause
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.shard_admin import (
     Audit,
@@ -35,9 +34,17 @@ from bigfleet.model.shard_views import (
     ShardStatus,
 )
 from bigfleet.wire import shard_views as views
+from bigfleet.wire.audits import audit_message
 from bigfleet.wire.calling import ClientLine
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.machine_views import machine_view_of, query_message
+from bigfleet.wire.pausing import (
+    pause_list_of,
+    pause_request,
+    paused_of,
+    resume_request,
+    resumed_of,
+)
 from bigfleet.wire.shard_admin import SERVICE
 
 DEADLINE = 30.0
@@ -61,38 +68,14 @@ class ShardAdminClient:
         return await self._call("GetStatus", request, pb.ShardStatus(), views.status_of)
 
     async def pause(self, call: PauseCall) -> Paused:
-        request = shared.PauseRequest(
-            scope=views.scope_message(call.scope),
-            audit=_audit_message(call.audit),
-            ttl_seconds=call.ttl_seconds,
-            no_expiry=call.no_expiry,
-            pause_id=call.pause_id,
-        )
-        return await self._call(
-            "Pause",
-            request,
-            shared.PauseResponse(),
-            lambda m: Paused(views.pause_of(m.pause), _pauses_of(m.active)),
-        )
+        return await self._call("Pause", pause_request(call), shared.PauseResponse(), paused_of)
 
     async def resume(self, call: ResumeCall) -> Resumed:
-        request = shared.ResumeRequest(
-            pause_id=call.pause_id, all=call.everything, audit=_audit_message(call.audit)
-        )
-        return await self._call(
-            "Resume",
-            request,
-            shared.ResumeResponse(),
-            lambda m: Resumed(_pauses_of(m.removed), _pauses_of(m.active)),
-        )
+        return await self._call("Resume", resume_request(call), shared.ResumeResponse(), resumed_of)
 
     async def pauses(self, include_expired: bool = False) -> PauseList:
-        return await self._call(
-            "ListPauses",
-            shared.ListPausesRequest(include_expired=include_expired),
-            shared.ListPausesResponse(),
-            lambda m: PauseList(_pauses_of(m.pauses), m.dry_run),
-        )
+        request = shared.ListPausesRequest(include_expired=include_expired)
+        return await self._call("ListPauses", request, shared.ListPausesResponse(), pause_list_of)
 
     async def sessions(self, cluster: str = "") -> tuple[SessionView, ...]:
         return await self._call(
@@ -135,7 +118,7 @@ class ShardAdminClient:
 
     async def clear(self, machine_id: str, mode: ClearMode, audit: Audit) -> ClearedMachine:
         request = pb.ClearFailedMachineRequest(
-            machine_id=machine_id, mode=views.number(mode), audit=_audit_message(audit)
+            machine_id=machine_id, mode=views.number(mode), audit=audit_message(audit)
         )
         return await self._call(
             "ClearFailedMachine",
@@ -156,7 +139,7 @@ class ShardAdminClient:
         self, kind: QuarantineKind, subject: str, accept: bool, audit: Audit
     ) -> ReleasedQuarantine:
         request = pb.ReleaseQuarantineRequest(
-            kind=views.number(kind), subject=subject, accept=accept, audit=_audit_message(audit)
+            kind=views.number(kind), subject=subject, accept=accept, audit=audit_message(audit)
         )
         return await self._call(
             "ReleaseQuarantine",
@@ -175,7 +158,7 @@ class ShardAdminClient:
 
     async def reset_offering(self, name: str, audit: Audit) -> str:
         """A sentence."""
-        request = pb.ResetOfferingRequest(name=name, audit=_audit_message(audit))
+        request = pb.ResetOfferingRequest(name=name, audit=audit_message(audit))
         answer = pb.ResetOfferingResponse()
         return await self._call("ResetOffering", request, answer, lambda m: m.text)
 
@@ -209,14 +192,6 @@ def _read(method: str, read: Callable[[M], T], message: M) -> T:
 def _unreadable(method: str, problem: Exception) -> Rejected:
     text = f"the answer to {method} cannot be read, is the shard newer? {problem}"
     return Rejected(Code.INTERNAL, text)
-
-
-def _audit_message(audit: Audit) -> shared.Audit:
-    return shared.Audit(owner=audit.owner, reason=audit.reason)
-
-
-def _pauses_of(messages: Iterable[shared.Pause]) -> tuple[Pause, ...]:
-    return tuple(map(views.pause_of, messages))
 
 
 def _machine_in(

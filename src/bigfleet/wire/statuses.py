@@ -33,7 +33,10 @@ def rejected_of(problem: grpc.aio.AioRpcError) -> Rejected:
 
 async def end_with(rejected: Rejected, context: "grpc.aio.ServicerContext[bytes, bytes]") -> Never:
     """Ends the call."""
-    trailing = ((REASON_KEY, rejected.reason),) if rejected.reason else ()
+    told = {REASON_KEY: rejected.reason}
+    if isinstance(rejected, NotLeader):
+        told[LEADER_KEY] = rejected.leader
+    trailing = tuple((key, word) for key, word in told.items() if word)
     await context.abort(status_of(rejected.code), rejected.text[:_LONGEST_TEXT], trailing)
 
 

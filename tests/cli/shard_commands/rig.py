@@ -138,7 +138,7 @@ async def run(*words: str) -> Result:
 async def living_shard(
     folder: Path, settings: ShardSettings = SETTINGS, *, sim: bool = True
 ) -> AsyncIterator[LiveShard]:
-    """Ready: its provider has been listed."""
+    """Ready: its provider has been listed, and a cycle has been decided."""
     async with AsyncExitStack() as stack:
         control = None
         if sim:
@@ -146,8 +146,13 @@ async def living_shard(
             control = await stack.enter_async_context(SimControlClient(address))
             settings = replace(settings, provider_addr=(f"sim={address}",))
         shard = LiveShard(await running(stack, folder / "data", settings), folder, control)
-        await shard.until(lambda: not shard.process.state.why_not_ready())
+        await shard.until(lambda: _is_ready(shard.process))
         yield shard
+
+
+def _is_ready(process: ShardProcess) -> bool:
+    state = process.state
+    return not state.why_not_ready() and state.deciding.decision is not None
 
 
 async def running(

@@ -1,7 +1,7 @@
 """Flags made from keys, and the few every configured verb has: --config and --print-config."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -33,8 +33,13 @@ _OUTPUT = "cli.output"
 _SHORT = {_OUTPUT: "-o"}
 
 
-def configured(*sections: Section) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """The command gets its Configuration first; what is wrong with it ends the process with 2."""
+def configured(
+    *sections: Section, without: Collection[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The command gets its Configuration first; what is wrong with it ends the process with 2.
+
+    `without` names keys that have no flag here: they may be said elsewhere, for other verbs.
+    """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
@@ -49,7 +54,7 @@ def configured(*sections: Section) -> Callable[[Callable[..., None]], Callable[.
             command(configuration, **given)
 
         with_options: Callable[..., None] = run
-        for option in reversed(_options(sections)):
+        for option in reversed(_options(sections, without)):
             with_options = option(with_options)
         return with_options
 
@@ -77,10 +82,11 @@ class _Value(click.ParamType[Any]):
         return [CompletionItem(c) for c in self._key.choices if c.startswith(incomplete)]
 
 
-def _options(sections: tuple[Section, ...]) -> list[Callable[[Any], Any]]:
-    options = [_option(key) for section in sections for key in section.all_keys()]
+def _options(sections: tuple[Section, ...], without: Collection[str]) -> list[Callable[[Any], Any]]:
+    keys = [key for section in sections for key in section.all_keys()]
+    options = [_option(key) for key in keys if key.name not in without]
     options += [_alias(alias) for section in sections for alias in section.aliases]
-    names = {key.name for section in sections for key in section.all_keys()}
+    names = {key.name for key in keys}
     return [
         click.option(
             "--config",
@@ -158,7 +164,7 @@ def _said(sections: tuple[Section, ...], given: dict[str, Any]) -> dict[str, tup
             else:
                 click.echo(f"{alias.flag} has no effect: there is nothing to set here", err=True)
         for key in section.all_keys():
-            value = given.pop(key.parameter)
+            value = given.pop(key.parameter, None)
             if value is not None and value != ():
                 said[key.name] = (key.flag, value)
     return said

@@ -5,7 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bigfleet.cli.settings.keys import Alias, Section
+from bigfleet.coordinator.contradictions import (
+    contradictions_of as coordinator_contradictions,
+)
+from bigfleet.coordinator.settings import CoordinatorSettings
 from bigfleet.edge.logs import LEVELS
+from bigfleet.model.addresses import is_address
 from bigfleet.model.settings import Seconds, setting
 from bigfleet.shard.contradictions import contradictions_of
 from bigfleet.shard.settings import ShardSettings
@@ -39,7 +44,11 @@ class LogSettings:
 @dataclass(frozen=True, slots=True)
 class CliSettings:
     shard: tuple[str, ...] = setting(
-        ("127.0.0.1:7780",), "address of the shard; pause and resume take several"
+        ("127.0.0.1:7780",),
+        "address of a shard, or its id where a coordinator knows it; some verbs take several",
+    )
+    coordinator: tuple[str, ...] = setting(
+        ("127.0.0.1:7790",), "addresses of the coordinator; whoever leads is found from any"
     )
     timeout: Seconds = setting(10.0, "how long an answer may take", least=0.001)
     output: str = setting(
@@ -47,10 +56,24 @@ class CliSettings:
     )
     color: str = setting("auto", "auto: only on a terminal", choices=("auto", "always", "never"))
 
+    def coordinators(self) -> tuple[str, ...]:
+        return _listed(self.coordinator)
+
+    def shards(self) -> tuple[str, ...]:
+        """Addresses and ids; `shard/shard-0` is the id shard-0."""
+        return tuple(word.removeprefix("shard/") for word in _listed(self.shard))
+
+
+def _listed(words: tuple[str, ...]) -> tuple[str, ...]:
+    """A flag may be repeated, or name several with commas between."""
+    return tuple(name for word in words for part in word.split(",") if (name := part.strip()))
+
 
 def cli_contradictions(cli: CliSettings) -> list[tuple[str, str]]:
-    bad = [address for address in cli.shard if not address.rpartition(":")[0]]
-    return [("shard", f"{address!r} is no host:port") for address in bad]
+    """An id of a shard has no colon."""
+    said = [("shard", word) for word in cli.shards() if ":" in word]
+    said += [("coordinator", word) for word in cli.coordinators()]
+    return [(name, f"{word!r} is no host:port") for name, word in said if not is_address(word)]
 
 
 def tls_contradictions(tls: TlsSettings) -> list[tuple[str, str]]:
@@ -83,3 +106,4 @@ SHARD = Section(
         Alias("--phase1-retries"),
     ),
 )
+COORDINATOR = Section("coordinator", CoordinatorSettings, coordinator_contradictions)

@@ -9,6 +9,7 @@ import asyncio
 import json
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 
 from bigfleet.cli.shard_bench.asking import answer_lines
@@ -31,8 +32,8 @@ from bigfleet.wire.provider_server import ProviderEndpoint
 
 
 class InstantProvider:
-    def __init__(self, scale: Scale) -> None:
-        self._records = {record.id: record for record in records(scale)}
+    def __init__(self, machines: Iterable[MachineRecord]) -> None:
+        self._records = {record.id: record for record in machines}
         self._entries = {
             name: list_entry(machine_bytes(record)) for name, record in self._records.items()
         }
@@ -40,6 +41,8 @@ class InstantProvider:
         self._changes: list[str] = []
         #: Blob and arrival in nanoseconds.
         self.configured: list[tuple[str, int]] = []
+        #: The same by machine.
+        self.machines: list[tuple[str, int]] = []
 
     async def list(self, call: ListCall, peer: Peer) -> bytes:
         revision = b"%d" % len(self._changes)
@@ -56,7 +59,9 @@ class InstantProvider:
         return self._moved(replace(self._known(call.machine_id), state=_IDLE, host=host))
 
     async def configure(self, call: ConfigureCall, peer: Peer) -> bytes:
-        self.configured.append((call.bootstrap_blob.decode(), time.monotonic_ns()))
+        at = time.monotonic_ns()
+        self.configured.append((call.bootstrap_blob.decode(), at))
+        self.machines.append((call.machine_id, at))
         machine = replace(
             self._known(call.machine_id),
             state=MachineState.CONFIGURED,
@@ -90,19 +95,21 @@ class InstantProvider:
 _IDLE = MachineState.IDLE
 
 
-async def _served(scale: Scale) -> None:
-    provider = InstantProvider(scale)
+async def serve(machines: Iterable[MachineRecord]) -> None:
+    """Until nobody asks any more."""
+    provider = InstantProvider(machines)
     endpoint = ProviderEndpoint(provider, reflection=False)
     port = await endpoint.start()
     await endpoint.set_serving(True)
 
     def told() -> dict[str, object]:
         configured, provider.configured = provider.configured, []
-        return {"port": port, "configured": configured}
+        machines, provider.machines = provider.machines, []
+        return {"port": port, "configured": configured, "machines": machines}
 
     await answer_lines(told)
     await endpoint.stop()
 
 
 def main() -> None:
-    asyncio.run(_served(Scale(**json.loads(sys.argv[1]))))
+    asyncio.run(serve(records(Scale(**json.loads(sys.argv[1])))))

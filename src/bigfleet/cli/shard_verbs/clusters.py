@@ -1,79 +1,167 @@
-"""`bigfleet clusters`: the clusters of a shard, their sessions, and what they have and miss.
+"""`bigfleet clusters`: the clusters of a fleet, their sessions, and what they have and miss.
 
-Which shard serves a cluster is decided by a coordinator; without one nothing is bound, and
-BOUND_SINCE stays empty.
+Which shard serves a cluster is decided by the coordinator, once and for ever; what the cluster has
+is asked of that shard. Without a coordinator nothing is bound, and BOUND_SINCE stays empty.
 """
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bigfleet.cli.connections import Clients, Line, shard_verb
+from bigfleet.cli.connections import Clients, Line, audit_of, audited, shard_verb, side_by_side
+from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_verb
+from bigfleet.cli.coordinator_verbs.confirming import confirm
 from bigfleet.cli.default_verbs import DefaultVerb
+from bigfleet.cli.object_names import CLUSTER
+from bigfleet.cli.whole_fleet import failure_document, leave_partial, shards_meant, told_apart
 
 if TYPE_CHECKING:
+    from bigfleet.model.coordination import ClusterBinding
+    from bigfleet.model.provider_calls import Rejected
     from bigfleet.model.shard_views import SessionView
+    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
 
 _COLUMNS = ("CLUSTER", "SHARD", "SESSION", "NEEDS", "UNMET", "MACHINES", "BOUND_SINCE")
 
 
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What one shard has of its clusters."""
+
+    shard_id: str
+    views: "dict[str, SessionView]"
+    unmet: Counter[str]
+    machines: Counter[str]
+
+    def names(self) -> set[str]:
+        return {*self.views, *self.unmet, *self.machines}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    cluster: str
+    shard_id: str
+    #: None: its shard gave no answer.
+    served: Served | None
+    #: None: it is not bound to that shard.
+    binding: "ClusterBinding | None" = None
+
+    def document(self) -> dict[str, Any]:
+        from bigfleet.wire.shard_documents import document_of
+
+        view = self.served.views.get(self.cluster) if self.served else None
+        shown: dict[str, Any] = document_of(view) if view else {"clusterId": self.cluster}
+        shown["shardId"] = self.shard_id
+        if self.served:
+            shown["unmet"] = self.served.unmet[self.cluster]
+            shown["machines"] = self.served.machines[self.cluster]
+        if self.binding:
+            shown["boundUnixNanos"] = self.binding.bound_at
+        return shown
+
+
 @click.group(cls=DefaultVerb)
 def clusters() -> None:
-    """The clusters a shard serves.
+    """The clusters of a fleet, and which shard serves them.
 
     \b
     Examples:
       bigfleet clusters
+      bigfleet clusters --shard shard-1
       bigfleet clusters -o json | jq '.items[] | select(.connected | not) | .clusterId'
+      bigfleet clusters unbind old-shop --reason "shut down in May"
     """
 
 
-@clusters.command("list")
+@clusters.command("list", short_help="Every cluster, with its shard and what it has.")
 @shard_verb
 def list_clusters(line: Line) -> None:
-    """Every cluster that is connected, has asked for something, or holds machines."""
-    from bigfleet.cli.tables import Page, cell, since_text, table_of, write_items
-    from bigfleet.wire.shard_documents import document_of
+    """Every cluster that is bound, connected, has asked for something, or holds machines.
 
-    shard_id, views, unmet, machines = line.ask(_look)
-    names = sorted(views.keys() | machines.keys() | unmet.keys())
+    With a coordinator: of all its shards, or of those that --shard names.
+    """
+    if not line.is_led():
+        served = line.ask(_look)
+        _show(line, [Row(name, served.shard_id, served) for name in sorted(served.names())])
+        return
+    bound, addresses, answers = line.coordinator.ask(lambda coordinator: _survey(line, coordinator))
+    told, failed = told_apart(answers)
+    silent = [
+        {"shardId": shard, "address": addresses[shard], "error": failure_document(why)}
+        for shard, why in failed.items()
+    ]
+    _show(line, rows_of(bound, told), unreachable=silent)
+    leave_partial(line, addresses, failed)
+
+
+@clusters.command(short_help="Free a cluster from its shard.")
+@coordinator_verb
+@click.argument("cluster_id", metavar="ID", type=CLUSTER)
+@audited
+def unbind(line: CoordinatorLine, cluster_id: str, owner: str | None, reason: str) -> None:
+    """Free a cluster from its shard: for clusters that are gone for good.
+
+    Refused while its shard reports it. The next shard it connects to is its own from then on.
+
+    \b
+    Example:
+      bigfleet clusters unbind old-shop --reason "shut down in May"
+    """
+
+    async def act(coordinator: "CoordinatorAdminClient") -> None:
+        await coordinator.unbind(cluster_id, audit_of(owner, reason))
+
+    line.ask(act)
+    confirm(line, f"cluster {cluster_id} is bound to no shard")
+
+
+async def _survey(
+    line: Line, coordinator: "CoordinatorAdminClient"
+) -> "tuple[list[ClusterBinding], dict[str, str], dict[str, Served | Rejected]]":
+    meant = await shards_meant(line, coordinator)
+    bound = [each for each in await coordinator.bindings() if each.shard in meant]
+    return bound, meant, await side_by_side(line, meant, _look)
+
+
+def rows_of(bound: "Iterable[ClusterBinding]", told: dict[str, Served]) -> list[Row]:
+    """By cluster; also those that a shard serves though they are not bound to it."""
+    rows = {(b.cluster, b.shard): Row(b.cluster, b.shard, told.get(b.shard), b) for b in bound}
+    for shard, served in told.items():
+        for name in served.names():
+            rows.setdefault((name, shard), Row(name, shard, served))
+    return [rows[key] for key in sorted(rows)]
+
+
+def _show(line: Line, rows: list[Row], **head: Any) -> None:
+    from bigfleet.cli.tables import Page, cell, since_text, table_of, write_items
+
     if line.json:
-        write_items(
-            (
-                {
-                    **(document_of(views[name]) if name in views else {"clusterId": name}),
-                    "shardId": shard_id,
-                    "unmet": unmet[name],
-                    "machines": machines[name],
-                }
-                for name in names
-            ),
-            line.now,
-        )
+        write_items((row.document() for row in rows), line.now, **head)
         return
     page = Page.on_stdout(line.color)
     table = table_of(*_COLUMNS, numbers=["NEEDS", "UNMET", "MACHINES"])
-    for name in names:
-        view = views.get(name)
+    for row in rows:
+        view = row.served.views.get(row.cluster) if row.served else None
         up = view is not None and view.connected
         session = f"open {since_text(view.connected_at, line.now)}" if view and up else "closed"
+        unmet = row.served.unmet[row.cluster] if row.served else None
         table.add_row(
-            cell(name),
-            cell(shard_id),
-            cell(session, "" if up else "red"),
+            cell(row.cluster),
+            cell(row.shard_id),
+            cell(session if row.served else "", "" if up or not row.served else "red"),
             cell(view.needs if view else ""),
-            cell(unmet[name], "red" if unmet[name] else ""),
-            cell(machines[name]),
-            cell(""),
+            cell(unmet, "red" if unmet else ""),
+            cell(row.served.machines[row.cluster] if row.served else ""),
+            cell(since_text(row.binding.bound_at, line.now) if row.binding else ""),
         )
     page.show(table)
     page.write()
 
 
-async def _look(
-    shard: Clients,
-) -> "tuple[str, dict[str, SessionView], Counter[str], Counter[str]]":
+async def _look(shard: Clients) -> Served:
     from bigfleet.model.machines import MachineState
     from bigfleet.model.shard_views import MachineQuery, MachineSelector
 
@@ -85,4 +173,4 @@ async def _look(
     query = MachineQuery(MachineSelector(states=frozenset(bound)))
     found = await shard.admin.machines(query, shard.timeout)
     machines = Counter(view.machine.cluster for view in found.machines)
-    return status.shard_id, views, unmet, machines
+    return Served(status.shard_id, views, unmet, machines)

@@ -1,36 +1,30 @@
-"""`bigfleet pause` and `bigfleet resume`: the kill switch, on every shard that is named.
+"""`bigfleet pause` and `bigfleet resume`: the kill switch, on a whole fleet or the shards named.
 
-A pause has the same id on all of them, so that one `resume ID` lifts it everywhere. Where some
-shards confirm and some do not, the answer is exit 1: the fleet is in two minds.
+A pause has the same id everywhere, so that one `resume ID` lifts it everywhere. Where some confirm
+and some do not, the answer is exit 1: the fleet is in two minds.
 """
 
 import math
 import secrets
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bigfleet.cli.connections import (
-    EXIT_CHECK_FAILED,
-    EXIT_UNREACHABLE,
-    Line,
-    audit_of,
-    audited,
-    exit_code_of,
-    shard_verb,
-)
+from bigfleet.cli.connections import Line, audit_of, audited, shard_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.durations import DURATION
+from bigfleet.cli.manner import EXIT_UNREACHABLE
 from bigfleet.cli.object_names import CLUSTER
+from bigfleet.cli.shard_verbs.confirmations import confirm
+from bigfleet.cli.shard_verbs.pause_calls import paused, pauses_of_all, resumed
+from bigfleet.cli.shard_verbs.pause_tables import show_fleet, show_pauses
+from bigfleet.cli.shard_verbs.pause_words import scope_text, until_text
 from bigfleet.cli.terminal import plain
 
 if TYPE_CHECKING:
-    from bigfleet.model.pauses import Pause, PauseScope
-    from bigfleet.model.provider_calls import Rejected
+    from bigfleet.model.pauses import Pause
     from bigfleet.model.shard_admin import Paused, Resumed
 
-T = TypeVar("T")
 KINDS = ("bootstrap", "provision", "reclaim", "preempt", "delete")
 
 
@@ -40,17 +34,20 @@ class _PauseGroup(DefaultVerb):
 
 @click.group(cls=_PauseGroup)
 def pause() -> None:
-    """Stop a shard from starting actions: all of them, or those of a cluster or a kind.
+    """Stop shards from starting actions: all of them, or those of a cluster or a kind.
 
-    It goes on listing, deciding and answering; what is under way ends. On resume the next cycle
+    They go on listing, deciding and answering; what is under way ends. On resume the next cycle
     decides afresh. Flags narrow the scope: several clusters or kinds are alternatives, clusters
-    and kinds together must both fit.
+    and kinds together must both fit. It is sent to the coordinator and directly to every shard it
+    knows, or to those that --shard names by id; without a coordinator, to the addresses of --shard.
 
     \b
     Examples:
       bigfleet pause --reason "strange reclaims, looking"        everything, for 4 h
       bigfleet pause --cluster shop --kind reclaim --kind preempt --ttl 30m --reason "release day"
-      bigfleet pause --shard 10.0.0.7:7780 --shard 10.0.0.8:7780 --reason "region moves"
+      bigfleet pause --shard shard-1 --shard shard-2 --reason "region moves"
+      bigfleet pause --rebalance --reason "no moves between shards today"
+      bigfleet pause --shard 10.0.0.7:7780 --reason "the coordinator is down"
       bigfleet pause list
       bigfleet resume 1f0c77ab02 --reason "it was the deploy"
     """
@@ -104,41 +101,21 @@ def set_pause(
         made = done.pause
         return [made.pause_id, scope_text(made.scope), until_text(made)]
 
-    answers = line.ask_each(lambda shard: shard.admin.pause(call))
-    _confirm(line, answers, ("PAUSE", "SCOPE", "EXPIRES"), cells, document)
+    confirm(line, paused(line, call), ("PAUSE", "SCOPE", "EXPIRES"), cells, document)
 
 
-@pause.command("list")
+@pause.command("list", short_help="Who paused what, why, until when.")
 @shard_verb
 @click.option("--expired", is_flag=True, help="Also the last that expired or were lifted.")
 def list_pauses(line: Line, expired: bool) -> None:
-    """Who paused what, why, until when."""
-    from bigfleet.cli.tables import Page, cell, since_text, table_of, write_items
-    from bigfleet.wire.shard_documents import document_of
+    """Who paused what, why, until when.
 
-    found = line.ask(lambda shard: shard.admin.pauses(expired))
-    if line.json:
-        write_items(map(document_of, found.pauses), line.now, dryRun=found.dry_run)
-        return
-    page = Page.on_stdout(line.color)
-    if found.pauses:
-        table = table_of("ID", "SCOPE", "SOURCE", "OWNER", "AGE", "EXPIRES", sentence="REASON")
-        for each in found.pauses:
-            table.add_row(
-                cell(each.pause_id),
-                cell(scope_text(each.scope)),
-                cell(each.source.name.lower()),
-                cell(each.owner),
-                cell(since_text(each.created_at, line.now)),
-                cell(until_text(each)),
-                cell(each.reason),
-            )
-        page.show(table)
+    In a fleet also WHERE: at the coordinator, at which shards, or all of them.
+    """
+    if line.is_led():
+        show_fleet(line, pauses_of_all(line, expired))
     else:
-        page.say("Nothing is paused.")
-    if found.dry_run:
-        page.say("dry-run is on: decisions are logged, nothing is started")
-    page.write()
+        show_pauses(line, line.ask(lambda shard: shard.admin.pauses(expired)))
 
 
 @click.command()
@@ -171,64 +148,25 @@ def resume(line: Line, pause_id: str, everything: bool, owner: str | None, reaso
             "active": [document_of(each) for each in done.active],
         }
 
-    def cells(done: "Resumed") -> list[str]:
-        lifted = ", ".join(each.pause_id for each in done.removed)
-        left = ", ".join(f"{each.pause_id} ({scope_text(each.scope)})" for each in done.active)
-        return [lifted or "nothing", left or "nothing"]
+    answers = resumed(line, call)
+    lifted = {pause.pause_id for pause in getattr(answers.coordinator, "removed", ())}
 
-    answers = line.ask_each(lambda shard: shard.admin.resume(call))
-    _confirm(line, answers, ("LIFTED", "STILL_PAUSED"), cells, document)
-    if pause_id and not any(getattr(answer, "removed", ()) for answer in answers.values()):
-        said = f"no pause {pause_id} is in force: lifted, expired or misspelt"
-        click.echo(plain(f"{said}; bigfleet pause list shows those that are"), err=True)
+    def cells(done: "Resumed") -> list[str]:
+        removed = ", ".join(each.pause_id for each in done.removed)
+        left = ", ".join(_left_text(each, lifted) for each in done.active)
+        return [removed or "nothing", left or "nothing"]
+
+    confirm(line, answers, ("LIFTED", "STILL_PAUSED"), cells, document)
+    said = [answers.coordinator, *answers.shards.values()]
+    if pause_id and not any(getattr(each, "removed", ()) for each in said):
+        text = f"no pause {pause_id} is in force: lifted, expired or misspelt"
+        click.echo(plain(f"{text}; bigfleet pause list shows those that are"), err=True)
         raise click.exceptions.Exit(EXIT_UNREACHABLE)
 
 
-def _confirm(
-    line: Line,
-    answers: "dict[str, T | Rejected]",
-    columns: tuple[str, ...],
-    cells: Callable[[T], list[str]],
-    document: Callable[[T], dict[str, Any]],
-) -> None:
-    """One row a shard; leaves with what went wrong, or 1 where only some shards confirm."""
-    from bigfleet.cli.tables import Page, cell, table_of, write_items
-    from bigfleet.model.provider_calls import Rejected
+def _left_text(pause: "Pause", lifted: set[str]) -> str:
+    """What the coordinator has lifted ends where it was told with the next report."""
+    from bigfleet.model.pauses import PauseSource
 
-    failures = {at: said for at, said in answers.items() if isinstance(said, Rejected)}
-    done = {at: said for at, said in answers.items() if not isinstance(said, Rejected)}
-    if line.json:
-        items = [{"shard": at, **document(said)} for at, said in done.items()]
-        items += [
-            {"shard": at, "error": {"code": str(each.code), "text": each.text}}
-            for at, each in failures.items()
-        ]
-        write_items(items, line.now)
-    elif done:
-        page = Page.on_stdout(line.color)
-        table = table_of("SHARD", *columns)
-        for at, said in done.items():
-            table.add_row(cell(at), *map(cell, cells(said)))
-        page.show(table)
-        page.write()
-    for at, rejected in failures.items():
-        prefix = f"{at}: " if len(answers) > 1 else ""
-        click.echo(plain(prefix + line.explained(at, rejected)), err=True)
-    if failures:
-        codes = {exit_code_of(each) for each in failures.values()}
-        alone = not done and len(codes) == 1
-        raise click.exceptions.Exit(codes.pop() if alone else EXIT_CHECK_FAILED)
-
-
-def scope_text(scope: "PauseScope") -> str:
-    from bigfleet.shard.rails.pauses import scope_text as text_of
-
-    return text_of(scope)
-
-
-def until_text(pause: "Pause") -> str:
-    from bigfleet.model.instants import instant_text
-
-    if pause.expires_at is None:
-        return "until lifted"
-    return f"until {instant_text(pause.expires_at // 1_000_000_000 * 1_000_000_000)}"
+    ends = pause.source is PauseSource.COORDINATOR and pause.pause_id in lifted
+    return f"{pause.pause_id} ({'until its next report' if ends else scope_text(pause.scope)})"

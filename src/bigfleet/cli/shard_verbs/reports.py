@@ -1,26 +1,50 @@
-"""`bigfleet reports`: what a shard has learnt. So far: which offerings are out of stock."""
+"""`bigfleet reports`: what shards have learnt: how much there is, what is short or sold out."""
 
 from typing import TYPE_CHECKING
 
 import click
 
 from bigfleet.cli.connections import Clients, Line, audit_of, shard_verb
+from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.object_names import OFFERING
+from bigfleet.cli.shard_verbs.shard_reports import show_reports
 
 if TYPE_CHECKING:
     from bigfleet.cli.tables import Page
     from bigfleet.model.shard_views import OfferingView
 
 
-@click.group(no_args_is_help=True)
+class _ReportGroup(DefaultVerb):
+    default = "shards"
+
+
+@click.group(cls=_ReportGroup)
 def reports() -> None:
-    """What a shard has learnt about its providers.
+    """What shards have learnt: how much there is, what is short, what is out of stock.
 
     \b
     Examples:
-      bigfleet reports offerings
+      bigfleet reports
+      bigfleet reports shards --shard shard-1
+      bigfleet reports offerings --shard shard-1
       bigfleet reports offerings --reset sim/std-8/a/Spot --reason "stock is back"
     """
+
+
+@reports.command(short_help="Machines and shortfalls of every shard.")
+@shard_verb
+def shards(line: Line) -> None:
+    """Machines and shortfalls of every shard, as each last reported them to the coordinator.
+
+    FREE machines are idle, or can be bought. With --shard only of that one. Without a coordinator
+    the shard itself is asked for the same.
+
+    \b
+    Examples:
+      bigfleet reports shards
+      bigfleet reports shards -o json | jq '.items[] | {shardId, free: .summary.freeMachines}'
+    """
+    show_reports(line)
 
 
 @reports.command(short_help="Offerings that rest after failed Creates.")

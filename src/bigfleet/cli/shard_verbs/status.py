@@ -1,10 +1,14 @@
-"""`bigfleet status`: one screen about a shard: is it well, what holds it back, whom it talks to."""
+"""`bigfleet status`: one screen about a shard: is it well, what holds it back, whom it talks to.
+
+Of a whole fleet, where a coordinator is asked and no shard is named: fleet_status.py.
+"""
 
 from typing import TYPE_CHECKING
 
 import click
 
 from bigfleet.cli.connections import Clients, Line, shard_verb
+from bigfleet.cli.shard_verbs.fleet_status import show_fleet
 
 if TYPE_CHECKING:
     from bigfleet.cli.tables import Page
@@ -17,16 +21,27 @@ if TYPE_CHECKING:
 @click.command()
 @shard_verb
 def status(line: Line) -> None:
-    """How a shard is: its cycle, what holds it back, its providers, its coordinator.
+    """How a fleet is: who leads its coordinator, and every shard in one line.
 
-    Ends with 0 whenever the shard answers; whether it is ready is said in words, and by /readyz.
+    With --shard, or without a coordinator: how that shard is, its cycle, what holds it back, its
+    providers, its coordinator. Ends with 0 whenever all that were asked answer; whether they are
+    ready is said in words, and by /readyz.
 
     \b
     Examples:
       bigfleet status
+      bigfleet status --coordinator coord-1:7790,coord-2:7790
+      bigfleet status --shard shard-1
       bigfleet status --shard 10.0.0.7:7780 --timeout 2s
-      bigfleet status -o json | jq '.ready, .lastCycleSeconds'
+      bigfleet status --shard shard-1 -o json | jq '.ready, .lastCycleSeconds'
     """
+    if not line.narrows and line.is_led():
+        show_fleet(line)
+    else:
+        _show_shard(line)
+
+
+def _show_shard(line: Line) -> None:
     from bigfleet.cli.tables import Page, write_json
     from bigfleet.wire.shard_documents import document_of
 
@@ -91,7 +106,7 @@ def _show_rails(
     now: "Instant",
 ) -> None:
     """Only what holds something back: an empty table would be read as a loss of data."""
-    from bigfleet.cli.shard_verbs.pauses import scope_text, until_text
+    from bigfleet.cli.shard_verbs.pause_words import scope_text, until_text
     from bigfleet.cli.tables import cell, counted, since_text, table_of
 
     table = table_of("RAIL", "SUBJECT", sentence="WHAT")

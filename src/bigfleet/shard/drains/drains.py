@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from bigfleet.edge.counts import SLOW
 from bigfleet.model.actions import Action, ActionKind
 from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.options import SECOND
@@ -29,7 +30,6 @@ from bigfleet.model.session_frames import (
 )
 from bigfleet.model.shard_views import ActionView, DrainStage, DrainView, StoryEvent, StorySource
 from bigfleet.shard.backoffs import nanos
-from bigfleet.shard.counts import SLOW
 from bigfleet.shard.drains.intents import DrainIntent, intent_of
 from bigfleet.shard.effects import DRAINS, Effects
 from bigfleet.shard.execution.outcomes import Outcome, Outcomes
@@ -181,6 +181,23 @@ class Drains:
             return False
         self._abort(intent, "cancelled", "it is needed again", at)
         return True
+
+    def call_off(self, machine: str, why: str, at: Instant) -> bool:
+        """Whoever wanted a preempted machine does not want it any more; False: it is too late."""
+        intent = self._intents.get(machine)
+        if intent is None or intent.stage is DrainStage.PROVIDER:
+            return False
+        if self._machines.is_veiled(machine):
+            self._machines.unveil(machine, at)
+        self._abort(intent, "cancelled", why, at)
+        self._hearers.abandoned(machine, at)
+        return True
+
+    def forget(self, machine: str) -> None:
+        """It is another shard's by now, and was never seen in this life: no drain is open here."""
+        self._exempt.pop(machine, None)
+        if (intent := self._intents.get(machine)) is not None:
+            self._close(intent)
 
     def tick(self, at: Instant) -> None:
         for intent in list(self._intents.values()):

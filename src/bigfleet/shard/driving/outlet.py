@@ -11,6 +11,7 @@ from bigfleet.edge.logs import Log as LogWriter
 from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Code
 from bigfleet.shard.instructions import (
+    AttachProvider,
     CallProvider,
     EndSession,
     FlushSession,
@@ -42,6 +43,7 @@ class Outlet:
         self.flush: Callable[[int], None] = _nobody
         self.end: Callable[[int, Code, str], None] = _nobody
         self.wake: Callable[[], None] = _nobody
+        self.attach: Callable[[str, str], None] = _nobody
         #: Told after every List that every provider has been listed by now.
         self.listed: Callable[[], None] = _nobody
         self.keeper: Keeper | None = None
@@ -59,6 +61,8 @@ class Outlet:
                     self.flush(session)
                 case EndSession(session, code, text):
                     self.end(session, code, text)
+                case AttachProvider(name, address):
+                    self.attach(name, address)
                 case WakeCycle():
                     self.wake()
                 case Persist(table, key, value):

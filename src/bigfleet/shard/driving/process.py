@@ -21,13 +21,18 @@ from bigfleet.engine.acquisition import RunWorkers
 from bigfleet.model.ownership import Ownership
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.shard.audit import AuditFile
+from bigfleet.shard.coordination.owning import KEY as OWNERSHIP
+from bigfleet.shard.coordination.owning import ownership_of
+from bigfleet.shard.coordination.registry import kept_providers, providers_to_attach
 from bigfleet.shard.driving.answering import AdminAnswers, ReadAnswers
+from bigfleet.shard.driving.coordinating import CoordinatorSide
 from bigfleet.shard.driving.cycles import Cycles
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.driving.probing import pages_of
 from bigfleet.shard.driving.providers import ProviderLines
 from bigfleet.shard.driving.sessions import SessionLines
-from bigfleet.shard.driving.watching import LoopLag, every_second
+from bigfleet.shard.driving.watching import LoopLag, every_second, settle_ownership
+from bigfleet.shard.effects import COORDINATION
 from bigfleet.shard.epoch import DirLock, next_epoch
 from bigfleet.shard.metrics import ShardMetrics
 from bigfleet.shard.parts import Birth
@@ -70,6 +75,9 @@ class ShardProcess:
         epoch = next_epoch(self._data_dir)
         self._store = StateStore(self._data_dir, self._on_store_trouble)
         addresses = provider_addresses(settings.provider_addr)
+        if settings.providers_from_registry:
+            kept = kept_providers(self._store.rows.get(COORDINATION, {}))
+            addresses |= providers_to_attach(kept, addresses)
         workers = settings.workers or os.cpu_count() or 1
         birth = Birth(
             settings,
@@ -78,7 +86,7 @@ class ShardProcess:
             world.new_id,
             world.clock.now(),
             self._store.rows,
-            _ownership(settings),
+            _ownership(settings, self._store.rows.get(COORDINATION, {})),
             lambda: self._store.trouble,
         )
         self.state = state = ShardState(birth, version=world.version, workers=workers)
@@ -89,6 +97,8 @@ class ShardProcess:
         clients = {name: ProviderClient(address, world.tls) for name, address in addresses.items()}
         self._providers = ProviderLines(state, outlet, clients)
         self._sessions = SessionLines(state, outlet)
+        #: For whoever talks to the coordinator.
+        self.coordinating = CoordinatorSide(state, outlet, self._store)
         self._audit = _audit_file(settings, self._data_dir, self._on_audit_trouble)
         self._lag = LoopLag(world.clock, state.effects.counts, world.stopwatch)
         self._metrics = ShardMetrics(
@@ -116,11 +126,19 @@ class ShardProcess:
     def metrics_port(self) -> int:
         return self._pages.port
 
+    @property
+    def address(self) -> str:
+        """What others are told."""
+        settings = self.state.settings
+        host, _, _ = settings.listen.rpartition(":")
+        return settings.advertise_addr or f"{host}:{self.port}"
+
     async def start(self) -> int:
         """Serving; the port of the gRPC services. OSError where an address is taken."""
         settings = self.state.settings
         self._connect()
         await self._endpoint.start()
+        self.coordinating.address = self.address
         if settings.metrics_addr not in ("", "0"):
             await self._pages.start(settings.metrics_addr)
         pause_file = self._data_dir / settings.rails.pause_file
@@ -129,6 +147,7 @@ class ShardProcess:
             "ingest": self._sessions.ingest(),
             "second": every_second(self.state, self._outlet, pause_file),
             "lag": self._lag.run(),
+            "ownership": settle_ownership(self.state, self._outlet),
             "calls": self._providers.until_broken(),
             **{f"reconcile {name}": self._providers.follow(name) for name in self._providers.names},
         }
@@ -184,15 +203,6 @@ class ShardProcess:
         self._lock.release()
         self._world.log.info("shard.stopped", msg="stopped in order", shard=settings.id)
 
-    def kept(self, table: str) -> Mapping[str, bytes]:
-        """What an earlier life of this shard left there."""
-        return self._store.rows.get(table, {})
-
-    async def keep(self, table: str, key: str, value: bytes) -> None:
-        """Returns when it is on disk, which may be never; OSError where it cannot be any more."""
-        self._store.write(table, key, value)
-        await asyncio.wrap_future(self._store.synced())
-
     def apply_settings(self, settings: ShardSettings) -> None:
         self._outlet.obey(self.state.apply_settings(settings))
 
@@ -204,6 +214,7 @@ class ShardProcess:
         outlet.flush = self._sessions.flush
         outlet.end = self._end_session
         outlet.wake = self._cycles.wake
+        outlet.attach = self._attach
         outlet.listed = self._sessions.open_to_all
         outlet.keeper = self._store
         outlet.audit = self._audit
@@ -219,6 +230,11 @@ class ShardProcess:
             extra_services=[read, admin],
             failed=self._on_internal_error,
         )
+
+    def _attach(self, name: str, address: str) -> None:
+        """A provider that came to the coordinator's list while this shard runs."""
+        self.state.attach_provider(name, address)
+        self._providers.attach(name, ProviderClient(address, self._world.tls))
 
     def _end_session(self, session: int, code: Code, text: str) -> None:
         self._endpoint.end(session, Rejected(code, text))
@@ -265,11 +281,15 @@ def provider_addresses(given: tuple[str, ...]) -> dict[str, str]:
     return addresses
 
 
-def _ownership(settings: ShardSettings) -> Ownership:
+def _ownership(settings: ShardSettings, stored: Mapping[str, bytes]) -> Ownership:
+    """What an earlier life was given; one that owned everything it saw was given nothing."""
     assigned = settings.ownership == "assigned" or (
         settings.ownership == "auto" and bool(settings.coordinator_addr)
     )
-    return Ownership(settings.id, everything=not assigned)
+    if not assigned:
+        return Ownership(settings.id)
+    known, _ = ownership_of(settings.id, stored.get(OWNERSHIP))
+    return known
 
 
 def _audit_file(

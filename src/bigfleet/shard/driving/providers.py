@@ -35,7 +35,9 @@ class ProviderLines:
     ) -> None:
         self._state = state
         self._outlet = outlet
-        self._clients = clients
+        self._clients = dict(clients)
+        #: Of providers that were attached later.
+        self._following: set[asyncio.Task[None]] = set()
         #: All and only the calls without an answer.
         self._calls: set[asyncio.Task[None]] = set()
         #: Done when the answer to a call could not be handled.
@@ -50,6 +52,13 @@ class ProviderLines:
         self._calls.add(task)
         task.add_done_callback(self._ended)
 
+    def attach(self, name: str, client: ProviderClient) -> None:
+        """One more, while the shard runs."""
+        self._clients[name] = client
+        task = asyncio.create_task(self.follow(name), name=f"reconcile {name}")
+        self._following.add(task)
+        task.add_done_callback(self._ended)
+
     async def until_broken(self) -> None:
         """Raises what a call raised: an answer that is lost leaves its machine busy for ever."""
         raise await self._broken
@@ -60,10 +69,11 @@ class ProviderLines:
             await asyncio.wait(set(self._calls), timeout=seconds)
 
     async def close(self) -> None:
-        for task in tuple(self._calls):
+        running = self._calls | self._following
+        for task in running:
             task.cancel()
-        if self._calls:
-            await asyncio.wait(set(self._calls))
+        if running:
+            await asyncio.wait(running)
         for client in self._clients.values():
             await client.close()
 
@@ -77,8 +87,9 @@ class ProviderLines:
         """Lists one provider for ever; never two Lists at once."""
         clock = self._outlet.clock
         while True:
+            await _until(self._state.next_list(name, clock.now()).due, clock)
+            # Planned anew: a view that came meanwhile asks for a whole List.
             plan = self._state.next_list(name, clock.now())
-            await _until(plan.due, clock)
             await self._list(name, plan.since_revision, whole=plan.whole)
             while self._state.continue_list(name):
                 self._outlet.obey(self._state.taken())

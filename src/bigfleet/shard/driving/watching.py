@@ -4,14 +4,15 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from bigfleet.edge.clock import Clock
+from bigfleet.edge.clock import Clock, next_turn
+from bigfleet.edge.counts import FAST, Counts
 from bigfleet.model.machines import Instant
-from bigfleet.shard.counts import FAST, Counts
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.state import ShardState
 
 TICK_SECONDS = 1.0
 LAG_SECONDS = 0.1
+SETTLE_SECONDS = 0.2
 
 
 class LoopLag:
@@ -44,6 +45,16 @@ async def every_second(state: ShardState, outlet: Outlet, pause_file: Path) -> N
         text, written = await asyncio.to_thread(read_pause_file, pause_file)
         outlet.obey(state.pause_file_read(text, written, outlet.now()))
         outlet.obey(state.tick(outlet.now()))
+
+
+async def settle_ownership(state: ShardState, outlet: Outlet) -> None:
+    """Machines that became another shard's leave a few at a time, soon after the view came."""
+    while True:
+        await outlet.clock.sleep(SETTLE_SECONDS)
+        while state.continue_sweep():
+            outlet.obey(state.taken())
+            await next_turn()
+        outlet.obey(state.taken())
 
 
 def read_pause_file(path: Path) -> tuple[str | None, Instant | None]:

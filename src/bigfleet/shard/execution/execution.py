@@ -19,7 +19,7 @@ from bigfleet.model.session_frames import BootstrapResponse
 from bigfleet.model.shard_views import ActionView
 from bigfleet.shard.events import CallAnswered
 from bigfleet.shard.execution.blobs import Blobs, Line
-from bigfleet.shard.execution.mutating import Bench, Hearers, Mutating
+from bigfleet.shard.execution.mutating import ANOTHERS, Bench, Hearers, Mutating
 from bigfleet.shard.execution.outcomes import Outcome, Outcomes
 from bigfleet.shard.execution.pool import Pool
 from bigfleet.shard.execution.walks import (
@@ -221,6 +221,8 @@ class Execution:
             self._end(walk, Outcome.CANCELLED, "the shard stops", at)
         elif self._around.is_paused(kind, walk.action.cluster):
             self._end(walk, Outcome.CANCELLED, "paused before it began", at)
+        elif not self._bench.is_owned(walk.machine):
+            self._end(walk, Outcome.TRANSITION_RACED, ANOTHERS, at)
         elif _is_served(machine, walk):
             self._end(walk, Outcome.SUCCESS, "already so", at)
         elif why := self._why_raced(walk, machine, verb):
@@ -262,6 +264,8 @@ class Execution:
             self._end(walk, _good(walk), "", at)
         elif self._stopping:
             self._end(walk, Outcome.CANCELLED, "the shard stops; the machine stays Idle", at)
+        elif not self._bench.is_owned(walk.machine):
+            self._end(walk, Outcome.CANCELLED, f"{ANOTHERS}; it stays Idle", at)
         elif self._around.is_paused(ActionKind.BOOTSTRAP, walk.action.cluster):
             self._end(walk, Outcome.CANCELLED, "bootstraps are paused; it stays Idle", at)
         else:

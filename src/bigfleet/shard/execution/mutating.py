@@ -27,6 +27,8 @@ Screen = Callable[[MachineRecord, str], Machine | str]
 #: Make a machine Failed: id, cause, what happened, when.
 Fail = Callable[[str, str, str, Instant], None]
 
+#: Why nothing is asked of a provider although it was decided.
+ANOTHERS = "it is another shard's by now"
 OUTCOME_UNKNOWN = frozenset({Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.CANCELLED})
 _POLLS = Backoff(1.0, 15.0)
 
@@ -42,6 +44,8 @@ class Bench:
     screen: Screen
     fail: Fail
     settings: Callable[[], ExecuteSettings]
+    #: Whether a machine, as it is now, is this shard's to act on.
+    is_owned: Callable[[str], bool] = lambda machine: True
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,10 @@ class Mutating:
         self.call(walk, at)
 
     def call(self, walk: Walk, at: Instant) -> None:
-        """Call the provider for a machine that is already moving here."""
+        """Call the provider for a machine that is already moving here, and still is ours."""
+        if not self._bench.is_owned(walk.machine):
+            self._hearers.ended(walk, Outcome.TRANSITION_RACED, ANOTHERS, at)
+            return
         verb = _verb_of(walk)
         bench, token = self._bench, self._bench.tokens.next()
         walk.stage = Stage.CALLING

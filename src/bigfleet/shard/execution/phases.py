@@ -4,9 +4,9 @@ Measured from the step this shard made to the end that was seen, whoever saw it:
 Get or a List. A machine found in the middle of a phase is counted when it ends, but not measured.
 """
 
+from bigfleet.edge.counts import SLOW
 from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.options import SECOND
-from bigfleet.shard.counts import SLOW
 from bigfleet.shard.effects import Effects
 
 S = MachineState

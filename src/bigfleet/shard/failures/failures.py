@@ -178,6 +178,14 @@ class Failures:
             self._look(machine_id, failure, at)
         return f"{machine_id} is looked at now; a stable state of its provider is taken over"
 
+    def forget(self, machine_id: str) -> None:
+        """It is another shard's: how often it failed here is nobody's business any more."""
+        if self._kept.pop(machine_id, None) is not None:
+            self._effects.persist(FAILURES, machine_id, None)
+        self._failed.pop(machine_id, None)
+        self._sightings.pop(machine_id, None)
+        self._given_up.discard(machine_id)
+
     def load(self, rows: Mapping[str, bytes]) -> None:
         """Of the last life; whether a machine is still Failed is for the first List to say."""
         for key, row in rows.items():

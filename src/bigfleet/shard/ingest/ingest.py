@@ -82,6 +82,15 @@ class Ingest:
         self._accept(cluster, rollup)
         return True
 
+    def forget(self, cluster: str) -> None:
+        """The cluster is another shard's: its demand counts there, and here it has not reported."""
+        self.reported.discard(cluster)
+        self._last_at.pop(cluster, None)
+        self._drop_hold(cluster)
+        if self._accepted.pop(cluster, None) is not None:
+            self._needs.replace(cluster, ())
+            self._effects.wake()
+
     def quarantines(self) -> list[Quarantine]:
         return [self._holds[name].view(name, self.rails) for name in sorted(self._holds)]
 

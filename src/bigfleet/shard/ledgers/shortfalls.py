@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from heapq import nlargest
 
 from bigfleet.engine.decision import Decision
+from bigfleet.model.coordination import ShortfallDetail
 from bigfleet.model.machines import Instant
 from bigfleet.model.memory import Shortfall
 from bigfleet.model.needs import Need, NeedKey
@@ -78,6 +79,27 @@ class Shortfalls:
             for fingerprint in order[:most]
         )
         return tuple(row for row in rows if row is not None)
+
+    def details(self, most: int) -> tuple[ShortfallDetail, ...]:
+        """For the sync: like `rows`, with all that another shard must know to help. What waits for
+        victims only is not short of anything now."""
+        if self._decision is None:
+            return ()
+        outcome = self._decision.outcome
+        return tuple(
+            ShortfallDetail(
+                row.need.profile.fingerprint,
+                row.need.profile.requirements,
+                outcome.largest_unit(row.need.profile.fingerprint),
+                row.deficit.positive(),
+                row.need.profile.priority,
+                row.age,
+                row.need.profile.same is not None,
+                row.need.profile.interruption_bucket,
+            )
+            for row in self.rows(most)
+            if not row.deficit.is_zero()
+        )
 
     def measure(self) -> None:
         """Set the gauges; for whoever reads the metrics."""

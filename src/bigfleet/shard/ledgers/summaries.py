@@ -5,12 +5,12 @@ Looked up when somebody reads it; a cycle pays nothing for it.
 
 from collections.abc import Iterable, Mapping
 
+from bigfleet.edge.counts import Counts
 from bigfleet.engine.census import census_of, demand_census_of
 from bigfleet.engine.decision import Decision
 from bigfleet.engine.snapshot import Snapshot
 from bigfleet.model.penalties import bucket_label
 from bigfleet.model.shard_views import ShardSummary
-from bigfleet.shard.counts import Counts
 
 
 def measure_demand(counts: Counts, decision: Decision) -> None:

@@ -44,6 +44,8 @@ class Breaker:
     #: The machine bought to see whether it works.
     probe: str = ""
     text: str = ""
+    #: Another shard found it out; this one has not tried yet.
+    is_hearsay: bool = False
 
     @property
     def lets_nothing_through(self) -> bool:
@@ -52,6 +54,7 @@ class Breaker:
     def reopen(self, backoff: Backoff, at: Instant, text: str) -> None:
         """The probe failed."""
         self.attempt += 1
+        self.is_hearsay = False
         self.state, self.probe, self.text = BreakerState.OPEN, "", text
         self.until = at + rest_of(self.scope, self.attempt, backoff)
 
@@ -59,6 +62,12 @@ class Breaker:
 def opened(scope: Scope, kind: Kind, backoff: Backoff, at: Instant, text: str) -> Breaker:
     until = at + rest_of(scope, 1, backoff)
     return Breaker(scope, kind, BreakerState.OPEN, at, until, text=text)
+
+
+def heard(scope: Scope, kind: Kind, attempt: int, until: Instant, at: Instant) -> Breaker:
+    """Of another shard; it ends there when it ends here."""
+    text = "another shard could not buy it"
+    return Breaker(scope, kind, BreakerState.OPEN, at, until, attempt, "", text, is_hearsay=True)
 
 
 def rest_of(scope: Scope, attempt: int, backoff: Backoff) -> int:

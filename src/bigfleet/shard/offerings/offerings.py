@@ -7,10 +7,11 @@ nothing is open: machines are looked up only when a breaker opens, expires or cl
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from bigfleet.engine.slots import slots_of
 from bigfleet.model.batches import Offering as ListedOffering
+from bigfleet.model.coordination import OfferingBackoff
 from bigfleet.model.fleet import Held, HeldBy
 from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.options import SECOND
@@ -20,9 +21,24 @@ from bigfleet.shard.backoffs import Backoff
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.failures.causes import PROVIDER_FAILED, timeout_cause
 from bigfleet.shard.machines import Machines
-from bigfleet.shard.offerings.breakers import Breaker, BreakerState, Failings, Kind, opened
+from bigfleet.shard.offerings.breakers import (
+    Breaker,
+    BreakerState,
+    Failings,
+    Kind,
+    heard,
+    opened,
+)
 from bigfleet.shard.offerings.joins import Joins
-from bigfleet.shard.offerings.scopes import Offering, Row, Scope, covers, offering_of, scopes_of
+from bigfleet.shard.offerings.scopes import (
+    Offering,
+    Row,
+    Scope,
+    covers,
+    offering_of,
+    scope_named,
+    scopes_of,
+)
 from bigfleet.shard.settings import OfferingSettings
 
 S = MachineState
@@ -30,6 +46,9 @@ S = MachineState
 #: Offerings of a row that open it, and within which time they must have opened.
 OFFERINGS_OF_A_ROW = 3
 ROW_WINDOW = 120 * SECOND
+#: Told to other shards at a time; where more rest, rows of them do too.
+MOST_TOLD = 1000
+_KINDS = frozenset(kind.value for kind in Kind)
 _NOT_JOINED = (timeout_cause(S.CONFIGURING), PROVIDER_FAILED)
 
 
@@ -62,6 +81,8 @@ class Offerings:
         self._breakers: dict[Scope, Breaker] = {}
         self._failings: dict[Offering, Failings] = {}
         self._joins: dict[Offering, Joins] = {}
+        #: Scopes an admin has reset -> until when what others say of them is old.
+        self._reset: dict[Scope, Instant] = {}
         machines.watch(self.on_change)
 
     # -- asking ----------------------------------------------------------------------------------
@@ -77,6 +98,10 @@ class Offerings:
                     facts["left"] = -(-(breaker.until - at) // SECOND)
                 return Reason("rail.backoff", facts)
         return None
+
+    def is_shut(self, provider: str, listed: ListedOffering) -> bool:
+        """Whether nothing of a provider's offering is bought now."""
+        return any(b.lets_nothing_through for b in self._of(_key(provider, listed)))
 
     def views(self) -> tuple[OfferingView, ...]:
         return tuple(
@@ -135,8 +160,46 @@ class Offerings:
         """An admin knows better; False: nothing of that name rests."""
         named = [breaker for breaker in self._breakers.values() if breaker.scope.name == name]
         for breaker in named:
+            self._reset[breaker.scope] = breaker.until
             self._close(breaker, at, "reset by an admin")
         return bool(named)
+
+    # -- other shards ----------------------------------------------------------------------------
+
+    def found_out(self, at: Instant) -> tuple[OfferingBackoff, ...]:
+        """What this shard itself knows to be out of stock, for the others."""
+        known = (b for b in self._breakers.values() if not b.is_hearsay)
+        resting = [b for b in known if b.state is BreakerState.OPEN and at < b.until]
+        resting.sort(key=lambda b: b.scope.name)
+        return tuple(
+            OfferingBackoff(b.scope.name, b.kind.value, b.attempt, b.until)
+            for b in resting[:MOST_TOLD]
+        )
+
+    def hear(self, told: Iterable[OfferingBackoff], at: Instant) -> None:
+        """Everything other shards found out; what they say no more is over.
+
+        What this shard found out itself, or tries right now, is its own business.
+        """
+        said: dict[Scope, OfferingBackoff] = {}
+        for each in told:
+            scope = scope_named(each.offering)
+            if scope is not None and at < each.until and each.until > self._reset.get(scope, 0):
+                said[scope] = each
+        for breaker in [b for b in self._breakers.values() if b.is_hearsay and not b.probe]:
+            if breaker.scope not in said and breaker.state is BreakerState.OPEN:
+                self._close(breaker, at, "the shard that could not buy it can again")
+        for scope, each in said.items():
+            known = self._breakers.get(scope)
+            kind = Kind(each.kind) if each.kind in _KINDS else Kind.STOCKOUT
+            if known is None:
+                self._breakers[scope] = heard(scope, kind, each.attempt, each.until, at)
+                self._tell(self._breakers[scope], at)
+                self._mark(scope)
+                self._effects.wake()
+            elif known.is_hearsay and known.state is BreakerState.OPEN:
+                known.attempt, known.until = each.attempt, each.until
+        self._reset = {scope: until for scope, until in self._reset.items() if at < until}
 
     # -- how Creates and joins go ----------------------------------------------------------------
 
@@ -179,7 +242,8 @@ class Offerings:
             breaker.reopen(self._backoff, at, text)
             self._tell(breaker, at)
             self._mark(breaker.scope)
-        if offering in self._breakers:
+        if (known := self._breakers.get(offering)) is not None:
+            known.is_hearsay = False
             return
         too_many = self._failings.setdefault(offering, Failings()).add(at)
         if kind is not Kind.FAILURES or too_many:

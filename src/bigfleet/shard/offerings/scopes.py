@@ -10,6 +10,9 @@ from bigfleet.model.machines import CapacityType, Machine
 _BOUGHT = (CapacityType.ON_DEMAND, CapacityType.SPOT, CapacityType.UNSPECIFIED)
 
 
+_CAPACITY_TYPES = {each.label: each for each in CapacityType}
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Offering:
     provider: str
@@ -44,6 +47,18 @@ class Row:
 
 
 Scope = Offering | Row
+
+
+def scope_named(name: str) -> Scope | None:
+    """The scope of a name as it is written here; None: it is none."""
+    of_offering, of_row = name.rsplit("/", 3), name.rsplit("/", 2)
+    capacity_type = _CAPACITY_TYPES.get(of_offering[-1])
+    if len(of_offering) == 4 and capacity_type is not None:
+        return Offering(of_offering[0], of_offering[1], of_offering[2], capacity_type)
+    if len(of_row) == 3 and (of_row[1] == "*") != (of_row[2] == "*"):
+        provider, instance_type, zone = of_row
+        return Row(provider, zone=zone) if instance_type == "*" else Row(provider, instance_type)
+    return None
 
 
 def offering_of(machine: Machine, provider: str) -> Offering:

@@ -41,6 +41,14 @@ def _no_reason(action: Action) -> Reason | None:
     return None
 
 
+def _nothing(machine: str) -> str:
+    return ""
+
+
+def _yes(machine: str) -> bool:
+    return True
+
+
 def _no_vetoes(actions: Sequence[Action]) -> Mapping[int, Reason]:
     return {}
 
@@ -62,6 +70,10 @@ class Circumstances:
     breaker_open: Callable[[str], bool]
     #: Whether the target (cluster, machine, offering) rests, or a drain cannot begin now.
     why_backed_off: Callable[[Action], Reason | None] = _no_reason
+    #: Whether the machine, as it is now, is this shard's to act on.
+    is_owned: Callable[[str], bool] = _yes
+    #: What a machine was promised to since the decision began, as a word; empty: nothing.
+    promised: Callable[[str], str] = _nothing
     #: Seam of the thrash detector.
     why_held: Callable[[Action], Reason | None] = _no_reason
     #: Seam of the verifier: positions in what it is given, with what it has against them.
@@ -179,12 +191,15 @@ def _why_under_way(action: Action, asked: Circumstances) -> Reason | None:
 
 def _why_inapplicable(action: Action, asked: Circumstances) -> Reason | None:
     state, wanted = asked.state_of(action.machine), _STATE_WANTED[action.kind]
-    if state is None or state is wanted:
-        return None
+    promised = asked.promised(action.machine)
+    if not promised and (state is None or state is wanted):
+        if asked.is_owned(action.machine):
+            return None
+        return Reason("rail.unowned", {"machine": action.machine})
     facts = {
         "machine": action.machine,
         "kind": action.kind.label,
-        "state": state.label,
+        "state": promised or (state.label if state else ""),
         "wanted": wanted.label,
     }
     return Reason("rail.raced", facts)

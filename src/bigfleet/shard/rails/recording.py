@@ -5,8 +5,8 @@ and a wake where only the budget stood in the way.
 from collections import Counter
 from collections.abc import Sequence
 
+from bigfleet.edge.counts import Counts
 from bigfleet.model.shard_views import Disposition
-from bigfleet.shard.counts import Counts
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.rails.dispositions import Disposed
 

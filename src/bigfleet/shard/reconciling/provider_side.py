@@ -1,9 +1,7 @@
 """What the reconciler keeps of one provider between two Lists."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-
-import numpy as np
+from dataclasses import dataclass, field
 
 from bigfleet.model.machines import Instant, Machine
 from bigfleet.shard.reconciling.absences import Absences
@@ -34,8 +32,12 @@ class ProviderSide:
     unowned: set[str] = field(default_factory=set)
     #: Ids another provider brought first.
     foreign: set[str] = field(default_factory=set)
-    #: Grows when everything is to be read anew: a List asked for before remembers too much.
+    #: Grows when machines may have become ours: Lists that were asked for before do not count.
     generation: int = 0
+    #: That of the last whole List that was taken over to its end; -1: none was.
+    listed_generation: int = -1
+    #: What is left of a look at who owns what; it goes before the rest of a List.
+    sweep: Iterator[None] | None = None
     #: What is left of the last List.
     rest: Iterator[None] | None = None
     #: A List was taken over to its end; later ones may be half-way at any time.
@@ -52,8 +54,11 @@ class ProviderSide:
         self.failed.pop(machine_id, None)
         self.absences.seen((machine_id,))
 
-    def read_anew(self) -> None:
-        """The next List is a whole one, and every row of it counts."""
-        self.known = replace(self.known, wholes=np.zeros(len(self.known.ids), np.uint64))
-        self.generation += 1
+    def may_gain(self, generation: int, machines: frozenset[str] | None) -> None:
+        """What was another shard's is looked at again, in a whole List: others need not name it.
+
+        `machines`: these alone; None: all of it.
+        """
+        self.touched |= self.unowned if machines is None else machines
+        self.generation = generation
         self.schedule.start_over()

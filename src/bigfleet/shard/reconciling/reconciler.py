@@ -6,35 +6,35 @@ row have missed it. A List is taken over in pieces, so that nobody waits long fo
 `on_list` does the first one, `continue_list` the others.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from bigfleet.engine.kernels.compiled import Bools
+from bigfleet.model.batches import MachineBatch
 from bigfleet.model.machines import Instant, Machine
 from bigfleet.model.options import SECOND
-from bigfleet.model.ownership import Ownership
+from bigfleet.model.ownership import Ownership, Pair
 from bigfleet.model.provider_calls import Code, MachineRecord
-from bigfleet.model.shard_views import ProviderStatus, Quarantine, StorySource
+from bigfleet.model.shard_views import ProviderStatus, Quarantine
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.events import ListFailed
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.reconciling.adopting import Adopter, FailedMachines, adopted_machine
+from bigfleet.shard.reconciling.leaving import Leaving
 from bigfleet.shard.reconciling.list_guard import ListGuard
 from bigfleet.shard.reconciling.missing import MissingMachines
 from bigfleet.shard.reconciling.pieces import COLUMNS_AT_A_TIME, Listing
 from bigfleet.shard.reconciling.planning import ListPlan
 from bigfleet.shard.reconciling.provider_side import ProviderSide
 from bigfleet.shard.reconciling.reading import Remembered
-from bigfleet.shard.reconciling.screening import (
-    DUPLICATE_ID,
-    Rejection,
-    owned_rows,
-    screened_machine,
-)
+from bigfleet.shard.reconciling.screening import DUPLICATE_ID, Rejection, screened_machine
 from bigfleet.shard.reconciling.second_looks import Asking, Judging, SecondLooks
 from bigfleet.shard.reconciling.taking_over import Audience, ListTaker
+from bigfleet.shard.reconciling.titles import OCCUPIED, owned_rows
 from bigfleet.shard.settings import ShardSettings
 
+_END = object()
 #: Calls whose outcome is unknown: the line, not the provider, has failed.
 TRANSPORT = (Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.CANCELLED)
 
@@ -56,22 +56,44 @@ class Reconciler:
     ) -> None:
         """`asking`: for second looks; None: every List is believed at once."""
         self.settings = settings
-        self.ownership = ownership
         self._effects = effects
         self._machines = machines
-        #: Under which the coordinator knows a provider; its name where nothing is given.
-        self._address_of = address_of or {}
         self._second_looks = looks = self._looks(asking, is_pending, failures)
         doubting = {"doubts": looks.doubts} if looks else {}
         self._adopter = adopter = Adopter(effects, machines, is_pending, failures, **doubting)
         self._missing = MissingMachines(effects, machines, adopter, audience.publish)
-        self._taker = ListTaker(effects, machines, adopter, failures, self._missing, audience)
+        self._leaving = Leaving(
+            machines, self._missing, ownership, address_of or {}, is_pending, audience.lost
+        )
+        self._taker = ListTaker(effects, machines, adopter, failures, self._leaving, audience)
         self._sides = {name: ProviderSide(name, ListGuard(name)) for name in providers}
+        #: How often machines may have become ours.
+        self.generation = 0
         #: While this is set, removals are our own.
         self._taking_over = False
         machines.watch(self._on_change)
 
     # -- what is asked of it ---------------------------------------------------------------------
+
+    @property
+    def ownership(self) -> Ownership:
+        return self._leaving.ownership
+
+    def is_owned(self, machine_id: str) -> bool:
+        """Whether something may be done with a machine as it is."""
+        return self._leaving.is_owned(machine_id)
+
+    def occupied_in(self, pair: Pair) -> int:
+        """Machines that are still here by a pair that is being given up."""
+        return self._leaving.occupied_in(pair, self._sides)
+
+    def is_sweeping(self) -> bool:
+        """Whether machines that are not ours are still here."""
+        return any(side.sweep is not None for side in self._sides.values())
+
+    def listed_since(self, generation: int) -> bool:
+        """Whether all of every provider has been listed since machines became ours."""
+        return all(side.listed_generation >= generation for side in self._sides.values())
 
     def known_machines(self, provider: str) -> Remembered:
         """For the reader of a List that is asked for now."""
@@ -127,6 +149,12 @@ class Reconciler:
             return machine.text
         return machine
 
+    def attach(self, provider: str) -> None:
+        """One more, while the shard runs: nothing waits for its first List."""
+        side = ProviderSide(provider, ListGuard(provider), generation=self.generation)
+        side.was_taken_over = True
+        self._sides[provider] = side
+
     # -- what happened ---------------------------------------------------------------------------
 
     def on_list(self, event: Listing) -> bool:
@@ -140,17 +168,25 @@ class Reconciler:
     def continue_list(self, provider: str) -> bool:
         """One more piece of the last List; False once all is taken over."""
         side = self._sides[provider]
-        if side.rest is None:
-            return False
         self._taking_over = True
         try:
-            next(side.rest)
-        except StopIteration:
-            side.rest = None
-            side.was_taken_over = True
+            if side.sweep is not None:
+                if next(side.sweep, _END) is _END:
+                    side.sweep = None
+            elif side.rest is not None and next(side.rest, _END) is _END:
+                side.rest = None
+                side.was_taken_over = True
         finally:
             self._taking_over = False
-        return side.rest is not None
+        return side.sweep is not None or side.rest is not None
+
+    def continue_sweep(self) -> bool:
+        """One more piece of what a new view changed; False once everything not ours is gone."""
+        for side in self._sides.values():
+            if side.sweep is not None:
+                self.continue_list(side.name)
+                return True
+        return False
 
     def on_list_failed(self, event: ListFailed) -> None:
         """Nothing is known that was not known before."""
@@ -167,23 +203,28 @@ class Reconciler:
         else:
             self._succeeded(side)
 
-    def on_ownership(self, ownership: Ownership, at: Instant) -> None:
-        """What is not owned any more leaves without any action; what is new comes with a List."""
-        self.ownership = ownership
+    def on_ownership(
+        self, ownership: Ownership, at: Instant, lost: Sequence[str] | None = None
+    ) -> None:
+        """From here on nothing is begun for what is not owned.
+
+        It leaves without any action, in pieces (`continue_sweep`), and what may be new comes with a
+        whole List that begins after this. `lost`: nothing else changed, and these leave at once.
+        """
+        before, self._leaving.ownership = self.ownership, ownership
+        if ownership.everything:
+            return
+        if ownership.may_gain(before):
+            self.generation += 1
+            machines = ownership.machines_gained(before)
+            for side in self._sides.values():
+                side.may_gain(self.generation, machines)
         for side in self._sides.values():
-            self._finish(side)
-            machines = map(self._machines.truth, self._machines.ids_of(side.name))
-            address = self._address(side)
-            lost = [m.id for m in machines if not ownership.owns(m.id, m.attribute, address)]
-            self._taking_over = True
-            text = "owned by another shard"
-            self._missing.drop(side, sorted(lost), at, text, StorySource.COORDINATOR)
-            self._taking_over = False
-            if side.guard.consecutive == 0:
-                side.guard.believed(self._machines.count_of(side.name))
-            side.unowned.clear()
-            side.read_anew()
-            self._gauge(side)
+            if lost is None:
+                side.sweep = self._swept(side, at)
+            else:
+                self._drop(side, [n for n in lost if self._is_of(side, n)], at)
+        self._effects.wake()
 
     def release(self, provider: str, accept: bool, at: Instant) -> str:
         """End a hold by hand: believe what every held List said, or none of it."""
@@ -200,9 +241,18 @@ class Reconciler:
         self.continue_list(provider)
         return f"{held} held Lists of {provider} were accepted; {missing} machines are removed"
 
+    def settle(self, at: Instant) -> None:
+        """Machines that were only waited for leave, if they are free by now."""
+        for side in self._sides.values():
+            self._taking_over = True
+            self._leaving.settle(side, at)
+            self._taking_over = False
+            self._gauge(side)
+
     def tick(self, at: Instant) -> None:
         if self._second_looks is not None:
             self._second_looks.tick(at)
+        self.settle(at)
         for side in self._sides.values():
             self.continue_list(side.name)
             if side.last_list_at is not None:
@@ -228,7 +278,7 @@ class Reconciler:
         side.schedule.listed(reading.count, reading.revision, event.at, whole=event.whole)
         side.known = reading.known
         if reading.generation != side.generation:
-            side.read_anew()
+            side.schedule.start_over()
         side.touched -= reading.doubted
         self._machines.forget_changes_before(reading.doubted, event.started)
         self._succeeded(side)
@@ -244,25 +294,53 @@ class Reconciler:
     def _taken_over(self, side: ProviderSide, event: Listing) -> Iterator[None]:
         taker, reading, at = self._taker, event.listing, event.at
         taker.reject(side.name, reading.rejected)
-        owned = owned_rows(reading.batch, self.ownership, self._address(side))
-        taker.leave_unowned(side, reading.batch.ids, owned, at)
-        batch = reading.batch.taken(owned)
+        batch = reading.batch
         yield from self._missing.see(
             side, (*batch.ids, *(each.machine for each in reading.rejected))
         )
         if event.whole:
             settings = self.settings
             yield from self._missing.miss(side, event, settings.rails, settings.reconcile)
-        yield from taker.look_again(side, frozenset(batch.ids), event)
+        listed = frozenset(batch.ids if side.postponed else ())
+        yield from taker.look_again(side, listed, event)
+        for piece in self._in_pieces(batch):
+            # Whose they are is asked now: a view may have come between two pieces.
+            owned = self._owned(side, piece)
+            taker.leave_unowned(side, piece.ids, owned, at)
+            yield from taker.rows(side, piece.taken(owned), event)
+        taker.tell_keeper(side, event)
+        if event.whole:
+            side.listed_generation = reading.generation
+            if side.guard.consecutive == 0:
+                side.guard.believed(self._machines.count_of(side.name))
+        side.last_list_at, side.last_error = at, ""
+        self._gauge(side)
+
+    def _in_pieces(self, batch: MachineBatch) -> Iterator[MachineBatch]:
         for start in range(0, len(batch), COLUMNS_AT_A_TIME):
             piece = np.zeros(len(batch), np.bool_)
             piece[start : start + COLUMNS_AT_A_TIME] = True
-            yield from taker.rows(side, batch.taken(piece), event)
-        taker.tell_keeper(side, event)
-        if event.whole and side.guard.consecutive == 0:
+            yield batch.taken(piece)
+
+    def _owned(self, side: ProviderSide, batch: MachineBatch) -> Bools:
+        titles = self._leaving.titles(side.name)
+        return owned_rows(batch, titles, lambda name: self._is_of(side, name))
+
+    def _swept(self, side: ProviderSide, at: Instant) -> Iterator[None]:
+        yield from self._leaving.sweep(side, at)
+        if side.guard.consecutive == 0:
             side.guard.believed(self._machines.count_of(side.name))
-        side.last_list_at, side.last_error = at, ""
         self._gauge(side)
+
+    def _drop(self, side: ProviderSide, ids: Sequence[str], at: Instant) -> None:
+        """Outside of a List, like within one."""
+        self._taking_over = True
+        self._leaving.drop(side, ids, at)
+        self._taking_over = False
+        self._gauge(side)
+
+    def _is_of(self, side: ProviderSide, machine_id: str) -> bool:
+        return self._machines.provider_or_none(machine_id) == side.name
 
     def _confirmed(self, side: ProviderSide, at: Instant) -> Iterator[None]:
         """An administrator accepts: machines acted on in this very moment stay, all others go."""
@@ -271,8 +349,8 @@ class Reconciler:
         self._gauge(side)
 
     def _finish(self, side: ProviderSide) -> None:
-        while self.continue_list(side.name):
-            continue
+        while side.rest is not None:
+            self.continue_list(side.name)
 
     def _failed(self, side: ProviderSide, at: Instant) -> None:
         if side.breaker.failed(at, self.settings.reconcile):
@@ -294,9 +372,6 @@ class Reconciler:
         counts.set("list_quarantined", side.guard.consecutive, provider=name)
         counts.set("machines_ignored_unowned", len(side.unowned), provider=name)
 
-    def _address(self, side: ProviderSide) -> str:
-        return self._address_of.get(side.name, side.name)
-
     def _on_change(self, before: Machine | None, after: Machine | None, at: Instant) -> None:
         """Somebody changed a machine: what was read of it before says nothing any more.
 
@@ -305,6 +380,8 @@ class Reconciler:
         known = after or before
         assert known is not None, "a change is of a machine"
         own = self._taking_over if after is None else after is self._adopter.making
+        if after is not None and after.state not in OCCUPIED:
+            self._leaving.look_again(after.id)
         if (looks := self._second_looks) is not None:
             if after is None:
                 looks.forget(known.id)

@@ -1,4 +1,4 @@
-"""Screening: which records of a provider are believed, and whose business they are.
+"""Screening: which records of a provider are believed.
 
 A record that breaks an invariant is rejected with the label it is counted under; the last good
 record stays, and a rejected record never removes a machine.
@@ -6,10 +6,7 @@ record stays, and a rejected record never removes a machine.
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from bigfleet.engine.kernels.compiled import Bools
-from bigfleet.model.batches import MachineBatch, Offering
+from bigfleet.model.batches import MachineBatch
 from bigfleet.model.machines import (
     Assigned,
     CapacityType,
@@ -19,9 +16,8 @@ from bigfleet.model.machines import (
     broken_invariants,
 )
 from bigfleet.model.metadata import decode
-from bigfleet.model.ownership import Attribute, Ownership
 from bigfleet.model.provider_calls import MachineRecord
-from bigfleet.model.requirements import HOSTNAME_KEY, attribute_of
+from bigfleet.model.requirements import HOSTNAME_KEY
 from bigfleet.model.resources import Resources
 
 #: Labels of `machines_rejected_total`.
@@ -127,27 +123,3 @@ def _host(batch: MachineBatch, row: int) -> Host:
     refs = hosts.refs
     ref = str(refs.content[int(refs.starts[row]) : int(refs.ends[row])].data, "utf-8")
     return Host(hosts.providers[provider], ref)
-
-
-def owned_rows(batch: MachineBatch, ownership: Ownership, provider: str) -> Bools:
-    """Which machines of the batch this shard owns; asked once per offering where that is enough."""
-    if ownership.everything:
-        return np.ones(len(batch), np.bool_)
-    view = ownership.view
-    if view is None:
-        return np.zeros(len(batch), np.bool_)
-    if HOSTNAME_KEY in view.keys:
-        machines = (machine_at(batch, row) for row in range(len(batch)))
-        return np.array([ownership.owns(m.id, m.attribute, provider) for m in machines], np.bool_)
-    attributes = map(_attribute_of, batch.offerings)
-    by_offering = np.array([ownership.owns("", a, provider) for a in attributes], np.bool_)
-    owned: Bools = by_offering[batch.offering_of_machine]
-    for row, machine_id in enumerate(batch.ids):
-        if (shard := view.overrides.get(machine_id)) is not None:
-            owned[row] = shard == ownership.shard_id
-    return owned
-
-
-def _attribute_of(offering: Offering) -> Attribute:
-    labels = dict(offering.labels)
-    return lambda key: attribute_of(key, offering.instance_type, offering.zone, labels)

@@ -12,14 +12,14 @@ import numpy as np
 from bigfleet.engine.kernels.compiled import Bools
 from bigfleet.model.batches import NEVER, MachineBatch
 from bigfleet.model.machines import Instant, Machine, MachineState
-from bigfleet.model.shard_views import StorySource
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.machines import Machines, Publish
 from bigfleet.shard.reconciling.adopting import Adopter, FailedMachines, Sight, Taken
-from bigfleet.shard.reconciling.missing import MissingMachines
+from bigfleet.shard.reconciling.leaving import Leaving
 from bigfleet.shard.reconciling.pieces import RECORDS_AT_A_TIME, Listing, pieces_of
 from bigfleet.shard.reconciling.provider_side import ProviderSide
 from bigfleet.shard.reconciling.screening import DUPLICATE_ID, Rejection, machine_at
+from bigfleet.shard.reconciling.titles import OCCUPIED
 
 #: New machines from which they come as columns, without a story each.
 LOAD_FROM = 64
@@ -36,6 +36,8 @@ class Audience:
     #: Whether somebody remembers a machine from an earlier life of the shard, and so must hear of
     #: it the moment it comes.
     has_past: Callable[[str], bool] = lambda machine: False
+    #: Told of machines that are another shard's by now: they are nobody's business here.
+    lost: Callable[[str, Instant], None] = lambda machine, at: None
 
 
 class ListTaker:
@@ -45,14 +47,14 @@ class ListTaker:
         machines: Machines,
         adopter: Adopter,
         failures: FailedMachines,
-        missing: MissingMachines,
+        leaving: Leaving,
         audience: Audience,
     ) -> None:
         self._effects = effects
         self._machines = machines
         self._adopter = adopter
         self._failures = failures
-        self._missing = missing
+        self._leaving = leaving
         self._publish = audience.publish
         self._has_session = audience.has_session
         self._has_past = audience.has_past
@@ -83,8 +85,8 @@ class ListTaker:
             return
         side.unowned.difference_update(ids)
         side.unowned.update(others)
-        ours = [name for name in others if self._is_ours(side, name)]
-        self._missing.drop(side, ours, at, "owned by another shard", StorySource.COORDINATOR)
+        known = [n for n in others if self._is_ours(side, n) or self._has_past(n)]
+        self._leaving.drop(side, known, at)
 
     # -- new or changed --------------------------------------------------------------------------
 
@@ -133,6 +135,9 @@ class ListTaker:
         """One machine as a List shows it."""
         sight = Sight(listed, side.name, event.started, event.at)
         if listed.id not in self._machines:
+            if not self._is_owned(side, listed):
+                side.unowned.add(listed.id)
+                return
             side.foreign.discard(listed.id)
             self._adopter.insert(sight)
         elif not self._is_ours(side, listed.id):
@@ -193,6 +198,12 @@ class ListTaker:
             self._effects.counts.add("machine_attribute_updates_total", machines, field=label)
         if changed:
             self._effects.wake()
+
+    def _is_owned(self, side: ProviderSide, listed: Machine) -> bool:
+        """As of now: a view may have come since the List was begun to be taken over."""
+        ownership, address = self._leaving.ownership, self._leaving.address(side.name)
+        occupied = listed.state in OCCUPIED
+        return ownership.owns(listed.id, listed.attribute, address, occupied=occupied)
 
     def _is_ours(self, side: ProviderSide, machine_id: str) -> bool:
         return self._machines.provider_or_none(machine_id) == side.name

@@ -185,6 +185,13 @@ class Sessions:
                 self._end(session, Code.RESOURCE_EXHAUSTED, text, "stalled")
         self._measure(at)
 
+    def send_away(self, cluster: str, text: str) -> None:
+        """The cluster belongs to another shard."""
+        session = self._by_cluster.get(cluster)
+        if session is not None:
+            self._effects.counts.add("session_misbound_total")
+            self._end(session, Code.FAILED_PRECONDITION, text, "removed")
+
     def stop(self, text: str) -> None:
         """The process ends: so do all sessions."""
         for session in list(self._by_number.values()):

@@ -1,4 +1,4 @@
-"""What the shard counts, as plain numbers: the state adds, the metrics page reads.
+"""What a process counts, as plain numbers: its state adds, the metrics page reads.
 
 Names are those of the metrics catalogue without their prefix. Nothing here knows Prometheus, so the
 state stays pure and a test reads a count by its name.

@@ -1,0 +1,1 @@
+"""`bigfleet bench coordinator`: a coordinator under load, its fail-over, and a rebalance."""

@@ -1,0 +1,1 @@
+"""Verbs that ask a live coordinator, and those that prepare its store."""

@@ -1,0 +1,79 @@
+"""How a verb reaches whoever leads the coordinator: the shared flags, the line, and how it may end.
+
+Ends like the verbs of a shard. Verbs that ask nobody but the coordinator have no flag --shard for
+where to ask: where some have it, it says what they are to do.
+"""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from bigfleet.cli.manner import Manner, leave, manner_of
+from bigfleet.cli.settings.loading import Configuration
+from bigfleet.cli.settings.options import configured
+from bigfleet.cli.settings.sections import CLI, TLS, CliSettings
+from bigfleet.cli.terminal import refuse
+
+if TYPE_CHECKING:
+    from bigfleet.model.provider_calls import Rejected
+    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+
+    Led = Callable[[CoordinatorAdminClient], Awaitable["T"]]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoordinatorLine(Manner):
+    addresses: tuple[str, ...]
+
+    def ask(self, question: "Led[T]") -> T:
+        """Whoever leads; leaves with 2, 3 or 4 where that fails."""
+        from bigfleet.model.provider_calls import Rejected
+
+        try:
+            return asyncio.run(self.asked(question))
+        except Rejected as rejected:
+            raise leave(self.told(rejected), rejected) from None
+
+    def told(self, rejected: "Rejected") -> str:
+        """What went wrong with the coordinator, and what to do about it."""
+        return self.explained("coordinator", " or ".join(self.addresses), rejected)
+
+    async def asked(self, question: "Led[T]") -> T:
+        # The library's own lines on standard error say less than ours.
+        os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+        from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+
+        async with CoordinatorAdminClient(
+            self.addresses, self.tls, deadline=self.timeout
+        ) as coordinator:
+            return await question(coordinator)
+
+
+def coordinator_verb(command: Callable[..., None]) -> Callable[..., None]:
+    """The command gets its CoordinatorLine first, and the flags it is made of."""
+
+    @wraps(command)
+    def run(configuration: Configuration, **given: Any) -> None:
+        command(coordinator_line(configuration, manner_of(configuration)), **given)
+
+    return configured(CLI, TLS, without=("cli.shard",))(run)
+
+
+def coordinator_line(configuration: Configuration, manner: Manner) -> CoordinatorLine:
+    """Leaves with 2 where no coordinator is named."""
+    addresses = configuration.of(CliSettings).coordinators()
+    if not addresses:
+        raise refuse(["cli.coordinator names nobody: name an address with --coordinator"])
+    return CoordinatorLine(
+        addresses=addresses,
+        timeout=manner.timeout,
+        tls=manner.tls,
+        json=manner.json,
+        color=manner.color,
+        now=manner.now,
+    )

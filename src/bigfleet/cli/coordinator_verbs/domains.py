@@ -1,0 +1,192 @@
+"""`bigfleet domains`: which shard owns the machines of a zone, a rack, or any other label's value.
+
+Ownership changes in two steps: nobody owns a domain between the moment its old owner is told and
+the moment it has confirmed. The confirmation says whom it waits for.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import click
+
+from bigfleet.cli.connections import audit_of, audited
+from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_verb
+from bigfleet.cli.coordinator_verbs.confirming import confirm
+from bigfleet.cli.default_verbs import DefaultVerb
+from bigfleet.cli.manner import named_text
+from bigfleet.cli.object_names import SHARD
+from bigfleet.model.addresses import is_address
+
+if TYPE_CHECKING:
+    from bigfleet.model.coordination import DomainAssignment
+    from bigfleet.model.provider_calls import Rejected
+    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+
+    Owners = tuple[tuple[DomainAssignment, ...], tuple[tuple[str, str], ...]]
+
+_key = click.option("--key", required=True, help="Label, such as topology.kubernetes.io/zone.")
+_value = click.option("--value", required=True, help="Its value, such as a.")
+_shard = click.option("--shard", "shard_id", type=SHARD, required=True, help="Id of the new owner.")
+
+
+@click.group(cls=DefaultVerb)
+def domains() -> None:
+    """Which shard owns which machines: by zone, by rack, by any label.
+
+    Machines outside every assigned domain belong to the default owner of their provider.
+
+    \b
+    Examples:
+      bigfleet domains
+      bigfleet domains assign --key topology.kubernetes.io/zone --value a --shard shard-1 \\
+        --reason "zone a moves"
+      bigfleet domains unassign --key topology.kubernetes.io/zone --value a --reason "back again"
+      bigfleet domains default --provider aws --shard shard-0 --reason "the first one"
+    """
+
+
+@domains.command("list", short_help="Every assigned domain, and who owns it.")
+@coordinator_verb
+def list_domains(line: CoordinatorLine) -> None:
+    """Every assigned domain, and who owns it; nobody does while it changes hands.
+
+    The last rows are the default owners, by the address of the provider.
+    """
+    from bigfleet.cli.tables import Page, cell, table_of, write_items
+    from bigfleet.model.ownership import PROVIDER_KEY
+    from bigfleet.wire.coordinator_documents import default_owner_document, document_of
+
+    async def look(coordinator: "CoordinatorAdminClient") -> "Owners":
+        return await coordinator.domains(), await coordinator.default_owners()
+
+    found, defaults = line.ask(look)
+    if line.json:
+        rest = [default_owner_document(*each) for each in defaults]
+        write_items(map(document_of, found), line.now, defaultOwners=rest)
+        return
+    page = Page.on_stdout(line.color)
+    table = table_of("KEY", "VALUE", "SHARD")
+    rows = [(each.key, each.value, each.shard) for each in found]
+    for key, value, shard in (*rows, *((PROVIDER_KEY, *each) for each in defaults)):
+        owner = cell(shard) if shard else cell("(changes hands)", "yellow")
+        table.add_row(cell(key), cell(value), owner)
+    if not found:
+        page.say("No domain is assigned: default owners own everything.")
+    if table.row_count:
+        page.show(table)
+    page.write()
+
+
+@domains.command(short_help="Give a domain to a shard.")
+@coordinator_verb
+@_key
+@_value
+@_shard
+@audited
+def assign(
+    line: CoordinatorLine, key: str, value: str, shard_id: str, owner: str | None, reason: str
+) -> None:
+    """Give a domain to a shard.
+
+    A domain of another shard is refused: unassign it first. Who may hold machines of it gives them
+    up first, keeping what clusters use until they no longer do.
+
+    \b
+    Example:
+      bigfleet domains assign --key topology.kubernetes.io/zone --value a --shard shard-1 \\
+        --reason "zone a moves"
+    """
+
+    async def act(coordinator: "CoordinatorAdminClient") -> list[str]:
+        await coordinator.assign_domain(key, value, shard_id, audit_of(owner, reason))
+        return await holders(coordinator, key, value)
+
+    said = f"{key}={value} belongs to {shard_id}"
+    if waits := line.ask(act):
+        said = f"{key}={value} goes to {shard_id} {_once_given_up(waits)}"
+    confirm(line, said)
+
+
+@domains.command(short_help="Take a domain back.")
+@coordinator_verb
+@_key
+@_value
+@audited
+def unassign(line: CoordinatorLine, key: str, value: str, owner: str | None, reason: str) -> None:
+    """Take a domain back: its machines go to whoever owns them without it.
+
+    \b
+    Example:
+      bigfleet domains unassign --key topology.kubernetes.io/zone --value a --reason "back again"
+    """
+
+    async def act(coordinator: "CoordinatorAdminClient") -> list[str]:
+        await coordinator.unassign_domain(key, value, audit_of(owner, reason))
+        return await holders(coordinator, key, value)
+
+    said = f"{key}={value} is not assigned"
+    if waits := line.ask(act):
+        said = f"{said} {_once_given_up(waits)}"
+    confirm(line, said)
+
+
+@domains.command(short_help="Who owns what is in no assigned domain.")
+@coordinator_verb
+@click.option("--provider", required=True, help="Its address, or its name in the registry.")
+@_shard
+@audited
+def default(
+    line: CoordinatorLine, provider: str, shard_id: str, owner: str | None, reason: str
+) -> None:
+    """Make a shard the owner of a provider's machines outside every assigned domain.
+
+    \b
+    Example:
+      bigfleet domains default --provider aws --shard shard-0 --reason "the first one"
+    """
+
+    async def act(coordinator: "CoordinatorAdminClient") -> tuple[str, str, list[str]]:
+        from bigfleet.model.ownership import PROVIDER_KEY
+
+        listed = {entry.name: entry.address for entry in await coordinator.providers()}
+        if provider not in listed and not is_address(provider):
+            raise _no_such_provider(provider, listed)
+        address = listed.get(provider, provider)
+        audit = audit_of(owner, reason)
+        shown = await coordinator.set_default_owner(address, shard_id, audit)
+        return address, shown, await holders(coordinator, PROVIDER_KEY, address)
+
+    address, shown, waits = line.ask(act)
+    said = f"{shard_id} owns machines of {provider} outside every assigned domain"
+    if shown != shard_id:
+        said = f"{said} {_once_given_up(waits)}"
+    confirm(line, said, defaultOwner={"providerAddress": address, "shardId": shown})
+
+
+async def holders(coordinator: "CoordinatorAdminClient", key: str, value: str) -> list[str]:
+    """Shards that were told to give it up and have not yet."""
+    from bigfleet.model.coordinator_calls import InstructionKind
+
+    return [
+        each.shard
+        for each in await coordinator.instructions()
+        if each.instruction.kind is InstructionKind.UNASSIGN_DOMAIN
+        and (each.instruction.topology_key, each.instruction.topology_value) == (key, value)
+    ]
+
+
+def _no_such_provider(name: str, known: Mapping[str, str]) -> "Rejected":
+    """Nobody would ever be at such an address; the result is to be raised."""
+    from difflib import get_close_matches
+
+    from bigfleet.model.provider_calls import Code, Rejected
+
+    near = get_close_matches(name, list(known), n=1)
+    hint = f"did you mean {near[0]}?" if near else "bigfleet providers shows those there are"
+    return Rejected(Code.NOT_FOUND, f"no provider is named {name}, and it is no address; {hint}")
+
+
+def _once_given_up(waits: list[str]) -> str:
+    names = named_text(waits) if waits else "its owner"
+    verb = "have" if len(waits) > 1 else "has"
+    return f"once {names} {verb} given it up; bigfleet shards instructions shows who has not"

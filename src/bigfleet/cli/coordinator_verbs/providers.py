@@ -1,0 +1,171 @@
+"""`bigfleet providers`: the registry of providers, who is attached to them, and which are broken.
+
+BREAKER is asked of the attached shards: each of them has its own, and only it knows.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from bigfleet.cli.connections import Clients, audit_of, audited, side_by_side
+from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_verb
+from bigfleet.cli.coordinator_verbs.confirming import confirm
+from bigfleet.cli.default_verbs import DefaultVerb
+from bigfleet.cli.manner import named_text
+from bigfleet.cli.whole_fleet import at_a_glance, leave_partial, told_apart
+from bigfleet.model.addresses import is_address
+
+if TYPE_CHECKING:
+    from bigfleet.model.coordination import ProviderEntry
+    from bigfleet.model.provider_calls import Rejected
+    from bigfleet.model.shard_views import ProviderStatus
+    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+
+    Attached = Mapping[str, tuple[ProviderStatus, ...]]
+    Seen = tuple[
+        tuple[ProviderEntry, ...],
+        dict[str, str],
+        dict[str, tuple[ProviderStatus, ...] | Rejected],
+    ]
+
+_COLUMNS = ("NAME", "ADDRESS", "REGION", "SHARDS", "BREAKER")
+
+
+@click.group(cls=DefaultVerb)
+def providers() -> None:
+    """The providers of a fleet, and which shards are attached to them.
+
+    Shards with --providers-from-registry attach what is listed; others only report what they have.
+
+    \b
+    Examples:
+      bigfleet providers
+      bigfleet providers set aws --address aws-provider:9000 --region eu-west-1 --reason "new"
+      bigfleet providers delete aws --reason "moved away"
+    """
+
+
+@providers.command("list", short_help="Every provider, its shards, and its breakers.")
+@coordinator_verb
+def list_providers(line: CoordinatorLine) -> None:
+    """Every provider, its shards, and its breakers.
+
+    BREAKER is open where a shard's calls fail, and names those shards; - where none could be asked.
+    """
+    found, addresses, answers = line.ask(lambda coordinator: _look(line, coordinator))
+    attached, failed = told_apart(answers)
+    _show(line, [(entry, breakers_of(entry, attached)) for entry in found])
+    leave_partial(at_a_glance(line), addresses, failed)
+
+
+async def _look(line: CoordinatorLine, coordinator: "CoordinatorAdminClient") -> "Seen":
+    async def statuses_of(shard: Clients) -> "tuple[ProviderStatus, ...]":
+        return (await shard.admin.status()).providers
+
+    found = await coordinator.providers()
+    wanted = {shard for entry in found for shard in entry.attached_shards}
+    known = await coordinator.shards() if wanted else ()
+    addresses = {each.shard_id: each.address for each in known if each.shard_id in wanted}
+    return found, addresses, await side_by_side(at_a_glance(line), addresses, statuses_of)
+
+
+def breakers_of(entry: "ProviderEntry", attached: "Attached") -> dict[str, str]:
+    """`open` or `closed` by shard, of those that said so."""
+    return {
+        shard: "open" if status.breaker_open else "closed"
+        for shard in entry.attached_shards
+        for status in attached.get(shard, ())
+        if status.address == entry.address
+    }
+
+
+def breaker_text(breakers: Mapping[str, str]) -> str:
+    opened = [shard for shard, state in breakers.items() if state == "open"]
+    if opened:
+        return f"open on {named_text(opened)}"
+    return "closed" if breakers else ""
+
+
+def _show(line: CoordinatorLine, found: "list[tuple[ProviderEntry, dict[str, str]]]") -> None:
+    from bigfleet.cli.tables import Page, cell, table_of, write_items
+    from bigfleet.wire.coordinator_documents import document_of
+
+    if line.json:
+        items = ({**document_of(each), "breakers": breakers} for each, breakers in found)
+        write_items(items, line.now)
+        return
+    page = Page.on_stdout(line.color)
+    table = table_of(*_COLUMNS)
+    for each, breakers in found:
+        said = breaker_text(breakers)
+        table.add_row(
+            cell(each.name),
+            cell(each.address),
+            cell(each.region),
+            cell(named_text(each.attached_shards)),
+            cell(said, "red" if said.startswith("open") else ""),
+        )
+    if found:
+        page.show(table)
+    else:
+        page.say("No provider is listed, and no shard reports one.")
+    page.write()
+
+
+@providers.command("set", short_help="List a provider, or change its entry.")
+@coordinator_verb
+@click.argument("name")
+@click.option("--address", required=True, help="HOST:PORT, as the shards reach it.")
+@click.option("--region", default=None, help="Of machines that have no label of their own for it.")
+@audited
+def set_provider(
+    line: CoordinatorLine,
+    name: str,
+    address: str,
+    region: str | None,
+    owner: str | None,
+    reason: str,
+) -> None:
+    """List a provider, or change its entry; what is not said stays as it was.
+
+    \b
+    Example:
+      bigfleet providers set aws --address aws-provider:9000 --region eu-west-1 --reason "new"
+    """
+    from bigfleet.model.coordination import ProviderEntry
+    from bigfleet.wire.coordinator_documents import document_of
+
+    if not is_address(address):
+        raise click.UsageError(f"--address {address!r} is no HOST:PORT; shards dial it")
+
+    async def act(coordinator: "CoordinatorAdminClient") -> "ProviderEntry":
+        listed = {entry.name: entry for entry in await coordinator.providers()}
+        before = listed.get(name, ProviderEntry(name, address))
+        where = before.region if region is None else region
+        entry = replace(before, address=address, region=where, attached_shards=())
+        return await coordinator.upsert_provider(entry, audit_of(owner, reason))
+
+    entry = line.ask(act)
+    where = f" in {entry.region}" if entry.region else ""
+    confirm(line, f"{entry.name} is at {entry.address}{where}", provider=document_of(entry))
+
+
+@providers.command(short_help="Take a provider off the list.")
+@coordinator_verb
+@click.argument("name")
+@audited
+def delete(line: CoordinatorLine, name: str, owner: str | None, reason: str) -> None:
+    """Take a provider off the list; refused while a shard reports it.
+
+    \b
+    Example:
+      bigfleet providers delete aws --reason "moved away"
+    """
+
+    async def act(coordinator: "CoordinatorAdminClient") -> None:
+        await coordinator.delete_provider(name, audit_of(owner, reason))
+
+    line.ask(act)
+    confirm(line, f"{name} is not listed any more")

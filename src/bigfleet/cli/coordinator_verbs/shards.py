@@ -1,0 +1,178 @@
+"""`bigfleet shards`: who belongs to the fleet. What moves between them has modules of its own.
+
+EPOCH is asked of the shards themselves: the registry's frozen message has no place for it. STATE
+goes by the default interval of reports, since a coordinator tells nobody its settings.
+"""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from bigfleet.cli.connections import (
+    Clients,
+    asked,
+    audit_of,
+    audited,
+    no_such_shard,
+    side_by_side,
+)
+from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_verb
+from bigfleet.cli.coordinator_verbs.confirming import confirm
+from bigfleet.cli.coordinator_verbs.instructions import instructions
+from bigfleet.cli.coordinator_verbs.transfers import cancel, transfers
+from bigfleet.cli.default_verbs import DefaultVerb
+from bigfleet.cli.object_names import SHARD
+from bigfleet.cli.whole_fleet import at_a_glance, leave_partial, told_apart
+
+if TYPE_CHECKING:
+    from bigfleet.model.coordination import ShardEntry
+    from bigfleet.model.machines import Instant
+    from bigfleet.model.provider_calls import Rejected
+    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+
+    Seen = tuple[tuple[ShardEntry, ...], dict[str, int | Rejected]]
+
+#: Three report intervals of 10 s: the default of coordinator.stale_after.
+STALE_AFTER_SECONDS = 30
+_COLUMNS = ("SHARD", "ADDRESS", "EPOCH", "REGISTERED", "LAST_HEARTBEAT", "STATE")
+LIVE = "live"
+
+
+@click.group(cls=DefaultVerb)
+def shards() -> None:
+    """The shards of a fleet, machines that move between them, and instructions they wait for.
+
+    \b
+    Examples:
+      bigfleet shards
+      bigfleet shards transfers --all
+      bigfleet shards instructions shard-1
+      bigfleet shards cancel 7f3a --reason "the shortage is over"
+      bigfleet shards remove shard-9 --reason "taken apart last week"
+    """
+
+
+@shards.command("list", short_help="Every shard that has reported and was not removed.")
+@coordinator_verb
+def list_shards(line: CoordinatorLine) -> None:
+    """Every shard that has reported and was not removed.
+
+    STATE is live; stale after 30 s of silence; or silent, where nothing was heard since this
+    coordinator leads. EPOCH counts a shard's starts, and is asked of the shard itself.
+    """
+    entries, answers = line.ask(lambda coordinator: _look(line, coordinator))
+    epochs, failed = told_apart(answers)
+    states = {entry.shard_id: state_of(entry, line.now) for entry in entries}
+    _show(line, entries, states, epochs)
+    # Whoever is not live is not expected to answer either.
+    surprising = {name: each for name, each in failed.items() if states[name] == LIVE}
+    addresses = {entry.shard_id: entry.address for entry in entries}
+    leave_partial(at_a_glance(line), addresses, surprising)
+
+
+async def _look(line: CoordinatorLine, coordinator: "CoordinatorAdminClient") -> "Seen":
+    async def epoch_of(shard: Clients) -> int:
+        return (await shard.admin.status()).epoch
+
+    entries = await coordinator.shards()
+    addresses = {entry.shard_id: entry.address for entry in entries}
+    return entries, await side_by_side(at_a_glance(line), addresses, epoch_of)
+
+
+def state_of(entry: "ShardEntry", now: "Instant") -> str:
+    if entry.last_heartbeat_at is None:
+        return "silent"
+    silence = (now - entry.last_heartbeat_at) / 1_000_000_000
+    return LIVE if silence < STALE_AFTER_SECONDS else "stale"
+
+
+def _show(
+    line: CoordinatorLine,
+    entries: "tuple[ShardEntry, ...]",
+    states: dict[str, str],
+    epochs: dict[str, int],
+) -> None:
+    from bigfleet.cli.tables import Page, cell, since_text, table_of, write_items
+    from bigfleet.wire.coordinator_documents import document_of
+
+    if line.json:
+        items = []
+        for entry in entries:
+            document = {**document_of(entry), "state": states[entry.shard_id]}
+            if entry.shard_id in epochs:
+                document["epoch"] = epochs[entry.shard_id]
+            items.append(document)
+        write_items(items, line.now)
+        return
+    page = Page.on_stdout(line.color)
+    table = table_of(*_COLUMNS, numbers=["EPOCH"])
+    for entry in entries:
+        state = states[entry.shard_id]
+        table.add_row(
+            cell(entry.shard_id),
+            cell(entry.address),
+            cell(epochs.get(entry.shard_id)),
+            cell(since_text(entry.registered_at, line.now)),
+            cell(since_text(entry.last_heartbeat_at, line.now)),
+            cell(state, "" if state == LIVE else "red"),
+        )
+    if entries:
+        page.show(table)
+    else:
+        page.say("No shard has reported yet; start one with --coordinator-addr.")
+    page.write()
+
+
+@shards.command(short_help="Forget a shard that is gone.")
+@coordinator_verb
+@click.argument("shard_id", metavar="ID", type=SHARD)
+@click.option("--force", is_flag=True, help="Even though it lives.")
+@audited
+def remove(
+    line: CoordinatorLine, shard_id: str, force: bool, owner: str | None, reason: str
+) -> None:
+    """Forget a shard that is gone.
+
+    Its domains, clusters, quota, instructions and transfers become free. A shard that lives is not
+    removed without --force: it would register again with its next report, and own nothing.
+
+    \b
+    Example:
+      bigfleet shards remove shard-9 --reason "taken apart last week"
+    """
+
+    async def act(coordinator: "CoordinatorAdminClient") -> None:
+        from bigfleet.model.provider_calls import Code, Rejected
+
+        known = {entry.shard_id: entry for entry in await coordinator.shards()}
+        if shard_id not in known:
+            raise no_such_shard(shard_id, known)
+        alive = "" if force else await _sign_of_life(line, known[shard_id])
+        if alive:
+            text = f"{shard_id} {alive}; stop it first, or give --force"
+            raise Rejected(Code.ABORTED, text)
+        await coordinator.remove_shard(shard_id, audit_of(owner, reason))
+
+    line.ask(act)
+    confirm(line, f"{shard_id} is removed: its domains, clusters, quota and transfers are free")
+
+
+async def _sign_of_life(line: CoordinatorLine, entry: "ShardEntry") -> str:
+    """Empty: there is none. A coordinator that has just begun to lead has heard nobody yet."""
+    from bigfleet.cli.tables import since_text
+    from bigfleet.model.provider_calls import Rejected
+
+    if entry.last_heartbeat_at is not None:
+        heard = since_text(entry.last_heartbeat_at, line.now)
+        return f"reported {heard} ago" if state_of(entry, line.now) == LIVE else ""
+    try:
+        glance = at_a_glance(line)
+        status = await asked(glance, entry.address, lambda shard: shard.admin.status())
+    except Rejected:
+        return ""
+    return f"answers at {entry.address}" if status.shard_id == entry.shard_id else ""
+
+
+shards.add_command(transfers)
+shards.add_command(cancel)
+shards.add_command(instructions)

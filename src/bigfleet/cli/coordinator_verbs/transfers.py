@@ -1,0 +1,86 @@
+"""`bigfleet shards transfers` and `cancel`: machines on their way from one shard to another."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from bigfleet.cli.connections import audit_of, audited
+from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_verb
+from bigfleet.cli.coordinator_verbs.confirming import confirm
+
+if TYPE_CHECKING:
+    from bigfleet.model.coordination import Transfer
+    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+
+_COLUMNS = ("TRANSFER", "TIER", "FROM", "TO", "MACHINES", "STATE", "AGE")
+
+
+@click.command(short_help="Machines on their way from one shard to another.")
+@coordinator_verb
+@click.option("--all", "everything", is_flag=True, help="Also those that have ended.")
+def transfers(line: CoordinatorLine, everything: bool) -> None:
+    """Machines on their way from one shard to another, and why.
+
+    TIER: idle machines, speculative slots, machines that are drained first, or a return home. A
+    transfer goes from offered over releasing (a drain before it) and granted to done; up to the
+    grant it may be cancelled. The ids of the machines are in -o json.
+
+    \b
+    Examples:
+      bigfleet shards transfers
+      bigfleet shards transfers --all -o json | jq '.items[] | {transferId, machineIds, reason}'
+    """
+    from bigfleet.cli.tables import Page, cell, since_text, table_of, write_items
+    from bigfleet.wire.coordinator_documents import document_of
+
+    found = line.ask(lambda coordinator: coordinator.transfers(everything))
+    if line.json:
+        write_items(map(document_of, found), line.now)
+        return
+    page = Page.on_stdout(line.color)
+    table = table_of(*_COLUMNS, sentence="REASON", numbers=["MACHINES"])
+    for each in found:
+        table.add_row(
+            cell(each.id),
+            cell(each.tier.label),
+            cell(each.from_shard),
+            cell(each.to_shard),
+            cell(len(each.machine_ids)),
+            cell(each.state.label, "yellow" if each.state.open else ""),
+            cell(since_text(each.created_at, line.now)),
+            cell(each.reason),
+        )
+    if found:
+        page.show(table)
+    else:
+        page.say("Nothing moves." if not everything else "Nothing has moved.")
+    page.write()
+
+
+@click.command(short_help="Stop a transfer before its machines change hands.")
+@coordinator_verb
+@click.argument("transfer", metavar="TRANSFER")
+@audited
+def cancel(line: CoordinatorLine, transfer: str, owner: str | None, reason: str) -> None:
+    """Stop a transfer before its machines change hands; its donor keeps them.
+
+    After the grant they belong to the receiver, and it is refused.
+
+    \b
+    Example:
+      bigfleet shards cancel 7f3a --reason "the shortage is over"
+    """
+    from bigfleet.wire.coordinator_documents import document_of
+
+    async def act(coordinator: "CoordinatorAdminClient") -> "Transfer":
+        return await coordinator.cancel_transfer(transfer, audit_of(owner, reason))
+
+    ended = line.ask(act)
+    confirm(line, f"{_name(ended)} is {ended.state.label}", transfer=document_of(ended))
+
+
+def _name(each: "Transfer") -> str:
+    from bigfleet.cli.tables import counted
+
+    machines = counted(len(each.machine_ids), "machine")
+    return f"transfer {each.id} ({machines} from {each.from_shard} to {each.to_shard})"

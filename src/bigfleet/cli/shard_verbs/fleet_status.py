@@ -1,0 +1,258 @@
+"""`bigfleet status` of a whole fleet: the coordinator's replicas, and every shard in one line."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bigfleet.cli.connections import Clients, Line, side_by_side
+from bigfleet.cli.manner import EXIT_PARTIAL, cause_in, exit_code_of, leave, named_text
+from bigfleet.cli.terminal import plain
+from bigfleet.cli.whole_fleet import (
+    failure_document,
+    leave_partial,
+    shards_meant,
+    silence_text,
+    told_apart,
+)
+
+if TYPE_CHECKING:
+    from bigfleet.cli.tables import Page
+    from bigfleet.model.coordination import CoordinatorStatus
+    from bigfleet.model.machines import Instant
+    from bigfleet.model.provider_calls import Rejected
+    from bigfleet.model.shard_views import (
+        CoordinatorLink,
+        OfferingView,
+        Quarantine,
+        ShardStatus,
+    )
+    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+
+    Replicas = dict[str, CoordinatorStatus | Rejected]
+
+_NUMBERS = ("CYCLE", "SESSIONS", "MACHINES", "NEEDS", "SHORT")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One shard, and what holds it back."""
+
+    status: "ShardStatus"
+    quarantines: "tuple[Quarantine, ...]"
+    offerings: "tuple[OfferingView, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Surveyed:
+    replicas: "Replicas"
+    addresses: dict[str, str]
+    answers: "dict[str, Seen | Rejected]"
+    #: Why there are no shards to show.
+    leaderless: "Rejected | None" = None
+
+
+def show_fleet(line: Line) -> None:
+    """Leaves with 3 where nobody leads, with 5 where a shard or a replica gave no answer."""
+    from bigfleet.cli.tables import Page
+
+    found = asyncio.run(line.coordinator.asked(lambda coordinator: _survey(line, coordinator)))
+    there, absent = told_apart(found.replicas)
+    if not there:
+        rejected = next(iter(absent.values()))
+        raise leave(line.coordinator.told(rejected), rejected)
+    if line.json:
+        _write(line, found)
+    else:
+        page = Page.on_stdout(line.color)
+        page.say(headline_of(found), "bold")
+        _show_replicas(page, line, found)
+        _show_shards(page, line, found)
+        page.write()
+    if found.leaderless is not None:
+        click.echo(plain(line.coordinator.told(found.leaderless)), err=True)
+        raise click.exceptions.Exit(exit_code_of(found.leaderless))
+    leave_partial(line, found.addresses, told_apart(found.answers)[1])
+    if absent:
+        click.echo(plain(f"no coordinator answers at {named_text(list(absent))}"), err=True)
+        raise click.exceptions.Exit(EXIT_PARTIAL)
+
+
+async def _survey(line: Line, coordinator: "CoordinatorAdminClient") -> Surveyed:
+    from bigfleet.model.provider_calls import Rejected
+
+    replicas = await _replicas(line, coordinator)
+    if not told_apart(replicas)[0]:
+        return Surveyed(replicas, {}, {})
+    try:
+        meant = await shards_meant(line, coordinator)
+    except Rejected as rejected:
+        return Surveyed(replicas, {}, {}, rejected)
+    return Surveyed(replicas, meant, await side_by_side(line, meant, _look))
+
+
+async def _replicas(line: Line, coordinator: "CoordinatorAdminClient") -> "Replicas":
+    """Every address that is named, and the leader where one of them names another."""
+    from bigfleet.model.provider_calls import Rejected
+
+    async def one(address: str) -> "CoordinatorStatus | Rejected":
+        try:
+            return await coordinator.status(address)
+        except Rejected as rejected:
+            return rejected
+
+    addresses = line.coordinator.addresses
+    found = dict(zip(addresses, await asyncio.gather(*map(one, addresses)), strict=True))
+    there, _absent = told_apart(found)
+    if not any(each.is_leader for each in there.values()):
+        named = dict.fromkeys(each.leader_address for each in there.values())
+        for address in named:
+            if address and address not in found:
+                found[address] = await one(address)
+    return found
+
+
+async def _look(shard: Clients) -> Seen:
+    admin = shard.admin
+    status = await admin.status()
+    return Seen(status, await admin.quarantines(), await admin.offerings())
+
+
+def leader_in(found: Surveyed) -> "CoordinatorStatus | None":
+    there, _absent = told_apart(found.replicas)
+    return next((each for each in there.values() if each.is_leader), None)
+
+
+def headline_of(found: Surveyed) -> str:
+    from bigfleet.cli.tables import counted
+
+    leader = leader_in(found)
+    if leader is None:
+        return "nobody leads; shards go on with what they have"
+    size = ", ".join(
+        counted(count, noun)
+        for count, noun in (
+            (leader.shards, "shard"),
+            (leader.clusters, "cluster"),
+            (leader.domains, "domain"),
+        )
+    )
+    waits = f"{counted(leader.pending_instructions, 'instruction')} pending"
+    moves = f"{counted(leader.open_transfers, 'transfer')} open"
+    paused = "; rebalancing is paused" if leader.rebalance_paused else ""
+    return f"{leader.replica_id} leads in term {leader.term}; {size}; {waits}, {moves}{paused}"
+
+
+def _show_replicas(page: "Page", line: Line, found: Surveyed) -> None:
+    from bigfleet.cli.tables import cell, table_of
+    from bigfleet.model.provider_calls import Rejected
+
+    columns = ("COORDINATOR", "REPLICA", "ROLE", "TERM", "STORE", "REVISION", "VERSION")
+    table = table_of(*columns, sentence="ERROR", numbers=["TERM", "REVISION"])
+    for address, each in found.replicas.items():
+        if isinstance(each, Rejected):
+            unknown = [cell("")] * (len(columns) - 1)
+            table.add_row(cell(address), *unknown, cell(silence_text(line, each), "red"))
+            continue
+        table.add_row(
+            cell(address),
+            cell(each.replica_id),
+            cell("leader" if each.is_leader else "follower"),
+            cell(each.term),
+            cell(each.backend),
+            cell(each.store_revision),
+            cell(each.version),
+            cell(cause_in(each.store_error), "red"),
+        )
+    page.show(table)
+
+
+def _show_shards(page: "Page", line: Line, found: Surveyed) -> None:
+    from bigfleet.cli.tables import cell, table_of
+    from bigfleet.model.provider_calls import Rejected
+
+    table = table_of("SHARD", "ADDRESS", *_NUMBERS, "LINK", sentence="STATE", numbers=_NUMBERS)
+    for name, address in found.addresses.items():
+        seen = found.answers[name]
+        if isinstance(seen, Rejected):
+            unknown = [cell("")] * (len(_NUMBERS) + 1)
+            said = f"no answer: {silence_text(line, seen)}"
+            table.add_row(cell(name), cell(address), *unknown, cell(said, "red"))
+            continue
+        status, link = seen.status, seen.status.coordinator
+        up = link is not None and link.connected
+        table.add_row(
+            cell(name),
+            cell(address),
+            cell(status.cycle),
+            cell(status.sessions),
+            cell(f"{status.machines:,}"),
+            cell(f"{status.needs:,}"),
+            cell(f"{status.shortfalls:,}", "red" if status.shortfalls else ""),
+            cell(link_text(link, line.now), "" if up else "red"),
+            cell(state_text(seen), "" if status.ready else "red"),
+        )
+    if table.row_count:
+        page.show(table)
+
+
+def link_text(link: "CoordinatorLink | None", now: "Instant") -> str:
+    """`up 3s`: connected, and so long after its last report."""
+    from bigfleet.cli.tables import since_text
+
+    if link is None:
+        return "none"
+    state = "up" if link.connected else "down"
+    return f"{state} {since_text(link.last_report_at, now)}" if link.last_report_at else state
+
+
+def state_text(seen: Seen) -> str:
+    """`ready`, or what is wrong and what holds it back."""
+    from bigfleet.cli.tables import counted
+
+    status = seen.status
+    said = ["ready" if status.ready else f"not ready: {status.not_ready_reason}"]
+    if status.pauses:
+        said.append(f"{counted(len(status.pauses), 'pause')} in force")
+    if status.dry_run:
+        said.append("dry-run")
+    if seen.quarantines:
+        said.append(counted(len(seen.quarantines), "quarantine"))
+    if seen.offerings:
+        said.append(f"{counted(len(seen.offerings), 'offering')} out of stock")
+    if opened := [each.name for each in status.providers if each.breaker_open]:
+        said.append(f"breaker open: {named_text(opened)}")
+    if not status.providers:
+        said.append("no provider")
+    if status.journal_degraded:
+        said.append("the journal cannot be written")
+    return "; ".join(said)
+
+
+def _write(line: Line, found: Surveyed) -> None:
+    from bigfleet.cli.tables import write_items
+    from bigfleet.model.provider_calls import Rejected
+    from bigfleet.wire.coordinator_documents import document_of as coordinator_document
+    from bigfleet.wire.shard_documents import document_of
+
+    replicas = [
+        {"address": address, "error": failure_document(each)}
+        if isinstance(each, Rejected)
+        else {"address": address, **coordinator_document(each)}
+        for address, each in found.replicas.items()
+    ]
+    items: list[dict[str, Any]] = []
+    for name, address in found.addresses.items():
+        seen = found.answers[name]
+        if isinstance(seen, Rejected):
+            items.append({"shardId": name, "address": address, "error": failure_document(seen)})
+            continue
+        rails = {
+            "quarantines": [document_of(each) for each in seen.quarantines],
+            "offerings": [document_of(each) for each in seen.offerings],
+        }
+        items.append({**document_of(seen.status), "address": address, **rails})
+    leader = leader_in(found)
+    head = {"coordinator": coordinator_document(leader)} if leader else {}
+    write_items(items, line.now, **head, replicas=replicas)

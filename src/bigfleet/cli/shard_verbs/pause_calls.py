@@ -1,0 +1,148 @@
+"""Pauses said to a whole fleet: to its coordinator, and to every shard that is meant, directly.
+
+Directly, because it must hold now and not with the next report; to the coordinator, because a shard
+that cannot be reached, or starts later, must hear of it too. Without a coordinator, the shards that
+are named are all there is.
+"""
+
+import asyncio
+from collections.abc import Awaitable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from bigfleet.cli.connections import Line, Question, is_address, side_by_side
+from bigfleet.cli.manner import leave
+from bigfleet.cli.whole_fleet import shards_meant
+
+if TYPE_CHECKING:
+    from bigfleet.cli.coordinator_verbs.asking import Led
+    from bigfleet.model.pauses import Pause
+    from bigfleet.model.provider_calls import Rejected
+    from bigfleet.model.shard_admin import PauseCall, Paused, PauseList, ResumeCall, Resumed
+    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Answers(Generic[T]):
+    """What each of them said, or what went wrong there."""
+
+    #: By id; by address where no coordinator was asked.
+    shards: "dict[str, T | Rejected]"
+    #: None: there is none.
+    coordinator: "T | Rejected | None" = None
+    #: Where shards were asked.
+    addresses: dict[str, str] = field(default_factory=dict)
+
+
+def paused(line: Line, call: "PauseCall") -> "Answers[Paused]":
+    async def everywhere(coordinator: "CoordinatorAdminClient") -> "Answers[Paused]":
+        meant = await _meant(line, coordinator)
+        if not isinstance(meant, dict):
+            return await _only_directly(line, meant, lambda shard: shard.admin.pause(call))
+        narrow = replace(call.scope, shard_ids=tuple(meant) if line.narrows else ())
+        told = replace(call, scope=narrow)
+        shards, lead = await asyncio.gather(
+            side_by_side(line, meant, lambda shard: shard.admin.pause(told)),
+            _caught(coordinator.pause(told)),
+        )
+        return Answers(shards, lead, meant)
+
+    if not line.is_led():
+        return Answers(line.ask_each(lambda shard: shard.admin.pause(call)))
+    return _led(line, everywhere)
+
+
+def resumed(line: Line, call: "ResumeCall") -> "Answers[Resumed]":
+    async def everywhere(coordinator: "CoordinatorAdminClient") -> "Answers[Resumed]":
+        meant = await _meant(line, coordinator)
+        if not isinstance(meant, dict):
+            return await _only_directly(line, meant, lambda shard: shard.admin.resume(call))
+        # First, so that nobody hears of the pause again after it was lifted there.
+        lead = await _caught(_lifted(line, coordinator, call, meant))
+        shards = await side_by_side(line, meant, lambda shard: shard.admin.resume(call))
+        return Answers({name: _as_led(said, lead) for name, said in shards.items()}, lead, meant)
+
+    if not line.is_led():
+        return Answers(line.ask_each(lambda shard: shard.admin.resume(call)))
+    return _led(line, everywhere)
+
+
+def pauses_of_all(line: Line, include_expired: bool) -> "Answers[PauseList]":
+    """Only for a fleet that has a coordinator."""
+
+    async def everywhere(coordinator: "CoordinatorAdminClient") -> "Answers[PauseList]":
+        meant = await shards_meant(line, coordinator)
+        lead = await coordinator.pauses(include_expired)
+        shards = await side_by_side(line, meant, lambda shard: shard.admin.pauses(include_expired))
+        return Answers(shards, lead, meant)
+
+    return line.coordinator.ask(everywhere)
+
+
+def _led(line: Line, everywhere: "Led[Answers[T]]") -> "Answers[T]":
+    from bigfleet.model.provider_calls import Code, Rejected
+
+    try:
+        return asyncio.run(line.coordinator.asked(everywhere))
+    except Rejected as rejected:
+        said = line.coordinator.told(rejected)
+        if rejected.code in (Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED):
+            said = f"{said}; without a coordinator, name shards by address: --shard HOST:PORT"
+        raise leave(said, rejected) from None
+
+
+async def _meant(line: Line, coordinator: "CoordinatorAdminClient") -> "dict[str, str] | Rejected":
+    """Rejected where the coordinator is no help, but every shard is named by its address."""
+    from bigfleet.model.provider_calls import Rejected
+
+    try:
+        return await shards_meant(line, coordinator)
+    except Rejected as rejected:
+        if line.narrows and all(map(is_address, line.shards)):
+            return rejected
+        raise
+
+
+async def _only_directly(line: Line, rejected: "Rejected", question: "Question[T]") -> "Answers[T]":
+    """The kill switch must work where the coordinator does not."""
+    addresses = {address: address for address in line.shards}
+    return Answers(await side_by_side(line, addresses, question), rejected, addresses)
+
+
+async def _caught(answer: "Awaitable[T]") -> "T | Rejected":
+    from bigfleet.model.provider_calls import Rejected
+
+    try:
+        return await answer
+    except Rejected as rejected:
+        return rejected
+
+
+async def _lifted(
+    line: Line, coordinator: "CoordinatorAdminClient", call: "ResumeCall", meant: dict[str, str]
+) -> "Resumed":
+    """All of some shards are all that name only them: others' stay in force."""
+    from bigfleet.model.shard_admin import Resumed
+
+    if not (call.everything and line.narrows):
+        return await coordinator.resume(call)
+    removed: list[Pause] = []
+    for pause in (await coordinator.pauses()).pauses:
+        if pause.scope.shard_ids and set(pause.scope.shard_ids) <= meant.keys():
+            one = replace(call, pause_id=pause.pause_id, everything=False)
+            removed += (await coordinator.resume(one)).removed
+    return Resumed(tuple(removed), (await coordinator.pauses()).pauses)
+
+
+def _as_led(said: "Resumed | Rejected", lead: "Resumed | Rejected") -> "Resumed | Rejected":
+    """A shard does not lift what the coordinator told it; that ends with its next report."""
+    from bigfleet.model.pauses import PauseSource
+    from bigfleet.model.provider_calls import Code, Rejected
+    from bigfleet.model.shard_admin import Resumed
+
+    lifted = () if isinstance(lead, Rejected) else lead.removed
+    if isinstance(said, Rejected) and said.code is Code.ABORTED and lifted:
+        return Resumed((), tuple(replace(p, source=PauseSource.COORDINATOR) for p in lifted))
+    return said

@@ -1,0 +1,116 @@
+"""Pauses as tables: of one shard, or of a fleet with where each of them is in force."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bigfleet.cli.connections import Line
+from bigfleet.cli.manner import named_text
+from bigfleet.cli.shard_verbs.pause_words import scope_text, until_text
+from bigfleet.cli.whole_fleet import leave_partial, told_apart
+
+if TYPE_CHECKING:
+    from bigfleet.cli.shard_verbs.pause_calls import Answers
+    from bigfleet.cli.tables import Page
+    from bigfleet.model.pauses import Pause
+    from bigfleet.model.shard_admin import PauseList
+
+_COLUMNS = ("ID", "SCOPE", "SOURCE", "OWNER", "AGE", "EXPIRES")
+
+
+@dataclass(slots=True)
+class Known:
+    """One pause, and who knows of it."""
+
+    pause: "Pause"
+    coordinator: bool = False
+    shards: list[str] = field(default_factory=list)
+
+    def where_text(self, shards: int) -> str:
+        """`all`, or the names of those where it is in force."""
+        if self.coordinator and len(self.shards) == shards:
+            return "all"
+        lead = ["coordinator"] if self.coordinator else []
+        return named_text([*lead, *self.shards])
+
+
+def show_pauses(line: Line, found: "PauseList") -> None:
+    from bigfleet.cli.tables import Page, write_items
+    from bigfleet.wire.shard_documents import document_of
+
+    if line.json:
+        write_items(map(document_of, found.pauses), line.now, dryRun=found.dry_run)
+        return
+    page = Page.on_stdout(line.color)
+    _show(page, line, found.pauses, ())
+    if found.dry_run:
+        page.say("dry-run is on: decisions are logged, nothing is started")
+    page.write()
+
+
+def show_fleet(line: Line, answers: "Answers[PauseList]") -> None:
+    """Leaves with 5 where a shard gave no answer."""
+    from bigfleet.cli.tables import Page, write_items
+    from bigfleet.wire.shard_documents import document_of
+
+    said, failed = told_apart(answers.shards)
+    known = united(answers)
+    dry = [shard for shard, found in said.items() if found.dry_run]
+    if line.json:
+        items = [
+            {
+                **document_of(each.pause),
+                "coordinator": each.coordinator,
+                "shardIds": each.shards,
+            }
+            for each in known
+        ]
+        write_items(items, line.now, dryRun=bool(dry), dryRunShardIds=dry)
+    else:
+        page = Page.on_stdout(line.color)
+        where = [each.where_text(len(answers.shards)) for each in known]
+        _show(page, line, [each.pause for each in known], where)
+        if dry:
+            said_where = named_text(dry)
+            page.say(f"dry-run is on at {said_where}: decisions are logged, nothing is started")
+        page.write()
+    leave_partial(line, answers.addresses, failed)
+
+
+def united(answers: "Answers[PauseList]") -> list[Known]:
+    """The coordinator's first: shards hear of them, and have them directly too."""
+    from bigfleet.model.shard_admin import PauseList
+
+    found: dict[tuple[str, object], Known] = {}
+    if isinstance(answers.coordinator, PauseList):
+        for pause in answers.coordinator.pauses:
+            found[pause.pause_id, pause.scope] = Known(pause, coordinator=True)
+    said, _failed = told_apart(answers.shards)
+    for shard, listed in said.items():
+        for pause in listed.pauses:
+            known = found.setdefault((pause.pause_id, pause.scope), Known(pause))
+            if shard not in known.shards:
+                known.shards.append(shard)
+    return list(found.values())
+
+
+def _show(page: "Page", line: Line, pauses: "Iterable[Pause]", where: Iterable[str]) -> None:
+    from bigfleet.cli.tables import cell, since_text, table_of
+
+    places = list(where)
+    table = table_of(*_COLUMNS, *(["WHERE"] if places else []), sentence="REASON")
+    for number, each in enumerate(pauses):
+        table.add_row(
+            cell(each.pause_id),
+            cell(scope_text(each.scope)),
+            cell(each.source.name.lower()),
+            cell(each.owner),
+            cell(since_text(each.created_at, line.now)),
+            cell(until_text(each)),
+            *([cell(places[number])] if places else []),
+            cell(each.reason),
+        )
+    if table.row_count:
+        page.show(table)
+    else:
+        page.say("Nothing is paused.")

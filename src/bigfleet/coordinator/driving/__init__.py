@@ -1,0 +1,1 @@
+"""The coordinator at work: leadership, commits, calls, pages."""

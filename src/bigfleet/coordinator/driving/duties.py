@@ -1,0 +1,102 @@
+"""What a leader does unasked: the second, the sweeps, the snapshots.
+
+Each is one at a time; one that fails is logged, and the next one comes.
+"""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from bigfleet.coordinator.book import Book
+from bigfleet.coordinator.draft import Draft
+from bigfleet.coordinator.driving.leading import Leading
+from bigfleet.coordinator.driving.snapshot_folder import SnapshotFolder
+from bigfleet.coordinator.membership import ticking
+from bigfleet.coordinator.rebalancing import quotas, sweeping
+from bigfleet.coordinator.snapshots import copied, export, holds_anything
+from bigfleet.edge.clock import Clock
+from bigfleet.edge.logs import Log
+from bigfleet.model.coordinator_calls import NotLeader
+from bigfleet.model.machines import Instant
+from bigfleet.model.provider_calls import Code, Rejected
+from bigfleet.wire.coordinator_handlers import Snapshot
+
+TICK_SECONDS = 1.0
+#: Between two pieces of a sweep: a call takes several turns of the event loop to be answered.
+BREATH_SECONDS = 0.02
+
+T = TypeVar("T")
+
+
+class Duties:
+    def __init__(self, leading: Leading, backend: str, clock: Clock, log: Log) -> None:
+        self._leading = leading
+        self._backend = backend
+        self._clock = clock
+        self._log = log
+        #: When the newest snapshot of this reign was made, or the reign began: one that is never
+        #: made grows old too. None: none is to be made.
+        self.saved_at: Instant | None = None
+        leading.duties = (self._seconds, self._sweeps, self._snapshots)
+
+    async def snapshot(self) -> Snapshot:
+        """Of everything that is committed now; raises Rejected."""
+        leading, at = self._leading, self._clock.now()
+        book = leading.book()
+        if not holds_anything(book.tables):
+            raise Rejected(Code.NOT_FOUND, "nothing is stored yet: no shard has ever reported")
+        tables, revision = copied(book.tables), leading.revision
+        # In a thread: a large state takes longer than anybody should wait for an answer.
+        made = await asyncio.to_thread(export, tables, revision, self._backend, at)
+        leading.require_leader()
+        return made
+
+    async def _seconds(self) -> None:
+        while True:
+            await self._clock.sleep(TICK_SECONDS)
+            await self._done("tick", ticking.tick)
+            await self._done("quotas", quotas.tick)
+            await self._done("transfers", sweeping.settle)
+
+    async def _sweeps(self) -> None:
+        while True:
+            await self._clock.sleep(self._leading.settings.rebalance.interval)
+            sweep = sweeping.Sweep()
+            # Whoever asks meanwhile is answered between two pieces.
+            while await self._done("rebalance", sweep.piece) is False:
+                await self._clock.sleep(BREATH_SECONDS)
+
+    async def _snapshots(self) -> None:
+        wanted = bool(self._leading.settings.snapshot_dir)
+        self.saved_at = self._clock.now() if wanted else None
+        while True:
+            await self._clock.sleep(self._leading.settings.snapshot_interval)
+            folder = self._leading.settings.snapshot_dir
+            if folder:
+                await self._saved(SnapshotFolder(Path(folder), self._leading.settings.id))
+
+    async def _saved(self, folder: SnapshotFolder) -> None:
+        try:
+            made = await self.snapshot()
+            await asyncio.to_thread(folder.write, made)
+        except Rejected as problem:
+            if problem.code is not Code.NOT_FOUND:
+                self._log.warning("coordinator.snapshot", msg=f"no snapshot: {problem}")
+        except OSError as problem:
+            text = f"no snapshot: {problem}; the next one is tried in time"
+            self._log.error("coordinator.snapshot", msg=text)
+        else:
+            self.saved_at = made.meta.created_unix_nanos
+
+    async def _done(self, name: str, operation: Callable[[Book, Draft], T]) -> T | None:
+        """What it returned; None where it failed."""
+        try:
+            return await self._leading.transact(operation)
+        except NotLeader:
+            return None
+        except Rejected as problem:
+            self._log.warning("coordinator.duty", msg=f"{name}: {problem}", subject=name)
+        except Exception as problem:  # noqa: BLE001 - the next one comes; nothing was changed
+            self._log.error("coordinator.duty", msg=f"{name} failed: {problem!r}", subject=name)
+        return None

@@ -1,0 +1,1 @@
+"""Who belongs to the fleet and who owns what: shards, clusters, domains, providers, pauses."""

@@ -1,0 +1,95 @@
+"""What a coordinator counts: every name of the catalogue, with its meaning.
+
+Prefix: `bigfleet_coordinator_`. Counters live as long as the process, over all its reigns; gauges
+about the fleet are those of the reign and go with it.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+
+from bigfleet.coordinator.book import Book
+from bigfleet.edge.counts import Counts
+from bigfleet.edge.exposition import Catalogue, Exposition
+from bigfleet.model.machines import Instant
+
+PREFIX = "bigfleet_coordinator_"
+
+HISTOGRAMS = {
+    "store_write_seconds": "Transactions of the store, to the answer that they are durable.",
+}
+COUNTERS = {
+    "apply_total": "Transactions by outcome; fenced: somebody else led by then.",
+    "elections_total": "How often this replica began to lead.",
+    "store_errors_total": "Times the store did not answer, or nobody knows what it did.",
+    "reports_total": "Reports of shards by result.",
+    "transfers_total": "Transfers that ended, by tier and result.",
+    "instruction_failures_total": "Instructions that were not accepted, by kind and outcome.",
+}
+GAUGES = {
+    "raft_term": "The coordinator term this replica knows (the name is kept for dashboards).",
+    "is_leader": "1 while this replica leads.",
+    "pending_instructions": "Instructions a shard has not acknowledged.",
+    "shards": "Shards that are registered.",
+    "shards_stale": "Shards that have been silent for three report intervals.",
+    "clusters_bound": "Clusters that belong to a shard.",
+    "domains": "Topology domains that are assigned, or change hands.",
+    "snapshot_age_seconds": "Time since this leader's last snapshot, or since it leads.",
+    "transfers_open": "Transfers under way.",
+    "rebalance_blocked": "Shortfalls that the last sweep did not help, by what held it back.",
+    "quota_total": "Slots there may be of a provider in a region.",
+    "quota_allocated": "Slots of them that shards may use.",
+}
+CATALOGUE = Catalogue(PREFIX, HISTOGRAMS, COUNTERS, GAUGES)
+
+_APPLIED = ("success", "error", "fenced")
+_REPORTED = ("ok", "out_of_order", "stale_epoch", "identity")
+#: What only a leader knows.
+_OF_A_REIGN = GAUGES.keys() - {"raft_term", "is_leader"}
+#: Of those, what the page does not look up but a sweep sets.
+_SET_BY_SWEEPS = {"rebalance_blocked"}
+
+
+class CoordinatorMetrics(Exposition):
+    """`refresh` sets the gauges that are looked up rather than counted."""
+
+    def __init__(
+        self,
+        counts: Counts,
+        refresh: Callable[[], None],
+        version: str,
+        certificate_ends: Callable[[], float | None] = lambda: None,
+    ) -> None:
+        super().__init__(CATALOGUE, counts, refresh, version, certificate_ends)
+        for outcome in _APPLIED:
+            counts.add("apply_total", 0, outcome=outcome)
+        for result in _REPORTED:
+            counts.add("reports_total", 0, result=result)
+        counts.add("elections_total", 0)
+        counts.add("store_errors_total", 0)
+
+
+def measure(counts: Counts, book: Book | None, at: Instant) -> None:
+    """Looks up what the book of a leader holds; without one nothing of it is shown."""
+    looked_up = _OF_A_REIGN - _SET_BY_SWEEPS if book is not None else _OF_A_REIGN
+    for key in [key for key in counts.gauges if key[0] in looked_up]:
+        del counts.gauges[key]
+    if book is None:
+        return
+    tables = book.tables
+    shards = [row.id for row in tables.shards.rows.values() if not row.removed]
+    counts.set("shards", len(shards))
+    counts.set("shards_stale", sum(not book.is_fresh(shard, at) for shard in shards))
+    counts.set("clusters_bound", len(tables.clusters.rows))
+    counts.set("domains", len(tables.domains.rows))
+    for shard in sorted({*shards, *tables.instructions.by_first}):
+        pending = len(tables.instructions.by_first.get(shard, ()))
+        counts.set("pending_instructions", pending, shard=shard)
+    transfers = tables.transfers.rows.values()
+    counts.set("transfers_open", sum(row.transfer.state.open for row in transfers))
+    allocated: Counter[tuple[str, str]] = Counter()
+    for given in tables.allocations.rows.values():
+        allocated[given.provider, given.region] += given.allocated
+    for quota in tables.quotas.rows.values():
+        pair = {"provider": quota.provider, "region": quota.region}
+        counts.set("quota_total", quota.total, **pair)
+        counts.set("quota_allocated", allocated[quota.provider, quota.region], **pair)

@@ -1,0 +1,1 @@
+"""Machines and quota that move between shards, and everything that keeps them from moving back."""

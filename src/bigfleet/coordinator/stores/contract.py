@@ -1,0 +1,119 @@
+"""What the coordinator asks of a store, whichever it is.
+
+Law: whoever commits leads, and nobody else does. A commit is guarded by the reign it was made
+under; it happens whole or not at all, and when nobody can tell which, the store says so
+(`StoreUnclear`) and whoever leads reads everything again before it goes on.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+#: A row's name: path components, percent-encoded, joined by `/`; its value is canonical JSON.
+Rows = Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One row of a transaction; None deletes it."""
+
+    key: str
+    value: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reign:
+    """The time one replica leads."""
+
+    #: Only grows, over every reign of every replica and over restores.
+    term: int
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    rows: Rows
+    #: Of the store; grows with every commit.
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """Who leads, as far as this replica knows."""
+
+    replica_id: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """The newest term and revision a replica has heard of, whoever led; 0: of none."""
+
+    term: int = 0
+    revision: int = 0
+
+
+class StoreDown(Exception):
+    """The store does not answer, and nothing was changed. Says what to do."""
+
+
+class StoreUnclear(Exception):
+    """A commit may or may not have happened."""
+
+
+class Deposed(Exception):
+    """Somebody else leads, or nobody: nothing was changed."""
+
+
+class StoreRefused(Exception):
+    """The store cannot be used at all: locked, damaged, of another version. Says what to do."""
+
+
+class Store(Protocol):
+    #: `sqlite` or `etcd`.
+    backend: str
+    #: Rows a transaction may hold; None: any number.
+    most_changes: int | None
+
+    async def open(self) -> None:
+        """Once, before anything else; raises StoreRefused or StoreDown."""
+        ...
+
+    async def campaign(self) -> Reign:
+        """Returns when this replica leads, with its term already durable; may wait for ever.
+
+        Cancelling it gives up. Raises StoreDown where the store is out of reach: call again later;
+        StoreRefused where nobody can lead on what lies there.
+        """
+        ...
+
+    async def load(self) -> Loaded:
+        """Every row, as of one moment not before the reign began. Raises Deposed or StoreDown."""
+        ...
+
+    async def commit(self, changes: Sequence[Change]) -> int:
+        """The revision after it. Raises Deposed, StoreDown, or StoreUnclear."""
+        ...
+
+    def still_leads(self) -> bool:
+        """Without asking anybody: False from the moment the lease may have run out."""
+        ...
+
+    async def until_deposed(self) -> str:
+        """Returns why, when the reign is over."""
+        ...
+
+    async def resign(self) -> None:
+        """Ends the reign so that somebody else can lead at once; never raises."""
+        ...
+
+    def leader(self) -> Leader | None:
+        """Who leads, as last heard; None: nobody is known to."""
+        ...
+
+    def heard(self) -> Heard: ...
+
+    def trouble(self) -> str:
+        """Why the store cannot be reached, as a sentence; empty: it can."""
+        ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,28 @@
+"""Files that are there whole or not at all, whatever happens while they are written."""
+
+import os
+from pathlib import Path
+
+
+def write_whole(path: Path, content: bytes, unfinished: Path) -> None:
+    """Under its name when all of it is on disk, and not before; raises OSError."""
+    try:
+        handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """What was named, renamed or linked there stays so."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,1 @@
+"""A shard's half of coordination: what it owns, what it gives, what it was given."""

@@ -1,0 +1,276 @@
+"""A shard's half of coordination as one: what it tells in a sync, and what it does with the answer.
+
+An answer is taken over only when `rows_of` it is on disk. What the coordinator orders is carried
+out by `obey`, which says Done only of what is done. Without a coordinator nothing here happens, and
+what was told last stays in force.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from bigfleet.model.coordination import (
+    ProviderEntry,
+    ShortfallDetail,
+    SyncReply,
+    SyncRequest,
+    TransferState,
+    TransferTier,
+    transfer_of,
+)
+from bigfleet.model.coordinator_calls import (
+    CoordinatorInstruction,
+    InstructionKind,
+    Obeyed,
+    Refused,
+)
+from bigfleet.model.machines import Instant
+from bigfleet.shard.coordination.adoptions import ADOPT_STATES, Adoptions
+from bigfleet.shard.coordination.bindings import KEY as MISBOUND
+from bigfleet.shard.coordination.bindings import Bindings
+from bigfleet.shard.coordination.evictions import DRAIN_STATES, DrainHands, Evictions
+from bigfleet.shard.coordination.ground import Ground
+from bigfleet.shard.coordination.offers import Offers
+from bigfleet.shard.coordination.owning import KEY as OWNERSHIP
+from bigfleet.shard.coordination.owning import Owning
+from bigfleet.shard.coordination.pausing import KEY as PAUSES
+from bigfleet.shard.coordination.pausing import row_of as pauses_row
+from bigfleet.shard.coordination.quotas import KEY as QUOTAS
+from bigfleet.shard.coordination.quotas import Quotas
+from bigfleet.shard.coordination.registry import KEY as REGISTRY
+from bigfleet.shard.coordination.registry import Registry
+from bigfleet.shard.coordination.releases import RELEASE_STATES, Releases
+from bigfleet.shard.coordination.returns import Returns
+from bigfleet.shard.coordination.surveys import Survey, is_surveyed, survey_of
+from bigfleet.shard.coordination.transfers import Borne, Transfers
+from bigfleet.shard.effects import COORDINATION
+from bigfleet.shard.offerings.offerings import Offerings
+from bigfleet.shard.rails.pauses import Pauses
+
+_ASKED = (TransferState.OFFERED, TransferState.DRAINING)
+
+SMALL_ROWS = (MISBOUND, PAUSES, REGISTRY, QUOTAS)
+Row = tuple[str, str, bytes]
+#: Machine ids by transfer, as surveys found them.
+Found = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Company:
+    """Parts of the shard that have to do with a coordinator beside transfers."""
+
+    owning: Owning
+    quotas: Quotas
+    bindings: Bindings
+    pauses: Pauses
+    offerings: Offerings
+    registry: Registry
+    #: Of this life, and of the last decision.
+    epoch: int
+    cycle: Callable[[], int]
+
+
+class Coordination:
+    def __init__(
+        self, ground: Ground, company: Company, hands: DrainHands, stored: Mapping[str, bytes]
+    ) -> None:
+        """`stored`: rows of the table COORDINATION, of an earlier life."""
+        self._ground = ground
+        self._company = company
+        self.transfers = Transfers()
+        self._returns = Returns(ground)
+        self._offers = Offers(ground)
+        self._evictions = Evictions(ground, self._offers, hands)
+        self._releases = Releases(
+            ground, company.owning, company.quotas, self.transfers, self._offers
+        )
+        self._adoptions = Adoptions(ground, company.owning, self.transfers)
+        #: What is on disk of the small rows.
+        self._written = {key: stored[key] for key in SMALL_ROWS if key in stored}
+        self._offers.load(stored)
+        self._evictions.load(stored)
+
+    # -- asking ----------------------------------------------------------------------------------
+
+    def request(
+        self, at: Instant, merging: bool, shortfalls: Iterable[ShortfallDetail] = ()
+    ) -> SyncRequest:
+        """`merging`: the coordinator has lost its memory and asks for everything held here."""
+        ground, company, short = self._ground, self._company, tuple(shortfalls)
+        owning = company.owning
+        return SyncRequest(
+            shard_id=ground.shard_id,
+            epoch=company.epoch,
+            cycle=company.cycle(),
+            ownership_revision=owning.ownership.revision,
+            cluster_ids=company.bindings.named(),
+            providers=tuple(ProviderEntry(n, a) for n, a in sorted(ground.providers.items())),
+            shortfalls=short,
+            quota_usage=company.quotas.usage(short, of_the_rest=merging),
+            offer_replies=self._offers.replies(self._is_draining),
+            returnable=self._returns.returnable(),
+            held_overrides=owning.held_overrides(),
+            backoffs=company.offerings.found_out(at),
+            held_pairs=owning.held_pairs() if merging else (),
+            tells_all=merging,
+        )
+
+    def sizes(self) -> dict[str, int]:
+        """Of everything that could grow."""
+        return {
+            "transfers": len(self.transfers),
+            "offers": len(self._offers),
+            "evictions": len(self._evictions),
+            "misbound": len(self._company.bindings),
+            "released": len(self._company.owning.ownership.released),
+            "in_transit": len(self._company.quotas.in_transit),
+        }
+
+    # -- an answer -------------------------------------------------------------------------------
+
+    def rows_of(self, reply: SyncReply, sent: SyncRequest) -> list[Row]:
+        """What must be on disk before `take`; may take its time for a large view."""
+        rows = {k: r for k, r in self._small_rows(reply, sent) if self._written.get(k) != r}
+        if reply.ownership is not None:
+            rows[OWNERSHIP] = self._company.owning.row_of(reply.ownership, _addresses(sent))
+        return [(COORDINATION, key, row) for key, row in rows.items()]
+
+    def surveys(self, reply: SyncReply) -> list[Survey]:
+        """What has to be looked up for the offers asked for, beside the event loop."""
+        transfers = {each.id: each for each in reply.transfers}
+        asked = (each for each in reply.offers if not self._offers.is_answered(each))
+        found = (survey_of(each, transfers.get(each.transfer), self._ground) for each in asked)
+        return [each for each in found if each is not None]
+
+    def take(
+        self, reply: SyncReply, sent: SyncRequest, at: Instant, found: Found | None = None
+    ) -> None:
+        """`found`: by transfer, what the surveys came to; None: they are run here."""
+        if found is None:
+            found = {each.request.transfer: each.run() for each in self.surveys(reply)}
+        company, ground = self._company, self._ground
+        self._written.update(self._small_rows(reply, sent))
+        self.transfers.take(reply.transfers)
+        # Before anybody sees a machine that was granted, it is kept for whom it was granted.
+        self._adoptions.expect(at)
+        if reply.ownership is not None:
+            company.owning.take_view(reply.ownership, _addresses(sent), at)
+        self._adoptions.on_view()
+        self._releases.end_cancelled(at)
+        self._take_quotas(reply, sent, at)
+        company.pauses.on_coordinator(reply.pauses, at)
+        company.bindings.take(reply.misbound, sent.cluster_ids)
+        company.offerings.hear(reply.backoffs, at)
+        company.registry.take(reply.providers)
+        self._end_what_moved_on(reply, at)
+        if ground.decision() is None:
+            return
+        for request in reply.offers:
+            transfer, surveyed = self.transfers.get(request.transfer), request.transfer in found
+            # What was not looked up before the first decision is asked for again.
+            if surveyed or not is_surveyed(request, ground):
+                self._offers.answer(request, transfer, found.get(request.transfer, ()), at)
+
+    # -- instructions ----------------------------------------------------------------------------
+
+    def obey(self, instruction: CoordinatorInstruction, at: Instant) -> Obeyed:
+        owning = self._company.owning
+        match instruction.kind:
+            case InstructionKind.ASSIGN_DOMAIN:
+                return owning.assign(instruction, at)
+            case InstructionKind.UNASSIGN_DOMAIN:
+                return owning.unassign(instruction, at)
+            case InstructionKind.CROSS_SHARD_DRAIN:
+                return self._step(instruction, "drain", DRAIN_STATES, self._evictions.begin, at)
+            case InstructionKind.TRANSFER_OWNERSHIP | InstructionKind.REASSIGN_SPECULATIVE:
+                if transfer_of(instruction.id)[1] == "adopt":
+                    adopt = self._adoptions.adopt
+                    return self._step(instruction, "adopt", ADOPT_STATES, adopt, at)
+                release = self._releases.release
+                return self._step(instruction, "release", RELEASE_STATES, release, at)
+            case InstructionKind.UNKNOWN:
+                return Refused("this version of the shard does not know the kind of instruction")
+            case _:
+                assert_never(instruction.kind)
+
+    # -- time ------------------------------------------------------------------------------------
+
+    def tick(self, at: Instant) -> None:
+        """Once a second."""
+        self._evictions.tick(at)
+        self._company.quotas.refresh(at)
+
+    def on_decision(self, at: Instant) -> None:
+        """A cycle has ended."""
+        self._company.quotas.refresh(at)
+
+    # -- within ----------------------------------------------------------------------------------
+
+    def _small_rows(self, reply: SyncReply, sent: SyncRequest) -> list[tuple[str, bytes]]:
+        """Rows that are written whole whenever they change."""
+        return [
+            (MISBOUND, self._company.bindings.row_of(reply.misbound, sent.cluster_ids)),
+            (PAUSES, pauses_row(reply.pauses)),
+            (REGISTRY, self._company.registry.row_of(reply.providers)),
+            (QUOTAS, self._company.quotas.row_of(reply.quotas, _regions(reply))),
+        ]
+
+    def _take_quotas(self, reply: SyncReply, sent: SyncRequest, at: Instant) -> None:
+        quotas, owning = self._company.quotas, self._company.owning
+        if not reply.merging:
+            quotas.follow(reply.transfers, self._ground.shard_id, owning.mark)
+        elif sent.tells_all:
+            # Granted is what was told, and that was the rest.
+            quotas.forget_released()
+        quotas.take(reply.quotas, _regions(reply), at)
+
+    def _step(
+        self,
+        instruction: CoordinatorInstruction,
+        step: str,
+        states: tuple[TransferState, ...],
+        carry_out: Callable[[Borne, Instant], Obeyed],
+        at: Instant,
+    ) -> Obeyed:
+        if transfer_of(instruction.id)[1] != step:
+            return Refused(
+                f"{instruction.id} is no step of a transfer that {instruction.kind} does"
+            )
+        borne = self.transfers.borne(instruction, states)
+        if not isinstance(borne, Borne):
+            return borne
+        slots = borne.transfer.tier is TransferTier.SPECULATIVE
+        if slots != (instruction.kind is InstructionKind.REASSIGN_SPECULATIVE):
+            tier = borne.transfer.tier.label
+            return Refused(
+                f"transfer {borne.transfer.id} is of tier {tier}, not {instruction.kind}"
+            )
+        return carry_out(borne, at)
+
+    def _end_what_moved_on(self, reply: SyncReply, at: Instant) -> None:
+        asked = {each.transfer for each in reply.offers}
+        open_here = {*self._offers.open_transfers(), *self._evictions.open_transfers()}
+        for name in sorted(open_here - asked):
+            transfer = self.transfers.get(name)
+            if transfer is not None and transfer.state in _ASKED:
+                continue
+            if transfer is not None and transfer.state is TransferState.RELEASING:
+                self._offers.moved_on(name, transfer.machine_ids)
+                continue
+            why = transfer.reason if transfer is not None else "the coordinator knows it no more"
+            self._evictions.end(name, why, at)
+            self._offers.forget(name)
+
+    def _is_draining(self, transfer: str) -> bool:
+        known = self.transfers.get(transfer)
+        return known is not None and known.state is TransferState.DRAINING
+
+
+def _regions(reply: SyncReply) -> dict[str, str]:
+    """By name of the provider, as the coordinator's registry has them."""
+    return {each.name: each.region for each in reply.providers if each.region}
+
+
+def _addresses(sent: SyncRequest) -> frozenset[str]:
+    """Of the providers the answer was given for."""
+    return frozenset(each.address for each in sent.providers)

@@ -1,0 +1,195 @@
+"""Evictions for another shard: machines of lower priority are drained, then offered.
+
+Each is preempted like a victim of this shard's own: its operator is asked first, pauses hold it up,
+and its grace is by the gap in priority. While they drain and until they are released they are
+reserved for the transfer. When none of them drains any more, those that are free are named.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from bigfleet.engine.donating import victim_priority
+from bigfleet.engine.kernels.victims import grace_seconds
+from bigfleet.model.actions import Action, ActionKind, Rule
+from bigfleet.model.coordination import TransferState
+from bigfleet.model.coordinator_calls import Done, NotYet, Obeyed, Refused
+from bigfleet.model.machines import Instant, MachineState
+from bigfleet.model.options import SECOND
+from bigfleet.model.reasons import Reason
+from bigfleet.model.shard_views import ActionView, Disposition
+from bigfleet.shard.coordination.ground import Ground, offered, transfer_name
+from bigfleet.shard.coordination.offers import Offers
+from bigfleet.shard.coordination.transfers import Borne
+from bigfleet.shard.effects import COORDINATION
+
+DRAIN_STATES = (TransferState.DRAINING,)
+#: Keys in state.db.
+PREFIX = "drain/"
+S = MachineState
+
+
+@dataclass(frozen=True, slots=True)
+class DrainHands:
+    """Who drains."""
+
+    begin: Callable[[Action, ActionView, Instant], None]
+    is_draining: Callable[[str], bool]
+    #: The machine stays after all; False: its provider drains it already.
+    call_off: Callable[[str, str, Instant], bool]
+    is_paused: Callable[[ActionKind, str], bool]
+    why_waiting: Callable[[Action, Instant], Reason | None]
+    #: Whether every provider has been listed: before, nobody knows what became of a drain.
+    listed_once: Callable[[], bool]
+    cycle: Callable[[], int]
+    #: Beyond its grace, until a victim is given up.
+    margin_seconds: Callable[[], float]
+
+
+class Evicting(msgspec.Struct, frozen=True):
+    machines: tuple[str, ...]
+
+
+class Evictions:
+    def __init__(self, ground: Ground, offers: Offers, hands: DrainHands) -> None:
+        self._ground = ground
+        self._offers = offers
+        self._hands = hands
+        #: By transfer, until none of its machines drains any more.
+        self._open: dict[str, Evicting] = {}
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def open_transfers(self) -> tuple[str, ...]:
+        return tuple(self._open)
+
+    def load(self, rows: Mapping[str, bytes]) -> None:
+        """Of an earlier life; the drains themselves are remembered where all drains are."""
+        for key, row in rows.items():
+            if not key.startswith(PREFIX):
+                continue
+            try:
+                self._open[key.removeprefix(PREFIX)] = msgspec.json.decode(row, type=Evicting)
+            except msgspec.MsgspecError:
+                # The drains go on; the coordinator gives the transfer up when its time is over.
+                self._ground.effects.persist(COORDINATION, key, None)
+
+    def begin(self, borne: Borne, at: Instant) -> Obeyed:
+        instruction, transfer, ground = borne.instruction, borne.transfer, self._ground
+        if transfer.from_shard != ground.shard_id:
+            return Refused(f"transfer {transfer.id} is from {transfer.from_shard}")
+        answer = self._offers.of(transfer.id)
+        if transfer.id in self._open or (answer is not None and answer.reply.drained):
+            return Done("begun before")
+        if why := ground.why_not_now():
+            return NotYet(why)
+        actions, refusals = self._actions(borne)
+        for action in actions:
+            if self._hands.is_paused(ActionKind.PREEMPT, action.cluster):
+                return NotYet(f"Preempts of {action.cluster} are paused")
+            if reason := self._hands.why_waiting(action, at):
+                return NotYet(reason.text)
+        begun = [action for action in actions if self._begin(action, borne, at)]
+        if not begun:
+            return Refused("nothing is drained: " + "; ".join(refusals or ["all of them moved"]))
+        self._keep(transfer.id, Evicting(tuple(a.machine for a in begun)))
+        ground.reserve(
+            offered(a.machine, transfer.id, transfer.fingerprint, self._until(a, at)) for a in begun
+        )
+        text = f"{len(begun)} machines drain for transfer {transfer_name(transfer.id)}"
+        ground.effects.log("info", "transfer_draining", text, transfer=transfer.id)
+        return Done(f"{len(begun)} of {len(instruction.machine_ids)} machines drain")
+
+    def tick(self, at: Instant) -> None:
+        """Offer what has become free, once nothing of a transfer drains any more."""
+        if not self._open or not self._hands.listed_once():
+            return
+        for transfer, evicting in list(self._open.items()):
+            if any(self._hands.is_draining(machine) for machine in evicting.machines):
+                continue
+            self._drop(transfer)
+            self._offer(transfer, evicting, at)
+
+    def end(self, transfer: str, why: str, at: Instant) -> None:
+        """The transfer is off: what its provider does not drain yet stays where it is."""
+        evicting = self._open.get(transfer)
+        if evicting is None:
+            return
+        self._drop(transfer)
+        text = f"transfer {transfer_name(transfer)} is off: {why}"
+        for machine in evicting.machines:
+            self._hands.call_off(machine, text, at)
+
+    # -- within ----------------------------------------------------------------------------------
+
+    def _actions(self, borne: Borne) -> tuple[list[Action], list[str]]:
+        """What may be drained as it is now, and why the others may not."""
+        ground, priority = self._ground, borne.instruction.preemptor_priority
+        decision = ground.decision()
+        actions: list[Action] = []
+        refusals: list[str] = []
+        for name in borne.instruction.machine_ids:
+            if why := ground.why_not_at_rest(name, S.CONFIGURED, borne.transfer.id):
+                refusals.append(why)
+                continue
+            machine = ground.machines.truth(name)
+            stamped = machine.assigned.priority
+            lower = victim_priority(decision, name, stamped) if decision else stamped
+            if lower >= priority:
+                refusals.append(f"{name} serves priority {lower} by now, {priority} is not higher")
+                continue
+            grace = int(grace_seconds(priority - lower))
+            rule = Rule.INVERSION
+            actions.append(Action(ActionKind.PREEMPT, name, machine.cluster, rule, grace, priority))
+        return actions, refusals
+
+    def _begin(self, action: Action, borne: Borne, at: Instant) -> bool:
+        transfer = borne.transfer
+        reason = (
+            f"priority {action.preemptor_priority} of {transfer.to_shard} goes first"
+            f" (transfer {transfer_name(transfer.id)})"
+        )
+        view = ActionView(
+            self._hands.cycle(),
+            0,
+            action.kind,
+            action.machine,
+            action.cluster,
+            reason=reason,
+            grace_seconds=action.grace_seconds,
+            preemptor_priority=action.preemptor_priority,
+            disposition=Disposition.ENQUEUED,
+            at=at,
+        )
+        self._ground.tell(action.machine, at, f"to be drained: {reason}")
+        self._hands.begin(action, view, at)
+        self._ground.effects.counts.add("actions_total", kind=action.kind.label)
+        return self._hands.is_draining(action.machine)
+
+    def _until(self, action: Action, at: Instant) -> Instant:
+        seconds = action.grace_seconds + self._hands.margin_seconds()
+        return at + round(seconds * SECOND)
+
+    def _offer(self, transfer: str, evicting: Evicting, at: Instant) -> None:
+        ground = self._ground
+        reasons = {m: ground.why_not_free(m, S.IDLE, transfer) for m in evicting.machines}
+        free = [machine for machine, why in reasons.items() if not why]
+        why_none = "; ".join(why for why in reasons.values() if why)
+        self._offers.drained(transfer, free, f"none became free: {why_none}", at)
+        text = f"{len(free)} of {len(evicting.machines)} machines were freed for"
+        for machine in free:
+            ground.tell(machine, at, f"free for transfer {transfer_name(transfer)}")
+        ground.effects.log(
+            "info", "transfer_drained", f"{text} {transfer_name(transfer)}", transfer=transfer
+        )
+
+    def _keep(self, transfer: str, evicting: Evicting) -> None:
+        self._open[transfer] = evicting
+        row = msgspec.json.encode(evicting)
+        self._ground.effects.persist(COORDINATION, PREFIX + transfer, row)
+
+    def _drop(self, transfer: str) -> None:
+        del self._open[transfer]
+        self._ground.effects.persist(COORDINATION, PREFIX + transfer, None)

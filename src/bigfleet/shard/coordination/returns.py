@@ -1,0 +1,44 @@
+"""Returns: machines of other homes that stand idle here, as long as they do.
+
+For how long they have, and when that is long enough, is for the coordinator to say: what is named
+and then taken by a Need is not named again, and is not offered if it is asked for meanwhile.
+"""
+
+from bigfleet.engine.donating import is_claimed
+from bigfleet.model.machines import MachineState
+from bigfleet.model.ownership import OwnershipView
+from bigfleet.shard.coordination.ground import Ground
+
+#: Named at a time: a transfer takes far fewer.
+MOST = 1000
+
+
+class Returns:
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._view: OwnershipView | None = None
+        #: Machines of that view that are this shard's and have their home elsewhere, by id.
+        self._guests: tuple[str, ...] = ()
+
+    def returnable(self) -> tuple[str, ...]:
+        found = (m for m in self._guests_now() if self._is_returnable(m))
+        return tuple(m for m, _ in zip(found, range(MOST), strict=False))
+
+    def _guests_now(self) -> tuple[str, ...]:
+        """Looked up once a view: it may have a row for every machine that ever moved."""
+        view, me = self._ground.ownership().view, self._ground.shard_id
+        if view is not self._view:
+            self._view = view
+            rows = view.overrides.values() if view is not None else ()
+            self._guests = tuple(
+                sorted(r.machine for r in rows if r.shard == me and r.home not in ("", me))
+            )
+        return self._guests
+
+    def _is_returnable(self, machine: str) -> bool:
+        ground = self._ground
+        if ground.machines.state_of(machine) is not MachineState.IDLE:
+            return False
+        decision = ground.decision()
+        busy = ground.under_way(machine) or machine in ground.reservations()
+        return decision is not None and not busy and not is_claimed(decision, machine)

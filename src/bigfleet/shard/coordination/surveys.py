@@ -1,0 +1,93 @@
+"""Surveys: which machines an offer may be made of, looked up beside the event loop.
+
+A survey is made with everything it needs frozen: the last decision, what is reserved and pending.
+Running it costs what the fleet has; the few machines that are chosen of its answer are looked at
+again as they are then.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bigfleet.engine.decision import Decision
+from bigfleet.engine.donating import Wanted, spare_machines, victims_below
+from bigfleet.model.coordination import OfferRequest, Transfer, TransferTier
+from bigfleet.model.machines import MachineState
+from bigfleet.model.options import EngineOptions
+from bigfleet.model.penalties import upper_bound_dollars
+from bigfleet.model.profiles import precedence_of_fingerprint
+from bigfleet.shard.coordination.ground import Ground, is_offered_to
+
+STATE_OF_TIER: Mapping[TransferTier, MachineState] = {
+    TransferTier.IDLE: MachineState.IDLE,
+    TransferTier.SPECULATIVE: MachineState.SPECULATIVE,
+    TransferTier.DRAIN: MachineState.CONFIGURED,
+    TransferTier.RETURN: MachineState.IDLE,
+}
+#: Victims looked at for each one that is wanted: some will have moved since the decision.
+_VICTIMS_LOOKED_AT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    request: OfferRequest
+    decision: Decision
+    options: EngineOptions
+    wanted: Wanted
+    #: The provider's name here.
+    provider: str
+    #: By machine; empty where there is only one provider, whose all of them are.
+    provider_of: Mapping[str, str]
+    taken: frozenset[str]
+
+    def run(self) -> list[str]:
+        """Machine ids, the ones to be given first first."""
+        request = self.request
+        if request.tier is TransferTier.DRAIN:
+            most = _VICTIMS_LOOKED_AT * request.max_machines
+            found = victims_below(
+                self.decision, request.priority, self.wanted, self._asked, self.options, most
+            )
+            return [victim.machine for victim in found]
+        state = STATE_OF_TIER[request.tier]
+        return spare_machines(self.decision, state, self.wanted, self._asked)
+
+    def _asked(self, machine: str) -> bool:
+        if machine in self.taken:
+            return False
+        return not self.provider_of or self.provider_of.get(machine) == self.provider
+
+
+def is_surveyed(request: OfferRequest, ground: Ground) -> bool:
+    """Whether it takes a survey to answer: a return names its machines, and of providers that are
+    not this shard's there are none."""
+    return request.tier is not TransferTier.RETURN and (
+        ground.provider_at(request.provider_address) is not None
+    )
+
+
+def survey_of(request: OfferRequest, transfer: Transfer | None, ground: Ground) -> Survey | None:
+    """None: there is nothing to look up, or nothing was decided yet."""
+    decision, provider = ground.decision(), ground.provider_at(request.provider_address)
+    if decision is None or provider is None or not is_surveyed(request, ground):
+        return None
+    taken = {
+        machine
+        for machine, reservation in ground.reservations().items()
+        if not is_offered_to(reservation, request.transfer)
+    }
+    taken.update(ground.pending())
+    return Survey(
+        request,
+        decision,
+        ground.options(),
+        Wanted(request.requirements, request.min_unit, request.deficit, _penalty_of(transfer)),
+        provider,
+        ground.machines.providers() if len(ground.providers) > 1 else {},
+        frozenset(taken),
+    )
+
+
+def _penalty_of(transfer: Transfer | None) -> float:
+    """Dollars of one interruption, as the fingerprint of the shortfall declares it."""
+    precedence = precedence_of_fingerprint(transfer.fingerprint) if transfer else None
+    return upper_bound_dollars(precedence[1]) if precedence else 0.0

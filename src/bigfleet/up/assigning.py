@@ -1,0 +1,59 @@
+"""Gives the zones of the fleet to its shards, by the same calls as anybody else.
+
+A zone that somebody has is left alone: a fleet that goes on stays as it was left, and what people
+have changed by hand is theirs to change.
+"""
+
+import asyncio
+from collections.abc import Mapping
+
+from bigfleet.edge.clock import Clock
+from bigfleet.model.provider_calls import Code, Rejected
+from bigfleet.model.requirements import ZONE_KEY
+from bigfleet.model.shard_admin import Audit
+from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+
+_AUDIT = Audit("up", "zones are dealt out to the shards")
+_AGAIN_SECONDS = 0.02
+#: A shard that has not reported yet is no member; a coordinator that has just begun leads soon.
+_LATER = (Code.NOT_FOUND, Code.UNAVAILABLE, Code.FAILED_PRECONDITION)
+#: What hand-overs may take; they take two reports.
+_PATIENCE_SECONDS = 60.0
+
+
+async def assign_zones(
+    coordinator: CoordinatorAdminClient, shard_of_zone: Mapping[str, str], clock: Clock
+) -> dict[str, str]:
+    """Zone -> shard as it is in the end; every zone has an owner. Raises Rejected."""
+    async with asyncio.timeout(_PATIENCE_SECONDS):
+        owners = await _zones(coordinator, clock)
+        for zone, shard in shard_of_zone.items():
+            if zone not in owners:
+                await _assigned(coordinator, zone, shard, clock)
+        while not all((owners := await _zones(coordinator, clock)).values()):
+            await clock.sleep(_AGAIN_SECONDS)
+        return owners
+
+
+async def _zones(coordinator: CoordinatorAdminClient, clock: Clock) -> dict[str, str]:
+    """Of every zone that has a row; an empty shard: it changes hands."""
+    while True:
+        try:
+            rows = await coordinator.domains()
+            return {row.value: row.shard for row in rows if row.key == ZONE_KEY}
+        except Rejected as problem:
+            if problem.code not in _LATER:
+                raise
+        await clock.sleep(_AGAIN_SECONDS)
+
+
+async def _assigned(
+    coordinator: CoordinatorAdminClient, zone: str, shard: str, clock: Clock
+) -> None:
+    while True:
+        try:
+            return await coordinator.assign_domain(ZONE_KEY, zone, shard, _AUDIT)
+        except Rejected as problem:
+            if problem.code not in _LATER:
+                raise
+        await clock.sleep(_AGAIN_SECONDS)

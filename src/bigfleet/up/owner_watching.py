@@ -1,0 +1,78 @@
+"""Judges who owns what: every machine is one shard's, and stays a while where it came.
+
+It looks at the shards themselves, not at what the coordinator says of them. A machine that moves is
+nobody's for the seconds between two lists; being two shards' is wrong at once.
+"""
+
+from collections.abc import Mapping, Set
+
+from bigfleet.model.machines import Instant
+from bigfleet.model.options import SECOND
+
+LONGEST_STRAY_SECONDS = 60.0
+#: Ids that are named in a finding.
+_NAMED = 3
+
+
+class OwnerWatch:
+    def __init__(self, min_stay_seconds: float, look_seconds: float) -> None:
+        """`look_seconds`: how far apart looks are, by which a move is seen late."""
+        #: Sentences, in the order in which they came true.
+        self.findings: list[str] = []
+        self._shortest_stay = round((min_stay_seconds - look_seconds) * SECOND)
+        self._look = round(look_seconds * SECOND)
+        self._looked_at: Instant | None = None
+        #: Of every machine anybody ever had, who had it last.
+        self._owner: dict[str, str] = {}
+        self._owned: Mapping[str, Set[str]] = {}
+        self._stray_since: dict[str, Instant] = {}
+        self._moved_at: dict[str, Instant] = {}
+        #: Machines of which the worst is told.
+        self._told: set[str] = set()
+
+    def is_due(self, at: Instant) -> bool:
+        return self._looked_at is None or at - self._looked_at >= self._look
+
+    def on_owners(self, owned: Mapping[str, Set[str]], at: Instant) -> None:
+        """`owned`: the machines of each shard, all of the same moment."""
+        self._looked_at = at
+        everybodys: set[str] = set().union(*owned.values())
+        if len(everybodys) < sum(map(len, owned.values())):
+            self._look_for_two(owned)
+        self._look_for_strays(everybodys, at)
+        self._look_for_haste(owned, at)
+        self._owned = owned
+
+    def _look_for_two(self, owned: Mapping[str, Set[str]]) -> None:
+        shards = sorted(owned)
+        for place, one in enumerate(shards):
+            for other in shards[place + 1 :]:
+                self._find(owned[one] & owned[other], f"owned by {one} and {other}")
+
+    def _look_for_strays(self, everybodys: Set[str], at: Instant) -> None:
+        strays = self._owner.keys() - everybodys
+        self._stray_since = {m: self._stray_since.get(m, at) for m in strays}
+        longest = LONGEST_STRAY_SECONDS * SECOND
+        lost = {m for m, since in self._stray_since.items() if at - since > longest}
+        self._find(lost, f"nobody's for more than {LONGEST_STRAY_SECONDS:.0f} s")
+
+    def _look_for_haste(self, owned: Mapping[str, Set[str]], at: Instant) -> None:
+        hasty: set[str] = set()
+        for shard, machines in owned.items():
+            for machine in machines - self._owned.get(shard, frozenset()):
+                before = self._owner.get(machine)
+                self._owner[machine] = shard
+                if before is None or before == shard:
+                    continue
+                if at - self._moved_at.get(machine, -self._shortest_stay) < self._shortest_stay:
+                    hasty.add(machine)
+                self._moved_at[machine] = at
+        self._find(hasty, "moved again before its minimum stay was over")
+
+    def _find(self, machines: Set[str], what: str) -> None:
+        """One sentence for all of them; of each machine once."""
+        news = sorted(machines - self._told)
+        self._told.update(news)
+        if news:
+            others = f" and {len(news) - _NAMED} more" if len(news) > _NAMED else ""
+            self.findings.append(f"{', '.join(news[:_NAMED])}{others}: {what}")

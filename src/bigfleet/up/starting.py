@@ -1,0 +1,115 @@
+"""Starts the parts of a fleet, each on the port that was wanted or the next free one."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+
+from bigfleet.coordinator.driving.process import CoordinatorProcess
+from bigfleet.coordinator.driving.process import StartRefused as CoordinatorRefused
+from bigfleet.coordinator.driving.process import World as CoordinatorWorld
+from bigfleet.edge.clock import Clock
+from bigfleet.provider.options import ProviderOptions
+from bigfleet.provider.serving import ProviderServer
+from bigfleet.provider.sim.backend import SimBackend
+from bigfleet.provider.stores.memory import MemoryStore
+from bigfleet.provider.stores.sqlite import SQLiteStore
+from bigfleet.shard.driving.process import ShardProcess, World
+from bigfleet.shard.epoch import StartRefused
+from bigfleet.up.folders import keep_provider_port, kept_provider_port
+from bigfleet.up.plans import PROVIDER, Plan
+from bigfleet.up.ports import free_from, is_free, started_on
+from bigfleet.up.surroundings import Surroundings
+
+
+@dataclass(frozen=True, slots=True)
+class Starter:
+    plan: Plan
+    around: Surroundings
+    #: Simulated time.
+    clock: Clock
+    folder: Path
+
+    async def provider(self) -> ProviderServer:
+        """A fleet that goes on with several shards has it where it was; raises StartRefused."""
+        plan, keeps = self.plan, self.plan.data_dir is not None and self.plan.shards > 1
+        kept = kept_provider_port(self.folder) if keeps else 0
+        if kept and not is_free(kept):
+            raise StartRefused(
+                f"the provider of the fleet in {self.folder} was on port {kept}, by which its "
+                "shards know who owns which machine, and that port is in use; stop what uses it, "
+                "or name another --data-dir"
+            )
+        server = await started_on(lambda: self._provider(kept or free_from(plan.provider_port)))
+        if keeps:
+            keep_provider_port(self.folder, server.port)
+        return server
+
+    async def coordinator(self) -> CoordinatorProcess:
+        return await started_on(self._coordinator)
+
+    async def shard(self, number: int, provider: str, coordinator: str) -> ShardProcess:
+        """`provider`, `coordinator`: their addresses."""
+        return await started_on(lambda: self._shard(number, provider, coordinator))
+
+    def world(self) -> World:
+        around = self.around
+        return World(
+            self.clock, around.stopwatch, around.new_id, around.log, version=around.version
+        )
+
+    # -- within ----------------------------------------------------------------------------------
+
+    async def _provider(self, port: int) -> ProviderServer:
+        around, plan, new_id = self.around, self.plan, self.around.new_id()
+        lasting = plan.data_dir is not None
+        server = ProviderServer(
+            SimBackend(plan.sim_config()),
+            SQLiteStore(self.folder / "provider.db", new_id) if lasting else MemoryStore(new_id),
+            ProviderOptions(provider=PROVIDER, address=f"127.0.0.1:{port}"),
+            chance=Random(f"{plan.seed}/provider"),
+            log=around.log,
+        )
+        await server.start()
+        return server
+
+    async def _coordinator(self) -> CoordinatorProcess:
+        around, plan = self.around, self.plan
+        settings = replace(
+            plan.coordinator_settings(self.folder / "coordinator"),
+            listen=f"127.0.0.1:{free_from(plan.coordinator_port)}",
+            metrics_addr=f"127.0.0.1:{free_from(plan.coordinator_metrics_port)}",
+        )
+        world = CoordinatorWorld(
+            self.clock, around.stopwatch, around.new_id, around.log, version=around.version
+        )
+        process = CoordinatorProcess(settings, world)
+        try:
+            await process.start()
+        except CoordinatorRefused as problem:
+            raise StartRefused(str(problem)) from problem
+        except BaseException:
+            await process.stop(0.0)
+            raise
+        return process
+
+    async def _shard(self, number: int, provider: str, coordinator: str) -> ShardProcess:
+        plan = self.plan
+        name = plan.shard_names[number]
+        settings = plan.shard_settings(name, self.folder / name, provider)
+        settings = replace(
+            settings,
+            listen=f"127.0.0.1:{free_from(_nth(plan.shard_port, number))}",
+            metrics_addr=f"127.0.0.1:{free_from(_nth(plan.metrics_port, number))}",
+            coordinator_addr=(coordinator,),
+        )
+        process = ShardProcess(plan.hurried(settings), self.world())
+        try:
+            await process.start()
+        except BaseException:
+            await process.stop(0.0)
+            raise
+        return process
+
+
+def _nth(port: int, number: int) -> int:
+    return port + number if port else 0

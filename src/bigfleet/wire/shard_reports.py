@@ -1,0 +1,226 @@
+"""A shard's report and its answer as messages, both ways: what ReportShard carries.
+
+The reader bounds what it takes: of shortfalls the contract's hundred are kept, reasons are cut,
+and whatever else is too long is refused by name.
+"""
+
+from typing import cast
+
+from bigfleet.model.coordinator_calls import (
+    AckOutcome,
+    CoordinatorInstruction,
+    InstructionAck,
+    InstructionKind,
+    ReportReply,
+    ShardReport,
+)
+from bigfleet.model.needs import Need
+from bigfleet.model.penalties import PINNED, UNSPECIFIED, Bucket
+from bigfleet.model.profiles import Profile
+from bigfleet.model.provider_calls import Code, Rejected
+from bigfleet.model.shard_views import ShardSummary, ShortfallRow
+from bigfleet.v1alpha1 import capacity_pb2
+from bigfleet.v1alpha1 import coordinator_pb2 as pb
+from bigfleet.wire.audits import LONGEST_REASON, name_of
+from bigfleet.wire.needs import (
+    requirement_messages,
+    requirements_of,
+    resources_message,
+    resources_of,
+)
+
+#: The most pressing ones come first.
+MOST_SHORTFALLS = 100
+#: Instance types, zones, and instructions answered at once.
+MOST_COUNTED, MOST_ACKS = 10_000, 10_000
+
+_OUTCOMES = {int(outcome): outcome for outcome in AckOutcome}
+
+
+def report_bytes(report: ShardReport) -> bytes:
+    return pb.ShardReport(
+        shard_id=report.shard_id,
+        cycle=report.cycle,
+        timestamp_unix_nanos=report.at,
+        shard_epoch=report.epoch,
+        summary=summary_message(report.summary),
+        shortfalls=[_shortfall_message(row) for row in report.shortfalls],
+        instruction_acks=[_ack_message(ack) for ack in report.acks],
+        shard_address=report.address,
+    ).SerializeToString(deterministic=True)
+
+
+def report_of(message: pb.ShardReport) -> ShardReport:
+    """Raises Rejected for what is too much."""
+    acks = message.instruction_acks
+    most_of("instruction_acks", len(acks), MOST_ACKS)
+    return ShardReport(
+        shard_id=name_of("shard_id", message.shard_id),
+        cycle=message.cycle,
+        at=message.timestamp_unix_nanos,
+        epoch=message.shard_epoch,
+        address=name_of("shard_address", message.shard_address),
+        summary=summary_of(message.summary),
+        shortfalls=tuple(_shortfall_of(row) for row in message.shortfalls[:MOST_SHORTFALLS]),
+        acks=tuple(_ack_of(ack) for ack in acks),
+    )
+
+
+def reply_bytes(reply: ReportReply) -> bytes:
+    return pb.ReportAck(
+        coordinator_term=reply.term,
+        acknowledged=reply.acknowledged,
+        instructions=[instruction_message(each) for each in reply.instructions],
+    ).SerializeToString(deterministic=True)
+
+
+def reply_of(content: bytes) -> ReportReply:
+    """Raises DecodeError where the bytes are no ReportAck."""
+    message = pb.ReportAck.FromString(content)
+    return ReportReply(
+        message.coordinator_term,
+        message.acknowledged,
+        tuple(instruction_of(each) for each in message.instructions),
+    )
+
+
+def instruction_message(each: CoordinatorInstruction) -> pb.CoordinatorInstruction:
+    message = pb.CoordinatorInstruction(
+        coordinator_term=each.term, sequence_number=each.sequence, instruction_id=each.id
+    )
+    match each.kind:
+        case InstructionKind.ASSIGN_DOMAIN | InstructionKind.UNASSIGN_DOMAIN:
+            assigns = each.kind is InstructionKind.ASSIGN_DOMAIN
+            told = message.assign_domain if assigns else message.unassign_domain
+            told.SetInParent()
+            told.topology_key, told.topology_value = each.topology_key, each.topology_value
+        case InstructionKind.REASSIGN_SPECULATIVE:
+            message.reassign_speculative.SetInParent()
+            message.reassign_speculative.machine_ids.extend(each.machine_ids)
+        case InstructionKind.CROSS_SHARD_DRAIN:
+            drain = message.cross_shard_drain
+            drain.SetInParent()
+            drain.machine_ids.extend(each.machine_ids)
+            drain.preemptor_priority = each.preemptor_priority
+        case InstructionKind.TRANSFER_OWNERSHIP:
+            transfer = message.transfer_ownership
+            transfer.SetInParent()
+            transfer.machine_ids.extend(each.machine_ids)
+            transfer.from_shard_id, transfer.to_shard_id = each.from_shard, each.to_shard
+        case InstructionKind.UNKNOWN:
+            """Nothing to say: its reader answers that it is invalid."""
+    return message
+
+
+def instruction_of(message: pb.CoordinatorInstruction) -> CoordinatorInstruction:
+    word = message.WhichOneof("payload")
+    kind = InstructionKind(word) if word is not None else InstructionKind.UNKNOWN
+    drain, transfer = message.cross_shard_drain, message.transfer_ownership
+    key, value, machines = "", "", tuple[str, ...]()
+    match kind:
+        case InstructionKind.ASSIGN_DOMAIN:
+            key, value = message.assign_domain.topology_key, message.assign_domain.topology_value
+        case InstructionKind.UNASSIGN_DOMAIN:
+            told = message.unassign_domain
+            key, value = told.topology_key, told.topology_value
+        case InstructionKind.REASSIGN_SPECULATIVE:
+            machines = tuple(message.reassign_speculative.machine_ids)
+        case InstructionKind.CROSS_SHARD_DRAIN:
+            machines = tuple(drain.machine_ids)
+        case InstructionKind.TRANSFER_OWNERSHIP:
+            machines = tuple(transfer.machine_ids)
+        case InstructionKind.UNKNOWN:
+            """Answered as invalid by whoever reads it."""
+    return CoordinatorInstruction(
+        id=message.instruction_id,
+        kind=kind,
+        term=message.coordinator_term,
+        sequence=message.sequence_number,
+        topology_key=key,
+        topology_value=value,
+        machine_ids=machines,
+        preemptor_priority=drain.preemptor_priority,
+        from_shard=transfer.from_shard_id,
+        to_shard=transfer.to_shard_id,
+    )
+
+
+def summary_message(summary: ShardSummary) -> pb.ShardSummary:
+    return pb.ShardSummary(
+        total_machines=summary.total_machines,
+        free_machines=summary.free_machines,
+        per_instance_type_counts=summary.count_of_instance_type,
+        per_zone_counts=summary.count_of_zone,
+        provider_address=summary.provider_address,
+    )
+
+
+def summary_of(message: pb.ShardSummary) -> ShardSummary:
+    counts = message.per_instance_type_counts, message.per_zone_counts
+    most_of("per_instance_type_counts", len(counts[0]), MOST_COUNTED)
+    most_of("per_zone_counts", len(counts[1]), MOST_COUNTED)
+    return ShardSummary(
+        message.total_machines,
+        message.free_machines,
+        dict(counts[0]),
+        dict(counts[1]),
+        name_of("provider_address", message.provider_address),
+    )
+
+
+def bucket_of(number: int) -> Bucket:
+    """UNSPECIFIED for a number of a later version."""
+    return number if 0 <= number <= PINNED else UNSPECIFIED
+
+
+def bucket_number(bucket: Bucket) -> "capacity_pb2.PenaltyBucket.ValueType":
+    return cast("capacity_pb2.PenaltyBucket.ValueType", bucket)
+
+
+def outcome_of(number: int) -> AckOutcome:
+    return _OUTCOMES.get(number, AckOutcome.UNSPECIFIED)
+
+
+def outcome_number(outcome: AckOutcome) -> "pb.InstructAck.Outcome.ValueType":
+    return cast("pb.InstructAck.Outcome.ValueType", outcome.value)
+
+
+def most_of(field: str, count: int, most: int) -> None:
+    if count > most:
+        text = f"{field} has {count} rows; {most} are the most"
+        raise Rejected(Code.INVALID_ARGUMENT, text)
+
+
+def _shortfall_message(row: ShortfallRow) -> pb.Shortfall:
+    profile = row.need.profile
+    return pb.Shortfall(
+        requirements=requirement_messages(profile.requirements),
+        deficit=resources_message(row.deficit.positive()),
+        priority=profile.priority,
+        age_cycles=row.age,
+        interruption_penalty_bucket=bucket_number(profile.interruption_bucket),
+    )
+
+
+def _shortfall_of(message: pb.Shortfall) -> ShortfallRow:
+    """Whose clusters it was is not told, nor the rest of the profile."""
+    deficit = resources_of(message.deficit)
+    profile = Profile.of(
+        requirements_of(message.requirements),
+        (),
+        message.priority,
+        bucket_of(message.interruption_penalty_bucket),
+    )
+    return ShortfallRow(Need("", profile, deficit), deficit, message.age_cycles)
+
+
+def _ack_message(ack: InstructionAck) -> pb.InstructAck:
+    return pb.InstructAck(
+        instruction_id=ack.instruction_id, outcome=outcome_number(ack.outcome), reason=ack.reason
+    )
+
+
+def _ack_of(message: pb.InstructAck) -> InstructionAck:
+    return InstructionAck(
+        message.instruction_id, outcome_of(message.outcome), message.reason[:LONGEST_REASON]
+    )

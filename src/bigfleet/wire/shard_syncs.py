@@ -1,0 +1,186 @@
+"""What a shard and the coordinator tell each other beside reports: SyncShard, both ways.
+
+The reader of a request bounds what it takes. The reader of a reply leaves out what this version
+cannot act on: an offer or a transfer of a kind it does not know, a pause of other actions only.
+"""
+
+from collections.abc import Iterator
+from itertools import chain
+
+from bigfleet.admin.v1alpha1 import common_pb2 as shared
+from bigfleet.admin.v1alpha1 import coordinator_admin_pb2 as pb
+from bigfleet.model.actions import ActionKind
+from bigfleet.model.coordination import SyncReply, SyncRequest, TransferState, TransferTier
+from bigfleet.model.ownership import PROVIDER_KEY, Pair
+from bigfleet.model.pauses import Pause, PauseSource
+from bigfleet.v1alpha1 import coordinator_pb2 as contract
+from bigfleet.wire import coordination as records
+from bigfleet.wire import shard_views as views
+from bigfleet.wire import sync_records as rows
+from bigfleet.wire.audits import bounded, name_of
+from bigfleet.wire.machines import length_bytes
+from bigfleet.wire.ownership_views import (
+    ViewWriter,
+    default_messages,
+    override_message,
+    override_of,
+    view_of,
+)
+from bigfleet.wire.shard_reports import most_of
+
+#: Rows of a request, by its field: a shard holds half a million machines.
+MOST_ROWS = {
+    "cluster_ids": 20_000,
+    "providers": 1_000,
+    "shortfalls": 1_000,
+    "quota_usage": 10_000,
+    "offer_replies": 10_000,
+    "returnable_machine_ids": 100_000,
+    "held_overrides": 1_000_000,
+    "backoffs": 10_000,
+    "held_domains": 1_000_000,
+    "held_defaults": 10_000,
+}
+#: Machines of one offer.
+MOST_OFFERED = 10_000
+#: Characters of a machine's id.
+LONGEST_ID = 1024
+
+#: Field 2 of SyncShardResponse.
+_OWNERSHIP = b"\x12"
+_TIERS = frozenset(int(tier) for tier in TransferTier)
+_STATES = frozenset(int(state) for state in TransferState)
+
+
+def sync_bytes(request: SyncRequest) -> bytes:
+    domains, defaults = _held(request)
+    return pb.SyncShardRequest(
+        shard_id=request.shard_id,
+        shard_epoch=request.epoch,
+        ownership_revision=request.ownership_revision,
+        cluster_ids=request.cluster_ids,
+        providers=map(records.provider_message, request.providers),
+        shortfalls=map(rows.shortfall_message, request.shortfalls),
+        quota_usage=map(rows.usage_message, request.quota_usage),
+        offer_replies=map(rows.offer_reply_message, request.offer_replies),
+        returnable_machine_ids=request.returnable,
+        cycle=request.cycle,
+        held_overrides=map(override_message, request.held_overrides),
+        backoffs=map(rows.backoff_message, request.backoffs),
+        held_domains=(
+            contract.DomainAssignment(topology_key=k, topology_value=v, shard_id=request.shard_id)
+            for k, v in domains
+        ),
+        held_defaults=default_messages((address, request.shard_id) for _, address in defaults),
+        tells_all=request.tells_all,
+    ).SerializeToString(deterministic=True)
+
+
+def sync_of(message: pb.SyncShardRequest) -> SyncRequest:
+    """Raises Rejected for what is too much."""
+    for field, most in MOST_ROWS.items():
+        most_of(field, len(getattr(message, field)), most)
+    for field, name in _names(message):
+        name_of(field, name)
+    for reply in message.offer_replies:
+        most_of("offer_replies.machine_ids", len(reply.machine_ids), MOST_OFFERED)
+        for machine in reply.machine_ids:
+            bounded("offer_replies.machine_ids", machine, LONGEST_ID)
+        most_of("offer_replies.regions", len(reply.regions), MOST_OFFERED)
+        for region in reply.regions:
+            name_of("offer_replies.regions", region)
+    pairs = ((row.topology_key, row.topology_value) for row in message.held_domains)
+    defaults = ((PROVIDER_KEY, row.provider_address) for row in message.held_defaults)
+    return SyncRequest(
+        shard_id=message.shard_id,
+        epoch=message.shard_epoch,
+        cycle=message.cycle,
+        ownership_revision=message.ownership_revision,
+        cluster_ids=tuple(message.cluster_ids),
+        providers=tuple(map(records.provider_of, message.providers)),
+        shortfalls=tuple(map(rows.shortfall_of, message.shortfalls)),
+        quota_usage=tuple(map(rows.usage_of, message.quota_usage)),
+        offer_replies=tuple(map(rows.offer_reply_of, message.offer_replies)),
+        returnable=tuple(message.returnable_machine_ids),
+        held_overrides=tuple(map(override_of, message.held_overrides)),
+        backoffs=tuple(map(rows.backoff_of, message.backoffs)),
+        held_pairs=tuple(chain(pairs, defaults)),
+        tells_all=message.tells_all,
+    )
+
+
+def sync_reply_bytes(reply: SyncReply, views_as_bytes: ViewWriter) -> bytes:
+    """The view is not made of messages: it may have a hundred thousand rows."""
+    head = pb.SyncShardResponse(coordinator_term=reply.term).SerializeToString()
+    rest = pb.SyncShardResponse(
+        quotas=map(rows.grant_message, reply.quotas),
+        pauses=map(views.pause_message, reply.pauses),
+        offers=map(rows.offer_message, reply.offers),
+        transfers=map(records.transfer_message, reply.transfers),
+        misbound=map(records.binding_message, reply.misbound),
+        providers=map(records.provider_message, reply.providers),
+        next_sync_millis=reply.next_sync_millis,
+        backoffs=map(rows.backoff_message, reply.backoffs),
+        merging=reply.merging,
+    ).SerializeToString(deterministic=True)
+    if reply.ownership is None:
+        return head + rest
+    parts = views_as_bytes.parts(reply.ownership)
+    length = length_bytes(sum(map(len, parts)))
+    return b"".join((head, _OWNERSHIP, length, *parts, rest))
+
+
+def sync_reply_of(content: bytes) -> SyncReply:
+    """Raises DecodeError where the bytes are no SyncShardResponse."""
+    message = pb.SyncShardResponse.FromString(content)
+    return SyncReply(
+        term=message.coordinator_term,
+        ownership=view_of(message.ownership) if message.HasField("ownership") else None,
+        quotas=tuple(map(rows.grant_of, message.quotas)),
+        pauses=tuple(_known_pauses(message)),
+        offers=tuple(rows.offer_of(each) for each in message.offers if each.tier in _TIERS),
+        transfers=tuple(
+            records.transfer_of(each)
+            for each in message.transfers
+            if each.tier in _TIERS and each.state in _STATES
+        ),
+        misbound=tuple(map(records.binding_of, message.misbound)),
+        providers=tuple(map(records.provider_of, message.providers)),
+        next_sync_millis=message.next_sync_millis,
+        backoffs=tuple(map(rows.backoff_of, message.backoffs)),
+        merging=message.merging,
+    )
+
+
+def _held(request: SyncRequest) -> tuple[list[Pair], list[Pair]]:
+    """Of domains, and of default ownership."""
+    pairs = request.held_pairs
+    return (
+        [pair for pair in pairs if pair[0] != PROVIDER_KEY],
+        [pair for pair in pairs if pair[0] == PROVIDER_KEY],
+    )
+
+
+def _names(message: pb.SyncShardRequest) -> Iterator[tuple[str, str]]:
+    """Whatever becomes part of a key of the coordinator's store."""
+    yield "shard_id", message.shard_id
+    yield from (("cluster_ids", cluster) for cluster in message.cluster_ids)
+    for provider in message.providers:
+        yield "providers.name", provider.name
+        yield "providers.address", provider.address
+        yield "providers.region", provider.region
+    for usage in message.quota_usage:
+        yield "quota_usage.provider", usage.provider
+        yield "quota_usage.region", usage.region
+
+
+def _known_pauses(message: pb.SyncShardResponse) -> Iterator[Pause]:
+    for told in message.pauses:
+        kinds = [kind for kind in told.scope.kinds if views.known(ActionKind, kind)]
+        if told.scope.kinds and not kinds:
+            continue
+        told.scope.ClearField("kinds")
+        told.scope.kinds.extend(kinds)
+        if views.known(PauseSource, told.source) is None:
+            told.source = shared.PAUSE_SOURCE_COORDINATOR
+        yield views.pause_of(told)

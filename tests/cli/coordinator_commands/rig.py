@@ -1,0 +1,165 @@
+"""A real coordinator on its file, real shards that it knows, and the command line between them."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from google.protobuf.json_format import ParseDict
+from google.protobuf.message import Message
+
+from bigfleet.cli.settings.sections import CliSettings
+from bigfleet.coordinator.settings import CoordinatorSettings, RebalanceSettings
+from bigfleet.edge.clock import next_turn
+from bigfleet.edge.driver import RealClock
+from bigfleet.model.coordination import (
+    ProviderEntry,
+    QuotaUsage,
+    ShortfallDetail,
+    SyncReply,
+    SyncRequest,
+    Transfer,
+)
+from bigfleet.model.coordinator_calls import InstructionAck, ReportReply, ShardReport
+from bigfleet.model.machines import Instant
+from bigfleet.model.needs import Need
+from bigfleet.model.options import SECOND
+from bigfleet.model.profiles import Profile
+from bigfleet.model.resources import Resources
+from bigfleet.model.settings import Seconds
+from bigfleet.model.shard_views import ShardSummary, ShortfallRow
+from bigfleet.shard.settings import ShardSettings
+from tests.cli.shard_commands.rig import PATIENCE, SETTINGS, LiveShard, living_shard, run
+from tests.coordinator_process.stand import DEADLINE, PROVIDER, QUICK, CoordinatorStand, coordinated
+
+ZONE = "topology.kubernetes.io/zone"
+SUMMARY = ShardSummary(7, 4, {"a3": 5, "b1": 2}, {"z1": 5, "z2": 2}, PROVIDER)
+#: Nobody listens there.
+NOWHERE = "127.0.0.1:1"
+FOUR = Resources.parse({"cpu": "4"})
+#: Moves begin as soon as they may.
+EAGER = replace(QUICK, rebalance=RebalanceSettings(interval=Seconds(0.02)))
+
+
+@dataclass(slots=True)
+class LiveFleet:
+    stand: CoordinatorStand
+    shards: Mapping[str, LiveShard]
+    cycles: dict[str, int] = field(default_factory=dict)
+
+    async def run(self, *words: str) -> Result:
+        return await run(*words, "--coordinator", self.stand.address)
+
+    async def shown(self, *words: str) -> str:
+        result = await self.run(*words)
+        assert (result.exit_code, result.stderr) == (0, ""), result.output
+        return result.stdout
+
+    async def document(self, *words: str) -> Any:
+        return json.loads(await self.shown(*words, "-o", "json"))
+
+    async def refused(self, code: int, *words: str) -> str:
+        """What it says on standard error; nothing is shown."""
+        result = await self.run(*words)
+        assert (result.exit_code, result.stdout) == (code, ""), result.output
+        return result.stderr
+
+    async def report(
+        self,
+        shard: str,
+        address: str = "",
+        *,
+        acks: tuple[InstructionAck, ...] = (),
+        shortfalls: tuple[ShortfallRow, ...] = (),
+    ) -> ReportReply:
+        """The shard says that it lives, where, and what it has."""
+        self.cycles[shard] = cycle = self.cycles.get(shard, 0) + 1
+        where = address or self.shards[shard].address
+        told = ShardReport(shard, cycle, 0, 1, where, SUMMARY, shortfalls, acks)
+        return await self.stand.lines.report(self.stand.address, told, DEADLINE)
+
+    async def sync(
+        self,
+        shard: str,
+        *clusters: str,
+        provider: str = PROVIDER,
+        usage: tuple[QuotaUsage, ...] = (),
+        shortfalls: tuple[ShortfallDetail, ...] = (),
+    ) -> SyncReply:
+        request = SyncRequest(
+            shard,
+            epoch=1,
+            cycle=self.cycles[shard],
+            cluster_ids=clusters,
+            providers=(ProviderEntry("sim", provider, "eu"),),
+            quota_usage=usage,
+            shortfalls=shortfalls,
+        )
+        return await self.stand.lines.sync(self.stand.address, request, DEADLINE)
+
+    async def transfer_to(self, receiver: str, donor: str) -> Transfer:
+        """One that was offered: the receiver is short of what the donor has."""
+        short = ShortfallDetail("web", (), FOUR, FOUR, priority=1000, age_cycles=9)
+        await self.sync(donor)
+        for _ in range(2):
+            await self.report(receiver)
+            await self.sync(receiver, shortfalls=(short,))
+        async with asyncio.timeout(PATIENCE):
+            while not (found := await self.stand.client.transfers()):
+                await next_turn()
+        return found[0]
+
+
+@asynccontextmanager
+async def living_fleet(
+    folder: Path,
+    *names: str,
+    settings: CoordinatorSettings = QUICK,
+    clock: RealClock | None = None,
+    shard: ShardSettings = SETTINGS,
+    sim: bool = False,
+) -> AsyncIterator[LiveFleet]:
+    """These shards live and have reported."""
+    async with AsyncExitStack() as stack:
+        stand = await stack.enter_async_context(
+            coordinated(folder / "coordinator", settings, clock=clock)
+        )
+        shards = {}
+        for name in names:
+            own = replace(shard, id=name)
+            (folder / name).mkdir()
+            living = living_shard(folder / name, own, sim=sim)
+            shards[name] = await stack.enter_async_context(living)
+        fleet = LiveFleet(stand, shards)
+        for name in names:
+            await fleet.report(name)
+        yield fleet
+
+
+class LateClock(RealClock):
+    """A minute behind: whoever is heard now was heard a minute ago for everybody else."""
+
+    def now(self) -> Instant:
+        return super().now() - 60 * SECOND
+
+
+def by_default(monkeypatch: pytest.MonkeyPatch, *, coordinator: str, shard: str) -> None:
+    """Where the command line asks when nobody says anything; no test relies on the real ports."""
+    known = CliSettings.__dataclass_fields__
+    monkeypatch.setattr(known["coordinator"], "default", (coordinator,))
+    monkeypatch.setattr(known["shard"], "default", (shard,))
+
+
+def reads_as(message: Message, document: Mapping[str, Any], *beside: str) -> bool:
+    """Whether it is that message in lowerCamelCase, and nothing but what we say we add."""
+    ParseDict({k: v for k, v in document.items() if k not in beside}, message)
+    return all(name in document for name in beside)
+
+
+def shortfall(priority: int, age: int = 9) -> ShortfallRow:
+    return ShortfallRow(Need("", Profile.of((), (), priority), FOUR), FOUR, age)

@@ -1,0 +1,1 @@
+"""What the coordinator decides: members, owners, instructions, transfers, and what survives."""

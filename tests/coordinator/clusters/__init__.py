@@ -1,0 +1,1 @@
+"""Which shard serves which cluster."""

@@ -1,0 +1,1 @@
+"""The queue of each shard, and what becomes of its answers."""

@@ -1,0 +1,1 @@
+"""Domains and default owners change hands, and no machine ever has two owners."""

@@ -1,0 +1,1 @@
+"""A shard leaves for good."""

@@ -1,0 +1,1 @@
+"""Who is a member, and what each shard last said of itself."""

@@ -1,0 +1,1 @@
+"""After a restore: the rows are older than the fleet."""

@@ -1,0 +1,1 @@
+"""What a shard says of itself with a sync, and what it is told."""

@@ -1,0 +1,1 @@
+"""Slots beyond what a shard was granted are kept from its engine."""

@@ -1,0 +1,1 @@
+"""Slots of a provider in a region, shared out among shards."""
