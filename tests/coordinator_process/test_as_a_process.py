@@ -191,6 +191,7 @@ WRONG = {
         ["--store", "etcd", "--etcd-endpoints", "e:2379", "--listen", "0.0.0.0:7790"],
         "other replicas send callers there",
     ),
+    "a name with a slash": (["--id", "a/b"], "has a slash"),
     "a key twice": (["--partition-keys", "a", "--partition-keys", "a"], "name a key twice"),
     "a store nobody knows": (["--store", "paper"], "none of sqlite, etcd"),
 }

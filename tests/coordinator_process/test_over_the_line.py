@@ -124,6 +124,14 @@ async def test_a_tail_hears_what_comes(tmp_path: Path) -> None:
         await asyncio.gather(tailing, return_exceptions=True)
 
 
+async def test_the_first_event_of_a_reign_is_its_beginning(tmp_path: Path) -> None:
+    async with coordinated(tmp_path) as stand:
+        await stand.client.set_quota("sim", "a", 1, ADA)
+        first, *_ = [event async for event in stand.client.events()]
+        assert (first.kind, first.subject, first.term) == ("election", "node-1", 1)
+        assert first.text == "replica node-1 leads with term 1"
+
+
 async def test_a_tail_begins_where_it_is_told(tmp_path: Path) -> None:
     async with coordinated(tmp_path) as stand:
         for region in "abcd":

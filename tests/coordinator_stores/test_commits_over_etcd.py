@@ -1,7 +1,7 @@
 """A commit over a bad link: refused, taken, or unclear, and what is unclear never comes back."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,8 +12,17 @@ from bigfleet.coordinator.stores.etcd_keys import Keys
 from bigfleet.edge import certificates
 from bigfleet.edge.clock import next_turn
 from bigfleet.edge.driver import RealClock
+from bigfleet.model.provider_calls import Code
 from bigfleet.wire.etcd.client import EtcdClient
-from bigfleet.wire.etcd.records import EtcdUnclear, Outcome, Put, Transaction
+from bigfleet.wire.etcd.records import (
+    EtcdRefused,
+    EtcdUnclear,
+    Outcome,
+    Page,
+    Put,
+    Read,
+    Transaction,
+)
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.provider_server import ProviderEndpoint
 from tests.coordinator_stores.stands import (
@@ -225,6 +234,33 @@ async def test_twenty_thousand_rows_are_loaded_in_pages_as_of_one_moment(
     for rows in loads:
         assert rows == {**domains, "aaa": rows["aaa"], "zzz": rows["aaa"]}
     await client.close()
+
+
+class CompactedClient(EtcdClient):
+    """What is read as of a revision is gone after its first page, once."""
+
+    compacted = False
+
+    async def pages(self, read: Read) -> AsyncGenerator[Page, None]:
+        async for page in super().pages(read):
+            yield page
+            if not self.compacted:
+                self.compacted = True
+                raise EtcdRefused(Code.OUT_OF_RANGE, "required revision has been compacted")
+
+
+async def test_a_load_whose_rows_are_compacted_away_meanwhile_begins_anew(
+    over_etcd: EtcdStand,
+) -> None:
+    stand = replace(over_etcd, page_rows=10)
+    client = CompactedClient(stand.endpoints)
+    store = stand.store(client=client)
+    changes = numbered("domains", range(35))
+    async with leading(store):
+        await store.commit(changes)
+        assert await rows_of(store) == {change.key: change.value for change in changes}
+        assert client.compacted
+        await store.commit(put(seq="1"))
 
 
 async def _write_on(client: EtcdClient, keys: Keys) -> None:

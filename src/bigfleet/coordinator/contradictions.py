@@ -33,6 +33,8 @@ def contradictions_of(settings: CoordinatorSettings) -> list[tuple[str, str]]:
         found.append(("advertise_addr", text))
     if not settings.id:
         found.append(("id", "is empty; replicas are told apart by it"))
+    if "/" in settings.id:
+        found.append(("id", "has a slash; it becomes part of the name of a file"))
     listed = settings.partition_keys
     if len(set(listed)) < len(listed):
         found.append(("partition_keys", "name a key twice; each has one place in the order"))

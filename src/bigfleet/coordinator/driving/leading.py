@@ -289,8 +289,8 @@ class Leading:
         )
         async with _running(work) as working:
             try:
-                await self._inaugurated()
                 text = f"replica {self._settings.id} leads with term {reign.term}"
+                await self._inaugurated(text)
                 self._log.info("coordinator.leads", msg=text, term=reign.term)
                 awaited: set[asyncio.Future[Any]] = {over, *working}
                 await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
@@ -303,11 +303,16 @@ class Leading:
                 self._reigning = None
                 self._tell()
 
-    async def _inaugurated(self) -> None:
-        """What settings say about the fleet is written down."""
-        keys = self._settings.partition_keys
+    async def _inaugurated(self, text: str) -> None:
+        """It is told who leads, and what settings say about the fleet is written down."""
+        settings = self._settings
+
+        def begun(book: Book, draft: Draft) -> str:
+            draft.note("election", settings.id, text)
+            return set_partition_keys(book, draft, settings.partition_keys)
+
         try:
-            why_not = await self.transact(lambda b, draft: set_partition_keys(b, draft, keys))
+            why_not = await self.transact(begun)
         except Rejected as problem:
             why_not = f"partition_keys are not written: {problem}"
         if why_not:

@@ -29,8 +29,8 @@ from bigfleet.model.provider_calls import Code, Rejected
 
 #: While something moves.
 SOON_MILLIS = 200
-#: For one that has just been given something to do.
-AT_ONCE_MILLIS = 20
+#: For one that has just been given something to do, and for one that has been asked something.
+AT_ONCE_MILLIS, ANSWER_MILLIS = 20, 50
 #: While what everybody holds is collected.
 MERGING_MILLIS = 1000
 #: Of the time nothing has happened: who waits for long is asked seldom.
@@ -173,6 +173,8 @@ def _next_sync_millis(book: Book, draft: Draft, request: SyncRequest) -> int:
     if newest is not None and untold and newest.created_at == draft.at:
         # Queued by what this very call says: it goes out with the next report, and that is all.
         return AT_ONCE_MILLIS
+    if transfers.was_just_asked(draft, shard):
+        return ANSWER_MILLIS
     if transfers.wants_sync(book, draft, shard) or not bindings.is_bound(draft, request):
         return SOON_MILLIS
     if newest is None:

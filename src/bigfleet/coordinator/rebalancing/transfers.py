@@ -38,6 +38,8 @@ DRAIN_SECONDS = 1800.0
 TOLD_SECONDS = 120.0
 #: How long both sides are asked to hurry after each step.
 EAGER_SECONDS = 10.0
+#: In which a donor that is asked for machines answers, if it can at all.
+ANSWER_SECONDS = 1.0
 #: Rows that transfers may take of the transaction that removes a shard.
 _MOST_DROPPED = 60
 
@@ -110,6 +112,15 @@ def wants_sync(book: Book, draft: Draft, shard: str) -> bool:
         row.transfer.state in _STEPPING
         and row.transfer.updated_at >= since
         and shard in _sides(row)
+        for row in draft.transfers.values()
+    )
+
+
+def was_just_asked(draft: Draft, shard: str) -> bool:
+    """Whether it has an offer to answer, which takes a donor no time worth mentioning."""
+    since = draft.at - nanoseconds(ANSWER_SECONDS)
+    return any(
+        _is_asked(row, shard) and row.transfer.updated_at >= since
         for row in draft.transfers.values()
     )
 

@@ -1,0 +1,1 @@
+"""The laws of the coordinator, over random schedules of faults."""

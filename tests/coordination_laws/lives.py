@@ -1,0 +1,284 @@
+"""One life of a shard: everything that is real about one, on a disk and lines that may fail.
+
+State, outlet, coordinator's side and client are those of a process; only time, the engine's thread
+and the lines are the schedule's. What it does is told to whoever watches.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+
+from bigfleet.coordclient.driver import CoordinatorClient, Surroundings
+from bigfleet.coordclient.reporting import Pace
+from bigfleet.edge.clock import ManualClock
+from bigfleet.model.coordination import SyncReply, SyncRequest
+from bigfleet.model.coordinator_calls import CoordinatorInstruction, Done, Obeyed
+from bigfleet.model.machines import Instant
+from bigfleet.model.needs import Need
+from bigfleet.model.ownership import Ownership
+from bigfleet.model.provider_calls import Ack, Code, MachineRecord, Rejected
+from bigfleet.model.rollups import Rollup
+from bigfleet.model.session_frames import (
+    PROTOCOL,
+    RECLAIM_DONE,
+    BootstrapRequest,
+    BootstrapResponse,
+    Hello,
+    ReclaimAck,
+    ReclaimInstruction,
+)
+from bigfleet.model.settings import Seconds
+from bigfleet.shard.coordination.owning import KEY as OWNERSHIP
+from bigfleet.shard.coordination.owning import ownership_of
+from bigfleet.shard.cycle import CycleInput, deliberate
+from bigfleet.shard.driving.coordinating import CoordinatorSide
+from bigfleet.shard.driving.outlet import Outlet
+from bigfleet.shard.effects import COORDINATION
+from bigfleet.shard.events import (
+    BlobArrived,
+    CallAnswered,
+    ListArrived,
+    ReclaimAcked,
+    RollupArrived,
+    SessionOpened,
+)
+from bigfleet.shard.instructions import CallProvider
+from bigfleet.shard.parts import Birth
+from bigfleet.shard.reconciling.reading import Remembered, read_list
+from bigfleet.shard.settings import RailSettings, ReleaseSettings, SessionSettings, ShardSettings
+from bigfleet.shard.state import ShardState
+from tests.coordination_laws.disk import Disk
+from tests.coordination_laws.network import Network, ShardLines
+from tests.coordination_laws.provider import ADDRESS, NAME
+from tests.shard_system.stand import Lines
+
+#: Everything a shard is by default, but that it gives back at once what nobody wants.
+SETTINGS = ShardSettings(
+    provider_addr=(f"{NAME}={ADDRESS}",),
+    coordinator_addr=("c1", "c2"),
+    rails=RailSettings(reclaim_cap_fraction=0),
+    release=ReleaseSettings(on_demand=Seconds(2.0), spot=Seconds(2.0)),
+    # Nobody listens to hints.
+    session=SessionSettings(available_capacity_interval=Seconds(3600.0)),
+)
+#: Nobody waits for the clock of the machine: the schedule says when a deadline is over.
+_NEVER = 3600.0
+SESSION = 1
+
+
+class Quiet(Lines):
+    """A log of which only the warnings are kept."""
+
+    def debug(self, event: str, **facts: object) -> None:
+        """Nobody reads it."""
+
+    def info(self, event: str, **facts: object) -> None:
+        """Nobody reads it."""
+
+
+class Watcher:
+    """Hears what a shard is about to do; laws are checked there."""
+
+    def calls(self, life: "Life", asked: CallProvider) -> None: ...
+    def obeys(self, life: "Life", instruction: CoordinatorInstruction) -> None: ...
+    def obeyed(self, life: "Life", instruction: CoordinatorInstruction) -> None: ...
+    def takes(self, life: "Life", reply: SyncReply) -> None: ...
+
+
+class Life:
+    def __init__(
+        self,
+        name: str,
+        epoch: int,
+        disk: Disk,
+        network: Network,
+        clock: ManualClock,
+        watcher: Watcher,
+    ) -> None:
+        self.name, self.epoch, self.disk = name, epoch, disk
+        self._network, self._clock, self._watcher = network, clock, watcher
+        numbers = count(1)
+        settings = replace(SETTINGS, id=name)
+        rows = disk.rows
+        owned, _ = ownership_of(name, rows.get(COORDINATION, {}).get(OWNERSHIP))
+        birth = Birth(
+            settings,
+            epoch,
+            {NAME: ADDRESS},
+            lambda: f"{name}-{epoch}-{next(numbers)}",
+            clock.now(),
+            rows,
+            owned,
+            lambda: disk.trouble,
+        )
+        self.state = ShardState(birth)
+        self.log = Quiet()
+        self.outlet = outlet = Outlet(clock, self.log)
+        outlet.call = self._call
+        outlet.flush = self._read
+        outlet.end = self._ended
+        outlet.keeper = disk
+        outlet.obey(self.state.taken())
+        self._side = side = CoordinatorSide(self.state, outlet, disk)
+        around = Surroundings(
+            clock=clock,
+            chance=lambda: 0.5,
+            log=self.log,
+            report=side.report,
+            sync_request=side.sync_request,
+            take_sync=self._take_sync,
+            obey=self._obey,
+            keep=side.keep,
+            count=self.state.effects.counts.add,
+            pace=lambda: Pace(10.0, 0.5, 15.0),
+            call_timeout_seconds=_NEVER,
+            kept=side.marks(),
+        )
+        self.client = CoordinatorClient(
+            settings.coordinator_addr, ShardLines(network, name), around
+        )
+        self.state.coordinator_link = self.client.link
+        self._round: asyncio.Task[None] | None = None
+        self._is_connected = False
+        self.needs: tuple[Need, ...] = ()
+        #: What the provider is asked for goes there.
+        self.call: Callable[[CallProvider], None] = _nobody
+        #: What the last List said, and who owned what then.
+        self._listed: tuple[bytes, Ownership] | None = None
+        #: A List that was begun: what was known then, what it says, and when.
+        self._listing: tuple[Remembered, bytes, Instant] | None = None
+        self._thinking: CycleInput | None = None
+
+    # -- what it knows ---------------------------------------------------------------------------
+
+    @property
+    def ownership(self) -> Ownership:
+        return self.state.parts.reconciler.ownership
+
+    @property
+    def term(self) -> int:
+        """The highest one it has seen."""
+        return self.client.link().term
+
+    @property
+    def cluster(self) -> str:
+        return f"of-{self.name}"
+
+    # -- rounds ----------------------------------------------------------------------------------
+
+    def begin_round(self) -> None:
+        """Unless one is under way."""
+        if self._round is None or self._round.done():
+            self._round = asyncio.create_task(self.client.report())
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it goes on by itself; not while it waits for a line or a disk."""
+        if self._round is None or self._round.done():
+            return False
+        return not (self.disk.is_waited_for or self._network.is_waiting(self.name))
+
+    @property
+    def in_round(self) -> bool:
+        return self._round is not None and not self._round.done()
+
+    def finish_round(self) -> None:
+        """Raises what the round raised: that is a fault of the program, not of the schedule."""
+        if self._round is not None and self._round.done() and not self._round.cancelled():
+            self._round.result()
+
+    def die(self) -> None:
+        if self._round is not None:
+            self._round.cancel()
+
+    # -- cycles and Lists ------------------------------------------------------------------------
+
+    def would_hear_the_same(self, content: bytes) -> bool:
+        """Whether another List tells nothing: that saves a third of the time of a schedule."""
+        known, self_owned = self._listed or (b"", None)
+        return known == content and self_owned is self.ownership
+
+    def begin_list(self, content: bytes) -> None:
+        self._listing = (self.state.known_machines(NAME), content, self._clock.now())
+
+    def end_list(self) -> None:
+        if self._listing is None:
+            return
+        (known, content, started), self._listing = self._listing, None
+        self._listed = (content, self.ownership)
+        reading = read_list(content, known, whole=True)
+        event = ListArrived(NAME, reading, True, started, self._clock.now())
+        self.outlet.obey(self.state.handle(event))
+        while self.state.continue_list(NAME):
+            self.outlet.obey(self.state.taken())
+        self.outlet.obey(self.state.taken())
+
+    def tick(self) -> None:
+        self.outlet.obey(self.state.tick(self._clock.now()))
+
+    def think(self) -> None:
+        """Begins a cycle; the engine takes as long as the schedule likes."""
+        if self._thinking is None and self.state.may_decide(self._clock.now()):
+            self._thinking = self.state.begin_cycle(self._clock.now())
+
+    def decide(self) -> None:
+        given, self._thinking = self._thinking, None
+        if given is not None:
+            thought = deliberate(given, map, lambda: 0.0)
+            self.outlet.obey(self.state.end_cycle(thought, self._clock.now(), 0.0))
+
+    # -- its cluster -----------------------------------------------------------------------------
+
+    def report_demand(self) -> None:
+        """Once all machines are known: nobody may connect before."""
+        if not self.state.listed_once():
+            return
+        at = self._clock.now()
+        if not self._is_connected:
+            self._is_connected = True
+            hello = Hello(self.cluster, f"{PROTOCOL}+{RECLAIM_DONE}")
+            self.outlet.obey(self.state.handle(SessionOpened(SESSION, hello, "", at)))
+        digest = f"{at} {self.needs!r}".encode()
+        rollup = Rollup(self.cluster, at, self.needs, digest)
+        self.outlet.obey(self.state.handle(RollupArrived(SESSION, rollup, at)))
+
+    # -- hands -----------------------------------------------------------------------------------
+
+    def _call(self, asked: CallProvider) -> None:
+        self._watcher.calls(self, asked)
+        self.call(asked)
+
+    def answered(self, asked: CallProvider, answer: Ack | MachineRecord | Rejected) -> None:
+        self.outlet.obey(self.state.handle(CallAnswered(asked, answer, self._clock.now())))
+
+    def _read(self, session: int) -> None:
+        """The operator: blobs at once, nodes emptied at once."""
+        at = self._clock.now()
+        while frames := self.state.take_frames(session, 1000):
+            for frame in frames:
+                if isinstance(frame, BootstrapRequest):
+                    blob = BootstrapResponse(frame.request_id, b"join")
+                    self.outlet.obey(self.state.handle(BlobArrived(session, blob, at)))
+                elif isinstance(frame, ReclaimInstruction):
+                    for _ in ("begun", "done"):
+                        ack = ReclaimAck(frame.instruction_id, 1)
+                        self.outlet.obey(self.state.handle(ReclaimAcked(session, ack, at)))
+
+    def _ended(self, session: int, code: Code, text: str) -> None:
+        raise AssertionError(f"the session of {self.cluster} was ended: {code} {text}")
+
+    async def _take_sync(self, reply: SyncReply, sent: SyncRequest) -> None:
+        self._watcher.takes(self, reply)
+        await self._side.take_sync(reply, sent)
+
+    def _obey(self, instruction: CoordinatorInstruction) -> Obeyed:
+        self._watcher.obeys(self, instruction)
+        became = self._side.obey(instruction)
+        if isinstance(became, Done):
+            self._watcher.obeyed(self, instruction)
+        return became
+
+
+def _nobody(asked: CallProvider) -> None:
+    raise AssertionError(f"nobody carries out {asked}")

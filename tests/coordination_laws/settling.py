@@ -1,0 +1,116 @@
+"""When the faults stop: every hand-over and transfer ends, and everybody agrees who owns what."""
+
+from dataclasses import replace
+
+from bigfleet.coordinator.membership.handovers import Holding
+from bigfleet.model.ownership import owner_of
+from bigfleet.model.provider_calls import Rejected
+from tests.coordination_laws import laws
+from tests.coordination_laws.laws import LawBroken
+from tests.coordination_laws.provider import ADDRESS
+from tests.coordination_laws.world import World
+
+#: Rounds of two seconds after which nothing may be under way any more.
+PATIENCE = 60
+
+
+async def settle(world: World) -> int:
+    """How many rounds it took; raises LawBroken."""
+    await _mend(world)
+    for number in range(PATIENCE):
+        await _round(world)
+        if not why_unsettled(world):
+            _check_agreement(world)
+            return number
+    raise LawBroken(laws.ENDS, why_unsettled(world))
+
+
+async def _mend(world: World) -> None:
+    """No fault is left, nobody wants anything, and nothing new is begun."""
+    coordinators = world.coordinators
+    coordinators.fates, coordinators.is_cut, coordinators.stale = [], False, None
+    world.network.clear()
+    for disk in world.disks.values():
+        disk.is_slow = False
+        disk.fill(False)
+        disk.flush()
+    await world.pump()
+    world.is_provider_slow = False
+    for line in list(world.provider.lines):
+        while line in world.provider.lines:
+            world.provider.go_on(line, world.clock.now())
+    for name in world.names:
+        world.start(name)
+        world.want(name, 0, 10)
+    off = replace(coordinators.settings.rebalance, enabled=False)
+    coordinators.settings = replace(coordinators.settings, rebalance=off)
+    coordinators.book.settings = coordinators.settings
+
+
+async def _round(world: World) -> None:
+    world.wait(2)
+    for name in sorted(world.dead):
+        world.remove(name)
+    try:
+        world.coordinators.tick()
+        world.coordinators.sweep()
+    except Rejected as problem:
+        raise LawBroken(laws.ENDS, f"the leader cannot do its duty: {problem}") from problem
+    for life in world.living():
+        world.second(life)
+        life.begin_round()
+        await world.pump()
+        world.check()
+
+
+def why_unsettled(world: World) -> str:
+    """What is under way; empty: nothing is."""
+    book = world.coordinators.book
+    tables = book.tables
+    if book.merging:
+        return "it is not yet known who holds what"
+    waiting = list(tables.instructions.rows.values())
+    if waiting:
+        return f"instructions wait: {waiting}"
+    holding: list[Holding] = [*tables.domains.rows.values(), *tables.defaults.rows.values()]
+    if held := [row for row in holding if row.holders]:
+        return f"holders are waited for: {held}"
+    moving = [row.transfer for row in tables.transfers.rows.values() if row.transfer.state.open]
+    if moving:
+        return f"transfers are open: {moving}"
+    for name, life in world.lives.items():
+        row = book.shard(name)
+        if row is None or life.ownership.revision < book.revision_for(row):
+            return f"{name} has not the newest view"
+        if life.ownership.lingering or life.ownership.released:
+            return f"{name} still gives up {life.ownership.lingering} {life.ownership.released}"
+        if why := _why_not_as_it_owns(world, name):
+            return why
+    return ""
+
+
+def _why_not_as_it_owns(world: World, name: str) -> str:
+    """Its inventory is what is its own, of which nothing serves anybody any more."""
+    life = world.lives[name]
+    has = set(life.state.parts.machines.inventory.snapshot().ids)
+    if has != world.owners.now(life):
+        return f"{name} has {sorted(has)} and owns {sorted(world.owners.now(life))}"
+    # What a shard that was removed has left behind serves its cluster on, and is another's.
+    if bound := world.bound_to(name) & world.owners.now(life):
+        return f"{sorted(bound)} still serve {name}'s cluster, which wants nothing"
+    return ""
+
+
+def _check_agreement(world: World) -> None:
+    """Law: whoever owns a machine by the rows acts on it, and nobody else."""
+    book = world.coordinators.book
+    members = [row for name in world.lives if (row := book.shard(name)) is not None]
+    for machine in world.provider.shelf:
+        attribute = world.provider.attribute(machine)
+        owners = {
+            owner_of(machine, attribute, ADDRESS, book.view_for(row)).shard for row in members
+        }
+        actors = {n for n, life in world.lives.items() if machine in world.owners.now(life)}
+        if len(owners) != 1 or actors != owners - {""}:
+            text = f"{machine} is {sorted(owners)}'s by the rows, and {sorted(actors)} act on it"
+            raise LawBroken(laws.AGREE, text)

@@ -1,0 +1,401 @@
+"""What may happen: each step is a name and two numbers, so that any schedule of them can be played.
+
+Numbers choose among what is there at the moment; where there is nothing to choose, nothing happens.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from bigfleet.coordinator.membership import domains
+from bigfleet.coordinator.rebalancing import transfers
+from bigfleet.model.machines import MachineState
+from bigfleet.model.memory import ReservationKind
+from bigfleet.model.provider_calls import Rejected
+from tests.coordination_laws import laws
+from tests.coordination_laws.laws import LawBroken
+from tests.coordination_laws.lives import Life
+from tests.coordination_laws.network import Fate
+from tests.coordination_laws.provider import ADDRESS, PAIRS
+from tests.coordination_laws.replicas import Commit
+from tests.coordination_laws.world import World
+
+Step = tuple[str, int, int]
+Player = Callable[[World, int, int], Awaitable[None]]
+T = TypeVar("T")
+
+#: Times that pass at once: a step, a step of a transfer, until everybody is stale, until idle
+#: machines go home.
+JUMPS = (1, 3, 10, 2000)
+#: Machines a cluster may want, and how urgently.
+AMOUNTS, PRIORITIES = (0, 0, 1, 2, 3, 5, 8, 12), (10, 1000)
+#: Of a round's two calls, most of them undisturbed.
+FATES = (
+    (),
+    (),
+    (),
+    (Fate.LATE,),
+    (Fate.ANSWER_LATE,),
+    (Fate.LOST,),
+    (Fate.ANSWER_LOST,),
+    (Fate.TWICE,),
+    (Fate.ANSWERED, Fate.LATE),
+    (Fate.ANSWERED, Fate.ANSWER_LATE),
+    (Fate.ANSWERED, Fate.LOST),
+    (Fate.ANSWERED, Fate.ANSWER_LOST),
+    (Fate.ANSWERED, Fate.TWICE),
+    (Fate.OLD_ANSWER,),
+    (Fate.ANSWERED, Fate.OLD_ANSWER),
+)
+COMMITS = (Commit.REFUSED, Commit.TAKEN_UNSEEN, Commit.LOST_UNSEEN)
+
+PLAYERS: dict[str, Player] = {}
+
+
+def step(player: Player) -> Player:
+    PLAYERS[player.__name__] = player
+    return player
+
+
+async def play(world: World, name: str, one: int, two: int) -> None:
+    """The step, and whatever follows from it; raises LawBroken."""
+    await PLAYERS[name](world, one, two)
+    await world.pump()
+    world.check()
+
+
+def _pick(among: Sequence[T], number: int) -> T | None:
+    return among[number % len(among)] if among else None
+
+
+def _life(world: World, number: int) -> Life | None:
+    return world.lives.get(world.names[number % len(world.names)])
+
+
+def _asked(world: World, operation: Callable[..., object], *args: object) -> None:
+    """People ask; what is refused has not happened."""
+    try:
+        world.coordinators.do(operation, *args)
+    except Rejected:
+        world.seen["refused"] += 1
+
+
+# -- an ordinary day -------------------------------------------------------------------------------
+
+
+@step
+async def seconds(world: World, one: int, two: int) -> None:
+    """A second for everybody."""
+    world.wait(1)
+    for life in world.living():
+        world.second(life)
+
+
+@step
+async def second(world: World, one: int, two: int) -> None:
+    """A second passes, in which one shard does something."""
+    world.wait(1)
+    if (life := _life(world, one)) is not None:
+        world.second(life)
+
+
+@step
+async def rounds(world: World, one: int, two: int) -> None:
+    """Of everybody, whoever comes first."""
+    lives = world.living()
+    first = one % len(lives) if lives else 0
+    for life in (*lives[first:], *lives[:first]):
+        life.begin_round()
+        await world.pump()
+
+
+@step
+async def talk(world: World, one: int, two: int) -> None:
+    """Everybody's time and words, and the leader's: how transfers go on."""
+    for turn in range(1 + two % 3):
+        await seconds(world, one, two)
+        await rounds(world, one + turn, two)
+        world.check()
+        _unasked(world, world.coordinators.sweep)
+
+
+@step
+async def round(world: World, one: int, two: int) -> None:
+    """One shard's; what becomes of its calls is chosen."""
+    if (life := _life(world, one)) is not None:
+        world.network.fates[life.name] = list(FATES[two % len(FATES)])
+        life.begin_round()
+        await world.pump()
+        world.network.fates[life.name] = []
+
+
+@step
+async def old_view(world: World, one: int, two: int) -> None:
+    """One shard is told what to do, and then an answer of before once more."""
+    await round(world, one, FATES.index((Fate.ANSWERED, Fate.OLD_ANSWER)))
+
+
+@step
+async def demand(world: World, one: int, two: int) -> None:
+    name = world.names[one % len(world.names)]
+    world.want(name, AMOUNTS[two % 8], PRIORITIES[two // 8 % 2])
+
+
+@step
+async def sweep(world: World, one: int, two: int) -> None:
+    _unasked(world, world.coordinators.sweep)
+
+
+@step
+async def leader_ticks(world: World, one: int, two: int) -> None:
+    _unasked(world, world.coordinators.tick)
+
+
+@step
+async def assign(world: World, one: int, two: int) -> None:
+    key, value = PAIRS[one % len(PAIRS)]
+    _asked(world, domains.assign, key, value, world.names[two % len(world.names)])
+
+
+@step
+async def unassign(world: World, one: int, two: int) -> None:
+    _asked(world, domains.unassign, *PAIRS[one % len(PAIRS)])
+
+
+@step
+async def move(world: World, one: int, two: int) -> None:
+    await unassign(world, one, two)
+    await assign(world, one, two)
+
+
+@step
+async def default_owner(world: World, one: int, two: int) -> None:
+    _asked(world, domains.set_default_owner, ADDRESS, world.names[one % len(world.names)])
+
+
+@step
+async def cancel(world: World, one: int, two: int) -> None:
+    moving = _pick(transfers.transfers(world.coordinators.book, False, 0), one)
+    if moving is not None:
+        _asked(world, transfers.cancel, moving.id, "somebody wants it so")
+
+
+@step
+async def jump(world: World, one: int, two: int) -> None:
+    world.wait(JUMPS[one % len(JUMPS)])
+
+
+def _unasked(world: World, duty: Callable[[], None]) -> None:
+    """What a leader does by itself; where its store fails, the next one comes."""
+    try:
+        duty()
+    except Rejected:
+        world.seen["duty failed"] += 1
+
+
+# -- one thing after another -----------------------------------------------------------------------
+
+
+@step
+async def list_begins(world: World, one: int, two: int) -> None:
+    if (life := _life(world, one)) is not None:
+        life.begin_list(world.provider.content())
+
+
+@step
+async def list_ends(world: World, one: int, two: int) -> None:
+    if (life := _life(world, one)) is not None:
+        life.end_list()
+
+
+@step
+async def cycle_begins(world: World, one: int, two: int) -> None:
+    if (life := _life(world, one)) is not None:
+        life.think()
+
+
+@step
+async def cycle_ends(world: World, one: int, two: int) -> None:
+    if (life := _life(world, one)) is not None:
+        life.decide()
+
+
+@step
+async def slow_provider(world: World, one: int, two: int) -> None:
+    world.is_provider_slow = not world.is_provider_slow
+
+
+@step
+async def provider_goes_on(world: World, one: int, two: int) -> None:
+    if (line := _pick(world.provider.lines, one)) is not None:
+        world.provider.go_on(line, world.clock.now())
+
+
+@step
+async def provider_line_breaks(world: World, one: int, two: int) -> None:
+    if (line := _pick(world.provider.lines, one)) is not None:
+        world.provider.lose(line)
+
+
+@step
+async def message_goes_on(world: World, one: int, two: int) -> None:
+    if (call := _pick(world.network.calls, one)) is not None:
+        world.network.go_on(call)
+
+
+@step
+async def deadline(world: World, one: int, two: int) -> None:
+    world.network.expire(world.names[one % len(world.names)])
+
+
+# -- shards fail -----------------------------------------------------------------------------------
+
+
+@step
+async def crash(world: World, one: int, two: int) -> None:
+    """It is started again at once, or by and by."""
+    name = world.names[one % len(world.names)]
+    world.crash(name, written=bool(two & 1), arrives=bool(two & 2))
+    if two & 4:
+        world.start(name)
+
+
+@step
+async def start(world: World, one: int, two: int) -> None:
+    world.start(world.names[one % len(world.names)])
+
+
+@step
+async def slow_disk(world: World, one: int, two: int) -> None:
+    disk = world.disks[world.names[one % len(world.names)]]
+    disk.is_slow = not disk.is_slow
+
+
+@step
+async def disk_writes(world: World, one: int, two: int) -> None:
+    world.disks[world.names[one % len(world.names)]].flush()
+
+
+@step
+async def disk_gives_up(world: World, one: int, two: int) -> None:
+    world.disks[world.names[one % len(world.names)]].give_up()
+
+
+@step
+async def full_disk(world: World, one: int, two: int) -> None:
+    disk = world.disks[world.names[one % len(world.names)]]
+    disk.fill(not disk.trouble)
+    disk.flush()
+
+
+@step
+async def cut_off(world: World, one: int, two: int) -> None:
+    """A shard's lines to every coordinator, cut or mended."""
+    world.network.cut ^= {world.names[one % len(world.names)]}
+
+
+@step
+async def dies(world: World, one: int, two: int) -> None:
+    """For good, unless it is the last; people say so some time later."""
+    name = world.names[one % len(world.names)]
+    if len(world.dead) + 1 < len(world.names):
+        world.crash(name, written=bool(two & 1), arrives=bool(two & 2))
+        world.dead.add(name)
+
+
+@step
+async def remove_dead(world: World, one: int, two: int) -> None:
+    name = _pick(sorted(world.dead), one)
+    if name is not None:
+        world.remove(name)
+
+
+@step
+async def rejoin(world: World, one: int, two: int) -> None:
+    """Under the name of one that was removed, with an empty disk."""
+    name = _pick(sorted(world.dead), one)
+    if name is not None:
+        world.rejoin(name)
+
+
+@step
+async def alone(world: World, one: int, two: int) -> None:
+    """Law: cut off from every coordinator, a shard serves its cluster with what it has."""
+    life = _life(world, one)
+    if life is None or life.ownership.view is None or world.is_provider_slow:
+        return
+    was_cut = life.name in world.network.cut
+    world.network.cut.add(life.name)
+    await _pass_second(world, life)
+    free = _free(life)
+    wanted = min(2, len(free) + len(world.bound_to(life.name)))
+    world.want(life.name, wanted, 1000)
+    for _ in range(6):
+        await _pass_second(world, life)
+    if not was_cut:
+        world.network.cut.discard(life.name)
+    if len(world.bound_to(life.name)) < wanted:
+        text = f"{life.name} wants {wanted} and has {sorted(world.bound_to(life.name))}"
+        raise LawBroken(laws.DECIDES, f"{text}, with {sorted(free)} free")
+    world.seen["alone"] += 1
+
+
+async def _pass_second(world: World, life: Life) -> None:
+    world.wait(1)
+    world.second(life)
+    life.begin_round()
+    await world.pump()
+    world.check()
+
+
+def _free(life: Life) -> list[str]:
+    """Machines that nothing keeps from being used."""
+    parts, reserved = life.state.parts, life.state.deciding.memory.reservations
+    kept = {m for m, r in reserved.items() if r.kind is not ReservationKind.PREEMPTION}
+    return [
+        machine
+        for machine in life.state.parts.machines.inventory.snapshot().ids
+        if parts.machines.state_of(machine) is MachineState.IDLE
+        and parts.is_owned(machine)
+        and not parts.under_way(machine)
+        and machine not in kept
+    ]
+
+
+# -- coordinators fail -----------------------------------------------------------------------------
+
+
+@step
+async def fail_over(world: World, one: int, two: int) -> None:
+    world.coordinators.fail_over()
+
+
+@step
+async def stale_leader_ends(world: World, one: int, two: int) -> None:
+    world.coordinators.stale = None
+
+
+@step
+async def commit_fails(world: World, one: int, two: int) -> None:
+    world.coordinators.fates.append(COMMITS[one % len(COMMITS)])
+
+
+@step
+async def store_out_of_reach(world: World, one: int, two: int) -> None:
+    world.coordinators.is_cut = not world.coordinators.is_cut
+
+
+@step
+async def save(world: World, one: int, two: int) -> None:
+    world.snapshots.append(world.coordinators.snapshot())
+
+
+@step
+async def restore(world: World, one: int, two: int) -> None:
+    """A snapshot that knows everybody: whom it does not know must come back within three report
+    intervals, and a schedule may keep somebody away for longer."""
+    rows = _pick(world.snapshots, one)
+    if rows is not None and all(f"shards/{name}" in rows for name in world.names_alive()):
+        world.coordinators.restore(rows)
+        # The same once more would begin with a term that shards have seen the end of.
+        world.snapshots.clear()
+        world.seen["restored"] += 1

@@ -1,0 +1,50 @@
+"""A machine in use lingers where it was ours until it became nobody's, by whatever right it was."""
+
+from tests.ownership.test_a_domain_is_given_up import (
+    PROVIDER,
+    RACK,
+    ZONE,
+    lingers_in,
+    owns,
+    shard,
+    view,
+)
+
+
+def test_a_pair_that_comes_back_while_it_lingers_was_ours_all_along() -> None:
+    """The zone is given back before anybody else had it; the rack above it is on its way."""
+    after = shard(
+        view(1, {ZONE: "us"}, "them"),
+        view(2, {ZONE: "", RACK: ""}, "them"),
+        view(3, {ZONE: "us", RACK: ""}, "them"),
+    )
+    assert lingers_in(after, rack="r1", zone="z1") == (RACK,)
+    assert owns(after, occupied=True, rack="r1", zone="z1")
+    assert not owns(after, occupied=True, rack="r1", zone="z2")
+
+
+def test_what_becomes_ours_by_name_was_ours_as_the_default_owners() -> None:
+    """In one view the zone becomes ours by name, and the rack above it is taken away."""
+    after = shard(view(1, default="us"), view(2, {ZONE: "us", RACK: ""}, "us"))
+    assert lingers_in(after, rack="r1", zone="z1") == (RACK,)
+    assert not owns(after, occupied=False, rack="r1", zone="z1")
+
+
+def test_what_becomes_ours_by_name_was_anothers_as_the_default_owners() -> None:
+    after = shard(view(1, default="them"), view(2, {ZONE: "us", RACK: ""}, "them"))
+    assert not owns(after, occupied=True, rack="r1", zone="z1")
+    assert owns(after, occupied=False, zone="z1")
+
+
+def test_what_the_default_owner_gets_by_name_later_is_judged_by_whose_it_was() -> None:
+    """A rack and a zone are taken away one after the other, and the zone comes back by name."""
+    after = shard(
+        view(1, default="us"),
+        view(2, {RACK: ""}, "us"),
+        view(3, {RACK: "", ZONE: ""}, "us"),
+        view(4, {RACK: "", ZONE: "us"}, "us"),
+        view(5, {RACK: "", ZONE: "us"}, ""),
+    )
+    assert lingers_in(after, rack="r1", zone="z1") == (RACK,)
+    assert lingers_in(after, rack="r1") == (RACK, PROVIDER)
+    assert lingers_in(after) == (PROVIDER,)
