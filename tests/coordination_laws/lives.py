@@ -5,8 +5,8 @@ and the lines are the schedule's. What it does is told to whoever watches.
 """
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from itertools import count
 
 from bigfleet.coordclient.driver import CoordinatorClient, Surroundings
@@ -50,12 +50,11 @@ from bigfleet.shard.settings import RailSettings, ReleaseSettings, SessionSettin
 from bigfleet.shard.state import ShardState
 from tests.coordination_laws.disk import Disk
 from tests.coordination_laws.network import Network, ShardLines
-from tests.coordination_laws.provider import ADDRESS, NAME
+from tests.coordination_laws.provider import PROVIDERS
 from tests.shard_system.stand import Lines
 
 #: Everything a shard is by default, but that it gives back at once what nobody wants.
 SETTINGS = ShardSettings(
-    provider_addr=(f"{NAME}={ADDRESS}",),
     coordinator_addr=("c1", "c2"),
     rails=RailSettings(reclaim_cap_fraction=0),
     release=ReleaseSettings(on_demand=Seconds(2.0), spot=Seconds(2.0)),
@@ -86,26 +85,35 @@ class Watcher:
     def takes(self, life: "Life", reply: SyncReply) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Around:
+    network: Network
+    clock: ManualClock
+    watcher: Watcher
+
+
 class Life:
     def __init__(
         self,
         name: str,
         epoch: int,
         disk: Disk,
-        network: Network,
-        clock: ManualClock,
-        watcher: Watcher,
+        providers: tuple[str, ...],
+        around: Around,
     ) -> None:
-        self.name, self.epoch, self.disk = name, epoch, disk
-        self._network, self._clock, self._watcher = network, clock, watcher
+        self.name, self.epoch, self.disk, self.providers = name, epoch, disk, providers
+        network, clock = around.network, around.clock
+        self._network, self._clock, self._watcher = network, clock, around.watcher
         numbers = count(1)
-        settings = replace(SETTINGS, id=name)
+        addresses = {each: PROVIDERS[each] for each in providers}
+        named = tuple(f"{each}={address}" for each, address in addresses.items())
+        settings = replace(SETTINGS, id=name, provider_addr=named)
         rows = disk.rows
         owned, _ = ownership_of(name, rows.get(COORDINATION, {}).get(OWNERSHIP))
         birth = Birth(
             settings,
             epoch,
-            {NAME: ADDRESS},
+            addresses,
             lambda: f"{name}-{epoch}-{next(numbers)}",
             clock.now(),
             rows,
@@ -121,7 +129,7 @@ class Life:
         outlet.keeper = disk
         outlet.obey(self.state.taken())
         self._side = side = CoordinatorSide(self.state, outlet, disk)
-        around = Surroundings(
+        surroundings = Surroundings(
             clock=clock,
             chance=lambda: 0.5,
             log=self.log,
@@ -135,19 +143,18 @@ class Life:
             call_timeout_seconds=_NEVER,
             kept=side.marks(),
         )
-        self.client = CoordinatorClient(
-            settings.coordinator_addr, ShardLines(network, name), around
-        )
+        lines = ShardLines(network, name)
+        self.client = CoordinatorClient(settings.coordinator_addr, lines, surroundings)
         self.state.coordinator_link = self.client.link
         self._round: asyncio.Task[None] | None = None
         self._is_connected = False
         self.needs: tuple[Need, ...] = ()
         #: What the provider is asked for goes there.
         self.call: Callable[[CallProvider], None] = _nobody
-        #: What the last List said, and who owned what then.
-        self._listed: tuple[bytes, Ownership] | None = None
-        #: A List that was begun: what was known then, what it says, and when.
-        self._listing: tuple[Remembered, bytes, Instant] | None = None
+        #: By provider: what the last List said, and who owned what then.
+        self._listed: dict[str, tuple[bytes, Ownership]] = {}
+        #: Lists that were begun: what was known then, what they say, and when.
+        self._listing: dict[str, tuple[Remembered, bytes, Instant]] = {}
         self._thinking: CycleInput | None = None
 
     # -- what it knows ---------------------------------------------------------------------------
@@ -194,23 +201,28 @@ class Life:
 
     # -- cycles and Lists ------------------------------------------------------------------------
 
-    def would_hear_the_same(self, content: bytes) -> bool:
-        """Whether another List tells nothing: that saves a third of the time of a schedule."""
-        known, self_owned = self._listed or (b"", None)
-        return known == content and self_owned is self.ownership
+    def knows(self, provider: str, content: bytes, shelf: Mapping[str, MachineRecord]) -> bool:
+        """Whether another List tells nothing: leaving it out saves a third of a schedule's time."""
+        listed, owned = self._listed.get(provider, (b"", None))
+        if listed != content or owned is not self.ownership:
+            return False
+        machines = self.state.parts.machines
+        ids = machines.inventory.snapshot().ids
+        return all(machines.state_of(each) is shelf[each].state for each in ids)
 
-    def begin_list(self, content: bytes) -> None:
-        self._listing = (self.state.known_machines(NAME), content, self._clock.now())
+    def begin_list(self, provider: str, content: bytes) -> None:
+        known = self.state.known_machines(provider)
+        self._listing[provider] = (known, content, self._clock.now())
 
-    def end_list(self) -> None:
-        if self._listing is None:
+    def end_list(self, provider: str) -> None:
+        if provider not in self._listing:
             return
-        (known, content, started), self._listing = self._listing, None
-        self._listed = (content, self.ownership)
+        known, content, started = self._listing.pop(provider)
+        self._listed[provider] = (content, self.ownership)
         reading = read_list(content, known, whole=True)
-        event = ListArrived(NAME, reading, True, started, self._clock.now())
+        event = ListArrived(provider, reading, True, started, self._clock.now())
         self.outlet.obey(self.state.handle(event))
-        while self.state.continue_list(NAME):
+        while self.state.continue_list(provider):
             self.outlet.obey(self.state.taken())
         self.outlet.obey(self.state.taken())
 

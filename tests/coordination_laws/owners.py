@@ -9,7 +9,7 @@ from tests.coordination_laws import laws
 from tests.coordination_laws.disk import Disk
 from tests.coordination_laws.laws import LawBroken
 from tests.coordination_laws.lives import Life
-from tests.coordination_laws.provider import ADDRESS, Provider
+from tests.coordination_laws.provider import Provider, address_of
 
 
 class Owners:
@@ -66,7 +66,7 @@ class Owners:
                 frozenset(
                     machine
                     for machine, attribute in self._attributes.items()
-                    if ownership.owns(machine, attribute, ADDRESS, occupied=occupied)
+                    if ownership.owns(machine, attribute, address_of(machine), occupied=occupied)
                 )
                 for occupied in (True, False)
             ]

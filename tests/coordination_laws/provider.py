@@ -1,4 +1,4 @@
-"""A provider of a dozen machines that remembers who acted on which of them.
+"""Two providers of a dozen machines that remember who acted on which of them.
 
 A mutation is answered in its transitional state and ends a second later. What was asked and has
 not arrived, and what was answered and has not arrived, waits until the schedule goes on with it.
@@ -26,7 +26,9 @@ from bigfleet.shard.instructions import CallProvider, GetCall
 from bigfleet.wire.machines import list_bytes, list_entry, machine_bytes
 
 S = MachineState
-NAME, ADDRESS = "cloud", "cloud:9000"
+CLOUD, LAB = "cloud", "lab"
+#: Addresses by name.
+PROVIDERS = {CLOUD: "cloud:9000", LAB: "lab:9000"}
 ZONES, RACKS = ("z1", "z2"), ("r1", "r2", "")
 
 _MOVING = {CreateCall: S.CREATING, ConfigureCall: S.CONFIGURING, DrainCall: S.DRAINING}
@@ -66,7 +68,17 @@ class Line:
     result: Ack | MachineRecord | Rejected | None = None
 
 
+def provider_of(machine: str) -> str:
+    return LAB if machine.startswith(LAB) else CLOUD
+
+
+def address_of(machine: str) -> str:
+    return PROVIDERS[provider_of(machine)]
+
+
 class Provider:
+    """Both of them: whoever asks says which one it means."""
+
     def __init__(
         self, acted: Callable[[Act], None], shelf: Mapping[str, MachineRecord] | None = None
     ) -> None:
@@ -89,9 +101,10 @@ class Provider:
 
         return asked
 
-    def content(self) -> bytes:
+    def content(self, provider: str) -> bytes:
         """A whole List."""
-        return list_bytes([self._entry(record) for record in self.shelf.values()], b"")
+        of = (record for name, record in self.shelf.items() if provider_of(name) == provider)
+        return list_bytes([self._entry(record) for record in of], b"")
 
     def advance(self, at: Instant) -> None:
         for name in [name for name, due in self._due.items() if due <= at]:
@@ -100,8 +113,7 @@ class Provider:
             after = replace(record, state=_AFTER[record.state])
             if after.state in (S.IDLE, S.SPECULATIVE):
                 after = replace(after, cluster="", shard_metadata={})
-            host = Host() if after.state is S.SPECULATIVE else Host(NAME, f"host-of-{name}")
-            self.shelf[name] = replace(after, host=host)
+            self.shelf[name] = replace(after, host=_host_of(name, after.state))
 
     # -- calls -----------------------------------------------------------------------------------
 
@@ -160,27 +172,33 @@ class Provider:
 
 
 def _machines() -> list[MachineRecord]:
-    """Two of every place, one of them a slot where there is no rack."""
+    """Two of every place, one of them a slot where there is no rack; and some in the lab."""
     found = []
     for zone in ZONES:
         for rack in RACKS:
             for number in range(2):
-                slot = number == 1 and not rack
-                labels = {RACK_KEY: rack} if rack else {}
                 name = f"{zone}-{rack or 'no'}-{number}"
-                found.append(
-                    MachineRecord(
-                        name,
-                        S.SPECULATIVE if slot else S.IDLE,
-                        Host() if slot else Host(NAME, f"host-of-{name}"),
-                        zone=zone,
-                        capacity_type=CapacityType.ON_DEMAND if slot else CapacityType.BARE_METAL,
-                        resources={"cpu": "8"},
-                        labels=labels,
-                        price_per_hour=1.0,
-                    )
-                )
+                found.append(_machine(name, zone, rack, is_slot=number == 1 and not rack))
+        found.append(_machine(f"lab-{zone}-r1", zone, "r1", is_slot=False))
     return found
+
+
+def _machine(name: str, zone: str, rack: str, *, is_slot: bool) -> MachineRecord:
+    state = S.SPECULATIVE if is_slot else S.IDLE
+    return MachineRecord(
+        name,
+        state,
+        _host_of(name, state),
+        zone=zone,
+        capacity_type=CapacityType.ON_DEMAND if is_slot else CapacityType.BARE_METAL,
+        resources={"cpu": "8"},
+        labels={RACK_KEY: rack} if rack else {},
+        price_per_hour=1.0,
+    )
+
+
+def _host_of(machine: str, state: MachineState) -> Host:
+    return Host() if state is S.SPECULATIVE else Host(provider_of(machine), f"host-of-{machine}")
 
 
 PAIRS = tuple((ZONE_KEY, zone) for zone in ZONES) + tuple(

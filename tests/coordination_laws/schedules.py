@@ -15,6 +15,7 @@ from typing import Any
 
 from bigfleet.model.requirements import RACK_KEY, ZONE_KEY
 from tests.coordination_laws.laws import LawBroken
+from tests.coordination_laws.provider import CLOUD, LAB
 from tests.coordination_laws.settling import settle
 from tests.coordination_laws.steps import AMOUNTS, PLAYERS, PRIORITIES, Step, play
 from tests.coordination_laws.world import Evening, World, empty_world
@@ -59,6 +60,8 @@ SHARD_FAULTS: Weights = {
     "disk_writes": 4,
     "disk_gives_up": 3,
     "full_disk": 2,
+    "lose_disk": 1,
+    "attach": 1,
     "cut_off": 2,
     "alone": 1,
     "slow_provider": 1,
@@ -66,6 +69,7 @@ SHARD_FAULTS: Weights = {
 }
 LEADER_FAULTS: Weights = {
     "fail_over": 4,
+    "other_keys": 1,
     "stale_leader_ends": 2,
     "commit_fails": 5,
     "store_out_of_reach": 1,
@@ -84,6 +88,7 @@ TRANSFERS: Weights = ORDINARY | {
     "assign": 1,
     "unassign": 1,
     "crash": 2,
+    "lose_disk": 1,
     "start": 3,
     "slow_disk": 2,
     "disk_writes": 2,
@@ -101,7 +106,7 @@ KINDS: Mapping[str, Weights] = {
     | PIECES
     | LEADER_FAULTS
     | SHARD_FAULTS
-    | {"dies": 1, "remove_dead": 2, "rejoin": 1},
+    | {"dies": 1, "remove_dead": 2, "rejoin": 1, "lose_disk": 1, "attach": 1, "other_keys": 1},
 }
 assert all(set(weights) <= PLAYERS.keys() for weights in KINDS.values())
 
@@ -114,6 +119,8 @@ class Past:
     #: In which order keys of domains are asked.
     keys: tuple[str, ...]
     steps: tuple[Step, ...] = ()
+    #: Which everybody has.
+    providers: tuple[str, ...] = (CLOUD,)
 
 
 _TALK: Step = ("talk", 0, 2)
@@ -145,6 +152,8 @@ PASTS: tuple[Past, ...] = (
     Past(3, (ZONE_KEY, RACK_KEY), (*_SETTLED, *_ZONES, *_SETTLED, _wants(0, 5, 1000))),
     # Domains of two keys, the smaller asked first.
     Past(3, (RACK_KEY, ZONE_KEY), (*_SETTLED, *_ZONES, ("assign", 2, 2), *_SETTLED)),
+    # Everybody has two providers.
+    Past(3, (), (*_SETTLED, ("attach", 2, 4), ("assign", 2, 1), *_SETTLED), (CLOUD, LAB)),
     Past(4, (RACK_KEY,), (*_SETTLED, ("assign", 2, 1), ("assign", 3, 3), *_SETTLED)),
 )
 
@@ -181,7 +190,7 @@ _EVENINGS: dict[Past, Evening] = {}
 async def evening_of(past: Past) -> Evening:
     """Played once; everything after it begins there."""
     if past not in _EVENINGS:
-        world = World(empty_world(past.shards, past.keys))
+        world = World(empty_world(past.shards, past.keys, past.providers))
         world.begin()
         for each in past.steps:
             await play(world, *each)

@@ -26,9 +26,9 @@ IS_NIGHT = os.environ.get("BIGFLEET_NIGHTLY") == "1"
 #: Of every kind, and how many a test plays.
 SCHEDULES, AT_A_TIME = (10_000 if IS_NIGHT else 400), 100
 BLOCKS = range(SCHEDULES // AT_A_TIME)
-STEPS = 50 if IS_NIGHT else 25
+STEPS = 50 if IS_NIGHT else 22
 #: Where the faults stop, everything must end; that takes as long as the schedule itself.
-SETTLES = 1 if IS_NIGHT else 3
+SETTLES = 1 if IS_NIGHT else 4
 
 
 def seeds_of(block: int) -> range:

@@ -11,11 +11,12 @@ from bigfleet.coordinator.rebalancing import transfers
 from bigfleet.model.machines import MachineState
 from bigfleet.model.memory import ReservationKind
 from bigfleet.model.provider_calls import Rejected
+from bigfleet.model.requirements import RACK_KEY, ZONE_KEY
 from tests.coordination_laws import laws
 from tests.coordination_laws.laws import LawBroken
 from tests.coordination_laws.lives import Life
 from tests.coordination_laws.network import Fate
-from tests.coordination_laws.provider import ADDRESS, PAIRS
+from tests.coordination_laws.provider import CLOUD, LAB, PAIRS, PROVIDERS
 from tests.coordination_laws.replicas import Commit
 from tests.coordination_laws.world import World
 
@@ -46,6 +47,7 @@ FATES = (
     (Fate.OLD_ANSWER,),
     (Fate.ANSWERED, Fate.OLD_ANSWER),
 )
+KEY_ORDERS = ((), (ZONE_KEY,), (ZONE_KEY, RACK_KEY), (RACK_KEY, ZONE_KEY))
 COMMITS = (Commit.REFUSED, Commit.TAKEN_UNSEEN, Commit.LOST_UNSEEN)
 
 PLAYERS: dict[str, Player] = {}
@@ -169,7 +171,9 @@ async def move(world: World, one: int, two: int) -> None:
 
 @step
 async def default_owner(world: World, one: int, two: int) -> None:
-    _asked(world, domains.set_default_owner, ADDRESS, world.names[one % len(world.names)])
+    """Of the cloud mostly."""
+    address = PROVIDERS[LAB if two % 3 == 2 else CLOUD]
+    _asked(world, domains.set_default_owner, address, world.names[one % len(world.names)])
 
 
 @step
@@ -198,13 +202,15 @@ def _unasked(world: World, duty: Callable[[], None]) -> None:
 @step
 async def list_begins(world: World, one: int, two: int) -> None:
     if (life := _life(world, one)) is not None:
-        life.begin_list(world.provider.content())
+        for provider in life.providers:
+            life.begin_list(provider, world.provider.content(provider))
 
 
 @step
 async def list_ends(world: World, one: int, two: int) -> None:
     if (life := _life(world, one)) is not None:
-        life.end_list()
+        for provider in life.providers:
+            life.end_list(provider)
 
 
 @step
@@ -257,6 +263,24 @@ async def crash(world: World, one: int, two: int) -> None:
     world.crash(name, written=bool(two & 1), arrives=bool(two & 2))
     if two & 4:
         world.start(name)
+
+
+@step
+async def lose_disk(world: World, one: int, two: int) -> None:
+    """Its file is gone, as people are told it may be; which life it lives is kept elsewhere."""
+    name = world.names[one % len(world.names)]
+    world.crash(name, written=bool(two & 1), arrives=bool(two & 2))
+    world.forget(name)
+    world.start(name)
+
+
+@step
+async def attach(world: World, one: int, two: int) -> None:
+    """It is started again with the lab, or without it."""
+    name = world.names[one % len(world.names)]
+    world.crash(name, written=bool(two & 1), arrives=bool(two & 2))
+    world.attached[name] = (CLOUD,) if LAB in world.attached[name] else (CLOUD, LAB)
+    world.start(name)
 
 
 @step
@@ -366,6 +390,13 @@ def _free(life: Life) -> list[str]:
 
 @step
 async def fail_over(world: World, one: int, two: int) -> None:
+    world.coordinators.fail_over()
+
+
+@step
+async def other_keys(world: World, one: int, two: int) -> None:
+    """Somebody leads whose settings ask keys in another order."""
+    world.coordinators.keys = KEY_ORDERS[one % len(KEY_ORDERS)]
     world.coordinators.fail_over()
 
 

@@ -52,6 +52,16 @@ BROKE: dict[str, Schedule] = {
             *(("provider_goes_on", number, 0) for number in range(12)),
         ),
     ),
+    # b was silent when a acknowledged the release; then a lost its disk, and with it the mark.
+    "a donor that loses its disk between release and grant": Schedule(
+        Past(2, (), (*SETTLED, ("demand", B, 12))),
+        (
+            *(("talk", 0, 2), ("talk", 0, 1)),
+            *(("cut_off", B, 0), ("jump", 1, 0), ("jump", 1, 0), ("jump", 0, 0)),
+            *(("round", A, 0), ("round", A, 0), ("lose_disk", A, 0), ("round", A, 0)),
+            *(("cut_off", B, 0), ("round", B, 0), ("sweep", 0, 0), ("round", B, 0)),
+        ),
+    ),
 }
 
 

@@ -28,7 +28,7 @@ from bigfleet.shard.instructions import CallProvider, GetCall
 from tests.coordination_laws import laws
 from tests.coordination_laws.disk import Disk, Tables
 from tests.coordination_laws.laws import LawBroken
-from tests.coordination_laws.lives import Life, Watcher
+from tests.coordination_laws.lives import Around, Life, Watcher
 from tests.coordination_laws.network import Network, Request
 from tests.coordination_laws.owners import Owners
 from tests.coordination_laws.provider import Act, Line, Provider
@@ -56,12 +56,15 @@ class Evening:
     disks: Mapping[str, Tables]
     shelf: Mapping[str, MachineRecord]
     demand: Mapping[str, tuple[Need, ...]]
+    #: Names of providers by shard.
+    attached: Mapping[str, tuple[str, ...]]
 
 
-def empty_world(shards: int, keys: tuple[str, ...]) -> Evening:
+def empty_world(shards: int, keys: tuple[str, ...], providers: tuple[str, ...]) -> Evening:
     names = "abcd"[:shards]
     disks: dict[str, Tables] = {name: {} for name in names}
-    return Evening(START, keys, {}, disks, {}, dict.fromkeys(names, ()))
+    attached = dict.fromkeys(names, providers)
+    return Evening(START, keys, {}, disks, {}, dict.fromkeys(names, ()), attached)
 
 
 class World(Watcher):
@@ -79,6 +82,7 @@ class World(Watcher):
         #: Shards whose process will never run again.
         self.dead: set[str] = set()
         self.demand = dict(before.demand)
+        self.attached = dict(before.attached)
         self.snapshots: list[Mapping[str, bytes]] = []
         #: Whether calls to the provider wait for the schedule.
         self.is_provider_slow = False
@@ -115,6 +119,7 @@ class World(Watcher):
             disks,
             dict(self.provider.shelf),
             dict(self.demand),
+            dict(self.attached),
         )
 
     def living(self) -> list[Life]:
@@ -131,7 +136,8 @@ class World(Watcher):
             return
         self.epochs[name] += 1
         disk = self.disks[name]
-        life = Life(name, self.epochs[name], disk, self.network, self.clock, self)
+        around = Around(self.network, self.clock, self)
+        life = Life(name, self.epochs[name], disk, self.attached[name], around)
         life.call = lambda asked: self._called(life, asked)
         life.needs = self.demand[name]
         self.lives[name] = life
@@ -160,10 +166,15 @@ class World(Watcher):
         if self.coordinators.book.tables.shards.get(name) is not None:
             return
         self.dead.discard(name)
+        self.forget(name)
+        self.start(name)
+
+    def forget(self, name: str) -> None:
+        """Its disk is empty: it knows no term, no view, and nothing it has done."""
+        assert name not in self.lives, f"{name} lives"
         self.disks[name] = Disk()
         self.done[name], self._serving[name] = set(), set()
         self.terms[name] = self.revisions[name] = 0
-        self.start(name)
 
     def asked(self, operation: Callable[..., object], *args: object) -> None:
         """What is refused has not happened."""
@@ -181,10 +192,11 @@ class World(Watcher):
 
     def second(self, life: Life) -> None:
         """What a shard does in a second by itself."""
-        content = self.provider.content()
-        if not life.would_hear_the_same(content):
-            life.begin_list(content)
-            life.end_list()
+        for provider in life.providers:
+            content = self.provider.content(provider)
+            if not life.knows(provider, content, self.provider.shelf):
+                life.begin_list(provider, content)
+                life.end_list(provider)
         life.report_demand()
         self.cycle(life)
         life.tick()

@@ -155,6 +155,12 @@ class Fleet:
         for shard, cluster in zip(self.shards, ("shop", "yard"), strict=True):
             operator = operating(cluster, _address_of(shard))
             self.operators.append(await stack.enter_async_context(operator))
+        # A shard that has never heard what it owns rightly decides nothing: not yet a fault.
+        await until_told(self._has_decided, lambda: self.story)
+
+    async def _has_decided(self) -> bool:
+        known = [await shard.status() for shard in self.shards]
+        return all(status is not None and status.cycle > 0 for status in known)
 
     async def _start_provider(self) -> None:
         offers = [offered("bare_metal", IN_ZONE, zone) for zone in ZONES]

@@ -1,12 +1,21 @@
 """The fourth five schedules, on one fleet."""
 
+import os
+
 import pytest
 
 from tests.coordinator_processes.laws import Laws
 from tests.coordinator_processes.schedules import run_schedule, seeds
 from tests.etcd_cluster import needs_etcd
 
-pytestmark = [needs_etcd, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [
+    needs_etcd,
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.nightly,
+    pytest.mark.skipif(
+        os.environ.get("BIGFLEET_NIGHTLY") != "1", reason="minutes of faults: run `make nightly`"
+    ),
+]
 
 
 @pytest.mark.parametrize("seed", seeds(3))

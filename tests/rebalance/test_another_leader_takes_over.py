@@ -111,6 +111,7 @@ def test_a_machine_whose_receiver_has_not_come_to_the_new_leader_waits_for_it() 
     fleet.sync(b)
     fleet.report(b)
     fleet.report(b)
+    fleet.sync(b)
     waiting = fleet.newest()
     assert waiting is not None
     assert waiting.state is TransferState.RELEASING

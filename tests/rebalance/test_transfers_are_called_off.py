@@ -214,8 +214,24 @@ def test_a_release_of_an_old_snapshot_is_not_granted_by_the_second() -> None:
     fleet.second()
     assert (state_of(fleet, transfer), fleet.moves) == (TransferState.RELEASING, [])
     fleet.transact(lambda book, draft: draft.seq.put(replace(draft.numbers, merging=False)))
+    b = fleet.shards["b"]
+    b.ownership = b.ownership.releasing(transfer.machine_ids, transfer.id)
+    fleet.sync(b)
     fleet.second()
     assert state_of(fleet, transfer) is TransferState.GRANTED
+
+
+def test_a_donor_that_has_lost_its_disk_has_released_nothing() -> None:
+    """It acknowledged, the receiver was silent; started anew, it is given what it had."""
+    fleet, transfer = moving(TransferState.RELEASING)
+    released = replace(fleet.row(transfer.id), released=True)
+    fleet.transact(lambda book, draft: draft.transfers.put(released))
+    fleet.sync(fleet.shards["b"])
+    fleet.second()
+    assert (state_of(fleet, transfer), fleet.moves) == (TransferState.RELEASING, [])
+    fleet.at += 100 * SECOND
+    fleet.sweep()
+    assert state_of(fleet, transfer) is TransferState.CANCELLED
 
 
 def test_people_see_what_is_under_way_and_on_demand_what_is_over() -> None:

@@ -24,12 +24,15 @@ def store(tmp_path: Path) -> Callable[[], SQLiteStore]:
 
 
 async def waited(rig: Rig, seconds: float, machine: str, state: S) -> None:
-    """The store has its own real thread, so this waits in real time, as short as it can."""
+    """The store has its own real thread, so this waits in real time, as short as it can.
+
+    What that thread brings late is due after the time that has passed already: so time goes on.
+    """
     await rig.wait(seconds)
     async with asyncio.timeout(60):
         while await rig.state(machine) is not state:
             await next_turn()
-            await rig.wait(0)
+            await rig.wait(1)
 
 
 async def test_hosts_and_bindings_are_as_they_were(store: Callable[[], SQLiteStore]) -> None:

@@ -21,6 +21,7 @@ from bigfleet.cli.coordinator_bench.rebalance_fleet import (
     CLUSTER,
     SHARDS,
     Shape,
+    first_rollup,
     rollup,
     stored_rows,
 )
@@ -41,6 +42,8 @@ GIVE_UP_SECONDS = 120.0
 #: How long nothing more may move once the Need is met.
 _QUIET_SECONDS = 2.0
 _MACHINES = "bigfleet_shard_inventory_machines{"
+_CYCLES = "bigfleet_shard_cycles_total"
+_WARM_CYCLES = 5
 _MOST_SECONDS = 5
 _MOVED = (TransferState.GRANTED, TransferState.DONE)
 
@@ -76,6 +79,13 @@ class Stand:
         """Every shard has its own machines, and nobody else's."""
         wanted = [0, self._shape.idle, self._shape.idle]
         while [await _machines(metrics) for _, metrics in self.ports] != wanted:
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def until_decided(self) -> None:
+        """The shard that will be short has decided on a demand before: its engine is warm."""
+        metrics = self.ports[0][1]
+        before = (await page(metrics)).get(_CYCLES, 0.0)
+        while (await page(metrics)).get(_CYCLES, 0.0) < before + _WARM_CYCLES:
             await asyncio.sleep(_LOOK_SECONDS)
 
     def _coordinator_words(self, data_dir: Path) -> tuple[str, ...]:
@@ -173,6 +183,8 @@ async def _moved(stand: Stand, shape: Shape, admin: CoordinatorAdminClient, say:
     watch, client = Watch(), SessionClient(f"127.0.0.1:{stand.ports[0][0]}")
     async with client.open(Hello(CLUSTER)) as session, asyncio.TaskGroup() as group:
         operating = group.create_task(_operate(session))
+        await session.send(RollupFrame(first_rollup(time.time_ns())))
+        await stand.until_decided()
         watch.began = time.monotonic_ns()
         await session.send(RollupFrame(rollup(shape, time.time_ns())))
         with suppress(TimeoutError):

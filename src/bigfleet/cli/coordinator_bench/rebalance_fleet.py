@@ -83,14 +83,22 @@ def records(shape: Shape) -> Iterator[MachineRecord]:
 
 
 def rollup(shape: Shape, at: int) -> bytes:
-    wanted = Requirement.of(INSTANCE_TYPE_KEY, Operator.IN, [_TYPE])
+    return _rollup(_TYPE, shape.machines, at)
+
+
+def first_rollup(at: int) -> bytes:
+    """For one machine of a type that nobody has."""
+    return _rollup("none-such", 1, at)
+
+
+def _rollup(instance_type: str, machines: int, at: int) -> bytes:
+    wanted = Requirement.of(INSTANCE_TYPE_KEY, Operator.IN, [instance_type])
     bucket = bucket_of_dollars(8_192)
     profile = Profile.of(
         [wanted], priority=_PRIORITY, interruption_bucket=bucket, reclamation_bucket=bucket
     )
     unit = Resources.parse(_MACHINE)
-    need = Need(CLUSTER, profile, unit.times(shape.machines), unit)
-    return rollup_bytes(CLUSTER, at, [need])
+    return rollup_bytes(CLUSTER, at, [Need(CLUSTER, profile, unit.times(machines), unit)])
 
 
 def main() -> None:

@@ -23,6 +23,8 @@ _OTHER_ROWS = 8
 
 def grant_if_possible(book: Book, draft: Draft, row: TransferRow) -> None:
     """Now, or later where the receiver is silent or the transaction has become too large."""
+    if row.released and not _is_still_released(book, row):
+        return
     fits = not draft.size or draft.size + len(row.transfer.machine_ids) + _OTHER_ROWS <= MOST_ROWS
     if fits and book.is_syncing(row.transfer.to_shard, draft.at):
         _grant(book, draft, row)
@@ -30,6 +32,16 @@ def grant_if_possible(book: Book, draft: Draft, row: TransferRow) -> None:
         draft.transfers.put(replace(row, released=True))
         text = f"released by {row.transfer.from_shard}; waits for {row.transfer.to_shard}"
         draft.note("transfer", row.transfer.id, text)
+
+
+def _is_still_released(book: Book, row: TransferRow) -> bool:
+    """Whether the donor says so: since it acknowledged the release it may have lost its disk, and
+    then the machines are its own again by the view it was given.
+    """
+    memory = book.shards.get(row.transfer.from_shard)
+    held = memory.sync.held_overrides if memory is not None and memory.sync is not None else ()
+    marked = {e.machine for e in held if not e.shard and e.transfer == row.transfer.id}
+    return marked.issuperset(row.transfer.machine_ids)
 
 
 def _grant(book: Book, draft: Draft, row: TransferRow) -> None:
