@@ -17,17 +17,22 @@ KERNELS := $(wildcard src/bigfleet/engine/kernels/*.py src/bigfleet/wire/list_wa
 JOBS   ?= -n auto --maxprocesses 4 --dist loadfile
 # More words for `make up`, such as UP="--headless --for 60s".
 UP     ?=
+# More words for `make e2e`, such as E2E="-k drain".
+E2E    ?=
+# For `make cluster`: the folder of `bigfleet certs`, and another name than shop.
+CERTS   ?=
+CLUSTER ?=
 CERTIFY := tests/conformance tests/examples tests/provider/commands
 SHAPES ?= uber-50k uber-500k B1 B2 B7 B10 B11
 
-.PHONY: help install up test lint types contracts warm unit certify format nightly bench mutants protos lock clean
+.PHONY: help install up test lint types contracts warm unit certify e2e-setup e2e cluster format nightly bench mutants protos lock clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 install: $(STAMP) ## Install BigFleet and its tools into .venv (skipped when nothing changed)
 
-up: $(WARMED) ## See BigFleet live: a shard, a provider and three clusters on this machine (Ctrl-C ends it)
+up: $(WARMED) ## See BigFleet live: a coordinator, a shard, a provider and three clusters (Ctrl-C ends it)
 	@$(BIN)/bigfleet up $(UP)
 
 test: lint types contracts ## Check everything: style, types, import contracts, tests
@@ -49,6 +54,16 @@ unit: warm ## Run the tests
 # In one process: rows that kill, wait and measure must not compete with one another.
 certify: $(STAMP) ## Certify our own providers and prove that the suite can fail (minutes)
 	$(BIN)/pytest $(CERTIFY) -m certification -p no:xdist --timeout 1800 --durations 0 -q
+
+e2e-setup: $(STAMP) ## Build etcd, Kubernetes and helm for the e2e tests into a cache (once, minutes)
+	@$(BIN)/python -m tests.e2e.setting_up
+
+# In one process: control planes are shared from test to test, and take a machine for themselves.
+e2e: $(WARMED) ## Run real clusters, operators and a fleet on the loopback (needs e2e-setup)
+	$(BIN)/pytest tests/e2e -m e2e -p no:xdist --timeout 600 --durations 10 -q $(E2E)
+
+cluster: $(STAMP) ## Run a Kubernetes control plane to try things on (needs e2e-setup; Ctrl-C ends it)
+	@$(BIN)/python -m tests.e2e.stand $(if $(CERTS),--certs $(CERTS)) $(if $(CLUSTER),--name $(CLUSTER))
 
 # Once, before several workers start: otherwise each of them compiles the same kernels.
 warm: $(WARMED_ALL) ## Compile the engine's kernels (skipped when none has changed)

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.architecture.tree import name_of, pages
 
 _FENCE = re.compile(
-    r"^```(?P<language>\w*)(?: file=(?P<file>\S+))?[^\n]*\n(?P<text>.*?)^```$",
+    r"^```(?P<language>\w*)(?: file=(?P<file>\S+))?(?P<said>[^\n]*)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
 #: What differs from run to run: how long a cycle took, when something happened and how long ago, in
@@ -35,6 +35,8 @@ class Block:
     text: str
     #: The block is this file (`file=NAME` after the language); empty: it is not one.
     file: str = ""
+    #: What else stands after the language.
+    said: str = ""
 
     def __str__(self) -> str:
         return f"{self.page}:{self.line}"
@@ -66,7 +68,8 @@ def blocks_of(page: Path) -> Iterator[Block]:
     text = page.read_text()
     for match in _FENCE.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
-        yield Block(name_of(page), line, match["language"], match["text"], match["file"] or "")
+        file, said = match["file"] or "", match["said"].strip()
+        yield Block(name_of(page), line, match["language"], match["text"], file, said)
 
 
 def commands(program: str) -> list[Command]:

@@ -1,12 +1,20 @@
 """Quantities: what the Kubernetes scheduler would count, exactly, and one way to print it."""
 
 from decimal import ROUND_CEILING, Decimal
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bigfleet.model.quantities import LARGEST, BadQuantity, is_binary, quantity_of, quantity_text
+from bigfleet.model.quantities import (
+    LARGEST,
+    BadQuantity,
+    exactly,
+    is_binary,
+    quantity_of,
+    quantity_text,
+)
 
 DIMENSIONS = st.sampled_from(
     ["cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "nvidia.com/gpu", "pods"]
@@ -180,3 +188,18 @@ def test_parsing_agrees_with_decimal_arithmetic(
     unit = Decimal("0.001") if dimension == "cpu" else Decimal(1)
     exact = Decimal(text) * FACTORS[suffix] / unit
     assert quantity_of(dimension, text + suffix) == int(exact.to_integral_value(ROUND_CEILING))
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [("500m", Fraction(1, 2)), ("-1.5", Fraction(-3, 2)), ("2Ki", 2048), ("1e30", 10**30)],
+)
+def test_amounts_that_are_no_resources_are_exact_and_may_be_negative(
+    text: str, amount: Fraction | int
+) -> None:
+    assert exactly(text) == amount
+
+
+def test_what_is_no_quantity_is_no_other_amount_either() -> None:
+    with pytest.raises(BadQuantity, match="write it like"):
+        exactly("$5")

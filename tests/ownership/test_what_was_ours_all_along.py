@@ -1,5 +1,6 @@
 """A machine in use lingers where it was ours until it became nobody's, by whatever right it was."""
 
+from bigfleet.model.ownership import OwnershipView
 from tests.ownership.test_a_domain_is_given_up import (
     PROVIDER,
     RACK,
@@ -48,3 +49,31 @@ def test_what_the_default_owner_gets_by_name_later_is_judged_by_whose_it_was() -
     assert lingers_in(after, rack="r1", zone="z1") == (RACK,)
     assert lingers_in(after, rack="r1") == (RACK, PROVIDER)
     assert lingers_in(after) == (PROVIDER,)
+
+
+def test_a_listed_key_without_any_row_changes_nothing_by_its_place() -> None:
+    """No rack was ever assigned: where the list names racks decides about no machine."""
+    after = shard(
+        OwnershipView.of(1, ("rack", "zone"), {ZONE: "us"}),
+        OwnershipView.of(2, ("zone", "rack"), {ZONE: ""}),
+    )
+    assert lingers_in(after, rack="r1", zone="z1") == (ZONE,)
+    assert owns(after, occupied=True, zone="z1")
+
+
+def test_a_listed_key_without_any_row_changes_nothing_while_a_zone_lingers() -> None:
+    after = shard(
+        OwnershipView.of(1, ("zone", "rack"), {ZONE: "us"}),
+        OwnershipView.of(2, ("zone", "rack"), {ZONE: ""}),
+        OwnershipView.of(3, ("rack", "zone"), {ZONE: ""}),
+    )
+    assert lingers_in(after, rack="r1", zone="z1") == (ZONE,)
+
+
+def test_nothing_lingers_where_keys_that_decide_change_places() -> None:
+    """The rack had a row of its own: which of the two decides is not what it was."""
+    after = shard(
+        OwnershipView.of(1, ("rack", "zone"), {ZONE: "us", RACK: "them"}),
+        OwnershipView.of(2, ("zone", "rack"), {ZONE: "", RACK: "them"}),
+    )
+    assert not after.lingering

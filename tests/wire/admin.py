@@ -4,6 +4,13 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 
 from bigfleet.model.actions import ActionKind, UnmetReason
+from bigfleet.model.cluster_reports import (
+    ClusterReport,
+    ClusterReportReply,
+    NeedStanding,
+    ReceivedReport,
+    UnplacedPod,
+)
 from bigfleet.model.machines import Assigned, CapacityType, Host, Machine, MachineState
 from bigfleet.model.memory import Reservation, ReservationKind
 from bigfleet.model.needs import Need, NeedKey
@@ -84,7 +91,33 @@ STATUS = ShardStatus(
     ownership_revision=15,
     journal_degraded=True,
 )
-SESSION = SessionView("shop", "bigfleet://cluster/shop", "v1alpha1", 1, 2, 3, 4, 5, 6, 7, 8, True)
+REPORT = ClusterReport(
+    cluster_id="shop",
+    at=21,
+    requests_by_phase={"Pending": 1, "Acknowledged": 4},
+    upcoming_by_phase={"Ready": 2, "": 1},
+    nodes_ready=2,
+    nodes_not_ready=1,
+    nodes_missing=3,
+    pods_covered_not_placed=1,
+    examples=(UnplacedPod("web/front-1", "n0123456789ab", "0/3 nodes are available\x00"),),
+    crs_skipped=5,
+)
+REPLY = ClusterReportReply(
+    (
+        NeedStanding(FINGERPRINT, "", True, None, "served by 3 machines, 1 of them on the way", 1),
+        NeedStanding(FINGERPRINT, "g\x00", False, UnmetReason.NO_MATCHING_SUPPLY, "short of cpu 1"),
+    ),
+    9,
+    10,
+    2_001,
+)
+SESSION = SessionView(
+    *("shop", "bigfleet://cluster/shop", "v1alpha1"),
+    *(1, 2, 3, 4, 5, 6, 7, 8),
+    connected=True,
+    report=ReceivedReport(REPORT, 22, stale=True),
+)
 SILENT = SessionView("bank", "", "", 1, None, 0, 0, 0, None, 0, 0, False)
 BARE = MachineView(Machine("m-0", MachineState.SPECULATIVE, CapacityType.SPOT), "sim")
 FULL = MachineView(
@@ -250,3 +283,7 @@ class ScriptedAdmin:
     async def reset_offering(self, name: str, audit: Audit, peer: Peer) -> str:
         self.asked.append(("reset_offering", name, audit, peer))
         return "buying again"
+
+    async def report_cluster(self, report: ClusterReport) -> ClusterReportReply:
+        self.asked.append(("report_cluster", report))
+        return REPLY

@@ -20,6 +20,7 @@ from bigfleet.model.session_frames import (
     ReclaimInstruction,
     RollupFrame,
     ShardFrame,
+    Taint,
     UnknownFrame,
 )
 from bigfleet.v1alpha1 import capacity_pb2, shard_pb2
@@ -91,6 +92,7 @@ shard_frames = st.one_of(
         last_error=text,
         labels=st.dictionaries(text, text, max_size=3),
         resources=resources,
+        taints=st.lists(st.builds(Taint, text, text, text), max_size=2).map(tuple),
     ),
     st.builds(
         AvailableCapacityUpdate,
@@ -99,6 +101,7 @@ shard_frames = st.one_of(
         int32,
         st.sampled_from(Confidence),
         st.floats(allow_nan=False),
+        resources,
     ),
 )
 

@@ -129,8 +129,9 @@ async def test_a_call_arrives_whole_and_so_does_its_answer(
 
 
 def test_every_rpc_of_the_service_is_served() -> None:
+    """But for what a cluster says of itself, which has a client of its own."""
     declared = pb.DESCRIPTOR.services_by_name["ShardAdmin"].methods_by_name
-    assert len(CALLS) == len(declared)
+    assert len(CALLS) == len(set(declared) - {"ReportCluster"})
 
 
 WITHOUT = {

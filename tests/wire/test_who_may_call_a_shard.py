@@ -54,7 +54,9 @@ def test_whatever_asks_for_an_audit_is_for_admins_and_the_rest_for_readers_too()
     for method in ADMIN.methods:
         writes = "audit" in method.input_type.fields_by_name
         gate = GATES[f"/{ADMIN.full_name}/{method.name}"]
-        assert gate is (Gate.ADMINS if writes else Gate.READERS), method.name
+        about_itself = method.name == "ReportCluster"
+        others = Gate.CLUSTER if about_itself else Gate.READERS
+        assert gate is (Gate.ADMINS if writes else others), method.name
 
 
 @pytest.mark.parametrize("peer", [Peer(), Peer("bigfleet://admin", authenticated=True)])
@@ -71,13 +73,15 @@ REQUESTS = {
     "ClearFailedMachine": pb.ClearFailedMachineRequest(mode=pb.CLEAR_MODE_RETRY, audit=AUDIT),
     "ReleaseQuarantine": pb.ReleaseQuarantineRequest(kind=pb.QUARANTINE_KIND_ROLLUP, audit=AUDIT),
     "ResetOffering": pb.ResetOfferingRequest(audit=AUDIT),
+    "ReportCluster": pb.ReportClusterRequest(report=pb.ClusterReport(cluster_id="shop")),
 }
-WRITES = {f"/{ADMIN.full_name}/{name}" for name in REQUESTS}
-LOOKS = set(paths_of(READ, ADMIN)) - WRITES
+REPORT = {f"/{ADMIN.full_name}/ReportCluster"}
+WRITES = {f"/{ADMIN.full_name}/{name}" for name in REQUESTS} - REPORT
+LOOKS = set(paths_of(READ, ADMIN)) - WRITES - REPORT
 SESSION = set(paths_of(SHARD))
 #: Certificates, and what each may call besides health.
 IDENTITIES: dict[str, tuple[tuple[str, ...], set[str]]] = {
-    "the cluster": (("bigfleet://cluster/shop",), SESSION),
+    "the cluster": (("bigfleet://cluster/shop",), SESSION | REPORT),
     "another cluster": (("bigfleet://cluster/bank",), set()),
     "a cluster without a name": (("bigfleet://cluster/",), set()),
     "a shard": (("bigfleet://shard/shop",), set()),
@@ -101,7 +105,7 @@ async def test_every_rpc_is_open_to_the_right_certificates_only(
         ScriptedShard(), server_tls=authority.leaf("server"), extra_services=services
     ) as line:
         codes = await codes_of(line.client.address, client_tls)
-    assert set(codes) == SESSION | LOOKS | WRITES
+    assert set(codes) == SESSION | LOOKS | WRITES | REPORT
     expected = {path: Code.OK if path in allowed else Code.PERMISSION_DENIED for path in codes}
     assert codes == expected
     # Nobody who was denied was heard.

@@ -22,7 +22,7 @@ CHECKED_ELSEWHERE = "The comparison with the slow reference is part of the test 
 
 
 class WithLoadTests(click.Command):
-    """`bench provider`, `shard` and `coordinator` measure processes, with options of their own."""
+    """`bench provider`, `shard`, `coordinator` and `operator` have options of their own."""
 
     def make_context(
         self,
@@ -38,6 +38,8 @@ class WithLoadTests(click.Command):
                 from bigfleet.cli.shard_bench.command import bench as load_test
             case ["coordinator"]:
                 from bigfleet.cli.coordinator_bench.command import bench as load_test
+            case ["operator"]:
+                from bigfleet.cli.operator_bench import bench as load_test
             case _:
                 return super().make_context(info_name, args, parent, **extra)
         return load_test.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
@@ -96,7 +98,7 @@ def bench(
 
     `bigfleet bench shard` loads a shard with operators and a provider instead, `bigfleet bench
     coordinator` a coordinator with shards, `bigfleet bench provider` measures a provider on the
-    SDK; their options are their own.
+    SDK, `bigfleet bench operator` the roll-up of a cluster; their options are their own.
     """
     if list_shapes:
         _print_shapes()

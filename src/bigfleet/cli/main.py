@@ -33,6 +33,12 @@ VERBS: dict[str, Verb] = {
     "coordinator": Verb(
         "bigfleet.cli.coordinator", "coordinator", "Run a coordinator: many shards, one fleet."
     ),
+    "operator": Verb(
+        "bigfleet.cli.operator", "operator", "Run a cluster's operator; print its CRDs."
+    ),
+    "podwatch": Verb(
+        "bigfleet.cli.podwatch", "podwatch", "Run a cluster's pod controller: pods as demand."
+    ),
     "status": Verb(f"{_SHARD}.status", "status", "How the fleet is, or one shard of it."),
     "needs": Verb(f"{_SHARD}.needs", "needs", "What clusters ask for, and what is short, and why."),
     "clusters": Verb(f"{_SHARD}.clusters", "clusters", "Clusters, their shards and sessions."),

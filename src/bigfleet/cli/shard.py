@@ -1,9 +1,7 @@
 """`bigfleet shard`: run one shard until it is told to stop."""
 
 import asyncio
-import os
 import secrets
-import signal
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bigfleet import __version__
+from bigfleet.cli.daemons import run_daemon
 from bigfleet.cli.reloading import Reloading
 from bigfleet.cli.settings.loading import Configuration
 from bigfleet.cli.settings.options import configured
@@ -52,45 +51,21 @@ def shard(configuration: Configuration) -> None:
 
 async def _served(configuration: Configuration, log: "Log") -> None:
     """Never returns: it ends the process, or raises where that must not start."""
-    from bigfleet.edge.collecting import collect_rarely
     from bigfleet.edge.driver import RealClock
-    from bigfleet.shard.driving.process import CoreTaskDied, ShardProcess, World
+    from bigfleet.shard.driving.process import ShardProcess, World
 
     settings, tls = configuration.of(ShardSettings), configuration.of(TlsSettings).files()
     if tls is None:
         text = "no certificates: every line is plaintext and nobody's identity is checked"
         log.warning("tls.off", msg=text)
-    clock = RealClock()
-    collecting = asyncio.create_task(collect_rarely(clock))
-    world = World(clock, time.perf_counter, _new_id, log, tls, __version__)
+    world = World(RealClock(), time.perf_counter, _new_id, log, tls, __version__)
     process = ShardProcess(settings, world)
-    # Before the start says that it is up: whoever waits for that may ask for the end at once.
-    asked = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, asked.set)
 
     def apply(read: Configuration) -> None:
         process.apply_settings(read.of(ShardSettings))
 
-    loop.add_signal_handler(signal.SIGHUP, Reloading(configuration, apply, log).reload)
-    await process.start()
-    reporting = _reporting(process, world)
-    stopping = asyncio.ensure_future(asked.wait())
-    living = asyncio.ensure_future(process.until_dead())
-    await asyncio.wait({stopping, living}, return_when=asyncio.FIRST_COMPLETED)
-    code = 0
-    if living.done() and isinstance(problem := living.exception(), CoreTaskDied):
-        log.error("shard.died", msg=str(problem))
-        code = 1
-    if reporting is not None:
-        reporting.cancel()
-    collecting.cancel()
-    await process.stop()
-    # Everything is durable and closed. To return would be to wait for every thread, and one may
-    # hang on a disk.
-    sys.stderr.flush()
-    os._exit(code)
+    reloading = Reloading(configuration, apply, log)
+    await run_daemon(process, "shard", reloading, log, lambda: _reporting(process, world))
 
 
 def _reporting(process: "ShardProcess", world: "World") -> "asyncio.Task[None] | None":

@@ -6,6 +6,7 @@ counts by kind; a view costs the kinds and the Need's own machines.
 """
 
 from bisect import bisect_left
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from bigfleet.engine.coverage import domain_coverages
 from bigfleet.engine.decision import Decision
 from bigfleet.engine.kernels.compiled import Bools, Int64s
+from bigfleet.model.cluster_reports import NeedStanding, met_sentence, unmet_sentence
 from bigfleet.model.machines import MachineState
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.resources import Resources
@@ -71,6 +73,33 @@ class NeedViews:
             same_candidates=self.same_candidates(row) if short else (),
         )
 
+    def asked_for(self, rows: Int64s) -> int:
+        """How many Needs of clusters these rows stand for."""
+        starts = self._outcome.normalised.starts
+        return int((starts[rows + 1] - starts[rows]).sum())
+
+    def standings(self, row: int) -> Iterator[NeedStanding]:
+        """Of every Need the row stands for, under the key with which its cluster asked for it.
+
+        Gangs that were folded stand as the one row does: which of them is short cannot be told.
+        """
+        outcome, decision = self._outcome, self._decision
+        reason = decision.unmet_reason(row) if outcome.unsatisfied[row] else None
+        arriving = int(self._arriving[row])
+        if reason is None:
+            sentence = met_sentence(int(self._claims[row]), arriving)
+        else:
+            shortfall = decision.memory.shortfalls.get(outcome.key(row))
+            deficit = outcome.resources(outcome.credit.remaining[row].tolist())
+            age, parked = shortfall.age if shortfall else 0, bool(outcome.parked[row])
+            sentence = unmet_sentence(deficit, age, reason, parked=parked)
+        tables, columns = outcome.scene.demand.tables, outcome.scene.demand.columns
+        starts = outcome.normalised.starts
+        for member in outcome.normalised.members[starts[row] : starts[row + 1]].tolist():
+            fingerprint = tables.profiles.rows[columns.profile[member]].fingerprint
+            group = tables.groups.rows[columns.group[member]]
+            yield NeedStanding(fingerprint, group, reason is None, reason, sentence, arriving)
+
     def matching_supply(self, row: int) -> MatchingSupply:
         """Machines that match the Need and hold one unit of it, whoever has them."""
         eligible = self._eligible(row)
@@ -126,6 +155,14 @@ class NeedViews:
     def _claims(self) -> Int64s:
         holder = self._outcome.credit.holder
         return np.bincount(holder[holder >= 0], minlength=len(self))
+
+    @cached_property
+    def _arriving(self) -> Int64s:
+        """Of the machines each Need claims, those that do not serve yet."""
+        holder = self._outcome.credit.holder
+        states = self._outcome.scene.snapshot.columns.state
+        coming = (holder >= 0) & (states != MachineState.CONFIGURED)
+        return np.bincount(holder[coming], minlength=len(self))
 
     @cached_property
     def _supply(self) -> dict[MachineState, Int64s]:

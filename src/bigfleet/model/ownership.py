@@ -312,9 +312,6 @@ class Ownership:
         """
         turn = self.turn + 1
         lingering = self._lingering_under(view)
-        asked: tuple[str, ...] = ()
-        if lingering:
-            asked = _merged(self.asked or (self.view.keys if self.view else ()), view.keys)
         after = replace(
             self,
             view=view,
@@ -327,7 +324,7 @@ class Ownership:
             },
             turn=turn,
             past={},
-            asked=asked,
+            asked=_merged(*self._orders(view)) if lingering else (),
         )
         if not lingering:
             return after
@@ -335,7 +332,7 @@ class Ownership:
 
     def _lingering_under(self, view: OwnershipView) -> dict[Pair, Lingering]:
         old = self.view
-        if old is None or not _same_order(self.asked or old.keys, view.keys):
+        if old is None or not _same_order(*self._orders(view)):
             return {}
         nobodys = [pair for pair, shard in view.domains.items() if not shard]
         nobodys += [(PROVIDER_KEY, a) for a, shard in view.default_owners.items() if not shard]
@@ -346,6 +343,17 @@ class Ownership:
             elif (shard := old.held_by(pair)) is None or shard == self.shard_id:
                 found[pair] = Lingering(shard)
         return found
+
+    def _orders(self, view: OwnershipView) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The keys as they were asked so far and as they are under the view.
+
+        Without those that are listed and have no row: they decide about no machine, wherever they
+        are listed.
+        """
+        old = self.view or OwnershipView()
+        used = {key for rows in (old.domains, view.domains, self.past) for key, _ in rows}
+        before = tuple(key for key in self.asked or old.keys if key in used)
+        return before, tuple(key for key in view.keys if key in used)
 
     def _gains(self, view: OwnershipView, covered: frozenset[str]) -> Iterator[Pair]:
         """What may bring machines to this shard: rows that became its own or went away."""

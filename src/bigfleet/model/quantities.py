@@ -7,6 +7,7 @@ most `LARGEST`, so that one addition in a 64-bit column cannot overflow.
 """
 
 import re
+from fractions import Fraction
 from functools import lru_cache
 
 #: Two such numbers can be added in a signed 64-bit column.
@@ -29,6 +30,28 @@ class BadQuantity(ValueError):
 @lru_cache(maxsize=65536)
 def quantity_of(dimension: str, text: str) -> int:
     """The whole number of units of `dimension` that `text` stands for."""
+    negative, amount, exponent = _parts_of(text)
+    if negative and amount:
+        raise BadQuantity(f"{text!r} is negative; a quantity is zero or more")
+    if dimension in _MILLI_DIMENSIONS:
+        exponent += 3
+    if exponent >= 0:
+        amount *= 10**exponent
+    else:
+        amount = -(-amount // 10**-exponent)
+    if amount > LARGEST:
+        raise BadQuantity(f"{text!r} is more {dimension} than BigFleet can count")
+    return int(amount)
+
+
+def exactly(text: str) -> Fraction:
+    """What `text` says, sign and all: for amounts that are no resources, such as dollars."""
+    negative, amount, exponent = _parts_of(text)
+    return (-amount if negative else amount) * Fraction(10) ** exponent
+
+
+def _parts_of(text: str) -> tuple[bool, int, int]:
+    """Whether it is negative, and the amount as a whole number times a power of ten."""
     match = _PATTERN.fullmatch(text)
     if match is None or not (match["whole"] or match["part"]):
         raise BadQuantity(f"{text!r} is not a Kubernetes quantity; write it like 2, 500m or 16Gi")
@@ -43,18 +66,7 @@ def quantity_of(dimension: str, text: str) -> int:
         exponent += int(match["exponent"])
     if abs(exponent) > 60 or len(digits) > 60:
         raise BadQuantity(f"{text!r} is beyond the range of a Kubernetes quantity")
-    if match["sign"] == "-" and int(digits):
-        raise BadQuantity(f"{text!r} is negative; a quantity is zero or more")
-    if dimension in _MILLI_DIMENSIONS:
-        exponent += 3
-    amount = int(digits) * factor
-    if exponent >= 0:
-        amount *= 10**exponent
-    else:
-        amount = -(-amount // 10**-exponent)
-    if amount > LARGEST:
-        raise BadQuantity(f"{text!r} is more {dimension} than BigFleet can count")
-    return int(amount)
+    return match["sign"] == "-", int(digits) * factor, exponent
 
 
 def is_binary(dimension: str) -> bool:

@@ -86,6 +86,14 @@ class ReclaimInstruction:
 
 
 @dataclass(frozen=True, slots=True)
+class Taint:
+    key: str
+    #: `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
+    effect: str
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class NodeStateUpdate:
     machine_id: str
     cluster_id: str
@@ -95,6 +103,8 @@ class NodeStateUpdate:
     last_error: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     resources: Resources = Resources()
+    #: Our shard knows none; another one may.
+    taints: tuple[Taint, ...] = ()
 
     @property
     def supersedes_key(self) -> str:
@@ -116,6 +126,8 @@ class AvailableCapacityUpdate:
     available_count: int
     confidence: Confidence
     cost_per_hour: float
+    #: Our shard leaves them unset; another one may not.
+    resources: Resources = Resources()
 
     @property
     def supersedes_key(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from bigfleet.model.actions import ActionKind, UnmetReason
+from bigfleet.model.cluster_reports import ReceivedReport
 from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.memory import Reservation
 from bigfleet.model.needs import Need, NeedKey
@@ -193,6 +194,8 @@ class SessionView:
     open_bootstraps: int
     open_reclaims: int
     connected: bool
+    #: The newest one that its operator sent, None where it sends none.
+    report: ReceivedReport | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from bigfleet.model.reasons import Reason
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimInstruction, ShardFrame
 from bigfleet.model.shard_views import ActionView
 from bigfleet.shard.calls import Calls
+from bigfleet.shard.cluster_reports import ClusterReports
 from bigfleet.shard.coordination.bindings import Bindings
 from bigfleet.shard.coordination.owning import Owning
 from bigfleet.shard.coordination.pausing import kept_pauses
@@ -104,6 +105,7 @@ class Parts:
             self.drains.deadline_of,
         )
         self.sessions = Sessions(effects, birth.settings.session, self._supply(), birth.epoch)
+        self.cluster_reports = ClusterReports(self._is_open)
         self.ingest = Ingest(effects, birth.settings.rails, self.needs)
         self.reconciler = Reconciler(
             effects,

@@ -147,6 +147,7 @@ class ShardState:
         parts = self.parts
         parts.pauses.tick(at)
         parts.sessions.tick(at)
+        parts.cluster_reports.tick(at)
         parts.reconciler.tick(at)
         parts.drains.tick(at)
         parts.failures.tick(at)
@@ -316,7 +317,8 @@ class ShardState:
 
         def facts_of(name: str) -> ClusterFacts:
             last, rows = parts.ingest.last_rollup_at(name), parts.ingest.rows_of(name)
-            return ClusterFacts(last, rows, bootstraps[name], reclaims[name])
+            told = parts.cluster_reports.of(name)
+            return ClusterFacts(last, rows, bootstraps[name], reclaims[name], told)
 
         return parts.sessions.views(facts_of, cluster)
 
@@ -356,6 +358,7 @@ class ShardState:
             "cycle": self.deciding.number,
             "machines": len(parts.machines),
             "sessions": len(parts.sessions),
+            "clusterReports": len(parts.cluster_reports),
             "calls": len(parts.calls),
             "queue": parts.execution.queue_depth,
             "inFlight": parts.execution.in_flight,

@@ -29,7 +29,7 @@ SHARD_PREFIX = "bigfleet://shard/"
 class Gate(Enum):
     #: Whoever got through the handshake.
     ANYBODY = "anybody"
-    #: `bigfleet://cluster/<id>`; the id is compared with the Hello.
+    #: `bigfleet://cluster/<id>`; the id is compared with that of the Hello or the report.
     CLUSTER = "cluster"
     #: `bigfleet://shard/<id>`; whoever reads the request compares all of it, as a report without a
     #: shard id is refused as such before anybody asks for names.
@@ -56,6 +56,7 @@ GATES: Mapping[str, Gate] = {
     _ADMIN + "ReleaseQuarantine": Gate.ADMINS,
     _ADMIN + "ListOfferings": Gate.READERS,
     _ADMIN + "ResetOffering": Gate.ADMINS,
+    _ADMIN + "ReportCluster": Gate.CLUSTER,
     _COORDINATOR + "ReportShard": Gate.SHARD,
     _COORDINATOR + "AssignDomain": Gate.ADMINS,
     _COORDINATOR + "UnassignDomain": Gate.ADMINS,

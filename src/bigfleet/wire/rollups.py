@@ -151,12 +151,19 @@ class RollupReader:
 
 def rollup_bytes(cluster_id: str, timestamp_unix_nanos: int, needs: Iterable[Need]) -> bytes:
     """A ClusterCapacityNeeds; equal Needs in equal order have equal bytes."""
+    return rollup_of_rows(cluster_id, timestamp_unix_nanos, map(need_row, needs))
+
+
+def need_row(need: Need) -> bytes:
+    """One row of a roll-up, with its tag and length; equal Needs have equal bytes."""
+    row = need_message(need).SerializeToString(deterministic=True)
+    return b"".join((_ROW, length_bytes(len(row)), row))
+
+
+def rollup_of_rows(cluster_id: str, timestamp_unix_nanos: int, rows: Iterable[bytes]) -> bytes:
+    """A ClusterCapacityNeeds of rows that `need_row` made: nothing is written twice."""
     head = pb.ClusterCapacityNeeds(cluster_id=cluster_id, timestamp_unix_nanos=timestamp_unix_nanos)
-    pieces = [head.SerializeToString()]
-    for need in needs:
-        row = need_message(need).SerializeToString(deterministic=True)
-        pieces += (_ROW, length_bytes(len(row)), row)
-    return b"".join(pieces)
+    return b"".join((head.SerializeToString(), *rows))
 
 
 def _cut(content: bytes) -> tuple[str, int, list[bytes]]:

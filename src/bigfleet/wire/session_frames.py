@@ -21,6 +21,7 @@ from bigfleet.model.session_frames import (
     ReclaimInstruction,
     RollupFrame,
     ShardFrame,
+    Taint,
     UnknownFrame,
 )
 from bigfleet.v1alpha1 import shard_pb2 as pb
@@ -184,6 +185,7 @@ def _node_state(update: pb.NodeStateUpdate) -> NodeStateUpdate:
         last_error=update.last_error,
         labels=dict(update.labels),
         resources=resources_of(update.resources),
+        taints=tuple(Taint(each.key, each.effect, each.value) for each in update.taints),
     )
 
 
@@ -198,6 +200,7 @@ def _node_state_message(update: NodeStateUpdate) -> pb.NodeStateUpdate:
         last_error=update.last_error,
         labels=update.labels,
         resources=resources_message(update.resources),
+        taints=[pb.Taint(key=t.key, effect=t.effect, value=t.value) for t in update.taints],
     )
 
 
@@ -208,6 +211,7 @@ def _available(update: pb.AvailableCapacityUpdate) -> AvailableCapacityUpdate:
         available_count=update.available_count,
         confidence=_CONFIDENCES.get(update.confidence, Confidence.UNSPECIFIED),
         cost_per_hour=update.cost_per_hour,
+        resources=resources_of(update.resources),
     )
 
 
@@ -218,4 +222,5 @@ def _available_message(update: AvailableCapacityUpdate) -> pb.AvailableCapacityU
         available_count=update.available_count,
         confidence=cast("pb.AvailableCapacityUpdate.Confidence.ValueType", update.confidence.value),
         cost_per_hour=update.cost_per_hour,
+        resources=resources_message(update.resources),
     )

@@ -14,6 +14,7 @@ from google.protobuf.message import Message
 
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
+from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import (
@@ -40,6 +41,8 @@ from bigfleet.model.shard_views import (
 )
 from bigfleet.wire import shard_views as views
 from bigfleet.wire.audits import audit_of
+from bigfleet.wire.cluster_reports import METHOD as REPORT_CLUSTER
+from bigfleet.wire.cluster_reports import answering_reports
 from bigfleet.wire.machine_views import machine_view_message, query_of
 from bigfleet.wire.pausing import (
     pause_call_of,
@@ -87,6 +90,8 @@ class ShardAdminHandler(Protocol):
     async def reset_offering(self, name: str, audit: Audit, peer: Peer) -> str:
         """A sentence."""
 
+    async def report_cluster(self, report: ClusterReport) -> ClusterReportReply: ...
+
 
 class ShardAdminService:
     name = SERVICE
@@ -102,6 +107,7 @@ class ShardAdminService:
             "GetMachineStory": answering(pb.GetMachineStoryRequest, self._story),
             "ListQuarantines": answering(pb.ListQuarantinesRequest, self._quarantines),
             "ListOfferings": answering(pb.ListOfferingsRequest, self._offerings),
+            REPORT_CLUSTER: answering_reports(self._handler.report_cluster),
         }
         writes: dict[str, Answering] = {
             "Pause": answering(shared.PauseRequest, self._pause),

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.actions import ActionKind
+from bigfleet.model.cluster_reports import ReceivedReport
 from bigfleet.model.machines import Instant
 from bigfleet.model.pauses import Pause, PauseScope, PauseSource
 from bigfleet.model.shard_views import (
@@ -24,6 +25,7 @@ from bigfleet.model.shard_views import (
     StoryEvent,
     StorySource,
 )
+from bigfleet.wire.cluster_report_records import report_message, report_of
 from bigfleet.wire.machines import state_number, state_of
 
 E = TypeVar("E", bound=IntEnum)
@@ -181,6 +183,7 @@ def _provider_of(message: pb.ProviderStatus) -> ProviderStatus:
 
 
 def session_message(view: SessionView) -> pb.SessionView:
+    told = view.report
     return pb.SessionView(
         cluster_id=view.cluster,
         peer=view.peer,
@@ -194,6 +197,9 @@ def session_message(view: SessionView) -> pb.SessionView:
         open_bootstraps=view.open_bootstraps,
         open_reclaims=view.open_reclaims,
         connected=view.connected,
+        report=report_message(told.report) if told else None,
+        report_received_unix_nanos=told.received_at if told else 0,
+        report_stale=told.stale if told else False,
     )
 
 
@@ -211,6 +217,11 @@ def session_of(message: pb.SessionView) -> SessionView:
         open_bootstraps=message.open_bootstraps,
         open_reclaims=message.open_reclaims,
         connected=message.connected,
+        report=ReceivedReport(
+            report_of(message.report), message.report_received_unix_nanos, message.report_stale
+        )
+        if message.HasField("report")
+        else None,
     )
 
 

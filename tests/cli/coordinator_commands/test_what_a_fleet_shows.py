@@ -33,10 +33,10 @@ shard-1 ADDRESS N 0 14 0 0 none ready"""
 POOL = ("--provider", "sim", "--region", "eu")
 DOMAIN = ("--key", ZONE, "--value", "z1")
 CLUSTERS = """\
-CLUSTER SHARD SESSION NEEDS UNMET MACHINES BOUND_SINCE
-ml shard-1 closed - 0 0 AGE
-shop shard-0 open AGE 1 0 3 AGE
-stray shard-1 open AGE 1 0 1 -"""
+CLUSTER SHARD SESSION NEEDS UNMET MACHINES BOUND_SINCE NODES REQUESTS COVERED_NOT_PLACED
+ml shard-1 closed - 0 0 AGE - - -
+shop shard-0 open AGE 1 0 3 AGE - - -
+stray shard-1 open AGE 1 0 1 - - - -"""
 
 
 async def test_a_fleet_is_shown_in_one_screen(tmp_path: Path) -> None:

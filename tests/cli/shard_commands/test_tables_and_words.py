@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from bigfleet.cli.main import VERBS, cli
 from bigfleet.cli.selectors import Term, selector_of
+from bigfleet.cli.shard_verbs.clusters import reported_cells
 from bigfleet.cli.shard_verbs.machine_tables import present_text, show_machines
 from bigfleet.cli.shard_verbs.needs import profile_text
 from bigfleet.cli.shard_verbs.status import headline_of, show_links
@@ -21,7 +22,7 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.profiles import Profile, Spread, WhenUnsatisfiable
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.shard_views import MachinePage, MachineSelector, MachineView
-from tests.wire.admin import BARE, FULL, STATUS
+from tests.wire.admin import BARE, FULL, SESSION, SILENT, STATUS
 
 PAGE = MachinePage(9, 125 * SECOND, 2, (BARE, FULL))
 TABLE = """\
@@ -45,6 +46,14 @@ def test_machines_are_drawn_in_the_stable_columns() -> None:
 def test_the_age_of_a_state_is_told_where_it_is_known() -> None:
     assert present_text("m-0", BARE, 1) == "machine/m-0 is Speculative; Spot, $0.00/h"
     assert ", for 2m; OnDemand a3 z-a, " in present_text("m-1", FULL, 125 * SECOND)
+
+
+def test_a_report_that_is_overdue_is_shown_as_such() -> None:
+    assert [str(each) for each in reported_cells(SESSION)] == [
+        *("2/3 (stale)", "4/5 (stale)", "1 (stale)"),
+    ]
+    assert [str(each) for each in reported_cells(SILENT)] == ["-", "-", "-"]
+    assert [str(each) for each in reported_cells(None)] == ["-", "-", "-"]
 
 
 def test_the_headline_says_that_something_is_paused() -> None:

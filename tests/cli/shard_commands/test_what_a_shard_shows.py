@@ -11,7 +11,9 @@ from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.instants import instant_of
 from bigfleet.v1alpha1 import shardread_pb2
+from bigfleet.wire.cluster_reports import ClusterReportClient
 from tests.cli.shard_commands.rig import BOUGHT, FIRST, LiveShard, living_shard, need, steady
+from tests.wire.admin import REPORT
 
 STATUS = """\
 shard-0 is ready; cycle N took N ms, AGE ago; 1 short
@@ -38,9 +40,9 @@ sim--on-demand--std-2--b--001 Configured ml std-2 b OnDemand 0.095 AGE -
 5 of 5 shown, as of cycle N"""
 
 CLUSTERS = """\
-CLUSTER SHARD SESSION NEEDS UNMET MACHINES BOUND_SINCE
-ml shard-0 open AGE 2 1 2 -
-shop shard-0 open AGE 1 0 3 -"""
+CLUSTER SHARD SESSION NEEDS UNMET MACHINES BOUND_SINCE NODES REQUESTS COVERED_NOT_PLACED
+ml shard-0 open AGE 2 1 2 - - - -
+shop shard-0 open AGE 1 0 3 - 2/3 4/5 1"""
 
 ML = (need("ml", 2, priority=1000, kind="std-2"), need("ml", 1, kind="gpu"))
 
@@ -58,6 +60,7 @@ async def test_a_living_shard_is_shown_in_tables(tmp_path: Path) -> None:
         shard.operator("ml", *ML),
     ):
         await _settled(shard)
+        await _reported(shard)
         assert steady(await shard.shown("status"), (r"\d+(?= 2 14 3 1 )", "N")) == STATUS
         assert steady(await shard.shown("needs"), (r"(?<=SUPPLY )\d+", "N")) == NEEDS
         assert steady(await shard.shown("machines", "state=configured")) == MACHINES
@@ -90,9 +93,14 @@ async def test_the_same_is_shown_as_the_admin_messages_in_json(tmp_path: Path) -
 
         story = await shard.document("machines", "story", FIRST)
         assert reads_as(pb.GetMachineStoryResponse(), story, "queriedAt") is True
+        await _reported(shard)
         clusters = await shard.document("clusters")
         for item in clusters["items"]:
             assert reads_as(pb.SessionView(), item, "shardId", "unmet", "machines")
+        ml, shop = clusters["items"]
+        assert "report" not in ml
+        assert shop["report"]["examples"][0]["pod"] == "web/front-1"
+        assert (shop["report"]["nodesMissing"], shop["reportStale"]) == (3, False)
         for verb in ("quarantines", "pause list", "reports offerings", "machines reservations"):
             listed = await shard.document(*verb.split())
             assert (listed["items"], bool(instant_of(listed["queriedAt"]))) == ([], True)
@@ -152,6 +160,11 @@ async def test_a_victim_is_shown_with_whom_it_waits_for(tmp_path: Path) -> None:
             reserved = (await shard.document("machines", "reservations"))["items"]
             assert [reads_as(shared.Reservation(), item) for item in reserved] == [True]
             assert "Preempt (" in await shard.shown("machines", "cluster=batch")
+
+
+async def _reported(shard: LiveShard) -> None:
+    async with ClusterReportClient(shard.address) as client:
+        await client.report(REPORT)
 
 
 async def _settled(shard: LiveShard) -> None:

@@ -5,6 +5,7 @@ isort:skip_file
 
 from bigfleet.admin.v1alpha1 import common_pb2 as _common_pb2
 from bigfleet.v1alpha1 import provider_pb2 as _provider_pb2
+from bigfleet.v1alpha1 import shardread_pb2 as _shardread_pb2
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
@@ -372,6 +373,9 @@ class SessionView(_message.Message):
     OPEN_BOOTSTRAPS_FIELD_NUMBER: _builtins.int
     OPEN_RECLAIMS_FIELD_NUMBER: _builtins.int
     CONNECTED_FIELD_NUMBER: _builtins.int
+    REPORT_FIELD_NUMBER: _builtins.int
+    REPORT_RECEIVED_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    REPORT_STALE_FIELD_NUMBER: _builtins.int
     cluster_id: _builtins.str
     peer: _builtins.str
     protocol_version: _builtins.str
@@ -384,6 +388,14 @@ class SessionView(_message.Message):
     open_bootstraps: _builtins.int
     open_reclaims: _builtins.int
     connected: _builtins.bool
+    report_received_unix_nanos: _builtins.int
+    """By the shard's clock."""
+    report_stale: _builtins.bool
+    """Newer ones are overdue."""
+    @_builtins.property
+    def report(self) -> Global___ClusterReport:
+        """The newest one; absent where the cluster's operator tells nothing."""
+
     def __init__(
         self,
         *,
@@ -399,10 +411,13 @@ class SessionView(_message.Message):
         open_bootstraps: _builtins.int = ...,
         open_reclaims: _builtins.int = ...,
         connected: _builtins.bool = ...,
+        report: Global___ClusterReport | None = ...,
+        report_received_unix_nanos: _builtins.int = ...,
+        report_stale: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["report", b"report"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "connected", b"connected", "connected_unix_nanos", b"connected_unix_nanos", "last_rollup_unix_nanos", b"last_rollup_unix_nanos", "needs", b"needs", "oldest_frame_unix_nanos", b"oldest_frame_unix_nanos", "open_bootstraps", b"open_bootstraps", "open_reclaims", b"open_reclaims", "outbox_bytes", b"outbox_bytes", "outbox_frames", b"outbox_frames", "peer", b"peer", "protocol_version", b"protocol_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "connected", b"connected", "connected_unix_nanos", b"connected_unix_nanos", "last_rollup_unix_nanos", b"last_rollup_unix_nanos", "needs", b"needs", "oldest_frame_unix_nanos", b"oldest_frame_unix_nanos", "open_bootstraps", b"open_bootstraps", "open_reclaims", b"open_reclaims", "outbox_bytes", b"outbox_bytes", "outbox_frames", b"outbox_frames", "peer", b"peer", "protocol_version", b"protocol_version", "report", b"report", "report_received_unix_nanos", b"report_received_unix_nanos", "report_stale", b"report_stale"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1053,3 +1068,219 @@ class ResetOfferingResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ResetOfferingResponse: _TypeAlias = ResetOfferingResponse  # noqa: Y015
+
+@_typing.final
+class ReportClusterRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REPORT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def report(self) -> Global___ClusterReport: ...
+    def __init__(
+        self,
+        *,
+        report: Global___ClusterReport | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["report", b"report"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["report", b"report"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReportClusterRequest: _TypeAlias = ReportClusterRequest  # noqa: Y015
+
+@_typing.final
+class ClusterReport(_message.Message):
+    """Maps have 32 keys at most, texts 1024 bytes."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class RequestsByPhaseEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class UpcomingByPhaseEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    REQUESTS_BY_PHASE_FIELD_NUMBER: _builtins.int
+    UPCOMING_BY_PHASE_FIELD_NUMBER: _builtins.int
+    NODES_READY_FIELD_NUMBER: _builtins.int
+    NODES_NOT_READY_FIELD_NUMBER: _builtins.int
+    NODES_MISSING_FIELD_NUMBER: _builtins.int
+    PODS_COVERED_NOT_PLACED_FIELD_NUMBER: _builtins.int
+    EXAMPLES_FIELD_NUMBER: _builtins.int
+    CRS_SKIPPED_FIELD_NUMBER: _builtins.int
+    cluster_id: _builtins.str
+    at_unix_nanos: _builtins.int
+    """By the cluster's clock."""
+    nodes_ready: _builtins.int
+    nodes_not_ready: _builtins.int
+    nodes_missing: _builtins.int
+    """Machines that were configured for the cluster and have no Node."""
+    pods_covered_not_placed: _builtins.int
+    """Pods whose Need is satisfied by machines that are there, and which no scheduler has placed."""
+    crs_skipped: _builtins.int
+    """CapacityRequests that cannot be translated."""
+    @_builtins.property
+    def requests_by_phase(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """CapacityRequests and UpcomingNodes, by the phase in their status."""
+
+    @_builtins.property
+    def upcoming_by_phase(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]: ...
+    @_builtins.property
+    def examples(self) -> _containers.RepeatedCompositeFieldContainer[Global___UnplacedPod]:
+        """Some of them, 20 at most."""
+
+    def __init__(
+        self,
+        *,
+        cluster_id: _builtins.str = ...,
+        at_unix_nanos: _builtins.int = ...,
+        requests_by_phase: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        upcoming_by_phase: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        nodes_ready: _builtins.int = ...,
+        nodes_not_ready: _builtins.int = ...,
+        nodes_missing: _builtins.int = ...,
+        pods_covered_not_placed: _builtins.int = ...,
+        examples: _abc.Iterable[Global___UnplacedPod] | None = ...,
+        crs_skipped: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "crs_skipped", b"crs_skipped", "examples", b"examples", "nodes_missing", b"nodes_missing", "nodes_not_ready", b"nodes_not_ready", "nodes_ready", b"nodes_ready", "pods_covered_not_placed", b"pods_covered_not_placed", "requests_by_phase", b"requests_by_phase", "upcoming_by_phase", b"upcoming_by_phase"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ClusterReport: _TypeAlias = ClusterReport  # noqa: Y015
+
+@_typing.final
+class UnplacedPod(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POD_FIELD_NUMBER: _builtins.int
+    NEED_ID_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    pod: _builtins.str
+    """namespace/name."""
+    need_id: _builtins.str
+    text: _builtins.str
+    """The scheduler's own words."""
+    def __init__(
+        self,
+        *,
+        pod: _builtins.str = ...,
+        need_id: _builtins.str = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["need_id", b"need_id", "pod", b"pod", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UnplacedPod: _TypeAlias = UnplacedPod  # noqa: Y015
+
+@_typing.final
+class ReportClusterResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STANDINGS_FIELD_NUMBER: _builtins.int
+    CYCLE_FIELD_NUMBER: _builtins.int
+    COMPUTED_AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    TOTAL_NEEDS_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    """0: nothing was computed yet."""
+    computed_at_unix_nanos: _builtins.int
+    total_needs: _builtins.int
+    """Counted before the cut."""
+    @_builtins.property
+    def standings(self) -> _containers.RepeatedCompositeFieldContainer[Global___NeedStanding]:
+        """By priority descending, 2000 at most."""
+
+    def __init__(
+        self,
+        *,
+        standings: _abc.Iterable[Global___NeedStanding] | None = ...,
+        cycle: _builtins.int = ...,
+        computed_at_unix_nanos: _builtins.int = ...,
+        total_needs: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["computed_at_unix_nanos", b"computed_at_unix_nanos", "cycle", b"cycle", "standings", b"standings", "total_needs", b"total_needs"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReportClusterResponse: _TypeAlias = ReportClusterResponse  # noqa: Y015
+
+@_typing.final
+class NeedStanding(_message.Message):
+    """What the last cycle did for a Need, under the key with which the cluster asked for it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROFILE_FINGERPRINT_FIELD_NUMBER: _builtins.int
+    GROUP_FIELD_NUMBER: _builtins.int
+    SATISFIED_FIELD_NUMBER: _builtins.int
+    UNMET_REASON_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    ARRIVING_FIELD_NUMBER: _builtins.int
+    profile_fingerprint: _builtins.str
+    group: _builtins.str
+    satisfied: _builtins.bool
+    unmet_reason: _shardread_pb2.UnmetReason.ValueType
+    sentence: _builtins.str
+    arriving: _builtins.int
+    """Machines that serve it and are not Configured yet."""
+    def __init__(
+        self,
+        *,
+        profile_fingerprint: _builtins.str = ...,
+        group: _builtins.str = ...,
+        satisfied: _builtins.bool = ...,
+        unmet_reason: _shardread_pb2.UnmetReason.ValueType = ...,
+        sentence: _builtins.str = ...,
+        arriving: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arriving", b"arriving", "group", b"group", "profile_fingerprint", b"profile_fingerprint", "satisfied", b"satisfied", "sentence", b"sentence", "unmet_reason", b"unmet_reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NeedStanding: _TypeAlias = NeedStanding  # noqa: Y015

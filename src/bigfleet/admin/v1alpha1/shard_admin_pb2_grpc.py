@@ -28,7 +28,8 @@ if _version_not_supported:
 
 class ShardAdminStub:
     """The people's side of a shard, on the shard's port. With mTLS whatever only looks needs
-    bigfleet://readonly or bigfleet://admin, everything else bigfleet://admin.
+    bigfleet://readonly or bigfleet://admin, everything else bigfleet://admin; ReportCluster is for
+    bigfleet://cluster/<id>, and for that cluster's own report only.
     """
 
     def __init__(self, channel):
@@ -97,11 +98,17 @@ class ShardAdminStub:
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ResetOfferingRequest.SerializeToString,
                 response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ResetOfferingResponse.FromString,
                 _registered_method=True)
+        self.ReportCluster = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/ReportCluster',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ReportClusterRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ReportClusterResponse.FromString,
+                _registered_method=True)
 
 
 class ShardAdminServicer:
     """The people's side of a shard, on the shard's port. With mTLS whatever only looks needs
-    bigfleet://readonly or bigfleet://admin, everything else bigfleet://admin.
+    bigfleet://readonly or bigfleet://admin, everything else bigfleet://admin; ReportCluster is for
+    bigfleet://cluster/<id>, and for that cluster's own report only.
     """
 
     def GetStatus(self, request, context):
@@ -182,6 +189,13 @@ class ShardAdminServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ReportCluster(self, request, context):
+        """A cluster tells how it is, and is told how its Needs stand.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ShardAdminServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -245,6 +259,11 @@ def add_ShardAdminServicer_to_server(servicer, server):
                     request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ResetOfferingRequest.FromString,
                     response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ResetOfferingResponse.SerializeToString,
             ),
+            'ReportCluster': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReportCluster,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ReportClusterRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ReportClusterResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'bigfleet.admin.v1alpha1.ShardAdmin', rpc_method_handlers)
@@ -255,7 +274,8 @@ def add_ShardAdminServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class ShardAdmin:
     """The people's side of a shard, on the shard's port. With mTLS whatever only looks needs
-    bigfleet://readonly or bigfleet://admin, everything else bigfleet://admin.
+    bigfleet://readonly or bigfleet://admin, everything else bigfleet://admin; ReportCluster is for
+    bigfleet://cluster/<id>, and for that cluster's own report only.
     """
 
     @staticmethod
@@ -572,6 +592,33 @@ class ShardAdmin:
             '/bigfleet.admin.v1alpha1.ShardAdmin/ResetOffering',
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ResetOfferingRequest.SerializeToString,
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ResetOfferingResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReportCluster(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/ReportCluster',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ReportClusterRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ReportClusterResponse.FromString,
             options,
             channel_credentials,
             insecure,

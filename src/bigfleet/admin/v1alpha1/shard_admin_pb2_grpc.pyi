@@ -29,7 +29,8 @@ GRPC_VERSION: str
 
 class ShardAdminStub:
     """The people's side of a shard, on the shard's port. With mTLS whatever only looks needs
-    bigfleet://readonly or bigfleet://admin, everything else bigfleet://admin.
+    bigfleet://readonly or bigfleet://admin, everything else bigfleet://admin; ReportCluster is for
+    bigfleet://cluster/<id>, and for that cluster's own report only.
     """
 
     @_typing.overload
@@ -54,11 +55,14 @@ class ShardAdminStub:
     ListOfferings: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ListOfferingsRequest, _shard_admin_pb2.ListOfferingsResponse]
     """Offerings that rest because they were out of stock."""
     ResetOffering: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ResetOfferingRequest, _shard_admin_pb2.ResetOfferingResponse]
+    ReportCluster: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ReportClusterRequest, _shard_admin_pb2.ReportClusterResponse]
+    """A cluster tells how it is, and is told how its Needs stand."""
 
 @_typing.type_check_only
 class ShardAdminAsyncStub(ShardAdminStub):
     """The people's side of a shard, on the shard's port. With mTLS whatever only looks needs
-    bigfleet://readonly or bigfleet://admin, everything else bigfleet://admin.
+    bigfleet://readonly or bigfleet://admin, everything else bigfleet://admin; ReportCluster is for
+    bigfleet://cluster/<id>, and for that cluster's own report only.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -80,10 +84,13 @@ class ShardAdminAsyncStub(ShardAdminStub):
     ListOfferings: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ListOfferingsRequest, _shard_admin_pb2.ListOfferingsResponse]  # type: ignore[assignment]
     """Offerings that rest because they were out of stock."""
     ResetOffering: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ResetOfferingRequest, _shard_admin_pb2.ResetOfferingResponse]  # type: ignore[assignment]
+    ReportCluster: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ReportClusterRequest, _shard_admin_pb2.ReportClusterResponse]  # type: ignore[assignment]
+    """A cluster tells how it is, and is told how its Needs stand."""
 
 class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
     """The people's side of a shard, on the shard's port. With mTLS whatever only looks needs
-    bigfleet://readonly or bigfleet://admin, everything else bigfleet://admin.
+    bigfleet://readonly or bigfleet://admin, everything else bigfleet://admin; ReportCluster is for
+    bigfleet://cluster/<id>, and for that cluster's own report only.
     """
 
     @_abc_1.abstractmethod
@@ -175,5 +182,13 @@ class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
         request: _shard_admin_pb2.ResetOfferingRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_shard_admin_pb2.ResetOfferingResponse, _abc.Awaitable[_shard_admin_pb2.ResetOfferingResponse]]: ...
+
+    @_abc_1.abstractmethod
+    def ReportCluster(
+        self,
+        request: _shard_admin_pb2.ReportClusterRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.ReportClusterResponse, _abc.Awaitable[_shard_admin_pb2.ReportClusterResponse]]:
+        """A cluster tells how it is, and is told how its Needs stand."""
 
 def add_ShardAdminServicer_to_server(servicer: ShardAdminServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -12,6 +12,10 @@ from bigfleet.coordinator.settings import CoordinatorSettings
 from bigfleet.edge.logs import LEVELS
 from bigfleet.model.addresses import is_address
 from bigfleet.model.settings import Seconds, setting
+from bigfleet.operator.settings import OperatorSettings
+from bigfleet.operator.settings import contradictions_of as operator_contradictions
+from bigfleet.podwatch.settings import PodwatchSettings
+from bigfleet.podwatch.settings import contradictions_of as podwatch_contradictions
 from bigfleet.shard.contradictions import contradictions_of
 from bigfleet.shard.settings import ShardSettings
 
@@ -107,3 +111,5 @@ SHARD = Section(
     ),
 )
 COORDINATOR = Section("coordinator", CoordinatorSettings, coordinator_contradictions)
+OPERATOR = Section("operator", OperatorSettings, operator_contradictions)
+PODWATCH = Section("podwatch", PodwatchSettings, podwatch_contradictions)

@@ -17,6 +17,9 @@ class BadValue(ValueError):
 
 def value_of(key: Key, said: Any) -> Any:
     """`said` is text, or what a file held; raises BadValue."""
+    if key.choices and isinstance(said, bool):
+        # A file may write one of the words `true` and `false` without quotes.
+        said = "true" if said else "false"
     value = _READERS[key.shape](said)
     if value is None:
         raise BadValue(f"{said!r} is not {key.shape.value}")

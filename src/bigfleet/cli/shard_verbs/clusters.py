@@ -1,7 +1,8 @@
 """`bigfleet clusters`: the clusters of a fleet, their sessions, and what they have and miss.
 
 Which shard serves a cluster is decided by the coordinator, once and for ever; what the cluster has
-is asked of that shard. Without a coordinator nothing is bound, and BOUND_SINCE stays empty.
+is asked of that shard. Without a coordinator nothing is bound, and BOUND_SINCE stays empty. What
+the cluster's operator reports of its nodes and pods comes last, where there is such a report.
 """
 
 from collections import Counter
@@ -19,12 +20,16 @@ from bigfleet.cli.object_names import CLUSTER
 from bigfleet.cli.whole_fleet import failure_document, leave_partial, shards_meant, told_apart
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from bigfleet.model.coordination import ClusterBinding
     from bigfleet.model.provider_calls import Rejected
     from bigfleet.model.shard_views import SessionView
     from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
 
 _COLUMNS = ("CLUSTER", "SHARD", "SESSION", "NEEDS", "UNMET", "MACHINES", "BOUND_SINCE")
+#: What only a cluster's own operator knows.
+_REPORTED = ("NODES", "REQUESTS", "COVERED_NOT_PLACED")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,9 @@ def clusters() -> None:
 @shard_verb
 def list_clusters(line: Line) -> None:
     """Every cluster that is bound, connected, has asked for something, or holds machines.
+
+    What its operator reports comes last: NODES that are ready of all, REQUESTS that are
+    acknowledged of all, and COVERED_NOT_PLACED, pods that wait although machines serve their Need.
 
     With a coordinator: of all its shards, or of those that --shard names.
     """
@@ -142,7 +150,8 @@ def _show(line: Line, rows: list[Row], **head: Any) -> None:
         write_items((row.document() for row in rows), line.now, **head)
         return
     page = Page.on_stdout(line.color)
-    table = table_of(*_COLUMNS, numbers=["NEEDS", "UNMET", "MACHINES"])
+    numbers = ["NEEDS", "UNMET", "MACHINES", *_REPORTED]
+    table = table_of(*_COLUMNS, *_REPORTED, numbers=numbers)
     for row in rows:
         view = row.served.views.get(row.cluster) if row.served else None
         up = view is not None and view.connected
@@ -156,9 +165,25 @@ def _show(line: Line, rows: list[Row], **head: Any) -> None:
             cell(unmet, "red" if unmet else ""),
             cell(row.served.machines[row.cluster] if row.served else ""),
             cell(since_text(row.binding.bound_at, line.now) if row.binding else ""),
+            *reported_cells(view),
         )
     page.show(table)
     page.write()
+
+
+def reported_cells(view: "SessionView | None") -> "list[Text]":
+    """The last columns; what is overdue is marked, as nobody knows how it is now."""
+    from bigfleet.cli.tables import cell
+
+    if view is None or (told := view.report) is None:
+        return [cell("") for _ in _REPORTED]
+    report, waiting = told.report, told.report.pods_covered_not_placed
+    old, style = (" (stale)", "yellow") if told.stale else ("", "")
+    return [
+        cell(f"{report.nodes_ready}/{report.nodes}{old}", style),
+        cell(f"{report.acknowledged}/{report.requests}{old}", style),
+        cell(f"{waiting}{old}", style or ("red" if waiting else "")),
+    ]
 
 
 async def _look(shard: Clients) -> Served:

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Sequence
 from itertools import islice
 
 from bigfleet.edge.clock import next_turn
+from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.errors import NoSuchMachine
 from bigfleet.model.instants import instant_text
 from bigfleet.model.provider_calls import Code, Peer, Rejected
@@ -149,6 +150,11 @@ class AdminAnswers:
             raise Rejected(Code.NOT_FOUND, f"offering {name} does not rest; nothing to reset")
         self._note(f"reset offering {name}", audit, peer)
         return f"{name} may be bought again from the next cycle on"
+
+    async def report_cluster(self, report: ClusterReport) -> ClusterReportReply:
+        self._state.parts.cluster_reports.take(report, self._outlet.now())
+        ledger = self._state.deciding.ledger
+        return await asyncio.to_thread(ledger.standings, report.cluster_id)
 
     def _note(self, what: str, audit: Audit, peer: Peer) -> None:
         """Whoever changes something is named."""

@@ -4,8 +4,11 @@ Making one costs nothing; what it shows is made when somebody asks, from the dec
 may be read in a thread of its own: a page of everything takes some seconds in a large fleet.
 """
 
+from itertools import islice
+
 from bigfleet.engine.decision import Decision
 from bigfleet.engine.need_views import NeedViews
+from bigfleet.model.cluster_reports import MOST_STANDINGS, ClusterReportReply
 from bigfleet.model.machines import Instant
 from bigfleet.model.shard_views import NeedPage
 
@@ -32,3 +35,12 @@ class NeedsLedger:
         shown = rows[:limit] if limit > 0 else rows
         views = tuple(self._views.view(row) for row in shown)
         return NeedPage(self.cycle, self.computed_at, len(rows), views)
+
+    def standings(self, cluster: str, limit: int = MOST_STANDINGS) -> ClusterReportReply:
+        """How the Needs of one cluster stand, as it asked for them; no supply is counted."""
+        if self._views is None:
+            return ClusterReportReply()
+        views, rows = self._views, self._views.rows(cluster)
+        found = (each for row in rows.tolist() for each in views.standings(row))
+        shown = tuple(islice(found, limit))
+        return ClusterReportReply(shown, self.cycle, self.computed_at, views.asked_for(rows))

@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from bigfleet.model.cluster_reports import ReceivedReport
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import Code
@@ -67,6 +68,7 @@ class ClusterFacts:
     needs: int = 0
     open_bootstraps: int = 0
     open_reclaims: int = 0
+    report: ReceivedReport | None = None
 
 
 @dataclass(slots=True)
@@ -344,4 +346,5 @@ def _view_of(session: _Session, facts: ClusterFacts, *, connected: bool) -> Sess
         open_bootstraps=facts.open_bootstraps,
         open_reclaims=facts.open_reclaims,
         connected=connected,
+        report=facts.report,
     )

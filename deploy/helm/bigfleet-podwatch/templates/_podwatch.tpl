@@ -1,0 +1,3 @@
+{{- define "podwatch.account" -}}
+{{- .Values.serviceAccount.name | default (include "bigfleet.fullname" .) -}}
+{{- end -}}

@@ -1,0 +1,61 @@
+"""What every long-running verb does around its process: signals, settings read again, the end."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Protocol
+
+from bigfleet.cli.reloading import Reloading
+from bigfleet.edge.logs import Log
+
+
+class Process(Protocol):
+    async def start(self) -> object:
+        """Raises where it must not start."""
+
+    async def until_dead(self) -> None:
+        """Raises why, when something ended without which it is none; returns at a stop."""
+
+    async def stop(self) -> None: ...
+
+
+async def run_daemon(
+    process: Process,
+    component: str,
+    reloading: Reloading,
+    log: Log,
+    beside: Callable[[], "asyncio.Task[None] | None"] = lambda: None,
+) -> None:
+    """Never returns: it ends the operating system's process, or raises where that must not start.
+
+    `beside` starts what the process lives on without, once it is up.
+    """
+    from bigfleet.edge.collecting import collect_rarely
+    from bigfleet.edge.driver import RealClock
+
+    collecting = asyncio.create_task(collect_rarely(RealClock()))
+    # Before the start says that it is up: whoever waits for that may ask for the end at once.
+    asked = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, asked.set)
+    loop.add_signal_handler(signal.SIGHUP, reloading.reload)
+    await process.start()
+    more = beside()
+    stopping = asyncio.ensure_future(asked.wait())
+    living = asyncio.ensure_future(process.until_dead())
+    await asyncio.wait({stopping, living}, return_when=asyncio.FIRST_COMPLETED)
+    code = 0
+    if living.done() and (problem := living.exception()) is not None:
+        log.error(f"{component}.died", msg=str(problem))
+        code = 1
+    if more is not None:
+        more.cancel()
+    collecting.cancel()
+    await process.stop()
+    # Everything is durable and closed. To return would be to wait for every thread, and one may
+    # hang on a disk.
+    sys.stderr.flush()
+    os._exit(code)

@@ -1,0 +1,25 @@
+"""How late a process's event loop is: a timer that should have come by now."""
+
+from collections.abc import Callable
+
+from bigfleet.edge.clock import Clock
+
+LAG_SECONDS = 0.1
+
+
+class LoopLag:
+    def __init__(self, clock: Clock, stopwatch: Callable[[], float]) -> None:
+        """`stopwatch` in seconds; it runs on while the loop hangs."""
+        self._clock = clock
+        self._stopwatch = stopwatch
+        self._seen_at = stopwatch()
+
+    async def run(self) -> None:
+        while True:
+            await self._clock.sleep(LAG_SECONDS)
+            self._seen_at = self._stopwatch()
+
+    @property
+    def seconds(self) -> float:
+        """0 while the loop is in time."""
+        return max(0.0, self._stopwatch() - self._seen_at - LAG_SECONDS)

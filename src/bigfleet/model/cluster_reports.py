@@ -1,0 +1,125 @@
+"""What our operator tells its shard of a cluster, and how the cluster's Needs stand in return.
+
+Counts and a few examples, never lists of everything: a report is small however large the cluster.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from bigfleet.model.actions import UnmetReason
+from bigfleet.model.machines import Instant
+from bigfleet.model.needs import NeedKey
+from bigfleet.model.options import SECOND
+from bigfleet.model.reasons import resources_text
+from bigfleet.model.resources import Resources
+
+#: How often an operator reports; a shard takes three missed reports for silence.
+REPORT_INTERVAL_SECONDS = 10
+STALE_AFTER = 3 * REPORT_INTERVAL_SECONDS * SECOND
+MOST_EXAMPLES = 20
+MOST_PHASES = 32
+#: Bytes of any text.
+LONGEST_TEXT = 1024
+MOST_STANDINGS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class UnplacedPod:
+    """A pod for which there is capacity, and which the cluster's scheduler has not placed."""
+
+    #: namespace/name.
+    pod: str
+    need_id: str
+    #: The scheduler's own words.
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterReport:
+    cluster_id: str
+    #: By the cluster's clock.
+    at: Instant
+    #: CapacityRequests and UpcomingNodes, by the phase in their status.
+    requests_by_phase: Mapping[str, int] = field(default_factory=dict)
+    upcoming_by_phase: Mapping[str, int] = field(default_factory=dict)
+    nodes_ready: int = 0
+    nodes_not_ready: int = 0
+    #: Machines that were configured for the cluster and have no Node.
+    nodes_missing: int = 0
+    pods_covered_not_placed: int = 0
+    #: Some of these pods.
+    examples: tuple[UnplacedPod, ...] = ()
+    #: CapacityRequests that cannot be translated.
+    crs_skipped: int = 0
+
+    @property
+    def nodes(self) -> int:
+        return self.nodes_ready + self.nodes_not_ready
+
+    @property
+    def requests(self) -> int:
+        return sum(self.requests_by_phase.values())
+
+    @property
+    def acknowledged(self) -> int:
+        return self.requests_by_phase.get("Acknowledged", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedReport:
+    """A report as its shard has it."""
+
+    report: ClusterReport
+    #: By the shard's clock.
+    received_at: Instant
+    #: Newer ones are overdue.
+    stale: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NeedStanding:
+    """What the last cycle did for a Need, under the key with which the cluster asked for it."""
+
+    fingerprint: str
+    group: str
+    satisfied: bool
+    #: None where it is satisfied.
+    reason: UnmetReason | None = None
+    sentence: str = ""
+    #: Machines that serve it and are not Configured yet.
+    arriving: int = 0
+
+    def key(self, cluster: str) -> NeedKey:
+        return NeedKey(cluster, self.fingerprint, self.group)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterReportReply:
+    standings: tuple[NeedStanding, ...] = ()
+    #: 0: nothing was computed yet.
+    cycle: int = 0
+    computed_at: Instant = 0
+    #: Needs of the cluster, before the cut.
+    total: int = 0
+
+
+def met_sentence(machines: int, arriving: int) -> str:
+    if not machines:
+        return "asks for nothing"
+    served = f"served by {machines} machine{'s' if machines > 1 else ''}"
+    return f"{served}, {arriving} of them on the way" if arriving else served
+
+
+def unmet_sentence(deficit: Resources, age: int, reason: UnmetReason, *, parked: bool) -> str:
+    """The columns of `bigfleet needs` in one line."""
+    cycles = f" for {age} cycle{'s' if age > 1 else ''}" if age else ""
+    waits = "; parked: keeps what it has, acquires nothing" if parked else ""
+    return f"short of {resources_text(deficit.positive().texts())}{cycles}: {reason}{waits}"
+
+
+def cut_text(text: str) -> str:
+    """As much of it as may be told."""
+    content = text.encode(errors="replace")
+    if len(content) <= LONGEST_TEXT:
+        return content.decode()
+    return content[: LONGEST_TEXT - 3].decode(errors="ignore") + "..."

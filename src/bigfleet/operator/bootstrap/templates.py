@@ -1,0 +1,248 @@
+"""The part of Go's text/template that bootstrap files need, checked before the first machine asks.
+
+A template that loads can be rendered for every request: what a name means is known when the file is
+read, so a misspelt field stops the start and not a machine at night. Output is what Go prints: a
+list as `[a b]`, nothing for an empty text; `if` holds for what is not empty.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from bigfleet.operator.bootstrap.scanning import Action, BadTemplate, Text, pieces_of
+
+__all__ = ["BadTemplate", "RequirementWords", "Template", "Values"]
+
+
+@dataclass(frozen=True, slots=True)
+class RequirementWords:
+    """One requirement, as a template sees it."""
+
+    key: str
+    #: `In`, `NotIn`, `Exists`, `DoesNotExist` or `Same`.
+    operator: str
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What a template is filled with."""
+
+    cluster_id: str
+    request_id: str = ""
+    #: Lets a machine into the cluster: never printed.
+    token: str = field(default="", repr=False)
+    #: Base64 of PEM, as `certificate-authority-data` of a kubeconfig has it.
+    ca_bundle: str = ""
+    api_server: str = ""
+    requirements: tuple[RequirementWords, ...] = ()
+
+
+class _Dot(Enum):
+    """What `.` is at a place of a template."""
+
+    ROOT = "the request"
+    REQUIREMENT = "a requirement"
+    VALUE = "a value"
+
+
+_Value = str | tuple[str, ...] | tuple[RequirementWords, ...]
+_Scope = Values | RequirementWords | str
+
+_ATTRIBUTES = {
+    _Dot.ROOT: {
+        ".ClusterID": "cluster_id",
+        ".RequestID": "request_id",
+        ".Token": "token",
+        ".CABundle": "ca_bundle",
+        ".APIServer": "api_server",
+        ".Requirements": "requirements",
+    },
+    _Dot.REQUIREMENT: {".Key": "key", ".Operator": "operator", ".Values": "values"},
+    _Dot.VALUE: {},
+}
+_INSIDE = {".Requirements": _Dot.REQUIREMENT, ".Values": _Dot.VALUE}
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """`is_root`: of the request, wherever it stands."""
+
+    name: str
+    attribute: str
+    is_root: bool
+
+    def of(self, root: Values, dot: _Scope) -> _Value:
+        scope = root if self.is_root else dot
+        value: _Value = getattr(scope, self.attribute) if self.attribute else str(scope)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class _Print:
+    field: _Field
+
+
+@dataclass(frozen=True, slots=True)
+class _Join:
+    field: _Field
+    separator: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    """`if`, or `range` where `is_range`."""
+
+    field: _Field
+    is_range: bool
+    body: "tuple[_Part, ...]"
+    otherwise: "tuple[_Part, ...]"
+
+
+_Part = str | _Print | _Join | _Branch
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    _parts: tuple[_Part, ...] = field(repr=False)
+    #: Fields of the request that it uses anywhere: `Token`, `CABundle`.
+    uses: frozenset[str]
+
+    @classmethod
+    def parse(cls, source: str) -> "Template":
+        """Raises BadTemplate."""
+        parser = _Parser(pieces_of(source))
+        return cls(parser.whole(), frozenset(parser.used))
+
+    def render(self, values: Values) -> str:
+        out: list[str] = []
+        _render(self._parts, values, values, out)
+        return "".join(out)
+
+
+class _Parser:
+    def __init__(self, pieces: Sequence[Text | Action]) -> None:
+        self._pieces = pieces
+        self._at = 0
+        self.used: set[str] = set()
+
+    def whole(self) -> tuple[_Part, ...]:
+        parts, end = self._parts(_Dot.ROOT)
+        if end is not None:
+            raise end.refused(f"{end.text} closes nothing")
+        return parts
+
+    def _parts(self, dot: _Dot) -> tuple[tuple[_Part, ...], Action | None]:
+        """Up to the `else` or `end` that belongs to whoever asked, or the end of the source."""
+        parts: list[_Part] = []
+        while self._at < len(self._pieces):
+            piece = self._pieces[self._at]
+            self._at += 1
+            if isinstance(piece, Text):
+                parts.append(piece.content)
+                continue
+            word = piece.words[0] if piece.words else ""
+            if word in ("else", "end"):
+                return tuple(parts), piece
+            if word in ("if", "range"):
+                parts.append(self._branch(piece, piece.words, dot))
+            else:
+                parts.append(self._printed(piece, dot))
+        return tuple(parts), None
+
+    def _branch(self, action: Action, words: tuple[str, ...], dot: _Dot) -> _Branch:
+        """`words` are those of the action, or what follows `else` in it."""
+        if len(words) != 2:
+            raise action.refused(f"{action.text}: {words[0]} takes one field")
+        is_range = words[0] == "range"
+        found = self._field(action, words[1], dot)
+        inside = _INSIDE.get(found.name) if is_range else dot
+        if inside is None:
+            raise action.refused(f"{action.text}: {words[1]} is no list")
+        body, end = self._parts(inside)
+        otherwise: tuple[_Part, ...] = ()
+        if end is not None and end.words[:2] == ("else", "if") and not is_range:
+            # An `else if` is an `if` of its own inside the `else`; both end with one `end`.
+            return _Branch(found, is_range, body, (self._branch(end, end.words[1:], dot),))
+        if end is not None and end.words[0] == "else":
+            if end.words != ("else",):
+                raise end.refused(f"{end.text} is not known")
+            otherwise, end = self._parts(dot)
+        if end is None:
+            raise action.refused(f"{action.text} is never closed with {{{{ end }}}}")
+        if end.words != ("end",):
+            raise end.refused(f"{end.text} cannot stand here")
+        return _Branch(found, is_range, body, otherwise)
+
+    def _printed(self, action: Action, dot: _Dot) -> _Part:
+        words = action.words
+        if not words:
+            raise action.refused("{{ }} is empty")
+        if words[0] == "join":
+            return self._join(action, dot)
+        if words[0][0] in '"`' and len(words) == 1:
+            # The only way to write braces that are meant for somebody else.
+            return _quoted(action, words[0])
+        if len(words) != 1:
+            raise action.refused(f"{action.text} is not known")
+        found = self._field(action, words[0], dot)
+        if found.attribute == "requirements":
+            raise action.refused(f"{action.text}: a list of requirements is not printed, range it")
+        return _Print(found)
+
+    def _join(self, action: Action, dot: _Dot) -> _Join:
+        words = action.words
+        if len(words) != 3 or words[2][0] not in '"`':
+            raise action.refused(f'{action.text}: write {{{{ join .Values "," }}}}')
+        found = self._field(action, words[1], dot)
+        if found.attribute != "values":
+            raise action.refused(f"{action.text}: only .Values of a requirement can be joined")
+        return _Join(found, _quoted(action, words[2]))
+
+    def _field(self, action: Action, word: str, dot: _Dot) -> _Field:
+        if word == "." and dot is _Dot.VALUE:
+            return _Field(word, "", is_root=False)
+        is_root = word.startswith("$.")
+        name = word.removeprefix("$")
+        scope = _Dot.ROOT if is_root else dot
+        attribute = _ATTRIBUTES[scope].get(name) if name.startswith(".") else None
+        if attribute is None:
+            raise action.refused(f"{action.text}: {_unknown(word, name, dot)}")
+        if scope is _Dot.ROOT:
+            self.used.add(name[1:])
+        return _Field(name, attribute, is_root)
+
+
+def _quoted(action: Action, word: str) -> str:
+    try:
+        return word[1:-1] if word[0] == "`" else str(json.loads(word))
+    except ValueError:
+        raise action.refused(f"{action.text}: {word} is no text") from None
+
+
+def _unknown(word: str, name: str, dot: _Dot) -> str:
+    if dot is not _Dot.ROOT and name in _ATTRIBUTES[_Dot.ROOT]:
+        return f"inside a range {word} is asked of {dot.value}, write ${name}"
+    return f"{word} is not known of {dot.value}"
+
+
+def _render(parts: tuple[_Part, ...], root: Values, dot: _Scope, out: list[str]) -> None:
+    for part in parts:
+        match part:
+            case str():
+                out.append(part)
+            case _Print():
+                value = part.field.of(root, dot)
+                out.append(value if isinstance(value, str) else f"[{' '.join(map(str, value))}]")
+            case _Join():
+                out.append(part.separator.join(map(str, part.field.of(root, dot))))
+            case _Branch():
+                value = part.field.of(root, dot)
+                if not value:
+                    _render(part.otherwise, root, dot, out)
+                elif part.is_range:
+                    for each in value:
+                        _render(part.body, root, each, out)
+                else:
+                    _render(part.body, root, dot, out)

@@ -1,0 +1,226 @@
+"""Runs what `drains` asks for against the API server, and tells it how it went.
+
+So many writes at once, evictions and cordons alike. When the session or the lease is lost, what
+waits is dropped and what is under way is cut off: its answer would come too late to mean anything.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Literal, assert_never
+
+from bigfleet.edge.clock import SECOND, Clock
+from bigfleet.edge.logs import Log
+from bigfleet.kube.calls import Calls
+from bigfleet.kube.kinds import NODES
+from bigfleet.kube.names import RECLAIM
+from bigfleet.kube.objects import Node, Reference
+from bigfleet.kube.problems import ApiProblem, Conflict, NotFound, TooMany
+from bigfleet.model.machines import Instant
+from bigfleet.model.session_frames import NodeStateUpdate, ReclaimAck, ReclaimInstruction
+from bigfleet.operator.drain_steps import (
+    Cordon,
+    Evict,
+    Instruction,
+    Publish,
+    Send,
+    Tell,
+    Uncordon,
+    cordon_patch,
+    is_marked,
+    uncordon_patch,
+)
+from bigfleet.operator.drains import Drains
+
+#: Whether a cache has become fresh again is told by no event.
+_LONGEST_PAUSE_SECONDS = 1.0
+#: A Node that changes so often between reading and writing has somebody else at it.
+_MOST_READINGS = 5
+
+TellEvent = Callable[[Reference, Literal["Normal", "Warning"], str, str], None]
+
+
+class Draining:
+    def __init__(
+        self,
+        drains: Drains,
+        calls: Calls,
+        clock: Clock,
+        log: Log,
+        *,
+        say: Callable[[ReclaimAck], None],
+        tell: TellEvent,
+        publish: Callable[[str], None],
+        concurrency: int = 32,
+    ) -> None:
+        self._drains = drains
+        self._calls = calls
+        self._clock = clock
+        self._log = log
+        self._say = say
+        self._tell = tell
+        self._publish = publish
+        self._concurrency = concurrency
+        self._waiting: deque[Cordon | Uncordon | Evict] = deque()
+        self._under_way: set[asyncio.Task[None]] = set()
+        self._stirred = asyncio.Event()
+
+    async def run(self) -> None:
+        """For ever; who cancels it ends every write. It may be run again."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                while True:
+                    self._obey(self._drains.tick(self._clock.now()))
+                    self._start(tasks)
+                    await self._pause()
+        finally:
+            self.on_disconnected()
+
+    # -- what happens ----------------------------------------------------------------------------
+
+    def on_connected(self, at: Instant) -> None:
+        self._obey(self._drains.on_connected(at))
+
+    def on_disconnected(self) -> None:
+        self._drains.on_disconnected()
+        self._waiting.clear()
+        for task in self._under_way:
+            task.cancel()
+
+    def on_replay_ended(self, at: Instant) -> None:
+        self._obey(self._drains.on_replay_ended(at))
+
+    def on_instruction(self, frame: ReclaimInstruction, at: Instant) -> None:
+        self._obey(self._drains.on_instruction(frame, at))
+        # It may have brought nothing to do but a deadline.
+        self._stirred.set()
+
+    def on_node_state(self, update: NodeStateUpdate, at: Instant) -> None:
+        self._obey(self._drains.on_node_state(update, at))
+
+    def on_node_changed(self, name: str, at: Instant) -> None:
+        """The map of Nodes knows it already."""
+        self._obey(self._drains.on_node_changed(name, at))
+
+    def on_pods_changed(self, node: str, at: Instant) -> None:
+        self._obey(self._drains.on_pods_changed(node, at))
+
+    # -- obeying ---------------------------------------------------------------------------------
+
+    def _obey(self, steps: list[Instruction]) -> None:
+        for step in steps:
+            match step:
+                case Cordon() | Uncordon() | Evict():
+                    self._waiting.append(step)
+                    self._stirred.set()
+                case Send(ack):
+                    self._log.debug(
+                        "reclaim.answered",
+                        msg=f"{ack.nodes_started} nodes",
+                        instruction=ack.instruction_id,
+                    )
+                    self._say(ack)
+                case Tell(about, kind, reason, message):
+                    self._tell(about, kind, reason, message)
+                    say = self._log.warning if kind == "Warning" else self._log.info
+                    say("reclaim", msg=f"{about.name}: {message}", node=about.name, reason=reason)
+                case Publish(machine_id):
+                    self._publish(machine_id)
+                case _:
+                    assert_never(step)
+
+    def _start(self, tasks: asyncio.TaskGroup) -> None:
+        while self._waiting and len(self._under_way) < self._concurrency:
+            step = self._waiting.popleft()
+            # Between asking and doing the session may have ended, or the drain been called off.
+            if not self._drains.connected:
+                continue
+            if isinstance(step, Evict) and not self._drains.may_evict(step.instruction_id):
+                continue
+            task = tasks.create_task(self._do(step))
+            self._under_way.add(task)
+            task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._under_way.discard(task)
+        self._stirred.set()
+
+    async def _pause(self) -> None:
+        at = self._clock.now()
+        due = self._drains.due_at(at)
+        seconds = _LONGEST_PAUSE_SECONDS
+        if due is not None:
+            seconds = min(seconds, max(0, due - at) / SECOND)
+        is_idle = due is None and not self._drains.open_instructions
+        timer = None if is_idle else self._clock.call_later(seconds, self._stirred.set)
+        try:
+            await self._stirred.wait()
+        finally:
+            if timer is not None:
+                timer.cancel()
+        self._stirred.clear()
+
+    async def _do(self, step: Cordon | Uncordon | Evict) -> None:
+        match step:
+            case Cordon(node, instruction_id):
+                await self._change(node, lambda known: self._cordoned(known, instruction_id))
+            case Uncordon(node):
+                await self._change(node, self._uncordoned)
+            case Evict():
+                await self._evict(step)
+            case _:
+                assert_never(step)
+
+    # -- Nodes -----------------------------------------------------------------------------------
+
+    async def _change(self, node: Node, write: Callable[[Node], Awaitable[None]]) -> None:
+        """`write` from what is known, and if that was old news, from what is read now."""
+        name, uid = node.metadata.name, node.metadata.uid
+        try:
+            for _ in range(_MOST_READINGS):
+                try:
+                    return await write(node)
+                except Conflict:
+                    node = await self._calls.get(NODES, name)
+                if node.metadata.uid != uid:
+                    return self._failed(name, "another Node has its name now")
+        except NotFound:
+            return self._failed(name, "it is gone")
+        except ApiProblem as problem:
+            return self._failed(name, problem.text)
+        return self._failed(name, "somebody else changes it all the time")
+
+    async def _cordoned(self, node: Node, instruction_id: str) -> None:
+        mark = node.metadata.annotations.get(RECLAIM)
+        if not (node.spec.unschedulable and mark == instruction_id):
+            patch = cordon_patch(node, instruction_id)
+            node = await self._calls.merge_patch(NODES, node.metadata.name, patch)
+        self._obey(self._drains.on_cordoned(node, self._clock.now()))
+
+    async def _uncordoned(self, node: Node) -> None:
+        if is_marked(node):
+            patch = uncordon_patch(node)
+            node = await self._calls.merge_patch(NODES, node.metadata.name, patch)
+        self._obey(self._drains.on_uncordoned(node, self._clock.now()))
+
+    def _failed(self, name: str, text: str) -> None:
+        self._log.warning("reclaim.node_not_written", msg=f"{name}: {text}", node=name)
+        self._obey(self._drains.on_cordon_failed(name, text, self._clock.now()))
+
+    # -- pods ------------------------------------------------------------------------------------
+
+    async def _evict(self, step: Evict) -> None:
+        drains, pod = self._drains, step.pod
+        try:
+            await self._calls.evict(pod.as_pod())
+        except TooMany as problem:
+            steps = drains.on_eviction_blocked(pod, problem.text, self._clock.now())
+        except NotFound:
+            # Gone before we asked; the cache will say so.
+            steps = drains.on_evicted(pod, self._clock.now())
+        except ApiProblem as problem:
+            self._log.info("reclaim.eviction_failed", msg=f"{pod.key}: {problem.text}")
+            steps = drains.on_eviction_failed(pod, problem.text, self._clock.now())
+        else:
+            steps = drains.on_evicted(pod, self._clock.now())
+        self._obey(steps)

@@ -1,0 +1,200 @@
+"""What the operator knows of its cluster: five caches, and what is drawn from them as they change.
+
+Both replicas keep them, so that the one that takes over is ready at once. Nothing is written from
+here, but for the Events about requests that cannot be told, and those only while `may_tell`.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from bigfleet.edge.clock import Clock
+from bigfleet.edge.counts import Counts
+from bigfleet.edge.logs import Log
+from bigfleet.kube.api import Api
+from bigfleet.kube.events import Events
+from bigfleet.kube.kinds import (
+    AVAILABLE_CAPACITIES,
+    CAPACITY_REQUESTS,
+    NODES,
+    PODS,
+    UPCOMING_NODES,
+)
+from bigfleet.kube.names import MACHINE_ID
+from bigfleet.kube.objects import (
+    AvailableCapacity,
+    CapacityRequest,
+    Node,
+    ObjectKey,
+    Pod,
+    Reference,
+    UpcomingNode,
+)
+from bigfleet.kube.reflecting import Reflector
+from bigfleet.model.machines import Instant
+from bigfleet.operator.held_requests import HeldRequest, HeldRequests
+from bigfleet.operator.node_mapping import NodeMap
+from bigfleet.operator.pods_on_nodes import PodOnNode, PodsOnNodes, pod_on_node
+from bigfleet.operator.rollup import DemandBook
+from bigfleet.operator.translating import Untranslatable
+
+T = TypeVar("T")
+
+NameHeard = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Ears:
+    """Who hears of changes, by name of the Node. Set by whoever composes the operator."""
+
+    node_changed: NameHeard = field(default=lambda _name: None)
+    #: By id: the Node of this machine came, changed, or went.
+    machine_changed: NameHeard = field(default=lambda _machine: None)
+    pods_changed: NameHeard = field(default=lambda _name: None)
+    #: While this is not so, nothing is written.
+    may_tell: Callable[[], bool] = field(default=lambda: False)
+
+
+class Knowing:
+    def __init__(
+        self,
+        api: Api,
+        events: Events,
+        cluster: str,
+        clock: Clock,
+        draw: Callable[[], float],
+        log: Log,
+        counts: Counts,
+        *,
+        stale_after_seconds: float,
+    ) -> None:
+        self._events = events
+        self._counts = counts
+        self._log = log
+        self._stale_after = stale_after_seconds
+        self.ears = Ears()
+        self.book = DemandBook(cluster)
+        self.node_map = NodeMap()
+        self.pods_on_nodes = PodsOnNodes()
+        held = HeldRequests()
+        self.requests: Reflector[CapacityRequest, HeldRequest] = Reflector(
+            api, CAPACITY_REQUESTS, held.narrow, clock, draw, log
+        )
+        self.nodes: Reflector[Node, Node] = Reflector(api, NODES, _whole, clock, draw, log)
+        self.pods: Reflector[Pod, PodOnNode] = Reflector(api, PODS, pod_on_node, clock, draw, log)
+        self.upcoming: Reflector[UpcomingNode, UpcomingNode] = Reflector(
+            api, UPCOMING_NODES, _whole, clock, draw, log
+        )
+        self.available: Reflector[AvailableCapacity, AvailableCapacity] = Reflector(
+            api, AVAILABLE_CAPACITIES, _whole, clock, draw, log
+        )
+        self.requests.cache.subscribe(self._on_request)
+        self.nodes.cache.subscribe(self._on_node)
+        self.pods.cache.subscribe(self._on_pod)
+        self.upcoming.cache.subscribe(self._on_upcoming)
+
+    async def run(self) -> None:
+        """For ever."""
+        async with asyncio.TaskGroup() as tasks:
+            for reflector in (self.requests, self.nodes, self.pods, self.upcoming, self.available):
+                tasks.create_task(reflector.run())
+
+    @property
+    def unsynced(self) -> list[str]:
+        """Kinds of which not all is known yet."""
+        caches = {
+            "CapacityRequests": self.requests.cache.synced,
+            "Nodes": self.nodes.cache.synced,
+            "Pods": self.pods.cache.synced,
+            "UpcomingNodes": self.upcoming.cache.synced,
+            "AvailableCapacities": self.available.cache.synced,
+        }
+        return [kind for kind, synced in caches.items() if not synced]
+
+    def nodes_are_fresh(self, at: Instant) -> bool:
+        cache = self.nodes.cache
+        return cache.synced and cache.stale_seconds(at) <= self._stale_after
+
+    def pods_are_fresh(self, at: Instant) -> bool:
+        cache = self.pods.cache
+        return cache.synced and cache.stale_seconds(at) <= self._stale_after
+
+    def tell_skipped(self) -> None:
+        """Of every request that cannot be told; an Event that was written lately is not again."""
+        for key, wrong in self.book.skipped.items():
+            if (held := self.requests.cache.objects.get(key)) is not None:
+                self._tell(key, held.uid, wrong)
+
+    # -- what the line asks ----------------------------------------------------------------------
+
+    @property
+    def version(self) -> int:
+        return self.book.version
+
+    def is_trustworthy(self, at: Instant) -> bool:
+        cache = self.requests.cache
+        return cache.synced and cache.stale_seconds(at) <= self._stale_after
+
+    def rollup(self, at: Instant) -> bytes:
+        return self.book.rollup(at)
+
+    def size(self) -> int:
+        return len(self.book.rows())
+
+    # -- changes ---------------------------------------------------------------------------------
+
+    def _on_request(
+        self, key: ObjectKey, _before: HeldRequest | None, now: HeldRequest | None
+    ) -> None:
+        if now is None:
+            self.book.remove(key)
+        elif (wrong := self.book.put(key, now.uid, now.spec, now.phase)) is not None:
+            self._counts.add("crs_skipped_total", reason=wrong.reason)
+            self._tell(key, now.uid, wrong)
+
+    def _tell(self, key: ObjectKey, uid: str, wrong: Untranslatable) -> None:
+        if not self.ears.may_tell():
+            return
+        about = Reference(
+            api_version=CAPACITY_REQUESTS.api_version,
+            kind=CAPACITY_REQUESTS.kind,
+            name=key.name,
+            namespace=key.namespace,
+            uid=uid,
+        )
+        text = f"{wrong.field}: {wrong.text}"
+        self._events.tell(about, "Warning", "UntranslatableRequirement", text)
+        self._log.warning("request.untranslatable", msg=text, request=str(key))
+
+    def _on_node(self, key: ObjectKey, _before: Node | None, now: Node | None) -> None:
+        # A Node that went, or took another machine's name, is news of the machine it was.
+        machines = {self.node_map.machine_of(key.name)}
+        if now is None:
+            self.node_map.remove(key.name)
+        else:
+            self.node_map.put(now)
+        machines.add(self.node_map.machine_of(key.name))
+        self.ears.node_changed(key.name)
+        for machine in sorted(machines - {""}):
+            self.ears.machine_changed(machine)
+
+    def _on_pod(self, key: ObjectKey, before: PodOnNode | None, now: PodOnNode | None) -> None:
+        if now is None:
+            self.pods_on_nodes.remove(key)
+        else:
+            self.pods_on_nodes.put(now)
+        for name in {pod.node for pod in (before, now) if pod is not None and pod.node}:
+            self.ears.pods_changed(name)
+
+    def _on_upcoming(
+        self, _key: ObjectKey, before: UpcomingNode | None, now: UpcomingNode | None
+    ) -> None:
+        known = now or before
+        machine = known.metadata.annotations.get(MACHINE_ID, "") if known is not None else ""
+        if machine:
+            self.node_map.refer(machine, now.status.node_ref if now is not None else None)
+
+
+def _whole(each: T) -> T:
+    return each

@@ -1,0 +1,159 @@
+"""What the replica that holds the lease does: the line to the shard, and all that hangs on it."""
+
+import asyncio
+
+from bigfleet.edge.counts import Counts
+from bigfleet.kube.api import Api
+from bigfleet.kube.events import Events
+from bigfleet.model.session_frames import OperatorFrame
+from bigfleet.operator.acknowledging import Acknowledging
+from bigfleet.operator.bootstrap.rendering import ClusterFacts
+from bigfleet.operator.drains import Drains, DrainSettings
+from bigfleet.operator.drains import Surroundings as DrainSurroundings
+from bigfleet.operator.driving.acknowledging import AcknowledgeRequests
+from bigfleet.operator.driving.bootstrapping import Bootstrapping, TemplateFile
+from bigfleet.operator.driving.draining import Draining
+from bigfleet.operator.driving.knowing import Knowing
+from bigfleet.operator.driving.line import Dialling, ShardLine
+from bigfleet.operator.driving.obeying import Obeying
+from bigfleet.operator.driving.reporting import ClusterReporting
+from bigfleet.operator.driving.tokens import Tokens
+from bigfleet.operator.driving.world import World
+from bigfleet.operator.driving.write_back import Surroundings, WriteBack
+from bigfleet.operator.schedule import Backoff, RollupSchedule
+from bigfleet.operator.settings import OperatorSettings
+from bigfleet.wire.cluster_reports import ClusterReportClient
+from bigfleet.wire.session_client import SessionClient
+
+
+class Leading:
+    def __init__(
+        self,
+        settings: OperatorSettings,
+        world: World,
+        api: Api,
+        knowing: Knowing,
+        events: Events,
+        counts: Counts,
+    ) -> None:
+        """Raises BadTemplateFile."""
+        self._settings = settings
+        clock, draw, log = world.clock, world.draw, world.log
+        self._schedule = RollupSchedule(settings.rollup_interval, settings.rollup_debounce)
+        self.line = ShardLine(
+            Dialling(
+                settings.cluster_id,
+                SessionClient(settings.shard_addr, world.tls),
+                settings.outbox,
+                Backoff(settings.reconnect.least, settings.reconnect.most),
+            ),
+            self._schedule,
+            knowing,
+            clock,
+            world.stopwatch,
+            draw,
+            counts,
+            log,
+        )
+        knowing.ears.may_tell = lambda: self.line.connected
+        self._tokens = self._tokens_of(world, api)
+        acknowledging = Acknowledging(knowing.book)
+        self._marking = AcknowledgeRequests(
+            api, acknowledging, clock, log, counts, concurrency=settings.ack_concurrency
+        )
+        around = DrainSurroundings(
+            knowing.node_map,
+            knowing.pods_on_nodes,
+            knowing.nodes_are_fresh,
+            knowing.pods_are_fresh,
+        )
+        drains = Drains(around, draw, counts, self._drain_settings)
+        self.write_back = WriteBack(
+            api,
+            clock,
+            draw,
+            log,
+            counts,
+            Surroundings(
+                knowing.upcoming.cache,
+                knowing.available.cache,
+                lambda: knowing.nodes.cache.synced,
+                knowing.node_map.node_of,
+                drains.drain_of,
+                events.tell,
+            ),
+            dispatch=settings.dispatch,
+        )
+        self.draining = Draining(
+            drains,
+            api,
+            clock,
+            log,
+            say=self._say,
+            tell=events.tell,
+            publish=lambda machine: self.write_back.look_again([machine]),
+            concurrency=settings.dispatch,
+        )
+        self.reporting = ClusterReporting(
+            knowing,
+            lambda: ClusterReportClient(settings.shard_addr, world.tls),
+            lambda: self.write_back.upcoming.nodes_missing,
+            clock,
+            counts,
+            log,
+        )
+        facts = ClusterFacts(settings.cluster_id, settings.api_server or api.server, api.ca_bundle)
+        templates = TemplateFile(settings.bootstrap_template_file, log)
+        bootstrapping = Bootstrapping(templates, facts, clock, log, counts, tokens=self._tokens)
+        self._obeying = Obeying(
+            knowing,
+            acknowledging,
+            self._marking,
+            self.draining,
+            self.write_back,
+            bootstrapping,
+            self.reporting,
+            clock,
+            self._say,
+        )
+
+    async def run(self) -> None:
+        """For ever. Whoever cancels it ends the session at once, and every write with it."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._marking.run(), name="acknowledging")
+            tasks.create_task(self.draining.run(), name="draining")
+            tasks.create_task(self.write_back.run(), name="write-back")
+            tasks.create_task(self.reporting.run(), name="reporting")
+            if self._tokens is not None:
+                swept = self._tokens.keep_swept(lambda: self.line.connected)
+                tasks.create_task(swept, name="tokens")
+            tasks.create_task(self.line.run(self._obeying), name="line")
+
+    def waiting(self) -> int:
+        return self.line.waiting()
+
+    def apply_settings(self, settings: OperatorSettings) -> None:
+        self._settings = settings
+        self._schedule.interval_seconds = settings.rollup_interval
+        self._schedule.debounce_seconds = settings.rollup_debounce
+
+    # -- within ----------------------------------------------------------------------------------
+
+    def _say(self, frame: OperatorFrame) -> None:
+        self.line.say(frame)
+
+    def _drain_settings(self) -> DrainSettings:
+        return DrainSettings(self._settings.evict_retry, self._settings.default_grace)
+
+    def _tokens_of(self, world: World, api: Api) -> Tokens | None:
+        settings = self._settings
+        if not settings.mint_token:
+            return None
+        return Tokens(
+            api,
+            world.clock,
+            world.random_bytes,
+            world.log,
+            cluster_id=settings.cluster_id,
+            ttl_seconds=settings.token_ttl,
+        )

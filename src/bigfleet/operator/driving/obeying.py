@@ -1,0 +1,109 @@
+"""Where the frames of a session go: each to the part that answers for it; none waits."""
+
+import asyncio
+from collections.abc import Callable
+from typing import assert_never
+
+from bigfleet.edge.clock import Clock
+from bigfleet.model.machines import Instant
+from bigfleet.model.session_frames import (
+    Acknowledgement,
+    AvailableCapacityUpdate,
+    BootstrapRequest,
+    NodeStateUpdate,
+    OperatorFrame,
+    ReclaimInstruction,
+    ShardFrame,
+)
+from bigfleet.operator.acknowledging import Acknowledging
+from bigfleet.operator.driving.acknowledging import AcknowledgeRequests
+from bigfleet.operator.driving.bootstrapping import Bootstrapping
+from bigfleet.operator.driving.draining import Draining
+from bigfleet.operator.driving.knowing import Knowing
+from bigfleet.operator.driving.reporting import ClusterReporting
+from bigfleet.operator.driving.write_back import WriteBack
+
+
+class Obeying:
+    """Listens to the line, and to what changes in the cluster."""
+
+    def __init__(
+        self,
+        knowing: Knowing,
+        acknowledging: Acknowledging,
+        marking: AcknowledgeRequests,
+        draining: Draining,
+        write_back: WriteBack,
+        bootstrapping: Bootstrapping,
+        reporting: ClusterReporting,
+        clock: Clock,
+        say: Callable[[OperatorFrame], None],
+    ) -> None:
+        self._knowing = knowing
+        self._acknowledging = acknowledging
+        self._marking = marking
+        self._draining = draining
+        self._write_back = write_back
+        self._bootstrapping = bootstrapping
+        self._reporting = reporting
+        self._clock = clock
+        self._say = say
+        #: Blobs being made; each ends by itself, or with the session.
+        self._rendering: set[asyncio.Task[None]] = set()
+        knowing.ears.node_changed = self._on_node_changed
+        knowing.ears.machine_changed = self._on_machine_changed
+        knowing.ears.pods_changed = self._on_pods_changed
+
+    def on_connected(self, at: Instant) -> None:
+        self._draining.on_connected(at)
+        self._write_back.on_connected()
+        self._knowing.tell_skipped()
+
+    def on_disconnected(self, at: Instant) -> None:
+        for task in self._rendering:
+            task.cancel()
+        self._draining.on_disconnected()
+        self._write_back.on_disconnected()
+        self._acknowledging.on_disconnected()
+        self._reporting.on_disconnected()
+
+    def on_replay_ended(self, at: Instant) -> None:
+        self._draining.on_replay_ended(at)
+        self._write_back.on_replay_ended()
+
+    def on_rollup_sent(self, at: Instant) -> None:
+        self._acknowledging.on_sent(at)
+
+    def on_rollup_acked(self, at: Instant) -> None:
+        self._marking.acknowledge(self._acknowledging.on_acked(at))
+        self._reporting.on_rollup_acked()
+
+    def on_frame(self, frame: ShardFrame, at: Instant) -> None:
+        match frame:
+            case NodeStateUpdate():
+                self._draining.on_node_state(frame, at)
+                self._write_back.on_node_state(frame)
+            case ReclaimInstruction():
+                self._draining.on_instruction(frame, at)
+            case BootstrapRequest():
+                task = asyncio.create_task(self._answer(frame), name="bootstrap")
+                self._rendering.add(task)
+                task.add_done_callback(self._rendering.discard)
+            case AvailableCapacityUpdate():
+                self._write_back.on_available(frame)
+            case Acknowledgement():
+                """The line's own business."""
+            case _:
+                assert_never(frame)
+
+    async def _answer(self, request: BootstrapRequest) -> None:
+        self._say(await self._bootstrapping.answer(request))
+
+    def _on_node_changed(self, name: str) -> None:
+        self._draining.on_node_changed(name, self._clock.now())
+
+    def _on_machine_changed(self, machine: str) -> None:
+        self._write_back.look_again([machine])
+
+    def _on_pods_changed(self, node: str) -> None:
+        self._draining.on_pods_changed(node, self._clock.now())

@@ -1,0 +1,188 @@
+"""A running operator: caches on both replicas, and on the one that holds the lease all the rest.
+
+On the way down the line is cut first and the lease let go last: the other replica goes on within
+seconds, and never beside this one.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from bigfleet.edge.certificates import expires_at
+from bigfleet.edge.counts import Counts
+from bigfleet.edge.pages import Pages
+from bigfleet.edge.probing import Heart, pages_of
+from bigfleet.kube.api import Api
+from bigfleet.kube.connecting import open_api, own_namespace
+from bigfleet.kube.events import Events
+from bigfleet.kube.leases import Election
+from bigfleet.operator.driving.knowing import Knowing
+from bigfleet.operator.driving.leading import Leading
+from bigfleet.operator.driving.world import World
+from bigfleet.operator.metrics import OperatorMetrics
+from bigfleet.operator.settings import OperatorSettings
+
+LEASE = "bigfleet-operator"
+
+
+class CoreTaskDied(RuntimeError):
+    """A task without which the operator is none has ended."""
+
+
+class OperatorProcess:
+    def __init__(self, settings: OperatorSettings, world: World) -> None:
+        """Raises BadKubeconfig and BadTemplateFile."""
+        self._settings = settings
+        self._world = world
+        self.counts = counts = Counts()
+        self.api = api = self._open_api()
+        self._events = Events(
+            api, world.clock, world.log, component="bigfleet-operator", instance=world.identity
+        )
+        self.knowing = Knowing(
+            api,
+            self._events,
+            settings.cluster_id,
+            world.clock,
+            world.draw,
+            world.log,
+            counts,
+            stale_after_seconds=settings.watch_stale,
+        )
+        self.leading = Leading(settings, world, api, self.knowing, self._events, counts)
+        self.election = Election(
+            api,
+            world.clock,
+            world.draw,
+            world.log,
+            name=LEASE,
+            namespace=settings.namespace or own_namespace(settings.kubeconfig),
+            identity=world.identity,
+            duration=settings.lease.duration,
+            renew_deadline=settings.lease.renew,
+            retry=settings.lease.retry,
+        )
+        api.may_write = lambda: self.election.holding
+        metrics = OperatorMetrics(counts, self._refresh, world.version, self._certificate_ends)
+        self._heart = Heart(world.clock)
+        debug = settings.debug_endpoints
+        self._pages = Pages(
+            pages_of(self._heart, self.why_not_ready, metrics.page, debug=debug), {}
+        )
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._stopped = asyncio.Event()
+
+    @property
+    def metrics_port(self) -> int:
+        return self._pages.port
+
+    async def start(self) -> None:
+        settings, world = self._settings, self._world
+        if settings.metrics_addr not in ("", "0"):
+            try:
+                await self._pages.start(settings.metrics_addr)
+            except OSError:
+                await self.api.close()
+                raise
+        work: dict[str, Coroutine[Any, Any, None]] = {
+            "caches": self.knowing.run(),
+            "lease": self.election.run(),
+            "events": self._events.run(),
+            "leading": self._lead(),
+            "heart": self._heart.run(),
+        }
+        self._tasks = {name: asyncio.create_task(each, name=name) for name, each in work.items()}
+        world.log.info(
+            "operator.started",
+            msg=f"operator of cluster {settings.cluster_id} watches {self.api.server}",
+            cluster=settings.cluster_id,
+            shard=settings.shard_addr,
+            identity=world.identity,
+            metrics_port=self.metrics_port,
+        )
+
+    async def until_dead(self) -> None:
+        """Returns at a stop; raises CoreTaskDied when a task ends that never should."""
+        stopped = asyncio.ensure_future(self._stopped.wait())
+        try:
+            done, _ = await asyncio.wait(
+                {stopped, *self._tasks.values()}, return_when=asyncio.FIRST_COMPLETED
+            )
+        finally:
+            stopped.cancel()
+        for task in done - {stopped}:
+            problem = None if task.cancelled() else task.exception()
+            text = f"the task {task.get_name()!r} has ended: {problem!r}"
+            raise CoreTaskDied(text) from problem
+
+    async def stop(self) -> None:
+        """Returns within the grace and little more; again is no failure."""
+        if self._stopped.is_set():
+            return
+        self._stopped.set()
+        for name in ("leading", "caches", "events", "heart", "lease"):
+            if (task := self._tasks.get(name)) is None:
+                continue
+            task.cancel()
+            # The lease comes last: nobody else leads before this replica has let go of the line.
+            await asyncio.wait({task}, timeout=self._settings.shutdown_grace)
+        await self._pages.stop()
+        await self.api.close()
+        self._world.log.info("operator.stopped", msg="stopped in order")
+
+    def apply_settings(self, settings: OperatorSettings) -> None:
+        self._settings = settings
+        self.leading.apply_settings(settings)
+
+    def why_not_ready(self) -> str:
+        """Empty: ready. The shard is never asked."""
+        unsynced = self.knowing.unsynced
+        if self.election.holding and unsynced:
+            return f"not all is known yet of {', '.join(unsynced)}"
+        if not self.election.holding and not self.election.observed:
+            return "the lease has not been seen yet"
+        return ""
+
+    # -- within ----------------------------------------------------------------------------------
+
+    def _open_api(self) -> Api:
+        settings, world = self._settings, self._world
+        return open_api(
+            settings.kubeconfig,
+            world.clock,
+            world.draw,
+            qps=settings.qps,
+            burst=settings.burst,
+            user_agent=f"bigfleet-operator/{world.version}",
+            counts=self.counts,
+        )
+
+    async def _lead(self) -> None:
+        """For ever: what only the holder of the lease does, ended at once when it loses it."""
+        while True:
+            await self.election.wait_held()
+            self._world.log.info("lease.held", msg="this replica leads")
+            working = asyncio.create_task(self.leading.run(), name="leading.work")
+            losing = asyncio.create_task(self.election.wait_lost(), name="leading.lost")
+            try:
+                await asyncio.wait({working, losing}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                working.cancel()
+                losing.cancel()
+                await asyncio.wait({working, losing})
+            if not working.cancelled():
+                working.result()
+            self._world.log.warning("lease.lost", msg="another replica may lead; the line is cut")
+
+    def _refresh(self) -> None:
+        self.counts.set("leader", self.election.holding)
+        self.counts.set("crs_skipped", len(self.knowing.book.skipped))
+        self.counts.set("outbox_depth", self.leading.waiting())
+
+    def _certificate_ends(self) -> float | None:
+        tls = self._world.tls
+        try:
+            return expires_at(tls.cert.read_bytes()) if tls else None
+        except (OSError, ValueError):
+            # Unreadable just now; the line itself says more when it is dialled.
+            return None

@@ -1,0 +1,85 @@
+"""Which pods are asked to leave, and when one that may not is asked again.
+
+A pod is known by its UID: one of the same name that came after it is another pod. An eviction that
+was taken is asked again only if the pod, long after, still shows no sign of ending.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+from bigfleet.edge.counts import Counts
+from bigfleet.model.machines import Instant
+from bigfleet.model.options import SECOND
+from bigfleet.operator.blocking import Obstacle, obstacle_of
+from bigfleet.operator.drain_steps import Evict
+from bigfleet.operator.pods_on_nodes import PodOnNode
+
+#: Far above the lag of a watch.
+TAKEN_SECONDS = 30.0
+
+
+@dataclass(slots=True)
+class _Attempt:
+    node: str
+    #: None while an answer is awaited.
+    next_at: Instant | None = None
+
+
+class Evictions:
+    def __init__(self, draw: Callable[[], float], counts: Counts) -> None:
+        self._draw = draw
+        self._counts = counts
+        #: By the pod's UID.
+        self._attempts: dict[str, _Attempt] = {}
+        #: By the pod's UID: what its last attempt met.
+        self.obstacles: dict[str, Obstacle] = {}
+
+    def ask(
+        self, instruction_id: str, nodes: Collection[str], left: Collection[PodOnNode], at: Instant
+    ) -> Iterator[Evict]:
+        """`left` are all pods to be moved from `nodes`; others of those nodes are forgotten."""
+        self._prune(nodes, {pod.uid for pod in left})
+        for pod in left:
+            known = self._attempts.get(pod.uid)
+            is_due = known is None or (known.next_at is not None and at >= known.next_at)
+            if is_due and not pod.is_deleting:
+                self._attempts[pod.uid] = _Attempt(pod.node)
+                yield Evict(instruction_id, pod)
+
+    def on_evicted(self, pod: PodOnNode, at: Instant) -> None:
+        self.obstacles.pop(pod.uid, None)
+        self._again(pod, TAKEN_SECONDS, at)
+
+    def on_blocked(self, pod: PodOnNode, text: str, retry_seconds: float, at: Instant) -> None:
+        obstacle = obstacle_of(text)
+        if obstacle.budgets:
+            self._counts.add("eviction_blocked_total", budget_namespace=pod.key.namespace)
+        self._met(pod, obstacle, retry_seconds, at)
+
+    def on_failed(self, pod: PodOnNode, text: str, retry_seconds: float, at: Instant) -> None:
+        self._met(pod, Obstacle(text), retry_seconds, at)
+
+    def on_disconnected(self) -> None:
+        """Whatever was asked is stopped, and its answer never comes."""
+        self._attempts.clear()
+        self.obstacles.clear()
+
+    def forget(self, nodes: Collection[str]) -> None:
+        self._prune(nodes, frozenset())
+
+    def due(self) -> Iterator[Instant]:
+        return (a.next_at for a in self._attempts.values() if a.next_at is not None)
+
+    def _met(self, pod: PodOnNode, obstacle: Obstacle, seconds: float, at: Instant) -> None:
+        if pod.uid in self._attempts:
+            self.obstacles[pod.uid] = obstacle
+        self._again(pod, seconds * (0.75 + 0.5 * self._draw()), at)
+
+    def _again(self, pod: PodOnNode, seconds: float, at: Instant) -> None:
+        if pod.uid in self._attempts:
+            self._attempts[pod.uid].next_at = at + round(seconds * SECOND)
+
+    def _prune(self, nodes: Collection[str], but: Collection[str]) -> None:
+        for uid in [u for u, a in self._attempts.items() if a.node in nodes and u not in but]:
+            del self._attempts[uid]
+            self.obstacles.pop(uid, None)

@@ -1,0 +1,71 @@
+"""What an operator counts: every name of the catalogue, with its meaning.
+
+Prefix: `bigfleet_operator_`.
+"""
+
+from collections.abc import Callable
+
+from bigfleet.edge.counts import Counts
+from bigfleet.edge.exposition import Catalogue, Exposition
+
+PREFIX = "bigfleet_operator_"
+
+HISTOGRAMS = {
+    "rollup_duration_seconds": "From the decision to roll up to the line having taken it.",
+    "rollup_phase_duration_seconds": "The same by phase: list, build, enqueue.",
+    "acknowledge_duration_seconds": "From a roll-up's acknowledgement to all its objects' patches.",
+    "node_state_update_duration_seconds": "From a shard's update to its object, by phase.",
+}
+COUNTERS = {
+    "rollups_unacked_total": "Roll-ups followed by another one before the shard took them.",
+    "acknowledged_total": "CapacityRequests that were marked Acknowledged.",
+    "crs_skipped_total": "CapacityRequests found that cannot be told to a shard, by reason.",
+    "outbox_dropped_total": "Answers lost before the line took them; stays 0.",
+    "session_reconnects_total": "Sessions that ended and were dialled again.",
+    "upcoming_node_writes_total": "Writes of UpcomingNodes by what and how they ended.",
+    "reclaims_total": "Instructions to give a machine back that ended, by result.",
+    "eviction_blocked_total": "Evictions a disruption budget refused, by its namespace.",
+    "bootstrap_renders_total": "Bootstrap blobs asked for, by outcome.",
+    "node_missing_total": "Machines that were configured for ten minutes without a Node.",
+    "api_requests_total": "Requests to the API server by verb and status; 0: no answer came.",
+}
+GAUGES = {
+    "rollup_needs": "Needs in the last roll-up.",
+    "crs_skipped": "CapacityRequests that cannot be told to a shard now.",
+    "outbox_depth": "Answers that wait for the line.",
+    "connected": "1 while a session is open.",
+    "dispatch_inflight": "Objects being written.",
+    "leader": "1 while this replica holds the lease.",
+    "covered_not_placed": "Pods whose Need is served and that no node has taken.",
+}
+CATALOGUE = Catalogue(PREFIX, HISTOGRAMS, COUNTERS, GAUGES)
+
+_WRITES = ("create", "spec_update", "status_update", "delete")
+_WRITTEN = ("success", "conflict", "error")
+_RECLAIMED = ("evicted", "deadline", "node_missing")
+
+
+class OperatorMetrics(Exposition):
+    """`refresh` sets the gauges that are looked up rather than counted."""
+
+    def __init__(
+        self,
+        counts: Counts,
+        refresh: Callable[[], None],
+        version: str,
+        certificate_ends: Callable[[], float | None] = lambda: None,
+    ) -> None:
+        super().__init__(CATALOGUE, counts, refresh, version, certificate_ends)
+        for op in _WRITES:
+            for outcome in _WRITTEN:
+                counts.add("upcoming_node_writes_total", 0, op=op, outcome=outcome)
+        for result in _RECLAIMED:
+            counts.add("reclaims_total", 0, result=result)
+        for name in (
+            "rollups_unacked_total",
+            "acknowledged_total",
+            "outbox_dropped_total",
+            "session_reconnects_total",
+            "node_missing_total",
+        ):
+            counts.add(name, 0)

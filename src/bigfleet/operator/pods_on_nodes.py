@@ -1,0 +1,117 @@
+"""Which pods lie on which Node, which of them an eviction can move, and which found no Node at all.
+
+A pod is kept as a few strings, so that the cache of a large cluster stays small. Not moved are pods
+of a DaemonSet (they would come back to the same Node), mirror pods (the API cannot end them) and
+pods that have ended.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from bigfleet.kube.objects import Meta, ObjectKey, Pod
+
+
+class NotMoved(StrEnum):
+    """Why a pod is not evicted."""
+
+    DAEMON_SET = "of a DaemonSet"
+    MIRROR = "a mirror pod"
+    TERMINAL = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class PodOnNode:
+    key: ObjectKey
+    uid: str
+    #: Empty until the scheduler has placed it.
+    node: str = ""
+    #: None: an eviction can move it.
+    why_not_evicted: NotMoved | None = None
+    is_terminal: bool = False
+    #: Asked to end; it still runs.
+    is_deleting: bool = False
+    #: The scheduler's words, while it has no Node.
+    why_unscheduled: str = ""
+    #: UID of its controller; empty for a pod of nobody.
+    owner_uid: str = ""
+
+    @property
+    def is_unscheduled(self) -> bool:
+        return not self.node and not self.is_terminal and not self.is_deleting
+
+    def as_pod(self) -> Pod:
+        """What an eviction names."""
+        name = self.key
+        return Pod(metadata=Meta(name=name.name, namespace=name.namespace, uid=self.uid))
+
+
+def pod_on_node(pod: Pod) -> PodOnNode:
+    meta = pod.metadata
+    return PodOnNode(
+        key=meta.key,
+        uid=meta.uid,
+        node=pod.spec.node_name,
+        why_not_evicted=_why_not_evicted(pod),
+        is_terminal=pod.is_terminal,
+        is_deleting=meta.deletion_timestamp is not None,
+        why_unscheduled="" if pod.spec.node_name else _why_unscheduled(pod),
+        owner_uid=next((o.uid for o in meta.owner_references if o.controller), ""),
+    )
+
+
+def _why_not_evicted(pod: Pod) -> NotMoved | None:
+    if pod.is_terminal:
+        return NotMoved.TERMINAL
+    if pod.is_mirror:
+        return NotMoved.MIRROR
+    if pod.is_of_daemon_set:
+        return NotMoved.DAEMON_SET
+    return None
+
+
+def _why_unscheduled(pod: Pod) -> str:
+    conditions = pod.status.conditions
+    said = (c.message for c in conditions if c.type == "PodScheduled" and c.status == "False")
+    return next(said, "")
+
+
+_NOTHING: Mapping[ObjectKey, PodOnNode] = {}
+
+
+class PodsOnNodes:
+    """Fed by a cache of pods; whether that cache is complete and fresh, others know."""
+
+    def __init__(self) -> None:
+        self._pods: dict[ObjectKey, PodOnNode] = {}
+        self._on_node: dict[str, dict[ObjectKey, PodOnNode]] = {}
+        #: Waiting for a place, by name.
+        self.unscheduled: dict[ObjectKey, PodOnNode] = {}
+
+    def put(self, pod: PodOnNode) -> None:
+        self.remove(pod.key)
+        self._pods[pod.key] = pod
+        if pod.node:
+            self._on_node.setdefault(pod.node, {})[pod.key] = pod
+        elif pod.is_unscheduled:
+            self.unscheduled[pod.key] = pod
+
+    def remove(self, key: ObjectKey) -> None:
+        known = self._pods.pop(key, None)
+        self.unscheduled.pop(key, None)
+        if known is not None and known.node:
+            rest = self._on_node[known.node]
+            del rest[key]
+            if not rest:
+                del self._on_node[known.node]
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    def all_on(self, node: str) -> Mapping[ObjectKey, PodOnNode]:
+        return self._on_node.get(node, _NOTHING)
+
+    def left_on(self, node: str) -> list[PodOnNode]:
+        """Pods a drain has to wait for, those that are ending included; in a stable order."""
+        pods = self._on_node.get(node, _NOTHING).values()
+        return sorted((p for p in pods if p.why_not_evicted is None), key=lambda p: p.key)

@@ -1,0 +1,56 @@
+"""When a cluster reports: at once on connecting, every interval, and soon after a change.
+
+Silence is safe and a truncated report is not: nothing is due while what the operator knows of its
+cluster is incomplete or old.
+"""
+
+from dataclasses import dataclass
+
+from bigfleet.model.machines import Instant
+from bigfleet.model.options import SECOND
+
+
+@dataclass(slots=True)
+class RollupSchedule:
+    interval_seconds: float
+    debounce_seconds: float
+    #: Of this session; None: nothing has been sent on it.
+    sent_at: Instant | None = None
+    sent_version: int = -1
+    #: When the first change was seen that no roll-up has told.
+    changed_at: Instant | None = None
+
+    def on_connected(self) -> None:
+        self.sent_at = self.changed_at = None
+
+    def on_sent(self, version: int, at: Instant) -> None:
+        self.sent_at, self.sent_version, self.changed_at = at, version, None
+
+    def due(self, version: int, trustworthy: bool, at: Instant) -> bool:
+        if not trustworthy:
+            return False
+        if self.sent_at is None or at - self.sent_at >= self.interval_seconds * SECOND:
+            return True
+        if version == self.sent_version:
+            return False
+        if self.changed_at is None:
+            self.changed_at = at
+        return at - self.changed_at >= self.debounce_seconds * SECOND
+
+
+@dataclass(slots=True)
+class Backoff:
+    """Doubles from `least` to `most`, half of it drawn: many clusters do not come back at once."""
+
+    least_seconds: float
+    most_seconds: float
+    attempt: int = 0
+
+    def on_success(self) -> None:
+        self.attempt = 0
+
+    def next_seconds(self, drawn: float) -> float:
+        """`drawn` lies in [0, 1)."""
+        whole: float = min(self.most_seconds, self.least_seconds * 2.0 ** min(self.attempt, 32))
+        self.attempt += 1
+        return whole * (0.5 + drawn / 2)

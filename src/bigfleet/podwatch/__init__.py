@@ -1,0 +1,1 @@
+"""One CapacityRequest per live pod, and per chunk of a CapacityBuffer."""

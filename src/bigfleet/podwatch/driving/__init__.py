@@ -1,0 +1,1 @@
+"""Where podwatch meets the world: tasks, clocks and the API server."""

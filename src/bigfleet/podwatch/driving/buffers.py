@@ -1,0 +1,235 @@
+"""Looks at CapacityBuffers, where the cluster has them: whether it has is asked every minute.
+
+What a buffer points at is not watched but read again every few seconds, so that a percentage
+follows its scalable within one roll-up.
+"""
+
+import asyncio
+from dataclasses import dataclass
+
+from bigfleet.edge.clock import SECOND
+from bigfleet.kube.api import Api
+from bigfleet.kube.buffers import BUFFER_KINDS, CapacityBuffer
+from bigfleet.kube.kinds import Kind
+from bigfleet.kube.objects import ObjectKey, Reference
+from bigfleet.kube.problems import ApiProblem, NotFound
+from bigfleet.kube.reflecting import Reflector
+from bigfleet.model.instants import instant_text
+from bigfleet.model.machines import Instant
+from bigfleet.podwatch.book import COLLECTION_SECONDS
+from bigfleet.podwatch.buffer_status import covered, status_patch
+from bigfleet.podwatch.buffers import Plan, Refusal, instructions_for
+from bigfleet.podwatch.driving.pods import Around
+from bigfleet.podwatch.driving.templates import planned
+from bigfleet.podwatch.driving.working import Working
+from bigfleet.podwatch.notes import Note
+from bigfleet.podwatch.reconciling import Create, Owner
+from bigfleet.podwatch.records import OwnRequest
+
+DISCOVERY_SECONDS = 60.0
+#: Half a roll-up interval; with many buffers longer, so that they take a fifth of the line.
+REREAD_SECONDS = 5.0
+REREADS_PER_SECOND = 10.0
+WORKERS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class BufferOptions:
+    #: auto, true or false.
+    mode: str
+    priority: int
+
+
+class BufferKeeping:
+    def __init__(self, around: Around, api: Api, options: BufferOptions) -> None:
+        self._around = around
+        self._api = api
+        self._options = options
+        self._buffers: dict[str, CapacityBuffer] = {}
+        #: Which version is watched; None: there are none, once `_known`.
+        self._kind: Kind[CapacityBuffer] | None = None
+        self._known = options.mode == "false"
+        self._reflector: Reflector[CapacityBuffer, CapacityBuffer] | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._told: dict[str, tuple[Note, ...]] = {}
+        self.working: Working[str] = Working(
+            "capacitybuffer",
+            self._look,
+            lambda: {*self._buffers, *around.book.buffers_with_requests()},
+            around.clock,
+            around.draw,
+            around.log,
+        )
+
+    def __len__(self) -> int:
+        return len(self._buffers)
+
+    async def run(self) -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self.working.run(WORKERS))
+                if self._options.mode != "false":
+                    group.create_task(self._discover())
+        finally:
+            self._stop_watching()
+
+    # -- which version, if any -------------------------------------------------------------------
+
+    async def _discover(self) -> None:
+        while True:
+            try:
+                self._use(await self._served())
+            except ApiProblem as problem:
+                self._around.log.warning("buffers.discovery", msg=str(problem))
+            if self._watching is not None and self._watching.done():
+                # It never ends by itself; what it died of is this task's end too.
+                await self._watching
+            await self._around.clock.sleep(DISCOVERY_SECONDS)
+
+    async def _served(self) -> Kind[CapacityBuffer] | None:
+        for kind in BUFFER_KINDS:
+            if await self._api.serves(kind):
+                return kind
+        return None
+
+    def _use(self, kind: Kind[CapacityBuffer] | None) -> None:
+        around = self._around
+        if kind == self._kind and self._known:
+            return
+        self._stop_watching()
+        self._kind, self._known = kind, True
+        self._buffers.clear()
+        if kind is None:
+            text = "this cluster has no CapacityBuffers; it is asked again every minute"
+            tell = around.log.warning if self._options.mode == "true" else around.log.info
+            tell("buffers.absent", msg=text)
+        else:
+            around.log.info("buffers.watched", msg=f"CapacityBuffers are read as {kind.version}")
+            self._reflector = Reflector(
+                self._api, kind, self._narrowed, around.clock, around.draw, around.log
+            )
+            self._reflector.cache.subscribe(self._changed)
+            self._watching = asyncio.create_task(self._reflector.run(), name="buffers")
+        self.working.offer_everything()
+
+    def _stop_watching(self) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
+        self._watching = self._reflector = None
+
+    def _narrowed(self, buffer: CapacityBuffer) -> CapacityBuffer | None:
+        excluded = self._around.policy.excluded_namespaces
+        return None if buffer.metadata.namespace in excluded else buffer
+
+    def _changed(
+        self, key: ObjectKey, before: CapacityBuffer | None, after: CapacityBuffer | None
+    ) -> None:
+        for buffer in (before, after):
+            if buffer is not None:
+                self._buffers.pop(buffer.metadata.uid, None)
+                self.working.offer(buffer.metadata.uid)
+        if after is not None:
+            self._buffers[after.metadata.uid] = after
+
+    # -- looking at one --------------------------------------------------------------------------
+
+    async def _look(self, uid: str) -> None:
+        buffer = self._buffers.get(uid)
+        if buffer is None or buffer.metadata.deletion_timestamp is not None:
+            await self._withdraw(uid)
+            return
+        around = self._around
+        around.book.not_missed(uid)
+        plan = await planned(around.calls, buffer, self._options.priority)
+        await self._make_so(buffer, plan)
+        await self._tell(buffer, plan)
+        self.working.offer_at(uid, around.clock.now() + self._reread_after())
+
+    async def _make_so(self, buffer: CapacityBuffer, plan: Plan | Refusal) -> None:
+        around, meta = self._around, buffer.metadata
+        kind = self._kind
+        assert kind is not None
+        owner = Owner(kind.api_version, kind.kind, meta.name, meta.uid)
+        have = around.book.of(meta.uid)
+        wanted = plan if isinstance(plan, Plan) else None
+        expected = around.book.expected(meta.uid, around.clock.now())
+        for each in instructions_for(meta.namespace, owner, wanted, have):
+            if not isinstance(each, Create) or each.key not in expected:
+                await around.writing.carry_out(each, self._is_gone)
+
+    async def _tell(self, buffer: CapacityBuffer, plan: Plan | Refusal) -> None:
+        around, meta = self._around, buffer.metadata
+        notes = plan.notes if isinstance(plan, Plan) else ()
+        if notes != self._told.get(meta.uid, ()):
+            self._told[meta.uid] = notes
+            for note in notes:
+                around.events.tell(self._reference(buffer), "Warning", note.reason, note.text)
+        at = instant_text(_whole_second(around.clock.now()))
+        patch = status_patch(buffer, plan, covered(plan, around.book.of(meta.uid)), at)
+        if patch is None or self._kind is None:
+            return
+        around.writing.must_lead()
+        try:
+            await around.calls.merge_patch(
+                self._kind, meta.name, patch, meta.namespace, subresource="status"
+            )
+        except NotFound:
+            return
+
+    async def _withdraw(self, uid: str) -> None:
+        """Its buffer is gone, or is none of ours any more."""
+        around = self._around
+        self._told.pop(uid, None)
+        have = around.book.of(uid)
+        if not have:
+            around.book.not_missed(uid)
+            return
+        at = around.clock.now()
+        due = around.book.collected_by(uid, at)
+        if at < due or not self._is_fresh(at):
+            self.working.offer_at(uid, max(due, at + round(COLLECTION_SECONDS * SECOND)))
+            return
+        for request in have:
+            if not request.deleting and await self._is_gone(request):
+                await around.writing.delete(request)
+
+    def _is_fresh(self, at: Instant) -> bool:
+        """Whether a buffer that is not in the cache is not in the cluster."""
+        if not self._known:
+            return False
+        if self._reflector is None:
+            return True
+        cache = self._reflector.cache
+        return cache.synced and not cache.stale_seconds(at)
+
+    async def _is_gone(self, request: OwnRequest) -> bool:
+        """As the server says; without the kind there is no buffer."""
+        if self._kind is None or not request.owner_name:
+            return True
+        calls, namespace = self._around.calls, request.key.namespace
+        try:
+            buffer = await calls.get(self._kind, request.owner_name, namespace)
+        except NotFound:
+            return True
+        meta = buffer.metadata
+        leaving = meta.deletion_timestamp is not None or self._narrowed(buffer) is None
+        return leaving or meta.uid != request.owner
+
+    def _reread_after(self) -> int:
+        seconds = max(REREAD_SECONDS, len(self._buffers) / REREADS_PER_SECOND)
+        return round(seconds * SECOND)
+
+    def _reference(self, buffer: CapacityBuffer) -> Reference:
+        meta, kind = buffer.metadata, self._kind or BUFFER_KINDS[0]
+        return Reference(
+            api_version=kind.api_version,
+            kind=kind.kind,
+            name=meta.name,
+            namespace=meta.namespace,
+            uid=meta.uid,
+        )
+
+
+def _whole_second(at: Instant) -> Instant:
+    """The API keeps no finer times; a finer one would differ from what it keeps, every time."""
+    return at - at % SECOND

@@ -1,0 +1,63 @@
+"""What a CapacityBuffer points at, read from the API server each time it is looked at."""
+
+from bigfleet.kube.buffers import (
+    POD_TEMPLATES,
+    SCALABLE_KINDS,
+    CapacityBuffer,
+    PodTemplateSpec,
+    ScalableRef,
+)
+from bigfleet.kube.calls import Calls
+from bigfleet.kube.kinds import PRIORITY_CLASSES
+from bigfleet.kube.problems import NotFound
+from bigfleet.podwatch.buffers import Found, Plan, Refusal, plan_of, why_refused
+
+
+async def planned(calls: Calls, buffer: CapacityBuffer, buffer_priority: int) -> Plan | Refusal:
+    """Raises ApiProblem where the server does not say; what is not there is a refusal."""
+    refusal = why_refused(buffer.spec)
+    if refusal is not None:
+        return refusal
+    found = await _found(calls, buffer)
+    return found if isinstance(found, Refusal) else plan_of(buffer.spec, found, buffer_priority)
+
+
+async def _found(calls: Calls, buffer: CapacityBuffer) -> Found | Refusal:
+    if (scalable := buffer.spec.scalable_ref) is not None:
+        return await _scaled(calls, buffer, scalable)
+    assert buffer.spec.pod_template_ref is not None
+    name, namespace = buffer.spec.pod_template_ref.name, buffer.metadata.namespace
+    try:
+        there = await calls.get(POD_TEMPLATES, name, namespace)
+    except NotFound:
+        return Refusal("TemplateNotFound", f"there is no PodTemplate {name} in {namespace}")
+    priority = await _priority(calls, there.template)
+    if isinstance(priority, Refusal):
+        return priority
+    return Found(there.template, priority, None, name, there.metadata.generation or None)
+
+
+async def _scaled(calls: Calls, buffer: CapacityBuffer, ref: ScalableRef) -> Found | Refusal:
+    namespace = buffer.metadata.namespace
+    kind = SCALABLE_KINDS[ref.api_group, ref.kind]
+    try:
+        there = await calls.get(kind, ref.name, namespace)
+    except NotFound:
+        return Refusal("ScalableNotFound", f"there is no {ref.kind} {ref.name} in {namespace}")
+    template = there.spec.template
+    priority = await _priority(calls, template)
+    if isinstance(priority, Refusal):
+        return priority
+    return Found(template, priority, there.replicas)
+
+
+async def _priority(calls: Calls, template: PodTemplateSpec) -> int | Refusal | None:
+    """A template names a class; only in pods the server has put its number beside it."""
+    spec = template.spec
+    if spec.priority is not None or not spec.priority_class_name:
+        return spec.priority
+    try:
+        return (await calls.get(PRIORITY_CLASSES, spec.priority_class_name)).value
+    except NotFound:
+        text = f"its template names PriorityClass {spec.priority_class_name}, which is not there"
+        return Refusal("PriorityClassNotFound", text)

@@ -1,0 +1,157 @@
+"""What is kept of each pod and of each CapacityRequest of ours: little, and equal specs once.
+
+Also decided here: which pods are looked at. A pod that is pinned to a node asks for no machine;
+one of an excluded namespace is somebody else's business.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from bigfleet.kube.names import OWNED_BY_BUFFER, OWNED_BY_POD
+from bigfleet.kube.objects import CapacityRequest, ObjectKey, Pod
+from bigfleet.model.quantities import BadQuantity
+from bigfleet.podwatch.notes import Note
+from bigfleet.podwatch.penalties import NOBODY_SAID, Defaults, Penalties, annotated
+from bigfleet.podwatch.requests import Asking, asking_of, canonical, is_pinned
+
+ACKNOWLEDGED = "Acknowledged"
+_UNREADABLE = b"null"
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Body:
+    """A spec as canonical JSON; there is one for all objects that share it."""
+
+    spec: bytes
+
+
+class Bodies:
+    """Equal specs become one object, which goes with the last that uses it."""
+
+    def __init__(self) -> None:
+        self._known: WeakValueDictionary[bytes, Body] = WeakValueDictionary()
+
+    def of(self, spec: bytes) -> Body:
+        body = self._known.get(spec)
+        if body is None:
+            body = Body(spec)
+            self._known[spec] = body
+        return body
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedPod:
+    key: ObjectKey
+    uid: str
+    #: It has ended, so it needs nothing any more.
+    terminal: bool
+    #: Without penalties; None: its requests cannot be read, and a note says why.
+    body: Body | None
+    penalties: Penalties = NOBODY_SAID
+    priority_class: str = ""
+    notes: tuple[Note, ...] = ()
+
+    def spec(self, defaults: Defaults) -> bytes | None:
+        if self.body is None:
+            return None
+        default = defaults.get(self.priority_class, NOBODY_SAID)
+        return with_penalties(self.body.spec, self.penalties.otherwise(default))
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRequest:
+    key: ObjectKey
+    uid: str
+    #: Of the pod or the buffer.
+    owner: str
+    #: Empty: it does not say.
+    owner_name: str
+    of_buffer: bool
+    body: Body
+    acknowledged: bool
+    #: RFC 3339, as the server wrote it.
+    created: str
+    deleting: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    excluded_namespaces: frozenset[str] = frozenset()
+    include_daemonsets: bool = False
+
+    def why_not_watched(self, pod: Pod) -> str | None:
+        if pod.metadata.namespace in self.excluded_namespaces:
+            return f"namespace {pod.metadata.namespace} is excluded"
+        if not self.include_daemonsets and is_bound_to_one_node(pod):
+            return "it belongs to one node, which it cannot leave"
+        return None
+
+
+def is_bound_to_one_node(pod: Pod) -> bool:
+    return pod.is_of_daemon_set or pod.is_mirror or is_pinned(pod.spec.affinity)
+
+
+def watched_pod(pod: Pod, policy: Policy, bodies: Bodies) -> WatchedPod | None:
+    """None: it is not looked at."""
+    if policy.why_not_watched(pod) is not None:
+        return None
+    meta = pod.metadata
+    if pod.is_terminal:
+        return WatchedPod(meta.key, meta.uid, True, None)
+    penalties, notes = annotated(meta.annotations)
+    asking = _asking(pod)
+    return WatchedPod(
+        meta.key,
+        meta.uid,
+        False,
+        bodies.of(asking.spec) if asking.spec is not _UNREADABLE else None,
+        penalties,
+        pod.spec.priority_class_name,
+        notes + asking.notes,
+    )
+
+
+def own_request(request: CapacityRequest, bodies: Bodies) -> OwnRequest | None:
+    """None: somebody else wrote it."""
+    meta = request.metadata
+    of_pod, of_buffer = meta.labels.get(OWNED_BY_POD), meta.labels.get(OWNED_BY_BUFFER)
+    owner = of_pod or of_buffer
+    if not owner:
+        return None
+    return OwnRequest(
+        meta.key,
+        meta.uid,
+        owner,
+        next((each.name for each in meta.owner_references if each.uid == owner), ""),
+        not of_pod,
+        bodies.of(canonical(msgspec.json.decode(request.spec))),
+        request.status.phase == ACKNOWLEDGED,
+        meta.creation_timestamp or "",
+        meta.deletion_timestamp is not None,
+    )
+
+
+def with_penalties(spec: bytes, penalties: Penalties) -> bytes:
+    if penalties == NOBODY_SAID:
+        return spec
+    body = msgspec.json.decode(spec, type=dict[str, object])
+    said: Mapping[str, str | None] = {
+        "interruptionPenalty": penalties.interruption,
+        "reclamationPenalty": penalties.reclamation,
+    }
+    return canonical(body | {name: text for name, text in said.items() if text is not None})
+
+
+def _asking(pod: Pod) -> Asking:
+    try:
+        pinned = is_bound_to_one_node(pod)
+        return asking_of(pod.spec, pinned=pinned, priority=pod.spec.priority or 0)
+    except BadQuantity as problem:
+        text = f"no capacity is requested for this pod: {problem}"
+        return Asking(_UNREADABLE, (Note("InvalidRequests", text),))

@@ -1,0 +1,66 @@
+"""Everything about the pod controller that may be set, with its default.
+
+Durations are seconds; the field's type says how text is read.
+"""
+
+from dataclasses import dataclass
+
+from bigfleet.model.addresses import is_address
+from bigfleet.model.settings import Seconds, setting
+
+_PRIORITY_LEAST, _PRIORITY_MOST = -(2**31), 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class PodwatchSettings:
+    kubeconfig: str = setting("", "a kubeconfig file; empty: in-cluster, then KUBECONFIG, then ~")
+    cluster_id: str = setting("", "the cluster's name in the fleet, for ProvisioningRequests")
+    shard_addr: str = setting("", "host:port of the shard, for ProvisioningRequests")
+    metrics_addr: str = setting("127.0.0.1:8080", "HTTP for metrics and probes; 0 turns it off")
+    buffers: str = setting(
+        "auto",
+        "CapacityBuffers as demand; auto: where the cluster has them",
+        choices=("auto", "true", "false"),
+    )
+    provisioning_requests: str = setting(
+        "auto",
+        "ProvisioningRequests as demand; not built yet, so auto is false",
+        choices=("auto", "true", "false"),
+    )
+    buffer_priority: int = setting(
+        -10,
+        "priority of a buffer whose template has none",
+        least=_PRIORITY_LEAST,
+        most=_PRIORITY_MOST,
+    )
+    priority_class_defaults: str = setting(
+        "", "YAML file of penalties by PriorityClass, read again when it changes"
+    )
+    exclude_namespaces: tuple[str, ...] = setting((), "namespaces left alone, may be repeated")
+    include_daemonsets: bool = setting(
+        False, "also request for pods that belong to one node: DaemonSets, static pods"
+    )
+    qps: float = setting(50.0, "calls to the API server per second", least=0.1)
+    burst: int = setting(100, "calls at once before that counts", least=1)
+    sync_timeout: Seconds = setting(
+        600.0, "time in which the cluster must have been read, or the process ends", least=0.001
+    )
+    debug_endpoints: bool = setting(False, "serve /debug/ on the metrics address")
+
+
+def contradictions_of(settings: PodwatchSettings) -> list[tuple[str, str]]:
+    """What does not go together: (key, sentence)."""
+    found = []
+    if settings.provisioning_requests == "true":
+        text = (
+            "is true, but this version cannot answer ProvisioningRequests: that needs a shard's "
+            "what-if, which is not built yet; leave it at auto"
+        )
+        found.append(("provisioning_requests", text))
+    for name, address in (
+        ("metrics_addr", settings.metrics_addr if settings.metrics_addr != "0" else ""),
+        ("shard_addr", settings.shard_addr),
+    ):
+        if address and not is_address(address):
+            found.append((name, f"{address!r} is no host:port"))
+    return found

@@ -1,0 +1,71 @@
+"""ReportCluster on the wire, both ends: a cluster speaks for itself only, and within bounds."""
+
+from collections.abc import Awaitable, Callable
+from typing import Self
+
+from google.protobuf.message import DecodeError
+
+from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
+from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
+from bigfleet.model.provider_calls import Code, Peer, Rejected
+from bigfleet.wire.authorising import require_cluster
+from bigfleet.wire.calling import ClientLine
+from bigfleet.wire.cluster_report_records import (
+    reply_message,
+    reply_of,
+    report_message,
+    report_of,
+    why_out_of_bounds,
+)
+from bigfleet.wire.lines import TlsFiles
+from bigfleet.wire.serving import Answering, answering
+
+METHOD = "ReportCluster"
+_PATH = f"/bigfleet.admin.v1alpha1.ShardAdmin/{METHOD}"
+#: Twice what the bounds of its fields allow.
+MOST_BYTES = 256 * 1024
+#: An operator has something newer to tell by then.
+DEADLINE = 10.0
+
+
+def answering_reports(
+    take: Callable[[ClusterReport], Awaitable[ClusterReportReply]],
+) -> Answering:
+    """`take` hears only of reports that are within bounds and their senders' own."""
+
+    async def answer(request: pb.ReportClusterRequest, peer: Peer) -> pb.ReportClusterResponse:
+        require_cluster(peer, request.report.cluster_id)
+        if problem := why_out_of_bounds(request.report):
+            raise Rejected(Code.INVALID_ARGUMENT, problem)
+        return reply_message(await take(report_of(request.report)))
+
+    return answering(pb.ReportClusterRequest, answer, MOST_BYTES)
+
+
+class ClusterReportClient:
+    """An operator's end; every failure is a Rejected, and nothing is told twice."""
+
+    def __init__(
+        self, address: str, tls: TlsFiles | None = None, *, deadline: float = DEADLINE
+    ) -> None:
+        self._line = ClientLine(address, tls)
+        self._deadline = deadline
+
+    async def report(self, report: ClusterReport) -> ClusterReportReply:
+        """UNIMPLEMENTED: the shard is older than reports."""
+        request = pb.ReportClusterRequest(report=report_message(report)).SerializeToString()
+        content = await self._line.call(_PATH, request, self._deadline)
+        try:
+            return reply_of(pb.ReportClusterResponse.FromString(content))
+        except DecodeError as problem:
+            text = f"the answer to {METHOD} cannot be read: {problem}"
+            raise Rejected(Code.INTERNAL, text) from None
+
+    async def close(self) -> None:
+        await self._line.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_failure: object) -> None:
+        await self.close()

@@ -1,0 +1,36 @@
+"""What the specification lets an operator and a podwatch do in their cluster, verb by verb."""
+
+READ = {"get", "list", "watch"}
+#: (group, resource) -> verbs.
+Rights = dict[tuple[str, str], set[str]]
+FLEET, LEASES = "bigfleet.lucy.sh", ("coordination.k8s.io", "leases")
+ALL = READ | {"create", "update", "patch", "delete"}
+
+OPERATOR_IN_THE_CLUSTER: Rights = {
+    (FLEET, "capacityrequests"): READ,
+    (FLEET, "capacityrequests/status"): {"patch"},
+    (FLEET, "upcomingnodes"): ALL,
+    (FLEET, "upcomingnodes/status"): ALL,
+    (FLEET, "availablecapacities"): ALL,
+    (FLEET, "availablecapacities/status"): ALL,
+    ("", "nodes"): READ | {"patch"},
+    ("", "pods"): READ,
+    ("", "pods/eviction"): {"create"},
+    ("", "events"): {"create"},
+}
+PODWATCH_IN_THE_CLUSTER: Rights = {
+    ("", "pods"): READ,
+    ("scheduling.k8s.io", "priorityclasses"): READ,
+    (FLEET, "capacityrequests"): READ | {"create", "patch", "delete"},
+    ("", "events"): {"create"},
+}
+FOR_BUFFERS: Rights = {
+    ("autoscaling.x-k8s.io", "capacitybuffers"): READ,
+    ("autoscaling.x-k8s.io", "capacitybuffers/status"): {"patch"},
+    ("", "podtemplates"): READ,
+    ("apps", "deployments"): READ,
+    ("apps", "replicasets"): READ,
+    ("apps", "statefulsets"): READ,
+    ("batch", "jobs"): READ,
+}
+LEASE: Rights = {LEASES: {"create", "get", "update"}}

@@ -1,0 +1,1 @@
+"""The custom resources a cluster must know."""

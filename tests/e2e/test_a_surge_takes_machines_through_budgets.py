@@ -1,0 +1,107 @@
+"""A surge in one cluster takes machines from another, and no disruption budget is broken."""
+
+import asyncio
+
+from bigfleet.model.machines import MachineState
+from tests.e2e.joined import Joined, join
+from tests.e2e.stand.cluster import Cluster
+from tests.e2e.stand.fleet import Fleet, offered
+from tests.e2e.stand.makers import Act, MakeFleet
+from tests.e2e.stand.waiting import until_so
+from tests.e2e.stand.workloads import budget, deployment, is_ready, pod_spec, priority_class
+
+RECLAIM = "bigfleet.lucy.sh/reclaim"
+
+
+async def filled(
+    east: Cluster, west: Cluster, make_fleet: MakeFleet, act: Act, reclaim_grace: str = "10m"
+) -> tuple[Fleet, Joined, Joined]:
+    """Three machines, all of them east's, with two pods of low priority on each."""
+    fleet = await make_fleet([offered("bare_metal", 3)], reclaim_grace=reclaim_grace)
+    here, there = await join(east, fleet, act), await join(west, fleet, act)
+    for cluster in (east, west):
+        await cluster.apply(priority_class("low", 10), priority_class("high", 100_000))
+    await east.apply(deployment("web", 6, pod_spec(cpu="3", priorityClassName="low")))
+    await here.until_running("web", 6)
+    assert len(await fleet.bound_to("east")) == 3
+    return fleet, here, there
+
+
+async def healthy(cluster: Cluster, app: str) -> int:
+    return sum(is_ready(pod) for pod in await cluster.pods(f"app={app}"))
+
+
+async def test_a_surge_of_high_priority_takes_a_machine_and_the_budget_holds_throughout(
+    east: Cluster, west: Cluster, make_fleet: MakeFleet, act: Act
+) -> None:
+    fleet, here, there = await filled(east, west, make_fleet, act)
+    await east.apply(budget("web", app="web", minAvailable=4))
+    least = 6
+
+    async def watch() -> None:
+        nonlocal least
+        while True:
+            least = min(least, await healthy(east, "web"))
+
+    watching = asyncio.create_task(watch())
+    await west.apply(deployment("train", 1, pod_spec(cpu="5", priorityClassName="high")))
+    await there.until_running("train", 1)
+    watching.cancel()
+    await asyncio.wait({watching})
+    assert least == 4
+    assert len(await fleet.bound_to("east")) == 2
+    # What was evicted waits for capacity, as demand of its own.
+    assert len(await here.requests()) == 6
+
+
+async def test_a_budget_that_never_allows_it_keeps_the_machine_of_a_reclaim(
+    east: Cluster, west: Cluster, make_fleet: MakeFleet, act: Act
+) -> None:
+    fleet, here, _ = await filled(east, west, make_fleet, act, reclaim_grace="6s")
+    await east.apply(budget("web", app="web", maxUnavailable=0))
+    # The pods stay, their requests do not: as if another writer withdrew the demand.
+    here.podwatch.stop()
+    for request in (await here.requests())[:2]:
+        name = request["metadata"]["name"]
+        await east.api.delete(
+            f"/apis/bigfleet.lucy.sh/v1alpha1/namespaces/{east.namespace}/capacityrequests/{name}"
+        )
+
+    async def cordoned() -> list[str]:
+        nodes = await east.nodes()
+        return [name for name, node in nodes.items() if node["spec"].get("unschedulable")]
+
+    await until_so(cordoned)
+    (name,) = await cordoned()
+    assert RECLAIM in (await east.nodes())[name]["metadata"]["annotations"]
+
+    async def is_called_off() -> bool:
+        return not await cordoned()
+
+    await until_so(is_called_off)
+    assert len(await fleet.bound_to("east")) == 3
+    assert await healthy(east, "web") == 6
+    states = {machine.state for machine in (await fleet.machines()).values()}
+    assert states == {MachineState.CONFIGURED}
+    assert RECLAIM not in (await east.nodes())[name]["metadata"].get("annotations", {})
+
+
+async def test_an_operator_that_is_killed_in_the_middle_of_a_drain_is_succeeded_and_it_ends(
+    east: Cluster, west: Cluster, make_fleet: MakeFleet, act: Act
+) -> None:
+    fleet, here, there = await filled(east, west, make_fleet, act)
+    await east.apply(budget("web", app="web", minAvailable=6))
+    await west.apply(deployment("train", 1, pod_spec(cpu="5", priorityClassName="high")))
+
+    async def is_draining() -> bool:
+        nodes = (await east.nodes()).values()
+        return any(node["spec"].get("unschedulable") for node in nodes)
+
+    await east.until(is_draining)
+    here.operator.kill()
+    await east.apply(budget("web", app="web", minAvailable=4))
+    here.operator.start()
+    await there.until_running("train", 1)
+    assert len(await fleet.bound_to("east")) == 2
+    nodes = (await east.nodes()).values()
+    assert not any(node["spec"].get("unschedulable") for node in nodes)

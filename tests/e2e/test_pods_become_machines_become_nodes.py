@@ -1,0 +1,104 @@
+"""Pods in two clusters, machines of one pool: from a pending pod to a bound one, and back."""
+
+import msgspec
+
+from bigfleet.operator.translating import Demand, Translator
+from bigfleet.wire.shard_read import ShardReadClient
+from tests.e2e.joined import join
+from tests.e2e.stand.cluster import Cluster
+from tests.e2e.stand.fleet import offered
+from tests.e2e.stand.makers import Act, MakeFleet
+from tests.e2e.stand.workloads import deployment, node_name, pod_spec
+
+
+async def test_pods_of_two_clusters_are_bound_onto_machines_of_one_pool(
+    east: Cluster, west: Cluster, make_fleet: MakeFleet, act: Act
+) -> None:
+    fleet = await make_fleet([offered("bare_metal", 4)])
+    here, there = await join(east, fleet, act), await join(west, fleet, act)
+    await east.apply(deployment("web", 4, pod_spec(cpu="3")))
+    await west.apply(deployment("batch", 2, pod_spec(cpu="5")))
+    await here.until_running("web", 4)
+    await there.until_running("batch", 2)
+    assert len(await fleet.bound_to("east")) == 2
+    assert len(await fleet.bound_to("west")) == 2
+    assert {node_name(pod) for pod in await east.pods("app=web")} == set(await east.nodes())
+
+
+async def test_a_cluster_that_scales_to_zero_gives_every_machine_back(
+    east: Cluster, make_fleet: MakeFleet, act: Act
+) -> None:
+    fleet = await make_fleet([offered("bare_metal", 2)])
+    here = await join(east, fleet, act)
+    await east.apply(deployment("web", 2, pod_spec(cpu="5")))
+    await here.until_running("web", 2)
+    await east.apply(deployment("web", 0, pod_spec(cpu="5")))
+
+    async def all_given_back() -> bool:
+        return not await fleet.bound_to("east") and not await east.nodes()
+
+    await east.until(all_given_back)
+    assert await here.requests() == []
+
+    async def none_is_upcoming() -> bool:
+        return not await here.upcoming()
+
+    await east.until(none_is_upcoming)
+    # And they serve again.
+    await east.apply(deployment("web", 2, pod_spec(cpu="5")))
+    await here.until_running("web", 2)
+
+
+async def test_the_way_from_a_pod_to_its_machine_can_be_followed(
+    east: Cluster, make_fleet: MakeFleet, act: Act
+) -> None:
+    fleet = await make_fleet([offered("bare_metal", 1)])
+    here = await join(east, fleet, act)
+    await east.apply(deployment("web", 1, pod_spec(cpu="3")))
+    await here.until_running("web", 1)
+    (pod,) = await east.pods("app=web")
+    (request,) = await here.requests()
+    assert request["metadata"]["labels"]["bigfleet.lucy.sh/owned-by-pod"] == pod["metadata"]["uid"]
+    (owner,) = request["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["uid"]) == ("Pod", pod["metadata"]["uid"])
+    demand = Translator().translate(msgspec.json.encode(request["spec"]))
+    assert isinstance(demand, Demand)
+    async with ShardReadClient(fleet.shard_address) as reading:
+        (view,) = (await reading.needs("east")).needs
+    assert view.need.profile == demand.profile
+
+    async def is_acknowledged() -> bool:
+        return all(each["status"]["phase"] == "Acknowledged" for each in await here.requests())
+
+    await east.until(is_acknowledged)
+    (machine,) = await fleet.bound_to("east")
+
+    async def is_told() -> bool:
+        found = await here.upcoming()
+        return [each["status"].get("nodeRef", {}).get("name") for each in found] == [node_name(pod)]
+
+    await east.until(is_told)
+    (upcoming,) = await here.upcoming()
+    assert upcoming["metadata"]["annotations"]["bigfleet.lucy.sh/machine-id"] == machine
+    assert upcoming["status"]["phase"] == "Ready"
+
+
+async def test_a_pod_for_which_there_is_capacity_and_no_place_is_told_apart(
+    east: Cluster, make_fleet: MakeFleet, act: Act
+) -> None:
+    fleet = await make_fleet([offered("bare_metal", 4)])
+    here = await join(east, fleet, act)
+    # Three machines have the CPUs of four such pods, and room for three.
+    await east.apply(deployment("web", 4, pod_spec(cpu="5")))
+
+    async def is_told() -> bool:
+        return await here.operator.metric("bigfleet_operator_covered_not_placed") == 1
+
+    await east.until(is_told)
+    assert len(await fleet.bound_to("east")) == 3
+    (session,) = await fleet.admin.sessions("east")
+    assert session.report is not None
+    (unplaced,) = session.report.report.examples
+    (waiting,) = [pod for pod in await east.pods("app=web") if not node_name(pod)]
+    assert unplaced.pod == f"{east.namespace}/{waiting['metadata']['name']}"
+    assert "Insufficient cpu" in unplaced.text

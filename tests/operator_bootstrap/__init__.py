@@ -1,0 +1,1 @@
+"""What a machine is given to join a cluster: templates, tokens, answers."""

@@ -1,0 +1,1 @@
+"""What an operator writes into its cluster of machines and of capacity it could have."""

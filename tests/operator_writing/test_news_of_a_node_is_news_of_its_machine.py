@@ -1,0 +1,69 @@
+"""A Node that comes, changes hands or goes is told to whoever writes of the machine it was."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from bigfleet.edge.clock import ManualClock
+from bigfleet.edge.counts import Counts
+from bigfleet.edge.logs import Silence
+from bigfleet.kube.events import Events
+from bigfleet.kube.kinds import NODES
+from bigfleet.model.machines import MachineState
+from bigfleet.operator.driving.knowing import Knowing
+from tests.kube_api import FakeApiServer, api_for
+from tests.operator_writing.machines import told
+from tests.operator_writing.stage import until
+
+
+@asynccontextmanager
+async def knowing_of(server: FakeApiServer) -> AsyncIterator[tuple[Knowing, list[str]]]:
+    """All caches full, two machines known by their provider ids, and what is heard from now on."""
+    clock = ManualClock()
+    async with api_for(server, clock) as api:
+        events = Events(api, clock, Silence(), component="operator", instance="test")
+        knowing = Knowing(
+            api,
+            events,
+            "shop",
+            clock,
+            lambda: 0.5,
+            Silence(),
+            Counts(),
+            stale_after_seconds=60,
+        )
+        heard: list[str] = []
+        knowing.ears.machine_changed = heard.append
+        task = asyncio.create_task(knowing.run())
+        try:
+            await until(lambda: not knowing.unsynced)
+            for machine, provider_id in (("m-1", "i-1"), ("m-2", "i-2")):
+                update = told(MachineState.CONFIGURED, machine, provider_id=provider_id)
+                knowing.node_map.on_node_state(update)
+            yield knowing, heard
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+
+
+async def test_a_node_that_comes_and_goes_is_news_of_its_machine_both_times() -> None:
+    async with FakeApiServer() as server, knowing_of(server) as (_knowing, heard):
+        server.put(NODES, {"metadata": {"name": "n"}, "spec": {"providerID": "aws:///a/i-1"}})
+        await until(lambda: heard == ["m-1"])
+        server.remove(NODES, "n")
+        await until(lambda: heard == ["m-1", "m-1"])
+
+
+async def test_a_node_that_becomes_another_machine_is_news_of_both() -> None:
+    async with FakeApiServer() as server, knowing_of(server) as (_knowing, heard):
+        server.put(NODES, {"metadata": {"name": "n"}, "spec": {"providerID": "aws:///a/i-1"}})
+        await until(lambda: heard == ["m-1"])
+        server.change(NODES, "n", {"spec": {"providerID": "aws:///a/i-2"}})
+        await until(lambda: heard == ["m-1", "m-1", "m-2"])
+
+
+async def test_a_node_of_nobody_is_no_news() -> None:
+    async with FakeApiServer() as server, knowing_of(server) as (knowing, heard):
+        server.put(NODES, {"metadata": {"name": "stranger"}, "spec": {}})
+        await until(lambda: knowing.node_map.node("stranger") is not None)
+        assert heard == []

@@ -1,0 +1,90 @@
+"""A pod controller in the test's process, before an API server in the test's process."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from bigfleet.edge.clock import Clock
+from bigfleet.edge.driver import RealClock
+from bigfleet.kube.api import Api
+from bigfleet.kube.kinds import CAPACITY_REQUESTS
+from bigfleet.kube.names import OWNED_BY_BUFFER, OWNED_BY_POD
+from bigfleet.podwatch.driving.process import PodwatchProcess, World
+from bigfleet.podwatch.settings import PodwatchSettings
+from bigfleet.provider.sim.clocks import ScaledClock
+from tests.kube_api import FakeApiServer, api_for
+from tests.podwatch.pods import Json
+
+
+@dataclass(slots=True)
+class Lines:
+    """All that was logged: event and facts."""
+
+    said: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+
+    def info(self, event: str, **facts: Any) -> None:
+        self.said.append((event, facts))
+
+    debug = warning = error = info
+
+    def of(self, event: str) -> list[str]:
+        return [str(facts.get("msg", "")) for name, facts in self.said if name == event]
+
+
+def fast(speed: float = 20) -> Clock:
+    """Waits of seconds take a fraction of them; what is waited for still happens for real."""
+    return ScaledClock(RealClock(), speed)
+
+
+@asynccontextmanager
+async def running(
+    server: FakeApiServer,
+    *,
+    identity: str = "a",
+    lease_in: str = "bigfleet",
+    clock: Clock | None = None,
+    lines: Lines | None = None,
+    **settings: Any,
+) -> AsyncIterator[PodwatchProcess]:
+    def connect(_settings: PodwatchSettings, world: World, _counts: Any) -> Api:
+        return api_for(server, world.clock, world.draw)
+
+    chosen = PodwatchSettings(metrics_addr="127.0.0.1:0", **settings)
+    real = RealClock()
+    world = World(
+        clock or real,
+        lambda: real.now() / 1e9,
+        lambda: 0.5,
+        lines or Lines(),
+        identity,
+        "1.2.3",
+        lease_in,
+        connect,
+    )
+    process = PodwatchProcess(chosen, world)
+    await process.start()
+    try:
+        yield process
+    finally:
+        await process.stop()
+
+
+def requests(server: FakeApiServer, owner: str = "") -> list[Json]:
+    """CapacityRequests on the server; of that pod or buffer, where it is named."""
+    return [
+        body
+        for body in server.objects(CAPACITY_REQUESTS).values()
+        if not owner or owner in _owners(body)
+    ]
+
+
+def _owners(body: Json) -> tuple[str, ...]:
+    labels = body["metadata"].get("labels", {})
+    return tuple(labels[name] for name in (OWNED_BY_POD, OWNED_BY_BUFFER) if name in labels)
+
+
+def acknowledge(server: FakeApiServer, body: Json) -> None:
+    meta = body["metadata"]
+    status = {"status": {"phase": "Acknowledged"}}
+    server.change(CAPACITY_REQUESTS, meta["name"], status, meta["namespace"])

@@ -1,0 +1,131 @@
+"""What a pod takes of a node is what the scheduler counts, whatever containers it has."""
+
+from decimal import ROUND_CEILING, Decimal
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bigfleet.kube.objects import PodSpec
+from bigfleet.model.quantities import BadQuantity, quantity_of
+from bigfleet.podwatch.amounts import amounts_of, nanos_of, texts_of
+from bigfleet.podwatch.requesting import effective_requests
+from tests.podwatch.pods import Json
+
+_SUFFIX = {"": "1", "m": "0.001", "u": "0.000001", "k": "1000", "Mi": str(2**20)}
+
+
+def container(requests: Json | None = None, *, sidecar: bool = False) -> Json:
+    body: Json = {"name": "c", "resources": {"requests": requests or {}}}
+    return body | {"restartPolicy": "Always"} if sidecar else body
+
+
+def requested(**spec: object) -> dict[str, str]:
+    return texts_of(effective_requests(msgspec.convert(spec, PodSpec)))
+
+
+def slow_requests(spec: Json) -> dict[str, Decimal]:
+    """Every moment of a pod's start, one after the other, and the most of each dimension."""
+    moments: list[list[Json]] = []
+    running: list[Json] = []
+    for init in spec["initContainers"]:
+        moments.append([*running, init])
+        if init.get("restartPolicy") == "Always":
+            running.append(init)
+    moments.append([*running, *spec["containers"]])
+    most: dict[str, Decimal] = {}
+    for moment in moments:
+        for name in {name for each in moment for name in each["resources"]["requests"]}:
+            asked = [each["resources"]["requests"].get(name, "0") for each in moment]
+            most[name] = max(most.get(name, Decimal(0)), sum(map(decimal_of, asked), Decimal(0)))
+    whole = spec.get("resources", {}).get("requests", {})
+    for name in ("cpu", "memory", "hugepages-2Mi"):
+        if name in whole:
+            most[name] = decimal_of(whole[name])
+    for name, text in spec["overhead"].items():
+        most[name] = most.get(name, Decimal(0)) + decimal_of(text)
+    return most
+
+
+def decimal_of(text: str) -> Decimal:
+    number = text.rstrip("muk" + "Mi")
+    return Decimal(number) * Decimal(_SUFFIX[text.removeprefix(number)])
+
+
+quantities = st.builds(
+    lambda number, suffix: f"{number}{suffix}", st.integers(0, 5000), st.sampled_from(list(_SUFFIX))
+)
+names = st.sampled_from(["cpu", "memory", "nvidia.com/gpu", "hugepages-2Mi"])
+requests = st.dictionaries(names, quantities, max_size=4)
+containers = st.lists(st.builds(container, requests), max_size=4)
+inits = st.lists(st.builds(container, requests, sidecar=st.booleans()), max_size=5)
+specs = st.fixed_dictionaries(
+    {"containers": containers, "initContainers": inits, "overhead": requests},
+    optional={"resources": st.fixed_dictionaries({"requests": requests})},
+)
+
+
+@given(specs)
+def test_the_sum_is_that_of_the_worst_moment_of_its_start(spec: Json) -> None:
+    expected = {
+        name: int(
+            (amount * (1000 if name == "cpu" else 1)).to_integral_value(rounding=ROUND_CEILING)
+        )
+        for name, amount in slow_requests(spec).items()
+    }
+    found = requested(**spec)
+    assert {name: quantity_of(name, text) for name, text in found.items()} == expected
+
+
+def test_an_init_container_that_is_larger_than_the_rest_counts_alone() -> None:
+    assert requested(
+        containers=[container({"cpu": "1"}), container({"cpu": "500m"})],
+        initContainers=[container({"cpu": "4"}), container({"cpu": "2"})],
+    ) == {"cpu": "4"}
+
+
+def test_a_sidecar_counts_with_the_containers_and_with_every_init_container_after_it() -> None:
+    sidecar, large = container({"cpu": "1"}, sidecar=True), container({"cpu": "4"})
+    main = [container({"cpu": "2"})]
+    assert requested(containers=main, initContainers=[sidecar]) == {"cpu": "3"}
+    assert requested(containers=main, initContainers=[sidecar, large]) == {"cpu": "5"}
+    assert requested(containers=main, initContainers=[large, sidecar]) == {"cpu": "4"}
+
+
+def test_overhead_comes_on_top_of_the_peak() -> None:
+    assert requested(
+        containers=[container({"cpu": "1"})],
+        initContainers=[container({"cpu": "2"})],
+        overhead={"cpu": "250m", "memory": "64Mi"},
+    ) == {"cpu": "2250m", "memory": "64Mi"}
+
+
+def test_requests_of_the_whole_pod_stand_in_for_its_containers_but_not_for_devices() -> None:
+    assert requested(
+        containers=[container({"cpu": "1", "nvidia.com/gpu": "2"})],
+        resources={"requests": {"cpu": "3", "nvidia.com/gpu": "9"}},
+        overhead={"cpu": "1"},
+    ) == {"cpu": "4", "nvidia.com/gpu": "2"}
+
+
+def test_fractions_are_added_before_they_are_rounded() -> None:
+    assert requested(containers=[container({"cpu": "0.4m"})] * 3) == {"cpu": "2m"}
+
+
+def test_a_container_without_requests_takes_nothing() -> None:
+    assert requested(containers=[container()]) == {}
+
+
+@pytest.mark.parametrize("text", ["", "1Gib", "--1", "-1", "one", "1e1234"])
+def test_what_is_no_quantity_is_named(text: str) -> None:
+    with pytest.raises(BadQuantity, match=r"memory: "):
+        amounts_of({"cpu": "1", "memory": text})
+
+
+@pytest.mark.parametrize(
+    ("said", "nanos"),
+    [("1", 10**9), (2, 2 * 10**9), (0.5, 5 * 10**8), ("1Ki", 1024 * 10**9), ("1n", 1), ("0.1n", 1)],
+)
+def test_a_quantity_is_counted_in_billionths(said: str | int | float, nanos: int) -> None:
+    assert nanos_of(said) == nanos
