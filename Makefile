@@ -25,7 +25,7 @@ CLUSTER ?=
 CERTIFY := tests/conformance tests/examples tests/provider/commands
 SHAPES ?= uber-50k uber-500k B1 B2 B7 B10 B11
 
-.PHONY: help install up test lint types contracts warm unit certify e2e-setup e2e cluster format nightly bench mutants protos lock clean
+.PHONY: help install up test lint types contracts warm unit certify e2e-setup e2e e2e-bench cluster format nightly bench mutants protos lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -64,6 +64,9 @@ e2e: $(WARMED) ## Run real clusters, operators and a fleet on the loopback (need
 
 cluster: $(STAMP) ## Run a Kubernetes control plane to try things on (needs e2e-setup; Ctrl-C ends it)
 	@$(BIN)/python -m tests.e2e.stand $(if $(CERTS),--certs $(CERTS)) $(if $(CLUSTER),--name $(CLUSTER))
+
+e2e-bench: $(WARMED) ## Measure a surge of 1,000 pods in a real cluster (needs e2e-setup)
+	@$(BIN)/python -m tests.e2e.surge --pods 1000
 
 # Once, before several workers start: otherwise each of them compiles the same kernels.
 warm: $(WARMED_ALL) ## Compile the engine's kernels (skipped when none has changed)

@@ -20,17 +20,17 @@ OPERATOR_IN_THE_CLUSTER: Rights = {
 }
 PODWATCH_IN_THE_CLUSTER: Rights = {
     ("", "pods"): READ,
-    ("scheduling.k8s.io", "priorityclasses"): READ,
     (FLEET, "capacityrequests"): READ | {"create", "patch", "delete"},
     ("", "events"): {"create"},
 }
 FOR_BUFFERS: Rights = {
     ("autoscaling.x-k8s.io", "capacitybuffers"): READ,
     ("autoscaling.x-k8s.io", "capacitybuffers/status"): {"patch"},
-    ("", "podtemplates"): READ,
-    ("apps", "deployments"): READ,
-    ("apps", "replicasets"): READ,
-    ("apps", "statefulsets"): READ,
-    ("batch", "jobs"): READ,
+    ("", "podtemplates"): {"get"},
+    ("apps", "deployments"): {"get"},
+    ("apps", "replicasets"): {"get"},
+    ("apps", "statefulsets"): {"get"},
+    ("batch", "jobs"): {"get"},
+    ("scheduling.k8s.io", "priorityclasses"): {"get"},
 }
 LEASE: Rights = {LEASES: {"create", "get", "update"}}

@@ -96,6 +96,22 @@ def test_a_paused_kind_waits_before_the_provider() -> None:
     assert len(stage.mutations()) == 1
 
 
+def test_what_was_evicted_before_a_pause_is_asked_of_the_next_session_again() -> None:
+    stage = reclaiming()
+    stage.paused.add(ActionKind.RECLAIM)
+    stage.acknowledge()
+    stage.disconnect()
+    stage.connect()
+    first, second = stage.instructions()
+    assert first.instruction_id == second.instruction_id
+    stage.paused.clear()
+    stage.wait(5)
+    assert stage.mutations() == []
+    stage.acknowledge()
+    stage.acknowledge()
+    assert len(stage.mutations()) == 1
+
+
 def test_a_paused_preempt_waits_beyond_its_deadline() -> None:
     stage = Stage()
     stage.add("m-1", S.CONFIGURED)

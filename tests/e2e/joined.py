@@ -49,11 +49,13 @@ async def join(
     *,
     naming: Naming = named_by_host,
     tells_machine_id: bool = False,
+    settings: Mapping[str, str] | None = None,
     podwatch_settings: Mapping[str, str] | None = None,
     **operator_settings: str,
 ) -> Joined:
+    """Settings are flags by name: the operator's as words or as a whole, podwatch's as a whole."""
     await cluster.apply_crds(crd_documents())
     actor = await act(cluster, fleet, naming=naming, tells_machine_id=tells_machine_id)
-    operator = await fleet.start_operator(cluster, **operator_settings)
+    operator = await fleet.start_operator(cluster, **operator_settings, **(settings or {}))
     podwatch = await fleet.start_podwatch(cluster, **(podwatch_settings or {}))
     return Joined(cluster, fleet, actor, operator, podwatch)

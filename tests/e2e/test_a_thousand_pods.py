@@ -2,9 +2,8 @@
 
 from tests.e2e.joined import join
 from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.fleet import offered
 from tests.e2e.stand.makers import Act, MakeFleet
-from tests.e2e.surge import machines_for, surge
+from tests.e2e.surge import machines_for, offers_for, surge
 
 PODS = 1000
 
@@ -12,7 +11,7 @@ PODS = 1000
 async def test_a_thousand_pods_are_bound_with_three_writes_each_at_most(
     east: Cluster, make_fleet: MakeFleet, act: Act
 ) -> None:
-    fleet = await make_fleet([offered("bare_metal", machines_for(PODS) + 10)])
+    fleet = await make_fleet(offers_for(PODS, spare=10))
     here = await join(east, fleet, act)
     found = await surge(here, PODS)
     # As many machines as it takes, and none in reserve.

@@ -151,9 +151,9 @@ async def test_a_buffer_takes_no_machine_from_anybody_and_gives_its_own_up(
 ) -> None:
     fleet = await make_fleet([offered("bare_metal", 3)])
     here, there = await join_with_buffers(east, fleet, act), await join(west, fleet, act)
-    # As low as the buffer itself: lower than anything that names no priority.
+    # Lower than anything that names no priority, and yet above every buffer that names none.
     low = pod_spec(cpu=WHOLE_MACHINE, priorityClassName="low")
-    await west.apply(priority_class("low", BUFFER_PRIORITY), deployment("batch", 2, low))
+    await west.apply(priority_class("low", BUFFER_PRIORITY + 1), deployment("batch", 2, low))
     await there.until_running("batch", 2)
     before = {each["metadata"]["uid"] for each in await west.pods()}
     await east.apply(template("spare"))
@@ -168,8 +168,10 @@ async def test_a_buffer_takes_no_machine_from_anybody_and_gives_its_own_up(
     assert await preemptions(fleet) == 0
     assert {each["metadata"]["uid"] for each in await west.pods()} == before
     await there.until_running("batch", 2)
-    # What a buffer holds is anybody's who asks for more.
-    await west.apply(deployment("web", 1, pod_spec(cpu=WHOLE_MACHINE)))
+    # What a buffer holds is anybody's who stands higher. (A class of its own, or the scheduler
+    # makes room by itself.)
+    high = pod_spec(cpu=WHOLE_MACHINE, priorityClassName="high")
+    await west.apply(priority_class("high", 1), deployment("web", 1, high))
     await there.until_running("web", 1)
     assert await fleet.bound_to("east") == set()
     assert await preemptions(fleet) == 1

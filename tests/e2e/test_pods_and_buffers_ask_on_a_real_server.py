@@ -116,6 +116,29 @@ async def test_a_request_is_stored_as_it_was_written_and_goes_with_its_pod(east:
         await until_there_are(east, 0)
 
 
+async def test_a_namespace_that_is_being_deleted_is_left_to_end(east: Cluster) -> None:
+    path = f"/api/v1/namespaces/{await east.make_namespace('leaving')}"
+    kept = pod("web", namespace="leaving", finalizers=["e2e.bigfleet.lucy.sh/kept"])
+    asked_there = CAPACITY_REQUESTS.path("leaving")
+
+    async def is_asked_for() -> bool:
+        return len(await east.api.list(asked_there)) == 1
+
+    async with watching(east) as process:
+        await east.apply(kept)
+        await east.until(is_asked_for)
+        try:
+            await east.api.delete(path)
+            # The pod stays, by its finalizer; its request goes, and cannot be made again.
+            await east.api.delete_all(asked_there)
+            await until(lambda: process.counts.of(RECONCILES, outcome="pod_gone"))
+            assert await east.api.list(asked_there) == []
+            assert await east.api.find(f"{path}/pods/web") is not None
+            assert process.counts.of(RECONCILES, outcome="error") == 0
+        finally:
+            await east.api.patch(f"{path}/pods/web", {"metadata": {"finalizers": None}})
+
+
 async def test_a_buffer_is_covered_as_its_chunks_are_acknowledged(east: Cluster) -> None:
     await east.apply_crds(CAPACITY_BUFFERS.read_text())
     template = {

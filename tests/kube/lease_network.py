@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from bigfleet.edge.clock import ManualClock
-from bigfleet.kube.answers import object_of, problem_of
+from bigfleet.kube.answers import Page, object_of, problem_of
 from bigfleet.kube.calls import Body
 from bigfleet.kube.kinds import LEASES, Kind
 from bigfleet.kube.objects import ObjectKey, Pod
@@ -70,6 +70,11 @@ class Line:
             raise Unreachable(0, "Unreachable", "lost")
         if delay:
             await self._clock.sleep(delay)
+
+    async def list_page(
+        self, kind: Kind[T], namespace: str = "", *, field_selector: str = "", limit: int = 500
+    ) -> Page[T]:
+        raise NotImplementedError
 
     async def merge_patch(
         self, kind: Kind[T], name: str, patch: Body, namespace: str = "", *, subresource: str = ""

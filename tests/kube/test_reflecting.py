@@ -13,7 +13,7 @@ from bigfleet.edge.logs import Silence
 from bigfleet.kube.api import SILENCE_SECONDS, Api
 from bigfleet.kube.kinds import NODES, PODS, Kind
 from bigfleet.kube.objects import Node, ObjectKey, Pod
-from bigfleet.kube.reflecting import Reflector, everything
+from bigfleet.kube.reflecting import CATCH_UP_SECONDS, Reflector, everything
 from tests.kube.waiting import until
 from tests.kube_api import FakeApiServer, api_for
 
@@ -249,6 +249,7 @@ async def test_an_open_watch_is_fresh_however_quiet_and_an_error_makes_it_age() 
         assert seen.reflector.cache.synced
         server.heal()
         await healed(server, clock)
+        await clock.advance(CATCH_UP_SECONDS)
         await until(lambda: seen.stale(clock) == 0)
 
 
@@ -296,8 +297,8 @@ async def test_a_quiet_watch_that_lived_ends_a_row_of_failures() -> None:
         server.fail("watch", status=503, times=5)
         server.drop_watches()
         await healed(server, clock)
-        await until(lambda: seen.stale(clock) == 0)
         await clock.advance(120)
+        await until(lambda: seen.stale(clock) == 0)
         server.drop_watches()
         await until(lambda: clock.next_due() is not None)
         assert ((clock.next_due() or 0) - clock.now()) / SECOND == pytest.approx(0.375)

@@ -7,7 +7,7 @@ of it in the same turn of the loop or a later one.
 import asyncio
 import json
 import ssl
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -172,6 +172,12 @@ class FakeApiServer:
                 watch.end(broken=not clean)
                 self._watches.discard(watch)
 
+    def freeze_watches(self, plural: str = "", *, frozen: bool = True) -> None:
+        """Those that are open stay open and say nothing; thawed, they tell what they missed."""
+        for watch in self._watches:
+            if not plural or watch.plural == plural:
+                watch.freeze(frozen)
+
     def watches(self, plural: str = "") -> int:
         return sum(1 for watch in self._watches if not plural or watch.plural == plural)
 
@@ -186,11 +192,12 @@ class FakeApiServer:
         reason: str = "",
         message: str = "injected",
         retry_after: float | None = None,
+        causes: tuple[Mapping[str, str], ...] = (),
         done_anyway: bool = False,
     ) -> Fault:
         """The next `times` calls that match. Status 0 breaks the line instead of answering."""
-        refusal = Refusal(status, reason, message, retry_after=retry_after) if status else None
-        fault = Fault(matching(verb, plural, when), times, refusal, done_anyway)
+        refusal = Refusal(status, reason, message, retry_after=retry_after, causes=causes)
+        fault = Fault(matching(verb, plural, when), times, refusal if status else None, done_anyway)
         self._faults.append(fault)
         return fault
 

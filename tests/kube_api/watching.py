@@ -27,6 +27,7 @@ class Watch:
         self._bookmarks = 0
         self._ended = False
         self._is_new = True
+        self._is_frozen = False
         self.is_broken = False
         self.plural = resource.plural
 
@@ -35,6 +36,11 @@ class Watch:
 
     def bookmark(self) -> None:
         self._bookmarks += 1
+        self.wake()
+
+    def freeze(self, frozen: bool) -> None:
+        """As on a line that lost its other end: open, and nothing comes."""
+        self._is_frozen = frozen
         self.wake()
 
     def end(self, broken: bool = False) -> None:
@@ -50,6 +56,9 @@ class Watch:
             yield _line("ADDED", found)
         while not self.is_ended():
             self._woken.clear()
+            if self._is_frozen:
+                await self._woken.wait()
+                continue
             if self._is_new and self._after < self._storage.compacted:
                 yield _line("ERROR", refusals.expired(str(self._after), self._storage.version).body)
                 return

@@ -1,9 +1,11 @@
 """Shortfalls: rows of the report, gauges, the warning; and the summary beside them."""
 
+from math import inf
+
 import pytest
 
 from bigfleet.model.fleet import FleetMachine
-from bigfleet.model.machines import Instant, MachineState
+from bigfleet.model.machines import Assigned, CapacityType, Instant, MachineState
 from bigfleet.model.memory import EngineMemory, Shortfall
 from bigfleet.model.needs import Need
 from bigfleet.model.options import SECOND
@@ -146,6 +148,43 @@ def test_machines_are_measured_by_state_capacity_and_penalty() -> None:
     assert {tuple(text for _, text in labels): value for labels, value in series.items()} == {
         ("Idle", "OnDemand", "unspecified"): 2,
         ("Configured", "OnDemand", "8"): 1,
+    }
+
+
+def test_interruptions_are_expected_to_cost_what_the_stamps_say() -> None:
+    """Of real machines; what cannot be interrupted costs nothing, whatever it carries (U4)."""
+    dear, pinned = Assigned(interruption_penalty=8.0), Assigned(interruption_penalty=inf)
+    spot, ours = CapacityType.SPOT, CapacityType.BARE_METAL
+
+    def serving(name: str, sort: CapacityType, probability: float, stamp: Assigned) -> FleetMachine:
+        return host(
+            name,
+            MachineState.CONFIGURED,
+            capacity_type=sort,
+            probability=probability,
+            cluster="shop",
+            stamp=stamp,
+        )
+
+    ledger = Ledger(
+        machines=[
+            serving("m1", spot, 0.25, dear),
+            serving("m2", spot, 0.5, dear),
+            serving("m3", ours, 0.0, pinned),
+            serving("m4", CapacityType.ON_DEMAND, 0.125, pinned),
+            host("m5", capacity_type=spot, probability=0.5),
+            slot("m6", 1.0, probability=0.5),
+        ]
+    )
+    name = "expected_interruption_cost_per_hour"
+    ledger.effects.counts.set(name, 9, capacity_type="Spot", state="Failed")
+    measure_machines(ledger.effects.counts, ledger.snapshot)
+    gauges = ledger.effects.counts.gauges
+    assert {labels: value for (known, labels), value in gauges.items() if known == name} == {
+        (("capacity_type", "Spot"), ("state", "Configured")): 6.0,
+        (("capacity_type", "BareMetal"), ("state", "Configured")): 0.0,
+        (("capacity_type", "OnDemand"), ("state", "Configured")): inf,
+        (("capacity_type", "Spot"), ("state", "Idle")): 0.0,
     }
 
 

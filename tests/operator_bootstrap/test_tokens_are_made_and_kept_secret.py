@@ -103,3 +103,9 @@ def secret(expires: str, kind: str = SECRET_TYPE, maker: str = MAKER) -> Secret:
 )
 def test_only_tokens_of_ours_whose_life_is_over_are_expired(found: Secret, expired: bool) -> None:
     assert is_expired(found, START) is expired
+
+
+def test_a_secret_read_from_the_cluster_prints_its_name_only() -> None:
+    found = Secret(metadata=Meta(name="bootstrap-token-abc", namespace="kube-system"))
+    full = msgspec.structs.replace(found, data={"token-secret": "cHN0"})
+    assert repr(full) == "Secret(kube-system/bootstrap-token-abc)"

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from bigfleet.edge.clock import next_turn
+from bigfleet.edge.clock import Clock, next_turn
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.driver import RealClock
 from bigfleet.edge.logs import Silence
@@ -30,8 +30,10 @@ BUDGETS = "poddisruptionbudgets"
 
 
 class Cluster:
-    def __init__(self, server: FakeApiServer, api: Api, concurrency: int = 32) -> None:
-        self.server, self.clock, self.counts = server, RealClock(), Counts()
+    def __init__(
+        self, server: FakeApiServer, api: Api, concurrency: int = 32, clock: Clock | None = None
+    ) -> None:
+        self.server, self.clock, self.counts = server, clock or RealClock(), Counts()
         self.node_map, self.pods = NodeMap(), PodsOnNodes()
         log = Silence()
         self._nodes: Reflector[Node, Node] = Reflector(
@@ -151,10 +153,12 @@ def _spec(unschedulable: bool) -> dict[str, object]:
 
 
 @asynccontextmanager
-async def running(server: FakeApiServer, concurrency: int = 32) -> AsyncIterator[Cluster]:
+async def running(
+    server: FakeApiServer, concurrency: int = 32, clock: Clock | None = None
+) -> AsyncIterator[Cluster]:
     """An operator's part on what the server has; several may follow one another."""
-    async with api_for(server) as api:
-        cluster = Cluster(server, api, concurrency)
+    async with api_for(server, clock or RealClock()) as api:
+        cluster = Cluster(server, api, concurrency, clock)
         task = asyncio.create_task(cluster.run())
         try:
             await cluster.synced()

@@ -1,17 +1,21 @@
 """A cluster whose caches lag behind it, with writes that succeed, fail or get lost; and its laws.
 
 The server's objects are the truth. What the operator sees of them waits in a queue until it is
-delivered, and what it writes waits until it is answered.
+delivered, and what it writes waits until it is answered. A blind one takes its queue for empty: its
+watches look open, and nothing is delivered.
 """
 
 from collections import Counter, deque
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from bigfleet.kube.names import RECLAIM
 from bigfleet.kube.objects import Meta, Node, NodeSpec
 from bigfleet.model.machines import MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.operator.drain_steps import (
+    Check,
+    Checked,
     Cordon,
     Evict,
     Instruction,
@@ -32,14 +36,29 @@ def node_of(machine: str) -> str:
     return machine.replace("m", "n")
 
 
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What the server had for a check; the operator has not got it yet."""
+
+    check: Check
+    pods: tuple[PodOnNode, ...]
+    #: Whether a cordon of ours was written before.
+    is_after_cordon: bool
+
+
 class World:
     def __init__(self) -> None:
-        self.stage = Stage()
+        self.stage = self._new_stage()
         self.at = self.stage.at
         self.nodes: dict[str, Node] = {}
         self.pods: dict[str, PodOnNode] = {}
         self.news: deque[Callable[[], None]] = deque()
-        self.writes: list[Cordon | Uncordon | Evict] = []
+        self.writes: list[Cordon | Uncordon | Evict | Check | Looked] = []
+        self.is_blind = False
+        #: The answer to a check that is being told now.
+        self.told_now: Looked | None = None
+        #: By instruction: before this the server is not asked again.
+        self.no_check_before: dict[str, int] = {}
         self.connected = self.replayed = False
         #: Of this session, as the shard means it.
         self.state: dict[str, MachineState] = {}
@@ -55,6 +74,11 @@ class World:
         for machine in MACHINES:
             self.put_node(node_record(node_of(machine)))
         self.deliver_all()
+
+    def _new_stage(self) -> Stage:
+        stage = Stage()
+        stage.answers_checks = False
+        return stage
 
     # -- truth -----------------------------------------------------------------------------------
 
@@ -94,19 +118,22 @@ class World:
     # -- the operator ----------------------------------------------------------------------------
 
     def deliver(self) -> None:
-        if self.news:
+        if self.news and not self.is_blind:
             news = self.news.popleft()
             self._lag()
             news()
             self.check()
 
     def deliver_all(self) -> None:
-        while self.news:
+        while self.news and not self.is_blind:
             self.deliver()
+
+    def go_blind(self, is_blind: bool) -> None:
+        self.is_blind = is_blind
 
     def _lag(self) -> None:
         self.stage.at = self.at
-        self.stage.pods_are_fresh = self.stage.nodes_are_fresh = not self.news
+        self.stage.pods_are_fresh = self.stage.nodes_are_fresh = self.is_blind or not self.news
 
     def do(self, what: Callable[[Stage], None]) -> None:
         self._lag()
@@ -118,18 +145,22 @@ class World:
         steps, self.stage.steps = self.stage.steps, []
         for step in steps:
             self._check(step)
-            if isinstance(step, Cordon | Uncordon | Evict):
+            if isinstance(step, Cordon | Uncordon | Evict | Check):
                 self.writes.append(step)
 
     def _check(self, step: Instruction) -> None:
-        if isinstance(step, Cordon | Uncordon | Evict | Send):
+        if isinstance(step, Cordon | Uncordon | Evict | Check | Send):
             assert self.connected, f"{step} while disconnected"
-        if isinstance(step, Evict):
+        if isinstance(step, Evict | Check):
+            assert step.instruction_id in self.asked, "evicted or checked unasked"
             assert self.answers[step.instruction_id] == 1, "evicted before the answer or after"
+        if isinstance(step, Check):
+            assert self.at >= self.no_check_before.get(step.instruction_id, 0), "asked in haste"
         if isinstance(step, Send):
             self._check_answer(step.ack.instruction_id, step.ack.nodes_started)
 
     def _check_answer(self, instruction: str, nodes: int) -> None:
+        assert instruction in self.asked, "answered unasked"
         self.answers[instruction] += 1
         assert self.answers[instruction] <= 2, "two completions in one session"
         name, is_late = node_of(instruction[4:7]), self.at >= self.deadlines[instruction]
@@ -139,9 +170,18 @@ class World:
             assert (nodes and self.ever_marked & set(marks)) or is_late, "answered uncordoned"
         elif nodes:
             left = [pod.key.name for pod in self.pods.values() if pod.node == name]
-            assert not left, f"called empty with {left}"
+            assert self.is_blind or not left, f"called empty with {left}"
+            self._check_was_good(instruction)
         else:
             assert is_late, "given up before the deadline"
+
+    def _check_was_good(self, instruction: str) -> None:
+        """Whatever the cache says: only what the server has just said makes a Node empty."""
+        looked = self.told_now
+        assert looked is not None, "called empty unchecked"
+        assert looked.check.instruction_id == instruction, "called empty by the check of another"
+        assert not looked.pods, f"called empty though the server had {looked.pods}"
+        assert looked.is_after_cordon, "called empty by what was so before the cordon"
 
     def answer(self, place: int, how: str) -> None:
         """`how`: done, failed, or lost after it was done."""
@@ -150,6 +190,8 @@ class World:
         step = self.writes.pop(place % len(self.writes))
         if isinstance(step, Evict):
             self._answer_eviction(step, how)
+        elif isinstance(step, Check | Looked):
+            self._answer_check(step, how)
         else:
             self._answer_write(step, how)
 
@@ -166,6 +208,30 @@ class World:
             self.do(lambda stage: stage.steps.extend(drains.on_evicted(pod, self.at)))
         else:
             self.do(lambda stage: stage.steps.extend(drains.on_eviction_failed(pod, "", self.at)))
+
+    def look(self) -> None:
+        """The server reads what was asked for; it may change before the answer is there."""
+        self.writes = [self._looked(w) if isinstance(w, Check) else w for w in self.writes]
+
+    def _looked(self, check: Check) -> Looked:
+        pods = tuple(pod for pod in self.pods.values() if pod.node in check.nodes)
+        marks = {(name, asked) for name in check.nodes for asked in self.asked}
+        return Looked(check, pods, bool(self.ever_marked & marks))
+
+    def _answer_check(self, step: Check | Looked, how: str) -> None:
+        looked = step if isinstance(step, Looked) else self._looked(step)
+        drains, check = self.stage.drains, looked.check
+        if not drains.may_check(check):
+            return
+        if how != "done" or looked.pods:
+            retry = self.stage.settings.evict_retry_seconds
+            self.no_check_before[check.instruction_id] = self.at + round(retry * SECOND)
+        if how != "done":
+            self.do(lambda stage: stage.steps.extend(drains.on_check_failed(check, how, self.at)))
+            return
+        self.told_now, found = looked, Checked(looked.pods)
+        self.do(lambda stage: stage.steps.extend(drains.on_checked(check, found, self.at)))
+        self.told_now = None
 
     def _answer_write(self, step: Cordon | Uncordon, how: str) -> None:
         drains, name = self.stage.drains, step.node.metadata.name
@@ -213,6 +279,7 @@ class World:
         self.connected = self.replayed = False
         self.do(lambda stage: stage.disconnect())
         self.writes.clear()
+        self.no_check_before.clear()
         self.state.clear()
         self.over.clear()
         self.answers.clear()
@@ -253,8 +320,9 @@ class World:
     def restart(self) -> None:
         """A successor knows what the caches know."""
         self.disconnect()
+        self.is_blind = False
         self.deliver_all()
-        self.stage = Stage()
+        self.stage = self._new_stage()
         for node in self.nodes.values():
             self.stage.nodes.put(node)
         for pod in self.pods.values():
@@ -274,6 +342,7 @@ class World:
 
     def _settle(self) -> None:
         """Everything is delivered and answered, and pauses are over; evictions are refused."""
+        self.is_blind = False
         for _ in range(8):
             while self.news or self.writes:
                 self.deliver_all()

@@ -7,6 +7,8 @@ from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimAck, ReclaimInstruction
 from bigfleet.operator.drain_steps import (
+    Check,
+    Checked,
     Cordon,
     Evict,
     Instruction,
@@ -52,7 +54,11 @@ def pod_record(
 
 
 class Stage:
-    """`steps` are the instructions since they were last taken; writes are answered by the test."""
+    """`steps` are the instructions since they were last taken; writes are answered by the test.
+
+    Checks are answered at once, unless the test does: the server has what the caches have, and what
+    they have not heard of.
+    """
 
     def __init__(self) -> None:
         self.at: Instant = 1_700_000_000 * SECOND
@@ -65,6 +71,11 @@ class Stage:
         self.settings = DrainSettings()
         self.drains = Drains(around, lambda: 0.5, self.counts, lambda: self.settings)
         self.steps: list[Instruction] = []
+        self.unheard_pods: list[PodOnNode] = []
+        self.unheard_nodes: set[str] = set()
+        self.answers_checks = True
+        #: Those that were answered at once.
+        self.checked: list[Check] = []
 
     # -- the cluster -----------------------------------------------------------------------------
 
@@ -113,12 +124,30 @@ class Stage:
 
     def wait(self, seconds: float) -> None:
         """To the second, with every tick that is due on the way."""
+        self._answer_checks()
         end = self.at + round(seconds * SECOND)
         while (due := self.drains.due_at(self.at)) is not None and due <= end:
             self.at = due
-            self.steps += self.drains.tick(self.at)
+            self._tick()
         self.at = end
+        self._tick()
+
+    def _tick(self) -> None:
         self.steps += self.drains.tick(self.at)
+        self._answer_checks()
+
+    def _answer_checks(self) -> None:
+        while self.answers_checks and (checks := [s for s in self.steps if isinstance(s, Check)]):
+            self.steps = [step for step in self.steps if not isinstance(step, Check)]
+            for check in checks:
+                self.checked.append(check)
+                self.check(check)
+
+    def check(self, check: Check) -> None:
+        pods = [pod for name in check.nodes for pod in self.pods.all_on(name).values()]
+        pods += [pod for pod in self.unheard_pods if pod.node in check.nodes]
+        nodes = tuple(n for n in check.absent if n in self.unheard_nodes or self.nodes.node(n))
+        self.steps += self.drains.on_checked(check, Checked(tuple(pods), nodes), self.at)
 
     def answer_cordons(self) -> None:
         """Every write of a Node succeeds."""
@@ -147,6 +176,7 @@ class Stage:
 
     def take(self, *kinds: type[Instruction]) -> list[Instruction]:
         """Those of some kinds, which are gone then."""
+        self._answer_checks()
         taken = [step for step in self.steps if isinstance(step, kinds)]
         self.steps = [step for step in self.steps if not isinstance(step, kinds)]
         return taken

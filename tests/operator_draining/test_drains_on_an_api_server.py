@@ -66,7 +66,8 @@ async def test_a_budget_that_never_allows_it_is_named_at_the_deadline(cluster: C
     held = "shop/web-0 (held by budget shop/web needs 1 healthy pods and has 1 currently)"
     assert held in message
     blocked = cluster.counts.of("eviction_blocked_total", budget_namespace="shop")
-    assert blocked == cluster.evictions()
+    # The last one asked may have had no answer at the deadline.
+    assert cluster.evictions() - 1 <= blocked <= cluster.evictions()
     cluster.tells(S.CONFIGURED)
     await cluster.until(lambda: not cluster.is_cordoned())
     assert cluster.mark() is None

@@ -43,12 +43,30 @@ OFTEN = (
     (2, step("end_pod", pod)),
     (2, step("somebody_cordons", machine, strategies.booleans())),
     (4, step("deliver")),
+    (2, step("go_blind", strategies.booleans())),
+    (2, step("look")),
     (6, step("answer", strategies.integers(0, 5), how)),
     (5, step("work")),
     (4, step("tick", seconds)),
     (4, step("come_to_rest")),
 )
 steps = strategies.one_of([each for times, each in OFTEN for _ in range(times)])
+
+#: Around a drain that is under way: what decides whether its Node is called empty.
+NEAR_THE_END = (
+    (3, step("put_pod", pod, machine)),
+    (3, step("end_pod", pod)),
+    (3, step("go_blind", strategies.booleans())),
+    (3, step("look")),
+    (2, step("deliver")),
+    (6, step("answer", strategies.integers(0, 2), how)),
+    (6, step("tick", seconds)),
+    (2, step("work")),
+    (1, step("whole_session", strategies.just(True))),
+    (1, step("ask", machine, strategies.integers(0, 1), grace)),
+    (1, step("tell", machine, state)),
+)
+endings = strategies.one_of([each for times, each in NEAR_THE_END for _ in range(times)])
 
 
 @settings(max_examples=600)
@@ -59,3 +77,15 @@ def test_the_laws_hold_whatever_happens_in_whichever_order(schedule: list[Step])
     for name, arguments in schedule:
         getattr(world, name)(*arguments)
         assert world.connected or world.stage.drains.due_at(world.at) is None
+
+
+@settings(max_examples=400)
+@given(strategies.lists(endings, min_size=5, max_size=40))
+def test_nothing_is_called_empty_that_the_server_does_not_call_so(schedule: list[Step]) -> None:
+    world = World()
+    world.whole_session(again=False)
+    world.ask("m-1", 0, 600)
+    world.answer(0, "done")
+    for name, arguments in schedule:
+        getattr(world, name)(*arguments)
+    world.come_to_rest()

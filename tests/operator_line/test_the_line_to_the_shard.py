@@ -1,130 +1,10 @@
 """Sessions over real gRPC against a shard that follows a script; time moves by hand."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-
-from bigfleet.edge.clock import ManualClock, next_turn
-from bigfleet.edge.counts import Counts
-from bigfleet.edge.logs import Silence
-from bigfleet.model.machines import Instant, MachineState
+from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import Code, Rejected
-from bigfleet.model.session_frames import (
-    Acknowledgement,
-    Hello,
-    NodeStateUpdate,
-    ReclaimAck,
-    RollupFrame,
-    ShardFrame,
-)
-from bigfleet.operator.driving.line import HELLO_SECONDS, Dialling, ShardLine
-from bigfleet.operator.schedule import Backoff, RollupSchedule
-from bigfleet.wire.session_client import SessionClient
-from bigfleet.wire.session_server import ShardEndpoint
-from tests.wire.sessions import PATIENCE, ScriptedShard
-
-
-@dataclass
-class Known:
-    """What the cluster needs, as the tests have it."""
-
-    version: int = 1
-    trustworthy: bool = True
-
-    def is_trustworthy(self, _at: Instant) -> bool:
-        return self.trustworthy
-
-    def rollup(self, _at: Instant) -> bytes:
-        return f"rollup {self.version}".encode()
-
-    def size(self) -> int:
-        return 1
-
-
-@dataclass
-class Ear:
-    """Whatever was told to the cluster's side, in order."""
-
-    told: list[str] = field(default_factory=list)
-    frames: list[ShardFrame] = field(default_factory=list)
-
-    def on_connected(self, _at: Instant) -> None:
-        self.told.append("connected")
-
-    def on_replay_ended(self, _at: Instant) -> None:
-        self.told.append("replayed")
-
-    def on_frame(self, frame: ShardFrame, _at: Instant) -> None:
-        self.told.append("frame")
-        self.frames.append(frame)
-
-    def on_rollup_sent(self, _at: Instant) -> None:
-        self.told.append("sent")
-
-    def on_rollup_acked(self, _at: Instant) -> None:
-        self.told.append("acked")
-
-    def on_disconnected(self, _at: Instant) -> None:
-        self.told.append("disconnected")
-
-
-class Mute(ScriptedShard):
-    """Lets everybody in and says nothing."""
-
-    def put(self, session: int, *frames: ShardFrame) -> None:
-        """Nothing."""
-
-
-@dataclass
-class Rig:
-    shard: ScriptedShard
-    endpoint: ShardEndpoint
-    clock: ManualClock
-    line: ShardLine
-    known: Known
-    ear: Ear
-    counts: Counts
-
-    async def until(self, condition: Callable[[], bool]) -> None:
-        """Lets the loop and the line run; time stands still."""
-        async with asyncio.timeout(PATIENCE):
-            while not condition():
-                await next_turn()
-
-    def rollups(self) -> list[bytes]:
-        return [f.content for _, f in self.shard.heard if isinstance(f, RollupFrame)]
-
-    def hellos(self) -> int:
-        return sum(isinstance(f, Hello) for _, f in self.shard.heard)
-
-
-@asynccontextmanager
-async def rigged(
-    *, outbox: int = 256, refuses: Rejected | None = None, mute: bool = False
-) -> AsyncIterator[Rig]:
-    shard = Mute() if mute else ScriptedShard(refuses=refuses)
-    endpoint = ShardEndpoint(shard)
-    port = await endpoint.start()
-    clock, known, ear, counts = ManualClock(), Known(), Ear(), Counts()
-    client = SessionClient(f"127.0.0.1:{port}")
-    line = ShardLine(
-        Dialling("east", client, outbox, Backoff(0.5, 30)),
-        RollupSchedule(10, 1),
-        known,
-        clock,
-        lambda: clock.now() / 1e9,
-        lambda: 0.5,
-        counts,
-        Silence(),
-    )
-    running = asyncio.create_task(line.run(ear))
-    try:
-        yield Rig(shard, endpoint, clock, line, known, ear, counts)
-    finally:
-        running.cancel()
-        await asyncio.wait({running})
-        await endpoint.stop()
+from bigfleet.model.session_frames import Acknowledgement, NodeStateUpdate, ReclaimAck
+from bigfleet.operator.driving.line import HELLO_SECONDS
+from tests.operator_line.rig import rigged
 
 
 async def test_a_session_opens_with_two_hellos_and_the_whole_demand() -> None:
@@ -211,7 +91,7 @@ async def test_more_answers_than_may_wait_end_the_session_and_lose_none_silently
 
 async def test_a_shard_that_never_answers_the_hello_is_left() -> None:
     async with rigged(mute=True) as rig:
-        await rig.until(lambda: rig.hellos() == 1)
+        await rig.until(lambda: 1 in rig.shard.hellos)
         await rig.clock.advance(HELLO_SECONDS)
         await rig.until(lambda: rig.counts.of("session_reconnects_total") == 1)
         assert rig.ear.told == []

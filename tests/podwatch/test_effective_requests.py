@@ -109,6 +109,20 @@ def test_requests_of_the_whole_pod_stand_in_for_its_containers_but_not_for_devic
     ) == {"cpu": "4", "nvidia.com/gpu": "2"}
 
 
+def test_limits_stand_in_for_requests_that_are_not_there_as_they_do_once_it_is_a_pod() -> None:
+    resources = {"requests": {"cpu": "1"}, "limits": {"cpu": "4", "memory": "2Gi"}}
+    limited: Json = {"name": "c", "resources": resources}
+    assert requested(containers=[limited], initContainers=[container({"memory": "1Gi"})]) == {
+        "cpu": "1",
+        "memory": "2Gi",
+    }
+    whole = {"limits": {"cpu": "8", "memory": "3Gi", "nvidia.com/gpu": "1"}}
+    assert requested(containers=[container({"cpu": "2"})], resources=whole) == {
+        "cpu": "2",
+        "memory": "3Gi",
+    }
+
+
 def test_fractions_are_added_before_they_are_rounded() -> None:
     assert requested(containers=[container({"cpu": "0.4m"})] * 3) == {"cpu": "2m"}
 

@@ -81,6 +81,14 @@ def test_pods_that_must_be_together_are_asked_for_together() -> None:
     assert spec_of(affinity=together("rack"))["coLocation"] == {"topologyKey": "rack"}
 
 
+def test_of_several_terms_of_togetherness_the_first_is_asked_for() -> None:
+    terms = [{"topologyKey": key} for key in ("rack", "zone")]
+    found = spec_of(
+        affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    )
+    assert found["coLocation"] == {"topologyKey": "rack"}
+
+
 def test_what_is_only_preferred_or_kept_apart_is_not_asked_for() -> None:
     term = {"topologyKey": "rack"}
     preferred = {"weight": 1, "podAffinityTerm": term}

@@ -145,6 +145,22 @@ async def test_a_deleted_buffer_withdraws_its_demand() -> None:
             await server.until(lambda: chunks(server) == 0)
 
 
+async def test_a_buffer_that_is_deleted_while_its_chunks_are_made_gets_no_more_of_them() -> None:
+    async with FakeApiServer() as server:
+        server.define(BETA)
+        put_template(server)
+        put_buffer(server, replicas=50)
+        held = server.hold("create", "capacityrequests")
+        async with running(server, clock=fast()) as process:
+            await held.reached()
+            server.remove(BETA, "spare", "shop")
+            await until(lambda: not len(process.buffers))
+            held.release()
+            await server.until(lambda: server.calls("delete", "capacityrequests"))
+            assert len(server.calls("create", "capacityrequests")) == 1
+            assert chunks(server) == 0
+
+
 async def test_chunks_that_garbage_collection_left_are_withdrawn() -> None:
     async with FakeApiServer() as server:
         server.define(BETA)
@@ -183,6 +199,17 @@ async def test_buffers_that_are_turned_off_ask_for_nothing_any_more() -> None:
         async with running(server):
             await server.until(lambda: chunks(server) == 2)
         async with running(server, identity="b", clock=fast(), buffers="false"):
+            await server.until(lambda: chunks(server) == 0)
+
+
+async def test_buffers_of_an_excluded_namespace_ask_for_nothing_any_more() -> None:
+    async with FakeApiServer() as server:
+        server.define(BETA)
+        put_template(server)
+        put_buffer(server, replicas=2)
+        async with running(server):
+            await server.until(lambda: chunks(server) == 2)
+        async with running(server, identity="b", clock=fast(), exclude_namespaces=("shop",)):
             await server.until(lambda: chunks(server) == 0)
 
 

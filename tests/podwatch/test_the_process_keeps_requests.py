@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 from bigfleet.kube.kinds import CAPACITY_REQUESTS, PODS
+from bigfleet.kube.names import OWNED_BY_POD
 from bigfleet.podwatch.driving.process import PodwatchProcess
 from bigfleet.podwatch.driving.working import WORKERS
 from bigfleet.podwatch.metrics import RECONCILES
 from bigfleet.podwatch.reconciling import request_of_pod
 from tests.kube_api import FakeApiServer
-from tests.podwatch.pods import affinity, expression, pod_json, watched
+from tests.podwatch.pods import Json, affinity, expression, pod_json, watched
 from tests.podwatch.stand import Lines, fast, requests, running
 from tests.shard_system.waiting import until
 
@@ -37,6 +38,8 @@ async def test_a_pod_has_one_request_from_its_first_moment_to_its_end() -> None:
             "create",
             "delete",
         ]
+        (withdrawn,) = server.calls("delete", "capacityrequests")
+        assert withdrawn.body["preconditions"] == {"uid": request["metadata"]["uid"]}
         await until(lambda: reconciled(process, "pod_terminal"))
         assert reconciled(process, "cr_created") == 2
 
@@ -146,6 +149,19 @@ async def test_a_request_that_somebody_deletes_or_changes_is_made_right_again() 
         await server.until(lambda: requests(server)[0]["spec"]["priority"] == 0)
 
 
+async def test_a_request_that_lost_its_label_is_found_by_its_owner_and_labelled_again() -> None:
+    async with FakeApiServer() as server, running(server, clock=fast()):
+        server.put(PODS, pod_json("web-1"))
+        await server.until(lambda: requests(server))
+        name = requests(server)[0]["metadata"]["name"]
+        nothing = {"metadata": {"labels": {OWNED_BY_POD: None}}, "spec": {"priority": 99}}
+        server.change(CAPACITY_REQUESTS, name, nothing, "shop")
+        assert not requests(server, "uid-web-1")
+        await server.until(lambda: requests(server, "uid-web-1"))
+        await server.until(lambda: requests(server)[0]["spec"]["priority"] == 0)
+        assert len(requests(server)) == 1
+
+
 async def test_a_resize_changes_the_request_in_place() -> None:
     async with FakeApiServer() as server, running(server):
         server.put(PODS, pod_json("web-1", cpu="500m"))
@@ -166,6 +182,21 @@ async def test_pods_that_came_and_went_while_the_watch_was_broken_are_made_good(
         server.compact()
         await server.until(lambda: requests(server, "uid-web-2"))
         await server.until(lambda: not requests(server, "uid-web-1"))
+
+
+async def test_a_request_that_a_list_does_not_show_is_looked_for_once_more() -> None:
+    """Made while nothing was heard of requests, and deleted before they were listed again."""
+    async with FakeApiServer() as server, running(server) as process:
+        await server.until(lambda: server.watches("capacityrequests"))
+        blind = server.fail("watch", "capacityrequests", status=500, times=10**6)
+        server.drop_watches("capacityrequests")
+        server.put(PODS, pod_json("web-1"))
+        await server.until(lambda: requests(server))
+        server.remove(CAPACITY_REQUESTS, requests(server)[0]["metadata"]["name"], "shop")
+        await until(lambda: not len(process.pods.working))
+        server.compact()
+        blind.times = 0
+        await until(lambda: len(process.pods.working) == 1)
 
 
 # -- what garbage collection leaves --------------------------------------------------------------
@@ -206,6 +237,52 @@ async def test_a_request_is_kept_while_the_cache_of_pods_may_be_late() -> None:
         assert seen == 0
         await server.until(lambda: server.writes("capacityrequests"))
         assert [each.call.verb for each in server.writes("capacityrequests")] == ["patch"]
+
+
+async def test_a_pod_of_the_same_name_does_not_keep_the_request_of_the_one_before() -> None:
+    async with FakeApiServer() as server:
+        left_over(server, "uid-before", "web-1")
+        server.put(PODS, pod_json("web-1"))
+        async with running(server, clock=fast()):
+            await server.until(lambda: not requests(server, "uid-before"))
+            await server.until(lambda: requests(server, "uid-web-1"))
+
+
+async def test_a_request_that_names_no_owner_goes_once_its_pod_is_not_there() -> None:
+    async with FakeApiServer() as server:
+        left_over(server, "uid-gone", "gone")
+        nobody: Json = {"metadata": {"ownerReferences": []}}
+        server.change(CAPACITY_REQUESTS, "cr-pod-gone-x", nobody, "shop")
+        async with running(server, clock=fast()):
+            await server.until(lambda: not requests(server))
+
+
+async def test_garbage_collection_has_the_first_turn_at_a_request_whose_pod_is_gone() -> None:
+    async with FakeApiServer() as server, running(server) as process:
+        server.put(PODS, pod_json("web-1"))
+        await server.until(lambda: requests(server))
+        server.put(PODS, pod_json("web-1", uid="uid-next"))
+        await server.until(lambda: requests(server, "uid-next"))
+        await until(lambda: len(process.pods.working) == 1)
+        server.collect_garbage()
+        await until(lambda: not len(process.pods.working))
+        assert not server.calls("delete", "capacityrequests")
+        assert not requests(server, "uid-web-1")
+
+
+async def test_nothing_is_made_for_pods_of_which_nothing_is_heard() -> None:
+    async with FakeApiServer() as server, running(server, clock=fast(40)):
+        server.put(PODS, pod_json("web-1"))
+        await server.until(lambda: requests(server))
+        blind = server.fail("watch", "pods", status=500, times=10**6)
+        server.drop_watches("pods")
+        asked = len(server.calls("watch", "pods"))
+        await server.until(lambda: len(server.calls("watch", "pods")) > asked)
+        server.remove(CAPACITY_REQUESTS, requests(server)[0]["metadata"]["name"], "shop")
+        await server.until(lambda: len(server.calls("watch", "pods")) > asked + 6)
+        assert not requests(server)
+        blind.times = 0
+        await server.until(lambda: requests(server))
 
 
 async def test_requests_of_a_namespace_that_became_excluded_are_withdrawn() -> None:

@@ -80,6 +80,16 @@ async def test_it_is_ready_once_it_has_read_everything() -> None:
             await until_told(lambda: _is_ready(process))
 
 
+async def test_a_standby_is_ready_before_it_has_read_everything() -> None:
+    async with FakeApiServer() as server, running(server) as first:
+        await until(lambda: first.election.holding)
+        held = server.hold("list", "pods")
+        async with running(server, identity="b") as second:
+            await held.reached()
+            await until_told(lambda: _is_ready(second))
+            assert not second.election.holding
+
+
 async def _is_ready(process: PodwatchProcess) -> bool:
     return (await answered(process, "/readyz"))[0] == 200
 

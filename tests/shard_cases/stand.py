@@ -58,7 +58,7 @@ class Stand:
         self.counts = self.state.effects.counts
         self.done: list[Instruction] = []
         for known in machines:
-            self.state.parts.machines.insert(known, CLOUD, START, "listed")
+            self.insert(known)
         self.obey(self.state.handle(SessionOpened(1, Hello(SHOP), "test", START)))
 
     def report(self, *amounts: int) -> None:
@@ -67,8 +67,14 @@ class Stand:
             Need(SHOP, Profile.of(priority=number), cores(amount))
             for number, amount in enumerate(amounts)
         )
-        rollup = Rollup(SHOP, self.at, needs, repr(amounts).encode())
+        self.report_needs(*needs)
+
+    def report_needs(self, *needs: Need) -> None:
+        rollup = Rollup(SHOP, self.at, needs, repr(needs).encode())
         self.obey(self.state.handle(RollupArrived(1, rollup, self.at)))
+
+    def insert(self, known: Machine) -> None:
+        self.state.parts.machines.insert(known, CLOUD, self.at, "listed")
 
     def cycle(self) -> None:
         given = self.state.begin_cycle(self.at)

@@ -33,6 +33,7 @@ from tests.shard_system.stand import (
 from tests.shard_system.waiting import until, until_told
 
 S = MachineState
+CYCLE_PHASE = "cycle_phase_duration_seconds"
 OFFERS = [offered("bare_metal", 2), offered("on_demand", 2)]
 
 
@@ -129,6 +130,9 @@ async def accounted(shard: ShardStand) -> None:
     phases = {"create": 2, "configure": 7, "drain": 7, "delete": 2}
     for phase, times in phases.items():
         assert metrics[f"{phase}_phase_seconds_count", ()] == times
+    assert metrics["provisioning_latency_seconds_count", ()] == len(("batch", "web"))
+    measured = {dict(labels)["phase"] for name, labels in metrics if name == f"{CYCLE_PHASE}_count"}
+    assert measured == set("snapread phase1 phase2 phase3 emit execute reconcile".split())
     await until(lambda: len(shard.audit()) == sum(done.values()), shard.audit)
     lines = shard.audit()
     assert Counter(line["kind"] for line in lines) == done

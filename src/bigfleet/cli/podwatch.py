@@ -1,10 +1,8 @@
 """`bigfleet podwatch`: run one replica of the pod controller until it is told to stop."""
 
 import asyncio
-import os
 import random
 import secrets
-import signal
 import socket
 import sys
 import time
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bigfleet import __version__
+from bigfleet.cli.daemons import run_daemon
 from bigfleet.cli.reloading import Reloading
 from bigfleet.cli.settings.loading import Configuration
 from bigfleet.cli.settings.options import configured
@@ -63,33 +62,10 @@ def podwatch(configuration: Configuration) -> None:
 
 async def _served(configuration: Configuration, log: "Log") -> None:
     """Never returns: it ends the process, or raises where that must not start."""
-    from bigfleet.edge.collecting import collect_rarely
     from bigfleet.edge.driver import RealClock
-    from bigfleet.podwatch.driving.process import CoreTaskDied, PodwatchProcess, World
+    from bigfleet.podwatch.driving.process import PodwatchProcess, World
 
-    clock = RealClock()
-    collecting = asyncio.create_task(collect_rarely(clock))
     identity = f"{socket.gethostname()}_{secrets.token_hex(4)}"
-    draw = random.Random(secrets.randbits(64)).random
-    world = World(clock, time.perf_counter, draw, log, identity, __version__)
+    world = World(RealClock(), time.perf_counter, random.random, log, identity, __version__)
     process = PodwatchProcess(configuration.of(PodwatchSettings), world)
-    # Before the start says that it is up: whoever waits for that may ask for the end at once.
-    asked = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, asked.set)
-    reloading = Reloading(configuration, lambda read: None, log)
-    loop.add_signal_handler(signal.SIGHUP, reloading.reload)
-    await process.start()
-    stopping = asyncio.ensure_future(asked.wait())
-    living = asyncio.ensure_future(process.until_dead())
-    await asyncio.wait({stopping, living}, return_when=asyncio.FIRST_COMPLETED)
-    code = 0
-    if living.done() and isinstance(problem := living.exception(), CoreTaskDied):
-        log.error("podwatch.died", msg=str(problem))
-        code = 1
-    collecting.cancel()
-    await process.stop()
-    # To return would be to wait for every thread, and one may hang on a disk.
-    sys.stderr.flush()
-    os._exit(code)
+    await run_daemon(process, "podwatch", Reloading(configuration, lambda read: None, log), log)

@@ -6,41 +6,26 @@ Whether a shard can be reached is no part of it: restarting the process would no
 
 import asyncio
 from collections.abc import Callable, Mapping
+from typing import Any
 
-from bigfleet.edge.clock import SECOND, Clock
+from bigfleet.edge.loop_lag import LoopLag
 from bigfleet.edge.pages import HttpAnswer, Page, probe
-from bigfleet.model.machines import Instant
 
-LAG_LIMIT_SECONDS = 10.0
-BEAT_SECONDS = 0.5
-
-
-class Heart:
-    """Beats in the event loop; a loop that is held up is late."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._beat_at: Instant = clock.now()
-
-    async def run(self) -> None:
-        while True:
-            self._beat_at = self._clock.now()
-            await self._clock.sleep(BEAT_SECONDS)
-
-    def late_seconds(self) -> float:
-        return max(0.0, (self._clock.now() - self._beat_at) / SECOND - BEAT_SECONDS)
+LONGEST_LAG_SECONDS = 10.0
 
 
 def pages_of(
-    heart: Heart,
+    lag: LoopLag,
     why_not_ready: Callable[[], str],
     metrics: Page,
     *,
     debug: bool,
 ) -> Mapping[str, Page]:
     def live() -> HttpAnswer:
-        late = heart.late_seconds()
-        return probe(late < LAG_LIMIT_SECONDS, f"the event loop is {late:.1f} s late")
+        late = lag.seconds
+        if late >= LONGEST_LAG_SECONDS:
+            return probe(False, f"the event loop is {late:.1f} s behind")
+        return probe(True, "alive")
 
     def ready() -> HttpAnswer:
         why = why_not_ready()
@@ -48,10 +33,17 @@ def pages_of(
 
     pages: dict[str, Page] = {"/healthz": live, "/readyz": ready, "/metrics": metrics}
     if debug:
-        pages["/debug/tasks"] = _tasks
+        pages["/debug/tasks"] = tasks_page
     return pages
 
 
-def _tasks() -> HttpAnswer:
-    lines = [repr(task) for task in asyncio.all_tasks()]
+def tasks_page() -> HttpAnswer:
+    """What the process is at: its tasks and where each of them stands."""
+    lines = [line for task in asyncio.all_tasks() for line in (repr(task), *_stack(task))]
     return HttpAnswer("\n".join(lines).encode(), "text/plain; charset=utf-8")
+
+
+def _stack(task: "asyncio.Task[Any]") -> list[str]:
+    """Without source lines: frames of compiled code have no line numbers to look them up by."""
+    frames = task.get_stack(limit=8)
+    return [f"  {f.f_code.co_filename}:{f.f_lineno} {f.f_code.co_name}" for f in frames]

@@ -5,13 +5,14 @@ cannot disturb each other; an area too large for one worker is cut, and there th
 its proposals stale. The broker commits all proposals in the order of the queue.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
+from bigfleet.engine.broker import Mode
 from bigfleet.engine.decision import Counters
 from bigfleet.engine.kernels.broker import (
     Ledger,
@@ -22,6 +23,9 @@ from bigfleet.engine.kernels.broker import (
 from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s
 from bigfleet.engine.kernels.records import KindArrays, NeedArrays, PoolArrays, SupplyArrays
 from bigfleet.model.options import EngineOptions
+
+#: Whose counters the rows of the broker's ledger are.
+_ROWS = (Mode.INCREMENTAL, Mode.ALL_OR_NOTHING)
 
 
 class RunWorkers(Protocol):
@@ -50,7 +54,9 @@ class Acquired:
     count: Int64s
     #: A spread Need that stopped with candidates its skew forbids.
     skew_stopped: Bools
+    #: Over both modes.
     counters: Counters
+    counters_of_mode: Mapping[Mode, Counters]
 
 
 def acquire(
@@ -63,8 +69,12 @@ def acquire(
     queue: Int64s,
     options: EngineOptions,
     run_workers: RunWorkers,
+    part_ended: Callable[[str], None],
 ) -> Acquired:
-    """Let the Needs of `queue`, short and in precedence order, take what they may."""
+    """Let the Needs of `queue`, short and in precedence order, take what they may.
+
+    `part_ended` hears when the workers are done ("propose") and when the broker is ("commit").
+    """
     size = len(needs.key)
     most = len(queue) // max(1, options.smallest_share)
     busy = max(1, min(options.workers, most))
@@ -78,6 +88,7 @@ def acquire(
     for share, (rows, starts) in zip(shares, proposals, strict=True):
         start[share], end[share] = starts[:-1] + offset, starts[1:] + offset
         offset += len(rows)
+    part_ended("propose")
     ledger = Ledger(
         holder=credit.holder,
         remaining=credit.remaining,
@@ -85,7 +96,7 @@ def acquire(
         taken_start=np.zeros(size, np.int64),
         taken_count=np.zeros(size, np.int64),
         skew_stopped=np.zeros(size, np.bool_),
-        counters=np.zeros(5, np.int64),
+        counters=np.zeros((len(_ROWS), len(fields(Counters))), np.int64),
     )
     commit_queue(
         queue,
@@ -104,12 +115,14 @@ def acquire(
         all_or_nothing,
         ledger,
     )
+    part_ended("commit")
     return Acquired(
         ledger.taken,
         ledger.taken_start,
         ledger.taken_count,
         ledger.skew_stopped,
-        Counters(*ledger.counters.tolist()),
+        Counters(*ledger.counters.sum(axis=0).tolist()),
+        {mode: Counters(*ledger.counters[row].tolist()) for row, mode in enumerate(_ROWS)},
     )
 
 

@@ -33,6 +33,9 @@ class Census:
     by_zone: Mapping[str, int]
     #: Dollars per hour of real machines, by state and capacity type.
     cost: Mapping[tuple[MachineState, CapacityType], float]
+    #: Dollars per hour their interruptions are expected to cost those who have them; infinite
+    #: where one that may be interrupted has a pinned workload (U4).
+    interruption_cost: Mapping[tuple[MachineState, CapacityType], float]
 
 
 def census_of(snapshot: Snapshot) -> Census:
@@ -47,6 +50,7 @@ def census_of(snapshot: Snapshot) -> Census:
             zones[offerings[offering].zone] += machines
     sorts: Counter[tuple[MachineState, CapacityType, Bucket]] = Counter()
     cost: dict[tuple[MachineState, CapacityType], float] = defaultdict(float)
+    interruption: dict[tuple[MachineState, CapacityType], float] = defaultdict(float)
     states, nobody = len(MachineState), Assigned()
     offered = columns.stamp.astype(np.int64) * len(offerings) + columns.offering
     number, first = number_by_value(offered * states + columns.state)
@@ -59,6 +63,9 @@ def census_of(snapshot: Snapshot) -> Census:
         sorts[state, capacity_type, bucket] += machines
         if state not in _HOSTLESS:
             cost[state, capacity_type] += machines * offered_as.price_per_hour
+            risk = offered_as.interruption_probability
+            expected = risk * stamp.interruption_penalty if risk > 0 else 0.0
+            interruption[state, capacity_type] += machines * expected
     del types[""], zones[""]
     return Census(
         machines=len(snapshot),
@@ -67,6 +74,7 @@ def census_of(snapshot: Snapshot) -> Census:
         by_instance_type=types,
         by_zone=zones,
         cost=cost,
+        interruption_cost=interruption,
     )
 
 

@@ -87,12 +87,23 @@ def decide(
 
     whole = all_or_nothing(scene, normalised, needs)
     turns = precedence_queue(scene, normalised, credit)
-    acquired = acquire(needs, kinds, scene.supply, pool, credit, whole, turns, options, run_workers)
+    acquired = acquire(
+        needs,
+        kinds,
+        scene.supply,
+        pool,
+        credit,
+        whole,
+        turns,
+        options,
+        run_workers,
+        phase_ended,
+    )
     queue = unsatisfied_queue(credit, needs)
     unsatisfied = set(normalised.identity[queue].tolist())
     margin = options.reservation_margin_seconds
     surviving = surviving_reservations(scene, wanted, credit.holder, unsatisfied, now, margin)
-    phase_ended("acquire")
+    phase_ended("unmet")
 
     ready = ready_clusters(scene, options)
     preempted = preempt_for(

@@ -3,12 +3,14 @@
 Inside they are columns; the records of this module are made when somebody reads them.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bigfleet.engine.broker import Mode
 from bigfleet.engine.kernels.compiled import Int64s
 from bigfleet.model.actions import Action, ActionKind, Rule, UnmetReason
 from bigfleet.model.memory import EngineMemory
@@ -51,7 +53,10 @@ class Counters:
     committed: int = 0
     conflicts: int = 0
     displacements: int = 0
+    #: Each conflict is proposed again once, on the spot, and cannot conflict again (ADR-0005).
     retries: int = 0
+    #: Retries that still found something to take.
+    retries_committed: int = 0
 
 
 _RULE = {
@@ -70,7 +75,12 @@ class Decision:
 
     @property
     def counters(self) -> Counters:
+        """Over both modes."""
         return self.outcome.acquired.counters
+
+    @property
+    def counters_of_mode(self) -> Mapping[Mode, Counters]:
+        return self.outcome.acquired.counters_of_mode
 
     @property
     def action_count(self) -> int:

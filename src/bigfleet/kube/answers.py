@@ -18,6 +18,7 @@ from bigfleet.kube.problems import (
     ApiProblem,
     Conflict,
     Expired,
+    NamespaceEnding,
     NotFound,
     Refused,
     TooMany,
@@ -25,6 +26,9 @@ from bigfleet.kube.problems import (
 )
 
 T = TypeVar("T", bound=msgspec.Struct)
+
+#: A cause, beside the reason Forbidden.
+_NAMESPACE_ENDING = "NamespaceTerminating"
 
 ADDED, MODIFIED, DELETED, BOOKMARK = "ADDED", "MODIFIED", "DELETED", "BOOKMARK"
 
@@ -67,6 +71,7 @@ class _Line(msgspec.Struct):
 
 
 class _Cause(msgspec.Struct):
+    reason: str = ""
     message: str = ""
 
 
@@ -90,6 +95,8 @@ class _ServedList(msgspec.Struct):
     resources: tuple[_Served, ...] | None = None
 
 
+#: Bytes that are no JSON, no text, or do not fit.
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError)
 _BARE = msgspec.json.Decoder(_Bare)
 _LINE = msgspec.json.Decoder(_Line)
 _STATUS = msgspec.json.Decoder(_Status)
@@ -110,14 +117,14 @@ def _list_decoder(record: type[Any]) -> Callable[[bytes], Any]:
 def object_of(kind: Kind[T], body: bytes) -> T:
     try:
         return cast("T", _object_decoder(kind.record)(body))
-    except msgspec.MsgspecError as problem:
+    except _UNREADABLE as problem:
         raise _unreadable(kind, problem) from problem
 
 
 def page_of(kind: Kind[T], body: bytes) -> Page[T]:
     try:
         found = cast("_List[T]", _list_decoder(kind.record)(body))
-    except msgspec.MsgspecError as problem:
+    except _UNREADABLE as problem:
         raise _unreadable(kind, problem) from problem
     return Page(found.items or (), found.metadata.resource_version, found.metadata.continue_)
 
@@ -134,14 +141,14 @@ def watch_event_of(kind: Kind[T], line: bytes) -> WatchEvent[T]:
             return WatchEvent(BOOKMARK, version, None)
         found = cast("T", _object_decoder(kind.record)(event.object))
         return WatchEvent(event.type, version, found)
-    except msgspec.MsgspecError as problem:
+    except _UNREADABLE as problem:
         raise _unreadable(kind, problem) from problem
 
 
 def is_served(kind: Kind[T], body: bytes) -> bool:
     try:
         found = _SERVED.decode(body)
-    except msgspec.MsgspecError as problem:
+    except _UNREADABLE as problem:
         raise _unreadable(kind, problem) from problem
     return any(resource.name == kind.plural for resource in found.resources or ())
 
@@ -150,15 +157,16 @@ def problem_of(status: int, body: bytes, headers: Mapping[str, str]) -> ApiProbl
     """From an answer that is no success; `status` 0 where only the body says it."""
     try:
         said = _STATUS.decode(body)
-    except msgspec.MsgspecError:
+    except _UNREADABLE:
         # Not from the API server: a load balancer or a proxy in between.
         said = _Status(message=body[:200].decode(errors="replace").strip())
     status = status or said.code or 500
     text = said.message or f"the API server answered {status} without a message"
-    if said.details is not None:
-        causes = [c.message for c in said.details.causes or () if c.message]
-        text = " ".join([text, *(cause for cause in causes if cause not in text)])
+    causes = (said.details.causes or ()) if said.details is not None else ()
+    text = " ".join([text, *(c.message for c in causes if c.message and c.message not in text)])
     seconds = _retry_after(headers, said.details)
+    if any(cause.reason == _NAMESPACE_ENDING for cause in causes):
+        return NamespaceEnding(status, said.reason, text, seconds)
     return _class_of(status, said.reason)(status, said.reason or str(status), text, seconds)
 
 
@@ -177,6 +185,6 @@ def _retry_after(headers: Mapping[str, str], details: _Details | None) -> float 
         return details.retry_after_seconds or None if details is not None else None
 
 
-def _unreadable(kind: Kind[T], problem: msgspec.MsgspecError) -> Refused:
+def _unreadable(kind: Kind[T], problem: Exception) -> Refused:
     text = f"the API server's {kind.plural} ({kind.api_version}) cannot be read: {problem}"
     return Refused(200, "Unreadable", text)

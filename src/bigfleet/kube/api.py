@@ -43,6 +43,8 @@ NOT_LEADING = "NotLeading"
 _CONNECT_SECONDS = 10.0
 _FIRST_WAIT_SECONDS = 0.1
 _LONGEST_WAIT_SECONDS = 5.0
+#: What a call may end with instead of an answer; a token that cannot be read now is an OSError.
+_NO_ANSWER = (httpx2.HTTPError, httpx2.StreamError, ConfigError, OSError)
 #: As API servers allow them in paths; an empty one would name the whole collection.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*")
 
@@ -227,7 +229,7 @@ class Api(Calls):
                     yield watch_event_of(kind, line)
             finally:
                 await response.aclose()
-        except (httpx2.HTTPError, httpx2.StreamError, ConfigError) as problem:
+        except _NO_ANSWER as problem:
             raise _lost(f"GET {path} (watch)", self.server, problem) from problem
 
     async def _ask(self, request: _Request) -> bytes:
@@ -276,7 +278,7 @@ class Api(Calls):
                 headers={"content-type": request.content_type} if request.body else {},
                 timeout=httpx2.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS)),
             )
-        except (httpx2.HTTPError, httpx2.StreamError, ConfigError) as problem:
+        except _NO_ANSWER as problem:
             self._count(request.method, 0)
             raise _lost(f"{request.method} {request.path}", self.server, problem) from problem
         self._count(request.method, response.status_code)

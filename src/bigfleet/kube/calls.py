@@ -5,6 +5,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
+from bigfleet.kube.answers import Page
 from bigfleet.kube.kinds import Kind
 from bigfleet.kube.objects import Pod
 
@@ -18,6 +19,12 @@ class Calls(Protocol):
     """Each raises an ApiProblem; each has a deadline of its own and is paced by qps and burst."""
 
     async def get(self, kind: Kind[T], name: str, namespace: str = "") -> T: ...
+
+    async def list_page(
+        self, kind: Kind[T], namespace: str = "", *, field_selector: str = "", limit: int = 500
+    ) -> Page[T]:
+        """What the cluster has now, not what it had lately. `limit` 0 is everything at once."""
+        ...
 
     async def create(self, kind: Kind[T], body: Body, namespace: str = "") -> T:
         """`apiVersion` and `kind` are filled in."""

@@ -294,6 +294,9 @@ class Secret(_Record, frozen=True, kw_only=True):
     #: Base64, as the API has it; never printed.
     data: dict[str, str] = {}
 
+    def __repr__(self) -> str:
+        return f"Secret({self.metadata.key})"
+
 
 class EventObject(_Record, frozen=True, kw_only=True):
     metadata: Meta

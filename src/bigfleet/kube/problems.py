@@ -39,5 +39,9 @@ class Refused(ApiProblem):
     """Any other 4xx: asking again the same way will not help. 403 names the missing right."""
 
 
+class NamespaceEnding(Refused):
+    """403 on a create: its namespace is being deleted, which nobody can call off."""
+
+
 class Unreachable(ApiProblem):
     """No answer, or a 5xx: whether it was done is unknown; asking again may help."""

@@ -3,7 +3,9 @@
 Laws: a list is applied whole or not at all; what is missing from a new list is reported as deleted;
 a watch resumes after the last version that was seen, so an interruption loses and repeats nothing.
 Only a version the server has forgotten (410) leads to a new list. How old the copy may be is always
-known: `stale_seconds`. What an object is narrowed to, and so kept, is the caller's choice.
+known: `stale_seconds`. A resumed watch is open before what was missed has been told on it, and no
+word of the server's says when that is done; so it is believed only after a while. What an object is
+narrowed to, and so kept, is the caller's choice.
 """
 
 from collections.abc import Callable
@@ -32,6 +34,11 @@ _FIRST_WAIT_SECONDS = 0.5
 _LONGEST_WAIT_SECONDS = 30.0
 #: A watch that ends sooner counts as failed, lest we ask in circles.
 _SHORTEST_WATCH = 1 * SECOND
+#: A server tells what was missed from its memory, in milliseconds: far below this.
+CATCH_UP_SECONDS = 2.0
+_CATCH_UP = round(CATCH_UP_SECONDS * SECOND)
+#: Watches end now and then; what is missed between one and the next is as if told late.
+_NO_GAP = 1 * SECOND
 
 
 class Cache(Generic[V]):
@@ -40,14 +47,16 @@ class Cache(Generic[V]):
         self.objects: dict[ObjectKey, V] = {}
         #: A whole list was applied; stays true when the watch fails later.
         self.synced = False
-        self._is_open = False
-        self._heard_at = at
+        #: From when on an open watch tells all; None: none is open.
+        self._all_told_from: Instant | None = None
+        #: When the server was last known to have told us all.
+        self._current_at = at
         self._changed: list[Changed[V]] = []
         self._listed: list[Callable[[], None]] = []
 
     def stale_seconds(self, at: Instant) -> float:
-        """0 while a watch is open, else the time since the server was last known to tell us all."""
-        return 0.0 if self._is_open else max(0.0, (at - self._heard_at) / SECOND)
+        """0 while a watch tells all, else the time since the server was last known to."""
+        return 0.0 if self._tells_all(at) else max(0.0, (at - self._current_at) / SECOND)
 
     def subscribe(self, changed: Changed[V], listed: Callable[[], None] | None = None) -> None:
         """`changed(key, before, after)`, None for absent; `listed` after each list.
@@ -87,12 +96,22 @@ class Cache(Generic[V]):
         for listed in self._listed:
             listed()
 
-    def heard(self, at: Instant, *, is_open: bool) -> None:
-        self._heard_at = at
-        self._is_open = is_open
+    def listed(self, at: Instant) -> None:
+        self._current_at, self._all_told_from = at, None
+
+    def opened(self, at: Instant) -> None:
+        is_gap = at - self._current_at > _NO_GAP
+        self._all_told_from = at + _CATCH_UP if is_gap else at
+
+    def heard(self, at: Instant) -> None:
+        if self._tells_all(at):
+            self._current_at = at
 
     def lost(self) -> None:
-        self._is_open = False
+        self._all_told_from = None
+
+    def _tells_all(self, at: Instant) -> bool:
+        return self._all_told_from is not None and at >= self._all_told_from
 
 
 class Reflector(Generic[T, V]):
@@ -123,6 +142,8 @@ class Reflector(Generic[T, V]):
         self._failures = 0
         self._opened_at: Instant | None = None
         self.cache: Cache[V] = Cache(clock.now())
+        #: Why it could not go on when it last tried; empty while it can.
+        self.trouble = ""
 
     async def run(self) -> None:
         """For ever."""
@@ -141,7 +162,7 @@ class Reflector(Generic[T, V]):
             except ApiProblem as problem:
                 if problem.reason != SILENT:
                     # The line was known to work until this moment.
-                    self._note_end()
+                    self.cache.heard(self._clock.now())
                 self.cache.lost()
                 self._forgive()
                 self._failures += 1
@@ -166,7 +187,7 @@ class Reflector(Generic[T, V]):
             field_selector=self._field_selector,
         )
         self.cache.put_all(found)
-        self.cache.heard(self._clock.now(), is_open=False)
+        self.cache.listed(self._clock.now())
         self._version = version
         self._log.info("listed", kind=self._kind.plural, objects=len(found))
 
@@ -184,14 +205,16 @@ class Reflector(Generic[T, V]):
         async with aclosing(events):
             async for event in events:
                 self._take(event)
-        self._note_end()
+        self.cache.heard(self._clock.now())
+        self.cache.lost()
         if not self._forgive():
             self._failures += 1
             await self._pause("the server ended the watch at once")
 
     def _opened(self) -> None:
+        self.trouble = ""
         self._opened_at = self._clock.now()
-        self.cache.heard(self._opened_at, is_open=True)
+        self.cache.opened(self._opened_at)
 
     def _forgive(self) -> bool:
         """A watch that lived for a while ends a row of failures, however quiet it was."""
@@ -201,23 +224,21 @@ class Reflector(Generic[T, V]):
         self._failures = 0
         return True
 
-    def _note_end(self) -> None:
-        if self.cache.stale_seconds(self._clock.now()) == 0:
-            self.cache.heard(self._clock.now(), is_open=False)
-
     def _take(self, event: WatchEvent[T]) -> None:
         if event.object is not None:
             gone = event.type == DELETED
             self.cache.put(key_of(event.object), None if gone else self._narrow(event.object))
         self._version = event.resource_version or self._version
         self._failures = 0
-        self.cache.heard(self._clock.now(), is_open=True)
+        self.cache.heard(self._clock.now())
 
     async def _pause(self, why: str) -> None:
         wait = min(_LONGEST_WAIT_SECONDS, _FIRST_WAIT_SECONDS * 2.0 ** (self._failures - 1))
         seconds = wait * (0.5 + self._draw() / 2)
+        self.trouble = why
+        kind = self._kind.plural
         self._log.warning(
-            "watch_interrupted", kind=self._kind.plural, why=why, again_in_seconds=seconds
+            "watch_interrupted", subject=kind, kind=kind, why=why, again_in_seconds=seconds
         )
         await self._clock.sleep(seconds)
 

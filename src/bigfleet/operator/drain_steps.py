@@ -6,6 +6,7 @@ from typing import Literal
 
 from bigfleet.kube.names import FOUND_CORDONED, RECLAIM
 from bigfleet.kube.objects import Node, Reference
+from bigfleet.model.machines import Instant
 from bigfleet.model.session_frames import ReclaimAck
 from bigfleet.operator.pods_on_nodes import PodOnNode
 
@@ -33,6 +34,27 @@ class Evict:
 
 
 @dataclass(frozen=True, slots=True)
+class Check:
+    """Ask the server itself what is on these Nodes, and whether those are really absent."""
+
+    instruction_id: str
+    nodes: tuple[str, ...]
+    #: Names under which the cache has no Node.
+    absent: tuple[str, ...] = ()
+    #: When the cordons were believed; a later cordon makes it another check.
+    settled_at: Instant = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What the server has, by a read that is of now."""
+
+    pods: tuple[PodOnNode, ...] = ()
+    #: Names of Nodes that were said to be absent.
+    nodes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Send:
     ack: ReclaimAck
 
@@ -54,7 +76,7 @@ class Publish:
     machine_id: str
 
 
-Instruction = Cordon | Uncordon | Evict | Send | Tell | Publish
+Instruction = Cordon | Uncordon | Evict | Check | Send | Tell | Publish
 
 
 class DrainPhase(StrEnum):

@@ -2,9 +2,9 @@
 
 Laws. Nothing is cordoned, evicted or uncordoned while disconnected. An instruction is answered once
 per session when its Nodes are cordoned and once more when it ends. It ends as evicted only when a
-complete and fresh cache shows nothing left to evict, and otherwise at its deadline with 0. A Node
-of ours is uncordoned as soon as the shard says Configured and asks nothing of it, and a cordon that
-somebody else had set stays.
+complete and fresh cache shows nothing left to evict and the server itself, asked then, says so too;
+otherwise at its deadline with 0. A Node of ours is uncordoned as soon as the shard says Configured
+and asks nothing of it, and a cordon that somebody else had set stays.
 
 An instruction outlives sessions as the shard's intent does, but acts only in sessions in which the
 shard has told it again. Configured said of a machine for the second time in a session takes back
@@ -12,7 +12,7 @@ what was asked before: the first time it is merely the shard telling what there 
 restart of the shard may come later than its instructions.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from bigfleet.edge.counts import Counts
@@ -27,8 +27,12 @@ from bigfleet.model.session_frames import (
     ReclaimInstruction,
 )
 from bigfleet.operator.blocking import shortened, text_of_pods
+from bigfleet.operator.checks import Checks, names_for_nodes
 from bigfleet.operator.cordons import Cordons
+from bigfleet.operator.drain_index import DrainIndex
 from bigfleet.operator.drain_steps import (
+    Check,
+    Checked,
     DrainPhase,
     DrainStanding,
     Instruction,
@@ -76,6 +80,8 @@ class _Drain:
     number: int
     #: Names of the Nodes it was last found to be about.
     nodes: set[str] = field(default_factory=set)
+    #: By entry, the Node it last was; it may be gone since.
+    node_of_entry: dict[str, str] = field(default_factory=dict)
     #: In this session.
     is_told: bool = True
     is_acked: bool = False
@@ -99,7 +105,8 @@ class _Look:
     """What an open drain finds when it looks around."""
 
     present: list[Node] = field(default_factory=list)
-    missing: int = 0
+    #: Entries that are no Node.
+    missing: list[str] = field(default_factory=list)
     #: Entries that may turn out to be a Node yet.
     unknown: list[str] = field(default_factory=list)
 
@@ -120,6 +127,8 @@ class Drains:
         self._number = 0
         #: Open and ended ones the shard has not gone on from, by instruction id.
         self._drains: dict[str, _Drain] = {}
+        #: Of all of them, as they last looked around.
+        self._index = DrainIndex()
         #: By machine; of those whose drain ended badly the last error stays.
         self._standing: dict[str, DrainStanding] = {}
         #: What this session has said of each machine.
@@ -128,6 +137,7 @@ class Drains:
         self._over: set[str] = set()
         self._cordons = Cordons(draw)
         self._evictions = Evictions(draw, counts)
+        self._checks = Checks(draw)
 
     # -- questions -------------------------------------------------------------------------------
 
@@ -143,6 +153,10 @@ class Drains:
         drain = self._drains.get(instruction_id)
         return drain is not None and self.connected and drain.is_open and drain.is_acked
 
+    def may_check(self, check: Check) -> bool:
+        """Whether a check that was asked for and waited is still wanted."""
+        return self.connected and self._checks.is_asked(check)
+
     def due_at(self, at: Instant) -> Instant | None:
         """When `tick` next has something to do after `at`; None: only events can tell."""
         if not self.connected:
@@ -150,7 +164,8 @@ class Drains:
         acting = [d for d in self._drains.values() if d.is_open and d.is_told]
         due = [d.deadline for d in acting] + [d.settled_at for d in acting]
         due += [until for until, _ in self._cordons.due()]
-        return min((t for t in [*due, *self._evictions.due()] if t > at), default=None)
+        due += [*self._evictions.due(), *self._checks.due()]
+        return min((t for t in due if t > at), default=None)
 
     # -- the session -----------------------------------------------------------------------------
 
@@ -168,6 +183,7 @@ class Drains:
         self.connected = False
         self._cordons.on_disconnected()
         self._evictions.on_disconnected()
+        self._checks.on_disconnected()
 
     def on_replay_ended(self, at: Instant) -> Step:
         """What the shard did not ask again is not asked any more."""
@@ -199,6 +215,7 @@ class Drains:
             entries = dict.fromkeys(frame.nodes, "")
             drain = _Drain(frame.instruction_id, entries, deadline, grace, self._number)
             self._drains[drain.id] = drain
+            self._note(drain)
         elif not drain.is_told and drain.evicted:
             # The answer is of now: what was empty is looked at again.
             drain.evicted, drain.settled_at = None, 0
@@ -236,6 +253,7 @@ class Drains:
         """Appeared, changed or gone, in the map already."""
         if self._around.nodes.node(name) is None:
             self._cordons.forget(name)
+            self._checks.forget_node(name)
         if not self.connected:
             return []
         steps: Step = []
@@ -245,11 +263,7 @@ class Drains:
         return steps + self._settle(name, at)
 
     def on_pods_changed(self, node: str, at: Instant) -> Step:
-        steps: Step = []
-        for drain in list(self._drains.values()):
-            if node in drain.nodes:
-                steps += self._advance(drain, at)
-        return steps
+        return [step for drain in self._about(node) for step in self._advance(drain, at)]
 
     def tick(self, at: Instant) -> Step:
         if not self.connected:
@@ -266,9 +280,8 @@ class Drains:
         self._see(node)
         self._cordons.on_written(name)
         settled = at + round(self._settings().settle_seconds * SECOND)
-        for drain in self._drains.values():
-            if name in drain.nodes:
-                drain.settled_at = max(drain.settled_at, settled)
+        for drain in self._about(name):
+            drain.settled_at = max(drain.settled_at, settled)
         return self.on_node_changed(name, at)
 
     def on_uncordoned(self, node: Node, at: Instant) -> Step:
@@ -298,12 +311,23 @@ class Drains:
         self._evictions.on_failed(pod, text, self._settings().evict_retry_seconds, at)
         return []
 
+    def on_checked(self, check: Check, found: Checked, at: Instant) -> Step:
+        retry = self._settings().evict_retry_seconds
+        passed = self._checks.on_checked(check, found, retry, at)
+        drain = self._drains.get(check.instruction_id)
+        return self._advance(drain, at, passed) if drain is not None else []
+
+    def on_check_failed(self, check: Check, text: str, at: Instant) -> Step:
+        self._checks.on_failed(check, text, self._settings().evict_retry_seconds, at)
+        return []
+
     # -- what a drain does next ------------------------------------------------------------------
 
     def _advance_all(self, at: Instant) -> Step:
         return [step for drain in list(self._drains.values()) for step in self._advance(drain, at)]
 
-    def _advance(self, drain: _Drain, at: Instant) -> Step:
+    def _advance(self, drain: _Drain, at: Instant, passed: Check | None = None) -> Step:
+        """`passed`: the server has just said that there is nothing left."""
         if not (self.connected and drain.is_told and drain.is_open):
             return []
         look = self._look(drain, at)
@@ -315,13 +339,33 @@ class Drains:
             drain.started = len(cordoned)
             steps += self._begin(drain, cordoned)
         left = [pod for node in look.present for pod in self._around.pods.left_on(_name(node))]
+        check = None
         if drain.is_acked and not left and self._is_empty(drain, look, cordoned, at):
-            return steps + self._finish_evicted(drain, look)
+            check = self._check_of(drain, look)
+            if check == passed:
+                return steps + self._finish_evicted(drain, look)
+        left += self._found_on(look)
         if at >= drain.deadline:
             return steps + self._finish_late(drain, look, cordoned, left)
         if drain.is_acked:
             steps += self._evictions.ask(drain.id, drain.nodes, left, at)
+        if check is not None:
+            steps += self._checks.ask(check, at)
         return steps
+
+    def _check_of(self, drain: _Drain, look: _Look) -> Check:
+        nodes, absent = self._around.nodes, set[str]()
+        for entry in look.missing:
+            last = drain.node_of_entry.get(entry, "")
+            absent |= {entry, last, *nodes.names_of(drain.machine_of_entry[entry])}
+        # One the cache has under such a name is known to be another machine.
+        absent = {name for name in names_for_nodes(absent) if nodes.node(name) is None}
+        present = tuple(_name(node) for node in look.present)
+        return Check(drain.id, present, tuple(sorted(absent)), drain.settled_at)
+
+    def _found_on(self, look: _Look) -> list[PodOnNode]:
+        checks, pods = self._checks, self._around.pods
+        return [pod for node in look.present for pod in checks.found_on(_name(node), pods)]
 
     def _look(self, drain: _Drain, at: Instant) -> _Look:
         nodes, look = self._around.nodes, _Look()
@@ -332,11 +376,13 @@ class Drains:
             # Until the replay is over a machine may still be told that is another Node.
             if found.node is not None and (found.machine_id or self._replayed):
                 look.present.append(found.node)
+                drain.node_of_entry[entry] = _name(found.node)
             elif found.node is None and found.is_sure and knows_all:
-                look.missing += 1
+                look.missing.append(entry)
             else:
                 look.unknown.append(entry)
         drain.nodes = {_name(node) for node in look.present}
+        self._note(drain)
         return look
 
     def _is_empty(self, drain: _Drain, look: _Look, cordoned: list[Node], at: Instant) -> bool:
@@ -350,7 +396,7 @@ class Drains:
         return node.spec.unschedulable and mark == self._mark_of(_name(node))
 
     def _mark_of(self, name: str) -> str:
-        drains = [d for d in self._drains.values() if d.is_told and name in d.nodes]
+        drains = [d for d in self._about(name) if d.is_told]
         return max(drains, key=lambda d: d.number).id if drains else ""
 
     def _settle(self, name: str, at: Instant) -> Step:
@@ -359,8 +405,7 @@ class Drains:
         if node is None or not self.connected:
             return []
         machine = self._around.nodes.machine_of(name)
-        drains = self._drains.values()
-        if asking := [d for d in drains if name in d.nodes or machine in d.machines]:
+        if asking := self._about(name, machine):
             # Ended or not: also a Node that came only after its machine was given back.
             told = max((d for d in asking if d.is_told), key=lambda d: d.number, default=None)
             return list(self._cordons.cordon(node, told.id, at)) if told is not None else []
@@ -382,10 +427,10 @@ class Drains:
         return steps + list(self._stand(drain.machines, standing))
 
     def _finish_evicted(self, drain: _Drain, look: _Look) -> Step:
-        drain.evicted = len(look.present) + look.missing
+        drain.evicted = len(look.present) + len(look.missing)
         missing = not drain.started and not look.present
         self._count(drain, "node_missing" if missing else "evicted")
-        self._evictions.forget(drain.nodes)
+        self._forget_asked(drain)
         steps = self._complete(drain)
         if missing:
             text = f"no Node of this name, nor of that machine: {drain.id} has nothing to evict"
@@ -409,18 +454,21 @@ class Drains:
             drain.started = len(cordoned)
             steps += self._acknowledge(drain)
         self._count(drain, "deadline")
-        why = self._why_late(look, cordoned, left)
+        why = self._why_late(drain, look, cordoned, left)
         text = shortened(f"the grace of {drain.grace_seconds:g} s is over: {why}")
         steps += self._complete(drain)
         about = [reference_of(node) for node in look.present]
         about += [_entry(entry) for entry in look.unknown]
+        about = about or [_entry(entry) for entry in look.missing]
         steps += [Tell(ref, "Warning", "ReclaimBlocked", text) for ref in about]
-        self._evictions.forget(drain.nodes)
+        self._forget_asked(drain)
         return steps + list(
             self._stand(drain.machines, DrainStanding(drain.id, DrainPhase.DRAINING, text))
         )
 
-    def _why_late(self, look: _Look, cordoned: list[Node], left: list[PodOnNode]) -> str:
+    def _why_late(
+        self, drain: _Drain, look: _Look, cordoned: list[Node], left: list[PodOnNode]
+    ) -> str:
         if left and len(cordoned) == len(look.present):
             count = "1 pod" if len(left) == 1 else f"{len(left)} pods"
             return f"{count} left: {text_of_pods(left, self._evictions.obstacles)}"
@@ -431,6 +479,8 @@ class Drains:
             if node not in cordoned:
                 met = self._cordons.why_not_written(_name(node)) or "no answer came"
                 return f"{_name(node)} could not be cordoned: {met}"
+        if why := self._checks.why_not_done(drain.id):
+            return why
         return "the cache of pods was not complete, so whether any was left was not known"
 
     def _acknowledge(self, drain: _Drain) -> Iterator[Send]:
@@ -458,9 +508,10 @@ class Drains:
 
     def _waiting_for(self, machine: str) -> list[_Drain]:
         called = self._around.nodes.machine_called
+        names = self._around.nodes.names_of(machine)
         return [
             drain
-            for drain in self._drains.values()
+            for drain in self._about(machine=machine, entries=names)
             if any(machine in (m, called(e)) for e, m in drain.machine_of_entry.items())
         ]
 
@@ -476,11 +527,14 @@ class Drains:
             for entry in mine:
                 del drain.machine_of_entry[entry]
             drain.nodes = {n for e in drain.machine_of_entry if (n := self._node_name(e))}
+            if drain.id in self._drains:
+                self._note(drain)
         return steps + self._keep(machine)
 
     def _drop(self, drain: _Drain) -> Step:
         del self._drains[drain.id]
-        self._evictions.forget(drain.nodes)
+        self._index.forget(drain.id)
+        self._forget_asked(drain)
         return [step for machine in drain.machines for step in self._keep(machine)]
 
     def _keep(self, machine: str) -> Step:
@@ -494,6 +548,20 @@ class Drains:
         else:
             del self._standing[machine]
         return [Publish(machine)]
+
+    def _forget_asked(self, drain: _Drain) -> None:
+        self._evictions.forget(drain.nodes)
+        self._checks.forget(drain.id, drain.nodes)
+
+    def _note(self, drain: _Drain) -> None:
+        self._index.note(drain.id, drain.nodes, drain.machines, drain.machine_of_entry)
+
+    def _about(
+        self, node: str = "", machine: str = "", entries: Collection[str] = ()
+    ) -> list[_Drain]:
+        """The oldest first."""
+        found = self._index.about(node=node, machine=machine, entries=entries)
+        return sorted((self._drains[i] for i in found), key=lambda drain: drain.number)
 
     def _node_name(self, entry: str) -> str:
         node = self._around.nodes.node_of(entry)

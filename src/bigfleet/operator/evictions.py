@@ -20,7 +20,6 @@ TAKEN_SECONDS = 30.0
 
 @dataclass(slots=True)
 class _Attempt:
-    node: str
     #: None while an answer is awaited.
     next_at: Instant | None = None
 
@@ -29,8 +28,8 @@ class Evictions:
     def __init__(self, draw: Callable[[], float], counts: Counts) -> None:
         self._draw = draw
         self._counts = counts
-        #: By the pod's UID.
-        self._attempts: dict[str, _Attempt] = {}
+        #: By Node, then by the pod's UID; of no Node without one.
+        self._attempts: dict[str, dict[str, _Attempt]] = {}
         #: By the pod's UID: what its last attempt met.
         self.obstacles: dict[str, Obstacle] = {}
 
@@ -40,10 +39,10 @@ class Evictions:
         """`left` are all pods to be moved from `nodes`; others of those nodes are forgotten."""
         self._prune(nodes, {pod.uid for pod in left})
         for pod in left:
-            known = self._attempts.get(pod.uid)
+            known = self._attempt(pod)
             is_due = known is None or (known.next_at is not None and at >= known.next_at)
             if is_due and not pod.is_deleting:
-                self._attempts[pod.uid] = _Attempt(pod.node)
+                self._attempts.setdefault(pod.node, {})[pod.uid] = _Attempt()
                 yield Evict(instruction_id, pod)
 
     def on_evicted(self, pod: PodOnNode, at: Instant) -> None:
@@ -68,18 +67,26 @@ class Evictions:
         self._prune(nodes, frozenset())
 
     def due(self) -> Iterator[Instant]:
-        return (a.next_at for a in self._attempts.values() if a.next_at is not None)
+        for attempts in self._attempts.values():
+            yield from (a.next_at for a in attempts.values() if a.next_at is not None)
 
     def _met(self, pod: PodOnNode, obstacle: Obstacle, seconds: float, at: Instant) -> None:
-        if pod.uid in self._attempts:
+        if self._attempt(pod) is not None:
             self.obstacles[pod.uid] = obstacle
         self._again(pod, seconds * (0.75 + 0.5 * self._draw()), at)
 
     def _again(self, pod: PodOnNode, seconds: float, at: Instant) -> None:
-        if pod.uid in self._attempts:
-            self._attempts[pod.uid].next_at = at + round(seconds * SECOND)
+        if (attempt := self._attempt(pod)) is not None:
+            attempt.next_at = at + round(seconds * SECOND)
+
+    def _attempt(self, pod: PodOnNode) -> _Attempt | None:
+        return self._attempts.get(pod.node, {}).get(pod.uid)
 
     def _prune(self, nodes: Collection[str], but: Collection[str]) -> None:
-        for uid in [u for u, a in self._attempts.items() if a.node in nodes and u not in but]:
-            del self._attempts[uid]
-            self.obstacles.pop(uid, None)
+        for node in nodes:
+            attempts = self._attempts.get(node, {})
+            for uid in [uid for uid in attempts if uid not in but]:
+                del attempts[uid]
+                self.obstacles.pop(uid, None)
+            if not attempts:
+                self._attempts.pop(node, None)

@@ -2,6 +2,7 @@
 
 A machine's id is nobody's Node name (R13): a Node that merely is called like a machine is that
 machine only if nothing better is known of either. Where two Nodes answer equally well, none does.
+A machine that runs nothing of this cluster has no names here: others get them, sooner or later.
 """
 
 from collections.abc import Iterator
@@ -9,7 +10,11 @@ from dataclasses import dataclass
 
 from bigfleet.kube.names import MACHINE_ID
 from bigfleet.kube.objects import Node, Reference
+from bigfleet.model.machines import MachineState
 from bigfleet.model.session_frames import NodeStateUpdate
+
+S = MachineState
+MAY_HAVE_A_NODE = frozenset({S.CONFIGURING, S.CONFIGURED, S.DRAINING, S.FAILED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,7 @@ class _Machine:
     reference: Reference | None = None
 
 
-class _Names:
+class Names:
     """Many to many, forgetting names nobody has."""
 
     def __init__(self) -> None:
@@ -56,11 +61,11 @@ class NodeMap:
         self._nodes: dict[str, Node] = {}
         self._machines: dict[str, _Machine] = {}
         #: Nodes by their provider id, and by every end of it that follows a slash.
-        self._nodes_by_provider_id = _Names()
-        self._nodes_by_label = _Names()
-        self._machines_by_provider_id = _Names()
-        self._machines_by_node_name = _Names()
-        self._machines_by_reference = _Names()
+        self._nodes_by_provider_id = Names()
+        self._nodes_by_label = Names()
+        self._machines_by_provider_id = Names()
+        self._machines_by_node_name = Names()
+        self._machines_by_reference = Names()
 
     # -- Nodes -----------------------------------------------------------------------------------
 
@@ -92,7 +97,9 @@ class NodeMap:
         machine = self._machines.setdefault(update.machine_id, _Machine())
         self._machines_by_provider_id.discard(machine.provider_id, update.machine_id)
         self._machines_by_node_name.discard(machine.node_name, update.machine_id)
-        machine.provider_id, machine.node_name = update.provider_id, update.node_name
+        is_here = update.state in MAY_HAVE_A_NODE
+        machine.provider_id = update.provider_id if is_here else ""
+        machine.node_name = update.node_name if is_here else ""
         self._machines_by_provider_id.add(machine.provider_id, update.machine_id)
         self._machines_by_node_name.add(machine.node_name, update.machine_id)
 
@@ -115,6 +122,11 @@ class NodeMap:
 
     def machines(self) -> list[str]:
         return list(self._machines)
+
+    def names_of(self, machine_id: str) -> set[str]:
+        """What an entry of an instruction may call it."""
+        machine = self._machines.get(machine_id)
+        return {machine_id, machine.node_name if machine is not None else ""} - {""}
 
     # -- questions -------------------------------------------------------------------------------
 

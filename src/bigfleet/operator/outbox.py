@@ -17,9 +17,13 @@ class Outbox:
     def __len__(self) -> int:
         return len(self._frames)
 
+    @property
+    def has_room(self) -> bool:
+        return len(self._frames) < self._most
+
     def put(self, frame: OperatorFrame) -> bool:
         """False: full, and the session must end."""
-        if len(self._frames) >= self._most:
+        if not self.has_room:
             return False
         self._frames.append(frame)
         return True

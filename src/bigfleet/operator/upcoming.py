@@ -17,6 +17,7 @@ from bigfleet.kube.names import MACHINE_ID, upcoming_node_name
 from bigfleet.kube.objects import Node, Reference, UpcomingNode
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.session_frames import NodeStateUpdate
+from bigfleet.operator.node_mapping import MAY_HAVE_A_NODE
 from bigfleet.operator.upcoming_bodies import (
     machine_of,
     reference_of,
@@ -47,13 +48,6 @@ _PHASES: Mapping[MachineState, str] = {
     MachineState.FAILED: "Failed",
 }
 _GIVEN_BACK = ("Draining", "Drained")
-#: Before these a machine has run nothing of this cluster: a Node found is of an earlier life.
-_MAY_HAVE_A_NODE = (
-    MachineState.CONFIGURING,
-    MachineState.CONFIGURED,
-    MachineState.DRAINING,
-    MachineState.FAILED,
-)
 
 
 class Standing(Protocol):
@@ -183,6 +177,10 @@ class UpcomingNodes:
         return found
 
     @property
+    def is_connected(self) -> bool:
+        return self._connected_at is not None
+
+    @property
     def nodes_missing(self) -> int:
         """How many machines are without their Node for too long."""
         return sum(told.missing_told for told in self._told.values())
@@ -250,7 +248,8 @@ class UpcomingNodes:
     def _reference_of(
         self, told: _Told, have: UpcomingNode, phase: str
     ) -> dict[str, object] | None:
-        if told.update.state not in _MAY_HAVE_A_NODE:
+        if told.update.state not in MAY_HAVE_A_NODE:
+            # A Node found is of an earlier life.
             return None
         node = self._node_of(told.update.machine_id)
         if node is not None:

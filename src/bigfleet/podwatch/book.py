@@ -101,6 +101,12 @@ class Book:
             self.shown(owner, key)
         return frozenset(known)
 
+    def pods_expecting(self) -> Iterable[tuple[str, Instant]]:
+        """Pods whose request was made and has not shown, and until when that is waited for."""
+        for owner, known in self._expected.items():
+            if owner in self.pods:
+                yield owner, max(known.values())
+
     def shown(self, owner: str, key: ObjectKey) -> None:
         """It need not be waited for any more: it is there, or it was never made."""
         if (known := self._expected.get(owner)) is not None:

@@ -20,13 +20,17 @@ from bigfleet.model.options import EngineOptions
 from bigfleet.shard.considering import Considered, considered_of
 from bigfleet.shard.sentences import Sentences
 
+#: The part in which proposals become claims.
+BROKER = "commit"
 #: The engine's own parts, under the names of the metrics catalogue.
 PHASE_OF_PART = {
     "sort": "snapread",
     "match": "snapread",
     "fold": "phase1",
     "prepass": "phase1",
-    "acquire": "phase1",
+    "propose": "phase1",
+    BROKER: "phase1",
+    "unmet": "phase1",
     "phase2": "phase2",
     "phase3": "phase3",
     "emit": "emit",
@@ -57,6 +61,8 @@ class Deliberation:
     #: Why, one for each of the actions.
     sentences: tuple[str, ...]
     seconds_of_phase: Mapping[str, float]
+    #: Of Phase 1, what was spent at the broker.
+    broker_seconds: float = 0.0
     #: None: nobody listens to hints.
     availability: Availability | None = None
     #: The demand over new tables, where most of the old ones was history.
@@ -68,11 +74,13 @@ def deliberate(
 ) -> Deliberation:
     """Decide, and say why; `clock` measures and decides nothing."""
     seconds: dict[str, float] = {}
-    last = clock()
+    last, at_broker = clock(), 0.0
 
     def ended(part: str) -> None:
-        nonlocal last
+        nonlocal last, at_broker
         now = clock()
+        if part == BROKER:
+            at_broker += now - last
         phase = PHASE_OF_PART[part]
         seconds[phase] = seconds.get(phase, 0.0) + now - last
         last = now
@@ -96,5 +104,13 @@ def deliberate(
     renumbered = given.needs.renumbered() if given.needs.mostly_garbage else None
     ended("emit")
     return Deliberation(
-        given, decision, considered, actions, sentences, seconds, availability, renumbered
+        given,
+        decision,
+        considered,
+        actions,
+        sentences,
+        seconds,
+        at_broker,
+        availability,
+        renumbered,
     )

@@ -25,6 +25,7 @@ from bigfleet.model.shard_views import ActionView, Disposition, StorySource
 from bigfleet.shard.cycle import CycleInput, Deliberation
 from bigfleet.shard.effects import RESERVATIONS, Effects
 from bigfleet.shard.instructions import WriteAudit
+from bigfleet.shard.ledgers.contention import measure_contention
 from bigfleet.shard.ledgers.needs import NeedsLedger
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.rails.dispositions import Circumstances, Disposed, Fate, Limits, dispose
@@ -302,16 +303,12 @@ class Deciding:
         self._kept = now
 
     def _measure(self, thought: Deliberation, seconds: float) -> None:
-        counts, counters = self._effects.counts, thought.decision.counters
+        counts = self._effects.counts
         counts.add("cycles_total")
         counts.observe("cycle_duration_seconds", seconds, FAST)
         for phase, spent in thought.seconds_of_phase.items():
             counts.observe("cycle_phase_duration_seconds", spent, FAST, phase=phase)
-        counts.add("phase1_occ_proposals_total", counters.committed, outcome="committed")
-        counts.add("phase1_occ_proposals_total", counters.conflicts, outcome="conflict")
-        counts.add("phase1_occ_displacements_total", counters.displacements)
-        fraction = counters.conflicts / counters.committed if counters.committed else 0.0
-        counts.set("phase1_occ_conflict_fraction", fraction, mode="incremental")
+        measure_contention(counts, thought.decision, thought.broker_seconds)
         kinds = Counter(r.kind for r in self._memory.reservations.values())
         for kind in ReservationKind:
             counts.set("reservations", kinds[kind], kind=kind.value)

@@ -9,7 +9,8 @@ PREFIX = "bigfleet_shard_"
 
 HISTOGRAMS = {
     "cycle_duration_seconds": "One cycle, from input to the last action handed on.",
-    "cycle_phase_duration_seconds": "Parts of a cycle.",
+    "cycle_phase_duration_seconds": "Parts of a cycle; execute hands its actions on, reconcile "
+    "takes a List over.",
     "create_phase_seconds": "Creates, from the start to the completion seen.",
     "configure_phase_seconds": "Configures, from the start to the completion seen.",
     "drain_phase_seconds": "Drains, from the start to the completion seen.",
@@ -18,6 +19,10 @@ HISTOGRAMS = {
     "eviction_seconds": "Reclaim instructions, from sending to the completion ack.",
     "provider_rpc_seconds": "Calls to providers.",
     "loop_lag_seconds": "How late the event loop was.",
+    "phase1_proposal_duration_seconds": "Proposals at the broker; each counts with the mean of its "
+    "cycle, which both modes share.",
+    "provisioning_latency_seconds": "From the first sight of (cluster, fingerprint) in the demand "
+    "to the first machine Configured for it; what existing machines cover is not counted.",
 }
 COUNTERS = {
     "cycles_total": "Cycles.",
@@ -50,8 +55,13 @@ COUNTERS = {
     "reclaim_resends_total": "Reclaim instructions sent again after a reconnect.",
     "bootstrap_responses_dropped_total": "Bootstrap answers nobody waited for.",
     "drains_without_session_total": "Preempts whose cluster never connected within the grace.",
-    "phase1_occ_proposals_total": "Proposals of parallel workers.",
-    "phase1_occ_displacements_total": "Claims taken over by an earlier Need.",
+    "phase1_occ_proposals_total": "Proposals of parallel workers by outcome.",
+    "phase1_occ_displacements_total": "Claims taken over by an earlier Need; stays 0, because "
+    "proposals are committed in precedence order.",
+    "phase1_occ_retries_total": "Stale proposals made again, by mode and outcome; empty: nothing "
+    "was left to take. Conflict stays 0, because a retry is made on the claims as they are.",
+    "phase1_occ_retries_exhausted_total": "Needs given up for conflicts; stays 0, because one "
+    "retry is enough.",
     "coordinator_reports_total": "Reports to the coordinator by result.",
     "coordinator_syncs_total": "SyncShard calls by result.",
     "instructions_total": "Instructions of the coordinator by kind and outcome.",
@@ -92,6 +102,9 @@ GAUGES = {
     "quota_allocated": "Machines granted by quota.",
     "quota_in_use": "Machines of a granted quota that are no slots any more, or between shards.",
     "cost_per_hour": "Dollars per hour of real machines.",
+    "expected_interruption_cost_per_hour": "Dollars per hour that interruptions of real machines "
+    "are expected to cost: probability times the penalty stamped on the machine; +Inf where a "
+    "pinned workload may be interrupted.",
     "audit_lines_lost": "Audit lines that never reached the file.",
     "state_degraded": "1 while state.db cannot be written.",
 }

@@ -35,6 +35,7 @@ from bigfleet.shard.failures.deadlines import StateDeadlines
 from bigfleet.shard.failures.failures import Failures, Looking
 from bigfleet.shard.hints import Hints
 from bigfleet.shard.ingest.ingest import Ingest
+from bigfleet.shard.ledgers.first_machines import FirstMachines
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.offerings.offerings import Offerings
 from bigfleet.shard.rails.pauses import Pauses
@@ -94,6 +95,8 @@ class Parts:
         )
         self.phases = Phases(effects)
         machines.watch(self.phases.on_change)
+        self.first_machines = FirstMachines(effects)
+        machines.watch(self.first_machines.on_change)
         self.execution = self._execution(birth)
         self.drains = self._drains(birth)
         self.deadlines = StateDeadlines(
@@ -106,7 +109,9 @@ class Parts:
         )
         self.sessions = Sessions(effects, birth.settings.session, self._supply(), birth.epoch)
         self.cluster_reports = ClusterReports(self._is_open)
-        self.ingest = Ingest(effects, birth.settings.rails, self.needs)
+        self.ingest = Ingest(
+            effects, birth.settings.rails, self.needs, self.first_machines.on_demand
+        )
         self.reconciler = Reconciler(
             effects,
             machines,

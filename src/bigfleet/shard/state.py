@@ -223,6 +223,7 @@ class ShardState:
 
     def begin_cycle(self, at: Instant) -> CycleInput:
         self.last_cycle_began = at
+        self.parts.first_machines.on_cycle_begun()
         return self.deciding.begin(at)
 
     def end_cycle(self, thought: Deliberation, at: Instant, seconds: float) -> list[Instruction]:
@@ -233,6 +234,10 @@ class ShardState:
     def fail_cycle(self, given: CycleInput, why: str, at: Instant) -> list[Instruction]:
         self.deciding.fail(given, why, at)
         return self.taken()
+
+    def phase_took(self, phase: str, seconds: float) -> None:
+        """Parts of the work around the engine: handing actions on, taking a List over."""
+        self.effects.counts.observe("cycle_phase_duration_seconds", seconds, phase=phase)
 
     # -- the coordinator, for whoever talks to it ------------------------------------------------
 
@@ -359,6 +364,7 @@ class ShardState:
             "machines": len(parts.machines),
             "sessions": len(parts.sessions),
             "clusterReports": len(parts.cluster_reports),
+            "firstMachines": len(parts.first_machines),
             "calls": len(parts.calls),
             "queue": parts.execution.queue_depth,
             "inFlight": parts.execution.in_flight,
@@ -397,6 +403,7 @@ class ShardState:
 
     def _decided(self, thought: Deliberation, at: Instant) -> None:
         self.shortfalls.on_decision(thought.decision, at)
+        self.parts.first_machines.on_decision(thought.decision)
         self.parts.hints.on_decision(thought.decision, at, thought.availability)
         self.coordination.on_decision(at)
 

@@ -8,6 +8,8 @@ from typing import Any, Self
 
 import httpx2
 
+from bigfleet.edge.driver import RealClock
+
 Object = dict[str, Any]
 MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
@@ -17,6 +19,9 @@ _GROUPLESS = "/api/v1"
 #: A server that restarts under load answers late; nobody waits longer than it takes.
 _TIMEOUT = httpx2.Timeout(30.0, read=60.0)
 _NO_END = httpx2.Timeout(30.0, read=None)
+#: What is said for a moment of a kind whose definition has just come.
+_INITIALIZING = "storage is (re)initializing"
+_MOST_WAITS = 60
 
 
 class Refused(Exception):
@@ -42,6 +47,7 @@ class KubeApi:
             limits=httpx2.Limits(max_connections=64, max_keepalive_connections=64),
             trust_env=False,
         )
+        self._clock = RealClock()
         #: (apiVersion, kind) -> (plural, whether it lives in namespaces).
         self._resources: dict[tuple[str, str], tuple[str, bool]] = {}
 
@@ -145,17 +151,25 @@ class KubeApi:
         kind: str = "application/json",
     ) -> Object:
         content = None if body is None else json.dumps(body).encode()
-        headers = {"Content-Type": kind}
-        try:
-            answer = await self._client.request(
-                method, path, params=dict(query), content=content, headers=headers
-            )
-        except httpx2.TransportError as problem:
-            raise Away(f"{method} {path}: {problem!r}") from problem
+        request = self._client.build_request(
+            method, path, params=dict(query), content=content, headers={"Content-Type": kind}
+        )
+        answer = await self._sent(request)
+        for _ in range(_MOST_WAITS):
+            if answer.status_code != 429 or _INITIALIZING not in answer.text:
+                break
+            await self._clock.sleep(0.5)
+            answer = await self._sent(request)
         if answer.is_error:
             raise Refused(answer.status_code, answer.text)
         told: Object = answer.json()
         return told
+
+    async def _sent(self, request: httpx2.Request) -> httpx2.Response:
+        try:
+            return await self._client.send(request)
+        except httpx2.TransportError as problem:
+            raise Away(f"{request.method} {request.url.path}: {problem!r}") from problem
 
 
 def _root(version: str) -> str:

@@ -22,7 +22,8 @@ from bigfleet.engine.kernels.vectors import grown, is_covered, may_use, next_fre
 
 CONFLICT = -1
 
-PROPOSALS, COMMITTED, CONFLICTS, DISPLACEMENTS, RETRIES = 0, 1, 2, 3, 4
+#: Columns of the counters; their rows are modes: incremental, all-or-nothing.
+PROPOSALS, COMMITTED, CONFLICTS, DISPLACEMENTS, RETRIES, RETRIES_COMMITTED = 0, 1, 2, 3, 4, 5
 
 
 @kernel
@@ -183,7 +184,7 @@ class Ledger(NamedTuple):
     taken_start: Int64s  # N
     taken_count: Int64s  # N
     skew_stopped: Bools  # N
-    counters: Int64s
+    counters: Int64s  # 2 x 6
 
 
 @kernel
@@ -219,7 +220,8 @@ def commit_queue(
     for q in range(len(queue)):
         n = queue[q]
         rows = proposed[proposed_start[q] : proposed_end[q]]
-        ledger.counters[PROPOSALS] += 1
+        mode = 1 if all_or_nothing[n] else 0
+        ledger.counters[mode, PROPOSALS] += 1
         stale = False
         if contested[q]:
             seen = expected[worker[q]]
@@ -228,8 +230,8 @@ def commit_queue(
             for i in range(len(rows)):
                 seen[pool.run_of_row[rows[i]]] += 1
         if stale:
-            ledger.counters[CONFLICTS] += 1
-            ledger.counters[RETRIES] += 1
+            ledger.counters[mode, CONFLICTS] += 1
+            ledger.counters[mode, RETRIES] += 1
             rows, _ = propose_slice(
                 queue[q : q + 1],
                 needs,
@@ -250,8 +252,10 @@ def commit_queue(
             count, losers = commit(
                 n, rows, all_or_nothing[n], ledger.holder, needs.precedence, committed, displaced
             )
-            ledger.counters[COMMITTED] += 1
-            ledger.counters[DISPLACEMENTS] += losers
+            ledger.counters[mode, COMMITTED] += 1
+            ledger.counters[mode, DISPLACEMENTS] += losers
+            if stale:
+                ledger.counters[mode, RETRIES_COMMITTED] += 1
             ledger.taken_count[n] = count
             for i in range(count):
                 ledger.taken[size] = committed[i]

@@ -46,6 +46,8 @@ class AcknowledgeRequests:
         self._log = log
         self._counts = counts
         self._concurrency = concurrency
+        #: Statuses that were complained of since the last success; all fail of one cause.
+        self._complained: set[int] = set()
         self._due: asyncio.Queue[tuple[ObjectKey, _Batch]] = asyncio.Queue()
 
     def acknowledge(self, keys: Iterable[ObjectKey]) -> None:
@@ -88,13 +90,20 @@ class AcknowledgeRequests:
                 subresource="status",
             )
             marked = True
+            self._complained.clear()
             self._counts.add("acknowledged_total")
         except NotFound:
             marked = True
         except ApiProblem as problem:
-            self._log.warning(
-                "acknowledge_failed", request=str(key), status=problem.status, text=problem.text
-            )
+            if problem.status not in self._complained:
+                self._complained.add(problem.status)
+                text = f"{key} could not be marked Acknowledged, and others may share its fate"
+                self._log.warning(
+                    "acknowledge_failed",
+                    msg=f"{text}: {problem.text}",
+                    request=str(key),
+                    status=problem.status,
+                )
         finally:
             if not marked:
                 self._acknowledging.wait_again(key)

@@ -1,7 +1,8 @@
 """Runs what `drains` asks for against the API server, and tells it how it went.
 
-So many writes at once, evictions and cordons alike. When the session or the lease is lost, what
-waits is dropped and what is under way is cut off: its answer would come too late to mean anything.
+So many calls at once, evictions, cordons and last looks alike. When the session or the lease is
+lost, what waits is dropped and what is under way is cut off: its answer would come too late to mean
+anything.
 """
 
 import asyncio
@@ -12,13 +13,15 @@ from typing import Literal, assert_never
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.edge.logs import Log
 from bigfleet.kube.calls import Calls
-from bigfleet.kube.kinds import NODES
+from bigfleet.kube.kinds import NODES, PODS
 from bigfleet.kube.names import RECLAIM
 from bigfleet.kube.objects import Node, Reference
 from bigfleet.kube.problems import ApiProblem, Conflict, NotFound, TooMany
 from bigfleet.model.machines import Instant
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimAck, ReclaimInstruction
 from bigfleet.operator.drain_steps import (
+    Check,
+    Checked,
     Cordon,
     Evict,
     Instruction,
@@ -31,12 +34,14 @@ from bigfleet.operator.drain_steps import (
     uncordon_patch,
 )
 from bigfleet.operator.drains import Drains
+from bigfleet.operator.pods_on_nodes import PodOnNode, pod_on_node
 
 #: Whether a cache has become fresh again is told by no event.
 _LONGEST_PAUSE_SECONDS = 1.0
 #: A Node that changes so often between reading and writing has somebody else at it.
 _MOST_READINGS = 5
 
+Call = Cordon | Uncordon | Evict | Check
 TellEvent = Callable[[Reference, Literal["Normal", "Warning"], str, str], None]
 
 
@@ -61,16 +66,18 @@ class Draining:
         self._tell = tell
         self._publish = publish
         self._concurrency = concurrency
-        self._waiting: deque[Cordon | Uncordon | Evict] = deque()
+        self._waiting: deque[Call] = deque()
         self._under_way: set[asyncio.Task[None]] = set()
         self._stirred = asyncio.Event()
+        #: When every drain last looked around.
+        self._looked_at: Instant = 0
 
     async def run(self) -> None:
         """For ever; who cancels it ends every write. It may be run again."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 while True:
-                    self._obey(self._drains.tick(self._clock.now()))
+                    self._look_around(self._clock.now())
                     self._start(tasks)
                     await self._pause()
         finally:
@@ -110,7 +117,7 @@ class Draining:
     def _obey(self, steps: list[Instruction]) -> None:
         for step in steps:
             match step:
-                case Cordon() | Uncordon() | Evict():
+                case Cordon() | Uncordon() | Evict() | Check():
                     self._waiting.append(step)
                     self._stirred.set()
                 case Send(ack):
@@ -137,6 +144,8 @@ class Draining:
                 continue
             if isinstance(step, Evict) and not self._drains.may_evict(step.instruction_id):
                 continue
+            if isinstance(step, Check) and not self._drains.may_check(step):
+                continue
             task = tasks.create_task(self._do(step))
             self._under_way.add(task)
             task.add_done_callback(self._ended)
@@ -145,14 +154,25 @@ class Draining:
         self._under_way.discard(task)
         self._stirred.set()
 
+    def _look_around(self, at: Instant) -> None:
+        """What happens moves the drains it is about; only time moves all of them."""
+        due = self._next_look()
+        if due is not None and at >= due:
+            self._looked_at = at
+            self._obey(self._drains.tick(at))
+
+    def _next_look(self) -> Instant | None:
+        due = self._drains.due_at(self._looked_at)
+        if not self._drains.open_instructions:
+            return due
+        longest = self._looked_at + round(_LONGEST_PAUSE_SECONDS * SECOND)
+        return longest if due is None else min(due, longest)
+
     async def _pause(self) -> None:
-        at = self._clock.now()
-        due = self._drains.due_at(at)
-        seconds = _LONGEST_PAUSE_SECONDS
+        due, timer = self._next_look(), None
         if due is not None:
-            seconds = min(seconds, max(0, due - at) / SECOND)
-        is_idle = due is None and not self._drains.open_instructions
-        timer = None if is_idle else self._clock.call_later(seconds, self._stirred.set)
+            seconds = max(0, due - self._clock.now()) / SECOND
+            timer = self._clock.call_later(seconds, self._stirred.set)
         try:
             await self._stirred.wait()
         finally:
@@ -160,7 +180,7 @@ class Draining:
                 timer.cancel()
         self._stirred.clear()
 
-    async def _do(self, step: Cordon | Uncordon | Evict) -> None:
+    async def _do(self, step: Call) -> None:
         match step:
             case Cordon(node, instruction_id):
                 await self._change(node, lambda known: self._cordoned(known, instruction_id))
@@ -168,6 +188,8 @@ class Draining:
                 await self._change(node, self._uncordoned)
             case Evict():
                 await self._evict(step)
+            case Check():
+                await self._check(step)
             case _:
                 assert_never(step)
 
@@ -224,3 +246,32 @@ class Draining:
         else:
             steps = drains.on_evicted(pod, self._clock.now())
         self._obey(steps)
+
+    # -- the last look ---------------------------------------------------------------------------
+
+    async def _check(self, step: Check) -> None:
+        drains, about = self._drains, " and ".join((*step.nodes, *step.absent))
+        try:
+            pods = [pod for name in step.nodes for pod in await self._pods_on(name)]
+            nodes = [name for name in step.absent if await self._is_there(name)]
+        except ApiProblem as problem:
+            self._log.warning("reclaim.check_failed", msg=f"{about}: {problem.text}")
+            self._obey(drains.on_check_failed(step, problem.text, self._clock.now()))
+            return
+        found = Checked(tuple(pods), tuple(nodes))
+        if unheard := [*nodes, *(str(pod.key) for pod in pods if pod.why_not_evicted is None)]:
+            text = f"the server has {len(unheard)} that the cache has not, such as {unheard[0]}"
+            self._log.warning("reclaim.cache_is_behind", msg=f"{about}: {text}")
+        self._obey(drains.on_checked(step, found, self._clock.now()))
+
+    async def _pods_on(self, name: str) -> list[PodOnNode]:
+        """Of now, as a server without a resource version answers, and in one piece."""
+        page = await self._calls.list_page(PODS, field_selector=f"spec.nodeName={name}", limit=0)
+        return [pod_on_node(pod) for pod in page.items]
+
+    async def _is_there(self, name: str) -> bool:
+        try:
+            await self._calls.get(NODES, name)
+        except NotFound:
+            return False
+        return True

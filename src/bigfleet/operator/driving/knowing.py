@@ -7,7 +7,7 @@ here, but for the Events about requests that cannot be told, and those only whil
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.counts import Counts
@@ -97,34 +97,48 @@ class Knowing:
     async def run(self) -> None:
         """For ever."""
         async with asyncio.TaskGroup() as tasks:
-            for reflector in (self.requests, self.nodes, self.pods, self.upcoming, self.available):
+            for _, reflector in self._reflectors():
                 tasks.create_task(reflector.run())
 
     @property
     def unsynced(self) -> list[str]:
         """Kinds of which not all is known yet."""
-        caches = {
-            "CapacityRequests": self.requests.cache.synced,
-            "Nodes": self.nodes.cache.synced,
-            "Pods": self.pods.cache.synced,
-            "UpcomingNodes": self.upcoming.cache.synced,
-            "AvailableCapacities": self.available.cache.synced,
-        }
-        return [kind for kind, synced in caches.items() if not synced]
+        return [kind for kind, each in self._reflectors() if not each.cache.synced]
+
+    def why_unsynced(self) -> str:
+        """Empty: all is known, or was once."""
+        unsynced = [
+            (kind, each.trouble) for kind, each in self._reflectors() if not each.cache.synced
+        ]
+        troubles = [f"{kind}: {trouble}" for kind, trouble in unsynced if trouble]
+        return "; ".join([", ".join(kind for kind, _ in unsynced), *troubles])
+
+    def _reflectors(self) -> tuple[tuple[str, Reflector[Any, Any]], ...]:
+        return (
+            ("CapacityRequests", self.requests),
+            ("Nodes", self.nodes),
+            ("Pods", self.pods),
+            ("UpcomingNodes", self.upcoming),
+            ("AvailableCapacities", self.available),
+        )
 
     def nodes_are_fresh(self, at: Instant) -> bool:
         cache = self.nodes.cache
-        return cache.synced and cache.stale_seconds(at) <= self._stale_after
+        return cache.synced and cache.stale_seconds(at) == 0
 
     def pods_are_fresh(self, at: Instant) -> bool:
+        """That a Node is empty is believed only while every change is heard."""
         cache = self.pods.cache
-        return cache.synced and cache.stale_seconds(at) <= self._stale_after
+        return cache.synced and cache.stale_seconds(at) == 0
 
     def tell_skipped(self) -> None:
         """Of every request that cannot be told; an Event that was written lately is not again."""
         for key, wrong in self.book.skipped.items():
             if (held := self.requests.cache.objects.get(key)) is not None:
                 self._tell(key, held.uid, wrong)
+        if self.book.skipped:
+            text = f"{len(self.book.skipped)} CapacityRequests cannot be told to a shard"
+            self._log.warning("request.untranslatable", msg=f"{text}; their Events say why")
 
     # -- what the line asks ----------------------------------------------------------------------
 
@@ -151,11 +165,13 @@ class Knowing:
             self.book.remove(key)
         elif (wrong := self.book.put(key, now.uid, now.spec, now.phase)) is not None:
             self._counts.add("crs_skipped_total", reason=wrong.reason)
-            self._tell(key, now.uid, wrong)
+            if self._tell(key, now.uid, wrong):
+                text = f"{wrong.field}: {wrong.text}"
+                self._log.warning("request.untranslatable", msg=text, request=str(key))
 
-    def _tell(self, key: ObjectKey, uid: str, wrong: Untranslatable) -> None:
+    def _tell(self, key: ObjectKey, uid: str, wrong: Untranslatable) -> bool:
         if not self.ears.may_tell():
-            return
+            return False
         about = Reference(
             api_version=CAPACITY_REQUESTS.api_version,
             kind=CAPACITY_REQUESTS.kind,
@@ -165,7 +181,7 @@ class Knowing:
         )
         text = f"{wrong.field}: {wrong.text}"
         self._events.tell(about, "Warning", "UntranslatableRequirement", text)
-        self._log.warning("request.untranslatable", msg=text, request=str(key))
+        return True
 
     def _on_node(self, key: ObjectKey, _before: Node | None, now: Node | None) -> None:
         # A Node that went, or took another machine's name, is news of the machine it was.

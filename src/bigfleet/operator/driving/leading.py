@@ -5,12 +5,12 @@ import asyncio
 from bigfleet.edge.counts import Counts
 from bigfleet.kube.api import Api
 from bigfleet.kube.events import Events
-from bigfleet.model.session_frames import OperatorFrame
 from bigfleet.operator.acknowledging import Acknowledging
 from bigfleet.operator.bootstrap.rendering import ClusterFacts
 from bigfleet.operator.drains import Drains, DrainSettings
 from bigfleet.operator.drains import Surroundings as DrainSurroundings
 from bigfleet.operator.driving.acknowledging import AcknowledgeRequests
+from bigfleet.operator.driving.answers import Answers
 from bigfleet.operator.driving.bootstrapping import Bootstrapping, TemplateFile
 from bigfleet.operator.driving.draining import Draining
 from bigfleet.operator.driving.knowing import Knowing
@@ -55,6 +55,7 @@ class Leading:
             counts,
             log,
         )
+        self._answers = Answers(self.line)
         knowing.ears.may_tell = lambda: self.line.connected
         self._tokens = self._tokens_of(world, api)
         acknowledging = Acknowledging(knowing.book)
@@ -89,7 +90,7 @@ class Leading:
             api,
             clock,
             log,
-            say=self._say,
+            say=self._answers.say,
             tell=events.tell,
             publish=lambda machine: self.write_back.look_again([machine]),
             concurrency=settings.dispatch,
@@ -114,7 +115,7 @@ class Leading:
             bootstrapping,
             self.reporting,
             clock,
-            self._say,
+            self._answers,
         )
 
     async def run(self) -> None:
@@ -130,7 +131,7 @@ class Leading:
             tasks.create_task(self.line.run(self._obeying), name="line")
 
     def waiting(self) -> int:
-        return self.line.waiting()
+        return self.line.waiting() + len(self._answers)
 
     def apply_settings(self, settings: OperatorSettings) -> None:
         self._settings = settings
@@ -138,9 +139,6 @@ class Leading:
         self._schedule.debounce_seconds = settings.rollup_debounce
 
     # -- within ----------------------------------------------------------------------------------
-
-    def _say(self, frame: OperatorFrame) -> None:
-        self.line.say(frame)
 
     def _drain_settings(self) -> DrainSettings:
         return DrainSettings(self._settings.evict_retry, self._settings.default_grace)

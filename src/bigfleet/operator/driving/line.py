@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from bigfleet.edge.clock import Clock
+from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.logs import Log
 from bigfleet.model.machines import Instant
@@ -27,11 +27,15 @@ from bigfleet.model.session_frames import (
 from bigfleet.operator.outbox import Outbox
 from bigfleet.operator.schedule import Backoff, RollupSchedule
 from bigfleet.wire.session_client import Session, SessionClient
+from bigfleet.wire.session_frames import NoFrame
 
 #: How often it is looked whether a roll-up is due.
 LOOK_SECONDS = 0.25
 #: How long a shard may take to answer the Hello.
 HELLO_SECONDS = 15.0
+#: A session that ended sooner counts as failed. Two operators of one cluster id end each other's
+#: sessions: each would otherwise dial again at once, and the shard hear now one, now the other.
+LASTING_SECONDS = 30.0
 
 
 class Listener(Protocol):
@@ -46,6 +50,10 @@ class Listener(Protocol):
     def on_rollup_sent(self, at: Instant) -> None: ...
 
     def on_rollup_acked(self, at: Instant) -> None: ...
+
+    def on_room(self) -> None:
+        """The line took all that waited for it."""
+        ...
 
     def on_disconnected(self, at: Instant) -> None: ...
 
@@ -100,8 +108,11 @@ class ShardLine:
         self._outbox = Outbox(dialling.outbox)
         self._wake = asyncio.Event()
         self._hellos = 0
+        #: None: no session is open.
+        self._opened_at: Instant | None = None
         self._unacked = False
         self._overflowed = False
+        self._writing: asyncio.Task[None] | None = None
         self._listener: Listener | None = None
 
     @property
@@ -113,6 +124,10 @@ class ShardLine:
         """Whether the shard has told all it knows, in this session."""
         return self._hellos > 1
 
+    @property
+    def has_room(self) -> bool:
+        return self.connected and self._outbox.has_room
+
     def waiting(self) -> int:
         return len(self._outbox)
 
@@ -122,6 +137,9 @@ class ShardLine:
             return
         if not self._outbox.put(frame):
             self._overflowed = True
+            if self._writing is not None:
+                # It may wait for a line that takes nothing.
+                self._writing.cancel()
         self._wake.set()
 
     async def run(self, listener: Listener) -> None:
@@ -146,16 +164,17 @@ class ShardLine:
         try:
             async with self._dialling.client.open(self._dialling.hello) as session:
                 return await self._talk(session)
-        except Rejected as problem:
+        except (Rejected, NoFrame) as problem:
             return str(problem)
+        except OSError as problem:
+            return f"the certificates cannot be read: {problem}"
         finally:
             self._end()
 
     async def _talk(self, session: Session) -> str:
-        # The acknowledgement of this one comes after all the shard has to tell.
-        await session.send(self._dialling.hello)
         reading = asyncio.create_task(self._read(session), name="session.read")
         writing = asyncio.create_task(self._write(session), name="session.write")
+        self._writing = writing
         greeting = asyncio.create_task(self._clock.sleep(HELLO_SECONDS), name="session.greeting")
         tasks = {reading, writing, greeting}
         try:
@@ -194,6 +213,7 @@ class ShardLine:
     def _on_hello(self, listener: Listener, at: Instant) -> None:
         self._hellos += 1
         if self._hellos == 1:
+            self._opened_at = at
             self._counts.set("connected", 1)
             self._schedule.on_connected()
             self._log.info(
@@ -202,9 +222,10 @@ class ShardLine:
                 cluster=self._dialling.cluster_id,
             )
             listener.on_connected(at)
-            self._wake.set()
+            # The acknowledgement of this one comes after all the shard has to tell. Not sooner: on
+            # a stream the shard refuses, a second write hides why.
+            self.say(self._dialling.hello)
         elif self._hellos == 2:
-            self._dialling.backoff.on_success()
             listener.on_replay_ended(at)
 
     async def _write(self, session: Session) -> None:
@@ -213,6 +234,8 @@ class ShardLine:
             while (frame := self._outbox.take()) is not None:
                 await session.send(frame)
             if self.connected:
+                assert self._listener is not None
+                self._listener.on_room()
                 await self._report(session)
             await self._until_woken()
 
@@ -246,9 +269,12 @@ class ShardLine:
             timer.cancel()
 
     def _end(self) -> None:
-        was = self.connected
+        was, opened_at = self.connected, self._opened_at
+        self._opened_at = self._writing = None
         self._hellos, self._unacked, self._overflowed = 0, False, False
         self._outbox.clear()
         self._counts.set("connected", 0)
+        if opened_at is not None and self._clock.now() - opened_at >= LASTING_SECONDS * SECOND:
+            self._dialling.backoff.on_success()
         if was and self._listener is not None:
             self._listener.on_disconnected(self._clock.now())

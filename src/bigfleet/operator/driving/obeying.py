@@ -1,7 +1,6 @@
 """Where the frames of a session go: each to the part that answers for it; none waits."""
 
 import asyncio
-from collections.abc import Callable
 from typing import assert_never
 
 from bigfleet.edge.clock import Clock
@@ -11,12 +10,12 @@ from bigfleet.model.session_frames import (
     AvailableCapacityUpdate,
     BootstrapRequest,
     NodeStateUpdate,
-    OperatorFrame,
     ReclaimInstruction,
     ShardFrame,
 )
 from bigfleet.operator.acknowledging import Acknowledging
 from bigfleet.operator.driving.acknowledging import AcknowledgeRequests
+from bigfleet.operator.driving.answers import Answers
 from bigfleet.operator.driving.bootstrapping import Bootstrapping
 from bigfleet.operator.driving.draining import Draining
 from bigfleet.operator.driving.knowing import Knowing
@@ -37,7 +36,7 @@ class Obeying:
         bootstrapping: Bootstrapping,
         reporting: ClusterReporting,
         clock: Clock,
-        say: Callable[[OperatorFrame], None],
+        answers: Answers,
     ) -> None:
         self._knowing = knowing
         self._acknowledging = acknowledging
@@ -47,7 +46,7 @@ class Obeying:
         self._bootstrapping = bootstrapping
         self._reporting = reporting
         self._clock = clock
-        self._say = say
+        self._answers = answers
         #: Blobs being made; each ends by itself, or with the session.
         self._rendering: set[asyncio.Task[None]] = set()
         knowing.ears.node_changed = self._on_node_changed
@@ -62,6 +61,7 @@ class Obeying:
     def on_disconnected(self, at: Instant) -> None:
         for task in self._rendering:
             task.cancel()
+        self._answers.on_disconnected()
         self._draining.on_disconnected()
         self._write_back.on_disconnected()
         self._acknowledging.on_disconnected()
@@ -70,6 +70,9 @@ class Obeying:
     def on_replay_ended(self, at: Instant) -> None:
         self._draining.on_replay_ended(at)
         self._write_back.on_replay_ended()
+
+    def on_room(self) -> None:
+        self._answers.on_room()
 
     def on_rollup_sent(self, at: Instant) -> None:
         self._acknowledging.on_sent(at)
@@ -97,7 +100,7 @@ class Obeying:
                 assert_never(frame)
 
     async def _answer(self, request: BootstrapRequest) -> None:
-        self._say(await self._bootstrapping.answer(request))
+        self._answers.say(await self._bootstrapping.answer(request))
 
     def _on_node_changed(self, name: str) -> None:
         self._draining.on_node_changed(name, self._clock.now())

@@ -10,8 +10,9 @@ from typing import Any
 
 from bigfleet.edge.certificates import expires_at
 from bigfleet.edge.counts import Counts
+from bigfleet.edge.loop_lag import LoopLag
 from bigfleet.edge.pages import Pages
-from bigfleet.edge.probing import Heart, pages_of
+from bigfleet.edge.probing import pages_of
 from bigfleet.kube.api import Api
 from bigfleet.kube.connecting import open_api, own_namespace
 from bigfleet.kube.events import Events
@@ -64,11 +65,9 @@ class OperatorProcess:
         )
         api.may_write = lambda: self.election.holding
         metrics = OperatorMetrics(counts, self._refresh, world.version, self._certificate_ends)
-        self._heart = Heart(world.clock)
+        self._lag = LoopLag(world.clock, world.stopwatch)
         debug = settings.debug_endpoints
-        self._pages = Pages(
-            pages_of(self._heart, self.why_not_ready, metrics.page, debug=debug), {}
-        )
+        self._pages = Pages(pages_of(self._lag, self.why_not_ready, metrics.page, debug=debug), {})
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._stopped = asyncio.Event()
 
@@ -89,7 +88,7 @@ class OperatorProcess:
             "lease": self.election.run(),
             "events": self._events.run(),
             "leading": self._lead(),
-            "heart": self._heart.run(),
+            "lag": self._lag.run(),
         }
         self._tasks = {name: asyncio.create_task(each, name=name) for name, each in work.items()}
         world.log.info(
@@ -120,7 +119,7 @@ class OperatorProcess:
         if self._stopped.is_set():
             return
         self._stopped.set()
-        for name in ("leading", "caches", "events", "heart", "lease"):
+        for name in ("leading", "caches", "events", "lag", "lease"):
             if (task := self._tasks.get(name)) is None:
                 continue
             task.cancel()
@@ -136,9 +135,9 @@ class OperatorProcess:
 
     def why_not_ready(self) -> str:
         """Empty: ready. The shard is never asked."""
-        unsynced = self.knowing.unsynced
+        unsynced = self.knowing.why_unsynced()
         if self.election.holding and unsynced:
-            return f"not all is known yet of {', '.join(unsynced)}"
+            return f"not all is known yet of {unsynced}"
         if not self.election.holding and not self.election.observed:
             return "the lease has not been seen yet"
         return ""

@@ -58,7 +58,11 @@ class ClusterReporting:
 
     async def _told(self) -> Code | None:
         """None: it went well. The line is opened anew, so that new certificates count."""
-        client = self._open_client()
+        try:
+            client = self._open_client()
+        except OSError as problem:
+            self._log.debug("report.failed", msg=f"the certificates cannot be read: {problem}")
+            return Code.UNAVAILABLE
         try:
             reply: ClusterReportReply = await client.report(self._look(self._clock.now()))
         except Rejected as problem:

@@ -91,6 +91,9 @@ class WriteBack:
 
     def look_again(self, machines: Iterable[str]) -> None:
         """Their Node came, went or changed, or their eviction went on."""
+        if not self.upcoming.is_connected:
+            # All machines are told anew at the next session; nothing is kept in mind until then.
+            return
         for name in self.upcoming.names_of(machines):
             self.writer.touch(self.upcoming, name)
 
@@ -129,8 +132,13 @@ class WriteBack:
         self, key: ObjectKey, _before: UpcomingNode | None, now: UpcomingNode | None
     ) -> None:
         self.upcoming.seen.on_cached(key.name, now)
+        if now is None and self.upcoming.is_connected:
+            # By a hand, maybe: its machine is still there.
+            self.writer.touch(self.upcoming, key.name)
 
     def _on_available_cached(
         self, key: ObjectKey, _before: AvailableCapacity | None, now: AvailableCapacity | None
     ) -> None:
         self.available.seen.on_cached(key.name, now)
+        if now is None and self.upcoming.is_connected:
+            self.writer.touch(self.available, key.name)

@@ -8,6 +8,7 @@ object; an object that needs nothing costs nothing.
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from bigfleet.edge.clock import Clock, Timer
@@ -110,24 +111,23 @@ class Writer:
                         key, _ = self._queued.popitem(last=False)
                         self._busy.add(key)
                         self._counts.set("dispatch_inflight", len(self._busy))
-                        task = workers.create_task(self._work(key))
+                        task = workers.create_task(self._bring(key))
                         self._under_way.add(task)
-                        task.add_done_callback(self._under_way.discard)
+                        task.add_done_callback(partial(self._ended, key))
         finally:
             for timer in self._resting.values():
                 timer.cancel()
             self._resting.clear()
 
-    async def _work(self, key: _Key) -> None:
-        try:
-            await self._bring(key)
-        finally:
-            self._busy.discard(key)
-            self._counts.set("dispatch_inflight", len(self._busy))
-            if key in self._again:
-                self._again.discard(key)
-                self.touch(self._objects[key.plural], key.name)
-            self._wake.set()
+    def _ended(self, key: _Key, task: asyncio.Task[None]) -> None:
+        """Also of a worker that was cut off before it began."""
+        self._under_way.discard(task)
+        self._busy.discard(key)
+        self._counts.set("dispatch_inflight", len(self._busy))
+        if key in self._again:
+            self._again.discard(key)
+            self.touch(self._objects[key.plural], key.name)
+        self._wake.set()
 
     async def _bring(self, key: _Key) -> None:
         objects, last = self._objects[key.plural], None

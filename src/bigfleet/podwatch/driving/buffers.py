@@ -135,17 +135,18 @@ class BufferKeeping:
 
     async def _look(self, uid: str) -> None:
         buffer = self._buffers.get(uid)
-        if buffer is None or buffer.metadata.deletion_timestamp is not None:
+        if buffer is None or _is_leaving(buffer):
             await self._withdraw(uid)
             return
         around = self._around
         around.book.not_missed(uid)
         plan = await planned(around.calls, buffer, self._options.priority)
-        await self._make_so(buffer, plan)
-        await self._tell(buffer, plan)
+        if await self._make_so(buffer, plan):
+            await self._tell(buffer, plan)
         self.working.offer_at(uid, around.clock.now() + self._reread_after())
 
-    async def _make_so(self, buffer: CapacityBuffer, plan: Plan | Refusal) -> None:
+    async def _make_so(self, buffer: CapacityBuffer, plan: Plan | Refusal) -> bool:
+        """False: it is another buffer by now, or its namespace ends."""
         around, meta = self._around, buffer.metadata
         kind = self._kind
         assert kind is not None
@@ -153,9 +154,19 @@ class BufferKeeping:
         have = around.book.of(meta.uid)
         wanted = plan if isinstance(plan, Plan) else None
         expected = around.book.expected(meta.uid, around.clock.now())
-        for each in instructions_for(meta.namespace, owner, wanted, have):
-            if not isinstance(each, Create) or each.key not in expected:
-                await around.writing.carry_out(each, self._is_gone)
+        steps = [
+            each
+            for each in instructions_for(meta.namespace, owner, wanted, have)
+            if not isinstance(each, Create) or each.key not in expected
+        ]
+        return await around.writing.carry_out(
+            self._reference(buffer), steps, self._is_gone, lambda: self._still_says(buffer)
+        )
+
+    def _still_says(self, buffer: CapacityBuffer) -> bool:
+        """Thousands of chunks take minutes, in which it may be deleted or say another number."""
+        now = self._buffers.get(buffer.metadata.uid)
+        return now is not None and now.spec == buffer.spec and not _is_leaving(now)
 
     async def _tell(self, buffer: CapacityBuffer, plan: Plan | Refusal) -> None:
         around, meta = self._around, buffer.metadata
@@ -211,9 +222,8 @@ class BufferKeeping:
             buffer = await calls.get(self._kind, request.owner_name, namespace)
         except NotFound:
             return True
-        meta = buffer.metadata
-        leaving = meta.deletion_timestamp is not None or self._narrowed(buffer) is None
-        return leaving or meta.uid != request.owner
+        leaving = _is_leaving(buffer) or self._narrowed(buffer) is None
+        return leaving or buffer.metadata.uid != request.owner
 
     def _reread_after(self) -> int:
         seconds = max(REREAD_SECONDS, len(self._buffers) / REREADS_PER_SECOND)
@@ -228,6 +238,10 @@ class BufferKeeping:
             namespace=meta.namespace,
             uid=meta.uid,
         )
+
+
+def _is_leaving(buffer: CapacityBuffer) -> bool:
+    return buffer.metadata.deletion_timestamp is not None
 
 
 def _whole_second(at: Instant) -> Instant:

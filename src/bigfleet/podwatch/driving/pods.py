@@ -61,6 +61,11 @@ class PodKeeping:
         later = self._around.clock.now() + round(LOOK_AGAIN_SECONDS * SECOND)
         self.working.offer_at(owner, later)
 
+    def requests_listed(self) -> None:
+        """What was made and deleted between two watches shows in neither."""
+        for owner, until in self._around.book.pods_expecting():
+            self.working.offer_at(owner, until)
+
     def _pod_changed(
         self, key: ObjectKey, before: WatchedPod | None, after: WatchedPod | None
     ) -> None:
@@ -77,13 +82,15 @@ class PodKeeping:
             return
         if decision.outcome is not Outcome.GONE or not decision.instructions:
             book.not_missed(uid)
-        for instruction in decision.instructions:
-            await around.writing.carry_out(instruction, self._is_gone)
+        about = _reference(pod) if (pod := book.pods.get(uid)) is not None else None
+        if not await around.writing.carry_out(about, decision.instructions, self._is_gone):
+            # The pod goes with its namespace.
+            self._count(Outcome.GONE)
+            return
         self._count(decision.outcome)
-        about = book.pods.get(uid)
         for note in book.notes_for(uid, decision.outcome):
             if about is not None:
-                around.events.tell(_reference(about), "Warning", note.reason, note.text)
+                around.events.tell(about, "Warning", note.reason, note.text)
 
     def _not_before(self, uid: str, decision: Decision, at: Instant) -> Instant:
         """Nothing is made or withdrawn by an old view; garbage collection has the first turn."""

@@ -15,6 +15,7 @@ from bigfleet.edge.counts import Counts
 from bigfleet.edge.logs import Log
 from bigfleet.edge.loop_lag import LoopLag
 from bigfleet.edge.pages import Pages
+from bigfleet.edge.probing import pages_of
 from bigfleet.kube.api import Api
 from bigfleet.kube.connecting import BadKubeconfig, open_api, own_namespace
 from bigfleet.kube.events import Events
@@ -27,7 +28,6 @@ from bigfleet.podwatch.book import Book
 from bigfleet.podwatch.driving.buffers import BufferKeeping, BufferOptions
 from bigfleet.podwatch.driving.defaults import DefaultsFile
 from bigfleet.podwatch.driving.pods import Around, PodKeeping
-from bigfleet.podwatch.driving.probing import pages_of
 from bigfleet.podwatch.driving.writing import Writing
 from bigfleet.podwatch.metrics import ApiCounts, PodwatchMetrics
 from bigfleet.podwatch.records import (
@@ -117,6 +117,8 @@ class PodwatchProcess:
             namespace=world.namespace or own_namespace(settings.kubeconfig),
             identity=world.identity,
         )
+        # Also a write that waits between two attempts when the lease goes.
+        api.may_write = lambda: self.election.holding
         self._compose(api)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._synced = asyncio.Event()
@@ -136,7 +138,7 @@ class PodwatchProcess:
             self.counts,
             self._events,
             book,
-            Writing(api, book, lambda: self.election.holding, world.clock),
+            Writing(api, book, lambda: self.election.holding, world.clock, world.log, self._events),
             self._policy,
         )
         self._book = book
@@ -150,10 +152,12 @@ class PodwatchProcess:
         self.buffers = BufferKeeping(
             around, api, BufferOptions(settings.buffers, settings.buffer_priority)
         )
-        self._requests_read.cache.subscribe(self._request_changed)
+        self._requests_read.cache.subscribe(self._request_changed, self.pods.requests_listed)
         self._lag = LoopLag(world.clock, world.stopwatch)
         metrics = PodwatchMetrics(self.counts, self._refresh, world.version)
-        pages = pages_of(metrics, self._lag, self.why_not_ready, debug=settings.debug_endpoints)
+        pages = pages_of(
+            self._lag, self.why_not_ready, metrics.page, debug=settings.debug_endpoints
+        )
         self._pages = Pages(pages, {})
 
     @property
@@ -217,7 +221,9 @@ class PodwatchProcess:
         if not self.election.holding:
             return "" if self.election.observed else "no lease was seen yet"
         missing = self._not_synced()
-        return f"not read yet: {', '.join(missing)}" if missing else ""
+        why = "; ".join(dict.fromkeys(each for each in missing.values() if each))
+        names = ", ".join(missing)
+        return f"not read yet: {names}{f' ({why})' if why else ''}" if missing else ""
 
     # -- within ----------------------------------------------------------------------------------
 
@@ -239,12 +245,12 @@ class PodwatchProcess:
             else:
                 self.pods.working.offer(owner)
 
-    def _not_synced(self) -> list[str]:
-        synced = {
-            "pods": self._pods_read.cache.synced,
-            "capacityrequests": self._requests_read.cache.synced,
-        }
-        return [name for name, is_read in synced.items() if not is_read]
+    def _not_synced(self) -> dict[str, str]:
+        """What has not been read yet, and why not, where that is known."""
+        missing = {} if self._pods_read.cache.synced else {"pods": self._pods_read.trouble}
+        if not self._requests_read.cache.synced:
+            missing["capacityrequests"] = self._requests_read.trouble
+        return missing
 
     async def _sync(self) -> None:
         """Raises NotSynced when the time is over; waits for ever once everything is read."""
@@ -283,7 +289,7 @@ class PodwatchProcess:
         counts.set("podwatch_buffers", len(self.buffers))
 
 
-def _not_synced_text(missing: list[str], patience: float, server: str) -> str:
+def _not_synced_text(missing: Collection[str], patience: float, server: str) -> str:
     return (
         f"{' and '.join(missing)} could not be read from {server} within {patience:.0f} s, so this "
         "process ends and lets itself be restarted; the lines above say why. The rights to get, "

@@ -10,9 +10,10 @@ from typing import Generic, TypeVar
 
 from bigfleet.edge.clock import SECOND, Clock, next_turn
 from bigfleet.edge.logs import Log
-from bigfleet.kube.problems import ApiProblem
+from bigfleet.kube.api import NOT_LEADING
+from bigfleet.kube.problems import ApiProblem, Refused
 from bigfleet.model.machines import Instant
-from bigfleet.podwatch.work_queue import WorkQueue
+from bigfleet.podwatch.work_queue import PASSING, REFUSED, Patience, WorkQueue
 
 K = TypeVar("K", bound=str)
 
@@ -91,17 +92,23 @@ class Working(Generic[K]):
         except NotLeading:
             self._queue.done(key)
         except ApiProblem as problem:
-            self._again(key, str(problem))
+            if problem.reason == NOT_LEADING:
+                self._queue.done(key)
+                return
+            # Of a thousand that fail alike one line tells.
+            subject = f"{self._name} {problem.status} {problem.reason}"
+            patience = REFUSED if isinstance(problem, Refused) else PASSING
+            self._again(key, str(problem), subject, patience)
         except Exception as problem:  # noqa: BLE001 - a fault with one object is no fault of others
-            self._again(key, repr(problem))
+            self._again(key, repr(problem), key, PASSING)
         else:
             self._queue.done(key)
 
-    def _again(self, key: K, why: str) -> None:
+    def _again(self, key: K, why: str, subject: str, patience: Patience) -> None:
         self._failed()
-        wait = self._queue.failed(key, self._clock.now())
+        wait = self._queue.failed(key, self._clock.now(), patience)
         text = f"{self._name} {key}: {why}; tried again in {wait:.1f} s"
-        self._log.warning("podwatch.failed", msg=text, subject=key)
+        self._log.warning("podwatch.failed", msg=text, subject=subject)
 
     async def _pause(self) -> None:
         """Until something is offered, or something that waits has its time."""

@@ -1,12 +1,25 @@
-"""Instructions as calls to the API server; nothing is written without the lease."""
+"""Instructions as calls to the API server; nothing is written without the lease.
 
-from collections.abc import Awaitable, Callable
+Decided here too: what a refusal means. In a namespace that is being deleted nothing is asked for
+any more, and nobody is told; everything else the server refuses is told on the object it is for.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
 
 from bigfleet.edge.clock import Clock
+from bigfleet.edge.logs import Log
 from bigfleet.kube.calls import Body, Calls
+from bigfleet.kube.events import Events
 from bigfleet.kube.kinds import CAPACITY_REQUESTS
-from bigfleet.kube.objects import CapacityRequest
-from bigfleet.kube.problems import AlreadyExists, ApiProblem, Conflict, NotFound
+from bigfleet.kube.objects import CapacityRequest, Reference
+from bigfleet.kube.problems import (
+    AlreadyExists,
+    ApiProblem,
+    Conflict,
+    NamespaceEnding,
+    NotFound,
+    Refused,
+)
 from bigfleet.podwatch.book import Book
 from bigfleet.podwatch.driving.working import NotLeading
 from bigfleet.podwatch.reconciling import Create, Delete, Instruction, Patch, Withdraw
@@ -17,14 +30,49 @@ IsGone = Callable[[OwnRequest], Awaitable[bool]]
 
 
 class Writing:
-    def __init__(self, calls: Calls, book: Book, holds: Callable[[], bool], clock: Clock) -> None:
+    def __init__(
+        self,
+        calls: Calls,
+        book: Book,
+        holds: Callable[[], bool],
+        clock: Clock,
+        log: Log,
+        events: Events,
+    ) -> None:
         self._calls = calls
         self._book = book
         self._holds = holds
         self._clock = clock
+        self._log = log
+        self._events = events
 
-    async def carry_out(self, instruction: Instruction, is_gone: IsGone) -> None:
-        """Raises ApiProblem, or NotLeading before anything is written."""
+    async def carry_out(
+        self,
+        about: Reference | None,
+        instructions: Iterable[Instruction],
+        is_gone: IsGone,
+        goes_on: Callable[[], bool] = lambda: True,
+    ) -> bool:
+        """Whether all was done; not where the namespace ends, nor once `goes_on` says no.
+
+        `about`: the owner, if it is there. Raises ApiProblem, or NotLeading before a write.
+        """
+        try:
+            for instruction in instructions:
+                if not goes_on():
+                    return False
+                await self._carry_out(instruction, is_gone)
+        except NamespaceEnding as problem:
+            self._log.debug("namespace.ending", msg=str(problem))
+            return False
+        except Refused as problem:
+            if about is not None:
+                text = f"the API server refuses the CapacityRequest for it: {problem}"
+                self._events.tell(about, "Warning", "CapacityRequestRefused", text)
+            raise
+        return True
+
+    async def _carry_out(self, instruction: Instruction, is_gone: IsGone) -> None:
         match instruction:
             case Create():
                 await self._create(instruction)
@@ -62,7 +110,14 @@ class Writing:
         except ApiProblem:
             self._book.shown(owner, key)
             raise
-        if there.metadata.labels.get(create.label) == owner:
+        meta = there.metadata
+        if meta.labels.get(create.label) == owner:
+            return
+        if any(each.uid == owner for each in meta.owner_references):
+            # Somebody took its label away, by which the cache knows it.
+            label = {"metadata": {"labels": {create.label: owner}}}
+            self.must_lead()
+            await self._calls.merge_patch(CAPACITY_REQUESTS, key.name, label, key.namespace)
             return
         self._book.shown(owner, key)
         self.must_lead()

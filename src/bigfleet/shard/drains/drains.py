@@ -160,15 +160,18 @@ class Drains:
             self._to_provider(intent, at)
 
     def on_session_opened(self, cluster: str, at: Instant) -> tuple[ReclaimInstruction, ...]:
-        """What the cluster is to be told after the replay of its machines."""
+        """What the cluster is to be told after the replay of its machines.
+
+        Also what was evicted and waits for a pause to end: an operator that hears nothing of it
+        takes the machine for one that stays, and lets pods back in. So it is asked anew.
+        """
         waiting = [
             intent
             for intent in self._intents.values()
-            if intent.cluster == cluster
-            and intent.stage is not DrainStage.PROVIDER
-            and not intent.evicted
+            if intent.cluster == cluster and intent.stage is not DrainStage.PROVIDER
         ]
         for intent in waiting:
+            intent.evicted = False
             if intent.was_sent:
                 self._effects.counts.add("reclaim_resends_total")
             self._sent(intent, at)

@@ -65,8 +65,9 @@ class Cycles:
         if problem is not None:
             outlet.obey(state.fail_cycle(given, repr(problem), outlet.now()))
             return
-        thought = running.result()
-        outlet.obey(state.end_cycle(thought, outlet.now(), self._stopwatch() - began))
+        thought, decided = running.result(), self._stopwatch()
+        outlet.obey(state.end_cycle(thought, outlet.now(), decided - began))
+        state.phase_took("execute", self._stopwatch() - decided)
 
     def close(self) -> None:
         self._engine.shutdown(wait=False, cancel_futures=True)

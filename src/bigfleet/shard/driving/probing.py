@@ -1,15 +1,14 @@
 """The HTTP pages of a shard: whether it lives, whether it is ready, what it counts."""
 
-import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import orjson
 
+from bigfleet.edge.loop_lag import LoopLag
 from bigfleet.edge.pages import HttpAnswer, Page, probe
+from bigfleet.edge.probing import tasks_page
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
-from bigfleet.shard.driving.watching import LoopLag
 from bigfleet.shard.metrics import ShardMetrics
 from bigfleet.shard.state import ShardState
 
@@ -39,7 +38,7 @@ def pages_of(
 
     pages: dict[str, Page] = {"/healthz": live, "/readyz": ready, "/metrics": scraped}
     if debug:
-        pages |= {"/debug/tasks": _tasks, "/debug/state": lambda: _state(state)}
+        pages |= {"/debug/tasks": tasks_page, "/debug/state": lambda: _state(state)}
     return pages
 
 
@@ -52,17 +51,6 @@ def why_not_alive(state: ShardState, lag_seconds: float, at: Instant) -> str:
     if silence > patience:
         return f"the last cycle began {silence:.0f} s ago"
     return ""
-
-
-def _tasks() -> HttpAnswer:
-    lines = [line for task in asyncio.all_tasks() for line in (repr(task), *_stack(task))]
-    return HttpAnswer("\n".join(lines).encode(), "text/plain; charset=utf-8")
-
-
-def _stack(task: "asyncio.Task[Any]") -> list[str]:
-    """Without source lines: frames of compiled code have no line numbers to look them up by."""
-    frames = task.get_stack(limit=8)
-    return [f"  {f.f_code.co_filename}:{f.f_lineno} {f.f_code.co_name}" for f in frames]
 
 
 def _state(state: ShardState) -> HttpAnswer:

@@ -16,6 +16,7 @@ from typing import Any
 from bigfleet.edge.certificates import expires_at
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.logs import Log
+from bigfleet.edge.loop_lag import LoopLag
 from bigfleet.edge.pages import Pages
 from bigfleet.engine.acquisition import RunWorkers
 from bigfleet.model.ownership import Ownership
@@ -31,7 +32,7 @@ from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.driving.probing import pages_of
 from bigfleet.shard.driving.providers import ProviderLines
 from bigfleet.shard.driving.sessions import SessionLines
-from bigfleet.shard.driving.watching import LoopLag, every_second, settle_ownership
+from bigfleet.shard.driving.watching import every_second, settle_ownership
 from bigfleet.shard.effects import COORDINATION
 from bigfleet.shard.epoch import DirLock, next_epoch
 from bigfleet.shard.metrics import ShardMetrics
@@ -95,12 +96,12 @@ class ShardProcess:
         run_workers: RunWorkers = self._threads.map if self._threads else map
         self._cycles = Cycles(state, outlet, run_workers, world.stopwatch)
         clients = {name: ProviderClient(address, world.tls) for name, address in addresses.items()}
-        self._providers = ProviderLines(state, outlet, clients)
+        self._providers = ProviderLines(state, outlet, clients, world.stopwatch)
         self._sessions = SessionLines(state, outlet)
         #: For whoever talks to the coordinator.
         self.coordinating = CoordinatorSide(state, outlet, self._store)
         self._audit = _audit_file(settings, self._data_dir, self._on_audit_trouble)
-        self._lag = LoopLag(world.clock, state.effects.counts, world.stopwatch)
+        self._lag = LoopLag(world.clock, world.stopwatch, self._observe_lag)
         self._metrics = ShardMetrics(
             state.effects.counts, self._refresh, world.version, self._certificate_ends
         )
@@ -245,6 +246,9 @@ class ShardProcess:
         counts.set("state_degraded", float(self._store.degraded))
         if self._audit is not None:
             counts.set("audit_lines_lost", self._audit.lost)
+
+    def _observe_lag(self, seconds: float) -> None:
+        self.state.effects.counts.observe("loop_lag_seconds", seconds)
 
     def _certificate_ends(self) -> float | None:
         tls = self._world.tls

@@ -5,7 +5,7 @@ ends in exactly one event, whatever happened to it.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from bigfleet.edge.clock import Clock, next_turn
 from bigfleet.model.machines import Instant
@@ -31,10 +31,15 @@ from bigfleet.wire.provider_client import ProviderClient
 
 class ProviderLines:
     def __init__(
-        self, state: ShardState, outlet: Outlet, clients: Mapping[str, ProviderClient]
+        self,
+        state: ShardState,
+        outlet: Outlet,
+        clients: Mapping[str, ProviderClient],
+        stopwatch: Callable[[], float],
     ) -> None:
         self._state = state
         self._outlet = outlet
+        self._stopwatch = stopwatch
         self._clients = dict(clients)
         #: Of providers that were attached later.
         self._following: set[asyncio.Task[None]] = set()
@@ -90,15 +95,27 @@ class ProviderLines:
             await _until(self._state.next_list(name, clock.now()).due, clock)
             # Planned anew: a view that came meanwhile asks for a whole List.
             plan = self._state.next_list(name, clock.now())
-            await self._list(name, plan.since_revision, whole=plan.whole)
-            while self._state.continue_list(name):
-                self._outlet.obey(self._state.taken())
-                await next_turn()
-            self._outlet.obey(self._state.taken())
+            begun = await self._list(name, plan.since_revision, whole=plan.whole)
+            rest = await self._take_over_rest(name)
+            if begun is not None:
+                self._state.phase_took("reconcile", begun + rest)
             if self._state.listed_once():
                 self._outlet.listed()
 
-    async def _list(self, name: str, since_revision: bytes, *, whole: bool) -> None:
+    async def _take_over_rest(self, name: str) -> float:
+        """In pieces, between which others have their turn; the seconds of all of them."""
+        spent, more = 0.0, True
+        while more:
+            began = self._stopwatch()
+            more = self._state.continue_list(name)
+            self._outlet.obey(self._state.taken())
+            spent += self._stopwatch() - began
+            if more:
+                await next_turn()
+        return spent
+
+    async def _list(self, name: str, since_revision: bytes, *, whole: bool) -> float | None:
+        """How many seconds its first piece took; None: the List failed."""
         outlet, state = self._outlet, self._state
         started = outlet.now()
         known = state.known_machines(name)
@@ -113,8 +130,11 @@ class ProviderLines:
             unread = Rejected(Code.INTERNAL, f"the List cannot be read: {problem}")
             outlet.obey(state.handle(ListFailed(name, unread, outlet.now())))
         else:
+            began = self._stopwatch()
             event = ListArrived(name, reading, whole, started, outlet.now())
             outlet.obey(state.handle(event))
+            return self._stopwatch() - began
+        return None
 
     async def _called(self, asked: CallProvider) -> None:
         client, timeout = self._clients[asked.provider], asked.timeout_seconds

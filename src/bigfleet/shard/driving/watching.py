@@ -1,41 +1,15 @@
-"""The small watches of the process: the second, the loop's lag, the pause file."""
+"""The small watches of the process: the second, the pause file."""
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
-from bigfleet.edge.clock import Clock, next_turn
-from bigfleet.edge.counts import FAST, Counts
+from bigfleet.edge.clock import next_turn
 from bigfleet.model.machines import Instant
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.state import ShardState
 
 TICK_SECONDS = 1.0
-LAG_SECONDS = 0.1
 SETTLE_SECONDS = 0.2
-
-
-class LoopLag:
-    """How late the event loop is: a timer that should have come by now."""
-
-    def __init__(self, clock: Clock, counts: Counts, stopwatch: Callable[[], float]) -> None:
-        self._clock = clock
-        self._counts = counts
-        self._stopwatch = stopwatch
-        self._seen_at = stopwatch()
-
-    async def run(self) -> None:
-        while True:
-            before = self._stopwatch()
-            await self._clock.sleep(LAG_SECONDS)
-            self._seen_at = self._stopwatch()
-            late = max(0.0, self._seen_at - before - LAG_SECONDS)
-            self._counts.observe("loop_lag_seconds", late, FAST)
-
-    @property
-    def seconds(self) -> float:
-        """0 while the loop is in time."""
-        return max(0.0, self._stopwatch() - self._seen_at - LAG_SECONDS)
 
 
 async def every_second(state: ShardState, outlet: Outlet, pause_file: Path) -> None:

@@ -6,10 +6,12 @@ comparison. A cluster counts as having reported from its first roll-up on that w
 then on its machines may be reclaimed.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bigfleet.engine.needs_table import NeedsTable
 from bigfleet.model.machines import Instant
+from bigfleet.model.needs import Need
 from bigfleet.model.options import SECOND
 from bigfleet.model.rollups import Rollup, RollupRefused
 from bigfleet.model.shard_views import Quarantine
@@ -19,6 +21,14 @@ from bigfleet.shard.settings import RailSettings
 
 #: One log line per cluster and reason within this time.
 _QUIET = 60 * SECOND
+
+
+#: Hears the whole demand of a cluster whenever it changes, and since when it is that.
+InForce = Callable[[str, Sequence[Need], Instant], None]
+
+
+def _nobody(cluster: str, needs: Sequence[Need], at: Instant) -> None:
+    """Nobody listens."""
 
 
 class NothingHeld(LookupError):
@@ -32,12 +42,19 @@ class _Accepted:
 
 
 class Ingest:
-    def __init__(self, effects: Effects, rails: RailSettings, needs: NeedsTable) -> None:
+    def __init__(
+        self,
+        effects: Effects,
+        rails: RailSettings,
+        needs: NeedsTable,
+        in_force: InForce = _nobody,
+    ) -> None:
         self.rails = rails
         #: Clusters whose machines may be reclaimed.
         self.reported: set[str] = set()
         self._effects = effects
         self._needs = needs
+        self._in_force = in_force
         self._accepted: dict[str, _Accepted] = {}
         self._holds: dict[str, Hold] = {}
         #: When the last roll-up of a cluster was accepted or held.
@@ -79,7 +96,7 @@ class Ingest:
             self._drop_hold(cluster)
         else:
             self._end_hold(cluster, rollup, at)
-        self._accept(cluster, rollup)
+        self._accept(cluster, rollup, at)
         return True
 
     def forget(self, cluster: str) -> None:
@@ -89,6 +106,7 @@ class Ingest:
         self._drop_hold(cluster)
         if self._accepted.pop(cluster, None) is not None:
             self._needs.replace(cluster, ())
+            self._in_force(cluster, (), 0)
             self._effects.wake()
 
     def quarantines(self) -> list[Quarantine]:
@@ -107,7 +125,7 @@ class Ingest:
         self._drop_hold(subject)
         rows = len(hold.newest.needs)
         if accept:
-            self._accept(subject, hold.newest)
+            self._accept(subject, hold.newest, at)
             text = f"accepted the held roll-up of {subject}: {hold.baseline} rows became {rows}"
         else:
             text = (
@@ -181,8 +199,9 @@ class Ingest:
         self._holds.pop(cluster, None)
         self._effects.counts.drop("rollup_quarantined", cluster=cluster)
 
-    def _accept(self, cluster: str, rollup: Rollup) -> None:
+    def _accept(self, cluster: str, rollup: Rollup, at: Instant) -> None:
         self._needs.replace(cluster, rollup.needs)
+        self._in_force(cluster, rollup.needs, at)
         self._accepted[cluster] = _Accepted(rollup.digest, len(rollup.needs))
         self._count("accepted")
         self._effects.wake()

@@ -27,9 +27,13 @@ def measure_machines(counts: Counts, snapshot: Snapshot) -> None:
     """Set the gauges of owned machines: how many of each sort, and what the real ones cost."""
     census = census_of(snapshot)
     _drop_others(counts, "inventory_machines", ())
-    _drop_others(counts, "cost_per_hour", ())
-    for (state, capacity_type), dollars in census.cost.items():
-        counts.set("cost_per_hour", dollars, capacity_type=capacity_type.label, state=state.label)
+    for name, costs in (
+        ("cost_per_hour", census.cost),
+        ("expected_interruption_cost_per_hour", census.interruption_cost),
+    ):
+        _drop_others(counts, name, ())
+        for (state, capacity_type), dollars in costs.items():
+            counts.set(name, dollars, capacity_type=capacity_type.label, state=state.label)
     for (state, capacity_type, bucket), machines in census.by_sort.items():
         counts.set(
             "inventory_machines",

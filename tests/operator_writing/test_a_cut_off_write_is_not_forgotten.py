@@ -1,0 +1,45 @@
+"""A session may end at any moment; what was being written then is written in the next one."""
+
+import asyncio
+from collections.abc import Callable
+
+from bigfleet.edge.counts import Counts
+from bigfleet.kube.kinds import UPCOMING_NODES
+from bigfleet.model.machines import MachineState
+from tests.kube_api import FakeApiServer
+from tests.operator_writing.machines import told
+from tests.operator_writing.stage import stage_on
+
+
+class Interrupting(Counts):
+    """Has somebody called after a worker was made and before it begins."""
+
+    def __init__(self, interrupt: Callable[[], None]) -> None:
+        super().__init__()
+        self._interrupt: Callable[[], None] | None = interrupt
+
+    def set(self, name: str, value: float, **labels: str) -> None:
+        super().set(name, value, **labels)
+        if name == "dispatch_inflight" and self._interrupt is not None:
+            asyncio.get_running_loop().call_soon(self._interrupt)
+            self._interrupt = None
+
+
+async def test_a_session_that_ends_before_a_worker_begins_leaves_the_object_writable() -> None:
+    async with FakeApiServer() as server, stage_on(server) as stage:
+        stage.write_back.writer._counts = Interrupting(stage.write_back.on_disconnected)
+        stage.say(told(MachineState.CREATING))
+        async with asyncio.timeout(5):
+            await stage.written()
+        assert server.objects(UPCOMING_NODES) == {}
+        stage.write_back.on_connected()
+        stage.say(told(MachineState.CREATING))
+        await stage.written()
+        assert stage.phase() == "Provisioning"
+
+
+async def test_a_replica_without_a_session_keeps_nothing_in_mind_to_write() -> None:
+    async with FakeApiServer() as server, stage_on(server) as stage:
+        stage.write_back.on_disconnected()
+        stage.write_back.look_again(["m-1", "m-2"])
+        assert stage.write_back.writer.is_idle
