@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bigfleet.coordinator.driving.process import STORE_PATIENCE_SECONDS, CoreTaskDied
+from bigfleet.coordinator.driving.process import STORE_PATIENCE_SECONDS
 from bigfleet.coordinator.metrics import (
     CATALOGUE,
     COUNTERS,
@@ -15,6 +15,7 @@ from bigfleet.coordinator.metrics import (
 )
 from bigfleet.coordinator.stores.contract import Leader, Store
 from bigfleet.edge.clock import Clock, ManualClock
+from bigfleet.edge.core_tasks import CoreTaskDied
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.pages import Pages
 from tests.architecture.tree import PACKAGE, python_files

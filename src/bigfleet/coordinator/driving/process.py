@@ -20,6 +20,7 @@ from bigfleet.coordinator.settings import CoordinatorSettings
 from bigfleet.coordinator.stores.contract import Leader, Store, StoreRefused
 from bigfleet.edge.certificates import expires_at
 from bigfleet.edge.clock import Clock
+from bigfleet.edge.core_tasks import until_one_dies
 from bigfleet.edge.logs import Log
 from bigfleet.edge.pages import Pages
 from bigfleet.model.machines import Instant
@@ -55,10 +56,6 @@ class World:
 
 class StartRefused(Exception):
     """The coordinator must not start; the text says what happened, why, and what to do."""
-
-
-class CoreTaskDied(RuntimeError):
-    """A task without which the coordinator is none has ended."""
 
 
 class StoreLost(Exception):
@@ -138,18 +135,7 @@ class CoordinatorProcess:
 
     async def until_dead(self) -> None:
         """Returns at a stop; raises CoreTaskDied when a task ends that never should."""
-        stopped = asyncio.ensure_future(self._stopped.wait())
-        try:
-            done, _ = await asyncio.wait(
-                {stopped, *self._tasks.values()}, return_when=asyncio.FIRST_COMPLETED
-            )
-        finally:
-            stopped.cancel()
-        for task in done - {stopped}:
-            problem = None if task.cancelled() else task.exception()
-            said = str(problem) if isinstance(problem, StoreLost) else ""
-            text = said or f"the task {task.get_name()!r} has ended: {problem!r}"
-            raise CoreTaskDied(text) from problem
+        await until_one_dies(self._tasks.values(), self._stopped, (StoreLost,))
 
     async def stop(self, grace_seconds: float | None = None) -> None:
         """Returns within the grace and a few seconds; again is no failure."""

@@ -9,6 +9,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from bigfleet.edge.certificates import expires_at
+from bigfleet.edge.core_tasks import until_one_dies
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.loop_lag import LoopLag
 from bigfleet.edge.pages import Pages
@@ -24,10 +25,6 @@ from bigfleet.operator.metrics import OperatorMetrics
 from bigfleet.operator.settings import OperatorSettings
 
 LEASE = "bigfleet-operator"
-
-
-class CoreTaskDied(RuntimeError):
-    """A task without which the operator is none has ended."""
 
 
 class OperatorProcess:
@@ -102,17 +99,7 @@ class OperatorProcess:
 
     async def until_dead(self) -> None:
         """Returns at a stop; raises CoreTaskDied when a task ends that never should."""
-        stopped = asyncio.ensure_future(self._stopped.wait())
-        try:
-            done, _ = await asyncio.wait(
-                {stopped, *self._tasks.values()}, return_when=asyncio.FIRST_COMPLETED
-            )
-        finally:
-            stopped.cancel()
-        for task in done - {stopped}:
-            problem = None if task.cancelled() else task.exception()
-            text = f"the task {task.get_name()!r} has ended: {problem!r}"
-            raise CoreTaskDied(text) from problem
+        await until_one_dies(self._tasks.values(), self._stopped)
 
     async def stop(self) -> None:
         """Returns within the grace and little more; again is no failure."""

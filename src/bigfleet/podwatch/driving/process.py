@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bigfleet.edge.clock import Clock
+from bigfleet.edge.core_tasks import until_one_dies
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.logs import Log
 from bigfleet.edge.loop_lag import LoopLag
@@ -52,10 +53,6 @@ Connect = Callable[[PodwatchSettings, "World", Counts], Api]
 
 class StartRefused(Exception):
     """It must not start; the text says what happened, why, and what to do."""
-
-
-class CoreTaskDied(RuntimeError):
-    """A task without which it is no pod controller has ended."""
 
 
 class NotSynced(Exception):
@@ -190,18 +187,7 @@ class PodwatchProcess:
 
     async def until_dead(self) -> None:
         """Returns at a stop; raises CoreTaskDied when a task ends that never should."""
-        stopped = asyncio.ensure_future(self._stopped.wait())
-        try:
-            done, _ = await asyncio.wait(
-                {stopped, *self._tasks.values()}, return_when=asyncio.FIRST_COMPLETED
-            )
-        finally:
-            stopped.cancel()
-        for task in done - {stopped}:
-            problem = None if task.cancelled() else task.exception()
-            said = str(problem) if isinstance(problem, NotSynced) else ""
-            text = said or f"the task {task.get_name()!r} has ended: {problem!r}"
-            raise CoreTaskDied(text) from problem
+        await until_one_dies(self._tasks.values(), self._stopped, (NotSynced,))
 
     async def stop(self) -> None:
         """Returns within a few seconds; again is no failure."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from bigfleet.edge.certificates import expires_at
 from bigfleet.edge.clock import Clock
+from bigfleet.edge.core_tasks import until_one_dies
 from bigfleet.edge.logs import Log
 from bigfleet.edge.loop_lag import LoopLag
 from bigfleet.edge.pages import Pages
@@ -61,10 +62,6 @@ class World:
     log: Log
     tls: TlsFiles | None = None
     version: str = ""
-
-
-class CoreTaskDied(RuntimeError):
-    """A task without which the shard is none has ended."""
 
 
 class ShardProcess:
@@ -167,17 +164,7 @@ class ShardProcess:
 
     async def until_dead(self) -> None:
         """Returns at a stop; raises CoreTaskDied when a task ends that never should."""
-        stopped = asyncio.ensure_future(self._stopped.wait())
-        try:
-            done, _ = await asyncio.wait(
-                {stopped, *self._tasks}, return_when=asyncio.FIRST_COMPLETED
-            )
-        finally:
-            stopped.cancel()
-        for task in done - {stopped}:
-            problem = None if task.cancelled() else task.exception()
-            text = f"the task {task.get_name()!r} has ended: {problem!r}"
-            raise CoreTaskDied(text) from problem
+        await until_one_dies(self._tasks, self._stopped)
 
     async def stop(self, grace_seconds: float | None = None) -> None:
         """Once; returns within the grace and a few seconds."""
