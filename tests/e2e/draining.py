@@ -15,11 +15,18 @@ async def cordoned(cluster: Cluster) -> list[str]:
 
 
 async def withdraw(here: Joined, count: int) -> None:
-    """The pods stay, so many of their requests do not: as if another writer took them back."""
+    """The pods stay, so many of their requests do not: as if another writer took them back.
+
+    The others outlive their pods: one whose pod is evicted would take its Need along, and with it
+    a machine that nobody meant to give back.
+    """
     here.podwatch.stop()
-    for request in (await here.requests())[:count]:
-        path = f"{GROUP}/namespaces/{here.cluster.namespace}/capacityrequests"
-        await here.cluster.api.delete(f"{path}/{request['metadata']['name']}")
+    root = f"{GROUP}/namespaces/{here.cluster.namespace}/capacityrequests"
+    paths = [f"{root}/{request['metadata']['name']}" for request in await here.requests()]
+    for path in paths[count:]:
+        await here.cluster.api.patch(path, {"metadata": {"ownerReferences": None}})
+    for path in paths[:count]:
+        await here.cluster.api.delete(path)
 
 
 async def stuck_drain(

@@ -93,8 +93,12 @@ async def test_somebody_who_writes_to_the_same_objects_all_the_time_does_not_sto
     async def upcoming() -> list[dict[str, dict[str, str]]]:
         return await east.api.list(f"{GROUP}/upcomingnodes")
 
+    async def has_scribbled() -> bool:
+        return turns > 10
+
     scribbling = asyncio.create_task(scribble())
     try:
+        await east.until(has_scribbled)
         await until_drained(here, node)
 
         async def is_told() -> bool:
@@ -104,7 +108,6 @@ async def test_somebody_who_writes_to_the_same_objects_all_the_time_does_not_sto
     finally:
         scribbling.cancel()
         await asyncio.wait({scribbling})
-    assert turns > 10
     assert await cordoned(east) == []
     (left,) = (await east.nodes()).values()
     assert RECLAIM not in left["metadata"]["annotations"]

@@ -1,11 +1,16 @@
 """The stand itself: an API server goes and comes back, an account may only what its role says."""
 
+import asyncio
+import gc
+
 import pytest
 
+from bigfleet.edge.clock import next_turn
 from tests.e2e.pins import KUBERNETES
 from tests.e2e.stand.accounts import operator_account
-from tests.e2e.stand.api import Away, Refused
+from tests.e2e.stand.api import Away, KubeApi, Refused
 from tests.e2e.stand.cluster import Cluster
+from tests.e2e.stand.control_plane import ADMIN_TOKEN
 from tests.e2e.stand.fleet import offered
 from tests.e2e.stand.makers import Act, MakeProvider, OwnCluster
 from tests.e2e.stand.workloads import deployment, is_ready
@@ -52,6 +57,20 @@ async def test_an_api_server_that_restarts_has_lost_nothing_and_everybody_goes_o
     await north.apply(deployment("web", 9))
     await north.until(lambda: run(9), lambda: actor.troubles)
     assert len(await north.nodes()) == 2
+
+
+async def test_a_question_whose_asker_is_gone_leaves_nothing_open(east: Cluster) -> None:
+    """Sockets nobody closed would fail whatever test runs when they are collected."""
+    for turns in range(0, 200, 5):
+        async with KubeApi(east.plane.url, east.plane.certificates.ca, ADMIN_TOKEN) as api:
+            asked = [asyncio.create_task(api.get("/api/v1/nodes")) for _ in range(4)]
+            for _ in range(turns):
+                await next_turn()
+            for each in asked:
+                each.cancel()
+            await asyncio.wait(asked)
+        del asked, each
+        gc.collect()
 
 
 async def test_a_service_account_may_what_its_role_says_and_no_more(east: Cluster) -> None:

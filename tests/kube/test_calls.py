@@ -245,6 +245,18 @@ async def test_an_answer_of_a_proxy_in_between_is_quoted() -> None:
             await api.get(NODES, "n-1")
 
 
+async def test_a_server_that_has_just_started_misses_no_right() -> None:
+    """Admission that has not filled its caches says Forbidden, whoever asks."""
+    async with FakeApiServer() as server, api_for(server) as api:
+        text = 'nodes "n-1" is forbidden: not yet ready to handle request'
+        server.fail("create", status=403, reason="Forbidden", message=text)
+        with pytest.raises(Unreachable, match="not yet ready"):
+            await api.create(NODES, node("n-1"))
+        server.fail("create", status=403, reason="Forbidden", message="nodes is forbidden")
+        with pytest.raises(Refused):
+            await api.create(NODES, node("n-1"))
+
+
 async def test_requests_are_counted_by_verb_and_outcome() -> None:
     counts = Counts()
     async with FakeApiServer() as server:

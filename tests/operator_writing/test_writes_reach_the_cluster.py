@@ -123,19 +123,21 @@ async def test_a_create_that_failed_is_tried_again_after_a_pause() -> None:
         assert stage.outcomes()["create", "error"] == 2
 
 
-async def test_a_missing_right_is_said_once_for_all_objects_and_tried_rarely() -> None:
+async def test_a_missing_right_is_said_once_for_all_objects_and_tried_ever_more_rarely() -> None:
     async with FakeApiServer() as server, stage_on(server) as stage:
-        server.fail("create", "upcomingnodes", status=403, times=10, message="cannot create")
+        server.fail("create", "upcomingnodes", status=403, times=80, message="cannot create")
         stage.say(*(told(S.CREATING, f"m-{number}") for number in range(10)))
         await stage.written()
         ((event, text),) = stage.log.warnings
         assert event == "write_back.failed"
         assert "cannot create" in text
-        await stage.clock.advance(299)
-        await stage.written()
-        assert stage.ops() == ["create"] * 10
-        await stage.clock.advance(1)
-        await stage.written()
+        for tries, pause in enumerate((5, 10, 20, 40, 80, 160, 300, 300), start=1):
+            await stage.clock.advance(pause - 1)
+            await stage.written()
+            assert stage.ops() == ["create"] * 10 * tries
+            await stage.clock.advance(1)
+            await stage.written()
+        assert len(stage.log.warnings) == 1
         assert len(server.objects(UPCOMING_NODES)) == 10
 
 

@@ -29,6 +29,9 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 #: A cause, beside the reason Forbidden.
 _NAMESPACE_ENDING = "NamespaceTerminating"
+#: A server whose admission has not filled its caches since it started says 403 with this text;
+#: it is no right that is missing, and waiting helps.
+_NOT_READY = "not yet ready to handle request"
 
 ADDED, MODIFIED, DELETED, BOOKMARK = "ADDED", "MODIFIED", "DELETED", "BOOKMARK"
 
@@ -167,6 +170,8 @@ def problem_of(status: int, body: bytes, headers: Mapping[str, str]) -> ApiProbl
     seconds = _retry_after(headers, said.details)
     if any(cause.reason == _NAMESPACE_ENDING for cause in causes):
         return NamespaceEnding(status, said.reason, text, seconds)
+    if status == 403 and text.endswith(_NOT_READY):
+        return Unreachable(status, said.reason, text, seconds)
     return _class_of(status, said.reason)(status, said.reason or str(status), text, seconds)
 
 

@@ -44,4 +44,4 @@ class NamespaceEnding(Refused):
 
 
 class Unreachable(ApiProblem):
-    """No answer, or a 5xx: whether it was done is unknown; asking again may help."""
+    """No answer, a 5xx, or a server not ready yet: perhaps done; asking again may help."""

@@ -9,6 +9,7 @@ from typing import Any, Self
 import httpx2
 
 from bigfleet.edge.driver import RealClock
+from tests.e2e.stand.unhurried import Unhurried
 
 Object = dict[str, Any]
 MERGE = "application/merge-patch+json"
@@ -39,12 +40,16 @@ class Away(Exception):
 
 class KubeApi:
     def __init__(self, url: str, ca: Path, token: str) -> None:
+        line = httpx2.AsyncHTTPTransport(
+            verify=ssl.create_default_context(cafile=str(ca)),
+            limits=httpx2.Limits(max_connections=64, max_keepalive_connections=64),
+            trust_env=False,
+        )
         self._client = httpx2.AsyncClient(
             base_url=url,
             headers={"Authorization": f"Bearer {token}"},
-            verify=ssl.create_default_context(cafile=str(ca)),
+            transport=Unhurried(line),
             timeout=_TIMEOUT,
-            limits=httpx2.Limits(max_connections=64, max_keepalive_connections=64),
             trust_env=False,
         )
         self._clock = RealClock()

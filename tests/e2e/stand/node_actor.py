@@ -42,6 +42,8 @@ _PAUSE_SECONDS = 0.2
 _WRITERS = 16
 #: Gone, raced, expired, throttled: the world moves on, and whoever meets one tries again.
 _PASSING = (404, 409, 410, 429)
+#: What a server says, with a 403, until its admission has filled its caches.
+_NOT_READY = "not yet ready to handle request"
 _ENDED = ("Succeeded", "Failed")
 
 
@@ -104,7 +106,8 @@ class NodeActor:
         try:
             await work
         except Refused as refused:
-            if refused.status not in _PASSING and refused.status < 500:
+            passes = refused.status in _PASSING or refused.status >= 500
+            if not passes and _NOT_READY not in refused.text:
                 raise
             self.troubles.append(str(refused))
             return False

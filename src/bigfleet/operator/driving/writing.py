@@ -20,10 +20,11 @@ from bigfleet.kube.problems import ApiProblem, Conflict, NotFound, Refused
 from bigfleet.model.machines import Instant
 from bigfleet.operator.writes import Create, Delete, LatestSeen, PatchSpec, PatchStatus, Write
 
-LEAST_PAUSE_SECONDS = 0.5
-MOST_PAUSE_SECONDS = 30.0
-#: Asking again will hardly help, until somebody grants a right or installs a definition.
-REFUSED_PAUSE_SECONDS = 300.0
+#: The first pause and the longest, in seconds.
+PASSING = (0.5, 30.0)
+#: Asking again will hardly help, until somebody grants a right or installs a definition. The first
+#: ones come soon all the same: a server that has just started knows neither yet.
+REFUSED = (5.0, 300.0)
 #: Create, spec, status and delete, each once with a surprise: more is a quarrel with somebody.
 MOST_STEPS = 8
 
@@ -209,11 +210,9 @@ class Writer:
 
     def _rest(self, key: _Key, write: Write, problem: ApiProblem) -> None:
         failures = self._failures[key] = self._failures.get(key, 0) + 1
-        if isinstance(problem, Refused | NotFound):
-            pause = REFUSED_PAUSE_SECONDS
-        else:
-            grown = LEAST_PAUSE_SECONDS * 2.0 ** min(failures - 1, 16)
-            pause = max(min(MOST_PAUSE_SECONDS, grown), problem.retry_after_seconds or 0.0)
+        least, most = REFUSED if isinstance(problem, Refused | NotFound) else PASSING
+        grown = least * 2.0 ** min(failures - 1, 16)
+        pause = max(min(most, grown), problem.retry_after_seconds or 0.0)
         pause *= 0.5 + self._draw() / 2
         self._again.discard(key)
         self._resting[key] = self._clock.call_later(pause, lambda: self._rested(key))
