@@ -55,6 +55,37 @@ def test_a_leaf_carries_the_name_of_its_role_and_serves_and_dials(
     assert set(uses) == {ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH}
 
 
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [("", "coordinator"), ("coordinator-2", "coordinator-coordinator-2")],
+    ids=["one for all replicas", "one of several"],
+)
+def test_a_coordinators_leaf_serves_under_its_hosts_and_is_nobody(
+    folder: Path, name: str, own: str
+) -> None:
+    more = ("--host", "coordinator.fleet.svc", "--host", "*.coordinator-peers.fleet.svc")
+    files = issued(folder, "coordinator", name, *more)
+    assert files.cert == folder / own / "tls.crt"
+    leaf = x509.load_pem_x509_certificate(files.cert.read_bytes())
+    names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.UniformResourceIdentifier) == []
+    shard = issued(folder, "shard", "shard-0")
+    for host in ("127.0.0.1", "coordinator.fleet.svc", "c-1.coordinator-peers.fleet.svc"):
+        assert shake_hands(server=files, client=shard, host=host) == (
+            "bigfleet://shard/shard-0",
+            "",
+        )
+
+
+def test_a_coordinators_leaf_is_told_to_carry_no_name(folder: Path) -> None:
+    made = certs("issue", "--role", "coordinator", "--dir", folder)
+    assert made.exit_code == 0, made.output
+    assert "no bigfleet:// name: it may serve, and ask nobody" in made.stdout
+    assert "--tls-cert" in made.stdout
+    again = certs("issue", "--role", "coordinator", "--dir", folder, "--force", "-o", "json")
+    assert "identity" not in json.loads(again.stdout)
+
+
 def test_two_roles_shake_hands_and_know_each_other(folder: Path) -> None:
     shard, cluster = issued(folder, "shard", "shard-0"), issued(folder, "cluster", "shop")
     assert shake_hands(server=shard, client=cluster, host="localhost") == (
@@ -106,6 +137,7 @@ def test_nothing_is_replaced_without_force(folder: Path) -> None:
         (["--role", "cluster", "--id", "../up"], "letters, digits"),
         (["--role", "cluster", "--id", "a b"], "letters, digits"),
         (["--role", "admin", "--id", "jane"], "role admin has no --id"),
+        (["--role", "coordinator", "--id", "../up"], "letters, digits"),
         (["--role", "root"], "'root' is not one of"),
         (["--role", "admin", "--host", "bad host\n"], "--host"),
     ],

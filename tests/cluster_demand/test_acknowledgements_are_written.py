@@ -144,3 +144,17 @@ async def test_what_is_not_written_at_the_end_waits_for_another_acknowledgement(
         ObjectKey("team", "held"),
         ObjectKey("team", "queued"),
     ]
+
+
+async def test_what_a_roll_up_did_not_have_is_not_marked_for_what_bore_its_name() -> None:
+    """Marks wait for the line; meanwhile an object may be made anew, or ask for something else."""
+    book, counts = book_of("anew", "changed", "a"), Counts()
+    async with rig(book, counts, concurrency=1) as r:
+        due = book.take_waiting(book.mark)
+        book.put(key("anew"), "another", spec(), "Pending")
+        book.put(key("changed"), "changed", spec(resources={"cpu": "2"}), "Pending")
+        r.acknowledge.acknowledge(due)
+        await r.server.until(lambda: r.is_marked("a"))
+        assert not r.is_marked("anew")
+        assert not r.is_marked("changed")
+        assert sorted(book.take_waiting(book.mark)) == [key("anew"), key("changed")]

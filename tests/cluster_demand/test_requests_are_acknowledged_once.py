@@ -115,11 +115,21 @@ def test_a_roll_up_a_shard_never_answers_does_not_hold_back_the_later_ones_for_g
         rig.sent(after_seconds=10)
     rig.put("b")
     rig.sent()
-    assert rig.acknowledging.unacked == 2
+    assert rig.acknowledging.unacked == 1, "sixty seconds with a newer one behind it"
     assert rig.acked() == ["a"]
     for _ in range(5):
         rig.sent(after_seconds=GIVEN_UP_AFTER_SECONDS)
     assert rig.acknowledging.open_rollups == 2, "one may still be answered beside the newest"
+    assert rig.acked() == ["b"]
+
+
+def test_a_word_read_late_by_a_process_that_stood_still_is_for_what_was_sent_before() -> None:
+    rig = Rig()
+    rig.put("a")
+    rig.sent()
+    rig.put("b")
+    rig.sent(after_seconds=2 * GIVEN_UP_AFTER_SECONDS)
+    assert rig.acked() == ["a"], "it lay unread while nothing was sent"
     assert rig.acked() == ["b"]
 
 
@@ -144,5 +154,7 @@ def test_a_request_whose_mark_could_not_be_written_is_due_again() -> None:
 def test_the_marks_name_the_buckets_the_request_counts_in() -> None:
     rig = Rig()
     rig.put("a", spec(interruptionPenalty="500m", reclamationPenalty="9e9"))
+    rig.sent()
+    assert rig.acked() == ["a"]
     assert rig.acknowledging.buckets_of(key("a")) == ("0.5", "pinned")
     assert rig.acknowledging.buckets_of(ObjectKey("team", "gone")) is None

@@ -8,8 +8,9 @@ import pytest
 from bigfleet.conformance.driver import SystemClock
 from bigfleet.conformance.exec_spec import command_of, commands_of
 from bigfleet.conformance.lab import Boot, CannotBoot, Unreachable
-from bigfleet.conformance.processes import Command, ExecLab, TargetLab, free_port
+from bigfleet.conformance.processes import Command, ExecLab, TargetLab
 from bigfleet.model.errors import BadInput
+from tests.held_ports import held_port
 
 REFERENCE = (sys.executable, "-m", "bigfleet.conformance.reference")
 
@@ -85,7 +86,7 @@ def test_a_wrong_spec_is_refused(tmp_path: Path, content: str, complaint: str) -
 
 
 def lab(tmp_path: Path, *words: str) -> ExecLab:
-    return ExecLab({"default": Command(words)}, SystemClock(), tmp_path, boot_timeout=20.0)
+    return ExecLab({"default": Command(words)}, SystemClock(), tmp_path, boot_timeout=60.0)
 
 
 async def test_a_process_that_exits_tells_its_last_words(tmp_path: Path) -> None:
@@ -127,11 +128,11 @@ async def test_a_killed_provider_comes_back_with_what_it_knew(tmp_path: Path) ->
     async with home.connect(second) as client:
         after, _ = await client.list()
     await second.terminate()
-    assert await second.exit_code(20.0) == 0
+    assert await second.exit_code(60.0) == 0
     assert (first.address != second.address, before) == (True, after)
     await home.close()
 
 
 async def test_a_target_that_does_not_listen_is_unreachable() -> None:
-    with pytest.raises(Unreachable):
-        await TargetLab(f"127.0.0.1:{free_port()}", SystemClock()).boot(Boot("core"))
+    with held_port() as port, pytest.raises(Unreachable):
+        await TargetLab(f"127.0.0.1:{port}", SystemClock()).boot(Boot("core"))

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bigfleet.cli.main import cli
-from bigfleet.conformance.processes import free_port
+from tests.held_ports import held_port
 
 REFERENCE = shlex.join([sys.executable, "-m", "bigfleet.conformance.reference"])
 
@@ -69,7 +69,8 @@ def test_a_provider_that_does_not_start_is_not_certified() -> None:
 
 
 def test_a_target_nobody_answers_at_is_exit_3() -> None:
-    result = conformance("--target", f"127.0.0.1:{free_port()}", "--only", "B208")
+    with held_port() as port:
+        result = conformance("--target", f"127.0.0.1:{port}", "--only", "B208")
     assert result.exit_code == 3
 
 

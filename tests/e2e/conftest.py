@@ -46,6 +46,12 @@ def _shown_on_failure(request: pytest.FixtureRequest, show: Callable[[], str]) -
     request.node.stash.setdefault(SHOWN, []).append(show)
 
 
+@pytest.fixture(autouse=True)
+def _kubectl_remembers_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it knew of a server that had the same port last week, or of this one before a test."""
+    monkeypatch.setenv("KUBECACHEDIR", str(tmp_path / "kubectl-cache"))
+
+
 @pytest.fixture(scope="session")
 def east_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     with control_planes(tmp_path_factory.mktemp("east"), "east") as (plane,):

@@ -39,6 +39,7 @@ async def stuck_drain(
     here = await join(cluster, fleet, act, settings=operator_settings)
     await cluster.apply(deployment("web", 2, pod_spec(cpu="7")))
     await here.until_running("web", 2)
+    await here.until_told(2)
     await cluster.apply(budget("web", app="web", maxUnavailable=0))
     await withdraw(here, 1)
 

@@ -11,6 +11,7 @@ from tests.e2e.stand.makers import Act
 from tests.e2e.stand.node_actor import NodeActor
 from tests.e2e.stand.nodes import Naming, named_by_host
 from tests.e2e.stand.processes import Supervised
+from tests.e2e.stand.waiting import PATIENCE
 from tests.e2e.stand.workloads import is_ready, node_name
 
 GROUP = "/apis/bigfleet.lucy.sh/v1alpha1"
@@ -36,10 +37,26 @@ class Joined:
         pods = await self.cluster.pods(f"app={app}")
         return len(pods) == count and all(is_ready(pod) and node_name(pod) for pod in pods)
 
-    async def until_running(self, app: str, count: int, patience: float = 60.0) -> None:
+    async def until_running(self, app: str, count: int, patience: float = PATIENCE) -> None:
         await self.cluster.until(
             lambda: self.running(app, count), lambda: (app, count, self.actor.troubles), patience
         )
+
+    async def until_told(self, machines: int) -> None:
+        """Every request is acknowledged, and each of so many machines Ready with its Node.
+
+        Pods that run do not say so: what the cluster is told comes beside the machines, not before.
+        """
+
+        async def is_told() -> bool:
+            upcoming = [each.get("status", {}) for each in await self.upcoming()]
+            ready = [
+                each for each in upcoming if each.get("phase") == "Ready" and "nodeRef" in each
+            ]
+            requests = [each.get("status", {}).get("phase") for each in await self.requests()]
+            return len(ready) == len(upcoming) == machines and set(requests) == {"Acknowledged"}
+
+        await self.cluster.until(is_told, self.operator.shown)
 
 
 async def join(

@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Self
 
-#: Longer than what any command on a page gives itself.
-PATIENCE = 300.0
+#: Longer than what any command on a page needs, however long it gives itself.
+PATIENCE = 400.0
 _DONE = "::the block is done::"
 #: Ends with the tests, however those end: its input does, and its jobs go with it.
 _PREAMBLE = "set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n"

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from bigfleet.edge.clock import Clock
@@ -23,6 +24,12 @@ class Sightings:
     bound: dict[str, Instant] = field(default_factory=dict)
     ready: dict[str, Instant] = field(default_factory=dict)
     node_of_pod: dict[str, str] = field(default_factory=dict)
+    #: What is still to be followed; nothing that happens afterwards is missed.
+    _unheard: int = 3
+
+    @property
+    def follows(self) -> bool:
+        return not self._unheard
 
     async def follow(self, api: KubeApi, namespace: str) -> None:
         """Until cancelled."""
@@ -35,13 +42,15 @@ class Sightings:
 
     async def _watch(self, api: KubeApi, path: str, note: Callable[[Object], None]) -> None:
         version = (await api.get(path, limit="1"))["metadata"]["resourceVersion"]
+        self._unheard -= 1
         while True:
             # A server ends the watch of whoever reads too slowly; what was missed comes again.
-            async for event in api.watch(path, version):
-                assert event["type"] != "ERROR", event
-                version = event["object"]["metadata"]["resourceVersion"]
-                if event["type"] in ("ADDED", "MODIFIED"):
-                    note(event["object"])
+            async with aclosing(api.watch(path, version)) as events:
+                async for event in events:
+                    assert event["type"] != "ERROR", event
+                    version = event["object"]["metadata"]["resourceVersion"]
+                    if event["type"] in ("ADDED", "MODIFIED"):
+                        note(event["object"])
 
     def _on_pod(self, pod: Object) -> None:
         uid, at = pod["metadata"]["uid"], self.clock.now()

@@ -14,10 +14,14 @@ LASTING = (
     f"{_OURS}/capacityrequests",
     f"{_OURS}/upcomingnodes",
 )
+_EVENTS = "/api/v1/events"
 #: And what it refreshes.
-KINDS = (*LASTING, "/api/v1/events", f"{_OURS}/availablecapacities")
+KINDS = (*LASTING, _EVENTS, f"{_OURS}/availablecapacities")
 #: Of metadata: changes with every heartbeat, or tells who wrote rather than what.
 _PASSING = ("resourceVersion", "managedFields")
+
+#: Looks in a row that are alike: what was under way when its sender was cut off has come by then.
+_LOOKS = 10
 
 Sight = dict[tuple[str, str], Object]
 
@@ -36,10 +40,25 @@ async def sight_of(cluster: Cluster, kinds: Sequence[str] = KINDS) -> Sight:
     }
 
 
+async def at_rest(cluster: Cluster, kinds: Sequence[str] = KINDS) -> Sight:
+    """As it stands once nothing moves any more."""
+    last, alike = await sight_of(cluster, kinds), 0
+
+    async def stands() -> bool:
+        nonlocal last, alike
+        before, last = last, await sight_of(cluster, kinds)
+        alike = 0 if moved(before, last) else alike + 1
+        return alike >= _LOOKS
+
+    await cluster.until(stands, lambda: "it does not come to rest")
+    return last
+
+
 def moved(before: Sight, now: Sight) -> list[str]:
-    """What came, went or changed, in words."""
+    """What came, went or changed, in words; that an old Event is forgotten is nobody's doing."""
     told = [f"{path}: {_name(now[path, uid])} came" for path, uid in now.keys() - before.keys()]
-    told += [f"{path}: {_name(before[path, uid])} went" for path, uid in before.keys() - now.keys()]
+    gone = [key for key in before.keys() - now.keys() if key[0] != _EVENTS]
+    told += [f"{key[0]}: {_name(before[key])} went" for key in gone]
     both = before.keys() & now.keys()
     told += [
         f"{key[0]}: {before[key]} became {now[key]}" for key in both if before[key] != now[key]

@@ -70,7 +70,14 @@ async def surge(here: Joined, pods: int) -> Surge:
     following = asyncio.create_task(seen.follow(cluster.api, cluster.namespace))
     processes = _processes(here)
     before = {name: each.cpu_seconds() for name, each in processes.items()}
+
+    async def is_followed() -> bool:
+        if following.done():
+            following.result()
+        return seen.follows
+
     try:
+        await cluster.until(is_followed)
         began = clock.now()
         await cluster.apply(deployment("web", pods, pod_spec(cpu="1")))
 

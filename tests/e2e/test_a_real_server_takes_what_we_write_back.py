@@ -22,7 +22,7 @@ from bigfleet.model.session_frames import AvailableCapacityUpdate, Confidence
 from bigfleet.operator.driving.tokens import Tokens
 from bigfleet.operator.driving.write_back import Surroundings, WriteBack
 from tests.e2e.stand.accounts import operator_account
-from tests.e2e.stand.api import KubeApi
+from tests.e2e.stand.api import KubeApi, Object
 from tests.e2e.stand.cluster import Cluster
 from tests.operator_writing.machines import node, told
 from tests.operator_writing.stage import until
@@ -156,10 +156,18 @@ async def test_a_token_lets_its_bearer_in_as_a_bootstrapper(east: Cluster) -> No
         bearer = KubeApi(east.plane.url, east.plane.certificates.ca, token.text)
         review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
         path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
-        asked = await bearer.create(path, review)
+        told: list[Object] = []
+
+        async def is_let_in() -> bool:
+            """The server learns of the Secret late, and knows no such bearer until then."""
+            told.append(await bearer.create(path, review))
+            return True
+
+        await east.until(is_let_in)
         await bearer.close()
-        assert asked["status"]["userInfo"]["username"] == f"system:bootstrap:{token.id}"
-        assert "system:bootstrappers:bigfleet" in asked["status"]["userInfo"]["groups"]
+        (user,) = [each["status"]["userInfo"] for each in told]
+        assert user["username"] == f"system:bootstrap:{token.id}"
+        assert "system:bootstrappers:bigfleet" in user["groups"]
         secret = f"/api/v1/namespaces/kube-system/secrets/{token.object_name}"
         assert await east.api.find(secret) is not None
         # One that lives for no time at all is swept at once, without a right to list.

@@ -2,15 +2,15 @@
 
 import asyncio
 
+from bigfleet.kube.names import OWNED_BY_POD
 from bigfleet.model.machines import MachineState
+from tests.e2e.draining import RECLAIM, cordoned
 from tests.e2e.joined import Joined, join
 from tests.e2e.stand.cluster import Cluster
 from tests.e2e.stand.fleet import Fleet, offered
 from tests.e2e.stand.makers import Act, MakeFleet
 from tests.e2e.stand.waiting import until_so
 from tests.e2e.stand.workloads import budget, deployment, is_ready, pod_spec, priority_class
-
-RECLAIM = "bigfleet.lucy.sh/reclaim"
 
 
 async def filled(
@@ -39,21 +39,28 @@ async def test_a_surge_of_high_priority_takes_a_machine_and_the_budget_holds_thr
     least = 6
 
     async def watch() -> None:
-        nonlocal least
         while True:
-            least = min(least, await healthy(east, "web"))
+            await look()
+
+    async def look() -> None:
+        nonlocal least
+        least = min(least, await healthy(east, "web"))
 
     watching = asyncio.create_task(watch())
     await west.apply(deployment("train", 1, pod_spec(cpu="5", priorityClassName="high")))
     await there.until_running("train", 1)
     watching.cancel()
     await asyncio.wait({watching})
+    assert watching.cancelled(), watching.exception()
+    # For what was evicted there is no place: it looks no better now.
+    await look()
     assert least == 4
     assert len(await fleet.bound_to("east")) == 2
 
     # What was evicted waits for capacity, as demand of its own; what went, the cluster collects.
     async def are_collected() -> bool:
-        return len(await here.requests()) == 6
+        found = [each["metadata"]["labels"][OWNED_BY_POD] for each in await here.requests()]
+        return sorted(found) == sorted(each["metadata"]["uid"] for each in await east.pods())
 
     await until_so(are_collected)
 
@@ -71,16 +78,21 @@ async def test_a_budget_that_never_allows_it_keeps_the_machine_of_a_reclaim(
             f"/apis/bigfleet.lucy.sh/v1alpha1/namespaces/{east.namespace}/capacityrequests/{name}"
         )
 
-    async def cordoned() -> list[str]:
-        nodes = await east.nodes()
-        return [name for name, node in nodes.items() if node["spec"].get("unschedulable")]
+    # One look: what is seen of a Node lasts six seconds.
+    marks: dict[str, bool] = {}
 
-    await until_so(cordoned)
-    (name,) = await cordoned()
-    assert RECLAIM in (await east.nodes())[name]["metadata"]["annotations"]
+    async def are_cordoned() -> bool:
+        for name, node in (await east.nodes()).items():
+            if node["spec"].get("unschedulable"):
+                marks[name] = RECLAIM in node["metadata"].get("annotations", {})
+        return bool(marks)
+
+    await until_so(are_cordoned)
+    ((name, is_marked),) = marks.items()
+    assert is_marked
 
     async def is_called_off() -> bool:
-        return not await cordoned()
+        return not await cordoned(east)
 
     await until_so(is_called_off)
     assert len(await fleet.bound_to("east")) == 3
@@ -97,15 +109,15 @@ async def test_an_operator_that_is_killed_in_the_middle_of_a_drain_is_succeeded_
     await east.apply(budget("web", app="web", minAvailable=6))
     await west.apply(deployment("train", 1, pod_spec(cpu="5", priorityClassName="high")))
 
-    async def is_draining() -> bool:
-        nodes = (await east.nodes()).values()
-        return any(node["spec"].get("unschedulable") for node in nodes)
-
-    await east.until(is_draining)
+    await east.until(lambda: cordoned(east), here.operator.shown)
     here.operator.kill()
     await east.apply(budget("web", app="web", minAvailable=4))
     here.operator.start()
     await there.until_running("train", 1)
     assert len(await fleet.bound_to("east")) == 2
-    nodes = (await east.nodes()).values()
-    assert not any(node["spec"].get("unschedulable") for node in nodes)
+
+    async def is_gone() -> bool:
+        return len(await east.nodes()) == 2
+
+    await east.until(is_gone, here.operator.shown)
+    assert await cordoned(east) == []

@@ -12,6 +12,16 @@ from tests.e2e.stand.fleet import Fleet, offered
 from tests.e2e.stand.makers import Act, MakeFleet, MakeProvider, OwnCluster
 from tests.e2e.stand.processes import Supervised
 from tests.e2e.stand.workloads import deployment, node_name, pod_spec
+from tests.shard_system.waiting import until
+
+#: It leads and dials for as long as the API server is away, which takes as long as it takes.
+PATIENT = {"lease_duration": "200s", "lease_renew": "180s", "reconnect_most": "500ms"}
+
+
+def knows_requests(operator: Supervised, count: int) -> bool:
+    kind = "capacityrequests"
+    listed = [line["objects"] for line in operator.logged("listed") if line.get("kind") == kind]
+    return listed[-1:] == [count]
 
 
 def lists_of(process: Supervised, plural: str) -> int:
@@ -23,13 +33,18 @@ async def test_pods_that_wait_while_the_api_server_is_away_get_their_machines_an
 ) -> None:
     north = await own_cluster("north")
     fleet = await make_provider([offered("bare_metal", 4)])
-    here = await join(north, fleet, act)
+    here = await join(north, fleet, act, settings=PATIENT)
     await north.apply(deployment("web", 2, pod_spec(cpu="7")))
 
     async def are_requested() -> bool:
         return len(await here.requests()) == 2
 
     await north.until(are_requested, here.podwatch.shown)
+    # What it hears from a watch it need not have heard yet; what it lists when it starts it has.
+    here.operator.stop()
+    here.operator.start()
+    await here.operator.event("lease.held")
+    await until(lambda: knows_requests(here.operator, 2), here.operator.shown)
     await north.stop_api_server()
     await fleet.start_shard()
     # What the operator knows is young enough to be told: machines come while nobody can be asked.

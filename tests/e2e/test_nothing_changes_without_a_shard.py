@@ -8,7 +8,7 @@ from tests.e2e.stand.cluster import Cluster
 from tests.e2e.stand.fleet import offered
 from tests.e2e.stand.makers import Act, MakeFleet
 from tests.e2e.stand.workloads import budget, deployment, pod_spec
-from tests.e2e.standing_still import moved, sight_of
+from tests.e2e.standing_still import at_rest, moved, sight_of
 
 #: Of a dead shard: some dialling, some turns of every loop that could do mischief.
 _REST_SECONDS = 10.0
@@ -29,11 +29,21 @@ async def test_without_its_shard_and_its_operator_a_cluster_stands_still_and_the
     shard = fleet.shard
     assert shard is not None
     shard.kill()
-    await here.operator.event("session.ended")
+
+    async def is_alone() -> bool:
+        return await here.operator.metric("bigfleet_operator_connected") == 0
+
+    await east.until(is_alone, here.operator.shown)
+    machines, before = await fleet.machines(), await at_rest(east)
+    assert await cordoned(east) == [node]
     # From here on the drain could go on, as far as the cluster is concerned.
     await east.apply(budget("web", app="web", maxUnavailable=2))
-    machines, before = await fleet.machines(), await sight_of(east)
-    assert await cordoned(east) == [node]
+    path = f"/apis/policy/v1/namespaces/{east.namespace}/poddisruptionbudgets/web"
+
+    async def may_go_on() -> bool:
+        return bool((await east.api.get(path))["status"]["disruptionsAllowed"])
+
+    await east.until(may_go_on)
     await rest()
     assert moved(before, await sight_of(east)) == []
     here.operator.kill()

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from bigfleet.kube.kinds import AVAILABLE_CAPACITIES, CAPACITY_REQUESTS, UPCOMING_NODES
 from bigfleet.kube.names import PREFIX
 from tests.architecture.pages import Block, blocks_of
 from tests.architecture.tree import ROOT
@@ -82,6 +83,8 @@ async def test_the_page_joins_a_cluster_and_leaves_again(
                 assert actor is not None
                 pods = await cluster.pods("app=hello", "default")
                 bound = [node_name(pod) for pod in pods if node_name(pod) in actor.machines]
+                # We type faster than any reader: what the next blocks look at is there first.
+                await cluster.until(lambda: _is_written_back(cluster))
         await cluster.until(lambda: _is_left(cluster), lambda: "machines or definitions stay")
     assert len(bound) == 2
 
@@ -92,6 +95,14 @@ async def test_a_command_that_fails_is_noticed(tmp_path: Path) -> None:
         assert await shell.run("echo $word") == ["there", ""]
         with pytest.raises(AssertionError, match="a command failed"):
             await shell.run("false | true\necho on")
+
+
+async def _is_written_back(cluster: Cluster) -> bool:
+    requests = await cluster.api.list(CAPACITY_REQUESTS.path("default"))
+    upcoming = await cluster.api.list(UPCOMING_NODES.path())
+    told = [each.get("status", {}).get("phase") for each in (*requests, *upcoming)]
+    shown = sorted(map(str, told)) == ["Acknowledged", "Acknowledged", "Ready", "Ready"]
+    return shown and bool(await cluster.api.list(AVAILABLE_CAPACITIES.path()))
 
 
 async def _is_left(cluster: Cluster) -> bool:
@@ -135,7 +146,9 @@ def _environment() -> dict[str, str]:
     """Of a reader: nothing of ours is set, and the programs are found."""
     path = [str(Path(sys.executable).parent), programs_path(), os.environ.get("PATH", "")]
     plain = {n: v for n, v in os.environ.items() if not n.startswith(("BIGFLEET_", "KUBE"))}
-    return {**plain, "PATH": os.pathsep.join(path), "COLUMNS": "120"}
+    # Whose kubectl has met no other server at the same address.
+    new = os.environ["KUBECACHEDIR"]
+    return {**plain, "PATH": os.pathsep.join(path), "COLUMNS": "120", "KUBECACHEDIR": new}
 
 
 def _must_show(block: Block, printed: Sequence[str]) -> None:

@@ -1,5 +1,7 @@
 """The stand itself: machines become Nodes, the real scheduler binds pods to them, budgets hold."""
 
+import signal
+
 import pytest
 
 from bigfleet.model.requirements import HOSTNAME_KEY, INSTANCE_TYPE_KEY, RACK_KEY, ZONE_KEY
@@ -8,7 +10,7 @@ from tests.e2e.stand.cluster import Cluster
 from tests.e2e.stand.fleet import Fleet, offered
 from tests.e2e.stand.makers import Act, MakeProvider
 from tests.e2e.stand.nodes import MACHINE_ID_KEY, named_apart
-from tests.e2e.stand.workloads import budget, deployment, is_ready, node_name, pod_spec
+from tests.e2e.stand.workloads import budget, deployment, is_ready, node_name, pod, pod_spec
 from tests.shard_system.waiting import until
 
 METAL = {**offered("bare_metal", 3), "sim": {"walk": False, "racks": 3}}
@@ -129,6 +131,31 @@ async def test_a_node_and_its_pods_go_when_the_machine_is_drained(
     assert set(await east.nodes()) == {actor.node_of(machines[1])}
 
 
+async def test_a_pod_that_is_bound_too_late_goes_like_the_node_it_was_meant_for(
+    east: Cluster, make_provider: MakeProvider, act: Act
+) -> None:
+    """A scheduler may not have heard yet that the node is gone; the collector takes a minute."""
+    fleet, machines = await metal(make_provider)
+    await fleet.configure("east", machines[0])
+    actor = await act(east, fleet)
+    await until(lambda: actor.machines, lambda: actor.troubles)
+    (node,) = actor.machines
+    await fleet.drain(machines[0])
+    await until(lambda: not actor.machines, lambda: actor.troubles)
+    collector = east.plane.process("kube-controller-manager")
+    collector.send(signal.SIGSTOP)
+    try:
+        await east.apply(pod("late", pod_spec(nodeName=node)))
+        path = f"/api/v1/namespaces/{east.namespace}/pods/late"
+
+        async def is_gone() -> bool:
+            return await east.api.find(path) is None
+
+        await east.until(is_gone, lambda: actor.troubles)
+    finally:
+        collector.send(signal.SIGCONT)
+
+
 async def test_a_pod_that_lingers_keeps_terminating(
     east: Cluster, make_provider: MakeProvider, act: Act
 ) -> None:
@@ -137,8 +164,8 @@ async def test_a_pod_that_lingers_keeps_terminating(
     actor = await act(east, fleet)
     await east.apply(deployment("web", 1, pod_spec(grace=600)))
     await east.until(lambda: all_run(east, 1), lambda: actor.troubles)
-    (pod,) = await east.pods()
-    name = pod["metadata"]["name"]
+    (only,) = await east.pods()
+    name = only["metadata"]["name"]
     path = f"/api/v1/namespaces/{east.namespace}/pods/{name}"
     actor.lingering.add(name)
     await east.api.delete(path)

@@ -4,6 +4,7 @@ import asyncio
 import gc
 
 import pytest
+import yaml
 
 from bigfleet.edge.clock import next_turn
 from tests.e2e.pins import KUBERNETES
@@ -13,6 +14,7 @@ from tests.e2e.stand.cluster import Cluster
 from tests.e2e.stand.control_plane import ADMIN_TOKEN
 from tests.e2e.stand.fleet import offered
 from tests.e2e.stand.makers import Act, MakeProvider, OwnCluster
+from tests.e2e.stand.rights import reviews_of
 from tests.e2e.stand.workloads import deployment, is_ready
 
 ROLE = """
@@ -71,6 +73,14 @@ async def test_a_question_whose_asker_is_gone_leaves_nothing_open(east: Cluster)
             await asyncio.wait(asked)
         del asked, each
         gc.collect()
+
+
+def test_rights_are_awaited_rule_by_rule_where_they_are_given() -> None:
+    """For whom, what and where; the authoriser of a server hears of them late."""
+    (review,) = reviews_of(yaml.safe_load_all(ROLE.replace("NAMESPACE", "shop")), "shop")
+    assert review["spec"]["user"] == "system:serviceaccount:shop:reader"
+    asked = review["spec"]["resourceAttributes"]
+    assert (asked["verb"], asked["resource"], asked["namespace"]) == ("get", "nodes", "")
 
 
 async def test_a_service_account_may_what_its_role_says_and_no_more(east: Cluster) -> None:

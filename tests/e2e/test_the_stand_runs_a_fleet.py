@@ -17,13 +17,18 @@ async def test_a_shard_that_is_killed_comes_back_where_it_was(make_fleet: MakeFl
 
     await until_so(knows_the_machines)
     assert fleet.shard is not None
-    before = fleet.shard.pid
-    fleet.shard.kill()
-    assert not fleet.shard.runs
+    shard = fleet.shard
+    before = shard.pid
+    shard.kill()
+    assert not shard.runs
     await fleet.restart_shard()
     await until_so(knows_the_machines)
-    assert fleet.shard.pid != before
-    assert await fleet.shard.metric("bigfleet_shard_inventory_machines") == 3
+    assert shard.pid != before
+
+    async def counts_them() -> bool:
+        return await shard.metric("bigfleet_shard_inventory_machines") == 3
+
+    await until_so(counts_them, shard.shown)
 
 
 async def test_settings_of_a_shard_reach_it(make_fleet: MakeFleet) -> None:

@@ -178,6 +178,29 @@ async def test_the_authority_and_the_name_of_the_kubeconfig_are_trusted_and_no_o
         await server.stop()
 
 
+async def test_whoever_goes_in_the_middle_of_a_handshake_hangs_up(tmp_path: Path) -> None:
+    """At once, and not when somebody collects what is left of the call."""
+    called, hung_up = asyncio.Event(), asyncio.Event()
+
+    async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readexactly(1)
+        called.set()
+        await reader.read()
+        hung_up.set()
+        writer.close()
+
+    silent = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
+    server = FakeApiServer()
+    server.url = f"https://127.0.0.1:{silent.sockets[0].getsockname()[1]}"
+    trusting = ", insecure-skip-tls-verify: true"
+    async with silent, asyncio.timeout(60), opened(tmp_path, server, "{}", trusting) as api:
+        asked = asyncio.create_task(api.get(NODES, "n-1"))
+        await called.wait()
+        asked.cancel()
+        await hung_up.wait()
+    assert asked.cancelled()
+
+
 async def test_a_client_certificate_that_is_none_is_refused_at_the_start(tmp_path: Path) -> None:
     (tmp_path / "c.pem").write_text("no certificate")
     user = "{client-certificate: c.pem, client-key: c.pem}"

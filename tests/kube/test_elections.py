@@ -106,6 +106,22 @@ async def test_a_release_reaches_over_a_renewal_that_was_on_its_way() -> None:
         assert leases.holder == ""
 
 
+async def test_a_release_is_tried_again_where_such_a_renewal_comes_in_between() -> None:
+    leases, clock = Leases(), ManualClock()
+    a, line = candidate(leases, clock, "a")
+    async with running(clock, a) as (task,):
+        await clock.advance(1)
+        line.delay = lambda: 0.5
+        task.cancel()
+        # It has been read, and what shall replace it is on its way.
+        await clock.advance(1.2)
+        found = leases.storage.find(LEASE, KEY)
+        renewed = {**found["spec"], "renewTime": micro_time(clock.now())}
+        leases.storage.replace(LEASE, KEY, {**found, "spec": renewed})
+        await clock.advance(3)
+        assert leases.holder == ""
+
+
 async def test_a_crashed_holder_is_followed_after_the_duration() -> None:
     leases, clock = Leases(), ManualClock()
     a, line = candidate(leases, clock, "a")

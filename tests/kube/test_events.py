@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from bigfleet.edge.clock import ManualClock
+from bigfleet.edge.clock import ManualClock, settle
 from bigfleet.edge.logs import Silence
 from bigfleet.kube.events import Events
 from bigfleet.kube.kinds import EVENTS
@@ -96,3 +96,18 @@ async def test_a_long_sentence_is_cut_to_what_the_api_takes() -> None:
         events.tell(NODE, "Normal", "Long", "x" * 5000)
         await server.until(lambda: written(server))
     assert len(written(server)[0]["message"]) == 1024
+
+
+async def test_what_is_told_while_nobody_may_write_is_written_once_somebody_may() -> None:
+    may = False
+    async with FakeApiServer() as server, telling(server, ManualClock()) as events:
+        events.may_write = lambda: may
+        for reason in ("First", "Second"):
+            events.tell(NODE, "Normal", reason, "given back")
+        await settle()
+        assert server.writes() == []
+        may = True
+        events.resume()
+        await server.until(lambda: len(written(server)) == 2)
+        assert [each["reason"] for each in written(server)] == ["First", "Second"]
+        assert events.dropped == 0

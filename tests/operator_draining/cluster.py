@@ -18,7 +18,8 @@ from bigfleet.kube.objects import Node, ObjectKey, Pod, Reference
 from bigfleet.kube.reflecting import Reflector
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimAck, ReclaimInstruction
-from bigfleet.operator.drains import Drains, DrainSettings, Surroundings
+from bigfleet.operator.drain import Surroundings
+from bigfleet.operator.drains import Drains, DrainSettings
 from bigfleet.operator.driving.draining import Draining
 from bigfleet.operator.node_mapping import NodeMap
 from bigfleet.operator.pods_on_nodes import PodOnNode, PodsOnNodes, pod_on_node

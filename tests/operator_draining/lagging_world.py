@@ -22,6 +22,7 @@ from bigfleet.operator.drain_steps import (
     Send,
     Uncordon,
     cordon_patch,
+    is_cordoned_by_us,
     is_marked,
     uncordon_patch,
 )
@@ -42,6 +43,7 @@ class Looked:
 
     check: Check
     pods: tuple[PodOnNode, ...]
+    nodes: tuple[Node, ...]
     #: Whether a cordon of ours was written before.
     is_after_cordon: bool
 
@@ -103,6 +105,13 @@ class World:
             return
         (self.found_cordoned.add if cordoned else self.found_cordoned.discard)(name)
         self.put_node(Node(metadata=node.metadata, spec=NodeSpec(unschedulable=cordoned)))
+
+    def somebody_uncordons(self, machine: str) -> None:
+        """By hand, whoever had cordoned it and for what."""
+        name = node_of(machine)
+        self.found_cordoned.discard(name)
+        if (node := self.nodes[name]).spec.unschedulable:
+            self.put_node(Node(metadata=node.metadata, spec=NodeSpec()))
 
     def put_pod(self, name: str, machine: str) -> None:
         self._uids += 1
@@ -182,6 +191,7 @@ class World:
         assert looked.check.instruction_id == instruction, "called empty by the check of another"
         assert not looked.pods, f"called empty though the server had {looked.pods}"
         assert looked.is_after_cordon, "called empty by what was so before the cordon"
+        assert all(map(is_cordoned_by_us, looked.nodes)), "called empty without its cordon"
 
     def answer(self, place: int, how: str) -> None:
         """`how`: done, failed, or lost after it was done."""
@@ -216,20 +226,21 @@ class World:
     def _looked(self, check: Check) -> Looked:
         pods = tuple(pod for pod in self.pods.values() if pod.node in check.nodes)
         marks = {(name, asked) for name in check.nodes for asked in self.asked}
-        return Looked(check, pods, bool(self.ever_marked & marks))
+        nodes = tuple(self.nodes[name] for name in check.nodes)
+        return Looked(check, pods, nodes, bool(self.ever_marked & marks))
 
     def _answer_check(self, step: Check | Looked, how: str) -> None:
         looked = step if isinstance(step, Looked) else self._looked(step)
         drains, check = self.stage.drains, looked.check
         if not drains.may_check(check):
             return
-        if how != "done" or looked.pods:
+        if how != "done" or looked.pods or not all(map(is_cordoned_by_us, looked.nodes)):
             retry = self.stage.settings.evict_retry_seconds
             self.no_check_before[check.instruction_id] = self.at + round(retry * SECOND)
         if how != "done":
             self.do(lambda stage: stage.steps.extend(drains.on_check_failed(check, how, self.at)))
             return
-        self.told_now, found = looked, Checked(looked.pods)
+        self.told_now, found = looked, Checked(looked.pods, (), looked.nodes)
         self.do(lambda stage: stage.steps.extend(drains.on_checked(check, found, self.at)))
         self.told_now = None
 

@@ -6,6 +6,7 @@ from bigfleet.kube.objects import Meta, Node, NodeSpec, ObjectKey
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimAck, ReclaimInstruction
+from bigfleet.operator.drain import Surroundings
 from bigfleet.operator.drain_steps import (
     Check,
     Checked,
@@ -19,7 +20,7 @@ from bigfleet.operator.drain_steps import (
     cordon_patch,
     uncordon_patch,
 )
-from bigfleet.operator.drains import Drains, DrainSettings, Surroundings
+from bigfleet.operator.drains import Drains, DrainSettings
 from bigfleet.operator.node_mapping import NodeMap
 from bigfleet.operator.pods_on_nodes import NotMoved, PodOnNode, PodsOnNodes
 
@@ -73,6 +74,8 @@ class Stage:
         self.steps: list[Instruction] = []
         self.unheard_pods: list[PodOnNode] = []
         self.unheard_nodes: set[str] = set()
+        #: By name, as the server has them; None: gone.
+        self.unheard_changes: dict[str, Node | None] = {}
         self.answers_checks = True
         #: Those that were answered at once.
         self.checked: list[Check] = []
@@ -147,7 +150,10 @@ class Stage:
         pods = [pod for name in check.nodes for pod in self.pods.all_on(name).values()]
         pods += [pod for pod in self.unheard_pods if pod.node in check.nodes]
         nodes = tuple(n for n in check.absent if n in self.unheard_nodes or self.nodes.node(n))
-        self.steps += self.drains.on_checked(check, Checked(tuple(pods), nodes), self.at)
+        known = {name: self.nodes.node(name) for name in check.nodes} | self.unheard_changes
+        drained = [node for name in check.nodes if (node := known[name]) is not None]
+        found = Checked(tuple(pods), nodes, tuple(drained))
+        self.steps += self.drains.on_checked(check, found, self.at)
 
     def answer_cordons(self) -> None:
         """Every write of a Node succeeds."""
@@ -157,6 +163,7 @@ class Stage:
                 self.write(step)
 
     def write(self, step: Cordon | Uncordon) -> None:
+        self.unheard_changes.pop(step.node.metadata.name, None)
         if isinstance(step, Cordon):
             node = patched(step.node, cordon_patch(step.node, step.instruction_id))
             self.steps += self.drains.on_cordoned(node, self.at)

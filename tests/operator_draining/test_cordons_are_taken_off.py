@@ -3,8 +3,9 @@
 import pytest
 
 from bigfleet.kube.names import FOUND_CORDONED, RECLAIM
+from bigfleet.kube.objects import Node, NodeSpec
 from bigfleet.model.machines import MachineState
-from bigfleet.operator.drain_steps import Cordon, DrainPhase, Uncordon
+from bigfleet.operator.drain_steps import Cordon, DrainPhase, Uncordon, was_found_cordoned
 from tests.operator_draining.stage import ID, Stage, draining, joined, node_record, pod_record
 
 S = MachineState
@@ -160,3 +161,18 @@ def test_one_of_two_nodes_that_stays_is_given_back_and_the_other_goes_on() -> No
     assert (stage.is_cordoned("n-1"), stage.is_cordoned("n-2")) == (False, True)
     stage.wait(1)
     assert stage.acks() == [(ID, 2), (ID, 1)]
+
+
+def test_a_cordon_somebody_had_set_and_took_off_during_the_drain_does_not_stay() -> None:
+    stage = joined(node=node_record("n-1", cordoned=True))
+    stage.asks()
+    stage.answer_cordons()
+    node = stage.nodes.node("n-1")
+    assert node is not None
+    assert was_found_cordoned(node)
+    stage.has_node(Node(metadata=node.metadata, spec=NodeSpec()))
+    stage.answer_cordons()
+    assert stage.is_cordoned()
+    stage.tells(S.CONFIGURED)
+    stage.answer_cordons()
+    assert (stage.is_cordoned(), stage.mark()) == (False, None)

@@ -123,3 +123,77 @@ async def test_a_node_the_watch_never_told_of_is_not_called_absent(cluster: Clus
     assert cluster.answers == [(ONE, 0), (ONE, 1)]
     assert cluster.is_cordoned("n-9")
     assert cluster.counts.of("reclaims_total", result="node_missing") == 0
+
+
+def uncordoned_by_hand(cluster: Cluster) -> None:
+    """While the watch of Nodes tells nothing of it."""
+    cluster.server.change(NODES, "n-1", {"spec": {"unschedulable": None}})
+
+
+async def test_a_node_uncordoned_unheard_of_is_cordoned_again_before_it_is_called_empty(
+    cluster: Cluster,
+) -> None:
+    hold = cluster.server.hold("list", "pods")
+    cluster.asks()
+    await hold.reached()
+    cluster.server.freeze_watches("nodes")
+    uncordoned_by_hand(cluster)
+    hold.release()
+    await cluster.until(lambda: len(cluster.answers) == 2)
+    assert cluster.answers == DONE
+    assert (cluster.is_cordoned(), cluster.mark()) == (True, ONE)
+    assert len(cluster.server.calls("patch", "nodes")) == 2
+    assert len(checks(cluster)) == 2, "what was so before the second cordon does not count"
+
+
+async def test_pods_that_came_to_a_node_uncordoned_unheard_of_are_evicted(
+    cluster: Cluster,
+) -> None:
+    hold = cluster.server.hold("get", "nodes")
+    cluster.asks()
+    await hold.reached()
+    cluster.server.freeze_watches()
+    uncordoned_by_hand(cluster)
+    cluster.has_pod("unheard-of")
+    hold.release()
+    await cluster.until(lambda: len(cluster.answers) == 2)
+    assert cluster.answers == DONE
+    assert cluster.is_cordoned()
+    assert not cluster.server.objects(PODS)
+
+
+async def test_a_drained_node_costs_one_list_and_one_read(cluster: Cluster) -> None:
+    cluster.has_pod("web-0")
+    cluster.asks()
+    await cluster.until(lambda: len(cluster.answers) == 2)
+    (read,) = cluster.server.calls("get", "nodes")
+    assert (read.name, read.query) == ("n-1", {})
+    assert len(checks(cluster)) == 1
+
+
+async def test_a_node_that_went_unheard_of_is_empty(cluster: Cluster) -> None:
+    hold = cluster.server.hold("list", "pods")
+    cluster.asks()
+    await hold.reached()
+    cluster.server.freeze_watches("nodes")
+    cluster.server.remove(NODES, "n-1")
+    hold.release()
+    await cluster.until(lambda: len(cluster.answers) == 2)
+    assert cluster.answers == DONE
+    assert len(cluster.server.calls("patch", "nodes")) == 1
+
+
+async def test_a_node_made_anew_unheard_of_is_not_called_empty(cluster: Cluster) -> None:
+    hold = cluster.server.hold("list", "pods")
+    cluster.asks()
+    await hold.reached()
+    cluster.server.freeze_watches("nodes")
+    cluster.server.remove(NODES, "n-1")
+    cluster.has_node("n-1")
+    hold.release()
+    await cluster.until(lambda: len(cluster.server.calls("get", "nodes")) >= 2)
+    assert cluster.answers == [(ONE, 1)]
+    cluster.server.freeze_watches("nodes", frozen=False)
+    await cluster.until(lambda: len(cluster.answers) == 2)
+    assert cluster.answers == DONE
+    assert cluster.is_cordoned()

@@ -42,6 +42,7 @@ OFTEN = (
     (4, step("put_pod", pod, machine)),
     (2, step("end_pod", pod)),
     (2, step("somebody_cordons", machine, strategies.booleans())),
+    (2, step("somebody_uncordons", machine)),
     (4, step("deliver")),
     (2, step("go_blind", strategies.booleans())),
     (2, step("look")),
@@ -56,6 +57,7 @@ steps = strategies.one_of([each for times, each in OFTEN for _ in range(times)])
 NEAR_THE_END = (
     (3, step("put_pod", pod, machine)),
     (3, step("end_pod", pod)),
+    (2, step("somebody_uncordons", machine)),
     (3, step("go_blind", strategies.booleans())),
     (3, step("look")),
     (2, step("deliver")),

@@ -1,11 +1,20 @@
 """What a fresh cache shows as empty is called empty only after the server itself was asked."""
 
+from bigfleet.kube.objects import Node, NodeSpec
 from bigfleet.model.machines import MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimInstruction
-from bigfleet.operator.drain_steps import Check, Checked, Cordon
+from bigfleet.operator.drain_steps import Check, Checked, Cordon, cordon_patch
 from bigfleet.operator.pods_on_nodes import NotMoved
-from tests.operator_draining.stage import ID, Stage, draining, joined, node_record, pod_record
+from tests.operator_draining.stage import (
+    ID,
+    Stage,
+    draining,
+    joined,
+    node_record,
+    patched,
+    pod_record,
+)
 
 S = MachineState
 WEB = pod_record("web-0")
@@ -25,6 +34,13 @@ def asked_now(stage: Stage) -> Check:
     (step,) = stage.take(Check)
     assert isinstance(step, Check)
     return step
+
+
+def marked_but_open() -> Node:
+    """Uncordoned by hand, our mark still on it."""
+    node = node_record("n-1")
+    marked = patched(node, cordon_patch(node, ID))
+    return Node(metadata=marked.metadata, spec=NodeSpec())
 
 
 def test_the_server_is_asked_once_when_the_last_pod_is_gone_and_then_it_is_told() -> None:
@@ -185,6 +201,63 @@ def test_what_was_asked_before_the_node_had_to_be_cordoned_again_does_not_count(
     assert stage.acks() == []
     stage.check(asked_now(stage))
     assert stage.acks() == [(ID, 1)]
+
+
+def test_a_cordon_only_the_cache_believes_in_is_set_again_and_the_server_asked_again() -> None:
+    stage = draining()
+    stage.unheard_changes = {"n-1": marked_but_open()}
+    stage.wait(1)
+    assert (stage.cordons(), stage.acks()) == (["n-1"], [])
+    stage.answer_cordons()
+    stage.wait(3)
+    assert (stage.acks(), stage.is_cordoned()) == ([(ID, 1)], True)
+    assert len(stage.checked) == 2
+    assert stage.checked[0].settled_at < stage.checked[1].settled_at
+
+
+def test_a_cordon_somebody_takes_off_all_the_time_is_set_at_the_pace_of_evictions() -> None:
+    stage = draining(grace=60)
+    for _ in range(240):
+        stage.unheard_changes = {"n-1": marked_but_open()}
+        stage.wait(0.25)
+        stage.answer_cordons()
+    assert stage.acks() == [(ID, 0)]
+    assert 20 <= len(stage.checked) <= 31
+    assert "the server has n-1 uncordoned" in stage.told()[-1].message
+
+
+def test_a_cordon_that_cannot_be_set_again_makes_it_none_at_the_deadline() -> None:
+    stage = draining(grace=10)
+    stage.unheard_changes = {"n-1": marked_but_open()}
+    stage.wait(1)
+    stage.steps += stage.drains.on_cordon_failed("n-1", "forbidden", stage.at)
+    stage.wait(9)
+    assert stage.acks() == [(ID, 0)]
+    assert "n-1 could not be cordoned: forbidden" in stage.told()[-1].message
+
+
+def test_a_cordon_the_server_had_does_not_hide_that_it_was_taken_off_since() -> None:
+    stage, check = asking()
+    cordoned = stage.nodes.node("n-1")
+    stage.has_node(marked_but_open())
+    stage.unheard_changes = {"n-1": cordoned}
+    stage.check(check)
+    assert (stage.acks(), stage.is_cordoned()) == ([], False)
+
+
+def test_a_node_the_server_has_no_more_is_empty() -> None:
+    stage = draining()
+    stage.unheard_changes = {"n-1": None}
+    stage.wait(1)
+    assert (stage.acks(), stage.cordons()) == ([(ID, 1)], [])
+
+
+def test_another_node_of_the_name_is_waited_for_until_the_cache_knows_it() -> None:
+    stage = draining(grace=10)
+    stage.unheard_changes = {"n-1": node_record("n-1", uid="another")}
+    stage.wait(10)
+    assert (stage.acks(), stage.cordons()) == ([(ID, 0)], [])
+    assert "the server has n-1 uncordoned, and the cache" in stage.told()[-1].message
 
 
 def test_a_question_that_was_lost_with_its_session_is_asked_again() -> None:

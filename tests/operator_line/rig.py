@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from bigfleet.edge.clock import ManualClock, next_turn
 from bigfleet.edge.counts import Counts
-from bigfleet.edge.logs import Silence
+from bigfleet.edge.logs import Log, Silence
 from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Rejected
 from bigfleet.model.session_frames import (
@@ -32,6 +32,9 @@ class Known:
 
     def is_trustworthy(self, _at: Instant) -> bool:
         return self.trustworthy
+
+    def catch_up(self) -> None:
+        """It is always up to date."""
 
     def rollup(self, _at: Instant) -> bytes:
         return f"rollup {self.version}".encode()
@@ -108,6 +111,7 @@ async def rigged(
     refuses: Rejected | None = None,
     mute: bool = False,
     tls: TlsFiles | None = None,
+    log: Log | None = None,
 ) -> AsyncIterator[Rig]:
     shard = Mute() if mute else ScriptedShard(refuses=refuses)
     endpoint = ShardEndpoint(shard)
@@ -122,7 +126,7 @@ async def rigged(
         lambda: clock.now() / 1e9,
         lambda: 0.5,
         counts,
-        Silence(),
+        log or Silence(),
     )
     running = asyncio.create_task(line.run(ear))
     try:

@@ -11,6 +11,7 @@ from bigfleet.operator.driving.answers import Answers
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.session_client import Session
 from tests.operator_line.rig import Rig, rigged
+from tests.operator_system.rig import Notebook
 
 
 async def test_certificates_that_are_not_there_just_now_are_looked_for_again(
@@ -118,3 +119,22 @@ async def test_answers_that_waited_for_a_session_end_with_it() -> None:
 
 def _acks(rig: Rig) -> list[str]:
     return [f.instruction_id for _, f in rig.shard.heard if isinstance(f, ReclaimAck)]
+
+
+async def test_a_roll_up_above_the_ceiling_is_told_apart_from_other_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bigfleet.wire.session_client.MESSAGE_CEILING", 64)
+    log = Notebook()
+    async with rigged(log=log) as rig:
+        await rig.until(lambda: "sent" in rig.ear.told)
+        assert log.count("session.message_too_large") == 0
+        rig.known.version = 10**100
+        await rig.clock.advance(10)
+        await rig.until(lambda: rig.counts.of("session_reconnects_total") >= 1)
+        before = log.count("session.ended")
+        assert log.count("session.message_too_large") == before
+        said = [facts["msg"] for _, event, facts in log.lines if event == "session.ended"]
+        assert "RESOURCE_EXHAUSTED" in said[0]
+        await rig.clock.advance(30)
+        await rig.until(lambda: log.count("session.ended") > before)

@@ -29,7 +29,7 @@ async def test_a_session_that_ends_before_a_worker_begins_leaves_the_object_writ
     async with FakeApiServer() as server, stage_on(server) as stage:
         stage.write_back.writer._counts = Interrupting(stage.write_back.on_disconnected)
         stage.say(told(MachineState.CREATING))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await stage.written()
         assert server.objects(UPCOMING_NODES) == {}
         stage.write_back.on_connected()

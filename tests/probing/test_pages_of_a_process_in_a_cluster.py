@@ -1,4 +1,4 @@
-"""Alive, ready, counted: what a process in a cluster answers, and what it keeps to itself."""
+"""Alive, ready, counted: what a process in a cluster answers."""
 
 from bigfleet.edge.clock import ManualClock
 from bigfleet.edge.loop_lag import LoopLag
@@ -12,7 +12,7 @@ def metrics() -> HttpAnswer:
 
 def test_a_process_whose_loop_hangs_is_not_alive() -> None:
     passed = [0.0]
-    pages = pages_of(LoopLag(ManualClock(), lambda: passed[0]), lambda: "", metrics, debug=False)
+    pages = pages_of(LoopLag(ManualClock(), lambda: passed[0]), lambda: "", metrics)
     assert pages["/healthz"]().status == 200
     passed[0] = LONGEST_LAG_SECONDS + 1
     assert pages["/healthz"]().status == 503
@@ -22,15 +22,8 @@ def test_a_process_whose_loop_hangs_is_not_alive() -> None:
 def test_what_is_missing_is_said_until_it_is_there() -> None:
     missing = ["pods are not read yet"]
     lag = LoopLag(ManualClock(), lambda: 0.0)
-    pages = pages_of(lag, lambda: "".join(missing), metrics, debug=False)
+    pages = pages_of(lag, lambda: "".join(missing), metrics)
     assert pages["/readyz"]().status == 503
     assert b"pods are not read yet" in pages["/readyz"]().body
     missing.clear()
     assert pages["/readyz"]().status == 200
-
-
-async def test_tasks_are_shown_only_where_debugging_is_asked_for() -> None:
-    lag = LoopLag(ManualClock(), lambda: 0.0)
-    assert "/debug/tasks" not in pages_of(lag, lambda: "", metrics, debug=False)
-    pages = pages_of(lag, lambda: "", metrics, debug=True)
-    assert b"test_tasks_are_shown" in pages["/debug/tasks"]().body

@@ -39,6 +39,15 @@ def problems_of(tmp_path: Path, text: str, name: str = "bigfleet.yaml") -> list[
         ("shard: {reconcile: {mode: fast}}", "'fast' is none of auto, full, incremental"),
         ("shard: {session: {outbox_bytes: lots}}", "'lots' is not a size such as 64MiB"),
         ("shard: {execute: {rpc_timeout: 0}}", "0 is too small; the least is 1ms"),
+        (
+            "shard: {engine: {victim_weight_drain: -1}}",
+            "shard.engine.victim_weight_drain: -1 is too small; the least is 0",
+        ),
+        ("shard: {engine: {victim_weight_priority: .inf}}", "inf is not a number"),
+        (
+            "shard: {engine: {parking_probe: 0}}",
+            "shard.engine.parking_probe: 0 is too small; the least is 1",
+        ),
         ("shard: {provider_addr: [1]}", "[1] is not a list of texts"),
         ("shard: {id: [x]}", "['x'] is not text"),
         ("shard: [1", "bigfleet.yaml: is no YAML"),
@@ -90,6 +99,32 @@ def test_a_file_that_is_not_there_is_refused() -> None:
         ("shard: {metrics_addr: '127.0.0.1:7780'}", "they need two ports"),
         ("shard: {provider_addr: ['localhost:9000']}", "'localhost:9000' is no name=host:port"),
         ("shard: {provider_addr: ['a=h:1', 'a=h:2']}", "names provider a twice"),
+        (
+            "shard: {deadlines: {of_provider: [aws.creating]}}",
+            "shard.deadlines.of_provider (file",
+        ),
+        (
+            "shard: {deadlines: {of_provider: [creating=5m]}}",
+            "'creating=5m' is no NAME.STATE=DURATION such as aws.creating=30m",
+        ),
+        (
+            "shard: {provider_addr: ['aws=h:1'], deadlines: {of_provider: [aws.create=5m]}}",
+            "'aws.create=5m' names no deadline; there are creating, configuring, draining_extra,"
+            " deleting",
+        ),
+        (
+            "shard: {provider_addr: ['aws=h:1'], deadlines: {of_provider: [aws.creating=soon]}}",
+            "'aws.creating=soon' has no duration such as 500ms, 30s or 1h30m",
+        ),
+        (
+            "shard: {provider_addr: ['aws=h:1'], deadlines: {of_provider: [asw.creating=5m]}}",
+            "'asw.creating=5m' is about a provider that provider_addr does not name; there are aws",
+        ),
+        (
+            "shard: {provider_addr: ['a.b=h:1'],"
+            " deadlines: {of_provider: [a.b.creating=5m, a.b.deleting=1m, a.b.creating=6m]}}",
+            "says a.b.creating twice; keep one",
+        ),
         ("tls: {cert: a.crt}", "goes together with key and ca: all three, or none"),
         ("tls: {cert: a.crt, ca: ca.crt}", "goes together with key: all three"),
         ("tls: {required: true}", "is set, but cert, key and ca are not"),
@@ -107,6 +142,8 @@ def test_a_contradiction_is_refused(tmp_path: Path, settings: str, problem: str)
         "shard: {metrics_addr: ''}",
         "shard: {listen: '127.0.0.1:0', metrics_addr: '127.0.0.1:0'}",
         "shard: {ownership: assigned, coordinator_addr: ['h:1']}",
+        "shard: {provider_addr: ['a.b=h:1'], deadlines: {of_provider: [a.b.creating=1h30m]}}",
+        "shard: {providers_from_registry: true, deadlines: {of_provider: [aws.deleting=90]}}",
         "tls: {cert: a, key: b, ca: c, required: true}",
         "tls:",
     ],

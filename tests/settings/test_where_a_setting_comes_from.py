@@ -52,6 +52,18 @@ def test_the_stronger_source_wins(tmp_path: Path) -> None:
     ]
 
 
+def test_engine_settings_and_deadlines_of_providers_have_flags_and_variables() -> None:
+    words = ("--provider-addr", "a=h:1", "--engine-drain-estimate", "45s")
+    of_provider = ("--deadlines-of-provider", "a.creating=1h", "--deadlines-of-provider")
+    env = {"BIGFLEET_SHARD_ENGINE_PARKING_AFTER": "4"}
+    result = run(*words, *of_provider, "a.deleting=2m", "--print-config", "-o", "json", env=env)
+    assert result.exit_code == 0, result.output
+    found = {name: each["value"] for name, each in json.loads(result.stdout).items()}
+    assert found["shard.engine.drain_estimate"] == 45.0
+    assert found["shard.engine.parking_after"] == 4
+    assert found["shard.deadlines.of_provider"] == ["a.creating=1h", "a.deleting=2m"]
+
+
 def test_the_flag_of_a_config_file_beats_its_variable(tmp_path: Path) -> None:
     meant = written(tmp_path, "shard: {id: meant}", "meant.yaml")
     other = written(tmp_path, "shard: {id: other}", "other.yaml")

@@ -25,6 +25,11 @@ class Running:
     process: asyncio.subprocess.Process
     #: Log lines; what is no JSON has only a `text`.
     lines: list[dict[str, Any]] = field(default_factory=list)
+    #: Ends when the process can say no more and all it said is in `lines`.
+    reading: asyncio.Task[None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.reading = asyncio.create_task(_read(self.process, self.lines))
 
     @property
     def pid(self) -> int:
@@ -69,7 +74,9 @@ class Running:
         await self.process.wait()
 
     async def ended(self) -> int:
+        """How; its last words can be seen then."""
         async with asyncio.timeout(PATIENCE):
+            await asyncio.wait({self.reading})
             return await self.process.wait()
 
     def fill_disk(self, is_full: bool = True) -> None:
@@ -85,14 +92,13 @@ async def launched(*words: str) -> AsyncIterator[Running]:
         sys.executable, "-c", _PROGRAM, *words, stderr=asyncio.subprocess.PIPE, cwd=ROOT
     )
     running = Running(process)
-    reading = asyncio.create_task(_read(process, running.lines))
     try:
         yield running
     finally:
         if process.returncode is None:
             process.kill()
         await process.wait()
-        await reading
+        await running.reading
 
 
 @asynccontextmanager

@@ -30,13 +30,18 @@ async def test_a_full_disk_stops_new_drains_and_nothing_else(tmp_path: Path) -> 
             return await shard.metric("audit_lines_lost") >= 2
 
         await until_told(lost)
-        assert shard.logged("audit.degraded")
+        # What is logged, told on the session and shown on the page comes on three ways.
+        await until(lambda: shard.logged("audit.degraded"), lambda: shard.lines)
         # The drain that finds out is under way; no other follows it.
         shop.evicts = False
         await shop.wants(4, LOW)
         await until(lambda: shard.logged("state.degraded"), lambda: shard.lines)
-        assert len(shop.seen(ReclaimInstruction)) == 1
-        assert await shard.metric("state_degraded") == 1
+        await until(lambda: shop.seen(ReclaimInstruction), lambda: shop.frames)
+
+        async def shown() -> bool:
+            return await shard.metric("state_degraded") == 1
+
+        await until_told(shown)
         await shop.wants(2, LOW)
         cycles = await shard.metric("cycles_total")
 

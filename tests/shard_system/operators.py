@@ -113,6 +113,8 @@ class Operator:
         assert self._line is not None, "not connected"
         self._line.cancel()
         await asyncio.wait({self._line})
+        # Whoever runs it hears of the end a little later, and must not seem connected till then.
+        self._session = None
 
     # -- within ----------------------------------------------------------------------------------
 

@@ -203,9 +203,11 @@ async def sharded(
 async def page(port: int, path: str) -> tuple[int, str]:
     """A GET: the status and the body."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(f"GET {path} HTTP/1.1\r\nHost: shard\r\n\r\n".encode())
-    answer = (await reader.read()).decode()
-    writer.close()
+    try:
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: shard\r\n\r\n".encode())
+        answer = (await reader.read()).decode()
+    finally:
+        writer.close()
     head, _, body = answer.partition("\r\n\r\n")
     return int(head.split()[1]), body
 

@@ -22,6 +22,7 @@ from bigfleet.wire.lines import TlsFiles
 from tests.shard_system.demand import HIGH, LOW
 from tests.shard_system.operators import Operator, operating
 from tests.shard_system.stand import (
+    AT_ONCE,
     PROMPT_RELEASE,
     QUICK,
     ProviderStand,
@@ -35,6 +36,9 @@ from tests.shard_system.waiting import until, until_told
 S = MachineState
 CYCLE_PHASE = "cycle_phase_duration_seconds"
 OFFERS = [offered("bare_metal", 2), offered("on_demand", 2)]
+#: Of two updates of a machine that wait for a busy line only the second is told: what is to be seen
+#: on the way must last for a while.
+SLOW_DRAIN = AT_ONCE.replace("drain=0", "drain=fixed:500ms")
 
 
 def certified(folder: Path, *roles: str) -> dict[str, TlsFiles]:
@@ -145,7 +149,9 @@ async def test_a_fleet_over_mtls_from_provision_to_release(tmp_path: Path) -> No
     certs = certified(tmp_path / "certs", "shard shard-0", "admin", "cluster batch", "cluster web")
     settings = replace(QUICK, release=PROMPT_RELEASE)
     async with (
-        provided(tmp_path, OFFERS, tls=certs["admin"], caller=certs["admin"]) as provider,
+        provided(
+            tmp_path, OFFERS, tls=certs["admin"], caller=certs["admin"], latency=SLOW_DRAIN
+        ) as provider,
         sharded(
             tmp_path / "data", [provider.address], settings, tls=certs["shard shard-0"]
         ) as shard,

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
@@ -18,24 +19,35 @@ from tests.shard_system.waiting import PATIENCE, until, until_told
 MACHINES = 6
 
 
-async def as_wanted(provider: ProviderStand, wanted: dict[Operator, int]) -> None:
-    """Every cluster has what it wants, and knows of exactly what it has."""
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What each cluster is to have in the end."""
 
-    async def so() -> bool:
-        true = [await provider.bound_to(operator.cluster) for operator in wanted]
-        return true == [operator.configured() for operator in wanted] and [
+    provider: ProviderStand
+    machines: dict[Operator, int]
+
+    async def is_so(self) -> bool:
+        """Every cluster has what it wants, and knows of exactly what it has."""
+        true = [await self.provider.bound_to(operator.cluster) for operator in self.machines]
+        return true == [operator.configured() for operator in self.machines] and [
             len(each) for each in true
-        ] == list(wanted.values())
+        ] == list(self.machines.values())
 
-    await until_told(so, lambda: [(o.cluster, o.nodes) for o in wanted])
+    async def reached(self) -> None:
+        await until_told(self.is_so, lambda: [(o.cluster, o.nodes) for o in self.machines])
 
 
-async def cut_after(operator: Operator, frames: int) -> None:
-    """Cuts its line after so many frames more, or when there is something to lose."""
+async def cut_after(operator: Operator, frames: int, wanted: Wanted) -> None:
+    """Cuts its line after so many frames more, or when there is something to lose, or when all is
+    done: then no frame may come any more."""
     enough = len(operator.frames) + frames
-    await until(lambda: len(operator.frames) >= enough or operator.nodes)
+
+    async def in_time() -> object:
+        return len(operator.frames) >= enough or operator.nodes or await wanted.is_so()
+
+    await until_told(in_time, lambda: operator.frames)
     await operator.drop()
-    await until(lambda: operator.is_connected)
+    await until(lambda: operator.is_connected, lambda: operator.ends)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -51,8 +63,9 @@ async def test_lines_cut_at_any_moment_while_demand_moves(tmp_path: Path, seed: 
             of_web = chance.randint(0, 4)
             await web.wants(of_web, HIGH)
             await batch.wants(MACHINES - of_web, LOW)
-            await cut_after(chance.choice((batch, web)), chance.randint(0, 6))
-            await as_wanted(provider, {web: of_web, batch: MACHINES - of_web})
+            wanted = Wanted(provider, {web: of_web, batch: MACHINES - of_web})
+            await cut_after(chance.choice((batch, web)), chance.randint(0, 6), wanted)
+            await wanted.reached()
         asked = [i.instruction_id for o in (batch, web) for i in o.seen(ReclaimInstruction)]
         assert len(set(asked)) >= 1
         assert shard.counted("cycle_errors_total") == 0
@@ -77,7 +90,7 @@ async def test_an_open_drain_is_asked_for_again_under_its_own_name(tmp_path: Pat
         assert again.grace_period_seconds <= first.grace_period_seconds
         assert len(shop.configured()) == 2
         await shop.finish(again)
-        await as_wanted(provider, {shop: 1})
+        await Wanted(provider, {shop: 1}).reached()
         assert shard.counted("reclaim_resends_total") == 1
 
 

@@ -8,7 +8,6 @@ from itertools import count
 
 from bigfleet.cli.coordinator_reports import reporting_of
 from bigfleet.edge.clock import Clock
-from bigfleet.edge.driver import RealClock
 from bigfleet.edge.logs import Silence
 from bigfleet.model.coordination import Transfer, TransferState
 from bigfleet.sim.script import Scale
@@ -16,6 +15,7 @@ from bigfleet.up.local_fleet import LocalFleet
 from bigfleet.up.plans import Plan
 from bigfleet.up.reports import ClusterReport, CycleReport
 from bigfleet.up.surroundings import Surroundings
+from tests.up.unhurried_clock import UnhurriedClock
 
 PATIENCE_SECONDS = 60.0
 #: On any free ports, and a minute in six seconds.
@@ -32,7 +32,7 @@ FAST = Plan(
 def surroundings(clock: Clock | None = None) -> Surroundings:
     numbers = count(1)
     return Surroundings(
-        clock or RealClock(),
+        clock or UnhurriedClock(),
         time.perf_counter,
         lambda: f"id-{next(numbers)}",
         Silence(),

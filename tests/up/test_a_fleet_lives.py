@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bigfleet.edge.clock import next_turn
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.sim.workloads import CLUSTERS
@@ -59,7 +60,9 @@ async def test_clusters_are_served_a_surge_preempts_and_a_scale_down_reclaims(
     assert [finding for finding in watch.findings if "bound to it again" in finding] == []
     assert [address for address in addresses if not is_refused(address)] == []
     assert list(temporary.iterdir()) == []
-    assert asyncio.all_tasks() == before
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while asyncio.all_tasks() != before:
+            await next_turn()
 
 
 async def test_a_cluster_whose_session_is_taken_over_takes_it_back() -> None:

@@ -199,7 +199,7 @@ async def test_a_follower_that_leaves_ends_the_stream_at_the_source() -> None:
     ):
         async with aclosing(client.events(follow=True)) as events:
             assert (await anext(events))["number"] == 1
-        await asyncio.wait_for(world.closed.wait(), 10)
+        await asyncio.wait_for(world.closed.wait(), 60)
 
 
 async def test_the_control_of_the_world_is_for_admins_only(tmp_path: Path) -> None:

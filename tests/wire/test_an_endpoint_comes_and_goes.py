@@ -53,7 +53,7 @@ async def test_a_provider_that_comes_back_is_found_again() -> None:
         await line.endpoint.stop()
         again = ProviderEndpoint(ScriptedProvider(), address=f"127.0.0.1:{line.endpoint.port}")
         await again.start()
-        await line.client.connected(deadline=10)
+        await line.client.connected(deadline=60)
         assert await line.client.get("m-1") == IDLE
         await again.stop()
 

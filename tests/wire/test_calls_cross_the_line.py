@@ -161,7 +161,7 @@ async def test_nobody_there_is_unavailable() -> None:
     async with line_to(ScriptedProvider()) as line:
         await line.endpoint.stop()
         with pytest.raises(Rejected) as rejected:
-            await line.client.get("m-1", deadline=5)
+            await line.client.get("m-1", deadline=60)
     assert rejected.value.code is Code.UNAVAILABLE
 
 

@@ -1,5 +1,6 @@
 """The table of who may call what: complete, and kept for every RPC and every certificate."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from grpc_reflection.v1alpha import reflection_pb2
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import coordinator_admin_pb2
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
+from bigfleet.edge.clock import next_turn
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.session_frames import Hello
 from bigfleet.v1alpha1 import coordinator_pb2, shard_pb2, shardread_pb2
@@ -21,6 +23,7 @@ from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.provider_server import ExtraService
 from bigfleet.wire.serving import Serving
 from bigfleet.wire.session_client import SessionClient
+from bigfleet.wire.session_frames import operator_bytes
 from bigfleet.wire.shard_admin import ShardAdminService
 from bigfleet.wire.shard_read import ShardReadService
 from tests.wire.admin import ScriptedAdmin
@@ -146,6 +149,52 @@ async def session_code(address: str, tls: TlsFiles) -> Code:
         except Rejected as rejected:
             return rejected.code
     return Code.OK
+
+
+def silent_session(client: ClientLine) -> "grpc.aio.StreamStreamCall[bytes, bytes]":
+    """A stream on which nothing is said yet."""
+    (path,) = SESSION
+    rpc: grpc.aio.StreamStreamMultiCallable[bytes, bytes] = client._line().stream_stream(path)
+    return rpc()
+
+
+async def test_a_denied_stream_ends_behind_its_first_frame(tmp_path: Path) -> None:
+    """A status that crosses a write is lost, and the denied operator would dial for ever."""
+    authority = Authority(tmp_path)
+    reader = authority.leaf("client", "bigfleet://readonly")
+    async with line_to(ScriptedShard(), server_tls=authority.leaf("server")) as line:
+        client = ClientLine(line.client.address, reader)
+        call = silent_session(client)
+        async with asyncio.timeout(PATIENCE):
+            await call.wait_for_connection()
+            while not line.shard.refusals:
+                await next_turn()
+            # On the same connection, so that an end that was sent would be here by now.
+            await client.call("/grpc.health.v1.Health/Check", b"", PATIENCE)
+            assert not call.done()
+            await call.write(operator_bytes(Hello("shop")))
+            assert await call.code() is grpc.StatusCode.PERMISSION_DENIED
+        await client.close()
+    assert line.shard.refusals == [("", Code.PERMISSION_DENIED)]
+    assert line.shard.hellos == {}
+
+
+@pytest.mark.parametrize("said", ["done", "nothing"])
+async def test_a_denied_stream_without_any_frame_ends_too(
+    tmp_path: Path, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if said == "nothing":
+        monkeypatch.setattr("bigfleet.wire.authorising.FIRST_FRAME_SECONDS", 0.0)
+    authority = Authority(tmp_path)
+    reader = authority.leaf("client", "bigfleet://readonly")
+    async with line_to(ScriptedShard(), server_tls=authority.leaf("server")) as line:
+        client = ClientLine(line.client.address, reader)
+        call = silent_session(client)
+        if said == "done":
+            await call.done_writing()
+        async with asyncio.timeout(PATIENCE):
+            assert await call.code() is grpc.StatusCode.PERMISSION_DENIED
+        await client.close()
 
 
 @pytest.mark.parametrize("uris", [(), ("bigfleet://cluster/shop",)], ids=["nobody", "a cluster"])

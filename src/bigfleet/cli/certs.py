@@ -15,8 +15,11 @@ from bigfleet.model.instants import instant_text
 if TYPE_CHECKING:
     from bigfleet.edge.certificates import Pair
 
-ROLES = ("cluster", "shard", "readonly", "admin")
+ROLES = ("cluster", "shard", "coordinator", "readonly", "admin")
 NAMED_ROLES = ("cluster", "shard")
+#: A coordinator is asked and asks nobody: whoever finds its key may do nothing with it. Its id only
+#: tells replicas' files apart, where they do not share one certificate.
+NAMELESS_ROLE = "coordinator"
 #: An identity is compared letter by letter and is a folder's name too.
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 #: A DNS name, also a wildcard, or an IP address of either kind.
@@ -55,12 +58,14 @@ def ca(folder: Path, days: int, force: bool, output: str) -> None:
     _refuse_to_overwrite(files, force)
     made = authority("BigFleet development CA", time.time_ns(), days)
     _write({files["ca"]: made.certificate, files["key"]: made.key})
-    _say(files, made, "", output)
+    _say(files, made, None, output)
 
 
 @certs.command(short_help="Make a certificate for one role.")
 @click.option("--role", type=click.Choice(ROLES), required=True)
-@click.option("--id", "name", default="", help="Cluster or shard id; other roles have none.")
+@click.option(
+    "--id", "name", default="", help="Cluster, shard or coordinator id; other roles have none."
+)
 @_dir
 @click.option(
     "--host",
@@ -80,6 +85,7 @@ def issue(
     Examples:
       bigfleet certs issue --role shard --id shard-0 --dir certs
       bigfleet certs issue --role cluster --id shop --dir certs
+      bigfleet certs issue --role coordinator --host coordinator.fleet.svc --dir certs
       bigfleet certs issue --role admin --dir certs
     """
     from bigfleet.edge.certificates import Pair, UnusableAuthority, leaf
@@ -109,17 +115,18 @@ def issue(
 
 
 def _identity(role: str, name: str) -> str:
-    if role not in NAMED_ROLES:
+    """Empty: the certificate serves, and is nobody's identity."""
+    if role not in NAMED_ROLES and role != NAMELESS_ROLE:
         if name:
             raise click.UsageError(f"role {role} has no --id: all its holders are one")
         return f"bigfleet://{role}"
-    if not name:
+    if not name and role in NAMED_ROLES:
         raise click.UsageError(f"role {role} needs --id: the name of the {role}")
-    if not _ID.fullmatch(name):
+    if name and not _ID.fullmatch(name):
         raise click.UsageError(
             f"--id {name!r}: letters, digits, '.', '_' and '-', beginning with a letter or digit"
         )
-    return f"bigfleet://{role}/{name}"
+    return "" if role == NAMELESS_ROLE else f"bigfleet://{role}/{name}"
 
 
 def _check_hosts(hosts: tuple[str, ...]) -> None:
@@ -149,7 +156,8 @@ def _write(content_of: dict[Path, bytes]) -> None:
         raise refuse([f"{problem.filename}: {problem.strerror}"]) from None
 
 
-def _say(files: dict[str, Path], made: "Pair", uri: str, output: str) -> None:
+def _say(files: dict[str, Path], made: "Pair", uri: str | None, output: str) -> None:
+    """No uri: an authority; an empty one: a certificate that names nobody."""
     expires = instant_text(made.expires_at)
     paths = {name: str(path) for name, path in files.items()}
     if output == "json":
@@ -158,8 +166,9 @@ def _say(files: dict[str, Path], made: "Pair", uri: str, output: str) -> None:
         return
     for path in paths.values():
         click.echo(path)
-    click.echo(f"{uri or 'authority'}, valid until {expires}")
-    if uri:
+    nobody = "no bigfleet:// name: it may serve, and ask nobody"
+    click.echo(f"{'authority' if uri is None else uri or nobody}, valid until {expires}")
+    if uri is not None:
         click.echo(
             f"Use it: --tls-cert {paths['cert']} --tls-key {paths['key']} --tls-ca {paths['ca']}"
         )

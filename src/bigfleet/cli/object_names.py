@@ -1,10 +1,17 @@
-"""Objects as people name them: `machine/od-0117`, or only `od-0117` where a machine is meant."""
+"""Objects as people name them: `machine/od-0117`, or only `od-0117` where a machine is meant.
 
-from typing import TypeVar
+Whoever names one thing means that thing: where nobody knows it, that is told as such, with what was
+probably meant, and never as an empty list.
+"""
+
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from bigfleet.cli.connections import Clients, Line, Question
+
+if TYPE_CHECKING:
+    from bigfleet.model.provider_calls import Rejected
 
 KINDS = ("machine", "need", "action", "pod", "cr", "cluster", "shard", "offering")
 #: Ids looked at for one that was meant.
@@ -42,11 +49,47 @@ def ask_about(line: Line, machine_id: str, question: Question[T]) -> T:
         except Rejected as rejected:
             if rejected.code is not Code.NOT_FOUND:
                 raise
-            near = await nearest_machine(shard, machine_id)
-            hint = f"; did you mean {near}?" if near else ""
-            raise Rejected(rejected.code, f"{rejected.text}{hint}") from None
+            raise await no_such_machine(shard, machine_id) from None
 
     return line.ask(asked)
+
+
+async def no_such_machine(clients: Clients, wanted: str) -> "Rejected":
+    """The result is to be raised."""
+    near = await nearest_machine(clients, wanted)
+    hint = f"did you mean {near}?" if near else "bigfleet machines shows those it has"
+    return _not_found(f"no machine {wanted} in this shard; {hint}")
+
+
+async def unknown_machines(clients: Clients, wanted: frozenset[str]) -> "list[Rejected]":
+    """One for each that the shard does not know, by id, whatever else was asked of them."""
+    from bigfleet.model.shard_views import MachineQuery, MachineSelector
+
+    query = MachineQuery(MachineSelector(ids=wanted))
+    known = await clients.admin.machines(query, clients.timeout)
+    missing = wanted - {view.machine.id for view in known.machines}
+    return [await no_such_machine(clients, each) for each in sorted(missing)]
+
+
+async def require_cluster(clients: Clients, wanted: str) -> None:
+    """Raises Rejected where it is not connected, never was, and holds no machine."""
+    from difflib import get_close_matches
+
+    from bigfleet.model.shard_views import MachineQuery, MachineSelector
+
+    known = {view.cluster for view in await clients.admin.sessions()}
+    holding = MachineQuery(MachineSelector(cluster=wanted), limit=1)
+    if wanted in known or (await clients.admin.machines(holding, clients.timeout)).total:
+        return
+    near = get_close_matches(wanted, sorted(known), n=1)
+    hint = f"did you mean {near[0]}?" if near else "bigfleet clusters shows those it serves"
+    raise _not_found(f"no cluster {wanted} in this shard; {hint}")
+
+
+def _not_found(text: str) -> "Rejected":
+    from bigfleet.model.provider_calls import Code, Rejected
+
+    return Rejected(Code.NOT_FOUND, text)
 
 
 async def nearest_machine(clients: Clients, wanted: str) -> str:

@@ -62,7 +62,7 @@ _RUN_OPTIONS: list[Callable[[Any], Any]] = [
         help=f"HTTP; empty: none.  [default: {METRICS_ADDRESS}, or a free port if that is taken]",
     ),
     _switch("--reflection", "gRPC reflection.", default=True),
-    _switch("--debug-endpoints", "Serve /debug/machines too."),
+    _switch("--debug-endpoints", "Serve /debug/ on the metrics address."),
     click.option("--tls-cert", type=_PATH),
     click.option("--tls-key", type=_PATH),
     click.option("--tls-ca", type=_PATH),

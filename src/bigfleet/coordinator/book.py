@@ -7,6 +7,7 @@ operation reads the book, writes durable rows through a draft and soft state rig
 from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from bigfleet.coordinator.draft import Draft, DraftTable
 from bigfleet.coordinator.rebalancing.shortages import NO_SHORTAGES, Shortages
@@ -206,6 +207,20 @@ class Book:
         if row is None or known is None or known.sync is None or known.synced_at is None:
             return False
         return known.sync.epoch == row.epoch and at - known.synced_at <= self._stale_after
+
+    def sizes(self) -> dict[str, Any]:
+        """Of everything that could grow: the rows of each table, and what may be forgotten."""
+        known = self.shards.values()
+        return {
+            "rows": {table.name: len(table.rows) for table in self.tables},
+            "events": len(self.events),
+            "pastPauses": len(self.past_pauses),
+            "shardsHeard": len(known),
+            "earlyAcknowledgements": sum(len(each.early) for each in known),
+            "retriedInstructions": sum(len(each.retried) for each in known),
+            "declinedOffers": sum(len(each.declined) for each in known),
+            "returnableMachines": sum(len(each.returnable_since) for each in known),
+        }
 
     @property
     def _stale_after(self) -> int:

@@ -56,11 +56,15 @@ def authority(name: str, now: Instant, days: int) -> Pair:
 def leaf(
     signer: Pair, name: str, uri: str, now: Instant, days: int, hosts: Sequence[str] = ()
 ) -> Pair:
-    """Good for serving and for dialling; raises UnusableAuthority. Never outlives its authority."""
+    """Good for serving and for dialling; without a uri, for serving and as nobody.
+
+    Raises UnusableAuthority. Never outlives its authority.
+    """
     issuer, issuer_key = _signer(signer, now)
     key = ec.generate_private_key(ec.SECP256R1())
     until = min(_moment(now) + timedelta(days=days), issuer.not_valid_after_utc)
     names = [_host(host) for host in dict.fromkeys((*LOOPBACK, *hosts))]
+    names += [x509.UniformResourceIdentifier(uri)] if uri else []
     both_ways = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
     from_issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key())
     builder = (
@@ -69,10 +73,7 @@ def leaf(
         .add_extension(_usage(signs=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage(both_ways), critical=False)
         .add_extension(from_issuer, critical=False)
-        .add_extension(
-            x509.SubjectAlternativeName([*names, x509.UniformResourceIdentifier(uri)]),
-            critical=False,
-        )
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
     )
     return _pair(builder.sign(issuer_key, SHA256()), key)
 

@@ -55,8 +55,11 @@ class Counts:
         self.gauges[name, tuple(labels.items())] = value
 
     def drop(self, name: str, **labels: str) -> None:
-        """Forget the series of a subject that is gone."""
-        self.gauges.pop((name, tuple(labels.items())), None)
+        """Forget the series of a subject that is gone, whatever kind it is of."""
+        key = (name, tuple(labels.items()))
+        self.counters.pop(key, None)
+        self.gauges.pop(key, None)
+        self.histograms.pop(key, None)
 
     def observe(
         self,
@@ -69,6 +72,10 @@ class Counts:
         """`times`: so many things took `seconds` each."""
         key = (name, tuple(labels.items()))
         self.histograms.setdefault(key, Histogram(edges)).observe(seconds, times)
+
+    @property
+    def series(self) -> int:
+        return len(self.counters) + len(self.gauges) + len(self.histograms)
 
     def of(self, name: str, **labels: str) -> float:
         """A counter or gauge; 0 where nothing was counted."""

@@ -1,10 +1,11 @@
-"""The real clock, for processes; everything else gets one passed in."""
+"""Real time, for processes; everything else gets it passed in."""
 
 import asyncio
 import time
 from collections.abc import Callable
 
 from bigfleet.edge.clock import Timer, sleep_on
+from bigfleet.edge.profiling import Profiler
 from bigfleet.model.machines import Instant
 
 
@@ -22,3 +23,7 @@ class RealClock:
 
     async def sleep(self, seconds: float) -> None:
         await sleep_on(self, seconds)
+
+
+def real_profiler() -> Profiler:
+    return Profiler(time.monotonic, time.sleep)

@@ -52,8 +52,8 @@ class Pages:
         self._pages = pages
         self._routes = routes
         self._server: asyncio.Server | None = None
-        #: All and only the connections that are open.
-        self._open: set[asyncio.StreamWriter] = set()
+        #: All and only the connections that are open, each with the task that serves it.
+        self._open: dict[asyncio.StreamWriter, asyncio.Task[None] | None] = {}
         self.port = 0
 
     async def start(self, address: str, certificate: ssl.SSLContext | None = None) -> int:
@@ -73,16 +73,21 @@ class Pages:
     async def stop(self) -> None:
         if self._server is not None:
             self._server.close()
-            for writer in tuple(self._open):
+            for writer, serving in tuple(self._open.items()):
                 writer.transport.abort()
+                if serving is not None:
+                    serving.cancel()
             await self._server.wait_closed()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._open.add(writer)
+        self._open[writer] = asyncio.current_task()
         try:
             await self._answered(reader, writer)
+        except asyncio.CancelledError:
+            # At a stop. asyncio would print it as a fault, with its stack.
+            return
         finally:
-            self._open.discard(writer)
+            del self._open[writer]
             writer.close()
 
     async def _answered(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -85,7 +85,7 @@ class Api(Calls):
         #: Requests sent that change something, each attempt on its own.
         self.writes = 0
         #: Asked right before each attempt of a write, but not of one to a lease: while it says no,
-        #: nothing is sent. Whoever slept through its lease learns of it here first.
+        #: nothing is sent. Whoever slept through its lease or session learns of it here first.
         self.may_write: Callable[[], bool] = lambda: True
         self.server = str(client.base_url).rstrip("/")
         #: PEM, as a kubelet needs it to trust `server`; empty where the system's trust is used.
@@ -265,8 +265,8 @@ class Api(Calls):
     async def _ask_once(self, request: _Request, seconds: float) -> bytes:
         if request.method != "GET":
             if request.is_paced and not self.may_write():
-                text = f"{request.method} {request.path} was not sent: this replica does not lead"
-                raise Unreachable(0, NOT_LEADING, text)
+                text = "was not sent: this replica does not lead, or has nobody to act for"
+                raise Unreachable(0, NOT_LEADING, f"{request.method} {request.path} {text}")
             self.writes += 1
         seconds = max(seconds, 1.0)
         try:

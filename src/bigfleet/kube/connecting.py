@@ -16,6 +16,7 @@ from bigfleet.edge.counts import Counts
 from bigfleet.kube.api import Api
 from bigfleet.kube.exec_credentials import exec_auth
 from bigfleet.kube.kubeconfigs import BadKubeconfig, Target, target_of
+from bigfleet.kube.opening import ClosedWhenBrokenOff
 
 __all__ = ["BadKubeconfig", "open_api", "own_namespace"]
 
@@ -87,8 +88,10 @@ def _transport(target: Target, environ: Mapping[str, str]) -> httpx2.AsyncBaseTr
             f" be used: {problem}; certificate and key must be PEM and belong together"
         ) from problem
     proxy = target.proxy_url or _proxy_of(config.cluster.server, environ)
-    transport = httpx2.AsyncHTTPTransport(
-        verify=trust, limits=_LIMITS, trust_env=False, proxy=proxy or None
+    transport = ClosedWhenBrokenOff(
+        httpx2.AsyncHTTPTransport(
+            verify=trust, limits=_LIMITS, trust_env=False, proxy=proxy or None
+        )
     )
     return _ServerName(transport, target.tls_server_name) if target.tls_server_name else transport
 

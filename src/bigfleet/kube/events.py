@@ -1,15 +1,17 @@
 """Sentences on objects for whoever runs `kubectl describe`: Kubernetes Events.
 
 Best effort, and never in the way: telling does not wait, the same sentence is written at most once
-in ten minutes, and what cannot be written is dropped and counted.
+in ten minutes, what may not be written now waits, what cannot be written is dropped and counted.
 """
 
 import asyncio
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from typing import Literal
 
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.edge.logs import Log
+from bigfleet.kube.api import NOT_LEADING
 from bigfleet.kube.calls import Calls
 from bigfleet.kube.kinds import EVENTS
 from bigfleet.kube.objects import Reference
@@ -42,6 +44,8 @@ class Events:
         self._told: OrderedDict[tuple[str, str, str], Instant] = OrderedDict()
         #: Not written, for want of room or because the server would not.
         self.dropped = 0
+        #: While it says no, what is told waits; whoever makes it say yes again calls `resume`.
+        self.may_write: Callable[[], bool] = lambda: True
 
     def tell(self, about: Reference, kind: EventType, reason: str, message: str) -> None:
         """Never waits."""
@@ -60,20 +64,33 @@ class Events:
     async def run(self) -> None:
         """Writes what is told, for ever."""
         while True:
-            while self._waiting:
-                about, body = self._waiting.popleft()
-                await self._write(about, body)
             self._filled.clear()
+            while self._waiting and self.may_write():
+                about, body = self._waiting.popleft()
+                if not await self._write(about, body):
+                    self._waiting.appendleft((about, body))
+                    break
             await self._filled.wait()
 
-    async def _write(self, about: Reference, body: dict[str, object]) -> None:
+    def sizes(self) -> dict[str, int]:
+        """Of everything that could grow; all of it is bounded."""
+        return {"eventsWaiting": len(self._waiting), "eventsRemembered": len(self._told)}
+
+    def resume(self) -> None:
+        self._filled.set()
+
+    async def _write(self, about: Reference, body: dict[str, object]) -> bool:
+        """False: nobody may write just now, so it waits."""
         try:
             await self._calls.create(EVENTS, body, about.namespace or "default")
         except ApiProblem as problem:
+            if problem.reason == NOT_LEADING:
+                return False
             self.dropped += 1
             self._log.warning(
                 "event_dropped", about=about.name, reason=body["reason"], why=problem.text
             )
+        return True
 
     def _forget(self, now: Instant) -> None:
         while self._told:

@@ -181,7 +181,11 @@ class Election:
         if not was_holding:
             return
         try:
-            await self._bounded(self._give_back())
+            try:
+                await self._bounded(self._give_back())
+            except Conflict:
+                # That renewal came between our reading and our writing.
+                await self._bounded(self._give_back())
         except ApiProblem as problem:
             self._log.warning("lease_not_released", lease=self._name, why=problem.text)
 

@@ -1,10 +1,12 @@
 """Which requests are acknowledged when the shard says that it has taken a roll-up.
 
 An acknowledgement names no roll-up, so it is taken for the oldest that has none: a request may be
-told a little late that the shard knows of it, never early. A shard acknowledges nothing for a
-roll-up that it refused, or that a newer one overtook in its queue; so one that has waited long,
-while newer ones were sent, is given up. Without that every such loss would hold back all later
-requests for good.
+told a little late that the shard knows of it. A shard acknowledges nothing for a roll-up that it
+refused, or that a newer one overtook in its queue; so one that has waited long with a newer one
+behind it is given up. Without that every such loss would hold back all later requests for good.
+
+From here the loss of one looks like an answer that is a minute late, so such an answer may tell of
+a request early. One that merely lay unread while nothing was sent is still for what was sent first.
 """
 
 from collections import deque
@@ -52,8 +54,12 @@ class Acknowledging:
         self._open.clear()
 
     def buckets_of(self, key: ObjectKey) -> tuple[str, str] | None:
-        """Labels of the interruption and the reclamation bucket; None: the request is gone."""
-        demand = self._book.demand_of(key)
+        """Labels of the interruption and the reclamation bucket; None: the request is gone.
+
+        Also if it was made anew under its name, or asks for something else since: not before a
+        roll-up with that is taken.
+        """
+        demand = self._book.taken_demand_of(key)
         return None if demand is None else demand.bucket_labels
 
     def wait_again(self, key: ObjectKey) -> None:
@@ -61,7 +67,7 @@ class Acknowledging:
         self._book.wait_again(key)
 
     def _give_up(self, at: Instant) -> None:
-        """The newest is never given up: with nothing sent after it, only it can be meant."""
-        while len(self._open) > 1 and at - self._open[0][0] >= self._patience:
+        """By the age of what was sent next: until then only the older one could be meant."""
+        while len(self._open) > 1 and at - self._open[1][0] >= self._patience:
             self._open.popleft()
             self.unacked += 1

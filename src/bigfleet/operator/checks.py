@@ -1,9 +1,9 @@
 """The last look before a Node is called empty: at the server itself, not at a cache.
 
 A watch whose line lost its other end looks fresh until its silence is noticed, so a cache may lack
-a pod or a Node that has been there for a minute. What the server has is taken as left until it is
-asked again, after a pause: the cache may stay blind for longer than a pod lives. An answer counts
-only for what was asked last.
+a pod or a Node that has been there for a minute, and show a cordon that is not there any more. What
+the server has is taken as left until it is asked again, after a pause: the cache may stay blind for
+longer than a pod lives. An answer counts only for what was asked last.
 """
 
 import re
@@ -63,12 +63,11 @@ class Checks:
             self.forget_node(name)
         for pod in left:
             self._found.setdefault(pod.node, []).append(pod)
-        if not left and not found.nodes:
+        if not (left or found.nodes or found.uncordoned):
             del self._asking[check.instruction_id]
             return check
-        names = " and ".join(found.nodes or sorted({pod.node for pod in left}))
-        had = "the server has" if found.nodes else "the server has pods on"
-        self._again(check, f"{had} {names}, and the cache did not know", retry_seconds, at)
+        text = f"the server has {_unheard_of(found, left)}, and the cache did not know"
+        self._again(check, text, retry_seconds, at)
         return None
 
     def on_failed(self, check: Check, text: str, retry_seconds: float, at: Instant) -> None:
@@ -109,3 +108,11 @@ class Checks:
     def _again(self, check: Check, trouble: str, seconds: float, at: Instant) -> None:
         pause = round(seconds * (0.75 + 0.5 * self.draw()) * SECOND)
         self._asking[check.instruction_id] = _Asking(None, at + pause, trouble)
+
+
+def _unheard_of(found: Checked, left: Collection[PodOnNode]) -> str:
+    if found.nodes:
+        return " and ".join(found.nodes)
+    if left:
+        return "pods on " + " and ".join(sorted({pod.node for pod in left}))
+    return " and ".join(node.metadata.name for node in found.uncordoned) + " uncordoned"

@@ -35,7 +35,7 @@ class Evict:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Ask the server itself what is on these Nodes, and whether those are really absent."""
+    """Ask the server itself what these Nodes are and have, and whether those are really absent."""
 
     instruction_id: str
     nodes: tuple[str, ...]
@@ -52,6 +52,13 @@ class Checked:
     pods: tuple[PodOnNode, ...] = ()
     #: Names of Nodes that were said to be absent.
     nodes: tuple[str, ...] = ()
+    #: The Nodes that were asked about, read after their pods; one that is gone is not here.
+    drained: tuple[Node, ...] = ()
+
+    @property
+    def uncordoned(self) -> list[Node]:
+        """Pods may come to these at any moment."""
+        return [node for node in self.drained if not is_cordoned_by_us(node)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +121,9 @@ def cordon_patch(node: Node, instruction_id: str) -> dict[str, object]:
     annotations: dict[str, object] = {RECLAIM: instruction_id}
     if node.spec.unschedulable and not is_marked(node):
         annotations[FOUND_CORDONED] = "true"
+    elif not node.spec.unschedulable and was_found_cordoned(node):
+        # Whoever had cordoned it has taken that back: this cordon is ours alone.
+        annotations[FOUND_CORDONED] = None
     return {"metadata": _metadata(node, annotations), "spec": {"unschedulable": True}}
 
 

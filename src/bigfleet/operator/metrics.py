@@ -9,6 +9,7 @@ from bigfleet.edge.counts import Counts
 from bigfleet.edge.exposition import Catalogue, Exposition
 
 PREFIX = "bigfleet_operator_"
+EVICTION_BLOCKED = "eviction_blocked_total"
 
 HISTOGRAMS = {
     "rollup_duration_seconds": "From the decision to roll up to the line having taken it.",
@@ -24,7 +25,7 @@ COUNTERS = {
     "session_reconnects_total": "Sessions that ended and were dialled again.",
     "upcoming_node_writes_total": "Writes of UpcomingNodes by what and how they ended.",
     "reclaims_total": "Instructions to give a machine back that ended, by result.",
-    "eviction_blocked_total": "Evictions a disruption budget refused, by its namespace.",
+    EVICTION_BLOCKED: "Evictions a disruption budget refused, by its namespace.",
     "bootstrap_renders_total": "Bootstrap blobs asked for, by outcome.",
     "node_missing_total": "Machines that were configured for ten minutes without a Node.",
     "api_requests_total": "Requests to the API server by verb and status; 0: no answer came.",
@@ -43,6 +44,32 @@ CATALOGUE = Catalogue(PREFIX, HISTOGRAMS, COUNTERS, GAUGES)
 _WRITES = ("create", "spec_update", "status_update", "delete")
 _WRITTEN = ("success", "conflict", "error")
 _RECLAIMED = ("evicted", "deadline", "node_missing")
+
+
+class BlockedNamespaces:
+    """Drops `eviction_blocked_total` of a namespace that has no pod on any Node any more.
+
+    Not before a scrape has shown the last of it: what a counter grew by since the one before would
+    be lost with it.
+    """
+
+    def __init__(self, counts: Counts, has_placed: Callable[[str], bool]) -> None:
+        self._counts = counts
+        self._has_placed = has_placed
+        #: What the last scrape was shown, of every namespace that was empty then.
+        self._shown_empty: dict[str, float] = {}
+
+    def on_scrape(self) -> None:
+        """Just before the page is made."""
+        empty = {
+            labels[0][1]: value
+            for (name, labels), value in self._counts.counters.items()
+            if name == EVICTION_BLOCKED and not self._has_placed(labels[0][1])
+        }
+        over = {each for each, value in empty.items() if self._shown_empty.get(each) == value}
+        for namespace in over:
+            self._counts.drop(EVICTION_BLOCKED, budget_namespace=namespace)
+        self._shown_empty = {each: value for each, value in empty.items() if each not in over}
 
 
 class OperatorMetrics(Exposition):

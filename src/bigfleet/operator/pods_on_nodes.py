@@ -85,6 +85,8 @@ class PodsOnNodes:
     def __init__(self) -> None:
         self._pods: dict[ObjectKey, PodOnNode] = {}
         self._on_node: dict[str, dict[ObjectKey, PodOnNode]] = {}
+        #: How many of those on a Node are of each namespace; none is 0.
+        self._placed_of: dict[str, int] = {}
         #: Waiting for a place, by name.
         self.unscheduled: dict[ObjectKey, PodOnNode] = {}
 
@@ -93,6 +95,7 @@ class PodsOnNodes:
         self._pods[pod.key] = pod
         if pod.node:
             self._on_node.setdefault(pod.node, {})[pod.key] = pod
+            self._placed_of[pod.key.namespace] = self._placed_of.get(pod.key.namespace, 0) + 1
         elif pod.is_unscheduled:
             self.unscheduled[pod.key] = pod
 
@@ -104,9 +107,16 @@ class PodsOnNodes:
             del rest[key]
             if not rest:
                 del self._on_node[known.node]
+            self._placed_of[key.namespace] -= 1
+            if not self._placed_of[key.namespace]:
+                del self._placed_of[key.namespace]
 
     def __len__(self) -> int:
         return len(self._pods)
+
+    def has_placed(self, namespace: str) -> bool:
+        """Whether any pod of the namespace lies on a Node."""
+        return namespace in self._placed_of
 
     def all_on(self, node: str) -> Mapping[ObjectKey, PodOnNode]:
         return self._on_node.get(node, _NOTHING)

@@ -117,6 +117,10 @@ class DemandBook:
         request = self._requests.get(key)
         return None if request is None else request.text.demand
 
+    def catch_up(self) -> None:
+        """Sums what changed since rows were last asked for."""
+        self._up_to_date()
+
     def rows(self) -> Sequence[bytes]:
         """As `need_row` writes them, in the order of their keys."""
         return [row.content() for row in self._up_to_date()]
@@ -138,6 +142,11 @@ class DemandBook:
         for key in taken:
             del self._waiting[key]
         return taken
+
+    def taken_demand_of(self, key: ObjectKey) -> Demand | None:
+        """None: what bears the name now was in no roll-up that was taken; it waits on its own."""
+        request = self._requests.get(key)
+        return request.text.demand if request is not None and request.acknowledged else None
 
     def wait_again(self, key: ObjectKey) -> None:
         """Its acknowledgement could not be written: the next roll-up's may be."""

@@ -84,6 +84,18 @@ class Book:
             if any(request.of_buffer == of_buffer for request in known.values()):
                 yield owner
 
+    def sizes(self) -> dict[str, int]:
+        """Of everything that could grow."""
+        return {
+            "pods": len(self.pods),
+            "podsTold": len(self._told),
+            "podsMissed": len(self._missed),
+            "owners": len(self.requests),
+            "requests": sum(len(known) for known in self.requests.values()),
+            "requestsExpected": sum(len(known) for known in self._expected.values()),
+            "requestsResting": len(self._resting),
+        }
+
     # -- what was just made ----------------------------------------------------------------------
 
     def expect(self, owner: str, key: ObjectKey, at: Instant) -> None:

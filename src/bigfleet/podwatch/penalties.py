@@ -14,6 +14,7 @@ import yaml
 from bigfleet.fleetfile.yaml_dialect import decode_yaml, lines_of
 from bigfleet.kube.names import INTERRUPTION_PENALTY, RECLAMATION_PENALTY
 from bigfleet.model.errors import BadInput, Problem
+from bigfleet.model.quantities import BadQuantity, exactly
 from bigfleet.podwatch.notes import Note
 
 #: What the CapacityRequest's schema takes (wire.md 1), so that no object is refused for it.
@@ -54,7 +55,14 @@ def annotated(annotations: Mapping[str, str]) -> tuple[Penalties, tuple[Note, ..
 
 
 def is_quantity(text: str) -> bool:
-    return _QUANTITY.fullmatch(text) is not None
+    """The schema takes a few that are no number; the operator would refuse the whole request."""
+    if _QUANTITY.fullmatch(text) is None:
+        return False
+    try:
+        exactly(text)
+    except BadQuantity:
+        return False
+    return True
 
 
 def defaults_of(text: str, where: str) -> Defaults:

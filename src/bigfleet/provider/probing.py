@@ -8,7 +8,6 @@ from bigfleet.edge.pages import HttpAnswer, Page, probe
 from bigfleet.provider.assembling import Parts
 from bigfleet.provider.committing import Committer
 from bigfleet.provider.metrics import ProviderMetrics
-from bigfleet.provider.options import ProviderOptions
 
 
 def why_not_ready(parts: Parts, *, stopping: bool) -> str | None:
@@ -25,7 +24,6 @@ def pages_of(
     parts: Parts,
     metrics: ProviderMetrics,
     why_not: Callable[[], str | None],
-    options: ProviderOptions,
 ) -> dict[str, Page]:
     def ready() -> HttpAnswer:
         why = why_not()
@@ -34,17 +32,23 @@ def pages_of(
     def scraped() -> HttpAnswer:
         return HttpAnswer(metrics.text(), "text/plain; version=0.0.4; charset=utf-8")
 
-    pages: dict[str, Page] = {
+    return {
         "/healthz": lambda: probe(True, "alive"),
         "/readyz": ready,
         "/metrics": scraped,
     }
-    if options.debug_endpoints:
-        pages["/debug/machines"] = lambda: _machines(parts.committer)
-    return pages
 
 
-def _machines(committer: Committer) -> HttpAnswer:
+def sizes_of(parts: Parts) -> dict[str, int]:
+    """For /debug/state."""
+    return {
+        "machines": len(parts.committer.published),
+        "operations": len(parts.operations),
+        "revision": parts.committer.published.head,
+    }
+
+
+def machines_page(committer: Committer) -> HttpAnswer:
     items = [
         {
             "id": entry.id,

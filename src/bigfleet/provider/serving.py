@@ -8,15 +8,16 @@ import asyncio
 import gc
 import random
 import signal
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.collecting import collect_rarely
-from bigfleet.edge.driver import RealClock
-from bigfleet.edge.pages import Pages
+from bigfleet.edge.debugging import debug_routes
+from bigfleet.edge.driver import RealClock, real_profiler
+from bigfleet.edge.pages import Pages, Route
 from bigfleet.provider.administering import admin_handlers
 from bigfleet.provider.assembling import Parts, assembled
 from bigfleet.provider.backend import Backend, KeepsTime, OpenContext
@@ -32,7 +33,13 @@ from bigfleet.provider.metrics_pages import bound_pages, routes_behind
 from bigfleet.provider.opening import close_opened, refusing
 from bigfleet.provider.operations.resuming import resume
 from bigfleet.provider.options import ProviderOptions, tuned_for
-from bigfleet.provider.probing import pages_of, refresh_gauges, why_not_ready
+from bigfleet.provider.probing import (
+    machines_page,
+    pages_of,
+    refresh_gauges,
+    sizes_of,
+    why_not_ready,
+)
 from bigfleet.provider.stores.memory import MemoryStore
 from bigfleet.provider.stores.store import Store
 from bigfleet.wire.provider_admin import ProviderAdminService
@@ -165,11 +172,16 @@ class ProviderServer:
             failed=self._failed,
         )
         if self.options.metrics_address:
-            pages = pages_of(parts, self.metrics, self._why_not_ready, self.options)
+            pages = pages_of(parts, self.metrics, self._why_not_ready)
             routes = routes_behind(self.options.tls, extensions.routes, self._log)
-            self._pages = Pages(pages, routes)
+            self._pages = Pages(pages, {**self._debug_routes(parts), **routes})
             self.metrics_port = await bound_pages(self._pages, self.options, self._log)
         self.port = await self._endpoint.start()
+
+    def _debug_routes(self, parts: Parts) -> Mapping[str, Route]:
+        more = {"machines": lambda: machines_page(parts.committer)}
+        wanted = self.options.debug_endpoints
+        return debug_routes(wanted, lambda: sizes_of(parts), real_profiler(), more)
 
     def _before_commit(self) -> None:
         if (hook := self._context.extensions.before_commit) is not None:

@@ -1,6 +1,7 @@
 """What in a shard's settings cannot all be meant at once: (key, sentence with a way out)."""
 
 from bigfleet.model.addresses import is_address
+from bigfleet.shard.failures.overriding import why_not_overridden
 from bigfleet.shard.settings import ShardSettings
 
 Contradictions = list[tuple[str, str]]
@@ -21,7 +22,8 @@ def contradictions_of(settings: ShardSettings) -> Contradictions:
         for low, high in _RANGES
         if _value(settings, low) > _value(settings, high)
     ]
-    return found + _names(settings) + _addresses(settings) + _providers(settings)
+    found += _names(settings) + _addresses(settings) + _providers(settings)
+    return found + _deadlines(settings)
 
 
 def _value(settings: ShardSettings, key: str) -> float:
@@ -65,3 +67,11 @@ def _providers(settings: ShardSettings) -> Contradictions:
             found.append(("provider_addr", f"names provider {name} twice; each needs its own name"))
         seen.add(name)
     return found
+
+
+def _deadlines(settings: ShardSettings) -> Contradictions:
+    """Which providers the coordinator lists is not known before it is asked."""
+    named = [said.partition("=")[0] for said in settings.provider_addr]
+    providers = None if settings.providers_from_registry else named
+    problems = why_not_overridden(settings.deadlines.of_provider, providers)
+    return [("deadlines.of_provider", problem) for problem in problems]

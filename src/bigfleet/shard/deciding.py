@@ -19,7 +19,7 @@ from bigfleet.model.actions import Action, ActionKind
 from bigfleet.model.machines import CapacityType, Instant
 from bigfleet.model.memory import EngineMemory, Reservation, ReservationKind
 from bigfleet.model.needs import NeedKey
-from bigfleet.model.options import EngineOptions
+from bigfleet.model.options import EngineOptions, Parking, VictimWeights
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import ActionView, Disposition, StorySource
 from bigfleet.shard.cycle import CycleInput, Deliberation
@@ -229,13 +229,21 @@ class Deciding:
             self.unreserve(over)
 
     def options(self) -> EngineOptions:
-        release, drain = self.settings.release, self.settings.drain
+        release, drain, engine = self.settings.release, self.settings.drain, self.settings.engine
         return EngineOptions(
             clusters_ready=frozenset(self._reported),
             release_holds={
                 CapacityType.ON_DEMAND: release.on_demand,
                 CapacityType.SPOT: release.spot,
             },
+            victim_weights=VictimWeights(
+                engine.victim_weight_priority,
+                engine.victim_weight_drain,
+                engine.victim_weight_interruption,
+                engine.victim_weight_reclamation,
+            ),
+            drain_seconds=engine.drain_estimate,
+            parking=Parking(engine.parking_after, engine.parking_probe),
             reservation_margin_seconds=drain.reservation_margin,
             workers=self._workers,
         )

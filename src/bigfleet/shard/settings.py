@@ -100,8 +100,18 @@ class DeadlineSettings:
     failed_attempts: int = setting(5, "looks at a Failed machine before it is stuck")
     failed_backoff_min: Seconds = setting(30.0, "first pause between two looks", least=0.001)
     failed_backoff_max: Seconds = setting(1800.0, "longest pause between two looks")
+    failed_memory: Seconds = setting(
+        7 * 24 * 3600.0,
+        "how long failures of a machine are remembered that no provider lists",
+        least=3600,
+    )
     flap_limit: int = setting(3, "failures within flap_window after which it rests")
     flap_window: Seconds = setting(3600.0, "time meant by that, and how long it rests")
+    of_provider: tuple[str, ...] = setting(
+        (),
+        "NAME.STATE=DURATION, such as aws.creating=30m: one provider's own creating, configuring, "
+        "draining_extra or deleting; may be repeated",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +127,23 @@ class OfferingSettings:
     )
     backoff_max: Seconds = setting(900.0, "longest rest of an offering")
     stockout_patterns: tuple[str, ...] = setting((), "errors that also mean out of stock")
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """Passed through to the engine, whose page derives the numbers."""
+
+    victim_weight_priority: float = setting(1.0, "what a point of priority counts for a victim")
+    victim_weight_drain: float = setting(0.1, "what a short drain counts for a victim")
+    victim_weight_interruption: float = setting(
+        0.1, "what a low interruption penalty counts for a victim"
+    )
+    victim_weight_reclamation: float = setting(
+        0.1, "what a low reclamation penalty counts for a victim"
+    )
+    drain_estimate: Seconds = setting(30.0, "how long a drain is thought to take")
+    parking_after: int = setting(8, "cycles without progress after which a gang is parked")
+    parking_probe: int = setting(32, "a parked gang is tried again every so many cycles", least=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +210,7 @@ class ShardSettings:
     session: SessionSettings = SessionSettings()
     report: ReportSettings = ReportSettings()
     journal: JournalSettings = JournalSettings()
+    engine: EngineSettings = EngineSettings()
 
 
 #: Regions by provider name, for quotas; a seam for the coordinator's registry.

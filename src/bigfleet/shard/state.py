@@ -368,6 +368,7 @@ class ShardState:
             "calls": len(parts.calls),
             "queue": parts.execution.queue_depth,
             "inFlight": parts.execution.in_flight,
+            "series": self.effects.counts.series,
             **self.coordination.sizes(),
         }
 

@@ -11,6 +11,7 @@ from bigfleet.edge.clock import Clock
 from bigfleet.provider.options import ProviderOptions
 from bigfleet.provider.serving import ProviderServer
 from bigfleet.provider.sim.backend import SimBackend
+from bigfleet.provider.sim.clocks import clock_of
 from bigfleet.provider.stores.memory import MemoryStore
 from bigfleet.provider.stores.sqlite import SQLiteStore
 from bigfleet.shard.driving.process import ShardProcess, World
@@ -62,12 +63,15 @@ class Starter:
     async def _provider(self, port: int) -> ProviderServer:
         around, plan, new_id = self.around, self.plan, self.around.new_id()
         lasting = plan.data_dir is not None
+        config = plan.sim_config()
         server = ProviderServer(
-            SimBackend(plan.sim_config()),
+            SimBackend(config),
             SQLiteStore(self.folder / "provider.db", new_id) if lasting else MemoryStore(new_id),
             ProviderOptions(provider=PROVIDER, address=f"127.0.0.1:{port}"),
             chance=Random(f"{plan.seed}/provider"),
             log=around.log,
+            # Its own, since its speed can be changed, by the one real clock of all parts.
+            clock=clock_of(config.clock, around.clock),
         )
         await server.start()
         return server

@@ -5,10 +5,15 @@ Without mTLS nobody has a name and nothing is checked. With it a caller needs ex
 denied on any line: nothing is open because somebody forgot it. That a cluster or a shard speaks
 only for itself cannot be told before its request is read: `require_cluster` and `require_shard` are
 for whoever reads that.
+
+A stream is denied when its first frame has come, which nobody looks at: a status that crosses the
+caller's first write is lost on the way, and what was denied would look like a broken line.
 """
 
+import asyncio
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import suppress
 from enum import Enum
 from typing import Any, TypeAlias
 
@@ -24,6 +29,8 @@ from bigfleet.wire.statuses import end_with
 
 CLUSTER_PREFIX = "bigfleet://cluster/"
 SHARD_PREFIX = "bigfleet://shard/"
+#: Whoever opens a stream and says nothing is denied all the same.
+FIRST_FRAME_SECONDS = 60.0
 
 
 class Gate(Enum):
@@ -164,6 +171,8 @@ class Authorising(grpc.aio.ServerInterceptor):
                 authorise(path, peer)
             except Rejected as rejected:
                 self._denied(path, peer, rejected)
+                if handler.request_streaming:
+                    await _first_frame_came(context)
                 await end_with(rejected, context)
 
         if handler.request_streaming and handler.response_streaming:
@@ -185,6 +194,13 @@ class Authorising(grpc.aio.ServerInterceptor):
         return grpc.unary_unary_rpc_method_handler(
             guarded, handler.request_deserializer, handler.response_serializer
         )
+
+
+async def _first_frame_came(context: Context) -> None:
+    """Or the caller is done sending, or gone, or silent for too long."""
+    with suppress(TimeoutError, grpc.aio.InternalError):
+        async with asyncio.timeout(FIRST_FRAME_SECONDS):
+            await context.read()
 
 
 def _guarded(check: Callable[[Context], Awaitable[None]], inner: Any) -> Any:

@@ -22,10 +22,11 @@ Metadata = tuple[tuple[str, str], ...]
 Fingerprint = tuple[int, int, int] | None
 
 _LAST_PORT = 65_535
-_MESSAGE_CEILING = 256 * 1024 * 1024
+#: Of one message, in bytes, on every line.
+MESSAGE_CEILING = 256 * 1024 * 1024
 _SHARED: Options = (
-    ("grpc.max_receive_message_length", _MESSAGE_CEILING),
-    ("grpc.max_send_message_length", _MESSAGE_CEILING),
+    ("grpc.max_receive_message_length", MESSAGE_CEILING),
+    ("grpc.max_send_message_length", MESSAGE_CEILING),
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 10_000),
     ("grpc.keepalive_permit_without_calls", 1),

@@ -14,10 +14,12 @@ import grpc
 
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.session_frames import Hello, OperatorFrame, ShardFrame
-from bigfleet.wire.lines import TlsFiles, client_channel
+from bigfleet.wire.lines import MESSAGE_CEILING, TlsFiles, client_channel
 from bigfleet.wire.session_frames import SESSION, operator_bytes, shard_frame
 from bigfleet.wire.statuses import rejected_of
 
+#: Reason of the Rejected for a frame that no line takes.
+TOO_LARGE = "message_too_large"
 #: What gRPC puts in place of the shard's own status when a stream ends under a write.
 _LOST = "Internal error from Core"
 
@@ -33,10 +35,17 @@ class Session:
         self._writing = asyncio.Lock()
 
     async def send(self, frame: OperatorFrame) -> None:
-        """Returns when the line took the frame; raises Rejected where the stream has ended."""
+        """Returns when the line took the frame; raises Rejected where the stream has ended.
+
+        Also for one above the ceiling, before it is sent: gRPC would end the stream without a word.
+        """
+        content = operator_bytes(frame)
+        if len(content) > MESSAGE_CEILING:
+            text = f"a message has {len(content)} bytes, and no line takes more than"
+            raise Rejected(Code.RESOURCE_EXHAUSTED, f"{text} {MESSAGE_CEILING}", TOO_LARGE)
         try:
             async with self._writing:
-                await self._call.write(operator_bytes(frame))
+                await self._call.write(content)
         except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
             # The two ways a write after the end shows; both mean the same.
             raise await self._end() from None

@@ -154,6 +154,15 @@ async def test_a_shard_without_a_coordinator_makes_its_own_report(tmp_path: Path
         assert item["summary"]["perZoneCounts"] == {"a": 12, "b": 2}
 
 
+async def test_instructions_of_a_shard_nobody_knows_are_no_empty_list(tmp_path: Path) -> None:
+    async with living_fleet(tmp_path, "shard-0") as fleet:
+        for words in (("shard/shard-00",), ("shard-00", "-o", "json")):
+            said = await fleet.refused(3, "shards", "instructions", *words)
+            assert said == "the coordinator knows no shard shard-00; did you mean shard-0?\n"
+        known = await fleet.shown("shards", "instructions", "shard-0")
+        assert known == "No instruction waits.\n"
+
+
 async def test_domains_and_the_instructions_they_cause_are_shown(tmp_path: Path) -> None:
     async with living_fleet(tmp_path, "shard-0", "shard-1") as fleet:
         assert steady(await fleet.shown("domains")) == (

@@ -16,7 +16,9 @@ from tests.charts.rights import (
 )
 from tests.e2e.assets import require
 from tests.e2e.charts.rendering import TRIALS, Object, Trial, helm, of_kind, workloads
+from tests.e2e.stand.api import Refused
 from tests.e2e.stand.cluster import Cluster
+from tests.e2e.stand.workloads import pod
 
 #: Stands in for cert-manager's own, of which only the kind is needed here.
 CERTIFICATES = """
@@ -86,6 +88,22 @@ async def may(cluster: Cluster, account: str, verb: str, resource: str, where: s
     return bool((await cluster.api.create(path, body))["status"]["allowed"])
 
 
+async def restrict(cluster: Cluster, namespace: str) -> None:
+    """Returns once the strictest pod security holds there: its admission hears of a label late."""
+    labels = {"metadata": {"labels": RESTRICTED}}
+    await cluster.api.patch(f"/api/v1/namespaces/{namespace}", labels)
+
+    async def is_restricted() -> bool:
+        try:
+            path = f"/api/v1/namespaces/{namespace}/pods?dryRun=All"
+            await cluster.api.create(path, pod("unrestricted"))
+        except Refused as refusal:
+            return "violates PodSecurity" in refusal.text
+        return False
+
+    await cluster.until(is_restricted)
+
+
 async def refused(cluster: Cluster, account: str, rights: Rights) -> list[str]:
     asked = [
         (
@@ -122,13 +140,13 @@ async def test_a_field_that_the_api_server_does_not_know_would_be_noticed(
 async def test_every_pod_runs_under_the_strictest_pod_security(trial: Trial, east: Cluster) -> None:
     """Pods, for a Deployment that breaks the standard is only warned about."""
     home = await east.make_namespace(f"{east.namespace}-restricted")
-    await east.api.patch(f"/api/v1/namespaces/{home}", {"metadata": {"labels": RESTRICTED}})
+    await restrict(east, home)
     found = list(workloads(trial.objects(home)))
     assert found
     for workload in found:
-        pod = workload.pod()
-        pod["spec"]["serviceAccountName"] = "default"
-        made = await east.api.create(f"/api/v1/namespaces/{home}/pods?dryRun=All", pod)
+        body = workload.pod()
+        body["spec"]["serviceAccountName"] = "default"
+        made = await east.api.create(f"/api/v1/namespaces/{home}/pods?dryRun=All", body)
         (container,) = made["spec"]["containers"]
         assert container["securityContext"]["readOnlyRootFilesystem"] is True
 
@@ -203,14 +221,13 @@ async def test_a_release_comes_goes_and_leaves_the_definitions(east: Cluster) ->
 async def test_controllers_make_the_pods_of_a_release_where_security_is_strictest(
     chart: Chart, words: tuple[str, ...], pods: int, east: Cluster
 ) -> None:
-    labels = {"metadata": {"labels": RESTRICTED}}
-    await east.api.patch(f"/api/v1/namespaces/{east.namespace}", labels)
+    await restrict(east, east.namespace)
     release(east, "install", "bigfleet", str(chart.folder), *words, TAKE_OVER)
 
     async def are_there() -> bool:
         return len(await east.pods()) == pods
 
     await east.until(are_there)
-    names = {pod["metadata"]["name"] for pod in await east.pods()}
+    names = {each["metadata"]["name"] for each in await east.pods()}
     shards = {f"bigfleet-shard-{ordinal}" for ordinal in range(2)}
     assert names & shards == (shards if chart is BIGFLEET else set())

@@ -2,7 +2,7 @@
 
 import json
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,6 +23,8 @@ _NO_END = httpx2.Timeout(30.0, read=None)
 #: What is said for a moment of a kind whose definition has just come.
 _INITIALIZING = "storage is (re)initializing"
 _MOST_WAITS = 60
+#: All groups at once, as kubectl asks for them.
+_DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
 class Refused(Exception):
@@ -110,7 +112,20 @@ class KubeApi:
         within = f"/namespaces/{metadata.get('namespace', home)}" if namespaced else ""
         return f"{_root(manifest['apiVersion'])}{within}/{plural}/{metadata['name']}"
 
-    async def watch(self, path: str, version: str, **query: str) -> AsyncIterator[Object]:
+    async def discovered(self) -> set[tuple[str, str, str]]:
+        """Group, version and plural of whatever the server tells kubectl of."""
+        request = self._client.build_request("GET", "/apis", headers={"Accept": _DISCOVERY})
+        answer = await self._sent(request)
+        if answer.is_error:
+            raise Refused(answer.status_code, answer.text)
+        return {
+            (group["metadata"]["name"], version["version"], kind["resource"])
+            for group in answer.json()["items"]
+            for version in group["versions"]
+            for kind in version.get("resources", [])
+        }
+
+    async def watch(self, path: str, version: str, **query: str) -> AsyncGenerator[Object, None]:
         """Events from that resourceVersion on, bookmarks included, until the server ends it."""
         asked = {**query, "watch": "1", "resourceVersion": version, "allowWatchBookmarks": "true"}
         try:

@@ -16,6 +16,7 @@ import yaml
 from tests.e2e.assets import require
 from tests.e2e.stand.api import KubeApi, Object
 from tests.e2e.stand.control_plane import ADMIN_TOKEN, ControlPlane
+from tests.e2e.stand.rights import REVIEWS, reviews_of
 from tests.e2e.stand.waiting import PATIENCE, until_so
 
 #: Namespaces a control plane comes with.
@@ -45,11 +46,17 @@ class Cluster:
     # -- objects ----------------------------------------------------------------------------------
 
     async def apply(self, *manifests: str | Object) -> list[Object]:
-        """Objects or YAML of many; what names no namespace goes into the test's own."""
-        return [await self.api.apply(each, self.namespace) for each in _objects(manifests)]
+        """Objects or YAML of many; what names no namespace goes into the test's own.
+
+        Returns once rights among them are in force.
+        """
+        made = [await self.api.apply(each, self.namespace) for each in _objects(manifests)]
+        for review in reviews_of(made, self.namespace):
+            await self.until(partial(self._is_granted, review), partial(str, review["spec"]))
+        return made
 
     async def apply_crds(self, *manifests: str | Object) -> None:
-        """Returns once each is served."""
+        """Returns once each is served, and everybody is told that it is."""
         for crd in await self.apply(*manifests):
             name = crd["metadata"]["name"]
             await self.until(partial(self._is_served, crd["spec"]), partial(str, name))
@@ -147,7 +154,7 @@ class Cluster:
         """Takes away what a test may have left: namespaces, nodes, rights, tokens, custom objects.
 
         An empty namespace needs seconds to vanish, which nobody waits for: the next test has its
-        own.
+        own. Controllers make nothing more in one that is on its way out.
         """
         for namespace in await self._namespaces():
             await self.api.delete(f"/api/v1/namespaces/{namespace}")
@@ -155,22 +162,13 @@ class Cluster:
             await self.api.delete_all(f"{_RBAC}/{kind}", labelSelector=_NOT_BORN_WITH)
         for name in await self._priority_classes():
             await self.api.delete(f"{_PRIORITIES}/{name}")
-        for path in await self._custom_kinds():
-            await self._delete_everywhere(path)
         await self.api.delete_all(_SECRETS, fieldSelector="type=bootstrap.kubernetes.io/token")
-        await self.api.delete_all("/api/v1/nodes")
         await self.until(self._is_swept, lambda: "objects of an earlier test stay")
 
     async def _is_swept(self) -> bool:
-        """Pods whose node is gone end only by force."""
-        pods = await self.api.list("/api/v1/pods")
-        for pod in pods:
-            metadata = pod["metadata"]
-            path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
-            await self.api.delete(path, gracePeriodSeconds=0)
-        kinds = [*await self._custom_kinds(), "/api/v1/nodes"]
-        found = [await self.api.find(path) or {} for path in kinds]
-        return not pods and not any(each.get("items") for each in found)
+        """Asked again and again: what was under way when its maker was killed may come late."""
+        kinds = ["/api/v1/pods", *await self._custom_kinds(), "/api/v1/nodes"]
+        return not any([await self._delete_everywhere(path) for path in kinds])
 
     async def _namespaces(self) -> set[str]:
         found = await self.api.list("/api/v1/namespaces")
@@ -180,13 +178,23 @@ class Cluster:
         names = [found["metadata"]["name"] for found in await self.api.list(_PRIORITIES)]
         return [name for name in names if not name.startswith("system-")]
 
-    async def _delete_everywhere(self, path: str) -> None:
-        """A collection that spans namespaces can only be deleted in each of them."""
+    async def _delete_everywhere(self, path: str) -> int:
+        """How many there were; one that spans namespaces can only be deleted in each of them.
+
+        By force, for a pod whose node is gone ends in no other way, and nobody is left who would
+        take a finalizer off.
+        """
         root, _, plural = path.rpartition("/")
         there = (await self.api.find(path) or {}).get("items", [])
         homes = {each["metadata"].get("namespace", "") for each in there}
-        for home in homes:
-            await self.api.delete_all(f"{root}/namespaces/{home}/{plural}" if home else path)
+        within = {home: f"{root}/namespaces/{home}/{plural}" if home else path for home in homes}
+        for place in within.values():
+            await self.api.delete_all(place)
+        for metadata in (each["metadata"] for each in there if "finalizers" in each["metadata"]):
+            held = f"{within[metadata.get('namespace', '')]}/{metadata['name']}"
+            if await self.api.find(held) is not None:
+                await self.api.patch(held, {"metadata": {"finalizers": None}})
+        return len(there)
 
     async def _custom_kinds(self) -> list[str]:
         """The path of every kind that somebody defined here: ours, and those of third parties."""
@@ -194,9 +202,20 @@ class Cluster:
         return [_path_of_kind(crd["spec"]) for crd in await self.api.list(path)]
 
     async def _is_served(self, spec: Object) -> bool:
-        """An answer, whatever it holds: an established kind may still be unknown for a moment."""
+        """An established kind may still be unknown for a moment: here, there or to kubectl."""
         await self.api.get(_path_of_kind(spec), limit="1")
-        return True
+        group, plural = spec["group"], spec["names"]["plural"]
+        versions = [each["name"] for each in spec["versions"] if each["served"]]
+        told = [await self.api.get(f"/apis/{group}/{version}") for version in versions]
+        known = await self.api.discovered()
+        return all(
+            any(kind["name"] == plural for kind in each["resources"])
+            and (group, version, plural) in known
+            for version, each in zip(versions, told, strict=True)
+        )
+
+    async def _is_granted(self, review: Object) -> bool:
+        return bool((await self.api.create(REVIEWS, review))["status"]["allowed"])
 
 
 def _path_of_kind(spec: Object) -> str:
@@ -214,6 +233,7 @@ def _objects(manifests: Iterable[str | Object]) -> list[Object]:
 @asynccontextmanager
 async def visited(plane: ControlPlane) -> AsyncIterator[Cluster]:
     """A cluster for one test: swept, and with a namespace of the test's own."""
+    plane.must_run()
     cluster = Cluster(plane, f"test-{next(plane.visits)}")
     try:
         await cluster.sweep()

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
+from bigfleet.edge.clock import settle
 from tests.e2e.stand.control_plane import ControlPlane
 
 _REASONS = {409: "Conflict", 410: "Expired", 429: "TooManyRequests", 500: "InternalError"}
@@ -80,6 +81,8 @@ class FaultyApi:
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        # A socket that is still open when the test's loop ends would fail some later test.
+        await settle()
 
     # -- one connection, one request --------------------------------------------------------------
 
@@ -90,10 +93,11 @@ class FaultyApi:
         try:
             with suppress(*_BROKEN):
                 await self._answer(await _request(reader), writer)
-                await writer.drain()
+                writer.close()
+                await writer.wait_closed()
         finally:
             self._tasks.discard(task)
-            writer.close()
+            writer.transport.abort()
 
     async def _answer(self, request: _Request, writer: asyncio.StreamWriter) -> None:
         self.seen.append((request.method, request.path))
@@ -118,27 +122,28 @@ class FaultyApi:
                 writer.write(part)
                 await writer.drain()
         finally:
-            down.close()
+            down.transport.abort()
 
     async def _watch(self, up: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Event by event, so that another may be put between two of them."""
         expired = asyncio.Event()
         self._watches.add(expired)
         ending = asyncio.create_task(expired.wait())
+        chunk = asyncio.create_task(_chunk(up))
         try:
             while True:
-                chunk = asyncio.create_task(_chunk(up))
                 await asyncio.wait({chunk, ending}, return_when=asyncio.FIRST_COMPLETED)
                 if not chunk.done():
-                    chunk.cancel()
                     writer.write(_expiry())
                     return
                 writer.write(chunk.result())
                 await writer.drain()
                 if chunk.result().startswith(b"0\r\n"):
                     return
+                chunk = asyncio.create_task(_chunk(up))
         finally:
             ending.cancel()
+            chunk.cancel()
             self._watches.discard(expired)
 
 

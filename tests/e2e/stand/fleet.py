@@ -162,9 +162,11 @@ class Fleet:
             await self._until(machine, MachineState.IDLE)
 
     async def close(self) -> None:
-        for line in (self.client, self.control, self.admin):
-            await line.close()
-        self.processes.kill()
+        try:
+            for line in (self.client, self.control, self.admin):
+                await line.close()
+        finally:
+            self.processes.kill()
 
     def _token(self) -> Token:
         return Token("by-hand", 1, next(self._sequence))

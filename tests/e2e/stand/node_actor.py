@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import datetime
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import count
@@ -39,7 +39,7 @@ _NODES = "/api/v1/nodes"
 _PODS = "/api/v1/pods"
 _HEARTBEAT_SECONDS = 10.0
 _PAUSE_SECONDS = 0.2
-_WRITERS = 16
+MOST_AT_ONCE = 16
 #: Gone, raced, expired, throttled: the world moves on, and whoever meets one tries again.
 _PASSING = (404, 409, 410, 429)
 #: What a server says, with a 403, until its admission has filled its caches.
@@ -65,6 +65,8 @@ class NodeActor:
         self._clock = RealClock()
         #: Node name -> its machine; all and only Nodes that this actor made and did not remove.
         self.machines: dict[str, MachineRecord] = {}
+        #: Names of Nodes that went, or are going, with their machines.
+        self._gone: set[str] = set()
         #: (namespace, name) -> newest sight of every pod that has a node.
         self._pods: dict[tuple[str, str], Object] = {}
         self._due: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
@@ -89,7 +91,7 @@ class NodeActor:
                 tasks.create_task(self._again(self._follow_machines))
                 tasks.create_task(self._again(self._follow_pods))
                 tasks.create_task(self._again(self._beat))
-                for _ in range(_WRITERS):
+                for _ in range(MOST_AT_ONCE):
                     tasks.create_task(self._serve_pods())
         finally:
             for provider in self._providers:
@@ -124,12 +126,12 @@ class NodeActor:
         joining = [
             self._join(name, machine)
             for name, machine in wanted.items()
-            if name not in self.machines
+            if (name not in self.machines or name in self._gone)
             and machine.state is MachineState.CONFIGURED
             and machine.id not in self.broken
         ]
         leaving = [self._leave(name) for name in self.machines.keys() - wanted.keys()]
-        await _together([*joining, *leaving])
+        await together([*joining, *leaving])
 
     async def _bound(self) -> dict[str, MachineRecord]:
         found: dict[str, MachineRecord] = {}
@@ -149,20 +151,22 @@ class NodeActor:
             status = {"status": {"conditions": conditions_at(self._now())}}
             await self._api.patch(f"{_NODES}/{name}/status", status, STRATEGIC)
         self.machines[name] = machine
+        self._gone.discard(name)
         for key, pod in self._pods.items():
             if pod["spec"].get("nodeName") == name:
                 self._due.put_nowait(key)
 
     async def _leave(self, name: str) -> None:
-        """The machine is gone, and everything that ran on it."""
+        """The machine is gone, and everything that ran on it; again where a line broke."""
+        self._gone.add(name)
         await self._api.delete(f"{_NODES}/{name}")
         await self._api.delete(f"{LEASES}/{name}")
-        del self.machines[name]
         ended = [k for k, pod in self._pods.items() if pod["spec"].get("nodeName") == name]
-        await _together([self._end(key) for key in ended])
+        await together([self._end(key) for key in ended])
+        del self.machines[name]
 
     async def _beat(self) -> None:
-        await _together([self._renew(name) for name in list(self.machines)])
+        await together([self._renew(name) for name in list(self.machines)])
         await self._clock.sleep(_HEARTBEAT_SECONDS)
 
     async def _renew(self, name: str) -> None:
@@ -178,16 +182,18 @@ class NodeActor:
         for key in self._pods:
             self._due.put_nowait(key)
         version = found["metadata"]["resourceVersion"]
-        async for event in self._api.watch(_PODS, version, fieldSelector="spec.nodeName!="):
-            match event["type"]:
-                case "ADDED" | "MODIFIED":
-                    self._pods[_key(event["object"])] = event["object"]
-                    self._due.put_nowait(_key(event["object"]))
-                case "DELETED":
-                    self._pods.pop(_key(event["object"]), None)
-                    self._started.discard(event["object"]["metadata"]["uid"])
-                case "ERROR":
-                    return
+        events = self._api.watch(_PODS, version, fieldSelector="spec.nodeName!=")
+        async with contextlib.aclosing(events):
+            async for event in events:
+                match event["type"]:
+                    case "ADDED" | "MODIFIED":
+                        self._pods[_key(event["object"])] = event["object"]
+                        self._due.put_nowait(_key(event["object"]))
+                    case "DELETED":
+                        self._pods.pop(_key(event["object"]), None)
+                        self._started.discard(event["object"]["metadata"]["uid"])
+                    case "ERROR":
+                        return
 
     async def _serve_pods(self) -> None:
         while True:
@@ -198,9 +204,15 @@ class NodeActor:
 
     async def _serve(self, key: tuple[str, str]) -> None:
         pod = self._pods.get(key)
-        if pod is None or pod["spec"].get("nodeName") not in self.machines:
+        if pod is None:
             return
-        if "deletionTimestamp" in pod["metadata"]:
+        node = pod["spec"].get("nodeName")
+        if node in self._gone:
+            # Bound by a scheduler that had not heard yet: nobody else ends it for a minute.
+            await self._end(key)
+        elif node not in self.machines:
+            return
+        elif "deletionTimestamp" in pod["metadata"]:
             if key[1] not in self.lingering:
                 await self._end(key)
         elif pod.get("status", {}).get("phase") not in ("Running", *_ENDED):
@@ -215,15 +227,11 @@ class NodeActor:
         try:
             body = {"metadata": {"uid": uid}, "status": status}
             await self._api.patch(f"{_path(key)}/status", body, STRATEGIC)
-        except Away:
-            # Perhaps done: told again, and the same pod may then run at another address.
+        except (Away, Refused):
+            # Perhaps done: told again, and the same pod may then run at another address. One that
+            # is gone, or gone and made again, is tried until the watch tells.
             self._started.discard(uid)
             raise
-        except Refused as refused:
-            self._started.discard(uid)
-            # Gone, or gone and made again: the watch tells.
-            if refused.status not in (404, 409):
-                raise
 
     async def _end(self, key: tuple[str, str]) -> None:
         pod = self._pods.get(key)
@@ -250,15 +258,21 @@ def _path(key: tuple[str, str]) -> str:
     return f"/api/v1/namespaces/{key[0]}/pods/{key[1]}"
 
 
-async def _together(work: Iterable[Coroutine[object, object, None]]) -> None:
+async def together(work: Sequence[Coroutine[object, object, None]]) -> None:
     """As many at a time as a polite client has in flight."""
-    turn = asyncio.Semaphore(_WRITERS)
+    turn = asyncio.Semaphore(MOST_AT_ONCE)
 
     async def one(each: Coroutine[object, object, None]) -> None:
         async with turn:
             await each
 
-    for result in await asyncio.gather(*(one(each) for each in work), return_exceptions=True):
+    try:
+        results = await asyncio.gather(*(one(each) for each in work), return_exceptions=True)
+    finally:
+        # Cut off, some never had their turn: warnings of them would fail whatever test comes next.
+        for each in work:
+            each.close()
+    for result in results:
         if isinstance(result, BaseException):
             raise result
 

@@ -108,9 +108,12 @@ class Supervised:
         """The facts of the first log line of that event, as soon as it is there."""
 
         def told() -> bool:
+            # Asked first: it may say the word and end before the next line of ours.
+            runs = self.runs
             if self.logged(name):
                 return True
-            self.must_run()
+            if not runs:
+                raise Ended(f"{self.name} has ended without {name}\n{self.shown()}")
             return False
 
         await until(told, self.shown)

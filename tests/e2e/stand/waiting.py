@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from bigfleet.edge.driver import RealClock
+from bigfleet.model.provider_calls import Rejected
 from tests.e2e.stand.api import Away, Refused
 
 #: A test that waits longer than this waits for what will not come.
-PATIENCE = 60.0
+PATIENCE = 120.0
 #: A question may be a List of a thousand pods: not asked more often than it can be answered.
 _POLL_SECONDS = 0.1
 
@@ -17,7 +18,7 @@ async def until_so(
     seen: Callable[[], object] = lambda: "",
     patience: float = PATIENCE,
 ) -> None:
-    """Returns as soon as the answer is yes; an API server that is away or refuses says no."""
+    """Returns as soon as the answer is yes; a server that is away or refuses says no."""
     clock = RealClock()
     last: object = ""
     try:
@@ -26,7 +27,7 @@ async def until_so(
                 try:
                     if await holds():
                         return
-                except (Refused, Away) as problem:
+                except (Refused, Away, Rejected) as problem:
                     last = problem
                 await clock.sleep(_POLL_SECONDS)
     except TimeoutError:

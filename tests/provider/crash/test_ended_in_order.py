@@ -9,7 +9,7 @@ from bigfleet.model.provider_calls import CreateCall
 from bigfleet.wire.provider_client import ProviderClient
 from tests.provider.crash.process import provider_process
 
-LONGEST_END = 30
+LONGEST_END = 60
 
 
 async def test_an_orderly_end_is_quick_and_loses_nothing(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def world(tmp_path: Path) -> World:
 async def until(rig: Rig, machine_id: str, *states: MachineState) -> MachineRecord:
     """The store writes in a real thread, so this waits in real time, as short as it can."""
     record = await rig.get(machine_id)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while record.state not in states:
             await next_turn()
             record = await rig.get(machine_id)

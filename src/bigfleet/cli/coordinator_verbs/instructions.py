@@ -4,12 +4,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bigfleet.cli.connections import no_such_shard
 from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_verb
 from bigfleet.cli.object_names import SHARD
 
 if TYPE_CHECKING:
     from bigfleet.model.coordination import PendingInstruction
     from bigfleet.model.coordinator_calls import CoordinatorInstruction
+    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
 
 _COLUMNS = ("SHARD", "SEQUENCE", "INSTRUCTION", "KIND", "AGE", "TRIES", "LAST")
 
@@ -31,7 +33,15 @@ def instructions(line: CoordinatorLine, shard_id: str) -> None:
     from bigfleet.cli.tables import Page, cell, since_text, table_of, write_items
     from bigfleet.wire.coordinator_documents import document_of
 
-    found = line.ask(lambda coordinator: coordinator.instructions(shard_id))
+    async def look(coordinator: "CoordinatorAdminClient") -> "tuple[PendingInstruction, ...]":
+        waiting = await coordinator.instructions(shard_id)
+        if shard_id and not waiting:
+            known = {entry.shard_id: entry for entry in await coordinator.shards()}
+            if shard_id not in known:
+                raise no_such_shard(shard_id, known)
+        return waiting
+
+    found = line.ask(look)
     if line.json:
         write_items(map(document_of, found), line.now)
         return

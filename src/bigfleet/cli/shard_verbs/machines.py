@@ -6,10 +6,13 @@ import click
 
 from bigfleet.cli.connections import Clients, Line, audit_of, audited, shard_verb
 from bigfleet.cli.default_verbs import DefaultVerb
-from bigfleet.cli.object_names import MACHINE, ask_about
+from bigfleet.cli.manner import EXIT_UNREACHABLE
+from bigfleet.cli.object_names import MACHINE, ask_about, unknown_machines
 from bigfleet.cli.selectors import SYNTAX, Term, selector_of
+from bigfleet.cli.terminal import plain
 
 if TYPE_CHECKING:
+    from bigfleet.model.provider_calls import Rejected
     from bigfleet.model.shard_admin import ClearedMachine, MachineStory
     from bigfleet.model.shard_views import MachinePage
 
@@ -41,7 +44,7 @@ def machines() -> None:
 machines.help = f"{machines.help}\n{SYNTAX}"
 
 
-@machines.command("list")
+@machines.command("list", short_help="List machines by id.")
 @shard_verb
 @click.argument("selector", type=Term(), nargs=-1)
 @click.option("--failed", is_flag=True, help="Only Failed machines, with cause and next look.")
@@ -49,15 +52,35 @@ machines.help = f"{machines.help}\n{SYNTAX}"
 def list_machines(
     line: Line, selector: tuple[tuple[str, tuple[str, ...]], ...], failed: bool, limit: int
 ) -> None:
-    """List machines by id."""
-    from bigfleet.cli.shard_verbs.machine_tables import show_machines
-    from bigfleet.cli.tables import Page, write_items
+    """List machines by id.
+
+    A machine that is named and that the shard does not know is told on standard error, and the exit
+    code is 3.
+    """
     from bigfleet.model.shard_views import MachineQuery
-    from bigfleet.wire.shard_documents import document_of
 
     terms = (*selector, ("state", ("failed",))) if failed else selector
     query = MachineQuery(selector_of(terms), limit=limit)
-    found = line.ask(lambda shard: shard.admin.machines(query, shard.timeout))
+    named = query.selector.ids
+
+    async def look(shard: Clients) -> "tuple[MachinePage, list[Rejected]]":
+        page = await shard.admin.machines(query, shard.timeout)
+        return page, await unknown_machines(shard, named) if page.total < len(named) else []
+
+    found, unknown = line.ask(look)
+    if len(unknown) < len(named) or not named:
+        _show_list(line, found, failed)
+    for each in unknown:
+        click.echo(plain(each.text), err=True)
+    if unknown:
+        raise click.exceptions.Exit(EXIT_UNREACHABLE)
+
+
+def _show_list(line: Line, found: "MachinePage", failed: bool) -> None:
+    from bigfleet.cli.shard_verbs.machine_tables import show_machines
+    from bigfleet.cli.tables import Page, write_items
+    from bigfleet.wire.shard_documents import document_of
+
     if line.json:
         head = {"cycle": found.cycle, "computedAtUnixNanos": found.computed_at}
         write_items(map(document_of, found.machines), line.now, **head, total=found.total)

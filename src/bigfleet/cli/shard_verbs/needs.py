@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bigfleet.cli.connections import Clients, Line, shard_verb
-from bigfleet.cli.object_names import CLUSTER
+from bigfleet.cli.object_names import CLUSTER, require_cluster
 
 if TYPE_CHECKING:
     from bigfleet.cli.tables import Page
@@ -41,7 +41,10 @@ def needs(line: Line, cluster: str, unmet: bool, limit: int) -> None:
 
     async def look(shard: Clients) -> "NeedPage":
         # The shard cuts before anybody could leave out what is met.
-        return await shard.read.needs(cluster, 0 if unmet else limit, shard.timeout)
+        page = await shard.read.needs(cluster, 0 if unmet else limit, shard.timeout)
+        if cluster and not page.total:
+            await require_cluster(shard, cluster)
+        return page
 
     found = line.ask(look)
     chosen = [view for view in found.needs if not (unmet and view.satisfied)]

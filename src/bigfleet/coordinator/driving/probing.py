@@ -1,14 +1,14 @@
 """The HTTP pages of a coordinator: whether it lives, whether it is ready, what it counts."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from bigfleet.coordinator.driving.leading import Leading
 from bigfleet.coordinator.metrics import CoordinatorMetrics
 from bigfleet.edge.pages import HttpAnswer, Page, probe
-from bigfleet.edge.probing import tasks_page
 
 
-def pages_of(leading: Leading, metrics: CoordinatorMetrics, *, debug: bool) -> Mapping[str, Page]:
+def pages_of(leading: Leading, metrics: CoordinatorMetrics) -> Mapping[str, Page]:
     def live() -> HttpAnswer:
         return probe(True, "alive")
 
@@ -16,7 +16,16 @@ def pages_of(leading: Leading, metrics: CoordinatorMetrics, *, debug: bool) -> M
         why = leading.why_not_ready()
         return probe(not why, why or "ready")
 
-    pages: dict[str, Page] = {"/healthz": live, "/readyz": ready, "/metrics": metrics.page}
-    if debug:
-        pages |= {"/debug/tasks": tasks_page}
-    return pages
+    return {"/healthz": live, "/readyz": ready, "/metrics": metrics.page}
+
+
+def sizes_of(leading: Leading) -> Mapping[str, Any]:
+    """For /debug/state; of the fleet only what a leader knows."""
+    book = leading.book_or_none()
+    return {
+        "leads": leading.leads,
+        "term": leading.heard().term,
+        "revision": leading.revision,
+        "series": leading.counts.series,
+        **(book.sizes() if book is not None else {}),
+    }

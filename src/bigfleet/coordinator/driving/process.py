@@ -14,13 +14,15 @@ from bigfleet.coordinator.driving.answering import AdminAnswers, CoordinatorAnsw
 from bigfleet.coordinator.driving.duties import Duties
 from bigfleet.coordinator.driving.leading import Leading
 from bigfleet.coordinator.driving.opening import store_of
-from bigfleet.coordinator.driving.probing import pages_of
+from bigfleet.coordinator.driving.probing import pages_of, sizes_of
 from bigfleet.coordinator.metrics import CoordinatorMetrics, measure
 from bigfleet.coordinator.settings import CoordinatorSettings
 from bigfleet.coordinator.stores.contract import Leader, Store, StoreRefused
 from bigfleet.edge.certificates import expires_at
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.core_tasks import until_one_dies
+from bigfleet.edge.debugging import debug_routes
+from bigfleet.edge.driver import real_profiler
 from bigfleet.edge.logs import Log
 from bigfleet.edge.pages import Pages
 from bigfleet.model.machines import Instant
@@ -81,8 +83,10 @@ class CoordinatorProcess:
             observe=self._on_call,
             failed=self._on_internal_error,
         )
-        pages = pages_of(self.leading, self._metrics, debug=settings.debug_endpoints)
-        self._pages = Pages(pages, {})
+        self._pages = Pages(
+            pages_of(self.leading, self._metrics),
+            debug_routes(settings.debug_endpoints, lambda: sizes_of(self.leading), real_profiler()),
+        )
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._stopped = asyncio.Event()
 

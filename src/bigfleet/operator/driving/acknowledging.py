@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.logs import Log
+from bigfleet.kube.api import NOT_LEADING
 from bigfleet.kube.calls import Body, Calls
 from bigfleet.kube.kinds import CAPACITY_REQUESTS
 from bigfleet.kube.objects import ObjectKey
@@ -64,8 +65,12 @@ class AcknowledgeRequests:
                 for _ in range(self._concurrency):
                     workers.create_task(self._work())
         finally:
-            while not self._due.empty():
-                self._acknowledging.wait_again(self._due.get_nowait()[0])
+            self.cut_off()
+
+    def cut_off(self) -> None:
+        """What has not begun is not written without a session; it is due again in the next one."""
+        while not self._due.empty():
+            self._acknowledging.wait_again(self._due.get_nowait()[0])
 
     async def _work(self) -> None:
         while True:
@@ -95,7 +100,7 @@ class AcknowledgeRequests:
         except NotFound:
             marked = True
         except ApiProblem as problem:
-            if problem.status not in self._complained:
+            if problem.reason != NOT_LEADING and problem.status not in self._complained:
                 self._complained.add(problem.status)
                 text = f"{key} could not be marked Acknowledged, and others may share its fate"
                 self._log.warning(

@@ -83,6 +83,14 @@ class Draining:
         finally:
             self.on_disconnected()
 
+    def sizes(self) -> dict[str, int]:
+        """Of everything that could grow."""
+        return {
+            "drainsOpen": len(self._drains.open_instructions),
+            "drainCallsWaiting": len(self._waiting),
+            "drainCallsUnderWay": len(self._under_way),
+        }
+
     # -- what happens ----------------------------------------------------------------------------
 
     def on_connected(self, at: Instant) -> None:
@@ -253,13 +261,16 @@ class Draining:
         drains, about = self._drains, " and ".join((*step.nodes, *step.absent))
         try:
             pods = [pod for name in step.nodes for pod in await self._pods_on(name)]
-            nodes = [name for name in step.absent if await self._is_there(name)]
+            nodes = [name for name in step.absent if await self._node(name) is not None]
+            # After their pods: a cordon that held until then lets no pod come in between.
+            drained = [node for name in step.nodes if (node := await self._node(name)) is not None]
         except ApiProblem as problem:
             self._log.warning("reclaim.check_failed", msg=f"{about}: {problem.text}")
             self._obey(drains.on_check_failed(step, problem.text, self._clock.now()))
             return
-        found = Checked(tuple(pods), tuple(nodes))
-        if unheard := [*nodes, *(str(pod.key) for pod in pods if pod.why_not_evicted is None)]:
+        found = Checked(tuple(pods), tuple(nodes), tuple(drained))
+        unheard = [*nodes, *(f"{node.metadata.name} uncordoned" for node in found.uncordoned)]
+        if unheard := [*unheard, *(str(p.key) for p in pods if p.why_not_evicted is None)]:
             text = f"the server has {len(unheard)} that the cache has not, such as {unheard[0]}"
             self._log.warning("reclaim.cache_is_behind", msg=f"{about}: {text}")
         self._obey(drains.on_checked(step, found, self._clock.now()))
@@ -269,9 +280,9 @@ class Draining:
         page = await self._calls.list_page(PODS, field_selector=f"spec.nodeName={name}", limit=0)
         return [pod_on_node(pod) for pod in page.items]
 
-    async def _is_there(self, name: str) -> bool:
+    async def _node(self, name: str) -> Node | None:
+        """Of now as well; None: there is none of this name."""
         try:
-            await self._calls.get(NODES, name)
+            return await self._calls.get(NODES, name)
         except NotFound:
-            return False
-        return True
+            return None

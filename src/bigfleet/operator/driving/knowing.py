@@ -131,7 +131,11 @@ class Knowing:
         cache = self.pods.cache
         return cache.synced and cache.stale_seconds(at) == 0
 
-    def tell_skipped(self) -> None:
+    def on_connected(self) -> None:
+        self._events.resume()
+        self._tell_skipped()
+
+    def _tell_skipped(self) -> None:
         """Of every request that cannot be told; an Event that was written lately is not again."""
         for key, wrong in self.book.skipped.items():
             if (held := self.requests.cache.objects.get(key)) is not None:
@@ -150,11 +154,23 @@ class Knowing:
         cache = self.requests.cache
         return cache.synced and cache.stale_seconds(at) <= self._stale_after
 
+    def catch_up(self) -> None:
+        self.book.catch_up()
+
     def rollup(self, at: Instant) -> bytes:
         return self.book.rollup(at)
 
     def size(self) -> int:
         return len(self.book.rows())
+
+    def sizes(self) -> dict[str, int]:
+        """Of everything that could grow."""
+        cached = {kind: len(each.cache.objects) for kind, each in self._reflectors()}
+        return {
+            **{kind[0].lower() + kind[1:]: size for kind, size in cached.items()},
+            "requestsSkipped": len(self.book.skipped),
+            "podsUnscheduled": len(self.pods_on_nodes.unscheduled),
+        }
 
     # -- changes ---------------------------------------------------------------------------------
 

@@ -7,8 +7,8 @@ from bigfleet.kube.api import Api
 from bigfleet.kube.events import Events
 from bigfleet.operator.acknowledging import Acknowledging
 from bigfleet.operator.bootstrap.rendering import ClusterFacts
+from bigfleet.operator.drain import Surroundings as DrainSurroundings
 from bigfleet.operator.drains import Drains, DrainSettings
-from bigfleet.operator.drains import Surroundings as DrainSurroundings
 from bigfleet.operator.driving.acknowledging import AcknowledgeRequests
 from bigfleet.operator.driving.answers import Answers
 from bigfleet.operator.driving.bootstrapping import Bootstrapping, TemplateFile
@@ -56,7 +56,7 @@ class Leading:
             log,
         )
         self._answers = Answers(self.line)
-        knowing.ears.may_tell = lambda: self.line.connected
+        knowing.ears.may_tell = events.may_write = lambda: self.line.connected
         self._tokens = self._tokens_of(world, api)
         acknowledging = Acknowledging(knowing.book)
         self._marking = AcknowledgeRequests(
@@ -78,7 +78,7 @@ class Leading:
             Surroundings(
                 knowing.upcoming.cache,
                 knowing.available.cache,
-                lambda: knowing.nodes.cache.synced,
+                lambda: knowing.nodes_are_fresh(clock.now()),
                 knowing.node_map.node_of,
                 drains.drain_of,
                 events.tell,
@@ -132,6 +132,14 @@ class Leading:
 
     def waiting(self) -> int:
         return self.line.waiting() + len(self._answers)
+
+    def sizes(self) -> dict[str, int]:
+        """Of everything that could grow."""
+        return {
+            "answersWaiting": self.waiting(),
+            **self.draining.sizes(),
+            **self.write_back.writer.sizes(),
+        }
 
     def apply_settings(self, settings: OperatorSettings) -> None:
         self._settings = settings

@@ -26,7 +26,7 @@ from bigfleet.model.session_frames import (
 )
 from bigfleet.operator.outbox import Outbox
 from bigfleet.operator.schedule import Backoff, RollupSchedule
-from bigfleet.wire.session_client import Session, SessionClient
+from bigfleet.wire.session_client import TOO_LARGE, Session, SessionClient
 from bigfleet.wire.session_frames import NoFrame
 
 #: How often it is looked whether a roll-up is due.
@@ -66,6 +66,10 @@ class Demand(Protocol):
 
     def is_trustworthy(self, at: Instant) -> bool:
         """Whether all of it is known, and nothing of it old."""
+        ...
+
+    def catch_up(self) -> None:
+        """Take in what changed; the roll-up that follows only has to be written."""
         ...
 
     def rollup(self, at: Instant) -> bytes: ...
@@ -165,6 +169,11 @@ class ShardLine:
             async with self._dialling.client.open(self._dialling.hello) as session:
                 return await self._talk(session)
         except (Rejected, NoFrame) as problem:
+            if isinstance(problem, Rejected) and problem.reason == TOO_LARGE:
+                text = (
+                    "this cluster's demand does not fit in a roll-up; have it ask for fewer kinds"
+                )
+                self._log.error("session.message_too_large", msg=f"{problem}: {text}")
             return str(problem)
         except OSError as problem:
             return f"the certificates cannot be read: {problem}"
@@ -245,6 +254,8 @@ class ShardLine:
             return
         began = self._stopwatch()
         version = demand.version
+        demand.catch_up()
+        listed = self._stopwatch()
         content = demand.rollup(at)
         built = self._stopwatch()
         if self._unacked:
@@ -256,7 +267,8 @@ class ShardLine:
         await session.send(RollupFrame(content))
         done = self._stopwatch()
         counts = self._counts
-        counts.observe("rollup_phase_duration_seconds", built - began, phase="build")
+        counts.observe("rollup_phase_duration_seconds", listed - began, phase="list")
+        counts.observe("rollup_phase_duration_seconds", built - listed, phase="build")
         counts.observe("rollup_phase_duration_seconds", done - built, phase="enqueue")
         counts.observe("rollup_duration_seconds", done - began)
         counts.set("rollup_needs", demand.size())

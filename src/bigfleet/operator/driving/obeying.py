@@ -56,7 +56,7 @@ class Obeying:
     def on_connected(self, at: Instant) -> None:
         self._draining.on_connected(at)
         self._write_back.on_connected()
-        self._knowing.tell_skipped()
+        self._knowing.on_connected()
 
     def on_disconnected(self, at: Instant) -> None:
         for task in self._rendering:
@@ -65,6 +65,7 @@ class Obeying:
         self._draining.on_disconnected()
         self._write_back.on_disconnected()
         self._acknowledging.on_disconnected()
+        self._marking.cut_off()
         self._reporting.on_disconnected()
 
     def on_replay_ended(self, at: Instant) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 from bigfleet.edge.certificates import expires_at
 from bigfleet.edge.core_tasks import until_one_dies
 from bigfleet.edge.counts import Counts
+from bigfleet.edge.debugging import debug_routes
+from bigfleet.edge.driver import real_profiler
 from bigfleet.edge.loop_lag import LoopLag
 from bigfleet.edge.pages import Pages
 from bigfleet.edge.probing import pages_of
@@ -21,7 +23,7 @@ from bigfleet.kube.leases import Election
 from bigfleet.operator.driving.knowing import Knowing
 from bigfleet.operator.driving.leading import Leading
 from bigfleet.operator.driving.world import World
-from bigfleet.operator.metrics import OperatorMetrics
+from bigfleet.operator.metrics import BlockedNamespaces, OperatorMetrics
 from bigfleet.operator.settings import OperatorSettings
 
 LEASE = "bigfleet-operator"
@@ -60,11 +62,15 @@ class OperatorProcess:
             renew_deadline=settings.lease.renew,
             retry=settings.lease.retry,
         )
-        api.may_write = lambda: self.election.holding
+        # The last word before every write, also before one that waited while the session ended.
+        api.may_write = lambda: self.election.holding and self.leading.line.connected
+        self._blocked = BlockedNamespaces(counts, self.knowing.pods_on_nodes.has_placed)
         metrics = OperatorMetrics(counts, self._refresh, world.version, self._certificate_ends)
         self._lag = LoopLag(world.clock, world.stopwatch)
-        debug = settings.debug_endpoints
-        self._pages = Pages(pages_of(self._lag, self.why_not_ready, metrics.page, debug=debug), {})
+        self._pages = Pages(
+            pages_of(self._lag, self.why_not_ready, metrics.page),
+            debug_routes(settings.debug_endpoints, self._sizes, real_profiler()),
+        )
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._stopped = asyncio.Event()
 
@@ -161,9 +167,21 @@ class OperatorProcess:
             self._world.log.warning("lease.lost", msg="another replica may lead; the line is cut")
 
     def _refresh(self) -> None:
+        if self.knowing.pods.cache.synced:
+            self._blocked.on_scrape()
         self.counts.set("leader", self.election.holding)
         self.counts.set("crs_skipped", len(self.knowing.book.skipped))
         self.counts.set("outbox_depth", self.leading.waiting())
+
+    def _sizes(self) -> dict[str, int]:
+        return {
+            "leads": self.election.holding,
+            "connected": self.leading.line.connected,
+            "series": self.counts.series,
+            **self.knowing.sizes(),
+            **self.leading.sizes(),
+            **self._events.sizes(),
+        }
 
     def _certificate_ends(self) -> float | None:
         tls = self._world.tls

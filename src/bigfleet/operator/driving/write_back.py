@@ -34,7 +34,7 @@ class Surroundings:
 
     upcoming: Cache[UpcomingNode]
     available: Cache[AvailableCapacity]
-    #: Whether all Nodes are known.
+    #: Whether all Nodes are known, as of now.
     nodes_synced: Callable[[], bool]
     node_of: Callable[[str], Node | None]
     standing_of: Callable[[str], Standing | None]
@@ -121,8 +121,8 @@ class WriteBack:
             self.writer.touch(self.available, name)
 
     def _sweep_if_due(self) -> None:
-        synced = self._around.upcoming.synced and self._around.nodes_synced()
-        if not self._sweep_due or not synced:
+        known = self._around.upcoming.synced and self._around.nodes_synced()
+        if not self._sweep_due or not known:
             return
         self._sweep_due = False
         for name in self.upcoming.on_replay_ended():

@@ -91,6 +91,15 @@ class Writer:
             self._queued[key] = None
             self._wake.set()
 
+    def sizes(self) -> dict[str, int]:
+        """Of everything that could grow."""
+        return {
+            "writesQueued": len(self._queued),
+            "writesUnderWay": len(self._under_way),
+            "writesResting": len(self._resting),
+            "writesFailing": len(self._failures),
+        }
+
     def cut_off(self) -> None:
         """Ends what is under way, also what waits to be asked again: its time has passed."""
         for task in self._under_way:
@@ -132,6 +141,7 @@ class Writer:
 
     async def _bring(self, key: _Key) -> None:
         objects, last = self._objects[key.plural], None
+        crossed: tuple[Write, Conflict] | None = None
         for _ in range(MOST_STEPS):
             write = objects.next_write(key.name, self._clock.now())
             if write is None:
@@ -141,11 +151,15 @@ class Writer:
             if write == last:
                 break
             try:
-                await self._perform(objects, write)
+                conflict = await self._perform(objects, write)
             except ApiProblem as problem:
                 self._rest(key, write, problem)
                 return
-            last = write
+            # Not taken because the object was changed meanwhile: the same may still be right.
+            last, crossed = (write, None) if conflict is None else (None, (write, conflict))
+        if crossed is not None:
+            self._rest(key, *crossed)
+            return
         self._log.warning(
             "write_back.not_taken",
             msg=f"{key.plural} {key.name} does not keep what is written to it: somebody else "
@@ -160,7 +174,7 @@ class Writer:
             phase, seconds = settled
             self._counts.observe("node_state_update_duration_seconds", seconds, phase=phase)
 
-    async def _perform(self, objects: Objects, write: Write) -> None:
+    async def _perform(self, objects: Objects, write: Write) -> Conflict | None:
         """Raises an ApiProblem only where another look at the object would not help."""
         try:
             await self._call(objects, write)
@@ -177,9 +191,10 @@ class Writer:
                 objects.on_gone(write.name)
             else:
                 await self._look_past_the_cache(objects, write.name)
-        else:
-            self._count(objects, write, "success")
-            self._complained.clear()
+            return problem if isinstance(problem, Conflict) else None
+        self._count(objects, write, "success")
+        self._complained.clear()
+        return None
 
     async def _call(self, objects: Objects, write: Write) -> None:
         kind, name = objects.kind, write.name

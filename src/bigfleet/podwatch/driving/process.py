@@ -13,6 +13,8 @@ from typing import Any
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.core_tasks import until_one_dies
 from bigfleet.edge.counts import Counts
+from bigfleet.edge.debugging import debug_routes
+from bigfleet.edge.driver import real_profiler
 from bigfleet.edge.logs import Log
 from bigfleet.edge.loop_lag import LoopLag
 from bigfleet.edge.pages import Pages
@@ -152,10 +154,10 @@ class PodwatchProcess:
         self._requests_read.cache.subscribe(self._request_changed, self.pods.requests_listed)
         self._lag = LoopLag(world.clock, world.stopwatch)
         metrics = PodwatchMetrics(self.counts, self._refresh, world.version)
-        pages = pages_of(
-            self._lag, self.why_not_ready, metrics.page, debug=settings.debug_endpoints
+        self._pages = Pages(
+            pages_of(self._lag, self.why_not_ready, metrics.page),
+            debug_routes(settings.debug_endpoints, self._sizes, real_profiler()),
         )
-        self._pages = Pages(pages, {})
 
     @property
     def metrics_port(self) -> int:
@@ -273,6 +275,18 @@ class PodwatchProcess:
         counts.set("podwatch_leader", float(self.election.holding))
         counts.set("podwatch_pods", len(self._book.pods))
         counts.set("podwatch_buffers", len(self.buffers))
+
+    def _sizes(self) -> dict[str, int]:
+        return {
+            "leads": self.election.holding,
+            "series": self.counts.series,
+            "podsQueued": len(self.pods.working),
+            "buffersQueued": len(self.buffers.working),
+            "buffers": len(self.buffers),
+            "bodies": len(self._bodies),
+            **self._book.sizes(),
+            **self._events.sizes(),
+        }
 
 
 def _not_synced_text(missing: Collection[str], patience: float, server: str) -> str:

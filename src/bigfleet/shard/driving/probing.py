@@ -2,11 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-import orjson
-
 from bigfleet.edge.loop_lag import LoopLag
 from bigfleet.edge.pages import HttpAnswer, Page, probe
-from bigfleet.edge.probing import tasks_page
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.shard.metrics import ShardMetrics
@@ -22,8 +19,6 @@ def pages_of(
     metrics: ShardMetrics,
     lag: LoopLag,
     now: Callable[[], Instant],
-    *,
-    debug: bool,
 ) -> Mapping[str, Page]:
     def live() -> HttpAnswer:
         why = why_not_alive(state, lag.seconds, now())
@@ -36,10 +31,7 @@ def pages_of(
     def scraped() -> HttpAnswer:
         return HttpAnswer(metrics.text(), "text/plain; version=0.0.4; charset=utf-8")
 
-    pages: dict[str, Page] = {"/healthz": live, "/readyz": ready, "/metrics": scraped}
-    if debug:
-        pages |= {"/debug/tasks": tasks_page, "/debug/state": lambda: _state(state)}
-    return pages
+    return {"/healthz": live, "/readyz": ready, "/metrics": scraped}
 
 
 def why_not_alive(state: ShardState, lag_seconds: float, at: Instant) -> str:
@@ -51,7 +43,3 @@ def why_not_alive(state: ShardState, lag_seconds: float, at: Instant) -> str:
     if silence > patience:
         return f"the last cycle began {silence:.0f} s ago"
     return ""
-
-
-def _state(state: ShardState) -> HttpAnswer:
-    return HttpAnswer(orjson.dumps(state.dump(), default=str))

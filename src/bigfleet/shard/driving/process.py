@@ -16,6 +16,8 @@ from typing import Any
 from bigfleet.edge.certificates import expires_at
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.core_tasks import until_one_dies
+from bigfleet.edge.debugging import debug_routes
+from bigfleet.edge.driver import real_profiler
 from bigfleet.edge.logs import Log
 from bigfleet.edge.loop_lag import LoopLag
 from bigfleet.edge.pages import Pages
@@ -104,14 +106,8 @@ class ShardProcess:
         )
         self._endpoint = self._make_endpoint(settings)
         self._pages = Pages(
-            pages_of(
-                state,
-                self._metrics,
-                self._lag,
-                world.clock.now,
-                debug=settings.debug_endpoints,
-            ),
-            {},
+            pages_of(state, self._metrics, self._lag, world.clock.now),
+            debug_routes(settings.debug_endpoints, state.dump, real_profiler()),
         )
         self._tasks: list[asyncio.Task[None]] = []
         self._stopped = asyncio.Event()

@@ -17,6 +17,7 @@ from bigfleet.shard.calls import Answer
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.failures.causes import PROVIDER_FAILED, timeout_cause
 from bigfleet.shard.failures.failures import Failures, Looking
+from bigfleet.shard.failures.overriding import deadlines_by_provider
 from bigfleet.shard.instructions import GetCall
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.reconciling.adopting import adopted_machine
@@ -39,6 +40,8 @@ class StateDeadlines:
         self._effects = effects
         self._machines = machines
         self._settings = settings
+        #: Of the providers that have deadlines of their own.
+        self._settings_of = deadlines_by_provider(settings)
         self._looking = looking
         self._failures = failures
         self._drain_deadline_of = drain_deadline_of
@@ -81,7 +84,8 @@ class StateDeadlines:
             )
 
     def _deadline(self, machine: str, state: MachineState, at: Instant) -> Instant:
-        allowed = self._settings
+        provider = self._machines.provider_of(machine)
+        allowed = self._settings_of.get(provider, self._settings)
         match state:
             case S.CREATING:
                 return at + nanos(allowed.creating)

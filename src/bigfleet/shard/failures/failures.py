@@ -5,6 +5,9 @@ healthy must be confirmed by the next List (for one the provider itself had call
 second read of any kind). An admin who asks for a look takes the first read for the truth. Looks
 are counted; a machine that used them up is stuck, and waits for an admin or for a List that shows
 it healthy. One that was fenced is not looked at before a new life of the shard.
+
+What is remembered ends: with the window of failures, and for a machine that no provider lists with
+`failed_memory`. Should it come back after all, it is as new, which is as safe as a lost file.
 """
 
 from collections import Counter
@@ -68,6 +71,8 @@ class Failures:
         self._sightings: dict[str, Sighting] = {}
         #: Failed in an earlier life and still moving when they were listed first in this one.
         self._given_up: set[str] = set()
+        #: Kept out of the inventory, but named by a List since the last tick.
+        self._refused: set[str] = set()
         self._causes_shown: set[str] = set()
         machines.watch(self.on_change)
 
@@ -96,6 +101,7 @@ class Failures:
         if kept is None or not kept.is_forgotten:
             return True
         if state is S.FAILED:
+            self._refused.add(machine)
             return False
         kept.is_forgotten = False
         self._persist(machine)
@@ -156,6 +162,7 @@ class Failures:
             if due and not self._looking.calls.is_busy(machine_id):
                 self._look(machine_id, failure, at)
         self._end_rests(at)
+        self._end_memories(at)
         self._show()
 
     def clear(self, machine_id: str, mode: ClearMode, at: Instant) -> str:
@@ -365,8 +372,10 @@ class Failures:
 
     def _count_flap(self, kept: Kept, at: Instant) -> None:
         window = nanos(self._settings.flap_window)
-        kept.failed_at = [then for then in kept.failed_at if at - then < window] + [at]
-        if len(kept.failed_at) >= self._settings.flap_limit:
+        limit = self._settings.flap_limit
+        lately = [then for then in kept.failed_at if at - then < window] + [at]
+        kept.failed_at = lately[-max(limit, 1) :]
+        if len(kept.failed_at) >= limit:
             kept.rests_until = at + window
 
     def _let_rest(self, machine_id: str, at: Instant) -> None:
@@ -402,6 +411,22 @@ class Failures:
 
     def _is_free(self, machine_id: str) -> bool:
         return machine_id in self._machines and self._machines.truth(machine_id).state in _FREE
+
+    # -- being remembered ------------------------------------------------------------------------
+
+    def _end_memories(self, at: Instant) -> None:
+        memory = nanos(self._settings.failed_memory)
+        for machine_id, kept in list(self._kept.items()):
+            held, listed = machine_id in self._machines, machine_id in self._refused
+            seen_at = kept.sight_of(is_held=held, is_listed=listed, at=at, memory=memory)
+            if seen_at is not None and at - seen_at >= memory:
+                text = f"no provider has listed {machine_id} for long: its failure is forgotten"
+                self._effects.log("info", "failure_outlived", text, machine=machine_id)
+                self.forget(machine_id)
+            elif seen_at != kept.seen_at:
+                kept.seen_at = seen_at
+                self._persist(machine_id)
+        self._refused.clear()
 
     # -- within ----------------------------------------------------------------------------------
 

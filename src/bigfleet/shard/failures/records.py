@@ -36,12 +36,15 @@ class Kept:
     """The row of a machine: a failure that stands, and those that were."""
 
     failure: Failure | None = None
-    #: Of the last hour or so, oldest first.
+    #: Of the last hour or so, oldest first, and not more than count for a rest.
     failed_at: list[Instant] = field(default_factory=list)
     #: Not used again before.
     rests_until: Instant | None = None
     #: Cleared by hand: not shown again while its provider calls it Failed.
     is_forgotten: bool = False
+    #: When it was last known to be there, give or take an eighth of how long it is remembered;
+    #: None: it is in the inventory, or was when this was written.
+    seen_at: Instant | None = None
 
     def row(self) -> bytes:
         return msgspec.json.encode(self)
@@ -50,6 +53,20 @@ class Kept:
     def says_nothing(self) -> bool:
         past = self.failed_at or self.rests_until is not None
         return self.failure is None and not past and not self.is_forgotten
+
+    def sight_of(
+        self, *, is_held: bool, is_listed: bool, at: Instant, memory: int
+    ) -> Instant | None:
+        """What `seen_at` is to say now; it changes seldom, since every change is written.
+
+        `is_held`: it is in the inventory; `is_listed`: kept out of it, but its provider named it.
+        """
+        if is_held:
+            return None
+        # A clock that was ahead when it was written must not keep the row for ever.
+        if self.seen_at is None or self.seen_at > at:
+            return at
+        return at if is_listed and at - self.seen_at >= memory // 8 else self.seen_at
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,94 @@
+"""Where a loop spends its time is found by looking at it from a thread, while it goes on."""
+
+import asyncio
+import threading
+
+import pytest
+
+from bigfleet.edge.clock import next_turn
+from bigfleet.edge.profiling import LOOK_SECONDS, AlreadyProfiling, Profiler, collapsed
+
+PATIENCE_SECONDS = 60.0
+
+
+class SteppedTime:
+    """Time that passes only while the profiler sleeps, and only once that is allowed."""
+
+    def __init__(self) -> None:
+        self.passed = 0.0
+        self.may_pass = threading.Event()
+        self.is_asked = threading.Event()
+        self.until = float("inf")
+        self.is_over = threading.Event()
+
+    def stopwatch(self) -> float:
+        return self.passed
+
+    def sleep(self, seconds: float) -> None:
+        self.is_asked.set()
+        assert self.may_pass.wait(PATIENCE_SECONDS)
+        self.passed += seconds
+        if self.passed >= self.until:
+            self.is_over.set()
+
+
+def busy(time: SteppedTime) -> None:
+    """Does not let go of the loop until the profile is over."""
+    time.may_pass.set()
+    assert time.is_over.wait(PATIENCE_SECONDS)
+
+
+async def test_a_profile_names_the_function_that_keeps_the_loop_busy() -> None:
+    time = SteppedTime()
+    time.until = 1.0
+    profiling = asyncio.create_task(Profiler(time.stopwatch, time.sleep).profile(1.0))
+    await next_turn()
+    busy(time)
+    lines = collapsed(await profiling).splitlines()
+    here = f"{__name__}.test_a_profile_names_the_function_that_keeps_the_loop_busy"
+    counted = [line.rpartition(" ") for line in lines if f";{here};{__name__}.busy;" in line]
+    # All looks but the first, which came before it was busy.
+    assert sum(int(count) for _, _, count in counted) >= 1.0 / LOOK_SECONDS - 1
+
+
+async def test_the_loop_goes_on_and_nobody_else_profiles_meanwhile() -> None:
+    time = SteppedTime()
+    profiler = Profiler(time.stopwatch, time.sleep)
+    profiling = asyncio.create_task(profiler.profile(1.0))
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not time.is_asked.is_set():
+            await next_turn()
+    with pytest.raises(AlreadyProfiling):
+        await profiler.profile(1.0)
+    time.may_pass.set()
+    assert await profiling
+    assert await profiler.profile(1.0)
+
+
+async def test_a_profile_nobody_waits_for_ends_and_lets_others_ask() -> None:
+    time = SteppedTime()
+    profiler = Profiler(time.stopwatch, time.sleep)
+    profiling = asyncio.create_task(profiler.profile(1e9))
+    await next_turn()
+    profiling.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await profiling
+    threads = [each for each in threading.enumerate() if each.name == "profiling"]
+    time.may_pass.set()
+    for thread in threads:
+        thread.join(PATIENCE_SECONDS)
+        assert not thread.is_alive()
+    assert await profiler.profile(1.0)
+
+
+async def test_a_broken_stopwatch_is_told_to_whoever_asked() -> None:
+    def broken() -> float:
+        raise RuntimeError("no time")
+
+    with pytest.raises(RuntimeError, match="no time"):
+        await Profiler(broken, lambda seconds: None).profile(1.0)
+
+
+def test_the_most_frequent_stack_comes_first_and_equals_by_name() -> None:
+    seen = {"a;b": 2, "a;c": 7, "a": 2, "": 9}
+    assert collapsed(seen) == "a;c 7\na 2\na;b 2\n"
