@@ -19,6 +19,8 @@ JOBS   ?= -n auto --maxprocesses 4 --dist loadfile
 UP     ?=
 # More words for `make e2e`, such as E2E="-k drain".
 E2E    ?=
+# Half of their time clusters wait: two workers, each with clusters of its own.
+E2E_JOBS ?= -n 2 --dist worksteal
 # For `make cluster`: the folder of `bigfleet certs`, and another name than shop.
 CERTS   ?=
 CLUSTER ?=
@@ -60,7 +62,7 @@ e2e-setup: $(STAMP) ## Build etcd, Kubernetes and helm for the e2e tests into a 
 
 # In one process: control planes are shared from test to test, and take a machine for themselves.
 e2e: $(WARMED) ## Run real clusters, operators and a fleet on the loopback (needs e2e-setup)
-	$(BIN)/pytest tests/e2e -m e2e -p no:xdist --timeout 600 --durations 10 -q $(E2E)
+	$(BIN)/pytest tests/e2e -m e2e $(E2E_JOBS) --timeout 600 --durations 10 -q $(E2E)
 
 cluster: $(STAMP) ## Run a Kubernetes control plane to try things on (needs e2e-setup; Ctrl-C ends it)
 	@$(BIN)/python -m tests.e2e.stand $(if $(CERTS),--certs $(CERTS)) $(if $(CLUSTER),--name $(CLUSTER))

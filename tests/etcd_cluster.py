@@ -29,6 +29,8 @@ READY = b"ready to serve client requests"
 #: Below the ports the kernel gives to outgoing connections: a member that was killed finds its own
 #: ports free again.
 PORTS = range(20_000, 32_000)
+#: Most workers a run has, each with ports of its own.
+_WORKERS = 4
 #: Ports handed out already: whoever has one may not have bound it yet, or have lost it for a while.
 _given: set[int] = set()
 
@@ -175,8 +177,9 @@ def _started(folder: Path, size: int, tls: TlsFiles | None, flags: Sequence[str]
 
 
 def free_ports(count: int) -> list[int]:
-    """Of several who ask at once each begins to look elsewhere."""
-    candidates = random.Random().sample(PORTS, 200)
+    """Two workers of one run never get the same; of several runs each begins to look elsewhere."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    candidates = random.Random().sample(PORTS[worker % _WORKERS :: _WORKERS], 200)
     found = [port for port in candidates if port not in _given and _is_free(port)][:count]
     assert len(found) == count, "there are no free ports on the loopback"
     _given.update(found)
