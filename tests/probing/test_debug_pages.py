@@ -35,8 +35,8 @@ class Passing:
 async def shown(
     asked_for: bool = True, more: Mapping[str, Page] | None = None
 ) -> AsyncIterator[int]:
-    time = Passing()
-    profiler = Profiler(time.stopwatch, time.sleep)
+    virtual = Passing()
+    profiler = Profiler(virtual.stopwatch, virtual.sleep)
     pages = Pages({}, debug_routes(asked_for, lambda: SIZES, profiler, more))
     try:
         yield await pages.start("127.0.0.1:0")
@@ -116,14 +116,14 @@ async def test_a_profile_has_a_count_on_every_line() -> None:
 
 async def test_a_second_asker_is_told_to_come_back() -> None:
     may_end, begun = threading.Event(), threading.Event()
-    time = Passing()
+    virtual = Passing()
 
     def sleep(seconds: float) -> None:
         begun.set()
         assert may_end.wait(PATIENCE_SECONDS)
-        time.sleep(seconds)
+        virtual.sleep(seconds)
 
-    route = debug_routes(True, lambda: SIZES, Profiler(time.stopwatch, sleep))["/debug/"]
+    route = debug_routes(True, lambda: SIZES, Profiler(virtual.stopwatch, sleep))["/debug/"]
     first = asyncio.ensure_future(route(HttpRequest("GET", "profile", "", b"")))
     async with asyncio.timeout(PATIENCE_SECONDS):
         while not begun.is_set():
@@ -136,14 +136,14 @@ async def test_a_second_asker_is_told_to_come_back() -> None:
 
 
 async def test_a_stop_ends_a_profile_that_is_being_taken() -> None:
-    begun, time = threading.Event(), Passing()
+    begun, virtual = threading.Event(), Passing()
     threads: list[threading.Thread] = []
 
     def sleep(seconds: float) -> None:
         threads.append(threading.current_thread())
         begun.set()
 
-    profiler = Profiler(time.stopwatch, sleep)
+    profiler = Profiler(virtual.stopwatch, sleep)
     pages = Pages({}, debug_routes(True, lambda: SIZES, profiler))
     port = await pages.start("127.0.0.1:0")
     asking = asyncio.ensure_future(page(port, "/debug/profile"))
@@ -190,6 +190,6 @@ def test_seconds_are_five_unless_given() -> None:
 
 
 async def test_nothing_is_posted_there() -> None:
-    time = Passing()
-    route = debug_routes(True, lambda: SIZES, Profiler(time.stopwatch, time.sleep))["/debug/"]
+    virtual = Passing()
+    route = debug_routes(True, lambda: SIZES, Profiler(virtual.stopwatch, virtual.sleep))["/debug/"]
     assert (await route(HttpRequest("POST", "state", "", b""))).status == 405

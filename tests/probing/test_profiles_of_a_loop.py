@@ -32,18 +32,18 @@ class SteppedTime:
             self.is_over.set()
 
 
-def busy(time: SteppedTime) -> None:
+def busy(virtual: SteppedTime) -> None:
     """Does not let go of the loop until the profile is over."""
-    time.may_pass.set()
-    assert time.is_over.wait(PATIENCE_SECONDS)
+    virtual.may_pass.set()
+    assert virtual.is_over.wait(PATIENCE_SECONDS)
 
 
 async def test_a_profile_names_the_function_that_keeps_the_loop_busy() -> None:
-    time = SteppedTime()
-    time.until = 1.0
-    profiling = asyncio.create_task(Profiler(time.stopwatch, time.sleep).profile(1.0))
+    virtual = SteppedTime()
+    virtual.until = 1.0
+    profiling = asyncio.create_task(Profiler(virtual.stopwatch, virtual.sleep).profile(1.0))
     await next_turn()
-    busy(time)
+    busy(virtual)
     lines = collapsed(await profiling).splitlines()
     here = f"{__name__}.test_a_profile_names_the_function_that_keeps_the_loop_busy"
     counted = [line.rpartition(" ") for line in lines if f";{here};{__name__}.busy;" in line]
@@ -52,29 +52,29 @@ async def test_a_profile_names_the_function_that_keeps_the_loop_busy() -> None:
 
 
 async def test_the_loop_goes_on_and_nobody_else_profiles_meanwhile() -> None:
-    time = SteppedTime()
-    profiler = Profiler(time.stopwatch, time.sleep)
+    virtual = SteppedTime()
+    profiler = Profiler(virtual.stopwatch, virtual.sleep)
     profiling = asyncio.create_task(profiler.profile(1.0))
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while not time.is_asked.is_set():
+        while not virtual.is_asked.is_set():
             await next_turn()
     with pytest.raises(AlreadyProfiling):
         await profiler.profile(1.0)
-    time.may_pass.set()
+    virtual.may_pass.set()
     assert await profiling
     assert await profiler.profile(1.0)
 
 
 async def test_a_profile_nobody_waits_for_ends_and_lets_others_ask() -> None:
-    time = SteppedTime()
-    profiler = Profiler(time.stopwatch, time.sleep)
+    virtual = SteppedTime()
+    profiler = Profiler(virtual.stopwatch, virtual.sleep)
     profiling = asyncio.create_task(profiler.profile(1e9))
     await next_turn()
     profiling.cancel()
     with pytest.raises(asyncio.CancelledError):
         await profiling
     threads = [each for each in threading.enumerate() if each.name == "profiling"]
-    time.may_pass.set()
+    virtual.may_pass.set()
     for thread in threads:
         thread.join(PATIENCE_SECONDS)
         assert not thread.is_alive()
