@@ -9,7 +9,7 @@ from typing import Any, Self
 import httpx2
 
 from bigfleet.edge.driver import RealClock
-from tests.e2e.stand.unhurried import Unhurried
+from bigfleet.kube.opening import ClosedWhenBrokenOff
 
 Object = dict[str, Any]
 MERGE = "application/merge-patch+json"
@@ -50,7 +50,7 @@ class KubeApi:
         self._client = httpx2.AsyncClient(
             base_url=url,
             headers={"Authorization": f"Bearer {token}"},
-            transport=Unhurried(line),
+            transport=ClosedWhenBrokenOff(line),
             timeout=_TIMEOUT,
             trust_env=False,
         )
