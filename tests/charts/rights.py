@@ -21,6 +21,12 @@ OPERATOR_IN_THE_CLUSTER: Rights = {
 PODWATCH_IN_THE_CLUSTER: Rights = {
     ("", "pods"): READ,
     (FLEET, "capacityrequests"): READ | {"create", "patch", "delete"},
+    ("", "nodes"): READ,
+    (FLEET, "upcomingnodes"): READ,
+    (FLEET, "availablecapacities"): READ,
+    ("", "persistentvolumeclaims"): READ,
+    ("", "persistentvolumes"): READ,
+    ("storage.k8s.io", "storageclasses"): READ,
     ("", "events"): {"create"},
 }
 FOR_BUFFERS: Rights = {

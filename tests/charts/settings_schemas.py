@@ -86,6 +86,8 @@ def _value(key: Key) -> dict[str, Any]:
             return {**described, "$ref": "#/definitions/size"}
         case Shape.TEXTS:
             return {**described, "type": "array", "items": {"type": "string"}}
+        case Shape.RECORDS:
+            return {**described, "type": "array", "items": {"type": "object"}}
         case Shape.TEXT:
             return {**described, "type": "string"}
 

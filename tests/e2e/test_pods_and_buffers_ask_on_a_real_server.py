@@ -105,7 +105,7 @@ async def test_a_request_is_stored_as_it_was_written_and_goes_with_its_pod(east:
 
         async def is_told() -> bool:
             events = await east.api.list(f"/api/v1/namespaces/{east.namespace}/events")
-            return any(each["reason"] == "OnlyFirstAffinityTermUsed" for each in events)
+            return any(each["reason"] == "AffinityTermsInTurn" for each in events)
 
         await east.until(is_told)
     async with watching(east, "b") as second:

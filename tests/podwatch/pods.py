@@ -8,8 +8,11 @@ from bigfleet.kube.buffers import CapacityBuffer
 from bigfleet.kube.names import OWNED_BY_BUFFER, OWNED_BY_POD
 from bigfleet.kube.objects import CapacityRequest, ObjectKey, Pod
 from bigfleet.podwatch.records import Bodies, OwnRequest, Policy, WatchedPod, watched_pod
+from bigfleet.podwatch.taints import FleetTaint
 
 Json = dict[str, Any]
+
+UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
 
 
 def pod_json(
@@ -21,8 +24,14 @@ def pod_json(
     phase: str = "Pending",
     annotations: dict[str, str] | None = None,
     owners: list[Json] | None = None,
+    labels: dict[str, str] | None = None,
+    judged: bool = True,
     **spec: Any,
 ) -> Json:
+    """`judged`: the scheduler has said that it fits nowhere, unless it has a Node."""
+    status: Json = {"phase": phase}
+    if judged and "nodeName" not in spec and phase == "Pending":
+        status["conditions"] = [UNSCHEDULABLE]
     containers = [{"name": "main", "resources": {"requests": {"cpu": cpu, "memory": "1Gi"}}}]
     return {
         "metadata": {
@@ -30,10 +39,11 @@ def pod_json(
             "namespace": namespace,
             "uid": uid or f"uid-{name}",
             "annotations": annotations or {},
+            "labels": labels or {},
             "ownerReferences": owners or [],
         },
         "spec": {"containers": containers, **spec},
-        "status": {"phase": phase},
+        "status": status,
     }
 
 
@@ -41,8 +51,10 @@ def pod(name: str = "web-1", **words: Any) -> Pod:
     return msgspec.convert(pod_json(name, **words), Pod)
 
 
-def watched(name: str = "web-1", **words: Any) -> WatchedPod:
-    found = watched_pod(pod(name, **words), Policy(), Bodies())
+def watched(
+    name: str = "web-1", *, taints: tuple[FleetTaint, ...] = (), **words: Any
+) -> WatchedPod:
+    found = watched_pod(pod(name, **words), Policy(taints=taints), Bodies())
     assert found is not None
     return found
 
@@ -80,6 +92,7 @@ def own(
     of_buffer: bool = False,
     acknowledged: bool = False,
     deleting: bool = False,
+    term: str = "",
 ) -> OwnRequest:
     return OwnRequest(
         ObjectKey("shop", name),
@@ -91,6 +104,7 @@ def own(
         acknowledged,
         created,
         deleting,
+        term,
     )
 
 

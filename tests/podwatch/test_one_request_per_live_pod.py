@@ -14,6 +14,7 @@ from bigfleet.podwatch.reconciling import (
     Delete,
     Outcome,
     Patch,
+    Wanted,
     Withdraw,
     decide,
     merge_patch_of,
@@ -41,7 +42,8 @@ def merged(target: Any, patch: Any) -> Any:
 
 def looked_at(pod: WatchedPod | None, *have: OwnRequest, expected: bool = False) -> Any:
     spec = pod.spec({}) if pod is not None and not pod.terminal else None
-    return decide(pod, spec, have, expected=expected)
+    wanted = Wanted(spec) if spec is not None else None
+    return decide(pod, wanted, have, expected=expected)
 
 
 def test_a_new_pod_gets_a_request_that_says_whose_it_is() -> None:
@@ -198,9 +200,9 @@ def test_a_pod_made_again_under_its_name_is_another_pod() -> None:
 
 def test_a_change_that_is_none_of_ours_wakes_nobody() -> None:
     book = Book()
-    pending, running = watched(), watched(phase="Running", nodeName="n-1")
-    book.pod_changed(None, pending)
-    assert book.pod_changed(pending, running) == []
+    starting, running = watched(nodeName="n-1"), watched(phase="Running", nodeName="n-1")
+    book.pod_changed(None, starting)
+    assert book.pod_changed(starting, running) == []
 
 
 def test_everything_that_may_need_a_look_is_named_once() -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from bigfleet.kube.objects import ObjectKey
 from bigfleet.podwatch.records import Bodies, Policy, own_request, watched_pod
+from bigfleet.podwatch.requests import requirements_in
 from tests.podwatch.pods import (
     Json,
     affinity,
@@ -44,12 +45,38 @@ def test_selector_and_first_required_term_are_joined_and_sorted() -> None:
     ]
 
 
-def test_further_terms_are_left_out_and_told() -> None:
+def test_terms_are_alternatives_and_each_has_a_spec_of_its_own() -> None:
     terms = [{"matchExpressions": [expression("zone", "In", each)]} for each in ("a", "b", "c")]
-    found = watched(affinity=affinity(*terms))
-    assert spec_of(affinity=affinity(*terms))["requirements"] == [expression("zone", "In", "a")]
-    assert [note.reason for note in found.notes] == ["OnlyFirstAffinityTermUsed"]
-    assert "first of 3" in found.notes[0].text
+    found = watched(nodeSelector={"disk": "ssd"}, affinity=affinity(*terms))
+    asked = [requirements_in(found.spec({}, number) or b"") for number in range(3)]
+    disk = ("disk", "In", ("ssd",))
+    assert asked == [(disk, ("zone", "In", (zone,))) for zone in ("a", "b", "c")]
+    (note,) = found.notes
+    assert (note.reason, note.is_hint) == ("AffinityTermsInTurn", True)
+    assert "one of 3" in note.text
+
+
+@pytest.mark.parametrize(
+    "useless",
+    [
+        pytest.param({"matchExpressions": [expression("cores", "Gt", "8")]}, id="it compares"),
+        pytest.param(
+            {"matchExpressions": [expression("disk", "In", "hdd")]}, id="the selector forbids it"
+        ),
+        pytest.param(
+            {"matchFields": [expression("metadata.name", "In", "n-1")]}, id="it names its node"
+        ),
+        pytest.param(
+            {"matchExpressions": [expression("zone", "In", "a")]}, id="it is a repetition"
+        ),
+    ],
+)
+def test_alternatives_that_no_request_could_ask_for_are_left_out(useless: Json) -> None:
+    useful = {"matchExpressions": [expression("zone", "In", "a")]}
+    found = watched(nodeSelector={"disk": "ssd"}, affinity=affinity(useless, useful))
+    assert [requirements_in(each.spec) for each in found.alternatives] == [
+        (("disk", "In", ("ssd",)), ("zone", "In", ("a",)))
+    ]
 
 
 def test_an_empty_term_matches_no_node_and_is_passed_over() -> None:
@@ -117,7 +144,7 @@ def test_pods_of_one_kind_share_one_body_whatever_the_order_of_their_words() -> 
     ]
     assert pods[0] is not None
     assert pods[1] is not None
-    assert pods[0].body is pods[1].body
+    assert pods[0].alternatives[0] is pods[1].alternatives[0]
     assert len(bodies) == 1
     pods.clear()
     assert len(bodies) == 0

@@ -97,7 +97,7 @@ async def test_another_template_reaches_the_chunks_that_are_there() -> None:
         async with running(server, clock=fast()):
             await server.until(lambda: chunks(server) == 2)
             put_template(server, cpu="3")
-            wanted = [{"cpu": "3"}] * 2
+            wanted = [{"cpu": "3", "memory": "200Mi"}] * 2
             await server.until(lambda: [r["spec"]["resources"] for r in requests(server)] == wanted)
 
 

@@ -298,9 +298,9 @@ async def test_requests_of_a_namespace_that_became_excluded_are_withdrawn() -> N
 
 
 async def test_what_cannot_be_asked_for_is_told_on_the_pod_once() -> None:
-    terms = [{"matchExpressions": [expression("zone", "In", each)]} for each in ("a", "b")]
+    term = {"matchExpressions": [expression("cores", "Gt", "8")]}
     async with FakeApiServer() as server:
-        server.put(PODS, pod_json("web-1", affinity=affinity(*terms)))
+        server.put(PODS, pod_json("web-1", affinity=affinity(term)))
         async with running(server):
             await server.until(lambda: server.calls("create", "events"))
         async with running(server, identity="b") as second:
@@ -308,7 +308,7 @@ async def test_what_cannot_be_asked_for_is_told_on_the_pod_once() -> None:
             server.put(PODS, pod_json("web-2"))
             await server.until(lambda: requests(server, "uid-web-2"))
         (event,) = server.objects("events").values()
-        assert event["reason"] == "OnlyFirstAffinityTermUsed"
+        assert event["reason"] == "UnsupportedOperator"
         assert event["involvedObject"]["uid"] == "uid-web-1"
 
 

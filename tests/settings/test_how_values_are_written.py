@@ -32,6 +32,9 @@ from bigfleet.model.durations import seconds_of, short_text
         (Shape.TEXTS, "a=h:1, b=h:2", ("a=h:1", "b=h:2")),
         (Shape.TEXTS, ["a,b"], ("a,b",)),
         (Shape.TEXTS, [], ()),
+        (Shape.RECORDS, '{"key": "a"}', ({"key": "a"},)),
+        (Shape.RECORDS, ['{"key": "a"}', '[{"key": "b"}]'], ({"key": "a"}, {"key": "b"})),
+        (Shape.RECORDS, [{"key": "a"}], ({"key": "a"},)),
     ],
 )
 def test_a_value_is_read(shape: Shape, said: object, value: object) -> None:
@@ -60,6 +63,8 @@ def test_a_value_is_read(shape: Shape, said: object, value: object) -> None:
         (Shape.TEXT, 1.5),
         (Shape.TEXT, False),
         (Shape.TEXTS, 7),
+        (Shape.RECORDS, "a=b"),
+        (Shape.RECORDS, [7]),
         (Shape.TEXTS, {"a": 1}),
     ],
 )

@@ -41,6 +41,8 @@ PODWATCH = {
     "priority_class_defaults": "",
     "exclude_namespaces": (),
     "include_daemonsets": False,
+    "unjudged_grace": 3,
+    "taints": (),
     "qps": 50,
     "burst": 100,
     "sync_timeout": 10 * 60,

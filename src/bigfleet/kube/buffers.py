@@ -68,6 +68,7 @@ class CapacityBuffer(_Record, frozen=True, kw_only=True):
 
 class TemplateMeta(_Record, frozen=True, kw_only=True):
     annotations: dict[str, str] = {}
+    labels: dict[str, str] = {}
 
 
 class PodTemplateSpec(_Record, frozen=True, kw_only=True):

@@ -13,6 +13,8 @@ PREFIX = "bigfleet.lucy.sh"
 OWNED_BY_POD = f"{PREFIX}/owned-by-pod"
 #: Label of a CapacityRequest: the UID of the CapacityBuffer it was made for.
 OWNED_BY_BUFFER = f"{PREFIX}/owned-by-buffer"
+#: Annotation of a CapacityRequest whose pod has several required node affinity terms: `2/3`.
+AFFINITY_TERM = f"{PREFIX}/affinity-term"
 #: Label of a Node (optional, set by its bootstrap), annotation of an UpcomingNode.
 MACHINE_ID = f"{PREFIX}/machine-id"
 #: Annotation of a Node while the operator has it cordoned: the instruction's id.

@@ -203,26 +203,44 @@ class NodeSelector(_Record, frozen=True, kw_only=True):
     node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
 
 
+class Preference(_Record, frozen=True, kw_only=True):
+    """A preferred term of any kind: it is counted, never read."""
+
+    weight: int = 0
+
+
 class NodeAffinity(_Record, frozen=True, kw_only=True):
     required: NodeSelector | None = msgspec.field(
         default=None, name="requiredDuringSchedulingIgnoredDuringExecution"
+    )
+    preferred: tuple[Preference, ...] = msgspec.field(
+        default=(), name="preferredDuringSchedulingIgnoredDuringExecution"
     )
 
 
 class PodAffinityTerm(_Record, frozen=True, kw_only=True):
     topology_key: str = ""
     label_selector: LabelSelector | None = None
+    #: Absent with `namespace_selector`: the pod's own namespace.
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: LabelSelector | None = None
 
 
 class PodAffinity(_Record, frozen=True, kw_only=True):
+    """Of podAffinity and podAntiAffinity alike."""
+
     required: tuple[PodAffinityTerm, ...] = msgspec.field(
         default=(), name="requiredDuringSchedulingIgnoredDuringExecution"
+    )
+    preferred: tuple[Preference, ...] = msgspec.field(
+        default=(), name="preferredDuringSchedulingIgnoredDuringExecution"
     )
 
 
 class Affinity(_Record, frozen=True, kw_only=True):
     node_affinity: NodeAffinity | None = None
     pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
 
 
 class TopologySpreadConstraint(_Record, frozen=True, kw_only=True):
@@ -230,6 +248,47 @@ class TopologySpreadConstraint(_Record, frozen=True, kw_only=True):
     topology_key: str = ""
     when_unsatisfiable: str = "DoNotSchedule"
     label_selector: LabelSelector | None = None
+
+
+class Toleration(_Record, frozen=True, kw_only=True):
+    #: Empty with Exists: every taint.
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    #: Empty: every effect.
+    effect: str = ""
+
+
+class SchedulingGate(_Record, frozen=True, kw_only=True):
+    name: str = ""
+
+
+class PodResourceClaim(_Record, frozen=True, kw_only=True):
+    name: str = ""
+
+
+class ClaimSource(_Record, frozen=True, kw_only=True):
+    claim_name: str = ""
+
+
+class ClaimTemplateSpec(_Record, frozen=True, kw_only=True):
+    storage_class_name: str = ""
+
+
+class ClaimTemplate(_Record, frozen=True, kw_only=True):
+    spec: ClaimTemplateSpec = ClaimTemplateSpec()
+
+
+class EphemeralSource(_Record, frozen=True, kw_only=True):
+    """Its claim is named after the pod and the volume."""
+
+    volume_claim_template: ClaimTemplate = ClaimTemplate()
+
+
+class PodVolume(_Record, frozen=True, kw_only=True):
+    name: str = ""
+    persistent_volume_claim: ClaimSource | None = None
+    ephemeral: EphemeralSource | None = None
 
 
 class PodSpec(_Record, frozen=True, kw_only=True):
@@ -244,11 +303,27 @@ class PodSpec(_Record, frozen=True, kw_only=True):
     priority: int | None = None
     priority_class_name: str = ""
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+    scheduling_gates: tuple[SchedulingGate, ...] = ()
+    resource_claims: tuple[PodResourceClaim, ...] = ()
+    volumes: tuple[PodVolume, ...] = ()
+
+
+class ContainerStatus(_Record, frozen=True, kw_only=True):
+    name: str = ""
+    #: What the container runs with; None: it does not run yet.
+    resources: ContainerResources | None = None
+    #: What the kubelet has admitted.
+    allocated_resources: dict[str, Quantity] = {}
 
 
 class PodStatus(_Record, frozen=True, kw_only=True):
     phase: str = "Pending"
     conditions: tuple[Condition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+    #: Kubernetes up to 1.32 says here what later ones say in the condition PodResizePending.
+    resize: str = ""
 
 
 class Pod(_Record, frozen=True, kw_only=True):

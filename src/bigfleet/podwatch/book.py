@@ -1,20 +1,33 @@
 """All pods that are looked at and all requests of ours, as the caches show them.
 
-Changes come in, names of what has to be looked at again come out. Two things a cache cannot know
-are kept beside it: requests that were just made and have not shown yet, and when a pod was first
-missed, since garbage collection has the first turn at its request.
+Changes come in, names of what has to be looked at again come out. Some things a cache cannot know
+are kept beside it: requests that were just made and have not shown yet, when a pod was first
+missed, since garbage collection has the first turn at its request, and when it was first seen
+without the scheduler's word.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from bigfleet.kube.objects import ObjectKey
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
+from bigfleet.podwatch.affinity_terms import AffinityTerms, Supply, term_of_node, term_text
+from bigfleet.podwatch.counting import (
+    NotDemand,
+    Standing,
+    Wait,
+    standing_on,
+    standing_without_node,
+)
+from bigfleet.podwatch.fleet_nodes import FleetNodes
 from bigfleet.podwatch.notes import Note
 from bigfleet.podwatch.penalties import Defaults
-from bigfleet.podwatch.reconciling import Decision, Outcome, decide
+from bigfleet.podwatch.pods_index import PodsIndex
+from bigfleet.podwatch.reconciling import Decision, Outcome, Wanted, decide, requests_there
 from bigfleet.podwatch.records import OwnRequest, WatchedPod
+from bigfleet.podwatch.volumes import Reach, Volumes, conflict_note, reached
 
 #: A request that was made shows in the cache by then, or it was deleted unseen.
 SHOWS_WITHIN_SECONDS = 60.0
@@ -22,10 +35,19 @@ SHOWS_WITHIN_SECONDS = 60.0
 COLLECTION_SECONDS = 5.0
 #: Between two patches of one request.
 REST_SECONDS = 2.0
+#: A scheduler binds what fits within a second or two.
+UNJUDGED_GRACE_SECONDS = 3.0
+#: Owners whose hints were told are remembered; the oldest are forgotten, and told again.
+_MOST_OWNERS = 10_000
 
 
 @dataclass(slots=True)
 class Book:
+    nodes: FleetNodes = field(default_factory=FleetNodes)
+    volumes: Volumes = field(default_factory=Volumes)
+    #: AvailableCapacities by their names.
+    supplies: Mapping[ObjectKey, Supply] = field(default_factory=dict)
+    unjudged_grace_seconds: float = UNJUDGED_GRACE_SECONDS
     #: By UID: a pod that is deleted and made again under its name is another one.
     pods: dict[str, WatchedPod] = field(default_factory=dict)
     #: By the UID of the owner, pod or buffer.
@@ -38,6 +60,12 @@ class Book:
     _resting: dict[str, Instant] = field(default_factory=dict)
     #: What was told about each pod. All and only those of pods that are there.
     _told: dict[str, frozenset[Note]] = field(default_factory=dict)
+    #: Owners of pods, with the hints that were told on one of them.
+    _owners_told: OrderedDict[tuple[str, str], None] = field(default_factory=OrderedDict)
+    #: Since when a pod is known that the scheduler has said nothing of.
+    _unjudged_since: dict[str, Instant] = field(default_factory=dict)
+    _terms: AffinityTerms = field(default_factory=AffinityTerms)
+    _index: PodsIndex = field(default_factory=PodsIndex)
 
     def pod_changed(self, before: WatchedPod | None, after: WatchedPod | None) -> list[str]:
         """UIDs to look at; nothing where the change is none of ours."""
@@ -47,9 +75,14 @@ class Book:
         if before is not None and (after is None or after.uid != before.uid):
             self.pods.pop(before.uid, None)
             self._told.pop(before.uid, None)
+            self._unjudged_since.pop(before.uid, None)
+            self._terms.forget(before.uid)
             found.append(before.uid)
+        if before is not None:
+            self._index.remove(before)
         if after is not None:
             self.pods[after.uid] = after
+            self._index.add(after)
             found.append(after.uid)
         return found
 
@@ -67,6 +100,23 @@ class Book:
             self.requests.setdefault(after.owner, {})[after.key] = after
             self.shown(after.owner, after.key)
         return list(dict.fromkeys(owners))
+
+    def pods_on(self, nodes: Iterable[str]) -> list[str]:
+        return self._index.on(nodes)
+
+    def pods_with_claim(self, claim: ObjectKey) -> list[str]:
+        return self._index.with_claim(claim)
+
+    def pods_with_claims(self) -> list[str]:
+        return self._index.with_claims()
+
+    def untranslated(self) -> Counter[str]:
+        """Pods with something that is not translated, by what it is."""
+        found: Counter[str] = Counter()
+        for uid, pod in self.pods.items():
+            if notes := self._told.get(uid) or pod.notes:
+                found.update({note.untranslated for note in notes if note.untranslated})
+        return found
 
     def of(self, owner: str) -> tuple[OwnRequest, ...]:
         return tuple(self.requests.get(owner, {}).values())
@@ -90,10 +140,15 @@ class Book:
             "pods": len(self.pods),
             "podsTold": len(self._told),
             "podsMissed": len(self._missed),
+            "podsUnjudged": len(self._unjudged_since),
+            "podsChoosingTerms": len(self._terms),
+            "ownersTold": len(self._owners_told),
             "owners": len(self.requests),
             "requests": sum(len(known) for known in self.requests.values()),
             "requestsExpected": sum(len(known) for known in self._expected.values()),
             "requestsResting": len(self._resting),
+            **self._index.sizes(),
+            **self.nodes.sizes(),
         }
 
     # -- what was just made ----------------------------------------------------------------------
@@ -129,9 +184,62 @@ class Book:
     # -- looking at one --------------------------------------------------------------------------
 
     def decide(self, uid: str, defaults: Defaults, at: Instant) -> Decision:
-        pod = self.pods.get(uid)
-        spec = pod.spec(defaults) if pod is not None and not pod.terminal else None
-        return decide(pod, spec, self.of(uid), expected=bool(self.expected(uid, at)))
+        pod, have = self.pods.get(uid), self.of(uid)
+        expected = bool(self.expected(uid, at))
+        if pod is None or pod.terminal:
+            return decide(pod, None, have, expected=expected)
+        if pod.is_unreadable:
+            return Decision(Outcome.ERROR)
+        standing = self._standing(pod, bool(have) or expected, at)
+        if isinstance(standing, NotDemand):
+            return decide(pod, None, have, expected=expected, standing=standing)
+        reach = self.volumes.reach_of(pod.key.namespace, pod.claims)
+        specs = [reached(body.spec, reach) for body in pod.alternatives]
+        if pod.node:
+            # It runs, so a machine can run it, whatever is read of its volumes here.
+            whole = zip(specs, pod.alternatives, strict=True)
+            specs = [spec if spec is not None else body.spec for spec, body in whole]
+        elif pod.is_impossible or not any(spec is not None for spec in specs):
+            return self._impossible(pod, reach, have, expected)
+        kept = next(iter(requests_there(have)), None)
+        number, until = self._term(pod, specs, kept, at)
+        spec = pod.with_its_penalties(specs[number] or b"", defaults)
+        wanted = Wanted(spec, term_text(number, len(specs)))
+        decision = decide(pod, wanted, have, expected=expected, standing=standing)
+        due = [each for each in (decision.again_at, until) if each is not None]
+        return replace(decision, again_at=min(due, default=None), notes=reach.notes)
+
+    def _standing(self, pod: WatchedPod, has_request: bool, at: Instant) -> Standing:
+        if pod.node:
+            self._unjudged_since.pop(pod.uid, None)
+            return standing_on(pod.node, self.nodes, has_request=has_request, at=at)
+        if pod.wait is not Wait.UNJUDGED:
+            self._unjudged_since.pop(pod.uid, None)
+            return standing_without_node(pod.wait, has_request=has_request, judged_by=at, at=at)
+        since = self._unjudged_since.setdefault(pod.uid, at)
+        due = since + round(self.unjudged_grace_seconds * SECOND)
+        return standing_without_node(pod.wait, has_request=has_request, judged_by=due, at=at)
+
+    def _term(
+        self, pod: WatchedPod, specs: list[bytes | None], kept: OwnRequest | None, at: Instant
+    ) -> tuple[int, Instant | None]:
+        """Which alternative is asked for, and until when."""
+        if len(specs) == 1:
+            return 0, None
+        if pod.node:
+            self._terms.forget(pod.uid)
+            return term_of_node(specs, kept, self.nodes.labels_of(pod.node)), None
+        choice = self._terms.choose(pod.uid, specs, kept, self.supplies.values(), at)
+        return choice.number, choice.until
+
+    def _impossible(
+        self, pod: WatchedPod, reach: Reach, have: Sequence[OwnRequest], expected: bool
+    ) -> Decision:
+        """No machine can run it; the notes of the pod, or one made here, say why."""
+        notes = pod.notes if pod.is_impossible else (conflict_note(reach),)
+        standing = NotDemand(notes[0].text)
+        decision = decide(pod, None, have, expected=expected, standing=standing)
+        return replace(decision, notes=notes)
 
     def collected_by(self, owner: str, at: Instant) -> Instant:
         """Until when garbage collection has its turn at the requests of an owner that is gone."""
@@ -153,16 +261,34 @@ class Book:
         self._resting[request_uid] = at + round(REST_SECONDS * SECOND)
         return at
 
-    def notes_for(self, uid: str, outcome: Outcome) -> tuple[Note, ...]:
+    def notes_for(
+        self, uid: str, outcome: Outcome, more: tuple[Note, ...] = ()
+    ) -> tuple[Note, ...]:
         """What is to be told about the pod now: each once in its life, over restarts too.
 
-        Where the request was there before this process was, somebody has told already.
+        Where the request was there before this process was, somebody has told already. Of a pod
+        that asks for nothing only `more` is told: it may run on what is there.
         """
         pod = self.pods.get(uid)
-        if pod is None:
+        if pod is None or outcome is Outcome.NOT_YET_KNOWN:
+            return ()
+        now = more if outcome is Outcome.NOT_DEMAND else (*pod.notes, *more)
+        if outcome is Outcome.NOT_DEMAND and not now:
             return ()
         told = self._told.get(uid)
-        self._told[uid] = (told or frozenset()) | frozenset(pod.notes)
+        self._told[uid] = (told or frozenset()) | frozenset(now)
         if told is None:
-            return () if outcome is Outcome.EXISTS else pod.notes
-        return tuple(note for note in pod.notes if note not in told)
+            new = () if outcome is Outcome.EXISTS else now
+        else:
+            new = tuple(note for note in now if note not in told)
+        return tuple(note for note in new if not note.is_hint or self._is_first(pod.owner, note))
+
+    def _is_first(self, owner: str, note: Note) -> bool:
+        """Whether no other pod of that owner was told the same."""
+        key = (owner, note.reason)
+        if key in self._owners_told:
+            return False
+        while len(self._owners_told) >= _MOST_OWNERS:
+            self._owners_told.popitem(last=False)
+        self._owners_told[key] = None
+        return True

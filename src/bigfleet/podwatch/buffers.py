@@ -28,7 +28,8 @@ from bigfleet.podwatch.reconciling import (
 )
 from bigfleet.podwatch.records import OwnRequest, with_penalties
 from bigfleet.podwatch.requesting import effective_requests
-from bigfleet.podwatch.requests import asking_of
+from bigfleet.podwatch.requests import Template, asking_of
+from bigfleet.podwatch.taints import FleetTaint
 
 #: Limits of a terabyte and a template of one byte would be a flood; nobody needs more chunks.
 MOST_CHUNKS = 10_000
@@ -82,24 +83,34 @@ def why_refused(spec: CapacityBufferSpec) -> Refusal | None:
     return None
 
 
-def plan_of(spec: CapacityBufferSpec, found: Found, buffer_priority: int) -> Plan | Refusal:
+def plan_of(
+    spec: CapacityBufferSpec,
+    found: Found,
+    buffer_priority: int,
+    taints: Sequence[FleetTaint] = (),
+) -> Plan | Refusal:
     template = found.template
     penalties, notes = annotated(template.metadata.annotations)
     priority = buffer_priority if found.priority is None else found.priority
     try:
-        asking = asking_of(template.spec, pinned=False, priority=priority)
+        asking = asking_of(Template(template.spec, priority, template.metadata.labels), taints)
         chunks = chunks_of(spec, effective_requests(template.spec), found.replicas)
     except BadQuantity as problem:
         return Refusal("InvalidQuantity", str(problem))
     if isinstance(chunks, Refusal):
         return chunks
+    if asking.is_impossible:
+        return Refusal(asking.notes[0].reason, asking.notes[0].text)
+    told = tuple(note for note in asking.notes if not note.is_hint)
+    if len(asking.alternatives) > 1:
+        told = (*told, _first_term_note(len(asking.alternatives)))
     if chunks > MOST_CHUNKS:
         text = f"it would be {chunks} chunks; {MOST_CHUNKS} are the most: larger ones do the same"
         return Refusal("TooManyChunks", text)
     return Plan(
         chunks,
-        with_penalties(asking.spec, penalties.otherwise(_NO_PENALTY)),
-        notes + asking.notes,
+        with_penalties(asking.alternatives[0], penalties.otherwise(_NO_PENALTY)),
+        notes + told,
         found.name,
         found.generation,
     )
@@ -141,6 +152,15 @@ def instructions_for(
         elif request.body.spec != create.spec:
             steps.append(Patch(request, spec_patch(request.body.spec, create.spec)))
     return tuple(steps)
+
+
+def _first_term_note(count: int) -> Note:
+    """A chunk never waits for a node, so nothing says when to try the next."""
+    text = (
+        f"BigFleet asks for machines of the first of {count} required node affinity terms only; "
+        "put what must be bought first, or write one term"
+    )
+    return Note("OnlyFirstAffinityTermUsed", text)
 
 
 def _fitting(limits: Amounts, requests: Mapping[str, int]) -> int | None:

@@ -11,6 +11,11 @@ from bigfleet.podwatch.reconciling import Outcome
 
 PREFIX = "bigfleet_"
 RECONCILES = "unschedulable_pod_controller_reconciles_total"
+#: What may stand in a pod and is not translated: all values of the label `kind`.
+UNTRANSLATED_KINDS = (
+    *("preferred", "resource_claims", "comparison", "taint"),
+    *("pod_affinity", "pod_anti_affinity", "volume_topology"),
+)
 
 HISTOGRAMS: dict[str, str] = {}
 COUNTERS = {
@@ -21,6 +26,7 @@ GAUGES = {
     "podwatch_queue_depth": "Pods and buffers that wait to be looked at.",
     "podwatch_leader": "1 while this replica writes.",
     "podwatch_pods": "Pods that are looked at, those that have ended included.",
+    "podwatch_untranslated": "Pods with something that does not choose machines, by kind.",
     "podwatch_buffers": "CapacityBuffers that are looked at.",
 }
 CATALOGUE = Catalogue(PREFIX, HISTOGRAMS, COUNTERS, GAUGES)

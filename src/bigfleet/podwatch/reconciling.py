@@ -1,7 +1,8 @@
 """One pod: what is there, what should be there, and the calls that make them the same.
 
-The law: a live pod has exactly one CapacityRequest of ours, for its whole life; every other pod
-has none. Nothing here waits or calls; a second look after the calls finds nothing to do.
+The law: a pod that is demand has exactly one CapacityRequest of ours; one that is not has none; and
+as long as it is not known which, what is there stays. Nothing here waits or calls; a second look
+after the calls finds nothing to do.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,8 +12,11 @@ from hashlib import sha256
 
 import msgspec
 
-from bigfleet.kube.names import OWNED_BY_BUFFER, OWNED_BY_POD
+from bigfleet.kube.names import AFFINITY_TERM, OWNED_BY_BUFFER, OWNED_BY_POD
 from bigfleet.kube.objects import ObjectKey
+from bigfleet.model.machines import Instant
+from bigfleet.podwatch.counting import IS_DEMAND, NotDemand, NotYetKnown, Standing
+from bigfleet.podwatch.notes import Note
 from bigfleet.podwatch.records import OwnRequest, WatchedPod
 
 #: Leaves room for the digest in the 253 characters of a name.
@@ -26,6 +30,8 @@ class Outcome(Enum):
     EXISTS = "cr_exists"
     GONE = "pod_gone"
     TERMINAL = "pod_terminal"
+    NOT_DEMAND = "pod_not_demand"
+    NOT_YET_KNOWN = "pod_not_yet_known"
     ERROR = "error"
 
 
@@ -47,6 +53,8 @@ class Create:
     label: str
     owner: Owner
     spec: bytes
+    #: Which of several alternatives it asks for; empty: there is one.
+    term: str = ""
 
     def body(self, *, named: bool = True) -> dict[str, object]:
         """With `named` a second create of the same object is refused by the server."""
@@ -64,6 +72,8 @@ class Create:
             "labels": {self.label: self.owner.uid},
             "ownerReferences": [owner],
         }
+        if self.term:
+            meta["annotations"] = {AFFINITY_TERM: self.term}
         if named:
             meta["name"] = self.key.name
         return {"metadata": meta, "spec": msgspec.json.decode(self.spec)}
@@ -87,45 +97,79 @@ class Withdraw:
     request: OwnRequest
 
 
-Instruction = Create | Patch | Delete | Withdraw
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Delete, once everything around the pod has been heard of: the pod is there, and no demand."""
+
+    request: OwnRequest
+
+
+Instruction = Create | Patch | Delete | Withdraw | Release
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the request of a pod should say."""
+
+    spec: bytes
+    #: As in Create.
+    term: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     outcome: Outcome
     instructions: tuple[Instruction, ...] = ()
+    #: When to look again though nothing changed; None: never.
+    again_at: Instant | None = None
+    #: What is to be told besides the notes of the pod itself.
+    notes: tuple[Note, ...] = ()
 
 
 def decide(
-    pod: WatchedPod | None, spec: bytes | None, have: Sequence[OwnRequest], *, expected: bool
+    pod: WatchedPod | None,
+    wanted: Wanted | None,
+    have: Sequence[OwnRequest],
+    *,
+    expected: bool,
+    standing: Standing = IS_DEMAND,
 ) -> Decision:
-    """`spec`: what it should ask for. `expected`: a request was made that the cache has not shown.
-
-    `have` is everything with the label of that pod, in any order.
+    """`wanted` None: its requests cannot be read. `expected`: a request was made that the cache
+    has not shown. `have` is everything with the label of that pod, in any order.
     """
-    there = sorted((r for r in have if not r.deleting), key=lambda r: (r.created, r.key.name))
+    there = requests_there(have)
     if pod is None:
         return Decision(Outcome.GONE, tuple(Withdraw(request) for request in there))
     if pod.terminal:
         return Decision(Outcome.TERMINAL, tuple(Delete(request) for request in there))
-    if spec is None:
+    if isinstance(standing, NotDemand):
+        return Decision(Outcome.NOT_DEMAND, tuple(Release(request) for request in there))
+    if wanted is None:
         return Decision(Outcome.ERROR)
+    again_at = standing.until if isinstance(standing, NotYetKnown) else None
     if not there:
         if expected or have:
-            return Decision(Outcome.EXISTS)
-        return Decision(Outcome.CREATED, (request_of_pod(pod, spec),))
+            return Decision(Outcome.EXISTS, (), again_at)
+        if isinstance(standing, NotYetKnown):
+            return Decision(Outcome.NOT_YET_KNOWN, (), again_at)
+        return Decision(Outcome.CREATED, (request_of_pod(pod, wanted.spec, wanted.term),))
     kept, *younger = there
     steps: list[Instruction] = [Delete(request) for request in younger]
-    if kept.body.spec != spec:
-        steps.append(Patch(kept, spec_patch(kept.body.spec, spec)))
-    return Decision(Outcome.EXISTS, tuple(steps))
+    if patch := request_patch(kept, wanted):
+        steps.append(Patch(kept, patch))
+    return Decision(Outcome.EXISTS, tuple(steps), again_at)
 
 
-def request_of_pod(pod: WatchedPod, spec: bytes) -> Create:
+def requests_there(have: Sequence[OwnRequest]) -> list[OwnRequest]:
+    """Those that are not being deleted, the one that stays first."""
+    return sorted((r for r in have if not r.deleting), key=lambda r: (r.created, r.key.name))
+
+
+def request_of_pod(pod: WatchedPod, spec: bytes, term: str = "") -> Create:
     prefix = f"cr-pod-{pod.key.name}-"[:_LONGEST_PREFIX]
     key = ObjectKey(pod.key.namespace, prefix + digest_of(pod.uid))
     owner = Owner("v1", "Pod", pod.key.name, pod.uid)
-    return Create(key, prefix, OWNED_BY_POD, owner, spec)
+    return Create(key, prefix, OWNED_BY_POD, owner, spec, term)
 
 
 def chunk_of_buffer(namespace: str, owner: Owner, number: int, spec: bytes) -> Create:
@@ -137,6 +181,16 @@ def chunk_of_buffer(namespace: str, owner: Owner, number: int, spec: bytes) -> C
 
 def digest_of(text: str) -> str:
     return sha256(text.encode()).hexdigest()[:10]
+
+
+def request_patch(request: OwnRequest, wanted: Wanted) -> dict[str, object]:
+    """Empty: it says so already."""
+    patch: dict[str, object] = {}
+    if request.body.spec != wanted.spec:
+        patch |= spec_patch(request.body.spec, wanted.spec)
+    if wanted.term and request.term != wanted.term:
+        patch["metadata"] = {"annotations": {AFFINITY_TERM: wanted.term}}
+    return patch
 
 
 def spec_patch(have: bytes, want: bytes) -> dict[str, object]:

@@ -10,15 +10,18 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from bigfleet.kube.names import OWNED_BY_BUFFER, OWNED_BY_POD
+from bigfleet.kube.names import AFFINITY_TERM, OWNED_BY_BUFFER, OWNED_BY_POD
 from bigfleet.kube.objects import CapacityRequest, ObjectKey, Pod
 from bigfleet.model.quantities import BadQuantity
-from bigfleet.podwatch.notes import Note
+from bigfleet.podwatch.counting import Wait
+from bigfleet.podwatch.notes import Note, shared
 from bigfleet.podwatch.penalties import NOBODY_SAID, Defaults, Penalties, annotated
-from bigfleet.podwatch.requests import Asking, asking_of, canonical, is_pinned
+from bigfleet.podwatch.requests import Asking, Template, asking_of, canonical, is_pinned
+from bigfleet.podwatch.taints import FleetTaint
+from bigfleet.podwatch.volumes import PodClaim, claims_of
 
 ACKNOWLEDGED = "Acknowledged"
-_UNREADABLE = b"null"
+_UNSCHEDULABLE = "Unschedulable"
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -51,17 +54,30 @@ class WatchedPod:
     uid: str
     #: It has ended, so it needs nothing any more.
     terminal: bool
-    #: Without penalties; None: its requests cannot be read, and a note says why.
-    body: Body | None
+    #: Specs without penalties, one for each alternative; none: it ended, or is unreadable.
+    alternatives: tuple[Body, ...] = ()
     penalties: Penalties = NOBODY_SAID
     priority_class: str = ""
     notes: tuple[Note, ...] = ()
+    #: Its requests cannot be read; a note says why.
+    is_unreadable: bool = False
+    #: No machine of the fleet would take it; a note says why.
+    is_impossible: bool = False
+    #: Empty: it waits.
+    node: str = ""
+    wait: Wait = Wait.UNJUDGED
+    claims: tuple[PodClaim, ...] = ()
+    #: The UID of its controller, else its own.
+    owner: str = ""
 
-    def spec(self, defaults: Defaults) -> bytes | None:
-        if self.body is None:
+    def spec(self, defaults: Defaults, number: int = 0) -> bytes | None:
+        if not self.alternatives:
             return None
+        return self.with_its_penalties(self.alternatives[number].spec, defaults)
+
+    def with_its_penalties(self, spec: bytes, defaults: Defaults) -> bytes:
         default = defaults.get(self.priority_class, NOBODY_SAID)
-        return with_penalties(self.body.spec, self.penalties.otherwise(default))
+        return with_penalties(spec, self.penalties.otherwise(default))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +94,15 @@ class OwnRequest:
     #: RFC 3339, as the server wrote it.
     created: str
     deleting: bool
+    #: Which alternative it asks for, as its annotation says: `2/3`; empty: it does not say.
+    term: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
     excluded_namespaces: frozenset[str] = frozenset()
     include_daemonsets: bool = False
+    taints: tuple[FleetTaint, ...] = ()
 
     def why_not_watched(self, pod: Pod) -> str | None:
         if pod.metadata.namespace in self.excluded_namespaces:
@@ -103,17 +122,23 @@ def watched_pod(pod: Pod, policy: Policy, bodies: Bodies) -> WatchedPod | None:
         return None
     meta = pod.metadata
     if pod.is_terminal:
-        return WatchedPod(meta.key, meta.uid, True, None)
+        return WatchedPod(meta.key, meta.uid, True)
     penalties, notes = annotated(meta.annotations)
-    asking = _asking(pod)
+    asking = _asking(pod, policy)
     return WatchedPod(
         meta.key,
         meta.uid,
         False,
-        bodies.of(asking.spec) if asking.spec is not _UNREADABLE else None,
+        tuple(bodies.of(spec) for spec in asking.alternatives),
         penalties,
         pod.spec.priority_class_name,
-        notes + asking.notes,
+        shared(notes + asking.notes),
+        asking.is_unreadable,
+        asking.is_impossible,
+        pod.spec.node_name,
+        _wait_of(pod),
+        claims_of(meta.name, pod.spec.volumes),
+        next((each.uid for each in meta.owner_references if each.controller), meta.uid),
     )
 
 
@@ -134,6 +159,7 @@ def own_request(request: CapacityRequest, bodies: Bodies) -> OwnRequest | None:
         request.status.phase == ACKNOWLEDGED,
         meta.creation_timestamp or "",
         meta.deletion_timestamp is not None,
+        meta.annotations.get(AFFINITY_TERM, ""),
     )
 
 
@@ -148,10 +174,28 @@ def with_penalties(spec: bytes, penalties: Penalties) -> bytes:
     return canonical(body | {name: text for name, text in said.items() if text is not None})
 
 
-def _asking(pod: Pod) -> Asking:
+def _asking(pod: Pod, policy: Policy) -> Asking:
+    template = Template(
+        pod.spec,
+        pod.spec.priority or 0,
+        pod.metadata.labels,
+        pod.metadata.namespace,
+        pod.status,
+        is_bound_to_one_node(pod),
+    )
     try:
-        pinned = is_bound_to_one_node(pod)
-        return asking_of(pod.spec, pinned=pinned, priority=pod.spec.priority or 0)
+        return asking_of(template, policy.taints)
     except BadQuantity as problem:
         text = f"no capacity is requested for this pod: {problem}"
-        return Asking(_UNREADABLE, (Note("InvalidRequests", text),))
+        return Asking((), (Note("InvalidRequests", text),), is_unreadable=True)
+
+
+def _wait_of(pod: Pod) -> Wait:
+    if pod.spec.node_name:
+        return Wait.UNJUDGED
+    if pod.spec.scheduling_gates:
+        return Wait.GATED
+    said = next((each for each in pod.status.conditions if each.type == "PodScheduled"), None)
+    # A condition that still says SchedulingGated: the scheduler has not looked since the last went.
+    judged = said is not None and said.status == "False" and said.reason == _UNSCHEDULABLE
+    return Wait.UNSCHEDULABLE if judged else Wait.UNJUDGED

@@ -8,45 +8,73 @@ stand in for what its containers ask for, overhead comes on top.
 Where a request is not there and a limit is, the limit counts: an API server writes it so into every
 pod, but not into templates.
 
-The spec is what counts, not what the kubelet has allotted so far: a resize asks for its machine
-when it is asked for.
+A resize counts with the most of what is asked for, what the kubelet has admitted and what runs: a
+pod that shrinks keeps its room until the kubelet has taken it. One that can never fit on its Node
+(infeasible) counts with what it has.
+
+A container that asks for no cpu or no memory counts with the scheduler's own defaults for it, so
+that pods without requests get machines too. The scheduler fills Nodes as if they took nothing: what
+is asked for here is never less than what it counts.
 """
 
 from collections.abc import Mapping
 
-from bigfleet.kube.objects import Container, PodSpec, Quantity
+from bigfleet.kube.objects import Container, ContainerStatus, PodSpec, PodStatus, Quantity
 from bigfleet.podwatch.amounts import Amounts, added, amounts_of, largest
 
 #: Only these can be asked for by a pod as a whole, and huge pages.
 _OF_WHOLE_PODS = frozenset({"cpu", "memory"})
 _HUGE_PAGES = "hugepages-"
+#: DefaultMilliCPURequest and DefaultMemoryRequest of the scheduler, per container.
+DEFAULT_REQUESTS = amounts_of({"cpu": "100m", "memory": "200Mi"})
+_NOTHING: Amounts = {}
+_INFEASIBLE = "Infeasible"
 
 
-def effective_requests(spec: PodSpec) -> Amounts:
-    """Raises BadQuantity."""
-    asked = _of_containers(spec)
+def effective_requests(spec: PodSpec, status: PodStatus | None = None) -> Amounts:
+    """`status` None: of a template. Raises BadQuantity."""
+    running = _Running(status or PodStatus())
+    asked = _of_containers(spec, running, DEFAULT_REQUESTS)
     if spec.resources is not None:
-        asked = _for_whole_pods(spec.resources.limits) | asked
+        said = _of_containers(spec, running, _NOTHING)
+        limits = _for_whole_pods(spec.resources.limits)
+        asked |= {name: amount for name, amount in limits.items() if name not in said}
         asked |= _for_whole_pods(spec.resources.requests)
     return added((asked, amounts_of(spec.overhead)))
 
 
-def _of_containers(spec: PodSpec) -> Amounts:
-    running = added(_asked_by(c) for c in spec.containers)
+class _Running:
+    """What the kubelet says about containers."""
+
+    def __init__(self, status: PodStatus) -> None:
+        both = (*status.container_statuses, *status.init_container_statuses)
+        self._of: dict[str, ContainerStatus] = {each.name: each for each in both}
+        self._is_infeasible = status.resize == _INFEASIBLE or any(
+            each.type == "PodResizePending" and each.reason == _INFEASIBLE
+            for each in status.conditions
+        )
+
+    def counted(self, container: Container) -> Amounts:
+        asked = amounts_of(container.resources.limits | container.resources.requests)
+        status = self._of.get(container.name)
+        if status is None or status.resources is None:
+            return asked
+        has = largest(amounts_of(status.resources.requests), amounts_of(status.allocated_resources))
+        return has if self._is_infeasible else largest(asked, has)
+
+
+def _of_containers(spec: PodSpec, running: _Running, defaults: Amounts) -> Amounts:
+    staying = added(defaults | running.counted(c) for c in spec.containers)
     sidecars: Amounts = {}
     peak: Amounts = {}
     for container in spec.init_containers:
-        own = _asked_by(container)
+        own = defaults | running.counted(container)
         stage = added((sidecars, own))
         if _is_sidecar(container):
             sidecars = stage
-            running = added((running, own))
+            staying = added((staying, own))
         peak = largest(peak, stage)
-    return largest(running, peak)
-
-
-def _asked_by(container: Container) -> Amounts:
-    return amounts_of(container.resources.limits | container.resources.requests)
+    return largest(staying, peak)
 
 
 def _is_sidecar(container: Container) -> bool:

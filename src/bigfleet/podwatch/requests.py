@@ -1,43 +1,61 @@
 """A pod, or a template of pods, as the spec of a CapacityRequest, with what had to be left out.
 
-The spec is plain JSON with everything in a fixed order, so that equal demands are equal bytes
-however their pods were written.
+Required node affinity terms are alternatives, and a request can ask for one of them: there is one
+spec for each. Specs are plain JSON with everything in a fixed order, so that equal demands are
+equal bytes however their pods were written.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import msgspec
 
-from bigfleet.kube.objects import (
-    Affinity,
-    LabelSelector,
-    NodeSelectorTerm,
-    PodSpec,
-    SelectorTerm,
-    TopologySpreadConstraint,
-)
+from bigfleet.kube.objects import Affinity, NodeSelectorTerm, PodSpec, PodStatus
 from bigfleet.podwatch.amounts import texts_of
 from bigfleet.podwatch.notes import Note
+from bigfleet.podwatch.pod_affinity import affinity_notes, co_location_of, spreads_of
 from bigfleet.podwatch.requesting import effective_requests
+from bigfleet.podwatch.requirements import (
+    ANY_TYPE,
+    Requirement,
+    contradiction_in,
+    excluding,
+    requirement_json,
+    requirement_of,
+)
+from bigfleet.podwatch.taints import FleetTaint, not_tolerated
 
-INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 _COMPARISONS = ("Gt", "Lt")
+_NODE_NAME = "metadata.name"
 
-Requirement = tuple[str, str, tuple[str, ...]]
 Json = dict[str, object]
-
-_ANY_TYPE: Requirement = (INSTANCE_TYPE, "Exists", ())
 
 _ENCODER = msgspec.json.Encoder(order="sorted")
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The spec but for the penalties, which have sources of their own."""
+    """Specs but for the penalties, which have sources of their own."""
 
-    spec: bytes
+    alternatives: tuple[bytes, ...]
     notes: tuple[Note, ...] = ()
+    #: What it requests is not a quantity: there is nothing to ask for.
+    is_unreadable: bool = False
+    #: No machine of the fleet would take it, and a note says why.
+    is_impossible: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """What a pod is made of, or would be."""
+
+    spec: PodSpec
+    priority: int
+    labels: Mapping[str, str] = field(default_factory=dict)
+    namespace: str = ""
+    status: PodStatus | None = None
+    #: It belongs to one node already, so any machine will do.
+    is_pinned: bool = False
 
 
 def canonical(spec: object) -> bytes:
@@ -45,50 +63,111 @@ def canonical(spec: object) -> bytes:
     return _ENCODER.encode(spec)
 
 
-def asking_of(spec: PodSpec, *, pinned: bool, priority: int) -> Asking:
-    """`pinned`: it belongs to one node already, so any machine will do. Raises BadQuantity."""
-    terms = () if pinned else _terms(spec.affinity)
-    requirements = [_ANY_TYPE] if pinned else requirements_of(spec.node_selector, terms)
+def asking_of(template: Template, taints: Sequence[FleetTaint] = ()) -> Asking:
+    """Raises BadQuantity."""
+    spec, notes = template.spec, list[Note]()
+    alternatives: list[tuple[Requirement, ...]] = [(ANY_TYPE,)]
+    untainted = alternatives
+    if not template.is_pinned:
+        alternatives = _alternatives(spec, notes)
+        untainted = _untainted(alternatives, spec, taints, notes)
     body: Json = {
-        "requirements": [_requirement_json(each) for each in requirements],
-        "resources": texts_of(effective_requests(spec)),
-        "priority": priority,
+        "resources": texts_of(effective_requests(spec, template.status)),
+        "priority": template.priority,
     }
-    if spec.topology_spread_constraints:
-        body["topologySpread"] = [_spread_json(c) for c in spec.topology_spread_constraints]
+    labels, namespace = template.labels, template.namespace
+    if spreads := spreads_of(spec.topology_spread_constraints, spec.affinity, labels, namespace):
+        body["topologySpread"] = spreads
     if (together := co_location_of(spec.affinity)) is not None:
         body["coLocation"] = together
-    return Asking(canonical(body), tuple(_notes(requirements, terms)))
-
-
-def requirements_of(
-    node_selector: Mapping[str, str], terms: tuple[NodeSelectorTerm, ...]
-) -> list[Requirement]:
-    """Sorted, each once; anything with an instance type where nothing is required."""
-    found: set[Requirement] = {(key, "In", (value,)) for key, value in node_selector.items()}
-    if terms:
-        found |= {_requirement(each) for each in terms[0].match_expressions}
-    return sorted(found) or [_ANY_TYPE]
+    notes += affinity_notes(spec.affinity, labels, namespace)
+    notes += _other_notes(spec)
+    specs = tuple(_with(body, each) for each in untainted or alternatives)
+    return Asking(specs, tuple(notes), is_impossible=not untainted)
 
 
 def is_pinned(affinity: Affinity | None) -> bool:
     """Whether every alternative names its node: no new machine would ever serve it."""
     terms = _terms(affinity)
-    return bool(terms) and all(
-        any(field.key == "metadata.name" and field.operator == "In" for field in term.match_fields)
-        for term in terms
-    )
+    return bool(terms) and all(_names_a_node(term) for term in terms)
 
 
-def co_location_of(affinity: Affinity | None) -> Json | None:
-    """The first required term; those that are only preferred do not bind a scheduler."""
-    if affinity is None or affinity.pod_affinity is None or not affinity.pod_affinity.required:
-        return None
-    term = affinity.pod_affinity.required[0]
-    together: Json = {"topologyKey": term.topology_key}
-    if term.label_selector is not None:
-        together["labelSelector"] = _selector_json(term.label_selector)
-    return together
+def requirements_in(spec: bytes) -> tuple[Requirement, ...]:
+    """Of a spec that was written here."""
+    body = msgspec.json.decode(spec, type=_Requirements)
+    return tuple((each.key, each.operator, each.values) for each in body.requirements)
+
+
+def with_requirements(spec: bytes, requirements: Sequence[Requirement]) -> bytes:
+    body = msgspec.json.decode(spec, type=dict[str, object])
+    return _with(body, requirements)
+
+
+class _Written(msgspec.Struct):
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+
+class _Requirements(msgspec.Struct):
+    requirements: tuple[_Written, ...] = ()
+
+
+def _with(body: Json, requirements: Sequence[Requirement]) -> bytes:
+    return canonical(body | {"requirements": [requirement_json(each) for each in requirements]})
+
+
+def _alternatives(spec: PodSpec, notes: list[Note]) -> list[tuple[Requirement, ...]]:
+    """Each sorted; those that can be asked for, as long as there are any."""
+    terms = _terms(spec.affinity)
+    # A Node that is named is there already; the other terms are what machines can serve.
+    unnamed = [term for term in terms if not _names_a_node(term)]
+    found = [requirements_of(spec.node_selector, term) for term in unnamed] or [
+        requirements_of(spec.node_selector, None)
+    ]
+    found = list(dict.fromkeys(found))
+    compared = sorted({key for each in found for key in _compared(each)})
+    if compared:
+        said = [each for each in found if not _compared(each)]
+        notes.append(_comparison_note(compared, bool(said)))
+        found = said or found[:1]
+    possible = [each for each in found if contradiction_in(each) is None] or found[:1]
+    if len(possible) > 1:
+        notes.append(_alternatives_note(len(possible)))
+    return possible
+
+
+def requirements_of(
+    node_selector: Mapping[str, str], term: NodeSelectorTerm | None
+) -> tuple[Requirement, ...]:
+    """Sorted, each once; anything with an instance type where nothing is required."""
+    found: set[Requirement] = {(key, "In", (value,)) for key, value in node_selector.items()}
+    if term is not None:
+        found |= {requirement_of(each) for each in term.match_expressions}
+    return tuple(sorted(found)) or (ANY_TYPE,)
+
+
+def _untainted(
+    alternatives: list[tuple[Requirement, ...]],
+    spec: PodSpec,
+    taints: Sequence[FleetTaint],
+    notes: list[Note],
+) -> list[tuple[Requirement, ...]]:
+    """Each without the machines whose taint the pod does not tolerate, where some are left."""
+    against = not_tolerated(taints, spec.tolerations)
+    if not against:
+        return alternatives
+    elsewhere = [taint.elsewhere for taint in against]
+    left = [excluding(each, elsewhere) for each in alternatives]
+    found = [each for each in left if each is not None]
+    if not found:
+        text = (
+            f"all machines that it requires have a taint it does not tolerate "
+            f"({', '.join(map(str, against))}): no capacity is requested for this pod; add the "
+            "toleration, or change what it requires"
+        )
+        notes.append(Note("TaintNotTolerated", text, "taint"))
+    return found
 
 
 def _terms(affinity: Affinity | None) -> tuple[NodeSelectorTerm, ...]:
@@ -100,49 +179,41 @@ def _terms(affinity: Affinity | None) -> tuple[NodeSelectorTerm, ...]:
     return tuple(term for term in terms if term.match_expressions or term.match_fields)
 
 
-def _notes(
-    requirements: Iterable[Requirement], terms: tuple[NodeSelectorTerm, ...]
-) -> Iterable[Note]:
-    if len(terms) > 1:
+def _names_a_node(term: NodeSelectorTerm) -> bool:
+    return any(each.key == _NODE_NAME and each.operator == "In" for each in term.match_fields)
+
+
+def _compared(requirements: Iterable[Requirement]) -> list[str]:
+    return [f"{key} {operator}" for key, operator, _ in requirements if operator in _COMPARISONS]
+
+
+def _comparison_note(compared: Sequence[str], has_others: bool) -> Note:
+    then = (
+        "its other node affinity terms are asked for"
+        if has_others
+        else "no capacity is requested for this pod"
+    )
+    text = (
+        f"BigFleet cannot ask for machines by comparison ({', '.join(compared)}): {then}; use In "
+        "with the values that will do"
+    )
+    return Note("UnsupportedOperator", text, "comparison")
+
+
+def _alternatives_note(count: int) -> Note:
+    text = (
+        f"BigFleet asks for machines of one of {count} required node affinity terms at a time: the "
+        "first with supply, then, after each 60 s without a node, the next; the annotation "
+        "bigfleet.lucy.sh/affinity-term of the CapacityRequest says which"
+    )
+    return Note("AffinityTermsInTurn", text, is_hint=True)
+
+
+def _other_notes(spec: PodSpec) -> Iterator[Note]:
+    if spec.resource_claims:
         yield Note(
-            "OnlyFirstAffinityTermUsed",
-            f"BigFleet asks for machines of the first of {len(terms)} required node affinity "
-            "terms only; put what must be bought first, or write one term",
+            "ResourceClaimsNotTranslated",
+            "BigFleet does not read dynamic resource claims: machines are brought for its other "
+            "requests; require a label of the machines that have the device",
+            "resource_claims",
         )
-    compared = [
-        f"{key} {operator}" for key, operator, _ in requirements if operator in _COMPARISONS
-    ]
-    if compared:
-        yield Note(
-            "UnsupportedOperator",
-            f"BigFleet cannot ask for machines by comparison ({', '.join(compared)}): no capacity "
-            "is requested for this pod; use In with the values that will do",
-        )
-
-
-def _requirement(term: SelectorTerm) -> Requirement:
-    return term.key, term.operator, tuple(sorted(set(term.values)))
-
-
-def _requirement_json(requirement: Requirement) -> Json:
-    key, operator, values = requirement
-    body: Json = {"key": key, "operator": operator}
-    return body | {"values": list(values)} if values else body
-
-
-def _spread_json(constraint: TopologySpreadConstraint) -> Json:
-    return {
-        "maxSkew": constraint.max_skew,
-        "topologyKey": constraint.topology_key,
-        "whenUnsatisfiable": constraint.when_unsatisfiable,
-    }
-
-
-def _selector_json(selector: LabelSelector) -> Json:
-    body: Json = {}
-    if selector.match_labels:
-        body["matchLabels"] = selector.match_labels
-    if selector.match_expressions:
-        expressions = sorted(_requirement(each) for each in selector.match_expressions)
-        body["matchExpressions"] = [_requirement_json(each) for each in expressions]
-    return body

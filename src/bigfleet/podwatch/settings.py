@@ -3,10 +3,14 @@
 Durations are seconds; the field's type says how text is read.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from bigfleet.model.addresses import is_address
+from bigfleet.model.errors import BadInput
 from bigfleet.model.settings import Seconds, setting
+from bigfleet.podwatch.taints import taints_of
 
 _PRIORITY_LEAST, _PRIORITY_MOST = -(2**31), 2**31 - 1
 
@@ -40,6 +44,12 @@ class PodwatchSettings:
     include_daemonsets: bool = setting(
         False, "also request for pods that belong to one node: DaemonSets, static pods"
     )
+    unjudged_grace: Seconds = setting(
+        3.0, "time a new pod has to find room before it asks, unless the scheduler says no sooner"
+    )
+    taints: tuple[Mapping[str, Any], ...] = setting(
+        (), "taints machines join with: {key, value, effect, where: label selector}"
+    )
     qps: float = setting(50.0, "calls to the API server per second", least=0.1)
     burst: int = setting(100, "calls at once before that counts", least=1)
     sync_timeout: Seconds = setting(
@@ -57,6 +67,10 @@ def contradictions_of(settings: PodwatchSettings) -> list[tuple[str, str]]:
             "what-if, which is not built yet; leave it at auto"
         )
         found.append(("provisioning_requests", text))
+    try:
+        taints_of(settings.taints)
+    except BadInput as problem:
+        found += [("taints", str(each)) for each in problem.problems]
     for name, address in (
         ("metrics_addr", settings.metrics_addr if settings.metrics_addr != "0" else ""),
         ("shard_addr", settings.shard_addr),

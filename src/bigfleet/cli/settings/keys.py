@@ -21,6 +21,7 @@ class Shape(Enum):
     DURATION = "a duration such as 500ms, 30s or 1h30m"
     SIZE = "a size such as 64MiB"
     TEXTS = "a list of texts"
+    RECORDS = "a list of mappings, as JSON where it is a flag or a variable"
 
 
 _SHAPE_OF_TYPE: dict[Any, Shape] = {
@@ -31,6 +32,7 @@ _SHAPE_OF_TYPE: dict[Any, Shape] = {
     Seconds: Shape.DURATION,
     Bytes: Shape.SIZE,
     tuple[str, ...]: Shape.TEXTS,
+    tuple[Mapping[str, Any], ...]: Shape.RECORDS,
 }
 
 

@@ -25,9 +25,11 @@ _METAVAR = {
     Shape.DURATION: "DURATION",
     Shape.SIZE: "SIZE",
     Shape.TEXTS: "TEXT",
+    Shape.RECORDS: "JSON",
 }
 
 
+_REPEATED = (Shape.TEXTS, Shape.RECORDS)
 #: Where verbs have a setting for how they print, --print-config goes by it as well.
 _OUTPUT = "cli.output"
 _SHORT = {_OUTPUT: "-o"}
@@ -69,7 +71,7 @@ class _Value(click.ParamType[Any]):
         self.name = _METAVAR[key.shape]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if self._key.shape is Shape.TEXTS:
+        if self._key.shape in _REPEATED:
             return value
         try:
             return value_of(self._key, value)
@@ -131,7 +133,7 @@ def _arity(key: Key) -> dict[str, Any]:
     """A switch may be named alone, or with a value as existing start scripts write it."""
     if key.shape is Shape.SWITCH:
         return {"is_flag": False, "flag_value": "true"}
-    return {"multiple": True} if key.shape is Shape.TEXTS else {}
+    return {"multiple": True} if key.shape in _REPEATED else {}
 
 
 def _alias(alias: Alias) -> Callable[[Any], Any]:

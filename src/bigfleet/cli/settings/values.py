@@ -1,5 +1,6 @@
 """Values: text or plain data into what a key holds, and back into text that reads the same."""
 
+import json
 import re
 from typing import Any
 
@@ -45,6 +46,8 @@ def text_of(key: Key, value: Any) -> str:
             return f"{value:g}"
         case Shape.TEXTS:
             return ", ".join(value)
+        case Shape.RECORDS:
+            return json.dumps(value) if value else ""
         case _:
             return str(value)
 
@@ -100,6 +103,19 @@ def _texts(said: Any) -> tuple[str, ...] | None:
     return None
 
 
+def _records(said: Any) -> tuple[dict[str, Any], ...] | None:
+    """A flag that is repeated comes as a list of texts."""
+    parts = said if isinstance(said, list | tuple) else [said]
+    found: list[Any] = []
+    for part in parts:
+        try:
+            read = json.loads(part) if isinstance(part, str) else part
+        except ValueError:
+            return None
+        found += read if isinstance(read, list) else [read]
+    return tuple(found) if all(isinstance(each, dict) for each in found) else None
+
+
 def _size_text(size: int) -> str:
     for unit, power in (("TiB", 4), ("GiB", 3), ("MiB", 2), ("KiB", 1)):
         whole, rest = divmod(size, 1024**power)
@@ -116,4 +132,5 @@ _READERS = {
     Shape.DURATION: _duration,
     Shape.SIZE: _size,
     Shape.TEXTS: _texts,
+    Shape.RECORDS: _records,
 }

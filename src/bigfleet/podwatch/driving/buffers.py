@@ -140,7 +140,7 @@ class BufferKeeping:
             return
         around = self._around
         around.book.not_missed(uid)
-        plan = await planned(around.calls, buffer, self._options.priority)
+        plan = await planned(around.calls, buffer, self._options.priority, around.policy.taints)
         if await self._make_so(buffer, plan):
             await self._tell(buffer, plan)
         self.working.offer_at(uid, around.clock.now() + self._reread_after())

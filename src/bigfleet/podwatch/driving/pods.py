@@ -1,13 +1,13 @@
 """Looks at pods: one at a time, from the caches, with calls only where something is to be done."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.logs import Log
 from bigfleet.kube.calls import Calls
-from bigfleet.kube.events import Events
+from bigfleet.kube.events import Events, EventType
 from bigfleet.kube.kinds import PODS
 from bigfleet.kube.objects import ObjectKey, Reference
 from bigfleet.kube.problems import NotFound
@@ -15,11 +15,14 @@ from bigfleet.kube.reflecting import Cache
 from bigfleet.model.machines import Instant
 from bigfleet.podwatch.book import Book
 from bigfleet.podwatch.driving.defaults import DefaultsFile
+from bigfleet.podwatch.driving.surroundings import Surroundings
 from bigfleet.podwatch.driving.working import Working
 from bigfleet.podwatch.driving.writing import Writing
+from bigfleet.podwatch.fleet_nodes import MachineFacts, NodeFacts
 from bigfleet.podwatch.metrics import RECONCILES
-from bigfleet.podwatch.reconciling import Create, Decision, Outcome, Patch, Withdraw
+from bigfleet.podwatch.reconciling import Create, Decision, Outcome, Patch, Release, Withdraw
 from bigfleet.podwatch.records import OwnRequest, Policy, WatchedPod
+from bigfleet.podwatch.volumes import ClaimFacts, Topology, VolumeFacts
 
 #: What two watches may be apart.
 LOOK_AGAIN_SECONDS = 1.0
@@ -41,9 +44,16 @@ class Around:
 
 
 class PodKeeping:
-    def __init__(self, around: Around, cache: Cache[WatchedPod], defaults: DefaultsFile) -> None:
+    def __init__(
+        self,
+        around: Around,
+        cache: Cache[WatchedPod],
+        surroundings: Surroundings,
+        defaults: DefaultsFile,
+    ) -> None:
         self._around = around
         self._cache = cache
+        self._surroundings = surroundings
         self._defaults = defaults
         self.working: Working[str] = Working(
             "pod",
@@ -55,6 +65,11 @@ class PodKeeping:
             failed=lambda: self._count(Outcome.ERROR),
         )
         cache.subscribe(self._pod_changed)
+        surroundings.nodes.cache.subscribe(self._node_changed)
+        surroundings.upcoming.cache.subscribe(self._machine_changed)
+        surroundings.claims.cache.subscribe(self._claim_changed)
+        surroundings.volumes.cache.subscribe(self._volume_changed)
+        surroundings.classes.cache.subscribe(self._class_changed)
 
     def request_gone(self, owner: str) -> None:
         """Most often its pod is gone too, which the other watch is about to say."""
@@ -72,6 +87,42 @@ class PodKeeping:
         for uid in self._around.book.pod_changed(before, after):
             self.working.offer(uid)
 
+    def _node_changed(
+        self, key: ObjectKey, before: NodeFacts | None, after: NodeFacts | None
+    ) -> None:
+        self._offer_on(self._around.book.nodes.node_changed(key.name, after, self._now()))
+
+    def _machine_changed(
+        self, key: ObjectKey, before: MachineFacts | None, after: MachineFacts | None
+    ) -> None:
+        self._offer_on(self._around.book.nodes.machine_changed(key.name, after, self._now()))
+
+    def _claim_changed(
+        self, key: ObjectKey, before: ClaimFacts | None, after: ClaimFacts | None
+    ) -> None:
+        for uid in self._around.book.pods_with_claim(key):
+            self.working.offer(uid)
+
+    def _volume_changed(
+        self, key: ObjectKey, before: VolumeFacts | None, after: VolumeFacts | None
+    ) -> None:
+        for facts in (before, after):
+            if facts is not None and facts.claim is not None:
+                self._claim_changed(facts.claim, None, None)
+
+    def _class_changed(
+        self, key: ObjectKey, before: Topology | None, after: Topology | None
+    ) -> None:
+        for uid in self._around.book.pods_with_claims():
+            self.working.offer(uid)
+
+    def _offer_on(self, nodes: Iterable[str]) -> None:
+        for uid in self._around.book.pods_on(nodes):
+            self.working.offer(uid)
+
+    def _now(self) -> Instant:
+        return self._around.clock.now()
+
     async def _look(self, uid: str) -> None:
         around, book = self._around, self._around.book
         at = around.clock.now()
@@ -88,9 +139,12 @@ class PodKeeping:
             self._count(Outcome.GONE)
             return
         self._count(decision.outcome)
-        for note in book.notes_for(uid, decision.outcome):
+        if decision.again_at is not None:
+            self.working.offer_at(uid, decision.again_at)
+        for note in book.notes_for(uid, decision.outcome, decision.notes):
             if about is not None:
-                around.events.tell(about, "Warning", note.reason, note.text)
+                kind: EventType = "Normal" if note.is_hint else "Warning"
+                around.events.tell(about, kind, note.reason, note.text)
 
     def _not_before(self, uid: str, decision: Decision, at: Instant) -> Instant:
         """Nothing is made or withdrawn by an old view; garbage collection has the first turn."""
@@ -101,6 +155,8 @@ class PodKeeping:
                     due = max(due, book.may_be_patched_at(request.uid, at))
                 case Withdraw():
                     due = max(due, book.collected_by(uid, at), self._fresh_at(at))
+                case Release():
+                    due = max(due, self._all_fresh_at(at))
                 case Create():
                     due = max(due, self._fresh_at(at))
         return due
@@ -109,6 +165,13 @@ class PodKeeping:
         """Now, or when to ask again."""
         if self._cache.synced and not self._cache.stale_seconds(at):
             return at
+        return at + round(LOOK_AGAIN_SECONDS * SECOND)
+
+    def _all_fresh_at(self, at: Instant) -> Instant:
+        """Now, or when to ask again whether a pod that is there asks for nothing."""
+        if self._surroundings.is_fresh(at):
+            return self._fresh_at(at)
+        self._around.book.nodes.doubted(at)
         return at + round(LOOK_AGAIN_SECONDS * SECOND)
 
     async def _is_gone(self, request: OwnRequest) -> bool:

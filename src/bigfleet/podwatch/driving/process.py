@@ -31,8 +31,13 @@ from bigfleet.podwatch.book import Book
 from bigfleet.podwatch.driving.buffers import BufferKeeping, BufferOptions
 from bigfleet.podwatch.driving.defaults import DefaultsFile
 from bigfleet.podwatch.driving.pods import Around, PodKeeping
+from bigfleet.podwatch.driving.surroundings import Surroundings
 from bigfleet.podwatch.driving.writing import Writing
-from bigfleet.podwatch.metrics import ApiCounts, PodwatchMetrics
+from bigfleet.podwatch.metrics import (
+    UNTRANSLATED_KINDS,
+    ApiCounts,
+    PodwatchMetrics,
+)
 from bigfleet.podwatch.records import (
     Bodies,
     OwnRequest,
@@ -42,6 +47,8 @@ from bigfleet.podwatch.records import (
     watched_pod,
 )
 from bigfleet.podwatch.settings import PodwatchSettings
+from bigfleet.podwatch.taints import taints_of
+from bigfleet.podwatch.volumes import Volumes
 
 LEASE = "bigfleet-podwatch"
 COMPONENT = "bigfleet-podwatch"
@@ -98,9 +105,13 @@ class PodwatchProcess:
         self._settings, self._world = settings, world
         self.counts = Counts()
         self._bodies = Bodies()
-        self._policy = Policy(frozenset(settings.exclude_namespaces), settings.include_daemonsets)
         self._defaults = DefaultsFile(settings.priority_class_defaults, world.clock, world.log)
         try:
+            self._policy = Policy(
+                frozenset(settings.exclude_namespaces),
+                settings.include_daemonsets,
+                taints_of(settings.taints),
+            )
             self._defaults.read()
             self.api = api = world.connect(settings, world, ApiCounts(self.counts))
         except BadInput as problem:
@@ -125,7 +136,18 @@ class PodwatchProcess:
 
     def _compose(self, api: Api) -> None:
         settings, world = self._settings, self._world
-        book = Book()
+        self._surroundings = around_pods = Surroundings(api, world.clock, world.draw, world.log)
+        volumes = Volumes(
+            around_pods.claims.cache.objects,
+            around_pods.volumes.cache.objects,
+            around_pods.classes.cache.objects,
+        )
+        book = Book(
+            around_pods.fleet,
+            volumes,
+            around_pods.capacities.cache.objects,
+            settings.unjudged_grace,
+        )
         self._events = Events(
             api, world.clock, world.log, component=COMPONENT, instance=world.identity
         )
@@ -147,7 +169,7 @@ class PodwatchProcess:
         self._requests_read: Reflector[CapacityRequest, OwnRequest] = Reflector(
             api, CAPACITY_REQUESTS, self._narrowed_request, world.clock, world.draw, world.log
         )
-        self.pods = PodKeeping(around, self._pods_read.cache, self._defaults)
+        self.pods = PodKeeping(around, self._pods_read.cache, around_pods, self._defaults)
         self.buffers = BufferKeeping(
             around, api, BufferOptions(settings.buffers, settings.buffer_priority)
         )
@@ -177,6 +199,7 @@ class PodwatchProcess:
             "leading": self._lead(),
             "reading pods": self._pods_read.run(),
             "reading capacityrequests": self._requests_read.run(),
+            "reading surroundings": self._surroundings.run(self.pods.working.offer_everything),
             "syncing": self._sync(),
             "defaults": self._defaults.run(self.pods.working.offer_everything),
             "events": self._events.run(),
@@ -238,7 +261,7 @@ class PodwatchProcess:
         missing = {} if self._pods_read.cache.synced else {"pods": self._pods_read.trouble}
         if not self._requests_read.cache.synced:
             missing["capacityrequests"] = self._requests_read.trouble
-        return missing
+        return missing | self._surroundings.missing()
 
     async def _sync(self) -> None:
         """Raises NotSynced when the time is over; waits for ever once everything is read."""
@@ -275,6 +298,9 @@ class PodwatchProcess:
         counts.set("podwatch_leader", float(self.election.holding))
         counts.set("podwatch_pods", len(self._book.pods))
         counts.set("podwatch_buffers", len(self.buffers))
+        untranslated = self._book.untranslated()
+        for kind in UNTRANSLATED_KINDS:
+            counts.set("podwatch_untranslated", untranslated[kind], kind=kind)
 
     def _sizes(self) -> dict[str, int]:
         return {
@@ -285,6 +311,7 @@ class PodwatchProcess:
             "buffers": len(self.buffers),
             "bodies": len(self._bodies),
             **self._book.sizes(),
+            **self._surroundings.sizes(),
             **self._events.sizes(),
         }
 

@@ -1,5 +1,7 @@
 """What a CapacityBuffer points at, read from the API server each time it is looked at."""
 
+from collections.abc import Sequence
+
 from bigfleet.kube.buffers import (
     POD_TEMPLATES,
     SCALABLE_KINDS,
@@ -11,15 +13,20 @@ from bigfleet.kube.calls import Calls
 from bigfleet.kube.kinds import PRIORITY_CLASSES
 from bigfleet.kube.problems import NotFound
 from bigfleet.podwatch.buffers import Found, Plan, Refusal, plan_of, why_refused
+from bigfleet.podwatch.taints import FleetTaint
 
 
-async def planned(calls: Calls, buffer: CapacityBuffer, buffer_priority: int) -> Plan | Refusal:
+async def planned(
+    calls: Calls, buffer: CapacityBuffer, buffer_priority: int, taints: Sequence[FleetTaint] = ()
+) -> Plan | Refusal:
     """Raises ApiProblem where the server does not say; what is not there is a refusal."""
     refusal = why_refused(buffer.spec)
     if refusal is not None:
         return refusal
     found = await _found(calls, buffer)
-    return found if isinstance(found, Refusal) else plan_of(buffer.spec, found, buffer_priority)
+    if isinstance(found, Refusal):
+        return found
+    return plan_of(buffer.spec, found, buffer_priority, taints)
 
 
 async def _found(calls: Calls, buffer: CapacityBuffer) -> Found | Refusal:

@@ -22,7 +22,14 @@ from bigfleet.kube.problems import (
 )
 from bigfleet.podwatch.book import Book
 from bigfleet.podwatch.driving.working import NotLeading
-from bigfleet.podwatch.reconciling import Create, Delete, Instruction, Patch, Withdraw
+from bigfleet.podwatch.reconciling import (
+    Create,
+    Delete,
+    Instruction,
+    Patch,
+    Release,
+    Withdraw,
+)
 from bigfleet.podwatch.records import OwnRequest
 
 #: Whether the server itself says that the owner of a request is gone.
@@ -78,7 +85,7 @@ class Writing:
                 await self._create(instruction)
             case Patch(request, patch):
                 await self._patch(request, patch)
-            case Delete(request):
+            case Delete(request) | Release(request):
                 await self.delete(request)
             case Withdraw(request):
                 if await is_gone(request):
