@@ -19,7 +19,9 @@ from bigfleet.podwatch.buffers import (
     why_refused,
 )
 from bigfleet.podwatch.reconciling import Create, Delete, Owner, Patch
-from tests.podwatch.pods import Json, buffer, own
+from bigfleet.podwatch.requests import requirements_in
+from bigfleet.podwatch.taints import taints_of
+from tests.podwatch.pods import Json, affinity, buffer, expression, own
 
 OWNER = Owner("autoscaling.x-k8s.io/v1beta1", "CapacityBuffer", "spare", "uid-spare")
 DEPLOYMENT = {"apiGroup": "apps", "kind": "Deployment", "name": "web"}
@@ -39,6 +41,22 @@ def template(annotations: Json | None = None, cpu: str = "2", **spec: Any) -> Po
 def counted(scalable: int | None = None, **spec: Any) -> int | Refusal:
     requests = amounts_of({"cpu": "2", "memory": "4Gi"})
     return chunks_of(buffer(**spec).spec, requests, scalable)
+
+
+def test_a_chunk_asks_for_the_first_of_several_terms_as_nothing_says_when_to_try_the_next() -> None:
+    terms = [{"matchExpressions": [expression("zone", "In", each)]} for each in ("a", "b")]
+    plan = plan_of(buffer(replicas=1).spec, Found(template(affinity=affinity(*terms))), -10)
+    assert isinstance(plan, Plan)
+    assert requirements_in(plan.spec) == (("zone", "In", ("a",)),)
+    assert [note.reason for note in plan.notes] == ["OnlyFirstAffinityTermUsed"]
+
+
+def test_a_buffer_that_requires_machines_whose_taint_it_does_not_tolerate_says_so() -> None:
+    said = {"key": "gpu", "effect": "NoSchedule", "where": {"matchLabels": {"pool": "gpu"}}}
+    wanted = template(nodeSelector={"pool": "gpu"})
+    plan = plan_of(buffer(replicas=1).spec, Found(wanted), -10, taints_of([said]))
+    assert isinstance(plan, Refusal)
+    assert plan.reason == "TaintNotTolerated"
 
 
 @pytest.mark.parametrize(

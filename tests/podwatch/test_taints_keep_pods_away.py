@@ -88,10 +88,14 @@ def test_a_pod_that_requires_other_machines_anyway_asks_as_before() -> None:
 
 
 def test_a_pod_that_requires_tainted_machines_alone_asks_for_nothing_and_is_told() -> None:
-    pod = watched(taints=taints_of([GPU]), nodeSelector={"pool": "gpu"})
+    penalty = {"bigfleet.lucy.sh/interruption-penalty": "x"}
+    pod = watched(
+        taints=taints_of([GPU]), nodeSelector={"pool": "gpu"}, annotations=penalty, judged=False
+    )
     book = Book()
     book.pod_changed(None, pod)
-    decision = book.decide("uid-web-1", {}, SECOND)
+    assert book.decide("uid-web-1", {}, SECOND).outcome is Outcome.NOT_YET_KNOWN
+    decision = book.decide("uid-web-1", {}, 5 * SECOND)
     assert (decision.outcome, decision.instructions) == (Outcome.NOT_DEMAND, ())
     (note,) = book.notes_for("uid-web-1", decision.outcome, decision.notes)
     assert note.reason == "TaintNotTolerated"

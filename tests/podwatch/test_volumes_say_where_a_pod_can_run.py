@@ -11,6 +11,7 @@ from bigfleet.edge.clock import SECOND
 from bigfleet.kube.objects import ObjectKey
 from bigfleet.kube.volumes import StorageClass, Volume
 from bigfleet.podwatch.book import Book
+from bigfleet.podwatch.fleet_nodes import FleetNodes, MachineFacts, NodeFacts
 from bigfleet.podwatch.reconciling import Create, Decision, Outcome, Release
 from bigfleet.podwatch.records import WatchedPod
 from bigfleet.podwatch.requests import requirements_in
@@ -105,6 +106,23 @@ def test_a_volume_on_one_host_keeps_its_pod_there() -> None:
         watched(volumes=claiming("data")), bound_to(data=volume([expression(HOST, "In", "n-7")]))
     )
     assert found == ((HOST, "In", ("n-7",)),)
+
+
+def test_a_volume_on_a_node_of_the_cluster_itself_is_nothing_to_buy_a_machine_for() -> None:
+    nodes = FleetNodes()
+    nodes.are_told_apart = True
+    nodes.node_changed("n-7", NodeFacts("u", "", {}), AT)
+    pod = watched(volumes=claiming("data"))
+    book = Book(nodes, bound_to(data=volume([expression(HOST, "In", "n-7")])))
+    book.pod_changed(None, pod)
+    assert book.decide(UID, {}, AT).outcome is Outcome.NOT_DEMAND
+    request = own("cr-1", spec=pod.spec({}) or b"")
+    book.request_changed(None, request)
+    kept = book.decide(UID, {}, AT + SECOND)
+    assert (kept.outcome, kept.again_at) == (Outcome.EXISTS, AT + 60 * SECOND)
+    assert book.decide(UID, {}, AT + 60 * SECOND).instructions == (Release(request),)
+    nodes.machine_changed("un-7", MachineFacts("n-7", "u", ""), AT)
+    assert book.decide(UID, {}, AT + 60 * SECOND).outcome is Outcome.EXISTS
 
 
 def test_two_zones_of_one_volume_are_both_offered() -> None:

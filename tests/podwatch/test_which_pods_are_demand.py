@@ -150,7 +150,9 @@ def test_a_pod_on_a_node_of_the_cluster_itself_never_asks(
     book = book_with(watched(nodeName="n-1"))
     book.nodes.machine_changed("un-1", machine, AT)
     book.nodes.node_changed("n-1", node, AT)
-    assert looked_at(book) == Decision(Outcome.NOT_DEMAND)
+    decision = looked_at(book)
+    assert (decision.outcome, decision.instructions) == (Outcome.NOT_DEMAND, ())
+    assert decision.why == "it runs on n-1, which is no machine of the fleet"
 
 
 def test_a_pod_that_asked_and_found_a_node_of_the_cluster_itself_asks_no_more_after_a_minute() -> (

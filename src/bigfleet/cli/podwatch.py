@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 @click.command()
 @configured(PODWATCH, LOG)
 def podwatch(configuration: Configuration) -> None:
-    """Run the pod controller of a cluster: one CapacityRequest for every live pod.
+    """Run the pod controller of a cluster: one CapacityRequest for every pod.
 
-    Runs beside the operator in a managed cluster; two replicas are safe, one of them writes
+    Pods that wait, or run on machines of the fleet, ask; pods on other nodes do not. Runs beside
+    the operator in a managed cluster; two replicas are safe, one of them writes
     (Lease bigfleet-podwatch). CapacityBuffers become demand where the cluster has them. Settings
     come from flags, then BIGFLEET_PODWATCH_... variables, then --config FILE, then defaults;
     --print-config shows what is in force and where it comes from. SIGHUP reads the file again,

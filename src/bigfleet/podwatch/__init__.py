@@ -1,1 +1,1 @@
-"""One CapacityRequest per live pod, and per chunk of a CapacityBuffer."""
+"""One CapacityRequest per pod that is demand, and per chunk of a CapacityBuffer."""

@@ -15,9 +15,12 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.podwatch.affinity_terms import AffinityTerms, Supply, term_of_node, term_text
 from bigfleet.podwatch.counting import (
+    IS_DEMAND,
     NotDemand,
+    NotYetKnown,
     Standing,
     Wait,
+    standing_of_hosts,
     standing_on,
     standing_without_node,
 )
@@ -190,34 +193,39 @@ class Book:
             return decide(pod, None, have, expected=expected)
         if pod.is_unreadable:
             return Decision(Outcome.ERROR)
-        standing = self._standing(pod, bool(have) or expected, at)
-        if isinstance(standing, NotDemand):
-            return decide(pod, None, have, expected=expected, standing=standing)
+        has_request = bool(have) or expected
         reach = self.volumes.reach_of(pod.key.namespace, pod.claims)
-        specs = [reached(body.spec, reach) for body in pod.alternatives]
-        if pod.node:
-            # It runs, so a machine can run it, whatever is read of its volumes here.
-            whole = zip(specs, pod.alternatives, strict=True)
-            specs = [spec if spec is not None else body.spec for spec, body in whole]
-        elif pod.is_impossible or not any(spec is not None for spec in specs):
-            return self._impossible(pod, reach, have, expected)
+        standing = self._standing(pod, reach, has_request, at)
+        if isinstance(standing, NotYetKnown) and not has_request:
+            return Decision(Outcome.NOT_YET_KNOWN, (), standing.until)
+        specs = _specs(pod, reach)
+        notes = reach.notes
+        if not pod.node and (impossible := _why_impossible(pod, reach, specs)) is not None:
+            standing, notes = NotDemand(impossible.text), (impossible,)
+        if isinstance(standing, NotDemand):
+            decision = decide(pod, None, have, expected=expected, standing=standing)
+            return replace(decision, notes=notes)
         kept = next(iter(requests_there(have)), None)
         number, until = self._term(pod, specs, kept, at)
         spec = pod.with_its_penalties(specs[number] or b"", defaults)
         wanted = Wanted(spec, term_text(number, len(specs)))
         decision = decide(pod, wanted, have, expected=expected, standing=standing)
         due = [each for each in (decision.again_at, until) if each is not None]
-        return replace(decision, again_at=min(due, default=None), notes=reach.notes)
+        return replace(decision, again_at=min(due, default=None), notes=notes)
 
-    def _standing(self, pod: WatchedPod, has_request: bool, at: Instant) -> Standing:
+    def _standing(self, pod: WatchedPod, reach: Reach, has_request: bool, at: Instant) -> Standing:
+        if pod.node or pod.wait is not Wait.UNJUDGED:
+            self._unjudged_since.pop(pod.uid, None)
         if pod.node:
-            self._unjudged_since.pop(pod.uid, None)
             return standing_on(pod.node, self.nodes, has_request=has_request, at=at)
-        if pod.wait is not Wait.UNJUDGED:
-            self._unjudged_since.pop(pod.uid, None)
-            return standing_without_node(pod.wait, has_request=has_request, judged_by=at, at=at)
-        since = self._unjudged_since.setdefault(pod.uid, at)
-        due = since + round(self.unjudged_grace_seconds * SECOND)
+        hosts = reach.hosts()
+        there = standing_of_hosts(hosts, self.nodes, has_request=has_request, at=at)
+        if there is not IS_DEMAND:
+            return there
+        due = at
+        if pod.wait is Wait.UNJUDGED:
+            since = self._unjudged_since.setdefault(pod.uid, at)
+            due = since + round(self.unjudged_grace_seconds * SECOND)
         return standing_without_node(pod.wait, has_request=has_request, judged_by=due, at=at)
 
     def _term(
@@ -231,15 +239,6 @@ class Book:
             return term_of_node(specs, kept, self.nodes.labels_of(pod.node)), None
         choice = self._terms.choose(pod.uid, specs, kept, self.supplies.values(), at)
         return choice.number, choice.until
-
-    def _impossible(
-        self, pod: WatchedPod, reach: Reach, have: Sequence[OwnRequest], expected: bool
-    ) -> Decision:
-        """No machine can run it; the notes of the pod, or one made here, say why."""
-        notes = pod.notes if pod.is_impossible else (conflict_note(reach),)
-        standing = NotDemand(notes[0].text)
-        decision = decide(pod, None, have, expected=expected, standing=standing)
-        return replace(decision, notes=notes)
 
     def collected_by(self, owner: str, at: Instant) -> Instant:
         """Until when garbage collection has its turn at the requests of an owner that is gone."""
@@ -292,3 +291,19 @@ class Book:
             self._owners_told.popitem(last=False)
         self._owners_told[key] = None
         return True
+
+
+def _specs(pod: WatchedPod, reach: Reach) -> list[bytes | None]:
+    """Of each alternative, with what its volumes ask for; None: the two contradict each other."""
+    found = [reached(body.spec, reach) for body in pod.alternatives]
+    if not pod.node:
+        return found
+    # It runs, so a machine can run it, whatever is read of its volumes here.
+    both = zip(found, pod.alternatives, strict=True)
+    return [spec if spec is not None else body.spec for spec, body in both]
+
+
+def _why_impossible(pod: WatchedPod, reach: Reach, specs: Sequence[bytes | None]) -> Note | None:
+    if pod.impossible is not None:
+        return pod.impossible
+    return conflict_note(reach) if all(spec is None for spec in specs) else None

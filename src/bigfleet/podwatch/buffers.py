@@ -99,8 +99,8 @@ def plan_of(
         return Refusal("InvalidQuantity", str(problem))
     if isinstance(chunks, Refusal):
         return chunks
-    if asking.is_impossible:
-        return Refusal(asking.notes[0].reason, asking.notes[0].text)
+    if asking.impossible is not None:
+        return Refusal(asking.impossible.reason, asking.impossible.text)
     told = tuple(note for note in asking.notes if not note.is_hint)
     if len(asking.alternatives) > 1:
         told = (*told, _first_term_note(len(asking.alternatives)))

@@ -5,6 +5,7 @@ a Node of the cluster's own for a minute, and a pod that nobody has judged yet g
 moment, as it may fit on what is there.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -63,6 +64,21 @@ def standing_on(node: str, nodes: FleetNodes, *, has_request: bool, at: Instant)
             if not has_request or since is None:
                 return foreign
             return foreign if at >= since + _FOREIGN_FOR else NotYetKnown(since + _FOREIGN_FOR)
+
+
+def standing_of_hosts(
+    hosts: Iterable[str], nodes: FleetNodes, *, has_request: bool, at: Instant
+) -> Standing:
+    """Of a pod that waits and whose volumes are on these hosts alone.
+
+    Where all of them are Nodes of the cluster's own, no machine of the fleet can help.
+    """
+    found = [standing_on(host, nodes, has_request=has_request, at=at) for host in hosts]
+    if found and all(isinstance(each, NotDemand) for each in found):
+        return NotDemand("its volumes are on Nodes that are no machines of the fleet")
+    waits = [each.until for each in found if isinstance(each, NotYetKnown) and each.until]
+    sure = [each for each in found if isinstance(each, NotDemand)]
+    return NotYetKnown(max(waits)) if waits and len(waits) + len(sure) == len(found) else IS_DEMAND
 
 
 def standing_without_node(

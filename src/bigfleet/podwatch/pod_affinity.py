@@ -52,6 +52,8 @@ def spreads_of(
 def affinity_notes(
     affinity: Affinity | None, labels: Mapping[str, str], namespace: str
 ) -> Iterator[Note]:
+    if affinity is None:
+        return
     near = _near(affinity)
     if len(near) > 1:
         yield Note(

@@ -124,6 +124,8 @@ class Decision:
     again_at: Instant | None = None
     #: What is to be told besides the notes of the pod itself.
     notes: tuple[Note, ...] = ()
+    #: Why it is no demand; empty: it is, or that is not known.
+    why: str = ""
 
 
 def decide(
@@ -143,7 +145,8 @@ def decide(
     if pod.terminal:
         return Decision(Outcome.TERMINAL, tuple(Delete(request) for request in there))
     if isinstance(standing, NotDemand):
-        return Decision(Outcome.NOT_DEMAND, tuple(Release(request) for request in there))
+        steps_back = tuple(Release(request) for request in there)
+        return Decision(Outcome.NOT_DEMAND, steps_back, why=standing.why)
     if wanted is None:
         return Decision(Outcome.ERROR)
     again_at = standing.until if isinstance(standing, NotYetKnown) else None

@@ -61,8 +61,8 @@ class WatchedPod:
     notes: tuple[Note, ...] = ()
     #: Its requests cannot be read; a note says why.
     is_unreadable: bool = False
-    #: No machine of the fleet would take it; a note says why.
-    is_impossible: bool = False
+    #: Why no machine of the fleet would take it.
+    impossible: Note | None = None
     #: Empty: it waits.
     node: str = ""
     wait: Wait = Wait.UNJUDGED
@@ -134,7 +134,7 @@ def watched_pod(pod: Pod, policy: Policy, bodies: Bodies) -> WatchedPod | None:
         pod.spec.priority_class_name,
         shared(notes + asking.notes),
         asking.is_unreadable,
-        asking.is_impossible,
+        asking.impossible,
         pod.spec.node_name,
         _wait_of(pod),
         claims_of(meta.name, pod.spec.volumes),

@@ -41,8 +41,8 @@ class Asking:
     notes: tuple[Note, ...] = ()
     #: What it requests is not a quantity: there is nothing to ask for.
     is_unreadable: bool = False
-    #: No machine of the fleet would take it, and a note says why.
-    is_impossible: bool = False
+    #: Why no machine of the fleet would take it; told for itself, and not one of the notes.
+    impossible: Note | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +67,9 @@ def asking_of(template: Template, taints: Sequence[FleetTaint] = ()) -> Asking:
     """Raises BadQuantity."""
     spec, notes = template.spec, list[Note]()
     alternatives: list[tuple[Requirement, ...]] = [(ANY_TYPE,)]
-    untainted = alternatives
+    impossible = None
     if not template.is_pinned:
-        alternatives = _alternatives(spec, notes)
-        untainted = _untainted(alternatives, spec, taints, notes)
+        alternatives, impossible = _untainted(_alternatives(spec, notes), spec, taints)
     body: Json = {
         "resources": texts_of(effective_requests(spec, template.status)),
         "priority": template.priority,
@@ -82,8 +81,8 @@ def asking_of(template: Template, taints: Sequence[FleetTaint] = ()) -> Asking:
         body["coLocation"] = together
     notes += affinity_notes(spec.affinity, labels, namespace)
     notes += _other_notes(spec)
-    specs = tuple(_with(body, each) for each in untainted or alternatives)
-    return Asking(specs, tuple(notes), is_impossible=not untainted)
+    specs = tuple(_with(body, each) for each in alternatives)
+    return Asking(specs, tuple(notes), impossible=impossible)
 
 
 def is_pinned(affinity: Affinity | None) -> bool:
@@ -131,6 +130,8 @@ def _alternatives(spec: PodSpec, notes: list[Note]) -> list[tuple[Requirement, .
         said = [each for each in found if not _compared(each)]
         notes.append(_comparison_note(compared, bool(said)))
         found = said or found[:1]
+    if len(found) == 1:
+        return found
     possible = [each for each in found if contradiction_in(each) is None] or found[:1]
     if len(possible) > 1:
         notes.append(_alternatives_note(len(possible)))
@@ -151,23 +152,22 @@ def _untainted(
     alternatives: list[tuple[Requirement, ...]],
     spec: PodSpec,
     taints: Sequence[FleetTaint],
-    notes: list[Note],
-) -> list[tuple[Requirement, ...]]:
-    """Each without the machines whose taint the pod does not tolerate, where some are left."""
+) -> tuple[list[tuple[Requirement, ...]], Note | None]:
+    """Without machines whose taint the pod does not tolerate; if none are left, as they were."""
     against = not_tolerated(taints, spec.tolerations)
     if not against:
-        return alternatives
+        return alternatives, None
     elsewhere = [taint.elsewhere for taint in against]
     left = [excluding(each, elsewhere) for each in alternatives]
     found = [each for each in left if each is not None]
-    if not found:
-        text = (
-            f"all machines that it requires have a taint it does not tolerate "
-            f"({', '.join(map(str, against))}): no capacity is requested for this pod; add the "
-            "toleration, or change what it requires"
-        )
-        notes.append(Note("TaintNotTolerated", text, "taint"))
-    return found
+    if found:
+        return found, None
+    text = (
+        f"all machines that it requires have a taint it does not tolerate "
+        f"({', '.join(map(str, against))}): no capacity is requested for this pod; add the "
+        "toleration, or change what it requires"
+    )
+    return alternatives, Note("TaintNotTolerated", text, "taint")
 
 
 def _terms(affinity: Affinity | None) -> tuple[NodeSelectorTerm, ...]:

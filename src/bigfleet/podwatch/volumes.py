@@ -20,7 +20,7 @@ from bigfleet.kube.volumes import (
     Volume,
     VolumeClaim,
 )
-from bigfleet.model.requirements import REGION_KEY, ZONE_KEY
+from bigfleet.model.requirements import HOSTNAME_KEY, REGION_KEY, ZONE_KEY
 from bigfleet.podwatch.notes import Note
 from bigfleet.podwatch.requests import requirements_in, with_requirements
 from bigfleet.podwatch.requirements import Requirement, in_values, narrowed, requirement_of
@@ -75,6 +75,11 @@ class Reach:
     notes: tuple[Note, ...] = ()
     #: Why no machine reaches all of them; empty: one can.
     conflict: str = ""
+
+    def hosts(self) -> tuple[str, ...]:
+        """The only ones that reach them all; none: it does not depend on hosts."""
+        lists = (v for key, word, v in self.requirements if (key, word) == (HOSTNAME_KEY, "In"))
+        return next(lists, ())
 
 
 EVERYWHERE = Reach()

@@ -139,6 +139,9 @@ class PodKeeping:
             self._count(Outcome.GONE)
             return
         self._count(decision.outcome)
+        if decision.why and decision.instructions and about is not None:
+            text = f"{about.namespace}/{about.name} asks for nothing any more: {decision.why}"
+            around.log.info("request.withdrawn", msg=text, subject=uid)
         if decision.again_at is not None:
             self.working.offer_at(uid, decision.again_at)
         for note in book.notes_for(uid, decision.outcome, decision.notes):
