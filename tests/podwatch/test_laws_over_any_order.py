@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from bigfleet.edge.clock import SECOND
 from bigfleet.kube.objects import ObjectKey
 from bigfleet.podwatch.book import Book
-from bigfleet.podwatch.reconciling import Create, Delete, Instruction, Patch, Withdraw
+from bigfleet.podwatch.counting import Wait
+from bigfleet.podwatch.reconciling import Create, Delete, Instruction, Patch, Release, Withdraw
 from bigfleet.podwatch.records import Bodies, OwnRequest, WatchedPod
 from tests.podwatch.pods import watched
 
@@ -19,6 +20,10 @@ AT = 1_700_000_000 * SECOND
 LATER = AT + 3600 * SECOND
 PodChange = tuple[WatchedPod | None, WatchedPod | None]
 RequestChange = tuple[OwnRequest | None, OwnRequest | None]
+
+
+def is_demand(pod: WatchedPod) -> bool:
+    return not pod.terminal and pod.wait is not Wait.GATED
 
 
 @dataclass
@@ -44,7 +49,8 @@ class Server:
         self.of_requests.append((before, request))
 
     def live(self) -> set[str]:
-        return {pod.uid for pod in self.pods.values() if not pod.terminal}
+        """Pods that are demand."""
+        return {pod.uid for pod in self.pods.values() if is_demand(pod)}
 
     def of(self, uid: str) -> list[OwnRequest]:
         return [each for each in self.requests.values() if each.owner == uid]
@@ -102,6 +108,10 @@ class Replica:
                     server.put_request(request.key, replace(there, body=Bodies().of(spec)))
             case Delete(request):
                 self._delete(request)
+            case Release(request):
+                # Nothing is released by an old view.
+                if self.pods_read == len(server.of_pods):
+                    self._delete(request)
             case Withdraw(request):
                 if request.owner not in server.live():
                     self._delete(request)
@@ -122,7 +132,10 @@ def made_of(server: Server, create: Create) -> OwnRequest:
 
 NAMES = ["web-1", "web-2"]
 steps = st.one_of(
-    st.tuples(st.sampled_from(["start", "resize", "end", "delete"]), st.sampled_from(NAMES)),
+    st.tuples(
+        st.sampled_from(["start", "gated", "ungate", "resize", "end", "delete"]),
+        st.sampled_from(NAMES),
+    ),
     st.tuples(st.sampled_from(["hear-pods", "hear-requests", "look", "crash"]), st.booleans()),
     st.just(("collect", "")),
     st.tuples(st.just("steal"), st.sampled_from(NAMES)),
@@ -137,7 +150,13 @@ def lived(server: Server, replicas: list[Replica], story: list[tuple[str, str | 
         match step:
             case "start" if pod is None:
                 server.put_pod(name, watched(name, uid=f"{name}-{number}"))
-            case "resize" if pod is not None and not pod.terminal:
+            case "gated" if pod is None:
+                gates = [{"name": "quota"}]
+                gated = watched(name, uid=f"{name}-{number}", schedulingGates=gates)
+                server.put_pod(name, gated)
+            case "ungate" if pod is not None and pod.wait is Wait.GATED:
+                server.put_pod(name, watched(name, uid=pod.uid))
+            case "resize" if pod is not None and is_demand(pod):
                 server.put_pod(name, watched(name, uid=pod.uid, cpu=f"{number + 1}"))
             case "end" if pod is not None:
                 server.put_pod(name, watched(name, uid=pod.uid, phase="Failed"))
@@ -179,7 +198,7 @@ def settled(server: Server, replicas: list[Replica]) -> None:
 
 @settings(max_examples=150)
 @given(st.lists(steps, min_size=20, max_size=60))
-def test_in_the_end_every_live_pod_has_exactly_the_request_it_asks_for(
+def test_in_the_end_every_pod_that_is_demand_has_exactly_the_request_it_asks_for(
     story: list[tuple[str, str | bool]],
 ) -> None:
     server = Server()
@@ -187,5 +206,5 @@ def test_in_the_end_every_live_pod_has_exactly_the_request_it_asks_for(
     lived(server, replicas, story)
     settled(server, replicas)
     asked = {uid: [each.body.spec for each in server.of(uid)] for uid in server.live()}
-    assert asked == {pod.uid: [pod.spec({})] for pod in server.pods.values() if not pod.terminal}
+    assert asked == {pod.uid: [pod.spec({})] for pod in server.pods.values() if is_demand(pod)}
     assert {each.owner for each in server.requests.values()} == server.live()

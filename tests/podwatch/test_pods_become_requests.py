@@ -1,6 +1,12 @@
 """What a pod asks for, field by field, and what it is told that cannot be asked for."""
 
+from collections.abc import Callable, Iterable
+from random import Random
+from typing import Any
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bigfleet.kube.objects import ObjectKey
 from bigfleet.podwatch.records import Bodies, Policy, own_request, watched_pod
@@ -148,6 +154,37 @@ def test_pods_of_one_kind_share_one_body_whatever_the_order_of_their_words() -> 
     assert len(bodies) == 1
     pods.clear()
     assert len(bodies) == 0
+
+
+expressions = st.lists(
+    st.tuples(
+        st.sampled_from(["zone", "disk", "arch"]),
+        st.sampled_from(["In", "NotIn"]),
+        st.lists(st.sampled_from("abc"), min_size=1, max_size=3),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(expressions, st.dictionaries(st.sampled_from("xyz"), st.sampled_from("12")), st.randoms())
+def test_equal_demands_are_equal_bytes_however_they_were_written(
+    said: list[tuple[str, str, list[str]]], selector: Json, chance: Random
+) -> None:
+    def shuffled(found: Iterable[Any]) -> list[Any]:
+        turned = list(found)
+        chance.shuffle(turned)
+        return turned
+
+    def written(turn: Callable[[Iterable[Any]], list[Any]]) -> list[bytes]:
+        terms = [expression(key, word, *turn(values)) for key, word, values in turn(said)]
+        found = watched(
+            nodeSelector=dict(turn(selector.items())),
+            affinity=affinity({"matchExpressions": terms}),
+        )
+        return [body.spec for body in found.alternatives]
+
+    assert written(list) == written(shuffled)
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
