@@ -1,5 +1,6 @@
 """A running pod controller: Nodes, UpcomingNodes and volumes decide what pods ask for."""
 
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import pytest
@@ -18,6 +19,13 @@ ZONE = "topology.kubernetes.io/zone"
 TERM = "bigfleet.lucy.sh/affinity-term"
 #: Long enough that no test meets its end.
 LONG = 3600.0
+
+
+def minutes_as_seconds(
+    server: FakeApiServer, **words: Any
+) -> AbstractAsyncContextManager[PodwatchProcess]:
+    """On a busy machine reading the cluster may take long by such a clock."""
+    return running(server, clock=fast(60), sync_timeout=36_000.0, **words)
 
 
 def reconciled(process: PodwatchProcess, outcome: str) -> float:
@@ -85,7 +93,7 @@ async def test_a_pod_that_comes_to_run_on_its_machine_costs_one_write() -> None:
 
 
 async def test_a_request_goes_when_its_pod_found_room_on_a_node_of_the_cluster_itself() -> None:
-    async with FakeApiServer() as server, running(server, clock=fast(60)) as process:
+    async with FakeApiServer() as server, minutes_as_seconds(server) as process:
         put_node(server, "own")
         server.put(PODS, pod_json("web-1"))
         await server.until(lambda: requests(server))
@@ -98,7 +106,7 @@ async def test_a_request_goes_when_its_pod_found_room_on_a_node_of_the_cluster_i
 
 @pytest.mark.parametrize("plural", ["nodes", "upcomingnodes", "persistentvolumes"])
 async def test_nothing_is_withdrawn_while_what_stands_around_pods_is_not_heard(plural: str) -> None:
-    async with FakeApiServer() as server, running(server, clock=fast(60)):
+    async with FakeApiServer() as server, minutes_as_seconds(server):
         put_node(server, "own")
         server.put(PODS, pod_json("web-1"))
         await server.until(lambda: requests(server))
@@ -121,7 +129,7 @@ async def test_without_upcoming_nodes_every_pod_counts_and_that_is_said_once() -
         server.undefine(UPCOMING_NODES)
         put_node(server, "own")
         server.put(PODS, pod_json("web-1", nodeName="own", phase="Running"))
-        async with running(server, clock=fast(600), lines=lines) as process:
+        async with minutes_as_seconds(server, lines=lines) as process:
             await server.until(lambda: requests(server))
             asked = len(server.calls("get", "upcomingnodes"))
             await until(lambda: not process.why_not_ready())
@@ -209,7 +217,7 @@ TERMS = [{"matchExpressions": [expression("zone", "In", each)]} for each in ("a"
 
 
 async def test_a_pod_that_stays_without_a_node_asks_for_its_next_alternative() -> None:
-    async with FakeApiServer() as server, running(server, clock=fast(60)):
+    async with FakeApiServer() as server, minutes_as_seconds(server):
         server.put(PODS, pod_json("web-1", affinity=affinity(*TERMS)))
         await server.until(lambda: asked(server) == [expression("zone", "In", "a")])
         (request,) = requests(server)
