@@ -63,6 +63,16 @@ def test_machines_that_serve_are_told_from_those_on_their_way() -> None:
         assert (both.satisfied, both.arriving, both.sentence) == (True, 1, sentence)
 
 
+def test_a_standing_tells_what_was_wanted_and_what_counts_for_it() -> None:
+    serving = r6i("m-1", MachineState.CONFIGURED, cluster="c1")
+    both = standing_in([serving, r6i("m-2", MachineState.IDLE)], plain(20))
+    assert both.wanted == Resources.parse({"cpu": "20"})
+    assert both.claimed == Resources.parse({"cpu": "32", "memory": "256Gi"})
+    assert (both.machines, both.arriving, both.folded_members) == (2, 1, 0)
+    none = standing_in([r6i("m-1")], plain(4, "gpu"))
+    assert (none.claimed, none.machines) == (Resources(), 0)
+
+
 def test_what_is_missing_and_why_is_a_sentence() -> None:
     short = standing_in([r6i("m-1")], plain(4, "gpu"))
     assert (short.satisfied, short.reason) == (False, UnmetReason.NO_MATCHING_SUPPLY)
@@ -76,6 +86,22 @@ def test_gangs_that_were_folded_stand_under_their_own_names() -> None:
     reply = ledger.standings("c1")
     assert reply.total == 2
     assert {each.key("c1") for each in reply.standings} == {gang.key for gang in gangs}
+    large = Resources.parse({"cpu": "16", "memory": "128Gi"})
+    for each, gang in zip(reply.standings, gangs, strict=True):
+        assert (each.folded_members, each.machines, each.arriving) == (2, 1, 1)
+        assert each.wanted == gang.aggregate
+        assert each.claimed.times(2) == large
+
+
+def test_needs_that_are_asked_for_come_first_and_are_never_cut() -> None:
+    needs = [Need("c1", Profile.of(priority=n), Resources.parse({"cpu": "1"})) for n in range(5)]
+    asked = [(Profile.of(priority=n).fingerprint, "") for n in (0, 3, 1)]
+    ledger = ledger_of([r6i("m")], needs)
+    for limit, priorities in ((2, [0, 3, 1]), (4, [0, 3, 1, 4]), (9, [0, 3, 1, 4, 2])):
+        reply = ledger.standings("c1", limit, [*asked, asked[0], ("unknown", "")])
+        found = [each.fingerprint for each in reply.standings]
+        assert found == [Profile.of(priority=n).fingerprint for n in priorities]
+        assert reply.total == 5
 
 
 def test_no_more_are_told_than_asked_for_the_most_important_first() -> None:

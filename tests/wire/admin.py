@@ -7,12 +7,16 @@ from bigfleet.model.actions import ActionKind, UnmetReason
 from bigfleet.model.cluster_reports import (
     ClusterReport,
     ClusterReportReply,
+    LostCause,
+    LostMachine,
     NeedStanding,
     ReceivedReport,
+    StuckNeed,
     UnplacedPod,
 )
 from bigfleet.model.machines import Assigned, CapacityType, Host, Machine, MachineState
 from bigfleet.model.memory import Reservation, ReservationKind
+from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.pauses import Pause, PauseScope, PauseSource
 from bigfleet.model.profiles import Profile, Spread, WhenUnsatisfiable
@@ -102,10 +106,23 @@ REPORT = ClusterReport(
     pods_covered_not_placed=1,
     examples=(UnplacedPod("web/front-1", "n0123456789ab", "0/3 nodes are available\x00"),),
     crs_skipped=5,
+    empty_machines=("m-1", "m-2"),
+    unusable_machines=("m-3",),
+    lost=(LostMachine("m-4", LostCause.NODE_GONE),),
+    stuck=(StuckNeed(FINGERPRINT, "g\x00", 7),),
+    ask=((FINGERPRINT, ""), (FINGERPRINT, "margin")),
 )
 REPLY = ClusterReportReply(
     (
-        NeedStanding(FINGERPRINT, "", True, None, "served by 3 machines, 1 of them on the way", 1),
+        NeedStanding(
+            *(FINGERPRINT, "", True, None, "served by 3 machines, 1 of them on the way", 1),
+            wanted=Resources.parse({"cpu": "5"}),
+            claimed=Resources.parse({"cpu": "8"}),
+            machines=3,
+            state=NeedState.ARRIVING,
+            since=77,
+            folded_members=2,
+        ),
         NeedStanding(FINGERPRINT, "g\x00", False, UnmetReason.NO_MATCHING_SUPPLY, "short of cpu 1"),
     ),
     9,

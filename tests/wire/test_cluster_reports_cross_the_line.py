@@ -8,10 +8,19 @@ from pathlib import Path
 import pytest
 
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
-from bigfleet.model.cluster_reports import ClusterReport, NeedStanding, UnplacedPod
+from bigfleet.model.cluster_reports import (
+    ClusterReport,
+    ClusterReportReply,
+    LostCause,
+    LostMachine,
+    NeedStanding,
+    StuckNeed,
+    UnplacedPod,
+)
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.wire.calling import ClientLine
 from bigfleet.wire.cluster_report_records import (
+    MOST_BYTES,
     reply_message,
     reply_of,
     report_message,
@@ -119,8 +128,36 @@ TOO_MUCH: dict[str, tuple[pb.ClusterReport, str]] = {
         "report.requests_by_phase has a count of -2",
     ),
     "a huge request": (
-        pb.ClusterReport(cluster_id="shop", examples=[pb.UnplacedPod(text="x" * 300_000)]),
+        pb.ClusterReport(cluster_id="shop", examples=[pb.UnplacedPod(text="x" * 5_000_000)]),
         "are the most",
+    ),
+    "too many machines": (
+        pb.ClusterReport(cluster_id="shop", empty_machine_ids=["m"] * 50_001),
+        "report.empty_machine_ids has 50001 machines",
+    ),
+    "a long machine id": (
+        pb.ClusterReport(cluster_id="shop", unusable_machine_ids=["m", "x" * 254]),
+        "report.unusable_machine_ids has an id of 254 bytes",
+    ),
+    "a machine lost for an unknown cause": (
+        pb.ClusterReport(cluster_id="shop", lost=[pb.LostMachine(machine_id="m", cause="tired")]),
+        r"report.lost\[0\].cause is 'tired'; write one of never_joined, node_gone, unhealthy",
+    ),
+    "too many stuck Needs": (
+        pb.ClusterReport(cluster_id="shop", stuck=[pb.StuckNeed()] * 2_001),
+        "report.stuck names 2001 Needs",
+    ),
+    "a negative number of stuck pods": (
+        pb.ClusterReport(cluster_id="shop", stuck=[pb.StuckNeed(pods=-1)]),
+        r"report.stuck\[0\].pods is -1",
+    ),
+    "too many Needs asked for": (
+        pb.ClusterReport(cluster_id="shop", ask=[pb.AskedNeed()] * 2_001),
+        "report.ask names 2001 Needs",
+    ),
+    "too long names asked for": (
+        pb.ClusterReport(cluster_id="shop", ask=[pb.AskedNeed(group="x" * 2_200_000)]),
+        "report.ask has 2200000 bytes",
     ),
 }
 
@@ -146,16 +183,35 @@ def test_whatever_an_operator_tells_is_cut_to_the_bounds() -> None:
         requests_by_phase=phases(40),
         upcoming_by_phase={"é" * 600: 1},
         examples=(UnplacedPod("web/front", "n1", "é" * 600),) * 30,
+        empty_machines=("m",) * 60_000,
+        lost=(LostMachine("m", LostCause.UNHEALTHY),) * 60_000,
+        stuck=(StuckNeed("f", "g", 1),) * 3_000,
+        ask=(("f" * 3_000, "g"),) * 3_000,
     )
     told = report_message(wordy)
     assert why_out_of_bounds(told) == ""
     assert (len(told.requests_by_phase), len(told.examples)) == (32, 20)
+    assert (len(told.empty_machine_ids), len(told.lost)) == (50_000, 50_000)
+    assert (len(told.stuck), len(told.ask)) == (2_000, 698)
     assert told.examples[0].text == "é" * 510 + "..."
 
 
 def test_reports_and_replies_survive_the_wire() -> None:
     assert report_of(report_message(admin.REPORT)) == admin.REPORT
     assert reply_of(reply_message(admin.REPLY)) == admin.REPLY
+
+
+def test_a_reply_that_is_too_large_loses_its_end_and_says_how_many_there_are() -> None:
+    standings = tuple(NeedStanding(f"{n:04}" + "f" * 5_000, "", True) for n in range(2_000))
+    told = reply_message(ClusterReportReply(standings, 1, 1, 2_000))
+    assert told.ByteSize() <= MOST_BYTES
+    assert (len(told.standings), told.total_needs) == (836, 2_000)
+    assert reply_of(told).standings == standings[:836]
+
+
+def test_a_shard_that_does_not_tell_what_it_claims_is_recognised() -> None:
+    older = reply_of(pb.ReportClusterResponse(standings=[pb.NeedStanding(satisfied=True)]))
+    assert older.standings == (NeedStanding("", "", True, wanted=None),)
 
 
 def test_a_reason_of_a_later_version_is_none_with_its_sentence() -> None:

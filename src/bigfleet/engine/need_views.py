@@ -6,7 +6,7 @@ counts by kind; a view costs the kinds and the Need's own machines.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import numpy as np
@@ -81,24 +81,61 @@ class NeedViews:
     def standings(self, row: int) -> Iterator[NeedStanding]:
         """Of every Need the row stands for, under the key with which its cluster asked for it.
 
-        Gangs that were folded stand as the one row does: which of them is short cannot be told.
+        Gangs that were folded stand as the one row does, each with an equal share of its machines:
+        which machine serves which of them is not decided here.
         """
         outcome, decision = self._outcome, self._decision
         reason = decision.unmet_reason(row) if outcome.unsatisfied[row] else None
-        arriving = int(self._arriving[row])
+        machines, arriving = int(self._claims[row]), int(self._arriving[row])
         if reason is None:
-            sentence = met_sentence(int(self._claims[row]), arriving)
+            sentence = met_sentence(machines, arriving)
         else:
             shortfall = decision.memory.shortfalls.get(outcome.key(row))
             deficit = outcome.resources(outcome.credit.remaining[row].tolist())
             age, parked = shortfall.age if shortfall else 0, bool(outcome.parked[row])
             sentence = unmet_sentence(deficit, age, reason, parked=parked)
-        tables, columns = outcome.scene.demand.tables, outcome.scene.demand.columns
-        starts = outcome.normalised.starts
-        for member in outcome.normalised.members[starts[row] : starts[row + 1]].tolist():
-            fingerprint = tables.profiles.rows[columns.profile[member]].fingerprint
-            group = tables.groups.rows[columns.group[member]]
-            yield NeedStanding(fingerprint, group, reason is None, reason, sentence, arriving)
+        demand, starts = outcome.scene.demand, outcome.normalised.starts
+        members = outcome.normalised.members[starts[row] : starts[row + 1]].tolist()
+        share = len(members)
+        claimed = outcome.resources((self._capacity_of(row) // share).tolist())
+        for member in members:
+            key = self._key_of(member)
+            yield NeedStanding(
+                key[0],
+                key[1],
+                reason is None,
+                reason,
+                sentence,
+                -(-arriving // share),
+                wanted=demand.tables.vectors.resources(int(demand.columns.aggregate[member])),
+                claimed=claimed,
+                machines=-(-machines // share),
+                folded_members=share if share > 1 else 0,
+            )
+
+    def rows_of(self, cluster: str, asked: Iterable[tuple[str, str]]) -> Iterator[int]:
+        """The rows that stand for these Needs of a cluster, each once, in the order asked."""
+        wanted = dict.fromkeys(asked)
+        if not wanted:
+            return
+        starts, row_of = self._outcome.normalised.starts, {}
+        for row in self.rows(cluster).tolist():
+            for member in self._outcome.normalised.members[starts[row] : starts[row + 1]].tolist():
+                row_of[self._key_of(member)] = row
+        yield from dict.fromkeys(row_of[key] for key in wanted if key in row_of)
+
+    def _key_of(self, member: int) -> tuple[str, str]:
+        """Fingerprint and group of a Need as its cluster asked for it."""
+        demand = self._outcome.scene.demand
+        fingerprint = demand.tables.profiles.rows[demand.columns.profile[member]].fingerprint
+        return fingerprint, demand.tables.groups.rows[demand.columns.group[member]]
+
+    def _capacity_of(self, row: int) -> Int64s:
+        """Of all the machines a Need claims, by dimension."""
+        rows, starts = self._claimed_rows
+        kinds = self._outcome.scene.supply.kind[rows[starts[row] : starts[row + 1]]]
+        total: Int64s = self._outcome.kinds.units[kinds].sum(axis=0)
+        return total
 
     def matching_supply(self, row: int) -> MatchingSupply:
         """Machines that match the Need and hold one unit of it, whoever has them."""

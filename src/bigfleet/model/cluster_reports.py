@@ -1,13 +1,16 @@
 """What our operator tells its shard of a cluster, and how the cluster's Needs stand in return.
 
-Counts and a few examples, never lists of everything: a report is small however large the cluster.
+Counts, a few examples, and the ids of machines whose Nodes say something the provider cannot know.
+Every list has a bound, and a report has 4 MiB at most.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from bigfleet.model.actions import UnmetReason
 from bigfleet.model.machines import Instant
+from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.options import SECOND
 from bigfleet.model.reasons import resources_text
@@ -21,6 +24,11 @@ MOST_PHASES = 32
 #: Bytes of any text.
 LONGEST_TEXT = 1024
 MOST_STANDINGS = 2_000
+#: Machine ids in each list of a report; a cluster has far fewer.
+MOST_MACHINES = 50_000
+LONGEST_MACHINE_ID = 253
+#: Needs a report may tell stuck pods of, and Needs it may ask for by name.
+MOST_NAMED_NEEDS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +40,29 @@ class UnplacedPod:
     need_id: str
     #: The scheduler's own words.
     text: str
+
+
+class LostCause(StrEnum):
+    """Why a cluster gives a machine up."""
+
+    NEVER_JOINED = "never_joined"
+    NODE_GONE = "node_gone"
+    UNHEALTHY = "unhealthy"
+
+
+@dataclass(frozen=True, slots=True)
+class LostMachine:
+    machine_id: str
+    cause: LostCause
+
+
+@dataclass(frozen=True, slots=True)
+class StuckNeed:
+    """A Need whose machines are all there while some of its pods wait."""
+
+    fingerprint: str
+    group: str
+    pods: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +82,14 @@ class ClusterReport:
     examples: tuple[UnplacedPod, ...] = ()
     #: CapacityRequests that cannot be translated.
     crs_skipped: int = 0
+    #: Machines whose Node runs no pod but those of DaemonSets: all of them, sorted.
+    empty_machines: tuple[str, ...] = ()
+    #: Configured machines whose Node is missing or takes no pods yet: all of them, sorted.
+    unusable_machines: tuple[str, ...] = ()
+    lost: tuple[LostMachine, ...] = ()
+    stuck: tuple[StuckNeed, ...] = ()
+    #: Needs the reply must speak of, as (fingerprint, group).
+    ask: tuple[tuple[str, str], ...] = ()
 
     @property
     def nodes(self) -> int:
@@ -88,6 +127,17 @@ class NeedStanding:
     sentence: str = ""
     #: Machines that serve it and are not Configured yet.
     arriving: int = 0
+    #: The aggregate this answer is about, as the cluster sent it; None: the shard does not tell.
+    wanted: Resources | None = None
+    #: Capacity of the machines that count for it; of a folded gang its share.
+    claimed: Resources = Resources()
+    machines: int = 0
+    #: None: the shard does not tell.
+    state: NeedState | None = None
+    #: When it came into that state.
+    since: Instant = 0
+    #: Gangs that are served together with it, itself included; 0: it is served alone.
+    folded_members: int = 0
 
     def key(self, cluster: str) -> NeedKey:
         return NeedKey(cluster, self.fingerprint, self.group)

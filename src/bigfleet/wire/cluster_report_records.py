@@ -5,21 +5,30 @@ beyond the most are left out. What arrives is held to them: nothing that a clust
 shard grow.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.actions import UnmetReason
 from bigfleet.model.cluster_reports import (
+    LONGEST_MACHINE_ID,
     LONGEST_TEXT,
     MOST_EXAMPLES,
+    MOST_MACHINES,
+    MOST_NAMED_NEEDS,
     MOST_PHASES,
     ClusterReport,
     ClusterReportReply,
+    LostCause,
+    LostMachine,
     NeedStanding,
+    StuckNeed,
     UnplacedPod,
     cut_text,
 )
+from bigfleet.model.need_states import NeedState
 from bigfleet.v1alpha1 import shardread_pb2
+from bigfleet.wire.needs import resources_message, resources_of
 
 _NUMBER_OF = {
     reason: shardread_pb2.UnmetReason.Value(f"UNMET_REASON_{reason.name}") for reason in UnmetReason
@@ -33,6 +42,12 @@ _COUNTS = (
     "crs_skipped",
 )
 _PHASES = ("requests_by_phase", "upcoming_by_phase")
+_STATE_OF = {int(state): state for state in NeedState}
+_CAUSES = frozenset(LostCause)
+#: Of a report and of its reply. A reply that is larger loses the standings at its end.
+MOST_BYTES = 4 * 1024 * 1024
+#: Names in `ask` come back in the reply: half of it leaves room for what is said of them.
+_MOST_ASKED_BYTES = MOST_BYTES // 2
 
 
 def report_message(report: ClusterReport) -> pb.ClusterReport:
@@ -52,6 +67,17 @@ def report_message(report: ClusterReport) -> pb.ClusterReport:
             for each in report.examples[:MOST_EXAMPLES]
         ],
         crs_skipped=report.crs_skipped,
+        empty_machine_ids=report.empty_machines[:MOST_MACHINES],
+        unusable_machine_ids=report.unusable_machines[:MOST_MACHINES],
+        lost=[
+            pb.LostMachine(machine_id=each.machine_id, cause=each.cause)
+            for each in report.lost[:MOST_MACHINES]
+        ],
+        stuck=[
+            pb.StuckNeed(profile_fingerprint=each.fingerprint, group=each.group, pods=each.pods)
+            for each in report.stuck[:MOST_NAMED_NEEDS]
+        ],
+        ask=_asked(report.ask),
     )
 
 
@@ -67,6 +93,13 @@ def report_of(message: pb.ClusterReport) -> ClusterReport:
         pods_covered_not_placed=message.pods_covered_not_placed,
         examples=tuple(UnplacedPod(each.pod, each.need_id, each.text) for each in message.examples),
         crs_skipped=message.crs_skipped,
+        empty_machines=tuple(message.empty_machine_ids),
+        unusable_machines=tuple(message.unusable_machine_ids),
+        lost=tuple(LostMachine(each.machine_id, LostCause(each.cause)) for each in message.lost),
+        stuck=tuple(
+            StuckNeed(each.profile_fingerprint, each.group, each.pods) for each in message.stuck
+        ),
+        ask=tuple((each.profile_fingerprint, each.group) for each in message.ask),
     )
 
 
@@ -76,8 +109,17 @@ def why_out_of_bounds(message: pb.ClusterReport) -> str:
 
 
 def reply_message(reply: ClusterReportReply) -> pb.ReportClusterResponse:
+    """Standings beyond the size are left out; `total_needs` tells that there are more."""
+    standings, size = [], 0
+    for each in reply.standings:
+        standing = _standing_message(each)
+        # Eight bytes for its tag and its length.
+        size += standing.ByteSize() + 8
+        if size > MOST_BYTES:
+            break
+        standings.append(standing)
     return pb.ReportClusterResponse(
-        standings=[_standing_message(each) for each in reply.standings],
+        standings=standings,
         cycle=reply.cycle,
         computed_at_unix_nanos=reply.computed_at,
         total_needs=reply.total,
@@ -104,6 +146,12 @@ def _standing_message(standing: NeedStanding) -> pb.NeedStanding:
         else shardread_pb2.UNMET_REASON_UNSPECIFIED,
         sentence=standing.sentence,
         arriving=standing.arriving,
+        wanted=resources_message(standing.wanted) if standing.wanted is not None else None,
+        claimed=resources_message(standing.claimed) if standing.wanted is not None else None,
+        machines=standing.machines,
+        state=pb.NeedState.ValueType(standing.state or 0),
+        since_unix_nanos=standing.since,
+        folded_members=standing.folded_members,
     )
 
 
@@ -115,11 +163,27 @@ def _standing_of(message: pb.NeedStanding) -> NeedStanding:
         _REASON_OF.get(message.unmet_reason),
         message.sentence,
         message.arriving,
+        resources_of(message.wanted) if message.HasField("wanted") else None,
+        resources_of(message.claimed),
+        message.machines,
+        _STATE_OF.get(message.state),
+        message.since_unix_nanos,
+        message.folded_members,
     )
 
 
 def _told(phases: Mapping[str, int]) -> dict[str, int]:
     return {cut_text(phase): phases[phase] for phase in sorted(phases)[:MOST_PHASES]}
+
+
+def _asked(needs: Iterable[tuple[str, str]]) -> list[pb.AskedNeed]:
+    found, size = [], 0
+    for fingerprint, group in islice(needs, MOST_NAMED_NEEDS):
+        size += _size(fingerprint) + _size(group)
+        if size > _MOST_ASKED_BYTES:
+            break
+        found.append(pb.AskedNeed(profile_fingerprint=fingerprint, group=group))
+    return found
 
 
 def _excesses(message: pb.ClusterReport) -> Iterator[str]:
@@ -145,6 +209,38 @@ def _excesses(message: pb.ClusterReport) -> Iterator[str]:
     for field, text in texts.items():
         if (size := _size(text)) > LONGEST_TEXT:
             yield f"report.{field} has {size} bytes; {LONGEST_TEXT} are the most"
+    yield from _excesses_of_machines(message)
+    yield from _excesses_of_needs(message)
+
+
+def _excesses_of_machines(message: pb.ClusterReport) -> Iterator[str]:
+    lists: dict[str, Sequence[str]] = {
+        "empty_machine_ids": message.empty_machine_ids,
+        "unusable_machine_ids": message.unusable_machine_ids,
+        "lost": [each.machine_id for each in message.lost],
+    }
+    for field, ids in lists.items():
+        if len(ids) > MOST_MACHINES:
+            yield f"report.{field} has {len(ids)} machines; {MOST_MACHINES} are the most"
+        longest = max(ids, key=len, default="")
+        if (size := _size(longest)) > LONGEST_MACHINE_ID:
+            yield f"report.{field} has an id of {size} bytes; {LONGEST_MACHINE_ID} are the most"
+    for place, each in enumerate(message.lost):
+        if each.cause not in _CAUSES:
+            known = ", ".join(sorted(_CAUSES))
+            yield f"report.lost[{place}].cause is {cut_text(each.cause)!r}; write one of {known}"
+
+
+def _excesses_of_needs(message: pb.ClusterReport) -> Iterator[str]:
+    for field, named in (("stuck", len(message.stuck)), ("ask", len(message.ask))):
+        if named > MOST_NAMED_NEEDS:
+            yield f"report.{field} names {named} Needs; {MOST_NAMED_NEEDS} are the most"
+    for place, each in enumerate(message.stuck):
+        if each.pods < 0:
+            yield f"report.stuck[{place}].pods is {each.pods}; a count is not negative"
+    asked = sum(_size(each.profile_fingerprint) + _size(each.group) for each in message.ask)
+    if asked > _MOST_ASKED_BYTES:
+        yield f"report.ask has {asked} bytes; {_MOST_ASKED_BYTES} are the most"
 
 
 def _size(text: str) -> int:

@@ -11,6 +11,7 @@ from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.wire.authorising import require_cluster
 from bigfleet.wire.calling import ClientLine
 from bigfleet.wire.cluster_report_records import (
+    MOST_BYTES,
     reply_message,
     reply_of,
     report_message,
@@ -22,8 +23,6 @@ from bigfleet.wire.serving import Answering, answering
 
 METHOD = "ReportCluster"
 _PATH = f"/bigfleet.admin.v1alpha1.ShardAdmin/{METHOD}"
-#: Twice what the bounds of its fields allow.
-MOST_BYTES = 256 * 1024
 #: An operator has something newer to tell by then.
 DEADLINE = 10.0
 

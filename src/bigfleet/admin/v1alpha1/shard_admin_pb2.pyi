@@ -62,6 +62,36 @@ OWNER_SOURCE_OVERRIDE: OwnerSource.ValueType  # 3
 OWNER_SOURCE_DEFAULT: OwnerSource.ValueType  # 4
 Global___OwnerSource: _TypeAlias = OwnerSource  # noqa: Y015
 
+class _NeedState:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _NeedStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_NeedState.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    NEED_STATE_UNSPECIFIED: _NeedState.ValueType  # 0
+    NEED_STATE_MET: _NeedState.ValueType  # 1
+    """Its machines are Configured, their Nodes usable, and no pod is stuck."""
+    NEED_STATE_ARRIVING: _NeedState.ValueType  # 2
+    """What it lacks is on its way and moving."""
+    NEED_STATE_BLOCKED: _NeedState.ValueType  # 3
+    """Planned, but held back."""
+    NEED_STATE_SHORT: _NeedState.ValueType  # 4
+    """There is no supply for it."""
+
+class NeedState(_NeedState, metaclass=_NeedStateEnumTypeWrapper):
+    """What a Need's machines mean for its pods."""
+
+NEED_STATE_UNSPECIFIED: NeedState.ValueType  # 0
+NEED_STATE_MET: NeedState.ValueType  # 1
+"""Its machines are Configured, their Nodes usable, and no pod is stuck."""
+NEED_STATE_ARRIVING: NeedState.ValueType  # 2
+"""What it lacks is on its way and moving."""
+NEED_STATE_BLOCKED: NeedState.ValueType  # 3
+"""Planned, but held back."""
+NEED_STATE_SHORT: NeedState.ValueType  # 4
+"""There is no supply for it."""
+Global___NeedState: _TypeAlias = NeedState  # noqa: Y015
+
 class _StorySource:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -1091,7 +1121,7 @@ Global___ReportClusterRequest: _TypeAlias = ReportClusterRequest  # noqa: Y015
 
 @_typing.final
 class ClusterReport(_message.Message):
-    """Maps have 32 keys at most, texts 1024 bytes."""
+    """Maps have 32 keys at most, texts 1024 bytes, machine ids 253; 4 MiB in all."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1145,6 +1175,11 @@ class ClusterReport(_message.Message):
     PODS_COVERED_NOT_PLACED_FIELD_NUMBER: _builtins.int
     EXAMPLES_FIELD_NUMBER: _builtins.int
     CRS_SKIPPED_FIELD_NUMBER: _builtins.int
+    EMPTY_MACHINE_IDS_FIELD_NUMBER: _builtins.int
+    UNUSABLE_MACHINE_IDS_FIELD_NUMBER: _builtins.int
+    LOST_FIELD_NUMBER: _builtins.int
+    STUCK_FIELD_NUMBER: _builtins.int
+    ASK_FIELD_NUMBER: _builtins.int
     cluster_id: _builtins.str
     at_unix_nanos: _builtins.int
     """By the cluster's clock."""
@@ -1166,6 +1201,26 @@ class ClusterReport(_message.Message):
     def examples(self) -> _containers.RepeatedCompositeFieldContainer[Global___UnplacedPod]:
         """Some of them, 20 at most."""
 
+    @_builtins.property
+    def empty_machine_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Machines of the cluster whose Node runs no pod but those of DaemonSets: all of them."""
+
+    @_builtins.property
+    def unusable_machine_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Configured machines whose Node is missing or takes no pods yet: all of them."""
+
+    @_builtins.property
+    def lost(self) -> _containers.RepeatedCompositeFieldContainer[Global___LostMachine]:
+        """Machines the cluster gives up: their Node never came, is gone, or stays unhealthy."""
+
+    @_builtins.property
+    def stuck(self) -> _containers.RepeatedCompositeFieldContainer[Global___StuckNeed]:
+        """Needs whose machines are all there while some of their pods wait."""
+
+    @_builtins.property
+    def ask(self) -> _containers.RepeatedCompositeFieldContainer[Global___AskedNeed]:
+        """Needs the reply must speak of: answered first and never cut."""
+
     def __init__(
         self,
         *,
@@ -1179,14 +1234,89 @@ class ClusterReport(_message.Message):
         pods_covered_not_placed: _builtins.int = ...,
         examples: _abc.Iterable[Global___UnplacedPod] | None = ...,
         crs_skipped: _builtins.int = ...,
+        empty_machine_ids: _abc.Iterable[_builtins.str] | None = ...,
+        unusable_machine_ids: _abc.Iterable[_builtins.str] | None = ...,
+        lost: _abc.Iterable[Global___LostMachine] | None = ...,
+        stuck: _abc.Iterable[Global___StuckNeed] | None = ...,
+        ask: _abc.Iterable[Global___AskedNeed] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "crs_skipped", b"crs_skipped", "examples", b"examples", "nodes_missing", b"nodes_missing", "nodes_not_ready", b"nodes_not_ready", "nodes_ready", b"nodes_ready", "pods_covered_not_placed", b"pods_covered_not_placed", "requests_by_phase", b"requests_by_phase", "upcoming_by_phase", b"upcoming_by_phase"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ask", b"ask", "at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "crs_skipped", b"crs_skipped", "empty_machine_ids", b"empty_machine_ids", "examples", b"examples", "lost", b"lost", "nodes_missing", b"nodes_missing", "nodes_not_ready", b"nodes_not_ready", "nodes_ready", b"nodes_ready", "pods_covered_not_placed", b"pods_covered_not_placed", "requests_by_phase", b"requests_by_phase", "stuck", b"stuck", "unusable_machine_ids", b"unusable_machine_ids", "upcoming_by_phase", b"upcoming_by_phase"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ClusterReport: _TypeAlias = ClusterReport  # noqa: Y015
+
+@_typing.final
+class LostMachine(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    CAUSE_FIELD_NUMBER: _builtins.int
+    machine_id: _builtins.str
+    cause: _builtins.str
+    """never_joined, node_gone or unhealthy."""
+    def __init__(
+        self,
+        *,
+        machine_id: _builtins.str = ...,
+        cause: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cause", b"cause", "machine_id", b"machine_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LostMachine: _TypeAlias = LostMachine  # noqa: Y015
+
+@_typing.final
+class StuckNeed(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROFILE_FINGERPRINT_FIELD_NUMBER: _builtins.int
+    GROUP_FIELD_NUMBER: _builtins.int
+    PODS_FIELD_NUMBER: _builtins.int
+    profile_fingerprint: _builtins.str
+    group: _builtins.str
+    pods: _builtins.int
+    def __init__(
+        self,
+        *,
+        profile_fingerprint: _builtins.str = ...,
+        group: _builtins.str = ...,
+        pods: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["group", b"group", "pods", b"pods", "profile_fingerprint", b"profile_fingerprint"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StuckNeed: _TypeAlias = StuckNeed  # noqa: Y015
+
+@_typing.final
+class AskedNeed(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROFILE_FINGERPRINT_FIELD_NUMBER: _builtins.int
+    GROUP_FIELD_NUMBER: _builtins.int
+    profile_fingerprint: _builtins.str
+    group: _builtins.str
+    def __init__(
+        self,
+        *,
+        profile_fingerprint: _builtins.str = ...,
+        group: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["group", b"group", "profile_fingerprint", b"profile_fingerprint"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AskedNeed: _TypeAlias = AskedNeed  # noqa: Y015
 
 @_typing.final
 class UnplacedPod(_message.Message):
@@ -1230,7 +1360,7 @@ class ReportClusterResponse(_message.Message):
     """Counted before the cut."""
     @_builtins.property
     def standings(self) -> _containers.RepeatedCompositeFieldContainer[Global___NeedStanding]:
-        """By priority descending, 2000 at most."""
+        """Those that were asked for, then by priority descending until 2000; 4 MiB in all."""
 
     def __init__(
         self,
@@ -1260,6 +1390,12 @@ class NeedStanding(_message.Message):
     UNMET_REASON_FIELD_NUMBER: _builtins.int
     SENTENCE_FIELD_NUMBER: _builtins.int
     ARRIVING_FIELD_NUMBER: _builtins.int
+    WANTED_FIELD_NUMBER: _builtins.int
+    CLAIMED_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    SINCE_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    FOLDED_MEMBERS_FIELD_NUMBER: _builtins.int
     profile_fingerprint: _builtins.str
     group: _builtins.str
     satisfied: _builtins.bool
@@ -1267,6 +1403,20 @@ class NeedStanding(_message.Message):
     sentence: _builtins.str
     arriving: _builtins.int
     """Machines that serve it and are not Configured yet."""
+    machines: _builtins.int
+    state: Global___NeedState.ValueType
+    since_unix_nanos: _builtins.int
+    """When it came into that state."""
+    folded_members: _builtins.int
+    """Gangs that are served together with it, itself included; 0: it is served alone."""
+    @_builtins.property
+    def wanted(self) -> _provider_pb2.Resources:
+        """The aggregate this answer is about, as the cluster sent it."""
+
+    @_builtins.property
+    def claimed(self) -> _provider_pb2.Resources:
+        """Capacity of the machines that count for it; of a folded gang its share."""
+
     def __init__(
         self,
         *,
@@ -1276,10 +1426,16 @@ class NeedStanding(_message.Message):
         unmet_reason: _shardread_pb2.UnmetReason.ValueType = ...,
         sentence: _builtins.str = ...,
         arriving: _builtins.int = ...,
+        wanted: _provider_pb2.Resources | None = ...,
+        claimed: _provider_pb2.Resources | None = ...,
+        machines: _builtins.int = ...,
+        state: Global___NeedState.ValueType = ...,
+        since_unix_nanos: _builtins.int = ...,
+        folded_members: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["claimed", b"claimed", "wanted", b"wanted"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["arriving", b"arriving", "group", b"group", "profile_fingerprint", b"profile_fingerprint", "satisfied", b"satisfied", "sentence", b"sentence", "unmet_reason", b"unmet_reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arriving", b"arriving", "claimed", b"claimed", "folded_members", b"folded_members", "group", b"group", "machines", b"machines", "profile_fingerprint", b"profile_fingerprint", "satisfied", b"satisfied", "sentence", b"sentence", "since_unix_nanos", b"since_unix_nanos", "state", b"state", "unmet_reason", b"unmet_reason", "wanted", b"wanted"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

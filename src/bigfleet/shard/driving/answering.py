@@ -154,7 +154,7 @@ class AdminAnswers:
     async def report_cluster(self, report: ClusterReport) -> ClusterReportReply:
         self._state.parts.cluster_reports.take(report, self._outlet.now())
         ledger = self._state.deciding.ledger
-        return await asyncio.to_thread(ledger.standings, report.cluster_id)
+        return await asyncio.to_thread(ledger.standings, report.cluster_id, ask=report.ask)
 
     def _note(self, what: str, audit: Audit, peer: Peer) -> None:
         """Whoever changes something is named."""

@@ -4,6 +4,7 @@ Making one costs nothing; what it shows is made when somebody asks, from the dec
 may be read in a thread of its own: a page of everything takes some seconds in a large fleet.
 """
 
+from collections.abc import Iterable
 from itertools import islice
 
 from bigfleet.engine.decision import Decision
@@ -36,11 +37,21 @@ class NeedsLedger:
         views = tuple(self._views.view(row) for row in shown)
         return NeedPage(self.cycle, self.computed_at, len(rows), views)
 
-    def standings(self, cluster: str, limit: int = MOST_STANDINGS) -> ClusterReportReply:
-        """How the Needs of one cluster stand, as it asked for them; no supply is counted."""
+    def standings(
+        self, cluster: str, limit: int = MOST_STANDINGS, ask: Iterable[tuple[str, str]] = ()
+    ) -> ClusterReportReply:
+        """How the Needs of one cluster stand, as it asked for them; no supply is counted.
+
+        Those in `ask` (fingerprint, group) come first, whatever their number; then the others by
+        priority until there are `limit`.
+        """
         if self._views is None:
             return ClusterReportReply()
         views, rows = self._views, self._views.rows(cluster)
-        found = (each for row in rows.tolist() for each in views.standings(row))
-        shown = tuple(islice(found, limit))
-        return ClusterReportReply(shown, self.cycle, self.computed_at, views.asked_for(rows))
+        first = list(views.rows_of(cluster, ask))
+        told = set(first)
+        shown = [each for row in first for each in views.standings(row)]
+        others = (row for row in rows.tolist() if row not in told)
+        rest = (each for row in others for each in views.standings(row))
+        shown += islice(rest, max(0, limit - len(shown)))
+        return ClusterReportReply(tuple(shown), self.cycle, self.computed_at, views.asked_for(rows))
