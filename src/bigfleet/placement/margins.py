@@ -147,7 +147,11 @@ class Margins:
         others = sum(amount for name, amount in margin.refused.items() if name != node.name)
         kept = standing.row_claimed[dimension] + others
         amount = kept + max(1, pod.requests[dimension])
-        margin.set(dimension, amount, subject.asked[dimension], may_buy=True)
+        asked = subject.asked[dimension]
+        if dimension == margin.dimension:
+            amount = max(amount, margin.scaled(asked))
+        margin.set(dimension, amount, asked, may_buy=True)
+        self._probe_later(margin, at)
         self.figures.refusals += 1
         return True
 
@@ -303,7 +307,7 @@ class Margins:
         margin.round = opened
         margin.probe = None
         margin.probe_interval = self._settings.probe_first
-        margin.probe_at = at + margin.probe_interval
+        self._probe_later(margin, at)
         self.figures.rounds += 1
         self._changed = True
         return self._notes.told(NoteKind.RAISED, subject.key, stuck, at, machines=k)
@@ -403,8 +407,12 @@ class Margins:
         interval = margin.probe_interval or self._settings.probe_first
         longest = self._settings.probe_longest
         margin.probe_interval = min(2 * interval, longest) if failed else self._settings.probe_first
-        margin.probe_at = at + margin.probe_interval
+        self._probe_later(margin, at)
         self.figures.restored += failed
+
+    def _probe_later(self, margin: Margin, at: Instant) -> None:
+        margin.probe_interval = margin.probe_interval or self._settings.probe_first
+        margin.probe_at = at + margin.probe_interval
 
     # -- within ----------------------------------------------------------------------------------
 
@@ -484,8 +492,7 @@ class Margins:
             if amount > 0:
                 margin = self._margin(subject)
                 margin.set(dimension, amount, subject.asked[dimension], may_buy=True)
-                margin.probe_interval = self._settings.probe_first
-                margin.probe_at = (self._replied_at or 0) + margin.probe_interval
+                self._probe_later(margin, self._replied_at or 0)
 
     def _forget(self, at: Instant) -> None:
         self._fruitless.forget(at)
