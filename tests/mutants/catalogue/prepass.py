@@ -4,10 +4,10 @@ from tests.mutants.mutant import Mutant
 
 PREPASS = (
     Mutant(
-        "the pre-pass goes by penalty buckets too",
-        "arrays.py",
-        "priority_level(scene.demand.profiles.priority)",
-        "priority_level(scene.demand.profiles.precedence)",
+        "the pre-pass goes by demand order, not by precedence (U22)",
+        "decide.py",
+        "    credit_supply(\n        order,",
+        "    credit_supply(\n        np.arange(len(normalised)),",
     ),
     Mutant(
         "a machine need not hold one MinUnit",
