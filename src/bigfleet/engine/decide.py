@@ -164,4 +164,5 @@ def _parked(
     if awaited:
         parked = parked & ~np.isin(normalised.identity, np.array(awaited, np.int64))
     is_gang = scene.same_of_profile[normalised.profile] >= 0
-    return parked & is_gang
+    wants: Bools = np.any(normalised.wanted > 0, axis=1)
+    return parked & is_gang & wants
