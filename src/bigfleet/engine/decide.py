@@ -28,6 +28,7 @@ from bigfleet.engine.preemption import preempt_for
 from bigfleet.engine.release import excess, ready_clusters, released
 from bigfleet.engine.reservations import (
     Standing,
+    awaited_by_gangs,
     draining_victims,
     guards_of,
     in_flight,
@@ -78,6 +79,7 @@ def decide(
         kinds,
         scene.supply,
         pool,
+        *awaited_by_gangs(scene, wanted, normalised),
         credit.holder,
         credit.remaining,
         credit.domain,
