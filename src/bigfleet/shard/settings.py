@@ -97,6 +97,7 @@ class DeadlineSettings:
     configuring: Seconds = setting(900.0, "longest Configuring")
     draining_extra: Seconds = setting(600.0, "longest Draining, beyond its grace")
     deleting: Seconds = setting(900.0, "longest Deleting")
+    join: Seconds = setting(900.0, "longest Configured without ever a Node")
     failed_attempts: int = setting(5, "looks at a Failed machine before it is stuck")
     failed_backoff_min: Seconds = setting(30.0, "first pause between two looks", least=0.001)
     failed_backoff_max: Seconds = setting(1800.0, "longest pause between two looks")
@@ -110,7 +111,7 @@ class DeadlineSettings:
     of_provider: tuple[str, ...] = setting(
         (),
         "NAME.STATE=DURATION, such as aws.creating=30m: one provider's own creating, configuring, "
-        "draining_extra or deleting; may be repeated",
+        "draining_extra, deleting or join; may be repeated",
     )
 
 
