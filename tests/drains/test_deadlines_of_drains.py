@@ -138,7 +138,7 @@ def test_force_does_not_apply_before_the_operator_has_answered_once() -> None:
     stage.wait(600)
     assert graces(stage) == []
     assert stage.drains.intent("m-1") is None
-    assert stage.counts.of("drains_aborted_total", reason="no_ack") == 1
+    assert stage.counts.of("drains_aborted_total", reason="pdb") == 1
     assert stage.told_of("m-1")[-1] is S.CONFIGURED
 
 

@@ -126,7 +126,7 @@ def test_an_operator_that_does_not_answer_keeps_it_and_is_asked_again_later() ->
     stand.tell(m_1=SICK)
     stand.pass_time(60, reporting=True)
     assert stand.draining() == {}
-    assert stand.counts.of("drains_aborted_total", reason="no_ack") == 1
+    assert stand.counts.of("drains_aborted_total", reason="pdb") == 1
     stand.pass_time(99, reporting=True)
     assert len(stand.instructions) == 1
     stand.pass_time(2, reporting=True)
