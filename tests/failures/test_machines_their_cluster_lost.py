@@ -103,6 +103,8 @@ def test_an_unhealthy_machine_is_evicted_by_its_operator_first() -> None:
     stand.tell(m_1=SICK)
     assert stand.draining() == {}
     assert [each.nodes for each in stand.instructions] == [("m-1",)]
+    (told,) = stand.instructions
+    assert stand.state.parts.drains.preemptions("shop") == (told.instruction_id,)
     assert stand.overdue() == ["m-1"]
     assert stand.counts.of("machine_failures_total", cause="unhealthy") == 1
     stand.acknowledge()

@@ -206,11 +206,12 @@ class Drains:
             self._keep(intent)
 
     def preemptions(self, cluster: str) -> tuple[str, ...]:
-        """Ids of open instructions that take a machine of the cluster for somebody else."""
+        """Ids of open instructions that the cluster cannot refuse: they take a machine for somebody
+        else, or one that is broken."""
         return tuple(
             intent.instruction_id
             for intent in self._intents.values()
-            if intent.cluster == cluster and intent.kind is ActionKind.PREEMPT
+            if intent.cluster == cluster and (intent.kind is ActionKind.PREEMPT or intent.is_repair)
         )
 
     def on_session_opened(self, cluster: str, at: Instant) -> tuple[ReclaimInstruction, ...]:
