@@ -45,6 +45,7 @@ COUNTERS = {
     "drains_aborted_total": "Drains given up.",
     "preemption_reservation_misses_total": "Freed victims lost to a higher Need.",
     "reclaims_capped_total": "Reclaims held by the cap.",
+    "preempts_capped_total": "Preempts held by the cap.",
     "rollups_total": "Roll-ups by result.",
     "rollups_rejected_total": "Roll-ups refused, by cluster and reason.",
     "session_lifecycle_total": "Sessions installed, removed, replaced, stalled.",

@@ -53,6 +53,12 @@ class RailSettings:
     reclaim_cap_window: Seconds = setting(
         10.0, "the time meant by that", reloadable=True, least=0.001
     )
+    preempt_cap_per_minute: int = setting(
+        50,
+        "machines a cluster may lose to higher priorities a minute, or half of its machines if "
+        "that is more; 0 turns it off",
+        reloadable=True,
+    )
     empty_rollup_guard: bool = setting(
         True, "hold roll-ups that lost nearly everything", reloadable=True
     )
