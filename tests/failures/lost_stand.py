@@ -15,7 +15,7 @@ from bigfleet.model.session_frames import (
     ReclaimInstruction,
 )
 from bigfleet.shard.events import CallAnswered, ReclaimAcked, SessionClosed
-from bigfleet.shard.instructions import CallProvider, Instruction, Persist
+from bigfleet.shard.instructions import CallProvider, GetCall, Instruction, Persist
 from bigfleet.shard.settings import ShardSettings
 from tests.shard_cases.stand import CLOUD, SHOP, Stand, machine
 
@@ -138,7 +138,7 @@ class LostStand(Stand):
     def _answer(self, call: CallProvider) -> None:
         if isinstance(call.call, DrainCall):
             self.drains.append(call)
-        else:
+        elif not isinstance(call.call, GetCall):
             super()._answer(call)
 
     def _read(self, session: int) -> None:

@@ -3,8 +3,11 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bigfleet.model.actions import ActionKind
+from bigfleet.model.cluster_reports import LostCause
 from bigfleet.model.machines import MachineState
 from bigfleet.model.pauses import PauseScope
 from bigfleet.model.settings import Seconds
@@ -304,8 +307,7 @@ def test_a_mark_that_cannot_be_read_is_dropped() -> None:
 
 
 def test_machines_that_never_join_again_and_again_make_their_offering_rest() -> None:
-    settings = with_deadlines(join=Seconds(60.0))
-    stand = LostStand(20, settings)
+    stand = LostStand(20, with_deadlines(join=Seconds(60.0)))
     stand.tell(**dict.fromkeys(names(3), NEVER))
     stand.pass_time(60, reporting=True)
     (resting,) = stand.state.parts.offerings.views()
@@ -333,3 +335,32 @@ def test_people_see_why_a_machine_is_lost() -> None:
     stand.tell(m_1=SICK)
     assert stand.state.machine_views.view("m-1").lost == "unhealthy"
     assert stand.state.dump()["lostMachines"] == 1
+
+
+# -- the law ---------------------------------------------------------------------------------------
+
+MACHINES = 12
+REPORTS = st.dictionaries(st.sampled_from(names(MACHINES)), st.sampled_from([GONE, NEVER, SICK]))
+STEPS = st.lists(st.tuples(REPORTS, st.integers(1, 400), st.booleans()), min_size=1, max_size=6)
+
+
+@given(STEPS)
+@settings(max_examples=40, deadline=None)
+def test_whatever_is_reported_a_fifth_is_lost_at_a_time_and_only_what_was_reported(
+    steps: list[tuple[dict[str, LostCause], int, bool]],
+) -> None:
+    stand = LostStand(MACHINES, with_deadlines(join=Seconds(60.0)))
+    reported: set[str] = set()
+    for report, seconds, is_drained in steps:
+        stand.tell(**report)
+        reported |= {name.replace("_", "-") for name in report}
+        for _ in range(0, seconds, 10):
+            stand.pass_time(10, reporting=True)
+            leaving = {*stand.lost(), *stand.draining()}
+            assert len(leaving) <= MACHINES // 5
+            assert leaving <= reported
+            states = stand.states()
+            credited_to_nobody = {m for m in stand.overdue() if states[m] is S.CONFIGURED}
+            assert credited_to_nobody == set(stand.lost())
+        if is_drained:
+            stand.drained()
