@@ -1,7 +1,7 @@
 """Actions and the circumstances in which their fate is decided."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bigfleet.model.actions import Action, ActionKind, Rule
 from bigfleet.model.machines import Instant, MachineState
@@ -41,11 +41,13 @@ def reclaims(cluster: str, count: int) -> list[Action]:
     return [action(ActionKind.RECLAIM, f"{cluster}-{i}", cluster) for i in range(count)]
 
 
-def preempts(cluster: str, count: int, word: str = "") -> list[Action]:
-    return [
+def preempts(cluster: str, count: int, word: str = "", gang: int | None = None) -> list[Action]:
+    """`gang`: the Need that takes their whole domain."""
+    victims = (
         action(ActionKind.PREEMPT, f"{cluster}-{word}{i}", cluster, priority=9)
         for i in range(count)
-    ]
+    )
+    return [replace(victim, need=gang, whole_domain=gang is not None) for victim in victims]
 
 
 @dataclass
@@ -64,8 +66,6 @@ class Shard:
     limits: Limits = Limits(room=1000)
     window: ReclaimWindow = field(default_factory=ReclaimWindow)
     preempted: PreemptWindow = field(default_factory=PreemptWindow)
-    #: Victim -> the gang it is for.
-    gangs: Mapping[str, int] = field(default_factory=dict)
 
     def dispose(self, *actions: Action, at: Instant = START) -> Disposed:
         return dispose(actions, self.circumstances(), self.limits, self.window, self.preempted, at)
@@ -83,7 +83,6 @@ class Shard:
             provider_of=lambda machine: "acme",
             breaker_open=self.broken.__contains__,
             why_backed_off=lambda action: self.resting.get(action.machine),
-            gang_of=lambda action: self.gangs.get(action.machine),
             why_held=lambda action: self.held.get(action.machine),
             vetoes=lambda left: {
                 i: self.vetoed[a.machine] for i, a in enumerate(left) if a.machine in self.vetoed

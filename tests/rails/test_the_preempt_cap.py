@@ -1,6 +1,5 @@
 """A cluster loses at most so many machines a minute to others, by precedence, and gangs whole."""
 
-from bigfleet.model.actions import Action
 from bigfleet.model.actions import ActionKind as K
 from bigfleet.model.options import SECOND
 from bigfleet.model.shard_views import Disposition as D
@@ -19,10 +18,6 @@ def capped(configured: int = 4, **said: object) -> Shard:
 
 def passed(disposed: Disposed) -> list[str]:
     return [f.action.machine for f in disposed.fates if f.disposition is D.ENQUEUED]
-
-
-def gang(number: int, victims: list[Action]) -> dict[str, int]:
-    return {victim.machine: number for victim in victims}
 
 
 def test_the_first_in_precedence_pass_and_the_others_are_told_why() -> None:
@@ -70,37 +65,37 @@ def test_zero_turns_it_off() -> None:
 
 
 def test_a_gang_passes_whole_or_waits() -> None:
-    few, rack = preempts("a", 3), preempts("a", 4, "rack-")
-    shard = capped(gangs=gang(1, rack))
+    few, rack = preempts("a", 3), preempts("a", 4, "rack-", 1)
+    shard = capped()
     assert passed(shard.dispose(*few, *rack)) == [each.machine for each in few]
     assert passed(shard.dispose(*rack, at=START + 60 * SECOND)) == [v.machine for v in rack]
 
 
 def test_a_gang_that_waits_for_one_cluster_takes_nothing_from_another() -> None:
-    rack = [*preempts("a", 4, "rack-"), *preempts("b", 1, "rack-")]
-    shard = capped(gangs=gang(1, rack))
+    rack = [*preempts("a", 4, "rack-", 1), *preempts("b", 1, "rack-", 1)]
+    shard = capped()
     assert passed(shard.dispose(*preempts("a", 3), *rack)) == ["a-0", "a-1", "a-2"]
 
 
 def test_lower_needs_do_not_overtake_a_gang_that_waits() -> None:
-    few, rack, lower = preempts("a", 3), preempts("a", 4, "rack-"), preempts("a", 2, "low-")
-    shard = capped(gangs=gang(1, rack))
+    few, rack = preempts("a", 3), preempts("a", 4, "rack-", 1)
+    lower = preempts("a", 2, "low-")
+    shard = capped()
     assert passed(shard.dispose(*few, *rack, *lower)) == [each.machine for each in few]
 
 
 def test_a_gang_larger_than_the_cap_passes_once_its_clusters_had_a_quiet_minute() -> None:
-    rack = preempts("a", 9, "rack-")
-    shard = capped(gangs=gang(1, rack))
+    rack = preempts("a", 9, "rack-", 1)
+    shard = capped()
     assert len(passed(shard.dispose(*rack))) == 9
-    after = preempts("a", 9, "next-")
-    shard.gangs = gang(2, after)
+    after = preempts("a", 9, "next-", 2)
     assert passed(shard.dispose(*after, at=START + 59 * SECOND)) == []
     assert len(passed(shard.dispose(*after, at=START + 60 * SECOND))) == 9
 
 
 def test_victims_of_a_gang_belong_together_wherever_they_stand() -> None:
-    first, other, last = preempts("a", 3, "x"), preempts("a", 1), preempts("a", 3, "y")
-    shard = capped(gangs=gang(1, [*first, *last]))
+    first, other, last = preempts("a", 3, "x", 1), preempts("a", 1), preempts("a", 3, "y", 1)
+    shard = capped()
     assert passed(shard.dispose(*first, *other, *last)) == [
         each.machine for each in (*first, *last)
     ]

@@ -14,14 +14,13 @@ HIGH = Profile.of(priority=9)
 GANG = Profile.of([Requirement.of(ZONE_KEY, Operator.SAME)], priority=9)
 
 
-def in_zone(name: str, state: MachineState, cluster: str = "") -> Machine:
-    return replace(machine(name, state, cluster), zone="a")
+def of_bank(number: int) -> Machine:
+    return replace(machine(f"b-{number}", MachineState.CONFIGURED, "bank"), zone="a")
 
 
-def stand(*free: str) -> Stand:
+def stand() -> Stand:
     """Six machines of cluster bank, of which half may go within a minute."""
-    banks = [in_zone(f"b-{i}", MachineState.CONFIGURED, "bank") for i in range(6)]
-    return Stand(SETTINGS, [*banks, *(in_zone(name, MachineState.IDLE) for name in free)])
+    return Stand(SETTINGS, [of_bank(number) for number in range(6)])
 
 
 def drained(shard: Stand) -> list[str]:
@@ -48,8 +47,8 @@ def test_more_follow_after_a_minute() -> None:
     assert len(drained(shard)) == 5
 
 
-def test_a_gang_is_freed_whole() -> None:
-    shard = stand("free")
-    shard.report_needs(Need(SHOP, GANG, cores(56)))
+def test_a_gang_that_takes_a_whole_domain_takes_it_at_once() -> None:
+    shard = stand()
+    shard.report_needs(Need(SHOP, GANG, cores(48)))
     shard.cycle()
     assert len(drained(shard)) == 6

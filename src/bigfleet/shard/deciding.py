@@ -184,7 +184,6 @@ class Deciding:
                 self._circumstances(at),
                 configured_of=snapshot.configured_of,
                 promised=self._promised_since,
-                gang_of=_gangs_of(decision),
             ),
             self._limits(),
             self._window,
@@ -348,17 +347,6 @@ def _view_of(thought: Deliberation, place: int, fate: Fate, at: Instant) -> Acti
         fate.disposition,
         at=at,
     )
-
-
-def _gangs_of(decision: Decision) -> Callable[[Action], int | None]:
-    """By number of the Need that preempts, where its machines must share one value of a key."""
-    same = decision.outcome.needs.same
-
-    def gang_of(action: Action) -> int | None:
-        need = action.need
-        return need if need is not None and same[need] >= 0 else None
-
-    return gang_of
 
 
 def _claimed_in(decision: Decision, taken: Set[str]) -> Callable[[str], bool]:

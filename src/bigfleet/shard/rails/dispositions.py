@@ -46,10 +46,6 @@ def _nothing(machine: str) -> str:
     return ""
 
 
-def _no_gang(action: Action) -> int | None:
-    return None
-
-
 def _yes(machine: str) -> bool:
     return True
 
@@ -79,8 +75,6 @@ class Circumstances:
     is_owned: Callable[[str], bool] = _yes
     #: What a machine was promised to since the decision began, as a word; empty: nothing.
     promised: Callable[[str], str] = _nothing
-    #: The gang whose victims a Preempt is one of; None: it is for a Need that takes what it gets.
-    gang_of: Callable[[Action], int | None] = _no_gang
     #: Seam of the thrash detector.
     why_held: Callable[[Action], Reason | None] = _no_reason
     #: Seam of the verifier: positions in what it is given, with what it has against them.
@@ -235,7 +229,7 @@ def _hold_over_preempt_cap(
     fates: list[Fate], asked: Circumstances, limits: Limits, window: PreemptWindow, at: Instant
 ) -> None:
     victims = [
-        Victim(index, fate.action.cluster, asked.gang_of(fate.action))
+        Victim(index, fate.action.cluster, fate.action.need if fate.action.whole_domain else None)
         for index, fate in enumerate(fates)
         if fate.action.kind is ActionKind.PREEMPT and _passing(fate)
     ]

@@ -2,10 +2,10 @@
 
 Generous, since priority is the throttle; this bounds mistakes, such as a priority class with a zero
 too many. Per victim cluster max(cap, half of its Configured machines) Preempts a minute pass, those
-of the Needs that come first in precedence, which is the order of emission. The victims of one gang
-pass together or wait together: half a freed rack serves nobody. While a gang waits, nothing lower
-takes its clusters' share; a gang larger than the cap passes when its clusters lost nobody for a
-minute.
+of the Needs that come first in precedence, which is the order of emission. Where a gang takes a
+whole domain, its victims pass together or wait together: half a freed rack serves nobody. While a
+gang waits, nothing lower takes its clusters' share; a gang larger than the cap passes when its
+clusters lost nobody for a minute.
 """
 
 from collections import Counter, deque
@@ -25,7 +25,7 @@ class Victim:
     #: Position of the Preempt in order of emission.
     position: int
     cluster: str
-    #: The gang it is for, by number of its Need; None: it is for a Need that takes what it gets.
+    #: The gang that takes its whole domain, by number of its Need; None: it goes alone.
     gang: int | None = None
 
 
