@@ -1,7 +1,7 @@
 """Actions and the circumstances in which their fate is decided."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bigfleet.model.actions import Action, ActionKind, Rule
 from bigfleet.model.machines import Instant, MachineState
@@ -11,6 +11,7 @@ from bigfleet.model.profiles import Profile
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import Disposition, DrainView
 from bigfleet.shard.rails.dispositions import Circumstances, Disposed, Limits, dispose
+from bigfleet.shard.rails.preempt_cap import PreemptWindow
 from bigfleet.shard.rails.reclaim_cap import ReclaimWindow
 
 START: Instant = 1_700_000_000 * SECOND
@@ -40,6 +41,15 @@ def reclaims(cluster: str, count: int) -> list[Action]:
     return [action(ActionKind.RECLAIM, f"{cluster}-{i}", cluster) for i in range(count)]
 
 
+def preempts(cluster: str, count: int, word: str = "", gang: int | None = None) -> list[Action]:
+    """`gang`: the Need that takes their whole domain."""
+    victims = (
+        action(ActionKind.PREEMPT, f"{cluster}-{word}{i}", cluster, priority=9)
+        for i in range(count)
+    )
+    return [replace(victim, need=gang, whole_domain=gang is not None) for victim in victims]
+
+
 @dataclass
 class Shard:
     """A shard as the rails see it; a test says what is unusual about it."""
@@ -55,9 +65,10 @@ class Shard:
     vetoed: dict[str, Reason] = field(default_factory=dict)
     limits: Limits = Limits(room=1000)
     window: ReclaimWindow = field(default_factory=ReclaimWindow)
+    preempted: PreemptWindow = field(default_factory=PreemptWindow)
 
     def dispose(self, *actions: Action, at: Instant = START) -> Disposed:
-        return dispose(actions, self.circumstances(), self.limits, self.window, at)
+        return dispose(actions, self.circumstances(), self.limits, self.window, self.preempted, at)
 
     def fates(self, *actions: Action, at: Instant = START) -> list[Disposition]:
         return [fate.disposition for fate in self.dispose(*actions, at=at).fates]

@@ -222,16 +222,18 @@ class Inventory:
             self._forget_empty(rows.tolist())
             self._live.empty[rows] = False
             self._dirty.update(rows.tolist())
-            rows = self._rows_of(list(fresh))
-            rows = rows[rows >= 0]
-            serves = self._live.state[rows] == MachineState.CONFIGURED
-            serves &= self._live.cluster[rows] == self.tables.clusters.find(cluster)
-            rows = rows[serves]
+            rows = self._configured_rows(cluster, list(fresh))
             self._live.empty[rows] = True
             self._dirty.update(rows.tolist())
             if len(rows):
                 ids = self._empty_of.setdefault(cluster, set())
                 ids.update(self._ids[row] for row in rows.tolist())
+
+    def configured_for(self, cluster: str, machine_ids: Sequence[str]) -> list[str]:
+        """Those of these machines that are Configured for the cluster."""
+        with self._lock:
+            self._place_waiting()
+            return [self._ids[row] for row in self._configured_rows(cluster, machine_ids).tolist()]
 
     def hold_rows(self, snapshot: Snapshot, rows: Int64s, held: Held | None) -> None:
         """Hold or let go of rows of a snapshot since which no machine came or went."""
@@ -367,6 +369,13 @@ class Inventory:
             return np.array([self._row(machine_id) for machine_id in ids], np.int64)
         row_of = dict(zip(self._ids, range(len(self._ids)), strict=True))
         return np.array([row_of.get(machine_id, -1) for machine_id in ids], np.int64)
+
+    def _configured_rows(self, cluster: str, ids: Sequence[str]) -> Int64s:
+        rows = self._rows_of(ids)
+        rows = rows[rows >= 0]
+        serves: Bools = self._live.state[rows] == MachineState.CONFIGURED
+        serves &= self._live.cluster[rows] == self.tables.clusters.find(cluster)
+        return np.compress(serves, rows)
 
     def _check(self, machine: Machine) -> None:
         problem = why_invalid(machine)
