@@ -20,8 +20,9 @@ from bigfleet.operator.driving.reporting import ClusterReporting
 from bigfleet.operator.driving.tokens import Tokens
 from bigfleet.operator.driving.world import World
 from bigfleet.operator.driving.write_back import Surroundings, WriteBack
+from bigfleet.operator.machine_nodes import MachineNodes
 from bigfleet.operator.schedule import Backoff, RollupSchedule
-from bigfleet.operator.settings import OperatorSettings
+from bigfleet.operator.settings import OperatorSettings, node_rules_of
 from bigfleet.wire.cluster_reports import ClusterReportClient
 from bigfleet.wire.session_client import SessionClient
 
@@ -38,6 +39,7 @@ class Leading:
     ) -> None:
         """Raises BadTemplateFile."""
         self._settings = settings
+        self._node_rules = node_rules_of(settings)
         clock, draw, log = world.clock, world.draw, world.log
         self._schedule = RollupSchedule(settings.rollup_interval, settings.rollup_debounce)
         self.line = ShardLine(
@@ -69,6 +71,9 @@ class Leading:
             knowing.pods_are_fresh,
         )
         drains = Drains(around, draw, counts, self._drain_settings)
+        self.machines = MachineNodes(
+            knowing.node_map, knowing.book.devices, lambda: self._node_rules
+        )
         self.write_back = WriteBack(
             api,
             clock,
@@ -81,6 +86,7 @@ class Leading:
                 lambda: knowing.nodes_are_fresh(clock.now()),
                 knowing.node_map.node_of,
                 drains.drain_of,
+                self.machines,
                 events.tell,
             ),
             dispatch=settings.dispatch,
@@ -98,7 +104,9 @@ class Leading:
         self.reporting = ClusterReporting(
             knowing,
             lambda: ClusterReportClient(settings.shard_addr, world.tls),
-            lambda: self.write_back.upcoming.nodes_missing,
+            self.machines,
+            self.write_back,
+            events,
             clock,
             counts,
             log,
@@ -114,6 +122,7 @@ class Leading:
             self.write_back,
             bootstrapping,
             self.reporting,
+            self.machines,
             clock,
             self._answers,
         )
@@ -137,12 +146,14 @@ class Leading:
         """Of everything that could grow."""
         return {
             "answersWaiting": self.waiting(),
+            "machines": len(self.machines),
             **self.draining.sizes(),
             **self.write_back.writer.sizes(),
         }
 
     def apply_settings(self, settings: OperatorSettings) -> None:
         self._settings = settings
+        self._node_rules = node_rules_of(settings)
         self._schedule.interval_seconds = settings.rollup_interval
         self._schedule.debounce_seconds = settings.rollup_debounce
 

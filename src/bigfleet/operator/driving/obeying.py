@@ -21,6 +21,7 @@ from bigfleet.operator.driving.draining import Draining
 from bigfleet.operator.driving.knowing import Knowing
 from bigfleet.operator.driving.reporting import ClusterReporting
 from bigfleet.operator.driving.write_back import WriteBack
+from bigfleet.operator.machine_nodes import MachineNodes
 
 
 class Obeying:
@@ -35,6 +36,7 @@ class Obeying:
         write_back: WriteBack,
         bootstrapping: Bootstrapping,
         reporting: ClusterReporting,
+        machines: MachineNodes,
         clock: Clock,
         answers: Answers,
     ) -> None:
@@ -45,6 +47,7 @@ class Obeying:
         self._write_back = write_back
         self._bootstrapping = bootstrapping
         self._reporting = reporting
+        self._machines = machines
         self._clock = clock
         self._answers = answers
         #: Blobs being made; each ends by itself, or with the session.
@@ -55,6 +58,7 @@ class Obeying:
 
     def on_connected(self, at: Instant) -> None:
         self._draining.on_connected(at)
+        self._machines.on_connected()
         self._write_back.on_connected()
         self._knowing.on_connected()
 
@@ -63,6 +67,7 @@ class Obeying:
             task.cancel()
         self._answers.on_disconnected()
         self._draining.on_disconnected()
+        self._machines.on_disconnected()
         self._write_back.on_disconnected()
         self._acknowledging.on_disconnected()
         self._marking.cut_off()
@@ -70,6 +75,7 @@ class Obeying:
 
     def on_replay_ended(self, at: Instant) -> None:
         self._draining.on_replay_ended(at)
+        self._machines.on_replay_ended()
         self._write_back.on_replay_ended()
 
     def on_room(self) -> None:
@@ -86,6 +92,7 @@ class Obeying:
         match frame:
             case NodeStateUpdate():
                 self._draining.on_node_state(frame, at)
+                self._machines.on_node_state(frame, at)
                 self._write_back.on_node_state(frame)
             case ReclaimInstruction():
                 self._draining.on_instruction(frame, at)
@@ -107,6 +114,7 @@ class Obeying:
         self._draining.on_node_changed(name, self._clock.now())
 
     def _on_machine_changed(self, machine: str) -> None:
+        self._machines.refresh(machine, self._clock.now())
         self._write_back.look_again([machine])
 
     def _on_pods_changed(self, node: str) -> None:
