@@ -154,6 +154,17 @@ class MachineNodes:
         known = self._machines.get(machine)
         return known is not None and known.health is not None and known.health.is_usable
 
+    def names(self) -> list[str]:
+        """Of all machines that are part of the cluster."""
+        return list(self._machines)
+
+    def of(self, machine: str) -> tuple[NodeStateUpdate, Health] | None:
+        """None: it is not part of the cluster."""
+        known = self._machines.get(machine)
+        if known is None or known.health is None:
+            return None
+        return known.update, known.health
+
     def here(self) -> Iterator[tuple[NodeStateUpdate, Health]]:
         """Machines that are Configured for the cluster, or on their way out of it."""
         for known in self._machines.values():
