@@ -322,6 +322,12 @@ class Cluster:
                 self.figures.evicted_waited += 1
                 del self._moved_at[uid]
 
+    @property
+    def is_dirty(self) -> bool:
+        """Something has changed that was not told or placed yet."""
+        seen = (self.occupancy.nodes_version, self._pods_version)
+        return self._dirty or seen != self._scheduled
+
     def waiting(self) -> list[PodView]:
         return list(self.occupancy.all_waiting())
 

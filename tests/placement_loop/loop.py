@@ -53,7 +53,7 @@ class Loop:
             figures.bought_with_nobody_waiting += name not in waiting
 
     def _next(self) -> Instant:
-        if self.shard.is_busy or any(c.waiting() or c._dirty for c in self.clusters):
+        if self.shard.is_busy or any(c.is_dirty for c in self.clusters):
             return self.at + STEP
         due = [c.margins.due_at(self.at) for c in self.clusters]
         times = [each for each in due if each is not None]

@@ -12,7 +12,7 @@ from bigfleet.model.cluster_reports import NeedStanding
 from bigfleet.model.machines import Instant
 from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.options import SECOND
-from bigfleet.model.requirements import Requirement
+from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.resources import Resources
 from bigfleet.placement.margin_rows import Form, Margin, margin_key_of
 from bigfleet.placement.occupancy import Matching, Occupancy
@@ -163,6 +163,17 @@ class Subject:
     def may_claim(self, node: NodeView) -> bool:
         meets = all(r.met_by(node.labels.get(r.key)) for r in self._requirements)
         return meets and node.declared.covers(self.own[0].min_unit)
+
+    def may_share(self, other: "Subject") -> bool:
+        """Whether a machine may meet the requirements of both."""
+        mine = {r.key: r for r in self._requirements if r.operator in (Operator.IN, Operator.SAME)}
+        for theirs in other._requirements:
+            own = mine.get(theirs.key)
+            if own is None or not own.values:
+                continue
+            if not any(theirs.met_by(value) for value in own.values):
+                return False
+        return True
 
     def empty_since(self, since: Instant) -> list[NodeView]:
         """Nodes that take pods and have had none at least since then."""
