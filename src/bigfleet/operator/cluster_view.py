@@ -39,25 +39,17 @@ class PodListener(Protocol):
         ...
 
 
-class OpenInstructions(Protocol):
-    def instruction_of(self, machine: str) -> str:
-        """Id of the open instruction about it; empty: none."""
-        ...
-
-
 class ClusterView:
     def __init__(
         self,
         requests: Requests,
         machines: MachineNodes,
-        instructions: OpenInstructions,
-        listener: PodListener | None = None,
-        occupancy: Occupancy | None = None,
+        occupancy: Occupancy,
+        listener: PodListener,
     ) -> None:
-        self.occupancy = occupancy or Occupancy()
+        self.occupancy = occupancy
         self._requests = requests
         self._machines = machines
-        self._instructions = instructions
         self._listener = listener
         self._pods: dict[str, PodOnNode] = {}
         #: By the uid of a pod: the CapacityRequest made for it.
@@ -65,6 +57,8 @@ class ClusterView:
         #: By machine: what its view was made of, and the name it has.
         self._made_of: dict[str, tuple[Node | None, NodeStateUpdate, str, Instant, str]] = {}
         self._name_of: dict[str, str] = {}
+        #: By machine, while it is open: the id of the instruction to give it back.
+        self._instruction_of: dict[str, str] = {}
 
     # -- pods ------------------------------------------------------------------------------------
 
@@ -79,7 +73,7 @@ class ClusterView:
         is_new = now.uid not in self._pods
         self._pods[now.uid] = now
         view = self._put(now, at)
-        if is_new and self._listener is not None:
+        if is_new:
             self._listener.on_pod_added(view)
 
     def on_request(self, key: ObjectKey, pod_uid: str, is_there: bool, at: Instant) -> None:
@@ -134,8 +128,16 @@ class ClusterView:
 
     # -- machines --------------------------------------------------------------------------------
 
+    def on_instruction(self, machine: str, instruction: str, at: Instant) -> None:
+        """An instruction to give it back was opened, or ended; empty: none is open."""
+        if instruction:
+            self._instruction_of[machine] = instruction
+        else:
+            self._instruction_of.pop(machine, None)
+        self.on_machine(machine, at)
+
     def on_machine(self, machine: str, at: Instant) -> None:
-        """It was told of, its Node changed, or an instruction about it came or ended."""
+        """It was told of, or its Node changed."""
         found = self._machines.of(machine)
         update, health = found if found is not None else (None, None)
         if update is None or health is None or _has_left(update, health):
@@ -160,11 +162,12 @@ class ClusterView:
 
     def _remove(self, machine: str) -> None:
         self._made_of.pop(machine, None)
+        self._instruction_of.pop(machine, None)
         if (name := self._name_of.pop(machine, None)) is not None:
             self.occupancy.remove_node(name)
 
     def _instruction(self, update: NodeStateUpdate, health: Health) -> str:
-        if found := self._instructions.instruction_of(update.machine_id):
+        if found := self._instruction_of.get(update.machine_id):
             return found
         if health.node is not None and (marked := health.node.metadata.annotations.get(RECLAIM)):
             return marked

@@ -23,6 +23,7 @@ from bigfleet.model.cluster_reports import (
     ClusterReportReply,
     LostMachine,
     NeedStanding,
+    StuckNeed,
     UnplacedPod,
     cut_text,
 )
@@ -68,6 +69,9 @@ class Sight:
     nodes_missing: int = 0
     crs_skipped: int = 0
     machines: MachineSight = MachineSight()
+    stuck: tuple[StuckNeed, ...] = ()
+    #: Needs the reply must speak of.
+    ask: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +138,8 @@ class Placing:
             empty_machines=sight.machines.empty[:MOST_MACHINES],
             unusable_machines=sight.machines.unusable[:MOST_MACHINES],
             lost=sight.machines.lost[:MOST_MACHINES],
+            stuck=sight.stuck,
+            ask=sight.ask,
         )
         return Look(report, tuple(covered))
 

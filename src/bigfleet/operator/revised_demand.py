@@ -1,7 +1,7 @@
 """The demand that is sent to the shard: own rows with overhead in their units, then margins.
 
-Own rows are the book's; what is revised of them, and by how much, `bigfleet.placement` decides. Here
-it is decided when placement is asked and told, so that what is not in play costs nothing.
+Own rows are the book's; how they are revised `bigfleet.placement` decides. Here it is decided when
+placement is asked and told, so that what is not in play costs nothing.
 
 After a start the margins of the process before this one are known to the shard alone. So nothing is
 sent before its first reply, or before `first_reply` has passed, or the shard has said that it takes
@@ -116,8 +116,14 @@ class RevisedDemand:
     def awaits_first_reply(self) -> bool:
         return self._sent is None and self._margins.awaits_first_reply
 
+    def wants_first_reply(self, at: Instant) -> bool:
+        """Whether a report is to be sent before any roll-up."""
+        waits = self.awaits_first_reply and not self._unanswered
+        return waits and self._connected_at is not None and self._is_trustworthy(at)
+
     def on_reply(self, reply: ClusterReportReply, at: Instant) -> list[Note]:
-        self._tell_demand(at)
+        if self._is_trustworthy(at):
+            self._tell_demand()
         if self._sent_untold and self._sent is not None:
             self._margins.on_sent(self._sent)
             self._sent_untold = False
@@ -153,7 +159,7 @@ class RevisedDemand:
         contents = list(self._book.rows())
         rows: list[Need] = list(own)
         if self._in_play():
-            self._tell_demand(at)
+            self._tell_demand()
             self._add_margins(rows, contents, at)
         self._sent, self._sent_untold = tuple(rows), True
         self.is_urgent = False
@@ -170,7 +176,7 @@ class RevisedDemand:
             self._margins.stuck = {}
             return ()
         self._look_at_overhead(at)
-        self._tell_demand(at)
+        self._tell_demand()
         turn = self._margins.turn(at)
         if turn.changed:
             self._change()
@@ -178,7 +184,7 @@ class RevisedDemand:
 
     def on_refused(self, refusal: Refusal, at: Instant) -> bool:
         """True: demand has changed and goes out at once."""
-        self._tell_demand(at)
+        self._tell_demand()
         changed = self._margins.on_refused(refusal, at)
         if changed:
             self._change()
@@ -203,10 +209,10 @@ class RevisedDemand:
             StuckNeed(key.fingerprint, key.group, pods) for key, pods in found[:MOST_NAMED_NEEDS]
         )
 
-    def asks(self, at: Instant) -> tuple[tuple[str, str], ...]:
+    def asks(self) -> tuple[tuple[str, str], ...]:
         """Needs the next reply must speak of; first of all the margins of all of them."""
         if self._in_play() or self.awaits_first_reply:
-            self._tell_demand(at)
+            self._tell_demand()
         return tuple(self._margins.asks()[:MOST_NAMED_NEEDS])
 
     def margin_totals(self) -> dict[str, int]:
@@ -230,7 +236,7 @@ class RevisedDemand:
         self._revision += 1
         self.is_urgent = True
 
-    def _tell_demand(self, at: Instant) -> None:
+    def _tell_demand(self) -> None:
         version = self._book.version
         if version != self._told_version:
             self._told_version = version

@@ -194,8 +194,13 @@ class Margins:
         return self._wanted(subject)
 
     def asks(self) -> list[tuple[str, str]]:
-        """Needs the next reply must speak of, as (fingerprint, group)."""
+        """Needs the next reply must speak of, as (fingerprint, group).
+
+        Before the first one all of them: nobody but the shard knows which have a margin.
+        """
         keys: dict[NeedKey, None] = {}
+        if self.awaits_first_reply:
+            return [(key.fingerprint, key.group) for key in self._subjects.margin_keys()]
         for subject in self._subjects.in_play(self._margins):
             keys[subject.key] = None
             keys.update((need.key, None) for need in subject.own)

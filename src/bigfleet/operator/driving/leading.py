@@ -8,6 +8,7 @@ from bigfleet.kube.events import Events
 from bigfleet.operator.acknowledging import Acknowledging
 from bigfleet.operator.bootstrap.rendering import ClusterFacts
 from bigfleet.operator.drain import Surroundings as DrainSurroundings
+from bigfleet.operator.drain_steps import DrainPhase
 from bigfleet.operator.drains import Drains, DrainSettings
 from bigfleet.operator.driving.acknowledging import AcknowledgeRequests
 from bigfleet.operator.driving.answers import Answers
@@ -17,10 +18,12 @@ from bigfleet.operator.driving.knowing import Knowing
 from bigfleet.operator.driving.line import Dialling, ShardLine
 from bigfleet.operator.driving.obeying import Obeying
 from bigfleet.operator.driving.reporting import ClusterReporting
+from bigfleet.operator.driving.revising import Revising
 from bigfleet.operator.driving.tokens import Tokens
 from bigfleet.operator.driving.world import World
 from bigfleet.operator.driving.write_back import Surroundings, WriteBack
-from bigfleet.operator.machine_nodes import MachineNodes
+from bigfleet.operator.revised_demand import RevisedDemand
+from bigfleet.operator.revision_settings import revision_settings_of
 from bigfleet.operator.schedule import Backoff, RollupSchedule
 from bigfleet.operator.settings import OperatorSettings, node_rules_of
 from bigfleet.wire.cluster_reports import ClusterReportClient
@@ -39,9 +42,18 @@ class Leading:
     ) -> None:
         """Raises BadTemplateFile."""
         self._settings = settings
-        self._node_rules = node_rules_of(settings)
         clock, draw, log = world.clock, world.draw, world.log
+        self._knowing = knowing
         self._schedule = RollupSchedule(settings.rollup_interval, settings.rollup_debounce)
+        self.demand = RevisedDemand(
+            knowing.book,
+            knowing.units,
+            knowing.overheads,
+            knowing.occupancy,
+            knowing.admissions,
+            knowing.is_trustworthy,
+            revision_settings_of(settings),
+        )
         self.line = ShardLine(
             Dialling(
                 settings.cluster_id,
@@ -50,7 +62,7 @@ class Leading:
                 Backoff(settings.reconnect.least, settings.reconnect.most),
             ),
             self._schedule,
-            knowing,
+            self.demand,
             clock,
             world.stopwatch,
             draw,
@@ -71,9 +83,6 @@ class Leading:
             knowing.pods_are_fresh,
         )
         drains = Drains(around, draw, counts, self._drain_settings)
-        self.machines = MachineNodes(
-            knowing.node_map, knowing.book.devices, lambda: self._node_rules
-        )
         self.write_back = WriteBack(
             api,
             clock,
@@ -86,7 +95,7 @@ class Leading:
                 lambda: knowing.nodes_are_fresh(clock.now()),
                 knowing.node_map.node_of,
                 drains.drain_of,
-                self.machines,
+                knowing.machines,
                 events.tell,
             ),
             dispatch=settings.dispatch,
@@ -98,13 +107,17 @@ class Leading:
             log,
             say=self._answers.say,
             tell=events.tell,
-            publish=lambda machine: self.write_back.look_again([machine]),
+            publish=self._on_drain,
             concurrency=settings.dispatch,
         )
+        self._drains = drains
+        self._clock = clock
+        self.revising = Revising(knowing, self.demand, self._schedule, events, clock, counts, log)
         self.reporting = ClusterReporting(
             knowing,
             lambda: ClusterReportClient(settings.shard_addr, world.tls),
-            self.machines,
+            self.demand,
+            self.revising,
             self.write_back,
             events,
             clock,
@@ -122,18 +135,21 @@ class Leading:
             self.write_back,
             bootstrapping,
             self.reporting,
-            self.machines,
+            self.demand,
             clock,
             self._answers,
         )
 
     async def run(self) -> None:
         """For ever. Whoever cancels it ends the session at once, and every write with it."""
+        # Another replica may have led meanwhile: what it revised, the shard tells.
+        self.demand.restart()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._marking.run(), name="acknowledging")
             tasks.create_task(self.draining.run(), name="draining")
             tasks.create_task(self.write_back.run(), name="write-back")
             tasks.create_task(self.reporting.run(), name="reporting")
+            tasks.create_task(self.revising.run(), name="revising")
             if self._tokens is not None:
                 swept = self._tokens.keep_swept(lambda: self.line.connected)
                 tasks.create_task(swept, name="tokens")
@@ -146,18 +162,26 @@ class Leading:
         """Of everything that could grow."""
         return {
             "answersWaiting": self.waiting(),
-            "machines": len(self.machines),
+            **self.demand.sizes(),
             **self.draining.sizes(),
             **self.write_back.writer.sizes(),
         }
 
     def apply_settings(self, settings: OperatorSettings) -> None:
         self._settings = settings
-        self._node_rules = node_rules_of(settings)
+        self._knowing.machines.rules = node_rules_of(settings)
         self._schedule.interval_seconds = settings.rollup_interval
         self._schedule.debounce_seconds = settings.rollup_debounce
 
     # -- within ----------------------------------------------------------------------------------
+
+    def _on_drain(self, machine: str) -> None:
+        """The drain of this machine went on, or ended."""
+        standing = self._drains.drain_of(machine)
+        is_open = standing is not None and standing.phase is not DrainPhase.KEPT
+        instruction = standing.instruction_id if standing is not None and is_open else ""
+        self._knowing.view.on_instruction(machine, instruction, self._clock.now())
+        self.write_back.look_again([machine])
 
     def _drain_settings(self) -> DrainSettings:
         return DrainSettings(self._settings.evict_retry, self._settings.default_grace)

@@ -21,7 +21,7 @@ from bigfleet.operator.driving.draining import Draining
 from bigfleet.operator.driving.knowing import Knowing
 from bigfleet.operator.driving.reporting import ClusterReporting
 from bigfleet.operator.driving.write_back import WriteBack
-from bigfleet.operator.machine_nodes import MachineNodes
+from bigfleet.operator.revised_demand import RevisedDemand
 
 
 class Obeying:
@@ -36,7 +36,7 @@ class Obeying:
         write_back: WriteBack,
         bootstrapping: Bootstrapping,
         reporting: ClusterReporting,
-        machines: MachineNodes,
+        demand: RevisedDemand,
         clock: Clock,
         answers: Answers,
     ) -> None:
@@ -47,7 +47,8 @@ class Obeying:
         self._write_back = write_back
         self._bootstrapping = bootstrapping
         self._reporting = reporting
-        self._machines = machines
+        self._machines = knowing.machines
+        self._demand = demand
         self._clock = clock
         self._answers = answers
         #: Blobs being made; each ends by itself, or with the session.
@@ -59,6 +60,7 @@ class Obeying:
     def on_connected(self, at: Instant) -> None:
         self._draining.on_connected(at)
         self._machines.on_connected()
+        self._demand.on_connected(at)
         self._write_back.on_connected()
         self._knowing.on_connected()
 
@@ -68,6 +70,7 @@ class Obeying:
         self._answers.on_disconnected()
         self._draining.on_disconnected()
         self._machines.on_disconnected()
+        self._demand.on_disconnected()
         self._write_back.on_disconnected()
         self._acknowledging.on_disconnected()
         self._marking.cut_off()
@@ -76,6 +79,7 @@ class Obeying:
     def on_replay_ended(self, at: Instant) -> None:
         self._draining.on_replay_ended(at)
         self._machines.on_replay_ended()
+        self._knowing.view.on_machines(at)
         self._write_back.on_replay_ended()
 
     def on_room(self) -> None:
@@ -93,6 +97,7 @@ class Obeying:
             case NodeStateUpdate():
                 self._draining.on_node_state(frame, at)
                 self._machines.on_node_state(frame, at)
+                self._knowing.view.on_machine(frame.machine_id, at)
                 self._write_back.on_node_state(frame)
             case ReclaimInstruction():
                 self._draining.on_instruction(frame, at)
@@ -114,7 +119,9 @@ class Obeying:
         self._draining.on_node_changed(name, self._clock.now())
 
     def _on_machine_changed(self, machine: str) -> None:
-        self._machines.refresh(machine, self._clock.now())
+        at = self._clock.now()
+        self._machines.refresh(machine, at)
+        self._knowing.view.on_machine(machine, at)
         self._write_back.look_again([machine])
 
     def _on_pods_changed(self, node: str) -> None:

@@ -24,7 +24,7 @@ from bigfleet.operator.driving.knowing import Knowing
 from bigfleet.operator.driving.leading import Leading
 from bigfleet.operator.driving.world import World
 from bigfleet.operator.metrics import BlockedNamespaces, OperatorMetrics
-from bigfleet.operator.settings import OperatorSettings
+from bigfleet.operator.settings import OperatorSettings, node_rules_of
 
 LEASE = "bigfleet-operator"
 
@@ -48,6 +48,7 @@ class OperatorProcess:
             world.log,
             counts,
             stale_after_seconds=settings.watch_stale,
+            node_rules=node_rules_of(settings),
         )
         self.leading = Leading(settings, world, api, self.knowing, self._events, counts)
         self.election = Election(
