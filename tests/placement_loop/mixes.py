@@ -1,5 +1,6 @@
 """Generated mixes of pods over a catalogue of machines, and what the best packing would cost."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
@@ -88,20 +89,14 @@ def loop_of(seed: int, kinds: list[KindOfMachine], chance: Random, clusters: int
     return Loop(shard, members)
 
 
-def scale(cluster: Cluster, counts: dict[Workload, int]) -> "Scaling":
-    return Scaling(cluster, counts)
-
-
-class Scaling:
+def scale(cluster: Cluster, counts: dict[Workload, int]) -> Callable[[Instant], None]:
     """Sets how many pods some workloads have."""
 
-    def __init__(self, cluster: Cluster, counts: dict[Workload, int]) -> None:
-        self._cluster = cluster
-        self._counts = counts
+    def happens(at: Instant) -> None:
+        for workload, count in counts.items():
+            cluster.scale(workload, count, at)
 
-    def __call__(self, at: Instant) -> None:
-        for workload, count in self._counts.items():
-            self._cluster.scale(workload, count, at)
+    return happens
 
 
 # -- what would be best ------------------------------------------------------------------------

@@ -389,8 +389,8 @@ class Margins:
         return True
 
     def _some_node_may_go(self, subject: Subject, at: Instant) -> bool:
-        candidates = subject.least_occupied(self._settings.probe_nodes)
-        return any(self._admissions.why_not_drained(n, at) is None for n in candidates)
+        nodes = subject.first_to_go()
+        return any(self._admissions.why_not_drained(name, at) is None for name in nodes)
 
     def _restore_probes(self, node: NodeView, at: Instant) -> bool:
         """A refusal of a machine that a lowered margin could have had restores that margin."""

@@ -34,8 +34,6 @@ class MarginSettings:
     probe_longest: Instant = 8 * 3600 * SECOND
     #: How often it is looked whether some Node could go, once a probe is due.
     probe_look_every: Instant = 300 * SECOND
-    #: Nodes looked at, least occupied first.
-    probe_nodes: int = 5
     #: A lowered margin that led to no drain by then was not needed.
     probe_timeout: Instant = 600 * SECOND
     empty_for: Instant = 120 * SECOND
@@ -184,13 +182,14 @@ class Subject:
             if node.takes_pods and node.name in times and times[node.name] <= since
         ]
 
-    def least_occupied(self, most: int) -> list[str]:
-        counts = [
-            (len(self.occupancy.pods_on(node.name)), node.name)
-            for node in self.nodes.nodes
-            if node.takes_pods
-        ]
-        return [name for _, name in sorted(counts)[:most]]
+    def first_to_go(self) -> list[str]:
+        """Of each kind the busy Node that the engine gives back first: that of the greatest id."""
+        last: dict[str, NodeView] = {}
+        for node in self.nodes.nodes:
+            known = last.get(node.kind)
+            if node.takes_pods and (known is None or node.machine > known.machine):
+                last[node.kind] = node
+        return [last[kind].name for kind in sorted(last)]
 
     def newest(self) -> NodeView | None:
         """The Node of the kind it last got."""
