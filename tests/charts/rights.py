@@ -15,6 +15,8 @@ OPERATOR_IN_THE_CLUSTER: Rights = {
     (FLEET, "availablecapacities/status"): ALL,
     ("", "nodes"): READ | {"patch"},
     ("", "pods"): READ,
+    ("policy", "poddisruptionbudgets"): READ,
+    ("storage.k8s.io", "volumeattachments"): READ,
     ("", "pods/eviction"): {"create"},
     ("", "events"): {"create"},
 }

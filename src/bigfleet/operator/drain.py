@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 from bigfleet.kube.objects import Node
 from bigfleet.model.machines import Instant
+from bigfleet.model.options import SECOND
+from bigfleet.operator.attached_volumes import AttachedVolumes
 from bigfleet.operator.checks import names_for_nodes
 from bigfleet.operator.drain_steps import Check
 from bigfleet.operator.node_mapping import NodeMap
@@ -23,6 +25,12 @@ class Surroundings:
     pods: PodsOnNodes
     nodes_are_fresh: Callable[[Instant], bool]
     pods_are_fresh: Callable[[Instant], bool]
+    volumes: AttachedVolumes = field(default_factory=AttachedVolumes)
+
+
+#: Volumes are waited for until so long before the deadline: a shard that hears at its deadline that
+#: a Node is empty has given the machine up by then, and its pods were evicted for nothing.
+_LAST_SECONDS = 5.0
 
 
 @dataclass(slots=True)
@@ -73,6 +81,11 @@ class Drain:
     @property
     def machines(self) -> list[str]:
         return [m for m in self.machine_of_entry.values() if m]
+
+    @property
+    def volumes_until(self) -> Instant:
+        """How long volumes that stay attached are waited for."""
+        return self.deadline - round(min(_LAST_SECONDS, self.grace_seconds / 10) * SECOND)
 
     # -- what is asked ---------------------------------------------------------------------------
 

@@ -40,11 +40,16 @@ class DrainTelling:
         standing = DrainStanding(drain.id, DrainPhase.DRAINING)
         return [_acknowledge(drain), *told, *self._stand(drain.machines, standing)]
 
-    def finish_evicted(self, drain: Drain, look: Look) -> list[Instruction]:
+    def finish_evicted(self, drain: Drain, look: Look, attached: int) -> list[Instruction]:
+        """`attached`: volumes that are still attached, and are not waited for any longer."""
         drain.evicted = len(look.present) + len(look.missing)
         is_missing = not drain.started and not look.present
         self._count(drain, "node_missing" if is_missing else "evicted")
-        told = _told_of_missing(drain) if is_missing else _told_of_evicted(drain, look.present)
+        told = (
+            _told_of_missing(drain)
+            if is_missing
+            else _told_of_evicted(drain, look.present, attached)
+        )
         standing = DrainStanding(drain.id, DrainPhase.DRAINED)
         return [*_complete(drain), *told, *self._stand(drain.machines, standing)]
 
@@ -109,8 +114,10 @@ def _complete(drain: Drain) -> list[Send]:
     return [Send(ReclaimAck(drain.id, drain.evicted))]
 
 
-def _told_of_evicted(drain: Drain, nodes: Iterable[Node]) -> list[Tell]:
+def _told_of_evicted(drain: Drain, nodes: Iterable[Node], attached: int) -> list[Tell]:
     text = f"evicted: nothing is left to move for {drain.id}"
+    if attached:
+        text += f"; {attached} VolumeAttachment{'s are' if attached > 1 else ' is'} still there"
     return [Tell(reference_of(node), "Normal", "ReclaimEvicted", text) for node in nodes]
 
 

@@ -6,9 +6,10 @@ about a Node or a machine, `drain_index`; what others are told of it, `drain_tel
 Laws. Nothing is cordoned, evicted or uncordoned while disconnected. An instruction is answered once
 per session when its Nodes are cordoned and once more when it ends. It ends as evicted only when a
 complete and fresh cache shows nothing left to evict and the server itself, asked then, says so too
-and has the Nodes cordoned, or has them no more; otherwise at its deadline with 0. A Node of ours is
-uncordoned as soon as the shard says Configured and asks nothing of it, and a cordon that somebody
-else had set stays.
+and has the Nodes cordoned, or has them no more; otherwise at its deadline with 0. Volumes that are
+still attached then are waited for until shortly before the deadline. A Node of ours is uncordoned
+as soon as the shard says Configured and asks nothing of it, and a cordon that somebody else had set
+stays.
 
 An instruction outlives sessions as the shard's intent does, but acts only in sessions in which the
 shard has told it again. Configured said of a machine for the second time in a session takes back
@@ -101,7 +102,7 @@ class Drains:
         if not self.connected:
             return None
         acting = [d for d in self._drains if d.is_open and d.is_told]
-        due = [d.deadline for d in acting] + [d.settled_at for d in acting]
+        due = [t for d in acting for t in (d.deadline, d.settled_at, d.volumes_until)]
         due += [until for until, _ in self._cordons.due()]
         due += [*self._evictions.due(), *self._checks.due()]
         return min((t for t in due if t > at), default=None)
@@ -275,10 +276,12 @@ class Drains:
         left = look.left(self._around.pods)
         check = None
         if drain.is_acked and not left and drain.sees_all(look, cordoned, self._around, at):
-            check = drain.check_of(look, self._around.nodes)
-            if check == passed:
+            attached = sum(map(self._around.volumes.count_on, look.names))
+            if not attached or at >= drain.volumes_until:
+                check = drain.check_of(look, self._around.nodes)
+            if check is not None and check == passed:
                 self._forget_asked(drain)
-                return steps + self._telling.finish_evicted(drain, look)
+                return steps + self._telling.finish_evicted(drain, look, attached)
         for name in look.names:
             left += self._checks.found_on(name, self._around.pods)
         if at >= drain.deadline:

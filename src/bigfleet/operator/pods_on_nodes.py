@@ -6,10 +6,12 @@ pods that have ended.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 
 from bigfleet.kube.objects import Meta, ObjectKey, Pod
+from bigfleet.placement.records import do_not_disrupt
 
 
 class NotMoved(StrEnum):
@@ -35,6 +37,9 @@ class PodOnNode:
     why_unscheduled: str = ""
     #: UID of its controller; empty for a pod of nobody.
     owner_uid: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    #: The annotation by which it must not be moved; empty: none.
+    do_not_disrupt: str = ""
 
     @property
     def is_unscheduled(self) -> bool:
@@ -57,7 +62,15 @@ def pod_on_node(pod: Pod) -> PodOnNode:
         is_deleting=meta.deletion_timestamp is not None,
         why_unscheduled="" if pod.spec.node_name else _why_unscheduled(pod),
         owner_uid=next((o.uid for o in meta.owner_references if o.controller), ""),
+        labels=_shared_labels(tuple(sorted(meta.labels.items()))),
+        do_not_disrupt=do_not_disrupt(meta.annotations),
     )
+
+
+@lru_cache(maxsize=4096)
+def _shared_labels(items: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+    """One mapping for all pods with the same labels: most are replicas."""
+    return dict(items)
 
 
 def _why_not_evicted(pod: Pod) -> NotMoved | None:
@@ -113,6 +126,9 @@ class PodsOnNodes:
 
     def __len__(self) -> int:
         return len(self._pods)
+
+    def get(self, key: ObjectKey) -> PodOnNode | None:
+        return self._pods.get(key)
 
     def has_placed(self, namespace: str) -> bool:
         """Whether any pod of the namespace lies on a Node."""

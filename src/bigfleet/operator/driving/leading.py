@@ -67,6 +67,7 @@ class Leading:
             knowing.pods_on_nodes,
             knowing.nodes_are_fresh,
             knowing.pods_are_fresh,
+            knowing.volumes,
         )
         drains = Drains(around, draw, counts, self._drain_settings)
         self.write_back = WriteBack(
