@@ -28,6 +28,7 @@ COUNTERS = {
     EVICTION_BLOCKED: "Evictions a disruption budget refused, by its namespace.",
     "bootstrap_renders_total": "Bootstrap blobs asked for, by outcome.",
     "node_missing_total": "Machines that were configured for ten minutes without a Node.",
+    "nodes_deleted_total": "Nodes deleted because their machine had left.",
     "api_requests_total": "Requests to the API server by verb and status; 0: no answer came.",
 }
 GAUGES = {
@@ -94,5 +95,6 @@ class OperatorMetrics(Exposition):
             "outbox_dropped_total",
             "session_reconnects_total",
             "node_missing_total",
+            "nodes_deleted_total",
         ):
             counts.add(name, 0)

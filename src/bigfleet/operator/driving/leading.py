@@ -15,6 +15,7 @@ from bigfleet.operator.driving.bootstrapping import Bootstrapping, TemplateFile
 from bigfleet.operator.driving.draining import Draining
 from bigfleet.operator.driving.knowing import Knowing
 from bigfleet.operator.driving.line import Dialling, ShardLine
+from bigfleet.operator.driving.node_cleanup import NodeCleanup
 from bigfleet.operator.driving.obeying import Obeying
 from bigfleet.operator.driving.reporting import ClusterReporting
 from bigfleet.operator.driving.tokens import Tokens
@@ -96,6 +97,7 @@ class Leading:
             publish=lambda machine: self.write_back.look_again([machine]),
             concurrency=settings.dispatch,
         )
+        self.cleanup = NodeCleanup(knowing, api, events, clock, log, counts, lambda: self._settings)
         self.reporting = ClusterReporting(
             knowing,
             lambda: ClusterReportClient(settings.shard_addr, world.tls),
@@ -113,6 +115,7 @@ class Leading:
             self._marking,
             self.draining,
             self.write_back,
+            self.cleanup,
             bootstrapping,
             self.reporting,
             clock,
@@ -125,6 +128,7 @@ class Leading:
             tasks.create_task(self._marking.run(), name="acknowledging")
             tasks.create_task(self.draining.run(), name="draining")
             tasks.create_task(self.write_back.run(), name="write-back")
+            tasks.create_task(self.cleanup.run(), name="node-cleanup")
             tasks.create_task(self.reporting.run(), name="reporting")
             if self._tokens is not None:
                 swept = self._tokens.keep_swept(lambda: self.line.connected)
@@ -140,6 +144,7 @@ class Leading:
             "answersWaiting": self.waiting(),
             **self.draining.sizes(),
             **self.write_back.writer.sizes(),
+            **self.cleanup.sizes(),
         }
 
     def apply_settings(self, settings: OperatorSettings) -> None:
