@@ -13,7 +13,7 @@ NOT_READY = {"conditions": [{"type": "Ready", "status": "Unknown"}]}
 READY = {"conditions": [{"type": "Ready", "status": "True"}]}
 
 
-def has_node(server: FakeApiServer, name: str, status: dict[str, object] = NOT_READY) -> None:
+def has_node(server: FakeApiServer, name: str, status: object = NOT_READY) -> None:
     server.put(NODES, {"metadata": {"name": name}, "status": status})
 
 

@@ -20,6 +20,7 @@ from bigfleet.operator.drain_steps import (
     Tell,
     reference_of,
 )
+from bigfleet.placement.admission import Refusal
 
 
 class DrainTelling:
@@ -67,6 +68,29 @@ class DrainTelling:
         standing = DrainStanding(drain.id, DrainPhase.DRAINING, text)
         steps += [*_complete(drain), *_told_of_deadline(look, text)]
         return [*steps, *self._stand(drain.machines, standing)]
+
+    def refuse(self, drain: Drain, refusal: Refusal, *, is_new: bool) -> list[Instruction]:
+        """Its Nodes are not cordoned; the shard hears nothing but the demand."""
+        text = shortened(f"not given back now: {refusal.sentence}")
+        if is_new:
+            self._counts.add("reclaims_refused_total", reason=refusal.code)
+        told = _told_of_refusal(refusal, text) if is_new else []
+        return [*told, *self._stand(drain.machines, DrainStanding(drain.id, DrainPhase.KEPT, text))]
+
+    def call_off(self, drain: Drain, refusal: Refusal) -> list[Instruction]:
+        """Its Nodes are uncordoned, and the shard is told that nothing was emptied."""
+        drain.evicted, drain.is_admitted = 0, False
+        self._count(drain, "called_off")
+        self._counts.add("reclaims_refused_total", reason=refusal.code)
+        text = shortened(f"called off: {refusal.sentence}")
+        standing = DrainStanding(drain.id, DrainPhase.KEPT, text)
+        told = _told_of_refusal(refusal, text)
+        return [*_complete(drain), *told, *self._stand(drain.machines, standing)]
+
+    def give_up_refused(self, drain: Drain) -> None:
+        """The shard has taken back what was never begun."""
+        if drain.refusal is not None and not drain.is_admitted:
+            self._count(drain, "refused")
 
     def answer_again(self, drain: Drain) -> list[Instruction]:
         """It has ended, and a session that has not heard of it asks."""
@@ -132,6 +156,16 @@ def _told_of_deadline(look: Look, text: str) -> list[Tell]:
     about += [_entry(entry) for entry in look.unknown]
     about = about or [_entry(entry) for entry in look.missing]
     return [Tell(reference, "Warning", "ReclaimBlocked", text) for reference in about]
+
+
+def _told_of_refusal(refusal: Refusal, text: str) -> list[Tell]:
+    about = [Reference(api_version="v1", kind="Node", name=refusal.node)]
+    if (pod := refusal.pod) is not None:
+        namespace, _, name = pod.key.partition("/")
+        about.append(
+            Reference(api_version="v1", kind="Pod", name=name, namespace=namespace, uid=pod.uid)
+        )
+    return [Tell(each, "Normal", "ReclaimRefused", text) for each in about]
 
 
 def _entry(entry: str) -> Reference:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.exposition import Catalogue, Exposition
+from bigfleet.placement.admission import RefusedBy
 
 PREFIX = "bigfleet_operator_"
 EVICTION_BLOCKED = "eviction_blocked_total"
@@ -25,6 +26,7 @@ COUNTERS = {
     "session_reconnects_total": "Sessions that ended and were dialled again.",
     "upcoming_node_writes_total": "Writes of UpcomingNodes by what and how they ended.",
     "reclaims_total": "Instructions to give a machine back that ended, by result.",
+    "reclaims_refused_total": "Machines not given back, or no longer, by what their pods lacked.",
     EVICTION_BLOCKED: "Evictions a disruption budget refused, by its namespace.",
     "bootstrap_renders_total": "Bootstrap blobs asked for, by outcome.",
     "node_missing_total": "Machines that were configured for ten minutes without a Node.",
@@ -44,7 +46,7 @@ CATALOGUE = Catalogue(PREFIX, HISTOGRAMS, COUNTERS, GAUGES)
 
 _WRITES = ("create", "spec_update", "status_update", "delete")
 _WRITTEN = ("success", "conflict", "error")
-_RECLAIMED = ("evicted", "deadline", "node_missing")
+_RECLAIMED = ("evicted", "deadline", "node_missing", "refused", "called_off")
 
 
 class BlockedNamespaces:
@@ -89,6 +91,8 @@ class OperatorMetrics(Exposition):
                 counts.add("upcoming_node_writes_total", 0, op=op, outcome=outcome)
         for result in _RECLAIMED:
             counts.add("reclaims_total", 0, result=result)
+        for reason in RefusedBy:
+            counts.add("reclaims_refused_total", 0, reason=reason)
         for name in (
             "rollups_unacked_total",
             "acknowledged_total",

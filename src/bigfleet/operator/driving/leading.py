@@ -95,6 +95,7 @@ class Leading:
             say=self._answers.say,
             tell=events.tell,
             publish=lambda machine: self.write_back.look_again([machine]),
+            demand=self._schedule,
             concurrency=settings.dispatch,
         )
         self.cleanup = NodeCleanup(knowing, api, events, clock, log, counts, lambda: self._settings)
