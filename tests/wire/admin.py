@@ -181,6 +181,8 @@ FULL = MachineView(
     failed=FailedView("timeout", 1, 2, 3, True),
     unseen_lists=1,
     withheld_by_quota=True,
+    empty=True,
+    lost="never_joined",
 )
 EVENT = StoryEvent(
     1,

@@ -565,6 +565,8 @@ class MachineView(_message.Message):
     FAILED_FIELD_NUMBER: _builtins.int
     UNSEEN_LISTS_FIELD_NUMBER: _builtins.int
     WITHHELD_BY_QUOTA_FIELD_NUMBER: _builtins.int
+    EMPTY_FIELD_NUMBER: _builtins.int
+    LOST_FIELD_NUMBER: _builtins.int
     provider_name: _builtins.str
     node_name: _builtins.str
     owner_source: Global___OwnerSource.ValueType
@@ -577,6 +579,10 @@ class MachineView(_message.Message):
     idle_since_unix_nanos: _builtins.int
     unseen_lists: _builtins.int
     withheld_by_quota: _builtins.bool
+    empty: _builtins.bool
+    """Its cluster says that nothing runs on it."""
+    lost: _builtins.str
+    """Why its cluster gave it up, such as never_joined; empty: it did not."""
     @_builtins.property
     def machine(self) -> _provider_pb2.Machine: ...
     @_builtins.property
@@ -615,10 +621,12 @@ class MachineView(_message.Message):
         failed: Global___FailedView | None = ...,
         unseen_lists: _builtins.int = ...,
         withheld_by_quota: _builtins.bool = ...,
+        empty: _builtins.bool = ...,
+        lost: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["cost", b"cost", "drain", b"drain", "failed", b"failed", "machine", b"machine", "need", b"need", "pending", b"pending", "reservation", b"reservation"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["assigned_interruption_dollars", b"assigned_interruption_dollars", "assigned_priority", b"assigned_priority", "assigned_reclamation_dollars", b"assigned_reclamation_dollars", "claimed", b"claimed", "cost", b"cost", "drain", b"drain", "failed", b"failed", "idle_since_unix_nanos", b"idle_since_unix_nanos", "machine", b"machine", "need", b"need", "node_name", b"node_name", "owner_source", b"owner_source", "pending", b"pending", "provider_name", b"provider_name", "reservation", b"reservation", "state_deadline_unix_nanos", b"state_deadline_unix_nanos", "state_since_unix_nanos", b"state_since_unix_nanos", "unseen_lists", b"unseen_lists", "withheld_by_quota", b"withheld_by_quota"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["assigned_interruption_dollars", b"assigned_interruption_dollars", "assigned_priority", b"assigned_priority", "assigned_reclamation_dollars", b"assigned_reclamation_dollars", "claimed", b"claimed", "cost", b"cost", "drain", b"drain", "empty", b"empty", "failed", b"failed", "idle_since_unix_nanos", b"idle_since_unix_nanos", "lost", b"lost", "machine", b"machine", "need", b"need", "node_name", b"node_name", "owner_source", b"owner_source", "pending", b"pending", "provider_name", b"provider_name", "reservation", b"reservation", "state_deadline_unix_nanos", b"state_deadline_unix_nanos", "state_since_unix_nanos", b"state_since_unix_nanos", "unseen_lists", b"unseen_lists", "withheld_by_quota", b"withheld_by_quota"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
