@@ -10,6 +10,7 @@ from bigfleet.model.cluster_reports import (
     LostCause,
     LostMachine,
     NeedStanding,
+    RefusedReclaim,
     ReceivedReport,
     StuckNeed,
     UnplacedPod,
@@ -111,6 +112,7 @@ REPORT = ClusterReport(
     lost=(LostMachine("m-4", LostCause.NODE_GONE),),
     stuck=(StuckNeed(FINGERPRINT, "g\x00", 7),),
     ask=((FINGERPRINT, ""), (FINGERPRINT, "margin")),
+    refused=(RefusedReclaim("m-5", "bf1-5", "pod shop/web-0 would find no place"),),
 )
 REPLY = ClusterReportReply(
     (
@@ -128,6 +130,7 @@ REPLY = ClusterReportReply(
     9,
     10,
     2_001,
+    ("bf1-6", "bf1-7"),
 )
 SESSION = SessionView(
     *("shop", "bigfleet://cluster/shop", "v1alpha1"),
