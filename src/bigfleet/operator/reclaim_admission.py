@@ -134,7 +134,10 @@ class ReclaimAdmission:
         if not pods or not self._may_check(at):
             return NextEvictions()
         for name in look.names:
-            if (refusal := self._admissions.why_called_off(name, at)) is not None:
+            refusal = self._admissions.why_called_off(name, at)
+            if refusal is not None and refusal.code is RefusedBy.UNKNOWN_NODE:
+                return NextEvictions()
+            if refusal is not None:
                 return NextEvictions(called_off=refusal)
         return NextEvictions(pods)
 
