@@ -24,6 +24,7 @@ from bigfleet.operator.drain_steps import (
 from bigfleet.operator.drains import Drains, DrainSettings
 from bigfleet.operator.node_mapping import NodeMap
 from bigfleet.operator.pods_on_nodes import NotMoved, PodOnNode, PodsOnNodes
+from bigfleet.operator.reclaim_admission import ReclaimAdmission
 
 S = MachineState
 ID = "bf1-one"
@@ -62,7 +63,7 @@ class Stage:
     they have not heard of.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, admission: ReclaimAdmission | None = None) -> None:
         self.at: Instant = 1_700_000_000 * SECOND
         self.nodes, self.pods = NodeMap(), PodsOnNodes()
         self.nodes_are_fresh = self.pods_are_fresh = True
@@ -76,7 +77,7 @@ class Stage:
             self.volumes,
         )
         self.settings = DrainSettings()
-        self.drains = Drains(around, lambda: 0.5, self.counts, lambda: self.settings)
+        self.drains = Drains(around, lambda: 0.5, self.counts, lambda: self.settings, admission)
         self.steps: list[Instruction] = []
         self.unheard_pods: list[PodOnNode] = []
         self.unheard_nodes: set[str] = set()

@@ -51,6 +51,7 @@ class Cluster:
 
     def found(self, seconds: float, *, fresh: bool = True) -> list[DepartedNode]:
         """Looked at every second, as a running operator does."""
+        found: list[DepartedNode] = []
         for _ in range(round(seconds)):
             self.at += SECOND
             found = self.departed.to_delete(self.at, nodes_are_fresh=fresh)

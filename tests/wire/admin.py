@@ -10,8 +10,8 @@ from bigfleet.model.cluster_reports import (
     LostCause,
     LostMachine,
     NeedStanding,
-    RefusedReclaim,
     ReceivedReport,
+    RefusedReclaim,
     StuckNeed,
     UnplacedPod,
 )

@@ -4,6 +4,7 @@ The cost of a change does not grow with the requests a row stands for: sums are 
 largest amount of each dimension is the head of a heap whose stale entries are dropped when met.
 """
 
+from collections.abc import Iterable
 from heapq import heappop, heappush
 
 from bigfleet.model.needs import Need, NeedKey
@@ -67,6 +68,10 @@ class DemandRow:
                 dimension = self._dimensions[name] = _Dimension()
             if not dimension.change(amount, by):
                 del self._dimensions[name]
+
+    def names(self) -> Iterable[str]:
+        """Of the resources it asks for."""
+        return self._dimensions
 
     def need(self) -> Need:
         """A sum beyond what a shard can count is told as the most it can: nobody has that either.

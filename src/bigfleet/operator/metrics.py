@@ -41,6 +41,10 @@ GAUGES = {
     "dispatch_inflight": "Objects being written.",
     "leader": "1 while this replica holds the lease.",
     "covered_not_placed": "Pods whose Need is served and that no node has taken.",
+    "nodes_unusable": "Configured machines whose Node is missing or takes no pods.",
+    "machines_lost": "Machines reported as lost now, by cause.",
+    "repairs_held": "Broken machines that are kept because too many are broken at once.",
+    "other_autoscaler": "1 while another autoscaler is at work in the cluster, by its name.",
 }
 CATALOGUE = Catalogue(PREFIX, HISTOGRAMS, COUNTERS, GAUGES)
 

@@ -11,6 +11,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from bigfleet.kube.objects import Meta, ObjectKey, Pod
+from bigfleet.operator.other_autoscalers import autoscaler_of_pod
 from bigfleet.placement.records import do_not_disrupt
 
 
@@ -37,6 +38,8 @@ class PodOnNode:
     why_unscheduled: str = ""
     #: UID of its controller; empty for a pod of nobody.
     owner_uid: str = ""
+    #: The autoscaler it is part of; empty: none.
+    autoscaler: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     #: The annotation by which it must not be moved; empty: none.
     do_not_disrupt: str = ""
@@ -62,6 +65,7 @@ def pod_on_node(pod: Pod) -> PodOnNode:
         is_deleting=meta.deletion_timestamp is not None,
         why_unscheduled="" if pod.spec.node_name else _why_unscheduled(pod),
         owner_uid=next((o.uid for o in meta.owner_references if o.controller), ""),
+        autoscaler=autoscaler_of_pod(pod),
         labels=_shared_labels(tuple(sorted(meta.labels.items()))),
         do_not_disrupt=do_not_disrupt(meta.annotations),
     )
@@ -102,10 +106,14 @@ class PodsOnNodes:
         self._placed_of: dict[str, int] = {}
         #: Waiting for a place, by name.
         self.unscheduled: dict[ObjectKey, PodOnNode] = {}
+        #: Pods of other autoscalers, by name.
+        self.autoscalers: dict[ObjectKey, PodOnNode] = {}
 
     def put(self, pod: PodOnNode) -> None:
         self.remove(pod.key)
         self._pods[pod.key] = pod
+        if pod.autoscaler:
+            self.autoscalers[pod.key] = pod
         if pod.node:
             self._on_node.setdefault(pod.node, {})[pod.key] = pod
             self._placed_of[pod.key.namespace] = self._placed_of.get(pod.key.namespace, 0) + 1
@@ -115,6 +123,7 @@ class PodsOnNodes:
     def remove(self, key: ObjectKey) -> None:
         known = self._pods.pop(key, None)
         self.unscheduled.pop(key, None)
+        self.autoscalers.pop(key, None)
         if known is not None and known.node:
             rest = self._on_node[known.node]
             del rest[key]
@@ -136,6 +145,11 @@ class PodsOnNodes:
 
     def all_on(self, node: str) -> Mapping[ObjectKey, PodOnNode]:
         return self._on_node.get(node, _NOTHING)
+
+    def is_empty(self, node: str) -> bool:
+        """Whether it runs nothing but pods that follow Nodes, or have ended."""
+        pods = self._on_node.get(node, _NOTHING).values()
+        return all(pod.why_not_evicted is not None for pod in pods)
 
     def left_on(self, node: str) -> list[PodOnNode]:
         """Pods a drain has to wait for, those that are ending included; in a stable order."""

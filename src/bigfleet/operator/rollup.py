@@ -64,6 +64,8 @@ class DemandBook:
         #: The rows by key; None: some came or went.
         self._ordered: list[DemandRow] | None = []
         self._skipped: dict[ObjectKey, Untranslatable] = {}
+        #: The version it was last asked at, and what the answer was.
+        self._devices: tuple[int, frozenset[str]] = (-1, frozenset())
         #: Translatable and not acknowledged, in the order of their marks.
         self._waiting: dict[ObjectKey, _Request] = {}
 
@@ -130,6 +132,14 @@ class DemandBook:
 
     def needs(self) -> tuple[Need, ...]:
         return tuple(row.need() for row in self._up_to_date())
+
+    def devices(self) -> frozenset[str]:
+        """Extended resources that somebody asks for."""
+        version, names = self._devices
+        if version != self.version:
+            names = frozenset(n for row in self._up_to_date() for n in row.names() if "/" in n)
+            self._devices = self.version, names
+        return names
 
     def take_waiting(self, mark: int) -> list[ObjectKey]:
         """Requests that wait to be acknowledged and were in a roll-up of this mark, each once."""

@@ -3,7 +3,14 @@
 from dataclasses import dataclass
 
 from bigfleet.model.addresses import is_address
+from bigfleet.model.options import SECOND
 from bigfleet.model.settings import Seconds, setting
+from bigfleet.operator.node_rules import (
+    BadCondition,
+    NodeRules,
+    UsableRules,
+    repair_conditions,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,17 @@ class OperatorSettings:
     api_server: str = setting("", "URL machines join at; empty: the one the operator talks to")
     mint_token: bool = setting(False, "make bootstrap tokens, for {{ .Token }} in the template")
     token_ttl: Seconds = setting(900.0, "how long such a token is good for", least=60)
+    join_timeout: Seconds = setting(900.0, "how long a Node may take to show its devices")
+    startup_taints: tuple[str, ...] = setting(
+        (), "keys of taints that go when a Node is ready for pods, beside the usual ones"
+    )
+    node_gone: Seconds = setting(120.0, "time without its Node after which a machine is lost")
+    repair: bool = setting(True, "replace machines whose Nodes stay broken", reloadable=True)
+    repair_conditions: tuple[str, ...] = setting(
+        (),
+        "conditions that make a Node broken and for how long: KernelDeadlock=10m, "
+        "GpuHealthy:False=5m; Ready=30m unless it is listed",
+    )
     watch_stale: Seconds = setting(
         60.0, "time without news from the API server after which roll-ups stop", least=1
     )
@@ -66,6 +84,10 @@ def contradictions_of(settings: OperatorSettings) -> list[tuple[str, str]]:
         found.append(("shard_addr", "is missing: name the host:port of the shard"))
     elif not is_address(settings.shard_addr):
         found.append(("shard_addr", f"{settings.shard_addr!r} is no host:port"))
+    try:
+        repair_conditions(settings.repair_conditions)
+    except BadCondition as problem:
+        found.append(("repair_conditions", str(problem)))
     lease = settings.lease
     if not lease.retry < lease.renew < lease.duration:
         text = "must rise: lease.retry < lease.renew < lease.duration, or two replicas may lead"
@@ -76,3 +98,13 @@ def contradictions_of(settings: OperatorSettings) -> list[tuple[str, str]]:
         text = "needs bootstrap_template_file: nothing else would hold the token"
         found.append(("mint_token", text))
     return found
+
+
+def node_rules_of(settings: OperatorSettings) -> NodeRules:
+    """Raises BadCondition, which `contradictions_of` tells first."""
+    conditions = repair_conditions(settings.repair_conditions) if settings.repair else ()
+    return NodeRules(
+        UsableRules(round(settings.join_timeout * SECOND), frozenset(settings.startup_taints)),
+        conditions,
+        round(settings.node_gone * SECOND),
+    )

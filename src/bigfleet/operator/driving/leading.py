@@ -21,8 +21,9 @@ from bigfleet.operator.driving.reporting import ClusterReporting
 from bigfleet.operator.driving.tokens import Tokens
 from bigfleet.operator.driving.world import World
 from bigfleet.operator.driving.write_back import Surroundings, WriteBack
+from bigfleet.operator.machine_nodes import MachineNodes
 from bigfleet.operator.schedule import Backoff, RollupSchedule
-from bigfleet.operator.settings import OperatorSettings
+from bigfleet.operator.settings import OperatorSettings, node_rules_of
 from bigfleet.wire.cluster_reports import ClusterReportClient
 from bigfleet.wire.session_client import SessionClient
 
@@ -39,6 +40,7 @@ class Leading:
     ) -> None:
         """Raises BadTemplateFile."""
         self._settings = settings
+        self._node_rules = node_rules_of(settings)
         clock, draw, log = world.clock, world.draw, world.log
         self._schedule = RollupSchedule(settings.rollup_interval, settings.rollup_debounce)
         self.line = ShardLine(
@@ -71,6 +73,9 @@ class Leading:
             knowing.volumes,
         )
         drains = Drains(around, draw, counts, self._drain_settings)
+        self.machines = MachineNodes(
+            knowing.node_map, knowing.book.devices, lambda: self._node_rules
+        )
         self.write_back = WriteBack(
             api,
             clock,
@@ -83,6 +88,7 @@ class Leading:
                 lambda: knowing.nodes_are_fresh(clock.now()),
                 knowing.node_map.node_of,
                 drains.drain_of,
+                self.machines,
                 events.tell,
             ),
             dispatch=settings.dispatch,
@@ -102,7 +108,9 @@ class Leading:
         self.reporting = ClusterReporting(
             knowing,
             lambda: ClusterReportClient(settings.shard_addr, world.tls),
-            lambda: self.write_back.upcoming.nodes_missing,
+            self.machines,
+            self.write_back,
+            events,
             clock,
             counts,
             log,
@@ -119,6 +127,7 @@ class Leading:
             self.cleanup,
             bootstrapping,
             self.reporting,
+            self.machines,
             clock,
             self._answers,
         )
@@ -143,6 +152,7 @@ class Leading:
         """Of everything that could grow."""
         return {
             "answersWaiting": self.waiting(),
+            "machines": len(self.machines),
             **self.draining.sizes(),
             **self.write_back.writer.sizes(),
             **self.cleanup.sizes(),
@@ -150,6 +160,7 @@ class Leading:
 
     def apply_settings(self, settings: OperatorSettings) -> None:
         self._settings = settings
+        self._node_rules = node_rules_of(settings)
         self._schedule.interval_seconds = settings.rollup_interval
         self._schedule.debounce_seconds = settings.rollup_debounce
 

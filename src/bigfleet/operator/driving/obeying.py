@@ -22,6 +22,7 @@ from bigfleet.operator.driving.knowing import Knowing
 from bigfleet.operator.driving.node_cleanup import NodeCleanup
 from bigfleet.operator.driving.reporting import ClusterReporting
 from bigfleet.operator.driving.write_back import WriteBack
+from bigfleet.operator.machine_nodes import MachineNodes
 
 
 class Obeying:
@@ -37,6 +38,7 @@ class Obeying:
         cleanup: NodeCleanup,
         bootstrapping: Bootstrapping,
         reporting: ClusterReporting,
+        machines: MachineNodes,
         clock: Clock,
         answers: Answers,
     ) -> None:
@@ -48,6 +50,7 @@ class Obeying:
         self._cleanup = cleanup
         self._bootstrapping = bootstrapping
         self._reporting = reporting
+        self._machines = machines
         self._clock = clock
         self._answers = answers
         #: Blobs being made; each ends by itself, or with the session.
@@ -58,6 +61,7 @@ class Obeying:
 
     def on_connected(self, at: Instant) -> None:
         self._draining.on_connected(at)
+        self._machines.on_connected()
         self._write_back.on_connected()
         self._cleanup.on_connected()
         self._knowing.on_connected()
@@ -67,6 +71,7 @@ class Obeying:
             task.cancel()
         self._answers.on_disconnected()
         self._draining.on_disconnected()
+        self._machines.on_disconnected()
         self._write_back.on_disconnected()
         self._cleanup.on_disconnected()
         self._acknowledging.on_disconnected()
@@ -75,6 +80,7 @@ class Obeying:
 
     def on_replay_ended(self, at: Instant) -> None:
         self._draining.on_replay_ended(at)
+        self._machines.on_replay_ended()
         self._write_back.on_replay_ended()
         self._cleanup.on_replay_ended()
 
@@ -93,6 +99,7 @@ class Obeying:
             case NodeStateUpdate():
                 self._cleanup.before_node_state(frame, at)
                 self._draining.on_node_state(frame, at)
+                self._machines.on_node_state(frame, at)
                 self._write_back.on_node_state(frame)
             case ReclaimInstruction():
                 self._draining.on_instruction(frame, at)
@@ -114,6 +121,7 @@ class Obeying:
         self._draining.on_node_changed(name, self._clock.now())
 
     def _on_machine_changed(self, machine: str) -> None:
+        self._machines.refresh(machine, self._clock.now())
         self._write_back.look_again([machine])
 
     def _on_pods_changed(self, node: str) -> None:

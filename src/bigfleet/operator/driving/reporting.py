@@ -9,10 +9,14 @@ from collections.abc import Callable
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.logs import Log
+from bigfleet.kube.events import Events
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.operator.driving.knowing import Knowing
+from bigfleet.operator.driving.node_watch import NodeWatch
+from bigfleet.operator.driving.write_back import WriteBack
+from bigfleet.operator.machine_nodes import MachineNodes
 from bigfleet.operator.placing import Placing, Sight
 from bigfleet.wire.cluster_reports import ClusterReportClient
 
@@ -24,17 +28,20 @@ class ClusterReporting:
         self,
         knowing: Knowing,
         open_client: Callable[[], ClusterReportClient],
-        nodes_missing: Callable[[], int],
+        machines: MachineNodes,
+        write_back: WriteBack,
+        events: Events,
         clock: Clock,
         counts: Counts,
         log: Log,
     ) -> None:
         self._knowing = knowing
         self._open_client = open_client
-        self._nodes_missing = nodes_missing
+        self._write_back = write_back
         self._clock = clock
         self._counts = counts
         self._log = log
+        self._watch = NodeWatch(knowing, machines, write_back, events, counts, log)
         self.placing = Placing(knowing.book.cluster, knowing.book.need_of)
         self._due = asyncio.Event()
 
@@ -44,6 +51,7 @@ class ClusterReporting:
     def on_disconnected(self) -> None:
         self._due.clear()
         self.placing.on_disconnected()
+        self._watch.on_disconnected()
         self._counts.set("covered_not_placed", 0)
 
     async def run(self) -> None:
@@ -80,8 +88,9 @@ class ClusterReporting:
             knowing.pods_on_nodes.unscheduled.values(),
             [each.status.phase for each in knowing.upcoming.cache.objects.values()],
             knowing.nodes.cache.objects.values(),
-            self._nodes_missing(),
+            self._write_back.upcoming.nodes_missing,
             len(knowing.book.skipped),
+            self._watch.look(at),
         )
         look = self.placing.look(sight, at)
         self._counts.set("covered_not_placed", len(look.covered))
