@@ -6,6 +6,8 @@ from bigfleet.model.cluster_reports import ClusterReport, ReceivedReport
 from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.shard.cluster_reports import ClusterReports
+from bigfleet.shard.effects import Effects
+from bigfleet.shard.machines import Machines
 
 MINUTE = 60 * SECOND
 
@@ -15,7 +17,9 @@ class Shard:
 
     def __init__(self, *connected: str) -> None:
         self.connected = set(connected)
-        self.reports = ClusterReports(self.connected.__contains__)
+        self.effects = Effects()
+        self.machines = Machines(self.effects, lambda cluster, frame: None)
+        self.reports = ClusterReports(self.effects, self.machines, self.connected.__contains__)
 
     def run(self, since: int, until: int) -> None:
         for second in range(since // SECOND, until // SECOND + 1):

@@ -74,6 +74,7 @@ def machines(draw: st.DrawFn, machine_id: str) -> FleetMachine:
             draw(st.none() | instants) if state is MachineState.IDLE else None,
             draw(held) if state in (MachineState.IDLE, MachineState.SPECULATIVE) else None,
             draw(st.booleans()),
+            empty=draw(st.booleans()) if state is MachineState.CONFIGURED else False,
         ),
     )
 

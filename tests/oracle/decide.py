@@ -9,7 +9,7 @@ from bigfleet.model.needs import Need
 from bigfleet.model.options import SECOND
 from bigfleet.model.resources import Resources
 from tests.oracle.acquisition import acquire_for_everybody
-from tests.oracle.demand import demand_of
+from tests.oracle.demand import by_precedence, demand_of
 from tests.oracle.fold import fold
 from tests.oracle.parking import ages_after, stamp_parked
 from tests.oracle.preemption import Preemption, grace_seconds, preempt_for_everybody
@@ -104,7 +104,6 @@ def acquisition(kind: ActionKind, rule: Rule, standing: Standing, each: FleetMac
 
 
 def preemptions(standings: list[Standing], preemption: Preemption) -> list[Action]:
-    by_turn = sorted(standings, key=lambda s: (-s.need.profile.priority, s.position))
     return [
         Action(
             ActionKind.PREEMPT,
@@ -115,7 +114,7 @@ def preemptions(standings: list[Standing], preemption: Preemption) -> list[Actio
             preemptor_priority=standing.need.profile.priority,
             need=standing.position,
         )
-        for standing in by_turn
+        for standing in by_precedence(standings)
         for each in standing.victims
     ]
 

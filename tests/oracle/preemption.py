@@ -7,7 +7,7 @@ from bigfleet.model.machines import MachineState
 from bigfleet.model.options import EngineOptions
 from bigfleet.model.resources import Resources
 from tests.oracle.acquisition import count_in, eligible
-from tests.oracle.demand import by_priority
+from tests.oracle.demand import by_precedence
 from tests.oracle.matching import domain_value, serves
 from tests.oracle.reservations import Reservations
 from tests.oracle.standing import Standing, less_all
@@ -104,7 +104,7 @@ def preempt_for_everybody(
     claimed_by = {m.machine.id: s for s in standings for m in s.claimed}
     phase = Preemption(stock, options, claimed_by)
     counted: set[str] = set()
-    for standing in by_priority(standings):
+    for standing in by_precedence(standings):
         if standing.satisfied:
             continue
         remaining = count_draining(standing, reservations, counted)

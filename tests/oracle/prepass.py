@@ -3,7 +3,7 @@
 from bigfleet.model.fleet import FleetMachine
 from bigfleet.model.machines import MachineState
 from bigfleet.model.needs import Need
-from tests.oracle.demand import by_priority
+from tests.oracle.demand import by_precedence
 from tests.oracle.domains import Domain, choose
 from tests.oracle.matching import domain_value, pinned_types, serves
 from tests.oracle.reservations import Reservations
@@ -14,7 +14,7 @@ from tests.oracle.stock import Stock, idle_order
 def credit_everybody(standings: list[Standing], stock: Stock, reservations: Reservations) -> None:
     claimed: set[str] = set()
     spoken_for: set[str] = set()
-    for standing in by_priority(standings):
+    for standing in by_precedence(standings):
         if standing.need.aggregate.is_zero():
             continue
         usable = [

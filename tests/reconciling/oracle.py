@@ -30,7 +30,7 @@ def said_by(record: MachineRecord) -> Machine | None:
         cluster="" if record.state is IDLE else record.cluster,
         instance_type=record.instance_type,
         zone=record.zone,
-        labels=record.labels,
+        labels={"kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"} | dict(record.labels),
         resources=Resources.parse_leniently(record.resources),
         allocatable=Resources.parse_leniently(record.allocatable),
         price_per_hour=record.price_per_hour,

@@ -24,6 +24,12 @@ from tests.reconciling.rig import (
 
 NAMES = ["a", "b", "c"]
 HOSTS = [Host("acme", "i-1"), Host("acme", "i-2")]
+LABELS = [
+    {"rack": "r1"},
+    {"kubernetes.io/hostname": "ip-1"},
+    {"kubernetes.io/arch": "arm64"},
+    {"kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux"},
+]
 STAMPS = [Assigned(), Assigned(7, need_fingerprint="p=7")]
 
 
@@ -38,7 +44,7 @@ def records(draw: st.DrawFn) -> MachineRecord:
         made,
         price_per_hour=draw(st.sampled_from([0.5, 0.5, 0.9, -1.0])),
         zone=draw(st.sampled_from(["eu-1a", "eu-1b"])),
-        labels=draw(st.sampled_from([{"rack": "r1"}, {"kubernetes.io/hostname": "ip-1"}])),
+        labels=draw(st.sampled_from(LABELS)),
         shard_metadata=encode(draw(st.sampled_from(STAMPS))),
     )
 

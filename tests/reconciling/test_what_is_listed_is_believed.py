@@ -131,10 +131,11 @@ def test_a_failure_does_not_unbind() -> None:
     assert [(u.state, u.last_error) for u in rig.sent] == [(FAILED, "host lost")]
 
 
+LABELS_OF_ALL = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
 CHANGES: dict[str, tuple[dict[str, object], object]] = {
     "price_per_hour": ({"price_per_hour": 0.75}, 0.75),
     "interruption_probability": ({"interruption_probability": 0.2}, 0.2),
-    "labels": ({"labels": {"rack": "r2"}}, {"rack": "r2"}),
+    "labels": ({"labels": {"rack": "r2"}}, {"rack": "r2", **LABELS_OF_ALL}),
     "resources": ({"resources": {"cpu": "9"}}, Resources.parse({"cpu": "9"})),
     "allocatable": ({"allocatable": {"cpu": "7"}}, Resources.parse({"cpu": "7"})),
     "zone": ({"zone": "eu-1b"}, "eu-1b"),

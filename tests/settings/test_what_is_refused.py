@@ -125,6 +125,28 @@ def test_a_file_that_is_not_there_is_refused() -> None:
             " deadlines: {of_provider: [a.b.creating=5m, a.b.deleting=1m, a.b.creating=6m]}}",
             "says a.b.creating twice; keep one",
         ),
+        (
+            "shard: {label_defaults: [kubernetes.io/os]}",
+            "'kubernetes.io/os' has no value; write [PROVIDER:]KEY=VALUE, such as"
+            " kubernetes.io/arch=arm64, or [PROVIDER:]KEY- for none",
+        ),
+        (
+            "shard: {label_defaults: ['kubernetes.io/os=']}",
+            "'kubernetes.io/os=' has no value; write kubernetes.io/os- for no default",
+        ),
+        ("shard: {label_defaults: ['my_os.io/a b=c']}", "'my_os.io' is not a DNS name"),
+        ("shard: {label_defaults: ['kubernetes.io/a b=c']}", "is not a label key; use at most 63"),
+        ("shard: {label_defaults: ['os=a b']}", "'a b' is not a label value; use at most 63"),
+        (
+            "shard: {label_defaults: ['kubernetes.io/hostname=a']}",
+            "kubernetes.io/hostname is the name of one Node",
+        ),
+        ("shard: {label_defaults: [':a=b']}", "':a=b' has no provider before its colon"),
+        (
+            "shard: {provider_addr: ['aws=h:1'], label_defaults: ['asw:a=b']}",
+            "'asw:a=b' is about a provider that provider_addr does not name; there are aws",
+        ),
+        ("shard: {label_defaults: [a=b, a-]}", "says a twice; keep one"),
         ("tls: {cert: a.crt}", "goes together with key and ca: all three, or none"),
         ("tls: {cert: a.crt, ca: ca.crt}", "goes together with key: all three"),
         ("tls: {required: true}", "is set, but cert, key and ca are not"),
@@ -144,6 +166,8 @@ def test_a_contradiction_is_refused(tmp_path: Path, settings: str, problem: str)
         "shard: {ownership: assigned, coordinator_addr: ['h:1']}",
         "shard: {provider_addr: ['a.b=h:1'], deadlines: {of_provider: [a.b.creating=1h30m]}}",
         "shard: {providers_from_registry: true, deadlines: {of_provider: [aws.deleting=90]}}",
+        "shard: {provider_addr: ['aws=h:1'], label_defaults: ['aws:a/b=c', 'a/b=d', 'e-']}",
+        "shard: {providers_from_registry: true, label_defaults: ['later:a=b']}",
         "tls: {cert: a, key: b, ca: c, required: true}",
         "tls:",
     ],

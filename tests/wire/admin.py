@@ -11,6 +11,7 @@ from bigfleet.model.cluster_reports import (
     LostMachine,
     NeedStanding,
     ReceivedReport,
+    RefusedReclaim,
     StuckNeed,
     UnplacedPod,
 )
@@ -111,6 +112,7 @@ REPORT = ClusterReport(
     lost=(LostMachine("m-4", LostCause.NODE_GONE),),
     stuck=(StuckNeed(FINGERPRINT, "g\x00", 7),),
     ask=((FINGERPRINT, ""), (FINGERPRINT, "margin")),
+    refused=(RefusedReclaim("m-5", "bf1-5", "pod shop/web-0 would find no place"),),
 )
 REPLY = ClusterReportReply(
     (
@@ -128,6 +130,7 @@ REPLY = ClusterReportReply(
     9,
     10,
     2_001,
+    ("bf1-6", "bf1-7"),
 )
 SESSION = SessionView(
     *("shop", "bigfleet://cluster/shop", "v1alpha1"),
@@ -181,6 +184,8 @@ FULL = MachineView(
     failed=FailedView("timeout", 1, 2, 3, True),
     unseen_lists=1,
     withheld_by_quota=True,
+    empty=True,
+    lost="never_joined",
 )
 EVENT = StoryEvent(
     1,

@@ -63,7 +63,7 @@ class Outcome:
         self.kinds = kinds
         self.credit = credit
         self.acquired = acquired
-        #: Needs still short after Phase 1, highest priority first.
+        #: Needs still short after Phase 1, in precedence order.
         self.queue = queue
         self.preempted = preempted
         self.leaving = leaving

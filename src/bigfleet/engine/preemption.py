@@ -27,12 +27,6 @@ class Preempted:
     count_of_need: Int64s
 
 
-def unsatisfied_queue(credit: Credit, needs: NeedArrays) -> Int64s:
-    """Needs still short after Phase 1, highest priority first."""
-    short = np.flatnonzero((credit.remaining > 0).any(axis=1))
-    return short[np.argsort(-needs.priority[short], kind="stable")]
-
-
 def preempt_for(
     scene: Scene,
     needs: NeedArrays,

@@ -293,6 +293,30 @@ class PriorityClass(_Record, frozen=True, kw_only=True):
     value: int = 0
 
 
+class VolumeAttachmentSpec(_Record, frozen=True, kw_only=True):
+    node_name: str = ""
+
+
+class VolumeAttachment(_Record, frozen=True, kw_only=True):
+    metadata: Meta
+    spec: VolumeAttachmentSpec = VolumeAttachmentSpec()
+
+
+class PodDisruptionBudgetSpec(_Record, frozen=True, kw_only=True):
+    #: None covers no pod, an empty one all pods of the namespace.
+    selector: LabelSelector | None = None
+
+
+class PodDisruptionBudgetStatus(_Record, frozen=True, kw_only=True):
+    disruptions_allowed: int = 0
+
+
+class PodDisruptionBudget(_Record, frozen=True, kw_only=True):
+    metadata: Meta
+    spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
+    status: PodDisruptionBudgetStatus = PodDisruptionBudgetStatus()
+
+
 class LeaseSpec(_Record, frozen=True, kw_only=True):
     holder_identity: str | None = None
     lease_duration_seconds: int | None = None

@@ -27,6 +27,8 @@ MOST_STANDINGS = 2_000
 #: Machine ids in each list of a report; a cluster has far fewer.
 MOST_MACHINES = 50_000
 LONGEST_MACHINE_ID = 253
+#: Instructions a report may name as refused: beyond that people have read enough.
+MOST_REFUSED = 500
 #: Needs a report may tell stuck pods of, and Needs it may ask for by name.
 MOST_NAMED_NEEDS = 2_000
 
@@ -66,6 +68,16 @@ class StuckNeed:
 
 
 @dataclass(frozen=True, slots=True)
+class RefusedReclaim:
+    """An instruction that a cluster does not obey now: pods would have no place to go."""
+
+    machine_id: str
+    instruction_id: str
+    #: Why, for people.
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterReport:
     cluster_id: str
     #: By the cluster's clock.
@@ -90,6 +102,7 @@ class ClusterReport:
     stuck: tuple[StuckNeed, ...] = ()
     #: Needs the reply must speak of, as (fingerprint, group).
     ask: tuple[tuple[str, str], ...] = ()
+    refused: tuple[RefusedReclaim, ...] = ()
 
     @property
     def nodes(self) -> int:
@@ -151,6 +164,8 @@ class ClusterReportReply:
     computed_at: Instant = 0
     #: Needs of the cluster, before the cut.
     total: int = 0
+    #: Ids of open instructions that take a machine for somebody else.
+    preemptions: tuple[str, ...] = ()
 
 
 def met_sentence(machines: int, arriving: int) -> str:

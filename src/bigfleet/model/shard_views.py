@@ -143,6 +143,10 @@ class MachineView:
     #: Full Lists in a row that did not name it.
     unseen_lists: int = 0
     withheld_by_quota: bool = False
+    #: Its cluster says that nothing runs on it.
+    empty: bool = False
+    #: Why its cluster gave it up, such as never_joined; empty: it did not.
+    lost: str = ""
 
 
 @dataclass(frozen=True, slots=True)

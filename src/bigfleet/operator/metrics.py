@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.exposition import Catalogue, Exposition
+from bigfleet.placement.admission import RefusedBy
 
 PREFIX = "bigfleet_operator_"
 EVICTION_BLOCKED = "eviction_blocked_total"
@@ -25,10 +26,12 @@ COUNTERS = {
     "session_reconnects_total": "Sessions that ended and were dialled again.",
     "upcoming_node_writes_total": "Writes of UpcomingNodes by what and how they ended.",
     "reclaims_total": "Instructions to give a machine back that ended, by result.",
+    "reclaims_refused_total": "Machines not given back, or no longer, by what their pods lacked.",
     EVICTION_BLOCKED: "Evictions a disruption budget refused, by its namespace.",
     "bootstrap_renders_total": "Bootstrap blobs asked for, by outcome.",
     "node_missing_total": "Machines that were configured for ten minutes without a Node.",
     "margin_rounds_total": "Changes of margins by result: raised, fruitless, refusals and more.",
+    "nodes_deleted_total": "Nodes deleted because their machine had left.",
     "api_requests_total": "Requests to the API server by verb and status; 0: no answer came.",
 }
 GAUGES = {
@@ -51,7 +54,7 @@ CATALOGUE = Catalogue(PREFIX, HISTOGRAMS, COUNTERS, GAUGES)
 _WRITES = ("create", "spec_update", "status_update", "delete")
 _WRITTEN = ("success", "conflict", "error")
 _REVISED = ("raised", "fruitless", "refusals", "probes", "restored", "left_empty")
-_RECLAIMED = ("evicted", "deadline", "node_missing")
+_RECLAIMED = ("evicted", "deadline", "node_missing", "refused", "called_off")
 
 
 class BlockedNamespaces:
@@ -98,11 +101,14 @@ class OperatorMetrics(Exposition):
             counts.add("margin_rounds_total", 0, result=result)
         for result in _RECLAIMED:
             counts.add("reclaims_total", 0, result=result)
+        for reason in RefusedBy:
+            counts.add("reclaims_refused_total", 0, reason=reason)
         for name in (
             "rollups_unacked_total",
             "acknowledged_total",
             "outbox_dropped_total",
             "session_reconnects_total",
             "node_missing_total",
+            "nodes_deleted_total",
         ):
             counts.add(name, 0)

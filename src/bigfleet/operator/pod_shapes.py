@@ -11,17 +11,15 @@ from functools import lru_cache
 
 from bigfleet.kube.objects import (
     Container,
-    Labels,
-    LabelSelector,
     Pod,
     PodAffinity,
     PodSpec,
     Quantity,
-    SelectorTerm,
 )
 from bigfleet.model.quantities import BadQuantity, quantity_of
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.resources import Resources
+from bigfleet.operator.selecting import selects
 from bigfleet.operator.translating import canonical_selector
 from bigfleet.placement.records import Term, host_port
 
@@ -139,28 +137,7 @@ def _among_replicas(pod: Pod, affinity: PodAffinity | None) -> tuple[Term, ...]:
         elsewhere = term.namespace_selector is not None or any(
             name != meta.namespace for name in term.namespaces
         )
-        if selector is not None and not elsewhere and selects(selector, meta.labels):
+        if not elsewhere and selects(selector, meta.labels):
             group = f"{meta.namespace}/{canonical_selector(selector)}"
             found.append(Term(term.topology_key, group))
     return tuple(found)
-
-
-def selects(selector: LabelSelector, labels: Labels) -> bool:
-    if any(labels.get(key) != value for key, value in selector.match_labels.items()):
-        return False
-    return all(_meets(term, labels) for term in selector.match_expressions)
-
-
-def _meets(term: SelectorTerm, labels: Labels) -> bool:
-    value = labels.get(term.key)
-    match term.operator:
-        case "In":
-            return value is not None and value in term.values
-        case "NotIn":
-            return value is None or value not in term.values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case _:
-            return False

@@ -6,8 +6,9 @@ pods that have ended.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 
 from bigfleet.kube.objects import Meta, ObjectKey, Pod
 from bigfleet.model.instants import instant_of
@@ -44,9 +45,10 @@ class PodOnNode:
     autoscaler: str = ""
     #: Since when the scheduler finds no place for it; None: it has not said so.
     unschedulable_since: Instant | None = None
+    shape: PodShape = NO_SHAPE
+    labels: Mapping[str, str] = field(default_factory=dict)
     #: The annotation by which it must not be moved; empty: none.
     do_not_disrupt: str = ""
-    shape: PodShape = NO_SHAPE
 
     @property
     def is_unscheduled(self) -> bool:
@@ -71,9 +73,16 @@ def pod_on_node(pod: Pod) -> PodOnNode:
         owner_uid=next((o.uid for o in meta.owner_references if o.controller), ""),
         autoscaler=autoscaler_of_pod(pod),
         unschedulable_since=None if pod.spec.node_name else _unschedulable_since(pod),
-        do_not_disrupt=do_not_disrupt(meta.annotations),
         shape=shape_of(pod),
+        labels=_shared_labels(tuple(sorted(meta.labels.items()))),
+        do_not_disrupt=do_not_disrupt(meta.annotations),
     )
+
+
+@lru_cache(maxsize=4096)
+def _shared_labels(items: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+    """One mapping for all pods with the same labels: most are replicas."""
+    return dict(items)
 
 
 def _why_not_evicted(pod: Pod) -> NotMoved | None:
@@ -142,6 +151,9 @@ class PodsOnNodes:
 
     def __len__(self) -> int:
         return len(self._pods)
+
+    def get(self, key: ObjectKey) -> PodOnNode | None:
+        return self._pods.get(key)
 
     def has_placed(self, namespace: str) -> bool:
         """Whether any pod of the namespace lies on a Node."""

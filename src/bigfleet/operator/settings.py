@@ -60,6 +60,12 @@ class OperatorSettings:
     outbox: int = setting(256, "answers that may wait for the line", least=1)
     evict_retry: Seconds = setting(2.0, "pause before a refused eviction is tried again", least=0.1)
     default_grace: Seconds = setting(30.0, "grace of an instruction that names none", least=1)
+    delete_nodes: bool = setting(
+        True, "delete the Node of a machine that has left, if nothing else does"
+    )
+    node_delete_after: Seconds = setting(
+        120.0, "how long such a Node stays, not Ready, before it is deleted"
+    )
     bootstrap_template_file: str = setting(
         "", "what a machine is given to join this cluster; read again when it changes"
     )

@@ -2,6 +2,7 @@
 
 from bigfleet.model.addresses import is_address
 from bigfleet.shard.failures.overriding import why_not_overridden
+from bigfleet.shard.label_defaults import why_not_label_defaults
 from bigfleet.shard.settings import ShardSettings
 
 Contradictions = list[tuple[str, str]]
@@ -23,7 +24,7 @@ def contradictions_of(settings: ShardSettings) -> Contradictions:
         if _value(settings, low) > _value(settings, high)
     ]
     found += _names(settings) + _addresses(settings) + _providers(settings)
-    return found + _deadlines(settings)
+    return found + _of_single_providers(settings)
 
 
 def _value(settings: ShardSettings, key: str) -> float:
@@ -69,9 +70,11 @@ def _providers(settings: ShardSettings) -> Contradictions:
     return found
 
 
-def _deadlines(settings: ShardSettings) -> Contradictions:
+def _of_single_providers(settings: ShardSettings) -> Contradictions:
     """Which providers the coordinator lists is not known before it is asked."""
     named = [said.partition("=")[0] for said in settings.provider_addr]
     providers = None if settings.providers_from_registry else named
-    problems = why_not_overridden(settings.deadlines.of_provider, providers)
-    return [("deadlines.of_provider", problem) for problem in problems]
+    deadlines = why_not_overridden(settings.deadlines.of_provider, providers)
+    labels = why_not_label_defaults(settings.label_defaults, providers)
+    found = [("deadlines.of_provider", problem) for problem in deadlines]
+    return found + [("label_defaults", problem) for problem in labels]

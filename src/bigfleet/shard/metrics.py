@@ -65,6 +65,8 @@ COUNTERS = {
     "coordinator_reports_total": "Reports to the coordinator by result.",
     "coordinator_syncs_total": "SyncShard calls by result.",
     "instructions_total": "Instructions of the coordinator by kind and outcome.",
+    "report_machines_ignored_total": "Machines in cluster reports that are not Configured for "
+    "the cluster that names them, by list.",
     "creates_avoided_total": "Creates saved by an offering's back-off.",
 }
 GAUGES = {

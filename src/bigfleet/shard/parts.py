@@ -108,7 +108,7 @@ class Parts:
             self.drains.deadline_of,
         )
         self.sessions = Sessions(effects, birth.settings.session, self._supply(), birth.epoch)
-        self.cluster_reports = ClusterReports(self._is_open)
+        self.cluster_reports = ClusterReports(effects, machines, self._is_open)
         self.ingest = Ingest(
             effects, birth.settings.rails, self.needs, self.first_machines.on_demand
         )
@@ -309,6 +309,7 @@ class Parts:
     def _on_session_lost(self, cluster: str, at: Instant) -> None:
         self.execution.on_session_closed(cluster, at)
         self.hints.on_session_lost(cluster)
+        self.cluster_reports.on_session_lost(cluster)
 
 
 def _nobody(machine: str) -> None:

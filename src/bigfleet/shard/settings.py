@@ -185,6 +185,12 @@ class ShardSettings:
     providers_from_registry: bool = setting(
         False, "attach every provider the coordinator has on its list"
     )
+    label_defaults: tuple[str, ...] = setting(
+        (),
+        "[PROVIDER:]KEY=VALUE: a label of machines whose provider does not set it, of all providers"
+        " or of one; [PROVIDER:]KEY- for none; without a word kubernetes.io/os=linux and"
+        " kubernetes.io/arch=amd64; may be repeated",
+    )
     coordinator_addr: tuple[str, ...] = setting((), "coordinators, may be repeated")
     ownership: str = setting("auto", "which machines are ours", choices=("auto", "all", "assigned"))
     cycle_interval: Seconds = setting(

@@ -65,6 +65,7 @@ class MachineViews:
             facets.failed(machine_id),
             facets.unseen_lists(machine_id),
             marks.held is not None and marks.held.by is HeldBy.QUOTA,
+            marks.empty,
         )
 
     def matching(self, query: MachineQuery) -> Iterator[str]:

@@ -17,11 +17,13 @@ from bigfleet.model.cluster_reports import (
     MOST_MACHINES,
     MOST_NAMED_NEEDS,
     MOST_PHASES,
+    MOST_REFUSED,
     ClusterReport,
     ClusterReportReply,
     LostCause,
     LostMachine,
     NeedStanding,
+    RefusedReclaim,
     StuckNeed,
     UnplacedPod,
     cut_text,
@@ -78,6 +80,14 @@ def report_message(report: ClusterReport) -> pb.ClusterReport:
             for each in report.stuck[:MOST_NAMED_NEEDS]
         ],
         ask=_asked(report.ask),
+        refused=[
+            pb.RefusedReclaim(
+                machine_id=each.machine_id,
+                instruction_id=each.instruction_id,
+                text=cut_text(each.text),
+            )
+            for each in report.refused[:MOST_REFUSED]
+        ],
     )
 
 
@@ -100,6 +110,10 @@ def report_of(message: pb.ClusterReport) -> ClusterReport:
             StuckNeed(each.profile_fingerprint, each.group, each.pods) for each in message.stuck
         ),
         ask=tuple((each.profile_fingerprint, each.group) for each in message.ask),
+        refused=tuple(
+            RefusedReclaim(each.machine_id, each.instruction_id, each.text)
+            for each in message.refused
+        ),
     )
 
 
@@ -110,7 +124,7 @@ def why_out_of_bounds(message: pb.ClusterReport) -> str:
 
 def reply_message(reply: ClusterReportReply) -> pb.ReportClusterResponse:
     """Standings beyond the size are left out; `total_needs` tells that there are more."""
-    standings, size = [], 0
+    standings, size = [], sum(len(each) + 8 for each in reply.preemptions)
     for each in reply.standings:
         standing = _standing_message(each)
         # Eight bytes for its tag and its length.
@@ -123,6 +137,7 @@ def reply_message(reply: ClusterReportReply) -> pb.ReportClusterResponse:
         cycle=reply.cycle,
         computed_at_unix_nanos=reply.computed_at,
         total_needs=reply.total,
+        preempting_instruction_ids=reply.preemptions,
     )
 
 
@@ -133,6 +148,7 @@ def reply_of(message: pb.ReportClusterResponse) -> ClusterReportReply:
         message.cycle,
         message.computed_at_unix_nanos,
         message.total_needs,
+        tuple(message.preempting_instruction_ids),
     )
 
 
@@ -218,6 +234,7 @@ def _excesses_of_machines(message: pb.ClusterReport) -> Iterator[str]:
         "empty_machine_ids": message.empty_machine_ids,
         "unusable_machine_ids": message.unusable_machine_ids,
         "lost": [each.machine_id for each in message.lost],
+        "refused": [each.machine_id for each in message.refused],
     }
     for field, ids in lists.items():
         if len(ids) > MOST_MACHINES:
@@ -225,6 +242,12 @@ def _excesses_of_machines(message: pb.ClusterReport) -> Iterator[str]:
         longest = max(ids, key=len, default="")
         if (size := _size(longest)) > LONGEST_MACHINE_ID:
             yield f"report.{field} has an id of {size} bytes; {LONGEST_MACHINE_ID} are the most"
+    if len(message.refused) > MOST_REFUSED:
+        yield f"report.refused has {len(message.refused)}; {MOST_REFUSED} are the most"
+    for place, refused in enumerate(message.refused):
+        size = max(_size(refused.text), _size(refused.instruction_id))
+        if size > LONGEST_TEXT:
+            yield f"report.refused[{place}] has {size} bytes; {LONGEST_TEXT} are the most"
     for place, each in enumerate(message.lost):
         if each.cause not in _CAUSES:
             known = ", ".join(sorted(_CAUSES))

@@ -58,6 +58,8 @@ def machine_view_message(view: MachineView) -> pb.MachineView:
         failed=_failed_message(failed) if failed else None,
         unseen_lists=view.unseen_lists,
         withheld_by_quota=view.withheld_by_quota,
+        empty=view.empty,
+        lost=view.lost,
     )
 
 
@@ -80,6 +82,8 @@ def machine_view_of(message: pb.MachineView) -> MachineView:
         failed=_failed_of(message.failed) if message.HasField("failed") else None,
         unseen_lists=message.unseen_lists,
         withheld_by_quota=message.withheld_by_quota,
+        empty=message.empty,
+        lost=message.lost,
     )
 
 

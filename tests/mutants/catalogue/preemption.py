@@ -6,10 +6,10 @@ _VICTIMS = "kernels/victims.py"
 
 PREEMPTION = (
     Mutant(
-        "Phase 2 goes by penalty buckets too",
-        "preemption.py",
-        "short[np.argsort(-needs.priority[short], kind=",
-        "short[np.argsort(-needs.precedence[short], kind=",
+        "Phase 2 goes by demand order, not by precedence (U22)",
+        "decide.py",
+        "    queue = still_short(order, credit)",
+        "    queue = np.sort(still_short(order, credit))",
     ),
     Mutant(
         "a victim may be of equal priority",

@@ -565,6 +565,8 @@ class MachineView(_message.Message):
     FAILED_FIELD_NUMBER: _builtins.int
     UNSEEN_LISTS_FIELD_NUMBER: _builtins.int
     WITHHELD_BY_QUOTA_FIELD_NUMBER: _builtins.int
+    EMPTY_FIELD_NUMBER: _builtins.int
+    LOST_FIELD_NUMBER: _builtins.int
     provider_name: _builtins.str
     node_name: _builtins.str
     owner_source: Global___OwnerSource.ValueType
@@ -577,6 +579,10 @@ class MachineView(_message.Message):
     idle_since_unix_nanos: _builtins.int
     unseen_lists: _builtins.int
     withheld_by_quota: _builtins.bool
+    empty: _builtins.bool
+    """Its cluster says that nothing runs on it."""
+    lost: _builtins.str
+    """Why its cluster gave it up, such as never_joined; empty: it did not."""
     @_builtins.property
     def machine(self) -> _provider_pb2.Machine: ...
     @_builtins.property
@@ -615,10 +621,12 @@ class MachineView(_message.Message):
         failed: Global___FailedView | None = ...,
         unseen_lists: _builtins.int = ...,
         withheld_by_quota: _builtins.bool = ...,
+        empty: _builtins.bool = ...,
+        lost: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["cost", b"cost", "drain", b"drain", "failed", b"failed", "machine", b"machine", "need", b"need", "pending", b"pending", "reservation", b"reservation"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["assigned_interruption_dollars", b"assigned_interruption_dollars", "assigned_priority", b"assigned_priority", "assigned_reclamation_dollars", b"assigned_reclamation_dollars", "claimed", b"claimed", "cost", b"cost", "drain", b"drain", "failed", b"failed", "idle_since_unix_nanos", b"idle_since_unix_nanos", "machine", b"machine", "need", b"need", "node_name", b"node_name", "owner_source", b"owner_source", "pending", b"pending", "provider_name", b"provider_name", "reservation", b"reservation", "state_deadline_unix_nanos", b"state_deadline_unix_nanos", "state_since_unix_nanos", b"state_since_unix_nanos", "unseen_lists", b"unseen_lists", "withheld_by_quota", b"withheld_by_quota"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["assigned_interruption_dollars", b"assigned_interruption_dollars", "assigned_priority", b"assigned_priority", "assigned_reclamation_dollars", b"assigned_reclamation_dollars", "claimed", b"claimed", "cost", b"cost", "drain", b"drain", "empty", b"empty", "failed", b"failed", "idle_since_unix_nanos", b"idle_since_unix_nanos", "lost", b"lost", "machine", b"machine", "need", b"need", "node_name", b"node_name", "owner_source", b"owner_source", "pending", b"pending", "provider_name", b"provider_name", "reservation", b"reservation", "state_deadline_unix_nanos", b"state_deadline_unix_nanos", "state_since_unix_nanos", b"state_since_unix_nanos", "unseen_lists", b"unseen_lists", "withheld_by_quota", b"withheld_by_quota"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1180,6 +1188,7 @@ class ClusterReport(_message.Message):
     LOST_FIELD_NUMBER: _builtins.int
     STUCK_FIELD_NUMBER: _builtins.int
     ASK_FIELD_NUMBER: _builtins.int
+    REFUSED_FIELD_NUMBER: _builtins.int
     cluster_id: _builtins.str
     at_unix_nanos: _builtins.int
     """By the cluster's clock."""
@@ -1221,6 +1230,10 @@ class ClusterReport(_message.Message):
     def ask(self) -> _containers.RepeatedCompositeFieldContainer[Global___AskedNeed]:
         """Needs the reply must speak of: answered first and never cut."""
 
+    @_builtins.property
+    def refused(self) -> _containers.RepeatedCompositeFieldContainer[Global___RefusedReclaim]:
+        """Instructions that are not obeyed now, because pods would have no place to go."""
+
     def __init__(
         self,
         *,
@@ -1239,14 +1252,41 @@ class ClusterReport(_message.Message):
         lost: _abc.Iterable[Global___LostMachine] | None = ...,
         stuck: _abc.Iterable[Global___StuckNeed] | None = ...,
         ask: _abc.Iterable[Global___AskedNeed] | None = ...,
+        refused: _abc.Iterable[Global___RefusedReclaim] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["ask", b"ask", "at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "crs_skipped", b"crs_skipped", "empty_machine_ids", b"empty_machine_ids", "examples", b"examples", "lost", b"lost", "nodes_missing", b"nodes_missing", "nodes_not_ready", b"nodes_not_ready", "nodes_ready", b"nodes_ready", "pods_covered_not_placed", b"pods_covered_not_placed", "requests_by_phase", b"requests_by_phase", "stuck", b"stuck", "unusable_machine_ids", b"unusable_machine_ids", "upcoming_by_phase", b"upcoming_by_phase"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ask", b"ask", "at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "crs_skipped", b"crs_skipped", "empty_machine_ids", b"empty_machine_ids", "examples", b"examples", "lost", b"lost", "nodes_missing", b"nodes_missing", "nodes_not_ready", b"nodes_not_ready", "nodes_ready", b"nodes_ready", "pods_covered_not_placed", b"pods_covered_not_placed", "refused", b"refused", "requests_by_phase", b"requests_by_phase", "stuck", b"stuck", "unusable_machine_ids", b"unusable_machine_ids", "upcoming_by_phase", b"upcoming_by_phase"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ClusterReport: _TypeAlias = ClusterReport  # noqa: Y015
+
+@_typing.final
+class RefusedReclaim(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    INSTRUCTION_ID_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    machine_id: _builtins.str
+    instruction_id: _builtins.str
+    text: _builtins.str
+    """Why, for people."""
+    def __init__(
+        self,
+        *,
+        machine_id: _builtins.str = ...,
+        instruction_id: _builtins.str = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["instruction_id", b"instruction_id", "machine_id", b"machine_id", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RefusedReclaim: _TypeAlias = RefusedReclaim  # noqa: Y015
 
 @_typing.final
 class LostMachine(_message.Message):
@@ -1353,6 +1393,7 @@ class ReportClusterResponse(_message.Message):
     CYCLE_FIELD_NUMBER: _builtins.int
     COMPUTED_AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
     TOTAL_NEEDS_FIELD_NUMBER: _builtins.int
+    PREEMPTING_INSTRUCTION_IDS_FIELD_NUMBER: _builtins.int
     cycle: _builtins.int
     """0: nothing was computed yet."""
     computed_at_unix_nanos: _builtins.int
@@ -1362,6 +1403,12 @@ class ReportClusterResponse(_message.Message):
     def standings(self) -> _containers.RepeatedCompositeFieldContainer[Global___NeedStanding]:
         """Those that were asked for, then by priority descending until 2000; 4 MiB in all."""
 
+    @_builtins.property
+    def preempting_instruction_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Open instructions of the cluster that take a machine for somebody else. All others give back
+        what nobody claims: the frozen frame does not tell a preemption for priority 0 from these.
+        """
+
     def __init__(
         self,
         *,
@@ -1369,10 +1416,11 @@ class ReportClusterResponse(_message.Message):
         cycle: _builtins.int = ...,
         computed_at_unix_nanos: _builtins.int = ...,
         total_needs: _builtins.int = ...,
+        preempting_instruction_ids: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["computed_at_unix_nanos", b"computed_at_unix_nanos", "cycle", b"cycle", "standings", b"standings", "total_needs", b"total_needs"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["computed_at_unix_nanos", b"computed_at_unix_nanos", "cycle", b"cycle", "preempting_instruction_ids", b"preempting_instruction_ids", "standings", b"standings", "total_needs", b"total_needs"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

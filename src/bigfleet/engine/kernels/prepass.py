@@ -1,6 +1,6 @@
 """The pre-pass: what each Need already has. The only place where existing supply is attributed.
 
-Needs are visited by priority, then position. A plain Need takes its cluster's bound machines in
+Needs are visited in precedence order (U22). A plain Need takes its cluster's bound machines in
 keep-priority order, then its own orders in flight, and stops when it is covered. A gang first
 chooses its domain over what it has and what it could acquire, then takes only inside it; what it
 will acquire there is spoken for, so that the next gang chooses among what is left.

@@ -1,4 +1,4 @@
-"""What the operator knows of its cluster: five caches, and what is drawn from them as they change.
+"""What the operator knows of its cluster: its caches, and what is drawn from them as they change.
 
 Both replicas keep them, so that the one that takes over is ready at once. Nothing is written from
 here, but for the Events about requests that cannot be told, and those only while `may_tell`.
@@ -18,8 +18,10 @@ from bigfleet.kube.kinds import (
     AVAILABLE_CAPACITIES,
     CAPACITY_REQUESTS,
     NODES,
+    POD_DISRUPTION_BUDGETS,
     PODS,
     UPCOMING_NODES,
+    VOLUME_ATTACHMENTS,
 )
 from bigfleet.kube.names import MACHINE_ID
 from bigfleet.kube.objects import (
@@ -28,11 +30,15 @@ from bigfleet.kube.objects import (
     Node,
     ObjectKey,
     Pod,
+    PodDisruptionBudget,
     Reference,
     UpcomingNode,
+    VolumeAttachment,
 )
 from bigfleet.kube.reflecting import Reflector
 from bigfleet.model.machines import Instant
+from bigfleet.operator.attached_volumes import AttachedVolumes, node_of_attachment
+from bigfleet.operator.budgets import DisruptionBudgets, HeldBudget, held_budget
 from bigfleet.operator.cluster_view import ClusterView
 from bigfleet.operator.held_requests import HeldRequest, HeldRequests
 from bigfleet.operator.machine_nodes import MachineNodes
@@ -88,9 +94,11 @@ class Knowing:
         self.book = DemandBook(cluster, units=self.units)
         self.node_map = NodeMap()
         self.pods_on_nodes = PodsOnNodes()
+        self.volumes = AttachedVolumes()
+        self.budgets = DisruptionBudgets(self.pods_on_nodes)
         self.machines = MachineNodes(self.node_map, self.book.devices, node_rules)
         self.occupancy = Occupancy()
-        self.admissions = Admissions(self.occupancy)
+        self.admissions = Admissions(self.occupancy, self.budgets)
         self.view = ClusterView(self.book, self.machines, self.occupancy, self.admissions)
         held = HeldRequests()
         self.requests: Reflector[CapacityRequest, HeldRequest] = Reflector(
@@ -104,15 +112,23 @@ class Knowing:
         self.available: Reflector[AvailableCapacity, AvailableCapacity] = Reflector(
             api, AVAILABLE_CAPACITIES, _whole, clock, draw, log
         )
+        self.attachments: Reflector[VolumeAttachment, str] = Reflector(
+            api, VOLUME_ATTACHMENTS, node_of_attachment, clock, draw, log
+        )
+        self.disruption_budgets: Reflector[PodDisruptionBudget, HeldBudget] = Reflector(
+            api, POD_DISRUPTION_BUDGETS, held_budget, clock, draw, log
+        )
         self.requests.cache.subscribe(self._on_request)
         self.nodes.cache.subscribe(self._on_node)
         self.pods.cache.subscribe(self._on_pod)
         self.upcoming.cache.subscribe(self._on_upcoming)
+        self.attachments.cache.subscribe(self._on_attachment)
+        self.disruption_budgets.cache.subscribe(self._on_budget)
 
     async def run(self) -> None:
         """For ever."""
         async with asyncio.TaskGroup() as tasks:
-            for _, reflector in self._reflectors():
+            for _, reflector in (*self._reflectors(), *self._helpful()):
                 tasks.create_task(reflector.run())
 
     @property
@@ -147,6 +163,13 @@ class Knowing:
             and self.pods_are_fresh(at)
         )
 
+    def _helpful(self) -> tuple[tuple[str, Reflector[Any, Any]], ...]:
+        """Good to know; an operator that may not read them works without."""
+        return (
+            ("VolumeAttachments", self.attachments),
+            ("PodDisruptionBudgets", self.disruption_budgets),
+        )
+
     def nodes_are_fresh(self, at: Instant) -> bool:
         cache = self.nodes.cache
         return cache.synced and cache.stale_seconds(at) == 0
@@ -177,7 +200,8 @@ class Knowing:
 
     def sizes(self) -> dict[str, int]:
         """Of everything that could grow."""
-        cached = {kind: len(each.cache.objects) for kind, each in self._reflectors()}
+        reflectors = (*self._reflectors(), *self._helpful())
+        cached = {kind: len(each.cache.objects) for kind, each in reflectors}
         return {
             **{kind[0].lower() + kind[1:]: size for kind, size in cached.items()},
             "requestsSkipped": len(self.book.skipped),
@@ -245,6 +269,22 @@ class Knowing:
         self.view.on_pod(before, now, self._clock.now())
         for name in {pod.node for pod in (before, now) if pod is not None and pod.node}:
             self.ears.pods_changed(name)
+
+    def _on_attachment(self, key: ObjectKey, before: str | None, now: str | None) -> None:
+        if before is not None:
+            self.volumes.remove(key.name, before)
+        if now is not None:
+            self.volumes.put(key.name, now)
+        for name in {each for each in (before, now) if each is not None}:
+            self.ears.pods_changed(name)
+
+    def _on_budget(
+        self, key: ObjectKey, _before: HeldBudget | None, now: HeldBudget | None
+    ) -> None:
+        if now is None:
+            self.budgets.remove(key)
+        else:
+            self.budgets.put(key, now)
 
     def _on_upcoming(
         self, _key: ObjectKey, before: UpcomingNode | None, now: UpcomingNode | None

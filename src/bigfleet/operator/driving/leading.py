@@ -16,6 +16,7 @@ from bigfleet.operator.driving.bootstrapping import Bootstrapping, TemplateFile
 from bigfleet.operator.driving.draining import Draining
 from bigfleet.operator.driving.knowing import Knowing
 from bigfleet.operator.driving.line import Dialling, ShardLine
+from bigfleet.operator.driving.node_cleanup import NodeCleanup
 from bigfleet.operator.driving.obeying import Obeying
 from bigfleet.operator.driving.reporting import ClusterReporting
 from bigfleet.operator.driving.revising import Revising
@@ -81,6 +82,7 @@ class Leading:
             knowing.pods_on_nodes,
             knowing.nodes_are_fresh,
             knowing.pods_are_fresh,
+            knowing.volumes,
         )
         drains = Drains(around, draw, counts, self._drain_settings)
         self.write_back = WriteBack(
@@ -108,11 +110,13 @@ class Leading:
             say=self._answers.say,
             tell=events.tell,
             publish=self._on_drain,
+            demand=self._schedule,
             concurrency=settings.dispatch,
         )
         self._drains = drains
         self._clock = clock
         self.revising = Revising(knowing, self.demand, self._schedule, events, clock, counts, log)
+        self.cleanup = NodeCleanup(knowing, api, events, clock, log, counts, lambda: self._settings)
         self.reporting = ClusterReporting(
             knowing,
             lambda: ClusterReportClient(settings.shard_addr, world.tls),
@@ -133,6 +137,7 @@ class Leading:
             self._marking,
             self.draining,
             self.write_back,
+            self.cleanup,
             bootstrapping,
             self.reporting,
             self.demand,
@@ -148,6 +153,7 @@ class Leading:
             tasks.create_task(self._marking.run(), name="acknowledging")
             tasks.create_task(self.draining.run(), name="draining")
             tasks.create_task(self.write_back.run(), name="write-back")
+            tasks.create_task(self.cleanup.run(), name="node-cleanup")
             tasks.create_task(self.reporting.run(), name="reporting")
             tasks.create_task(self.revising.run(), name="revising")
             if self._tokens is not None:
@@ -165,6 +171,7 @@ class Leading:
             **self.demand.sizes(),
             **self.draining.sizes(),
             **self.write_back.writer.sizes(),
+            **self.cleanup.sizes(),
         }
 
     def apply_settings(self, settings: OperatorSettings) -> None:

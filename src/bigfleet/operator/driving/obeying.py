@@ -19,6 +19,7 @@ from bigfleet.operator.driving.answers import Answers
 from bigfleet.operator.driving.bootstrapping import Bootstrapping
 from bigfleet.operator.driving.draining import Draining
 from bigfleet.operator.driving.knowing import Knowing
+from bigfleet.operator.driving.node_cleanup import NodeCleanup
 from bigfleet.operator.driving.reporting import ClusterReporting
 from bigfleet.operator.driving.write_back import WriteBack
 from bigfleet.operator.revised_demand import RevisedDemand
@@ -34,6 +35,7 @@ class Obeying:
         marking: AcknowledgeRequests,
         draining: Draining,
         write_back: WriteBack,
+        cleanup: NodeCleanup,
         bootstrapping: Bootstrapping,
         reporting: ClusterReporting,
         demand: RevisedDemand,
@@ -45,6 +47,7 @@ class Obeying:
         self._marking = marking
         self._draining = draining
         self._write_back = write_back
+        self._cleanup = cleanup
         self._bootstrapping = bootstrapping
         self._reporting = reporting
         self._machines = knowing.machines
@@ -62,6 +65,7 @@ class Obeying:
         self._machines.on_connected()
         self._demand.on_connected(at)
         self._write_back.on_connected()
+        self._cleanup.on_connected()
         self._knowing.on_connected()
 
     def on_disconnected(self, at: Instant) -> None:
@@ -72,6 +76,7 @@ class Obeying:
         self._machines.on_disconnected()
         self._demand.on_disconnected()
         self._write_back.on_disconnected()
+        self._cleanup.on_disconnected()
         self._acknowledging.on_disconnected()
         self._marking.cut_off()
         self._reporting.on_disconnected()
@@ -81,6 +86,7 @@ class Obeying:
         self._machines.on_replay_ended()
         self._knowing.view.on_machines(at)
         self._write_back.on_replay_ended()
+        self._cleanup.on_replay_ended()
 
     def on_room(self) -> None:
         self._answers.on_room()
@@ -95,6 +101,7 @@ class Obeying:
     def on_frame(self, frame: ShardFrame, at: Instant) -> None:
         match frame:
             case NodeStateUpdate():
+                self._cleanup.before_node_state(frame, at)
                 self._draining.on_node_state(frame, at)
                 self._machines.on_node_state(frame, at)
                 self._knowing.view.on_machine(frame.machine_id, at)

@@ -17,6 +17,7 @@ import msgspec
 
 from bigfleet.edge.counts import SLOW
 from bigfleet.model.actions import Action, ActionKind
+from bigfleet.model.cluster_reports import RefusedReclaim
 from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.reasons import Reason
@@ -150,6 +151,10 @@ class Drains:
                 intent.stage = DrainStage.EVICTING
                 self._tell(intent, at, "the operator has cordoned the node", StorySource.OPERATOR)
             self._keep(intent)
+        elif intent.says_when_done and ack.nodes_started == 0 and at < intent.deadline:
+            # Before the deadline: what is left has no place to go any more.
+            if _can_be_called_off(intent):
+                self._abort(intent, "refused", "its operator called it off", at)
         elif intent.says_when_done and ack.nodes_started > 0 and not intent.evicted:
             intent.evicted = True
             seconds = max(0, at - intent.begun_at) / SECOND
@@ -158,6 +163,24 @@ class Drains:
             self._tell(intent, at, "the operator has evicted its pods", StorySource.OPERATOR)
             self._keep(intent)
             self._to_provider(intent, at)
+
+    def on_refused(self, cluster: str, refused: Iterable[RefusedReclaim], at: Instant) -> None:
+        """Told again with every report; each reason makes one line of the story."""
+        for each in refused:
+            intent = self._intents.get(self._machine_of_instruction.get(each.instruction_id, ""))
+            if intent is None or intent.cluster != cluster or intent.refusal == each.text:
+                continue
+            intent.refusal = each.text
+            self._tell(intent, at, f"the operator keeps it: {each.text}", StorySource.OPERATOR)
+            self._keep(intent)
+
+    def preemptions(self, cluster: str) -> tuple[str, ...]:
+        """Ids of open instructions that take a machine of the cluster for somebody else."""
+        return tuple(
+            intent.instruction_id
+            for intent in self._intents.values()
+            if intent.cluster == cluster and intent.kind is ActionKind.PREEMPT
+        )
 
     def on_session_opened(self, cluster: str, at: Instant) -> tuple[ReclaimInstruction, ...]:
         """What the cluster is to be told after the replay of its machines.
@@ -342,6 +365,10 @@ class Drains:
             self._to_provider(intent, at)
         elif not connected and self._settings().reclaim_without_session == "defer":
             self._abort(intent, "no_session", "its cluster is not connected", at)
+        elif intent.says_when_done and not intent.acked:
+            # Nothing was begun, so nothing is forced.
+            text = intent.refusal or "its operator has not begun to evict"
+            self._abort(intent, "refused" if intent.refusal else "pdb", text, at)
         elif intent.says_when_done and self._settings().reclaim_on_deadline == "abort":
             self._abort(intent, "pdb", "pods were left at the deadline", at)
         else:

@@ -40,6 +40,8 @@ class DrainIntent:
     index: int = 0
     reason: str = ""
     grace_seconds: int = 0
+    #: Why the operator does not begin; empty: it has not said.
+    refusal: str = ""
     #: Answers in the present session: the first says begun, the second done.
     answers: int = 0
     #: The provider's stage waits for its slot or its answer.

@@ -6,6 +6,7 @@ cycle never change and are read in a thread.
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from bigfleet.edge.clock import next_turn
@@ -152,9 +153,13 @@ class AdminAnswers:
         return f"{name} may be bought again from the next cycle on"
 
     async def report_cluster(self, report: ClusterReport) -> ClusterReportReply:
-        self._state.parts.cluster_reports.take(report, self._outlet.now())
+        parts, at = self._state.parts, self._outlet.now()
+        parts.cluster_reports.take(report, at)
+        parts.drains.on_refused(report.cluster_id, report.refused, at)
+        preemptions = parts.drains.preemptions(report.cluster_id)
         ledger = self._state.deciding.ledger
-        return await asyncio.to_thread(ledger.standings, report.cluster_id, ask=report.ask)
+        told = await asyncio.to_thread(ledger.standings, report.cluster_id, ask=report.ask)
+        return replace(told, preemptions=preemptions)
 
     def _note(self, what: str, audit: Audit, peer: Peer) -> None:
         """Whoever changes something is named."""

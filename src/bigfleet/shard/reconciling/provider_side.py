@@ -1,6 +1,6 @@
 """What the reconciler keeps of one provider between two Lists."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from bigfleet.model.machines import Instant, Machine
@@ -16,6 +16,8 @@ from bigfleet.wire.machine_batches import KnownMachines
 class ProviderSide:
     name: str
     guard: ListGuard
+    #: Of its machines that are listed without these labels.
+    label_defaults: Mapping[str, str] = field(default_factory=dict)
     schedule: Schedule = field(default_factory=Schedule)
     breaker: Breaker = field(default_factory=Breaker)
     absences: Absences = field(default_factory=Absences)
@@ -46,7 +48,8 @@ class ProviderSide:
     last_error: str = ""
 
     def remembered(self) -> Remembered:
-        return Remembered(self.known, frozenset(self.touched), self.generation)
+        touched = frozenset(self.touched)
+        return Remembered(self.known, touched, self.generation, self.label_defaults)
 
     def forget(self, machine_id: str) -> None:
         """The machine is gone, or nobody's business any more."""

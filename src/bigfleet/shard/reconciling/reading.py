@@ -4,7 +4,8 @@ Pure, and made to run in a thread: it sees what the reconciler remembered when t
 for, and its result says all the loop has to know.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from bigfleet.shard.reconciling.screening import (
     DUPLICATE_ID,
     STRUCTURAL,
     Rejection,
+    labelled_batch,
     nameless,
     why_rejected,
 )
@@ -34,6 +36,8 @@ class Remembered:
     #: Machines somebody changed since: whatever is listed of them is looked at again.
     doubted: frozenset[str] = frozenset()
     generation: int = 0
+    #: Of machines of this provider that are listed without these labels.
+    label_defaults: Mapping[str, str] = field(default_factory=dict)
 
 
 NOTHING_REMEMBERED = Remembered(KnownMachines.none())
@@ -75,7 +79,7 @@ def read_list(content: bytes, remembered: Remembered, *, whole: bool) -> ListRea
     return ListReading(
         count=count,
         revision=now.revision,
-        batch=_unbound(read.batch.taken(named)),
+        batch=labelled_batch(_unbound(read.batch.taken(named)), remembered.label_defaults),
         rejected=tuple(rejected),
         gone=() if as_before or not whole else tuple(known.ids_gone_from(now)),
         known=known if as_before else _after(known, now, unread, whole=whole),

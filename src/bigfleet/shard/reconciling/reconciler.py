@@ -19,6 +19,7 @@ from bigfleet.model.provider_calls import Code, MachineRecord
 from bigfleet.model.shard_views import ProviderStatus, Quarantine
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.events import ListFailed
+from bigfleet.shard.label_defaults import label_defaults_of
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.reconciling.adopting import Adopter, FailedMachines, adopted_machine
 from bigfleet.shard.reconciling.leaving import Leaving
@@ -28,7 +29,12 @@ from bigfleet.shard.reconciling.pieces import COLUMNS_AT_A_TIME, Listing
 from bigfleet.shard.reconciling.planning import ListPlan
 from bigfleet.shard.reconciling.provider_side import ProviderSide
 from bigfleet.shard.reconciling.reading import Remembered
-from bigfleet.shard.reconciling.screening import DUPLICATE_ID, Rejection, screened_machine
+from bigfleet.shard.reconciling.screening import (
+    DUPLICATE_ID,
+    Rejection,
+    labelled_machine,
+    screened_machine,
+)
 from bigfleet.shard.reconciling.second_looks import Asking, Judging, SecondLooks
 from bigfleet.shard.reconciling.taking_over import Audience, ListTaker
 from bigfleet.shard.reconciling.titles import OCCUPIED, owned_rows
@@ -66,7 +72,7 @@ class Reconciler:
             machines, self._missing, ownership, address_of or {}, is_pending, audience.lost
         )
         self._taker = ListTaker(effects, machines, adopter, failures, self._leaving, audience)
-        self._sides = {name: ProviderSide(name, ListGuard(name)) for name in providers}
+        self._sides = {name: self._side(name) for name in providers}
         #: How often machines may have become ours.
         self.generation = 0
         #: While this is set, removals are our own.
@@ -147,12 +153,12 @@ class Reconciler:
         if isinstance(machine, Rejection):
             self._taker.reject(provider, (machine,))
             return machine.text
-        return machine
+        return labelled_machine(machine, self._sides[provider].label_defaults)
 
     def attach(self, provider: str) -> None:
         """One more, while the shard runs: nothing waits for its first List."""
-        side = ProviderSide(provider, ListGuard(provider), generation=self.generation)
-        side.was_taken_over = True
+        side = self._side(provider)
+        side.generation, side.was_taken_over = self.generation, True
         self._sides[provider] = side
 
     # -- what happened ---------------------------------------------------------------------------
@@ -260,6 +266,10 @@ class Reconciler:
                 self._effects.counts.set("provider_list_age_seconds", age, provider=side.name)
 
     # -- within ----------------------------------------------------------------------------------
+
+    def _side(self, provider: str) -> ProviderSide:
+        defaults = label_defaults_of(self.settings.label_defaults, provider)
+        return ProviderSide(provider, ListGuard(provider), defaults)
 
     def _looks(
         self, asking: Asking | None, is_pending: Callable[[str], bool], failures: FailedMachines

@@ -1,12 +1,14 @@
 """Screening: which records of a provider are believed.
 
 A record that breaks an invariant is rejected with the label it is counted under; the last good
-record stays, and a rejected record never removes a machine.
+record stays, and a rejected record never removes a machine. What is believed gets the label
+defaults of its provider.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-from bigfleet.model.batches import MachineBatch
+from bigfleet.model.batches import MachineBatch, Offering
 from bigfleet.model.machines import (
     Assigned,
     CapacityType,
@@ -82,6 +84,26 @@ def _machine_of(record: MachineRecord) -> Machine:
         last_error=record.last_error if failed else "",
         assigned=assigned,
     )
+
+
+def labelled_machine(machine: Machine, defaults: Mapping[str, str]) -> Machine:
+    if all(key in machine.labels for key in defaults):
+        return machine
+    return replace(machine, labels={**defaults, **machine.labels})
+
+
+def labelled_batch(batch: MachineBatch, defaults: Mapping[str, str]) -> MachineBatch:
+    """Once per offering: what a List costs does not grow with its machines."""
+    if not defaults or not batch.offerings:
+        return batch
+    return replace(batch, offerings=[_labelled(each, defaults) for each in batch.offerings])
+
+
+def _labelled(offering: Offering, defaults: Mapping[str, str]) -> Offering:
+    labels = dict(offering.labels)
+    if all(key in labels for key in defaults):
+        return offering
+    return replace(offering, labels=tuple(sorted({**defaults, **labels}.items())))
 
 
 def machine_at(batch: MachineBatch, row: int) -> Machine:
