@@ -12,6 +12,8 @@ from bigfleet.model.machines import MachineState
 from bigfleet.model.needs import Need
 from bigfleet.model.resources import Resources
 from bigfleet.model.session_frames import NodeStateUpdate
+from bigfleet.model.settings import Seconds
+from bigfleet.operator.settings import RevisionTimes
 from bigfleet.wire.rollups import RollupReader
 from tests.kube_api import FakeApiServer
 from tests.operator_system.reports import ReportDesk
@@ -20,6 +22,8 @@ from tests.operator_system.rig import CLUSTER, AttentiveShard, JumpingClock, Rig
 MACHINE = Resources.parse({"cpu": "7500m", "memory": "30Gi"})
 REFUSED = "0/4 nodes are available: 4 Insufficient cpu."
 MARGIN = "margin"
+#: Whether pods or Nodes are heard of first is chance.
+QUICK: dict[str, Any] = {"revision": RevisionTimes(judged_after=Seconds(3))}
 
 
 @dataclass
@@ -134,7 +138,7 @@ async def test_stuck_pods_are_asked_for_in_a_row_of_their_own(tmp_path: Path) ->
     desk = ReportDesk(fleet.answer)
     async with FakeApiServer(clock) as server:
         fill(server, fleet)
-        async with operating(tmp_path, server, clock, fleet.shard, desk=desk) as rig:
+        async with operating(tmp_path, server, clock, fleet.shard, desk=desk, **QUICK) as rig:
             margin = await until_asked(rig, fleet)
             own = next(need for need in fleet.needs() if not need.group)
             assert own.aggregate == Resources.parse({"cpu": "30", "memory": "6Gi"})
@@ -160,7 +164,7 @@ async def test_the_margin_stays_when_its_pods_are_placed(tmp_path: Path) -> None
     desk = ReportDesk(fleet.answer)
     async with FakeApiServer(clock) as server:
         fill(server, fleet)
-        async with operating(tmp_path, server, clock, fleet.shard, desk=desk) as rig:
+        async with operating(tmp_path, server, clock, fleet.shard, desk=desk, **QUICK) as rig:
             await until_asked(rig, fleet)
             fleet.margin, fleet.arriving, seen = 2, 2, len(desk.taken)
             await rig.until(lambda: len(desk.taken) > seen + 1)
@@ -179,7 +183,7 @@ async def test_a_restarted_operator_keeps_the_margins_in_force(tmp_path: Path) -
     desk = ReportDesk(fleet.answer)
     async with FakeApiServer(clock) as server:
         fill(server, fleet)
-        async with operating(tmp_path, server, clock, fleet.shard, desk=desk) as rig:
+        async with operating(tmp_path, server, clock, fleet.shard, desk=desk, **QUICK) as rig:
             await until_asked(rig, fleet)
             fleet.margin, fleet.remembered = 2, fleet.needs()
         for number in (5, 6):
@@ -188,7 +192,7 @@ async def test_a_restarted_operator_keeps_the_margins_in_force(tmp_path: Path) -
             put_pod(server, number, f"n-m-{number}")
         fleet.shard.rollups.clear()
         desk.taken.clear()
-        async with operating(tmp_path, server, clock, fleet.shard, desk=desk) as rig:
+        async with operating(tmp_path, server, clock, fleet.shard, desk=desk, **QUICK) as rig:
             await rig.until(lambda: len(fleet.shard.rollups) > 3)
             for content in fleet.shard.rollups:
                 needs = RollupReader().read(content, CLUSTER, 1000).needs
@@ -201,7 +205,7 @@ async def test_a_scheduler_that_says_nothing_changes_nothing(tmp_path: Path) -> 
     desk = ReportDesk(fleet.answer)
     async with FakeApiServer(clock) as server:
         fill(server, fleet, judged=False)
-        async with operating(tmp_path, server, clock, fleet.shard, desk=desk) as rig:
+        async with operating(tmp_path, server, clock, fleet.shard, desk=desk, **QUICK) as rig:
             await rig.passes(45)
             assert fleet.margins() == ()
             assert desk.last.stuck == ()
@@ -213,7 +217,7 @@ async def test_refused_events_change_nothing_else(tmp_path: Path) -> None:
     async with FakeApiServer(clock) as server:
         server.fail("create", EVENTS.plural, status=403, reason="Forbidden", times=10**6)
         fill(server, fleet)
-        async with operating(tmp_path, server, clock, fleet.shard, desk=desk) as rig:
+        async with operating(tmp_path, server, clock, fleet.shard, desk=desk, **QUICK) as rig:
             await until_asked(rig, fleet)
             assert rig.log.count("demand.revised") >= 1
 
@@ -224,7 +228,7 @@ async def test_a_shard_without_reports_gets_its_roll_up_at_once_and_nothing_is_r
     clock, fleet = JumpingClock(), Fleet()
     async with FakeApiServer(clock) as server:
         fill(server, fleet)
-        async with operating(tmp_path, server, clock, fleet.shard) as rig:
+        async with operating(tmp_path, server, clock, fleet.shard, **QUICK) as rig:
             began = clock.now()
             await rig.until(lambda: fleet.shard.rollups)
             assert clock.now() - began < 8 * 10**9, "the time a first reply is waited for is longer"
@@ -238,7 +242,7 @@ async def test_a_shard_that_does_not_say_what_it_counts_is_told_of_once(tmp_path
     desk = ReportDesk(fleet.answer)
     async with FakeApiServer(clock) as server:
         fill(server, fleet)
-        async with operating(tmp_path, server, clock, fleet.shard, desk=desk) as rig:
+        async with operating(tmp_path, server, clock, fleet.shard, desk=desk, **QUICK) as rig:
             await rig.passes(45)
             assert fleet.margins() == ()
             assert rig.log.count("demand.revised") == 1
@@ -250,7 +254,7 @@ async def test_nothing_is_revised_while_pods_cannot_be_seen(tmp_path: Path) -> N
     async with FakeApiServer(clock) as server:
         fill(server, fleet, since=clock.now())
         async with operating(
-            tmp_path, server, clock, fleet.shard, desk=desk, stuck_grace=30
+            tmp_path, server, clock, fleet.shard, desk=desk, stuck_grace=30, **QUICK
         ) as rig:
             await rig.until(lambda: desk.taken)
             for verb in ("watch", "list"):

@@ -82,6 +82,7 @@ class Margins:
         self.figures = MarginFigures()
         #: Stuck pods of delivered Needs, by Need, as of the last turn.
         self.stuck: dict[NeedKey, int] = {}
+        self._stuck_before: dict[NeedKey, int] = {}
 
     # -- what comes in ---------------------------------------------------------------------------
 
@@ -246,7 +247,7 @@ class Margins:
     def turn(self, at: Instant) -> Turn:
         """Looks at every Need that has a margin or a pod that waits."""
         self._changed = False
-        self.stuck = {}
+        self._stuck_before, self.stuck = self.stuck, {}
         self._forget(at)
         notes: list[Note] = []
         for subject in self._subjects.in_play(self._margins):
@@ -259,6 +260,7 @@ class Margins:
         margin = self._margins.get(subject.key)
         standing = self._standing_of(subject, at)
         if standing is None:
+            self._keep_stuck(subject)
             return []
         self._last[subject.key] = standing
         if margin is not None:
@@ -281,6 +283,13 @@ class Margins:
         if margin is not None and not self._waiting(subject, at) and not margin.unconfirmed:
             notes += self._lower(subject, margin, standing, at)
         return notes
+
+    def _keep_stuck(self, subject: Subject) -> None:
+        """While a Need rests, pods that were stuck and still wait are not said to be better off."""
+        for need in subject.own:
+            known = self._stuck_before.get(need.key, 0)
+            if left := min(known, len(self._occupancy.waiting(need.key))):
+                self.stuck[need.key] = left
 
     def _raise(
         self, subject: Subject, standing: Standing, stuck: list[PodView], at: Instant
