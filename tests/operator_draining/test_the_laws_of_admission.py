@@ -79,7 +79,11 @@ class Watched(AdmittingStage):
     def places(self, node: str) -> Iterable[NodeView]:
         """Nodes that stay: neither cordoned nor asked for."""
         for name, view in self.occupancy.nodes.items():
-            if name != node and not view.cordoned and not self.drains.instruction_about(name):
+            if (
+                name != node
+                and not view.cordoned
+                and not self.drains.instruction_of(name.replace("n", "m"))
+            ):
                 yield view
 
     # -- what may happen -------------------------------------------------------------------------
@@ -104,17 +108,17 @@ class Watched(AdmittingStage):
             self.preemptions.append(instruction)
         asked = ReclaimInstruction(instruction, (f"n-{number}",), 600, 0)
         self.steps += self.drains.on_instruction(asked, self.at)
-        self._see_instructions()
+        self._see_cordons()
 
     def claims(self, number: int) -> None:
         self.times[number] += 1
         self.tells(S.CONFIGURED, f"m-{number}", f"n-{number}")
-        self._see_instructions()
+        self._see_cordons()
 
     def answer(self, how: str) -> None:
         """All writes of Nodes, and the first eviction."""
         self.answer_cordons()
-        self._see_instructions()
+        self._see_cordons()
         evictions = self.take(Evict)
         for step in evictions:
             assert isinstance(step, Evict)
@@ -148,7 +152,7 @@ class Watched(AdmittingStage):
             name = f"n-{number}"
             admitted = self.admissions.is_admitted(name)
             held = any(i in self.for_others for i in self.drains.open_instructions)
-            if not admitted and not held and not self.drains.instruction_about(name):
+            if not admitted and not held and not self.drains.instruction_of(name.replace("n", "m")):
                 assert not self.is_cordoned(name), "left cordoned"
 
 

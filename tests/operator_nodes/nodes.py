@@ -72,7 +72,7 @@ class Fleet:
 
     def __post_init__(self) -> None:
         self.map = NodeMap()
-        self.machines = MachineNodes(self.map, lambda: self.devices, lambda: self.rules)
+        self.machines = MachineNodes(self.map, lambda: self.devices, self.rules)
         self.machines.on_connected()
         self.machines.on_replay_ended()
 

@@ -226,6 +226,9 @@ class NodeAffinity(_Record, frozen=True, kw_only=True):
 class PodAffinityTerm(_Record, frozen=True, kw_only=True):
     topology_key: str = ""
     label_selector: LabelSelector | None = None
+    #: Absent with `namespace_selector`: the pod's own namespace.
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: LabelSelector | None = None
 
 
 class PodAffinity(_Record, frozen=True, kw_only=True):
@@ -237,6 +240,7 @@ class PodAffinity(_Record, frozen=True, kw_only=True):
 class Affinity(_Record, frozen=True, kw_only=True):
     node_affinity: NodeAffinity | None = None
     pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
 
 
 class TopologySpreadConstraint(_Record, frozen=True, kw_only=True):

@@ -4,10 +4,10 @@ The server refuses what a budget forbids in any case. Here it is only read, so t
 cordoned whose pods may not go.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bigfleet.kube.objects import LabelSelector, ObjectKey, PodDisruptionBudget
+from bigfleet.operator.pod_shapes import selects
 from bigfleet.operator.pods_on_nodes import PodsOnNodes
 from bigfleet.placement.admission import Budget
 from bigfleet.placement.records import PodView
@@ -50,30 +50,6 @@ class DisruptionBudgets:
         covering = [
             Budget(f"{namespace}/{name}", each.allowed)
             for name, each in sorted(budgets.items())
-            if selects(each.selector, known.labels)
+            if each.selector is not None and selects(each.selector, known.labels)
         ]
         return min(covering, key=lambda each: each.allowed, default=None)
-
-
-def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
-    """As the server does: an absent selector selects nothing, an empty one everything."""
-    if selector is None:
-        return False
-    if any(labels.get(key) != value for key, value in selector.match_labels.items()):
-        return False
-    for term in selector.match_expressions:
-        value = labels.get(term.key)
-        match term.operator:
-            case "In":
-                is_met = value in term.values
-            case "NotIn":
-                is_met = value not in term.values
-            case "Exists":
-                is_met = value is not None
-            case "DoesNotExist":
-                is_met = value is None
-            case _:
-                is_met = False
-        if not is_met:
-            return False
-    return True

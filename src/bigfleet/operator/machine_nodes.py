@@ -83,12 +83,12 @@ class MachineNodes:
         self,
         nodes: NodeMap,
         devices_asked: Callable[[], Collection[str]],
-        rules: Callable[[], NodeRules] = NodeRules,
+        rules: NodeRules = NodeRules(),  # noqa: B008  frozen
     ) -> None:
         """`devices_asked`: extended resources that any Need of the cluster asks for."""
         self._nodes = nodes
         self._devices_asked = devices_asked
-        self._rules = rules
+        self.rules = rules
         self._machines: dict[str, _Machine] = {}
         #: Machines named since the session began.
         self._fresh: set[str] = set()
@@ -154,6 +154,17 @@ class MachineNodes:
         known = self._machines.get(machine)
         return known is not None and known.health is not None and known.health.is_usable
 
+    def names(self) -> list[str]:
+        """Of all machines that are part of the cluster."""
+        return list(self._machines)
+
+    def of(self, machine: str) -> tuple[NodeStateUpdate, Health] | None:
+        """None: it is not part of the cluster."""
+        known = self._machines.get(machine)
+        if known is None or known.health is None:
+            return None
+        return known.update, known.health
+
     def here(self) -> Iterator[tuple[NodeStateUpdate, Health]]:
         """Machines that are Configured for the cluster, or on their way out of it."""
         for known in self._machines.values():
@@ -181,7 +192,7 @@ class MachineNodes:
         if not nodes_are_fresh or not self._replayed:
             self._stop_clocks()
             return Losses()
-        rules = self._rules()
+        rules = self.rules
         broken_ones = self._broken(rules, at)
         found = [*self._gone(rules, at), *broken_ones.found]
         found.sort(key=lambda each: each.lost.machine_id)
@@ -199,7 +210,7 @@ class MachineNodes:
             return "it has no Node"
         asked = self._devices_asked()
         devices = [name for name, amount in update.resources.amounts if amount and name in asked]
-        return why_not_usable(node, devices, at, self._rules().usable)
+        return why_not_usable(node, devices, at, self.rules.usable)
 
     def _gone(self, rules: NodeRules, at: Instant) -> Iterator[Loss]:
         for machine, known in self._machines.items():

@@ -31,6 +31,7 @@ COUNTERS = {
     "bootstrap_renders_total": "Bootstrap blobs asked for, by outcome.",
     "node_missing_total": "Machines that were configured for ten minutes without a Node.",
     "nodes_deleted_total": "Nodes deleted because their machine had left.",
+    "margin_rounds_total": "Changes of margins by result: raised, fruitless, refusals and more.",
     "api_requests_total": "Requests to the API server by verb and status; 0: no answer came.",
 }
 GAUGES = {
@@ -41,6 +42,8 @@ GAUGES = {
     "dispatch_inflight": "Objects being written.",
     "leader": "1 while this replica holds the lease.",
     "covered_not_placed": "Pods whose Need is served and that no node has taken.",
+    "margin": "Capacity asked for beyond requests for stuck pods, by resource; cpu in cores.",
+    "stuck_pods": "Pods that find no place though all machines of their Need are there.",
     "nodes_unusable": "Configured machines whose Node is missing or takes no pods.",
     "machines_lost": "Machines reported as lost now, by cause.",
     "repairs_held": "Broken machines that are kept because too many are broken at once.",
@@ -50,6 +53,7 @@ CATALOGUE = Catalogue(PREFIX, HISTOGRAMS, COUNTERS, GAUGES)
 
 _WRITES = ("create", "spec_update", "status_update", "delete")
 _WRITTEN = ("success", "conflict", "error")
+_REVISED = ("raised", "fruitless", "refusals", "probes", "restored", "left_empty")
 _RECLAIMED = ("evicted", "deadline", "node_missing", "refused", "called_off")
 
 
@@ -93,6 +97,8 @@ class OperatorMetrics(Exposition):
         for op in _WRITES:
             for outcome in _WRITTEN:
                 counts.add("upcoming_node_writes_total", 0, op=op, outcome=outcome)
+        for result in _REVISED:
+            counts.add("margin_rounds_total", 0, result=result)
         for result in _RECLAIMED:
             counts.add("reclaims_total", 0, result=result)
         for reason in RefusedBy:

@@ -23,6 +23,8 @@ from bigfleet.model.cluster_reports import (
     ClusterReportReply,
     LostMachine,
     NeedStanding,
+    RefusedReclaim,
+    StuckNeed,
     UnplacedPod,
     cut_text,
 )
@@ -68,6 +70,10 @@ class Sight:
     nodes_missing: int = 0
     crs_skipped: int = 0
     machines: MachineSight = MachineSight()
+    stuck: tuple[StuckNeed, ...] = ()
+    #: Needs the reply must speak of.
+    ask: tuple[tuple[str, str], ...] = ()
+    refused: tuple[RefusedReclaim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +140,9 @@ class Placing:
             empty_machines=sight.machines.empty[:MOST_MACHINES],
             unusable_machines=sight.machines.unusable[:MOST_MACHINES],
             lost=sight.machines.lost[:MOST_MACHINES],
+            stuck=sight.stuck,
+            ask=sight.ask,
+            refused=sight.refused,
         )
         return Look(report, tuple(covered))
 

@@ -11,7 +11,10 @@ from enum import StrEnum
 from functools import lru_cache
 
 from bigfleet.kube.objects import Meta, ObjectKey, Pod
+from bigfleet.model.instants import instant_of
+from bigfleet.model.machines import Instant
 from bigfleet.operator.other_autoscalers import autoscaler_of_pod
+from bigfleet.operator.pod_shapes import NO_SHAPE, PodShape, shape_of
 from bigfleet.placement.records import do_not_disrupt
 
 
@@ -41,8 +44,11 @@ class PodOnNode:
     #: The autoscaler it is part of; empty: none.
     autoscaler: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
+    #: Since when the scheduler finds no place for it; None: it has not said so.
+    unschedulable_since: Instant | None = None
     #: The annotation by which it must not be moved; empty: none.
     do_not_disrupt: str = ""
+    shape: PodShape = NO_SHAPE
 
     @property
     def is_unscheduled(self) -> bool:
@@ -67,7 +73,9 @@ def pod_on_node(pod: Pod) -> PodOnNode:
         owner_uid=next((o.uid for o in meta.owner_references if o.controller), ""),
         autoscaler=autoscaler_of_pod(pod),
         labels=_shared_labels(tuple(sorted(meta.labels.items()))),
+        unschedulable_since=None if pod.spec.node_name else _unschedulable_since(pod),
         do_not_disrupt=do_not_disrupt(meta.annotations),
+        shape=shape_of(pod),
     )
 
 
@@ -91,6 +99,14 @@ def _why_unscheduled(pod: Pod) -> str:
     conditions = pod.status.conditions
     said = (c.message for c in conditions if c.type == "PodScheduled" and c.status == "False")
     return next(said, "")
+
+
+def _unschedulable_since(pod: Pod) -> Instant | None:
+    for each in pod.status.conditions:
+        if each.type == "PodScheduled" and each.status == "False":
+            said_so = each.reason == "Unschedulable"
+            return instant_of(each.last_transition_time or "") or 0 if said_so else None
+    return None
 
 
 _NOTHING: Mapping[ObjectKey, PodOnNode] = {}

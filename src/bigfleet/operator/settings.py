@@ -27,6 +27,23 @@ class ReconnectSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class RevisionTimes:
+    """The waits of revised demand beside `stuck_grace`."""
+
+    judged_after: Seconds = setting(
+        60.0, "time from a usable Node after which pods it did not help count as judged again"
+    )
+    probe_first: Seconds = setting(1800.0, "time after which a margin is lowered by a machine")
+    probe_longest: Seconds = setting(28800.0, "what that time grows to after failed tries")
+    probe_timeout: Seconds = setting(600.0, "time after which a lowered margin stays lowered")
+    empty_for: Seconds = setting(120.0, "time after which an empty Node leaves the margin")
+    event_every: Seconds = setting(300.0, "pause between two Events of one kind and controller")
+    first_reply: Seconds = setting(
+        10.0, "how long the first roll-up waits for the shard to tell of margins in force"
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class OperatorSettings:
     cluster_id: str = setting("", "this cluster's name in the fleet; it never changes")
     shard_addr: str = setting("", "host:port of the shard that serves this cluster")
@@ -43,6 +60,12 @@ class OperatorSettings:
     outbox: int = setting(256, "answers that may wait for the line", least=1)
     evict_retry: Seconds = setting(2.0, "pause before a refused eviction is tried again", least=0.1)
     default_grace: Seconds = setting(30.0, "grace of an instruction that names none", least=1)
+    admission_delay: Seconds = setting(
+        15.0, "how old an instruction must be before the pods of its machine are evicted"
+    )
+    successor_wait: Seconds = setting(
+        30.0, "how long an evicted pod's successor is waited for before it counts as none"
+    )
     delete_nodes: bool = setting(
         True, "delete the Node of a machine that has left, if nothing else does"
     )
@@ -55,6 +78,9 @@ class OperatorSettings:
     api_server: str = setting("", "URL machines join at; empty: the one the operator talks to")
     mint_token: bool = setting(False, "make bootstrap tokens, for {{ .Token }} in the template")
     token_ttl: Seconds = setting(900.0, "how long such a token is good for", least=60)
+    stuck_grace: Seconds = setting(
+        10.0, "how long a pod must find no place before machines are added for it"
+    )
     join_timeout: Seconds = setting(900.0, "how long a Node may take to show its devices")
     startup_taints: tuple[str, ...] = setting(
         (), "keys of taints that go when a Node is ready for pods, beside the usual ones"
@@ -73,6 +99,7 @@ class OperatorSettings:
     debug_endpoints: bool = setting(False, "serve /debug/ on the metrics address")
     lease: LeaseSettings = LeaseSettings()
     reconnect: ReconnectSettings = ReconnectSettings()
+    revision: RevisionTimes = RevisionTimes()
 
 
 def contradictions_of(settings: OperatorSettings) -> list[tuple[str, str]]:

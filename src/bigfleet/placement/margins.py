@@ -67,6 +67,8 @@ class Margins:
         self._sent: dict[NeedKey, Resources] | None = None
         #: Of the last reply: what speaks of a Need as it was last sent.
         self._confirmed: dict[NeedKey, NeedStanding] = {}
+        #: Machines on their way to any Need of the cluster, by the last reply.
+        self._arriving: dict[NeedKey, int] = {}
         self._replied_at: Instant | None = None
         #: The first reply, until demand is known as well.
         self._first_reply: ClusterReportReply | None = None
@@ -106,6 +108,8 @@ class Margins:
                 self._adopt(reply)
             return []
         self._confirmed = {}
+        told = ((standing.key(self._cluster), standing.arriving) for standing in reply.standings)
+        self._arriving = {key: arriving for key, arriving in told if arriving}
         is_silent = bool(reply.standings)
         for standing in reply.standings:
             key = standing.key(self._cluster)
@@ -190,8 +194,13 @@ class Margins:
         return self._wanted(subject)
 
     def asks(self) -> list[tuple[str, str]]:
-        """Needs the next reply must speak of, as (fingerprint, group)."""
+        """Needs the next reply must speak of, as (fingerprint, group).
+
+        Before the first one all of them: nobody but the shard knows which have a margin.
+        """
         keys: dict[NeedKey, None] = {}
+        if self.awaits_first_reply:
+            return [(key.fingerprint, key.group) for key in self._subjects.margin_keys()]
         for subject in self._subjects.in_play(self._margins):
             keys[subject.key] = None
             keys.update((need.key, None) for need in subject.own)
@@ -259,13 +268,14 @@ class Margins:
         stuck = subject.stuck(at)
         self.stuck.update(subject.count_by_need(stuck))
         notes: list[Note] = []
-        if margin is not None and margin.round is not None and not standing.row_arriving:
-            notes += self._judge(subject, margin, margin.round, standing, stuck, at)
+        opened = margin.round if margin is not None else None
+        if margin is not None and opened is not None and not self._on_their_way(subject):
+            notes += self._judge(subject, margin, opened, stuck, at)
         hopeful = [p for p in stuck if not self._fruitless.rests(p.owner_shape, at)]
         if hopeful:
             opened = margin.round if margin is not None else None
-            if opened is not None and standing.machines + standing.row_machines > opened.machines:
-                # Its machines came, and not all of its pods have been judged again.
+            if opened is not None and subject.nodes.usable_at > opened.began:
+                # Machines came, and not all pods of the round have been judged again.
                 return notes
             return notes + self._raise(subject, standing, hopeful, at)
         if margin is not None and not self._waiting(subject, at) and not margin.unconfirmed:
@@ -277,7 +287,7 @@ class Margins:
     ) -> list[Note]:
         if subject.form is Form.NONE:
             return self._notes.told(NoteKind.GANG_SPANS, subject.key, stuck, at)
-        k = subject.machines_for(stuck) - standing.row_arriving
+        k = subject.machines_for(stuck) - self._on_their_way(subject)
         k = min(k, max(self._settings.least_round, standing.machines + standing.row_machines))
         if k <= 0:
             return []
@@ -289,10 +299,11 @@ class Margins:
         asked = subject.asked[dimension]
         if (dimension, amount) == (margin.dimension, margin.scaled(asked)):
             return []
-        machines = standing.machines + standing.row_machines
-        opened = margin.round or Round({}, margin.amount, machines)
+        opened = margin.round or Round({}, margin.amount, at)
+        for uid in [uid for uid in opened.pods if uid not in self._occupancy.pods]:
+            del opened.pods[uid]
         opened.pods.update((pod.uid, pod.owner_shape) for pod in stuck)
-        opened.machines = machines
+        opened.began = at
         margin.set(dimension, amount, asked, may_buy=True)
         margin.round = opened
         margin.probe = None
@@ -307,7 +318,6 @@ class Margins:
         subject: Subject,
         margin: Margin,
         opened: Round,
-        standing: Standing,
         stuck: list[PodView],
         at: Instant,
     ) -> list[Note]:
@@ -322,7 +332,7 @@ class Margins:
             still = [p for p in still if not self._occupancy.trial().pack([p]).left]
         elif not still and any(pod.owner_shape in shapes for pod in subject.waiting()):
             return []
-        if still and standing.machines + standing.row_machines <= opened.machines:
+        if still and subject.nodes.usable_at <= opened.began:
             return []
         margin.round = None
         return self._count_fruitless(subject, margin, opened, still, at) if still else []
@@ -379,8 +389,8 @@ class Margins:
         return True
 
     def _some_node_may_go(self, subject: Subject, at: Instant) -> bool:
-        candidates = subject.least_occupied(self._settings.probe_nodes)
-        return any(self._admissions.why_not_drained(n, at) is None for n in candidates)
+        nodes = subject.first_to_go()
+        return any(self._admissions.why_not_drained(name, at) is None for name in nodes)
 
     def _restore_probes(self, node: NodeView, at: Instant) -> bool:
         """A refusal of a machine that a lowered margin could have had restores that margin."""
@@ -420,6 +430,20 @@ class Margins:
     def _waiting(self, subject: Subject, at: Instant) -> bool:
         """Whether a pod waits that machines may help."""
         return any(not self._fruitless.rests(p.owner_shape, at) for p in subject.waiting())
+
+    def _on_their_way(self, subject: Subject) -> int:
+        """Machines that its pods may be able to use, whichever Need they count for.
+
+        A Need of higher precedence is given machines that are there, pods of others on them, and
+        the order for new ones counts for those others; its own pods run on the new ones all the
+        same.
+        """
+        coming = 0
+        for key, arriving in self._arriving.items():
+            other = self._subjects.of(key) or self._subjects.with_margin(key)
+            if other is not None and (other is subject or subject.may_share(other)):
+                coming += arriving
+        return coming
 
     def _cap(self, subject: Subject, margin: Margin, at: Instant) -> None:
         """While no pod waits a margin is at most what its row has and the own row does not lack."""

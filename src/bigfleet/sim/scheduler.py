@@ -55,7 +55,7 @@ def schedule(
     hopeless: set[object] = set()
     for pod in sorted(pods, key=lambda each: -each.priority):
         alike = (pod.requests, pod.requirements, pod.groups, pod.apart, pod.near)
-        name = None if alike in hopeless else _chosen(trial, pod, names, occupancy, policy)
+        name = None if alike in hopeless else _chosen(trial, pod, names, policy)
         if name is None:
             # Room only shrinks within a pass; a pod that others must be near to may change it.
             if not pod.near:
@@ -71,30 +71,17 @@ def _is_open(node: NodeView) -> bool:
     return bool(node.machine) and node.is_usable and not node.cordoned
 
 
-def _chosen(
-    trial: Trial, pod: PodView, names: list[str], occupancy: Occupancy, policy: Policy
-) -> str | None:
+def _chosen(trial: Trial, pod: PodView, names: list[str], policy: Policy) -> str | None:
     best, most = None, -1.0
     for name in names:
         if not trial.room(name).holds(pod.requests) or trial.why_not(pod, name) is not None:
             continue
         if policy is Policy.FIRST_FIT:
             return name
-        free = _free_share(trial, name, occupancy.nodes[name])
+        free = trial.room(name).free_share()
         if free > most:
             best, most = name, free
     return best
-
-
-def _free_share(trial: Trial, name: str, node: NodeView) -> float:
-    """The mean over cpu and memory of what is free, as the default score reckons."""
-    free = trial.room(name).free
-    shares = [
-        free.get(dimension, 0) / whole
-        for dimension, whole in node.allocatable.amounts
-        if whole > 0 and dimension in ("cpu", "memory")
-    ]
-    return sum(shares) / len(shares) if shares else 0.0
 
 
 def _words(pod: PodView, names: list[str]) -> str:

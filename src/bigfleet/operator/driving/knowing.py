@@ -39,11 +39,18 @@ from bigfleet.kube.reflecting import Reflector
 from bigfleet.model.machines import Instant
 from bigfleet.operator.attached_volumes import AttachedVolumes, node_of_attachment
 from bigfleet.operator.budgets import DisruptionBudgets, HeldBudget, held_budget
+from bigfleet.operator.cluster_view import ClusterView
 from bigfleet.operator.held_requests import HeldRequest, HeldRequests
+from bigfleet.operator.machine_nodes import MachineNodes
 from bigfleet.operator.node_mapping import NodeMap
+from bigfleet.operator.node_rules import NodeRules
 from bigfleet.operator.pods_on_nodes import PodOnNode, PodsOnNodes, pod_on_node
+from bigfleet.operator.revised_demand import OverheadUnits
 from bigfleet.operator.rollup import DemandBook
 from bigfleet.operator.translating import Untranslatable
+from bigfleet.placement.admission import SUCCESSOR_AFTER, Admissions
+from bigfleet.placement.occupancy import Occupancy
+from bigfleet.placement.overhead import Overheads
 
 T = TypeVar("T")
 
@@ -74,17 +81,26 @@ class Knowing:
         counts: Counts,
         *,
         stale_after_seconds: float,
+        node_rules: NodeRules = NodeRules(),  # noqa: B008  frozen
+        successor_after: Instant = SUCCESSOR_AFTER,
     ) -> None:
         self._events = events
         self._counts = counts
         self._log = log
         self._stale_after = stale_after_seconds
+        self._clock = clock
         self.ears = Ears()
-        self.book = DemandBook(cluster)
+        self.overheads = Overheads()
+        self.units = OverheadUnits(self.overheads)
+        self.book = DemandBook(cluster, units=self.units)
         self.node_map = NodeMap()
         self.pods_on_nodes = PodsOnNodes()
         self.volumes = AttachedVolumes()
         self.budgets = DisruptionBudgets(self.pods_on_nodes)
+        self.machines = MachineNodes(self.node_map, self.book.devices, node_rules)
+        self.occupancy = Occupancy()
+        self.admissions = Admissions(self.occupancy, self.budgets, successor_after)
+        self.view = ClusterView(self.book, self.machines, self.occupancy, self.admissions)
         held = HeldRequests()
         self.requests: Reflector[CapacityRequest, HeldRequest] = Reflector(
             api, CAPACITY_REQUESTS, held.narrow, clock, draw, log
@@ -145,6 +161,16 @@ class Knowing:
             ("PodDisruptionBudgets", self.disruption_budgets),
         )
 
+    def is_fresh(self, at: Instant) -> bool:
+        """Whether requests, pods and Nodes are all as they are now."""
+        requests = self.requests.cache
+        return (
+            requests.synced
+            and requests.stale_seconds(at) == 0
+            and self.nodes_are_fresh(at)
+            and self.pods_are_fresh(at)
+        )
+
     def nodes_are_fresh(self, at: Instant) -> bool:
         cache = self.nodes.cache
         return cache.synced and cache.stale_seconds(at) == 0
@@ -167,24 +193,11 @@ class Knowing:
             text = f"{len(self.book.skipped)} CapacityRequests cannot be told to a shard"
             self._log.warning("request.untranslatable", msg=f"{text}; their Events say why")
 
-    # -- what the line asks ----------------------------------------------------------------------
-
-    @property
-    def version(self) -> int:
-        return self.book.version
+    # -- questions -------------------------------------------------------------------------------
 
     def is_trustworthy(self, at: Instant) -> bool:
         cache = self.requests.cache
         return cache.synced and cache.stale_seconds(at) <= self._stale_after
-
-    def catch_up(self) -> None:
-        self.book.catch_up()
-
-    def rollup(self, at: Instant) -> bytes:
-        return self.book.rollup(at)
-
-    def size(self) -> int:
-        return len(self.book.rows())
 
     def sizes(self) -> dict[str, int]:
         """Of everything that could grow."""
@@ -194,12 +207,14 @@ class Knowing:
             **{kind[0].lower() + kind[1:]: size for kind, size in cached.items()},
             "requestsSkipped": len(self.book.skipped),
             "podsUnscheduled": len(self.pods_on_nodes.unscheduled),
+            "machines": len(self.machines),
+            **self.view.sizes(),
         }
 
     # -- changes ---------------------------------------------------------------------------------
 
     def _on_request(
-        self, key: ObjectKey, _before: HeldRequest | None, now: HeldRequest | None
+        self, key: ObjectKey, before: HeldRequest | None, now: HeldRequest | None
     ) -> None:
         if now is None:
             self.book.remove(key)
@@ -208,6 +223,18 @@ class Knowing:
             if self._tell(key, now.uid, wrong):
                 text = f"{wrong.field}: {wrong.text}"
                 self._log.warning("request.untranslatable", msg=text, request=str(key))
+        self._view_request(key, before, now)
+
+    def _view_request(
+        self, key: ObjectKey, before: HeldRequest | None, now: HeldRequest | None
+    ) -> None:
+        """Most changes are of the phase, and say nothing new of the pod."""
+        at = self._clock.now()
+        had, has = (each.pod_uid if each is not None else "" for each in (before, now))
+        if before is not None and had != has:
+            self.view.on_request(key, had, False, at)
+        if now is not None and (before is None or had != has or before.spec != now.spec):
+            self.view.on_request(key, has, True, at)
 
     def _tell(self, key: ObjectKey, uid: str, wrong: Untranslatable) -> bool:
         if not self.ears.may_tell():
@@ -231,15 +258,16 @@ class Knowing:
         else:
             self.node_map.put(now)
         machines.add(self.node_map.machine_of(key.name))
-        self.ears.node_changed(key.name)
         for machine in sorted(machines - {""}):
             self.ears.machine_changed(machine)
+        self.ears.node_changed(key.name)
 
     def _on_pod(self, key: ObjectKey, before: PodOnNode | None, now: PodOnNode | None) -> None:
         if now is None:
             self.pods_on_nodes.remove(key)
         else:
             self.pods_on_nodes.put(now)
+        self.view.on_pod(before, now, self._clock.now())
         for name in {pod.node for pod in (before, now) if pod is not None and pod.node}:
             self.ears.pods_changed(name)
 

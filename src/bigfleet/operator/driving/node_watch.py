@@ -16,7 +16,7 @@ from bigfleet.model.machines import Instant
 from bigfleet.operator.drain_steps import reference_of
 from bigfleet.operator.driving.knowing import Knowing
 from bigfleet.operator.driving.write_back import WriteBack
-from bigfleet.operator.machine_nodes import Loss, Losses, MachineNodes
+from bigfleet.operator.machine_nodes import Loss, Losses
 from bigfleet.operator.other_autoscalers import autoscaler_of_node, warning
 from bigfleet.operator.placing import MachineSight
 
@@ -25,14 +25,13 @@ class NodeWatch:
     def __init__(
         self,
         knowing: Knowing,
-        machines: MachineNodes,
         write_back: WriteBack,
         events: Events,
         counts: Counts,
         log: Log,
     ) -> None:
         self._knowing = knowing
-        self._machines = machines
+        self._machines = knowing.machines
         self._write_back = write_back
         self._events = events
         self._counts = counts
@@ -52,6 +51,7 @@ class NodeWatch:
         """Once per report."""
         knowing, machines = self._knowing, self._machines
         self._write_back.look_again(machines.refresh_all(at))
+        knowing.view.on_machines(at)
         self._look_for_autoscalers()
         if not machines.is_complete:
             return MachineSight()

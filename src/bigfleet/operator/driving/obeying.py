@@ -22,7 +22,8 @@ from bigfleet.operator.driving.knowing import Knowing
 from bigfleet.operator.driving.node_cleanup import NodeCleanup
 from bigfleet.operator.driving.reporting import ClusterReporting
 from bigfleet.operator.driving.write_back import WriteBack
-from bigfleet.operator.machine_nodes import MachineNodes
+from bigfleet.operator.reclaim_kinds import ReclaimKinds
+from bigfleet.operator.revised_demand import RevisedDemand
 
 
 class Obeying:
@@ -38,7 +39,8 @@ class Obeying:
         cleanup: NodeCleanup,
         bootstrapping: Bootstrapping,
         reporting: ClusterReporting,
-        machines: MachineNodes,
+        demand: RevisedDemand,
+        kinds: ReclaimKinds,
         clock: Clock,
         answers: Answers,
     ) -> None:
@@ -50,7 +52,9 @@ class Obeying:
         self._cleanup = cleanup
         self._bootstrapping = bootstrapping
         self._reporting = reporting
-        self._machines = machines
+        self._machines = knowing.machines
+        self._demand = demand
+        self._kinds = kinds
         self._clock = clock
         self._answers = answers
         #: Blobs being made; each ends by itself, or with the session.
@@ -60,8 +64,10 @@ class Obeying:
         knowing.ears.pods_changed = self._on_pods_changed
 
     def on_connected(self, at: Instant) -> None:
+        self._kinds.on_connected(at)
         self._draining.on_connected(at)
         self._machines.on_connected()
+        self._demand.on_connected(at)
         self._write_back.on_connected()
         self._cleanup.on_connected()
         self._knowing.on_connected()
@@ -70,8 +76,10 @@ class Obeying:
         for task in self._rendering:
             task.cancel()
         self._answers.on_disconnected()
+        self._kinds.on_disconnected()
         self._draining.on_disconnected()
         self._machines.on_disconnected()
+        self._demand.on_disconnected()
         self._write_back.on_disconnected()
         self._cleanup.on_disconnected()
         self._acknowledging.on_disconnected()
@@ -81,6 +89,7 @@ class Obeying:
     def on_replay_ended(self, at: Instant) -> None:
         self._draining.on_replay_ended(at)
         self._machines.on_replay_ended()
+        self._knowing.view.on_machines(at)
         self._write_back.on_replay_ended()
         self._cleanup.on_replay_ended()
 
@@ -100,9 +109,12 @@ class Obeying:
                 self._cleanup.before_node_state(frame, at)
                 self._draining.on_node_state(frame, at)
                 self._machines.on_node_state(frame, at)
+                self._knowing.view.on_machine(frame.machine_id, at)
                 self._write_back.on_node_state(frame)
             case ReclaimInstruction():
                 self._draining.on_instruction(frame, at)
+                # Whether it is a preemption, the shard says in its answer to a report.
+                self._reporting.report_soon()
             case BootstrapRequest():
                 task = asyncio.create_task(self._answer(frame), name="bootstrap")
                 self._rendering.add(task)
@@ -121,7 +133,9 @@ class Obeying:
         self._draining.on_node_changed(name, self._clock.now())
 
     def _on_machine_changed(self, machine: str) -> None:
-        self._machines.refresh(machine, self._clock.now())
+        at = self._clock.now()
+        self._machines.refresh(machine, at)
+        self._knowing.view.on_machine(machine, at)
         self._write_back.look_again([machine])
 
     def _on_pods_changed(self, node: str) -> None:
