@@ -79,11 +79,8 @@ class Watched(AdmittingStage):
     def places(self, node: str) -> Iterable[NodeView]:
         """Nodes that stay: neither cordoned nor asked for."""
         for name, view in self.occupancy.nodes.items():
-            if (
-                name != node
-                and not view.cordoned
-                and not self.drains.instruction_of(name.replace("n", "m"))
-            ):
+            is_asked_for = self.drains.instruction_of(view.machine)
+            if name != node and not view.cordoned and not is_asked_for:
                 yield view
 
     # -- what may happen -------------------------------------------------------------------------

@@ -94,7 +94,7 @@ class Leading:
             knowing.view,
             lambda: self._settings.admission_delay,
         )
-        drains = Drains(around, draw, counts, self._drain_settings, admission)
+        self.drains = drains = Drains(around, draw, counts, self._drain_settings, admission)
         self.write_back = WriteBack(
             api,
             clock,
