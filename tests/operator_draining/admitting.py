@@ -59,7 +59,7 @@ class AdmittingStage(Stage):
         self.preemptions: list[str] = []
         self.answers_reports = True
         admission = ReclaimAdmission(
-            self.admissions, self.occupancy, self.kinds, self.refusals, lambda: DELAY
+            self.admissions, self.occupancy, self.kinds, self.refusals, self, lambda: DELAY
         )
         super().__init__(admission)
         self.started = self.at
@@ -107,11 +107,11 @@ class AdmittingStage(Stage):
 
     def wait(self, seconds: float) -> None:
         """Second by second, as the driver looks while an instruction is open."""
-        self._see_instructions()
+        self._see_cordons()
         for _ in range(int(seconds)):
             super().wait(1)
             self._report()
-            self._see_instructions()
+            self._see_cordons()
         super().wait(seconds - int(seconds))
 
     def _report(self) -> None:
@@ -119,12 +119,16 @@ class AdmittingStage(Stage):
         if is_due and self.answers_reports:
             self.kinds.on_reply(self.preemptions, self.at, self.at)
 
-    def _see_instructions(self) -> None:
+    def on_instruction(self, machine: str, instruction: str, at: Instant) -> None:
+        name = machine.replace("m", "n")
+        view = self.occupancy.nodes[name]
+        self.occupancy.put_node(replace(view, instruction=instruction), at)
+
+    def _see_cordons(self) -> None:
         for name, view in list(self.occupancy.nodes.items()):
             known = self.nodes.node(name)
             cordoned = known is not None and known.spec.unschedulable
-            about = self.drains.instruction_about(name)
-            self.occupancy.put_node(replace(view, cordoned=cordoned, instruction=about), self.at)
+            self.occupancy.put_node(replace(view, cordoned=cordoned), self.at)
 
     # -- what came out ---------------------------------------------------------------------------
 

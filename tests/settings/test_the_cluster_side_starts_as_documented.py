@@ -23,6 +23,8 @@ OPERATOR = {
     "outbox": 256,
     "evict_retry": 2,
     "default_grace": 30,
+    "admission_delay": 15,
+    "successor_wait": 30,
     "delete_nodes": True,
     "node_delete_after": 2 * 60,
     "bootstrap_template_file": "",

@@ -7,6 +7,7 @@ cordoned whose pods may not go.
 from dataclasses import dataclass
 
 from bigfleet.kube.objects import LabelSelector, ObjectKey, PodDisruptionBudget
+from bigfleet.operator.pod_shapes import selects
 from bigfleet.operator.pods_on_nodes import PodsOnNodes
 from bigfleet.operator.selecting import selects
 from bigfleet.placement.admission import Budget
@@ -50,6 +51,6 @@ class DisruptionBudgets:
         covering = [
             Budget(f"{namespace}/{name}", each.allowed)
             for name, each in sorted(budgets.items())
-            if selects(each.selector, known.labels)
+            if each.selector is not None and selects(each.selector, known.labels)
         ]
         return min(covering, key=lambda each: each.allowed, default=None)

@@ -97,11 +97,6 @@ class KnownDrains:
         found = self._index.about(node=node, machine=machine, entries=entries)
         return sorted((self._by_id[i] for i in found), key=lambda drain: drain.number)
 
-    def open_about(self, node: str) -> str:
-        """The newest that may still take its machine away, admitted or not; empty: none."""
-        told = [drain.id for drain in self.about(node) if drain.is_told and drain.evicted != 0]
-        return told[-1] if told else ""
-
     def of_machine(self, machine: str, nodes: NodeMap) -> list[Drain]:
         """Those with an entry that is this machine, as far as is known now."""
         found = self.about(machine=machine, entries=nodes.names_of(machine))

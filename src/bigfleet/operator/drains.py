@@ -17,12 +17,13 @@ what was asked before: the first time it is merely the shard telling what there 
 restart of the shard may come later than its instructions.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from bigfleet.edge.counts import Counts
 from bigfleet.kube.names import RECLAIM
 from bigfleet.kube.objects import Node
+from bigfleet.model.cluster_reports import RefusedReclaim
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimInstruction
@@ -101,9 +102,20 @@ class Drains:
             return False
         return drain.is_admitted
 
-    def instruction_about(self, node: str) -> str:
-        """The id of the instruction that may take its machine away; empty: none."""
-        return self._drains.open_about(node)
+    def instruction_of(self, machine: str) -> str:
+        """The instruction that may take it away, admitted or not; empty: none."""
+        about = self._drains.of_machine(machine, self._around.nodes)
+        told = [drain.id for drain in about if drain.is_told and drain.evicted != 0]
+        return told[-1] if told else ""
+
+    def refused(self) -> tuple[RefusedReclaim, ...]:
+        """Machines that are kept because of their pods, with the reason."""
+        return tuple(
+            RefusedReclaim(machine, drain.id, drain.refusal.sentence)
+            for drain in self._drains
+            if drain.is_told and drain.is_open and drain.refusal is not None
+            for machine in drain.machines
+        )
 
     def may_check(self, check: Check) -> bool:
         """Whether a check that was asked for and waited is still wanted."""
@@ -144,7 +156,7 @@ class Drains:
         self._replayed = True
         steps: Step = []
         for drain in [d for d in self._drains if not d.is_told]:
-            steps += self._drop(drain)
+            steps += self._drop(drain, at)
         nodes = self._around.nodes
         if self._around.nodes_are_fresh(at):
             for machine in nodes.machines():
@@ -172,7 +184,9 @@ class Drains:
         drain.is_preemption = drain.is_preemption or frame.preemptor_priority != 0
         if not drain.is_open:
             return self._telling.answer_again(drain)
-        return self._advance(drain, at)
+        steps = self._advance(drain, at)
+        self._note_instruction(drain.machines, at)
+        return steps
 
     def on_node_state(self, update: NodeStateUpdate, at: Instant) -> Step:
         self._around.nodes.on_node_state(update)
@@ -183,9 +197,9 @@ class Drains:
         self._state[machine] = update.state
         steps: Step = []
         if update.state not in _STAYING:
-            steps += self._release(machine) + self._telling.forget(machine)
+            steps += self._release(machine, at) + self._telling.forget(machine)
         elif update.state is S.CONFIGURED and not is_first:
-            steps += self._release(machine)
+            steps += self._release(machine, at)
         for drain in self._drains.of_machine(machine, self._around.nodes):
             steps += self._advance(drain, at)
         if (node := self._around.nodes.node_of(machine)) is not None:
@@ -350,6 +364,7 @@ class Drains:
         self._forget_asked(drain)
         self._admission.forget(drain.nodes)
         steps = self._telling.call_off(drain, found.called_off)
+        self._note_instruction(drain.machines, at)
         steps += self._revise_demand(found.called_off, at)
         return steps + [step for name in look.names for step in self._settle(name, at)]
 
@@ -398,7 +413,7 @@ class Drains:
 
     # -- taking back -----------------------------------------------------------------------------
 
-    def _release(self, machine: str) -> Step:
+    def _release(self, machine: str, at: Instant) -> Step:
         """The shard asks nothing of this machine any more."""
         steps: Step = []
         nodes = self._around.nodes
@@ -406,19 +421,28 @@ class Drains:
             mine = drain.entries_of(machine, nodes)
             if len(mine) == len(drain.machine_of_entry):
                 self._over.add(drain.id)
-                steps += self._drop(drain)
+                steps += self._drop(drain, at)
             drain.leave_out(mine, nodes)
             if drain in self._drains:
                 self._drains.note(drain)
+        self._note_instruction([machine], at)
         return steps + self._telling.keep(machine)
 
-    def _drop(self, drain: Drain) -> Step:
+    def _drop(self, drain: Drain, at: Instant) -> Step:
         self._drains.forget(drain)
         self._forget_asked(drain)
         self._telling.give_up_refused(drain)
         if self._admission is not None:
             self._admission.forget(drain.nodes)
+        self._note_instruction(drain.machines, at)
         return [step for machine in drain.machines for step in self._telling.keep(machine)]
+
+    def _note_instruction(self, machines: Collection[str], at: Instant) -> None:
+        """A machine that may be taken away offers no place to the pods of others."""
+        if self._admission is None:
+            return
+        for machine in machines:
+            self._admission.note_instruction(machine, self.instruction_of(machine), at)
 
     def _forget_asked(self, drain: Drain) -> None:
         self._evictions.forget(drain.nodes)

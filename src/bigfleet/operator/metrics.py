@@ -30,8 +30,8 @@ COUNTERS = {
     EVICTION_BLOCKED: "Evictions a disruption budget refused, by its namespace.",
     "bootstrap_renders_total": "Bootstrap blobs asked for, by outcome.",
     "node_missing_total": "Machines that were configured for ten minutes without a Node.",
-    "margin_rounds_total": "Changes of margins by result: raised, fruitless, refusals and more.",
     "nodes_deleted_total": "Nodes deleted because their machine had left.",
+    "margin_rounds_total": "Changes of margins by result: raised, fruitless, refusals and more.",
     "api_requests_total": "Requests to the API server by verb and status; 0: no answer came.",
 }
 GAUGES = {

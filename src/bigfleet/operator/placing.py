@@ -23,6 +23,7 @@ from bigfleet.model.cluster_reports import (
     ClusterReportReply,
     LostMachine,
     NeedStanding,
+    RefusedReclaim,
     StuckNeed,
     UnplacedPod,
     cut_text,
@@ -72,6 +73,7 @@ class Sight:
     stuck: tuple[StuckNeed, ...] = ()
     #: Needs the reply must speak of.
     ask: tuple[tuple[str, str], ...] = ()
+    refused: tuple[RefusedReclaim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +142,7 @@ class Placing:
             lost=sight.machines.lost[:MOST_MACHINES],
             stuck=sight.stuck,
             ask=sight.ask,
+            refused=sight.refused,
         )
         return Look(report, tuple(covered))
 

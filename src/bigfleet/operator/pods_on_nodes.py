@@ -43,12 +43,12 @@ class PodOnNode:
     owner_uid: str = ""
     #: The autoscaler it is part of; empty: none.
     autoscaler: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
     #: Since when the scheduler finds no place for it; None: it has not said so.
     unschedulable_since: Instant | None = None
-    shape: PodShape = NO_SHAPE
-    labels: Mapping[str, str] = field(default_factory=dict)
     #: The annotation by which it must not be moved; empty: none.
     do_not_disrupt: str = ""
+    shape: PodShape = NO_SHAPE
 
     @property
     def is_unscheduled(self) -> bool:
@@ -72,10 +72,10 @@ def pod_on_node(pod: Pod) -> PodOnNode:
         why_unscheduled="" if pod.spec.node_name else _why_unscheduled(pod),
         owner_uid=next((o.uid for o in meta.owner_references if o.controller), ""),
         autoscaler=autoscaler_of_pod(pod),
-        unschedulable_since=None if pod.spec.node_name else _unschedulable_since(pod),
-        shape=shape_of(pod),
         labels=_shared_labels(tuple(sorted(meta.labels.items()))),
+        unschedulable_since=None if pod.spec.node_name else _unschedulable_since(pod),
         do_not_disrupt=do_not_disrupt(meta.annotations),
+        shape=shape_of(pod),
     )
 
 

@@ -41,12 +41,12 @@ class RefusalListener(Protocol):
     def on_drain_admitted(self, node: str, at: Instant) -> None: ...
 
 
-class NoRefusals:
-    def on_refused(self, refusal: Refusal, at: Instant) -> bool:
-        return False
+class InstructionListener(Protocol):
+    """The cluster as placement sees it."""
 
-    def on_drain_admitted(self, node: str, at: Instant) -> None:
-        """Nobody has to know."""
+    def on_instruction(self, machine: str, instruction: str, at: Instant) -> None:
+        """An instruction to give it back was opened, or ended; empty: none is open."""
+        ...
 
 
 class Verdict(Enum):
@@ -70,12 +70,14 @@ class ReclaimAdmission:
         occupancy: Occupancy,
         kinds: ReclaimKinds,
         refusals: RefusalListener,
+        instructions: InstructionListener,
         delay_seconds: Callable[[], float],
     ) -> None:
         self._admissions = admissions
         self._occupancy = occupancy
         self._kinds = kinds
         self._refusals = refusals
+        self._instructions = instructions
         self._delay_seconds = delay_seconds
         #: Checks since a moment.
         self._checked, self._checked_from = 0, 0
@@ -148,6 +150,9 @@ class ReclaimAdmission:
     def refused(self, refusal: Refusal, at: Instant) -> bool:
         """True: demand has changed."""
         return self._refusals.on_refused(refusal, at)
+
+    def note_instruction(self, machine: str, instruction: str, at: Instant) -> None:
+        self._instructions.on_instruction(machine, instruction, at)
 
     def forget(self, nodes: Collection[str]) -> None:
         """The shard asks nothing of them any more, or the drain was called off."""

@@ -19,33 +19,31 @@ class RollupSchedule:
     sent_version: int = -1
     #: When the first change was seen that no roll-up has told.
     changed_at: Instant | None = None
-    is_urgent: bool = False
+    #: What changed must not wait for more of it.
+    is_hurried: bool = False
 
     def on_connected(self) -> None:
         self.sent_at = self.changed_at = None
-        self.is_urgent = False
-
-    def hurry(self) -> None:
-        """What has changed is told at once."""
-        self.is_urgent = True
 
     def on_sent(self, version: int, at: Instant) -> None:
         self.sent_at, self.sent_version, self.changed_at = at, version, None
-        self.is_urgent = False
+        self.is_hurried = False
+
+    def hurry(self) -> None:
+        """The next look sends, if anything changed."""
+        self.is_hurried = True
 
     def due(self, version: int, trustworthy: bool, at: Instant) -> bool:
         if not trustworthy:
             return False
-        if (
-            self.is_urgent
-            or self.sent_at is None
-            or at - self.sent_at >= self.interval_seconds * SECOND
-        ):
+        if self.sent_at is None or at - self.sent_at >= self.interval_seconds * SECOND:
             return True
         if version == self.sent_version:
             return False
         if self.changed_at is None:
             self.changed_at = at
+        if self.is_hurried:
+            return True
         return at - self.changed_at >= self.debounce_seconds * SECOND
 
 

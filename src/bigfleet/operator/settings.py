@@ -60,6 +60,12 @@ class OperatorSettings:
     outbox: int = setting(256, "answers that may wait for the line", least=1)
     evict_retry: Seconds = setting(2.0, "pause before a refused eviction is tried again", least=0.1)
     default_grace: Seconds = setting(30.0, "grace of an instruction that names none", least=1)
+    admission_delay: Seconds = setting(
+        15.0, "how old an instruction must be before the pods of its machine are evicted"
+    )
+    successor_wait: Seconds = setting(
+        30.0, "how long an evicted pod's successor is waited for before it counts as none"
+    )
     delete_nodes: bool = setting(
         True, "delete the Node of a machine that has left, if nothing else does"
     )

@@ -48,7 +48,7 @@ from bigfleet.operator.pods_on_nodes import PodOnNode, PodsOnNodes, pod_on_node
 from bigfleet.operator.revised_demand import OverheadUnits
 from bigfleet.operator.rollup import DemandBook
 from bigfleet.operator.translating import Untranslatable
-from bigfleet.placement.admission import Admissions
+from bigfleet.placement.admission import SUCCESSOR_AFTER, Admissions
 from bigfleet.placement.occupancy import Occupancy
 from bigfleet.placement.overhead import Overheads
 
@@ -82,6 +82,7 @@ class Knowing:
         *,
         stale_after_seconds: float,
         node_rules: NodeRules = NodeRules(),  # noqa: B008  frozen
+        successor_after: Instant = SUCCESSOR_AFTER,
     ) -> None:
         self._events = events
         self._counts = counts
@@ -98,7 +99,7 @@ class Knowing:
         self.budgets = DisruptionBudgets(self.pods_on_nodes)
         self.machines = MachineNodes(self.node_map, self.book.devices, node_rules)
         self.occupancy = Occupancy()
-        self.admissions = Admissions(self.occupancy, self.budgets)
+        self.admissions = Admissions(self.occupancy, self.budgets, successor_after)
         self.view = ClusterView(self.book, self.machines, self.occupancy, self.admissions)
         held = HeldRequests()
         self.requests: Reflector[CapacityRequest, HeldRequest] = Reflector(
@@ -153,6 +154,13 @@ class Knowing:
             ("AvailableCapacities", self.available),
         )
 
+    def _helpful(self) -> tuple[tuple[str, Reflector[Any, Any]], ...]:
+        """Good to know; an operator that may not read them works without."""
+        return (
+            ("VolumeAttachments", self.attachments),
+            ("PodDisruptionBudgets", self.disruption_budgets),
+        )
+
     def is_fresh(self, at: Instant) -> bool:
         """Whether requests, pods and Nodes are all as they are now."""
         requests = self.requests.cache
@@ -161,13 +169,6 @@ class Knowing:
             and requests.stale_seconds(at) == 0
             and self.nodes_are_fresh(at)
             and self.pods_are_fresh(at)
-        )
-
-    def _helpful(self) -> tuple[tuple[str, Reflector[Any, Any]], ...]:
-        """Good to know; an operator that may not read them works without."""
-        return (
-            ("VolumeAttachments", self.attachments),
-            ("PodDisruptionBudgets", self.disruption_budgets),
         )
 
     def nodes_are_fresh(self, at: Instant) -> bool:
@@ -257,9 +258,9 @@ class Knowing:
         else:
             self.node_map.put(now)
         machines.add(self.node_map.machine_of(key.name))
-        self.ears.node_changed(key.name)
         for machine in sorted(machines - {""}):
             self.ears.machine_changed(machine)
+        self.ears.node_changed(key.name)
 
     def _on_pod(self, key: ObjectKey, before: PodOnNode | None, now: PodOnNode | None) -> None:
         if now is None:

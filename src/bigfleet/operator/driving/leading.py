@@ -8,7 +8,6 @@ from bigfleet.kube.events import Events
 from bigfleet.operator.acknowledging import Acknowledging
 from bigfleet.operator.bootstrap.rendering import ClusterFacts
 from bigfleet.operator.drain import Surroundings as DrainSurroundings
-from bigfleet.operator.drain_steps import DrainPhase
 from bigfleet.operator.drains import Drains, DrainSettings
 from bigfleet.operator.driving.acknowledging import AcknowledgeRequests
 from bigfleet.operator.driving.answers import Answers
@@ -23,6 +22,8 @@ from bigfleet.operator.driving.revising import Revising
 from bigfleet.operator.driving.tokens import Tokens
 from bigfleet.operator.driving.world import World
 from bigfleet.operator.driving.write_back import Surroundings, WriteBack
+from bigfleet.operator.reclaim_admission import ReclaimAdmission
+from bigfleet.operator.reclaim_kinds import ReclaimKinds
 from bigfleet.operator.revised_demand import RevisedDemand
 from bigfleet.operator.revision_settings import revision_settings_of
 from bigfleet.operator.schedule import Backoff, RollupSchedule
@@ -84,7 +85,16 @@ class Leading:
             knowing.pods_are_fresh,
             knowing.volumes,
         )
-        drains = Drains(around, draw, counts, self._drain_settings)
+        self._kinds = ReclaimKinds()
+        admission = ReclaimAdmission(
+            knowing.admissions,
+            knowing.occupancy,
+            self._kinds,
+            self.demand,
+            knowing.view,
+            lambda: self._settings.admission_delay,
+        )
+        self.drains = drains = Drains(around, draw, counts, self._drain_settings, admission)
         self.write_back = WriteBack(
             api,
             clock,
@@ -109,20 +119,20 @@ class Leading:
             log,
             say=self._answers.say,
             tell=events.tell,
-            publish=self._on_drain,
+            publish=lambda machine: self.write_back.look_again([machine]),
             demand=self._schedule,
             concurrency=settings.dispatch,
         )
-        self._drains = drains
-        self._clock = clock
-        self.revising = Revising(knowing, self.demand, self._schedule, events, clock, counts, log)
         self.cleanup = NodeCleanup(knowing, api, events, clock, log, counts, lambda: self._settings)
+        self.revising = Revising(knowing, self.demand, self._schedule, events, clock, counts, log)
         self.reporting = ClusterReporting(
             knowing,
             lambda: ClusterReportClient(settings.shard_addr, world.tls),
             self.demand,
             self.revising,
             self.write_back,
+            drains,
+            self._kinds,
             events,
             clock,
             counts,
@@ -141,6 +151,7 @@ class Leading:
             bootstrapping,
             self.reporting,
             self.demand,
+            self._kinds,
             clock,
             self._answers,
         )
@@ -181,14 +192,6 @@ class Leading:
         self._schedule.debounce_seconds = settings.rollup_debounce
 
     # -- within ----------------------------------------------------------------------------------
-
-    def _on_drain(self, machine: str) -> None:
-        """The drain of this machine went on, or ended."""
-        standing = self._drains.drain_of(machine)
-        is_open = standing is not None and standing.phase is not DrainPhase.KEPT
-        instruction = standing.instruction_id if standing is not None and is_open else ""
-        self._knowing.view.on_instruction(machine, instruction, self._clock.now())
-        self.write_back.look_again([machine])
 
     def _drain_settings(self) -> DrainSettings:
         return DrainSettings(self._settings.evict_retry, self._settings.default_grace)

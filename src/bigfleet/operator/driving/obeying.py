@@ -22,6 +22,7 @@ from bigfleet.operator.driving.knowing import Knowing
 from bigfleet.operator.driving.node_cleanup import NodeCleanup
 from bigfleet.operator.driving.reporting import ClusterReporting
 from bigfleet.operator.driving.write_back import WriteBack
+from bigfleet.operator.reclaim_kinds import ReclaimKinds
 from bigfleet.operator.revised_demand import RevisedDemand
 
 
@@ -39,6 +40,7 @@ class Obeying:
         bootstrapping: Bootstrapping,
         reporting: ClusterReporting,
         demand: RevisedDemand,
+        kinds: ReclaimKinds,
         clock: Clock,
         answers: Answers,
     ) -> None:
@@ -52,6 +54,7 @@ class Obeying:
         self._reporting = reporting
         self._machines = knowing.machines
         self._demand = demand
+        self._kinds = kinds
         self._clock = clock
         self._answers = answers
         #: Blobs being made; each ends by itself, or with the session.
@@ -61,6 +64,7 @@ class Obeying:
         knowing.ears.pods_changed = self._on_pods_changed
 
     def on_connected(self, at: Instant) -> None:
+        self._kinds.on_connected(at)
         self._draining.on_connected(at)
         self._machines.on_connected()
         self._demand.on_connected(at)
@@ -72,6 +76,7 @@ class Obeying:
         for task in self._rendering:
             task.cancel()
         self._answers.on_disconnected()
+        self._kinds.on_disconnected()
         self._draining.on_disconnected()
         self._machines.on_disconnected()
         self._demand.on_disconnected()
@@ -108,6 +113,8 @@ class Obeying:
                 self._write_back.on_node_state(frame)
             case ReclaimInstruction():
                 self._draining.on_instruction(frame, at)
+                # Whether it is a preemption, the shard says in its answer to a report.
+                self._reporting.report_soon()
             case BootstrapRequest():
                 task = asyncio.create_task(self._answer(frame), name="bootstrap")
                 self._rendering.add(task)

@@ -9,6 +9,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from bigfleet.edge.certificates import expires_at
+from bigfleet.edge.clock import SECOND
 from bigfleet.edge.core_tasks import until_one_dies
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.debugging import debug_routes
@@ -49,6 +50,7 @@ class OperatorProcess:
             counts,
             stale_after_seconds=settings.watch_stale,
             node_rules=node_rules_of(settings),
+            successor_after=round(settings.successor_wait * SECOND),
         )
         self.leading = Leading(settings, world, api, self.knowing, self._events, counts)
         self.election = Election(

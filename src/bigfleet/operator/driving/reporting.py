@@ -13,11 +13,13 @@ from bigfleet.kube.events import Events
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Code, Rejected
+from bigfleet.operator.drains import Drains
 from bigfleet.operator.driving.knowing import Knowing
 from bigfleet.operator.driving.node_watch import NodeWatch
 from bigfleet.operator.driving.revising import Revising
 from bigfleet.operator.driving.write_back import WriteBack
 from bigfleet.operator.placing import Placing, Sight
+from bigfleet.operator.reclaim_kinds import ReclaimKinds
 from bigfleet.operator.revised_demand import RevisedDemand
 from bigfleet.wire.cluster_reports import ClusterReportClient
 
@@ -34,6 +36,8 @@ class ClusterReporting:
         demand: RevisedDemand,
         revising: Revising,
         write_back: WriteBack,
+        drains: Drains,
+        kinds: ReclaimKinds,
         events: Events,
         clock: Clock,
         counts: Counts,
@@ -44,6 +48,8 @@ class ClusterReporting:
         self._demand = demand
         self._revising = revising
         self._write_back = write_back
+        self._drains = drains
+        self._kinds = kinds
         self._clock = clock
         self._counts = counts
         self._log = log
@@ -54,6 +60,10 @@ class ClusterReporting:
         self._stirred = asyncio.Event()
 
     def on_rollup_acked(self) -> None:
+        self.report_soon()
+
+    def report_soon(self) -> None:
+        """The shard is to be asked, whatever roll-ups do."""
         self._due.set()
         self._stirred.set()
 
@@ -75,6 +85,7 @@ class ClusterReporting:
                 )
                 self._log.info("report.unknown", msg=text)
                 self._demand.on_no_reply()
+                self._kinds.on_unknown()
                 await self._clock.sleep(REST_SECONDS)
 
     async def _until_due(self) -> None:
@@ -96,8 +107,9 @@ class ClusterReporting:
         except OSError as problem:
             self._log.debug("report.failed", msg=f"the certificates cannot be read: {problem}")
             return Code.UNAVAILABLE
+        asked_at = self._clock.now()
         try:
-            reply: ClusterReportReply = await client.report(self._look(self._clock.now()))
+            reply: ClusterReportReply = await client.report(self._look(asked_at))
         except Rejected as problem:
             self._log.debug("report.failed", msg=str(problem))
             return problem.code
@@ -105,6 +117,7 @@ class ClusterReporting:
             await client.close()
         at = self._clock.now()
         self.placing.on_reply(reply, at)
+        self._kinds.on_reply(reply.preemptions, asked_at, at)
         self._revising.tell(self._demand.on_reply(reply, at))
         return None
 
@@ -120,6 +133,7 @@ class ClusterReporting:
             self._watch.look(at),
             self._demand.stuck(),
             self._demand.asks(),
+            self._drains.refused(),
         )
         look = self.placing.look(sight, at)
         self._counts.set("covered_not_placed", len(look.covered))
