@@ -68,6 +68,12 @@ def problem_of_top(line: str) -> str:
         ("held: {}", "held.by", "missing; one of backoff"),
         ("overdue: 1", "overdue", "1: write true or false"),
         ("empty: 'yes'", "empty", '"yes": write true or false'),
+        (
+            "resources: {memory: 1Pi}",
+            "resources.memory",
+            "1Pi is too much for one machine; write less than 1Pi",
+        ),
+        ("allocatable: {memory: 64Ei}", "allocatable.memory", "than BigFleet can count"),
         ("assigned: {priority: 2147483648}", "assigned.priority", "2147483648: write a whole"),
         ("assigned: {priority: 1.0}", "assigned.priority", "1.0: write a whole number"),
         ("assigned: {interruptionPenalty: -1}", "assigned.interruptionPenalty", "-1: write doll"),

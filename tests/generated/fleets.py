@@ -162,6 +162,8 @@ def machine_of(
     offering = chance.choice(sold)
     stamp = stamp_of(chance, theme, keys, state)
     some_cluster = stamp.cluster or chance.choice(CLUSTERS[: theme.clusters])
+    if theme.owners:
+        some_cluster = chance.choice(theme.owners)
     machine = Machine(
         id=name,
         state=state,

@@ -113,6 +113,7 @@ def preemptions(standings: list[Standing], preemption: Preemption) -> list[Actio
             grace_seconds=grace_seconds(preemption.gap(standing, each)),
             preemptor_priority=standing.need.profile.priority,
             need=standing.position,
+            whole_domain=standing.takes_a_whole_domain,
         )
         for standing in by_precedence(standings)
         for each in standing.victims
@@ -162,7 +163,7 @@ def verdict_of(standing: Standing, stock: Stock) -> OracleVerdict:
         provisions=len(standing.provisioned),
         preempts=len(standing.victims),
         domain=standing.domain,
-        same_satisfiable=standing.same_satisfiable,
+        same_satisfiable=standing.same_satisfiable or standing.takes_a_whole_domain,
         parked=standing.parked,
         matching_supply=not standing.satisfied and matching_supply(standing, stock),
         unmet_reason=unmet_reason(standing, stock),

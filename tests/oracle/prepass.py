@@ -51,7 +51,8 @@ def credit_gang(
             for m in acquirable(standing.need, stock, reservations)
             if m.machine.id not in spoken_for
         ]
-    chosen = choose(domains_of(standing.need, usable, free), standing.need.aggregate)
+    coming = [m for m in reservations.draining_for(standing.key) if serves(standing.need, m)]
+    chosen = choose(domains_of(standing.need, usable, free, coming), standing.need.aggregate)
     if chosen is None:
         return
     standing.domain = chosen.value
@@ -63,7 +64,12 @@ def credit_gang(
         speak_for(standing, chosen.acquirable, spoken_for)
 
 
-def domains_of(need: Need, usable: list[FleetMachine], free: list[FleetMachine]) -> list[Domain]:
+def domains_of(
+    need: Need,
+    usable: list[FleetMachine],
+    free: list[FleetMachine],
+    coming: list[FleetMachine],
+) -> list[Domain]:
     assert need.profile.same is not None
     key = need.profile.same.key
     found: dict[str, Domain] = {}
@@ -80,6 +86,10 @@ def domains_of(need: Need, usable: list[FleetMachine], free: list[FleetMachine])
         value = domain_value(each, key)
         if value is not None:
             found.setdefault(value, Domain(value)).acquirable.append(each)
+    for each in coming:
+        value = domain_value(each, key)
+        if value is not None:
+            found.setdefault(value, Domain(value)).coming.append(each)
     return list(found.values())
 
 

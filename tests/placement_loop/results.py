@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean, quantiles
 
-from tests.placement_loop.loop import START
 from tests.placement_loop.mixes import best_cost, helped_by_a_machine
-from tests.placement_loop.scenarios import LAST_QUARTER, SCENARIOS, is_used_up
+from tests.placement_loop.scenarios import SCENARIOS, is_used_up, last_quarter
 
 HALF_LOST = "half the Nodes lost"
 FRUITLESS = "pods no machine helps"
@@ -46,7 +45,7 @@ def result_of(seed: int) -> Result:
         scenario=scenario,
         stuck=stuck,
         cost=cost,
-        late=sum(at >= START + LAST_QUARTER for at in loop.shard.acted_at),
+        late=sum(at >= last_quarter(loop) for at in loop.shard.acted_at),
         evicted=sum(f.evicted for f in figures),
         evicted_waited=sum(f.evicted_waited for f in figures),
         bought=sum(f.bought for f in figures),

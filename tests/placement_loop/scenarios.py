@@ -4,10 +4,9 @@ from collections.abc import Callable
 from random import Random
 
 from bigfleet.model.machines import Instant, MachineState
-from bigfleet.model.options import SECOND
 from bigfleet.model.profiles import Profile
 from tests.placement_loop.cluster import Cluster, Workload
-from tests.placement_loop.loop import Loop
+from tests.placement_loop.loop import START, Loop
 from tests.placement_loop.mixes import (
     GIB,
     amounts,
@@ -21,9 +20,11 @@ from tests.placement_loop.mixes import (
 )
 from tests.placement_loop.shard import KindOfMachine
 
-#: A failed probe is repeated after 1, 2 and 4 hours, and a fruitless try after 20 to 120 minutes:
-#: none of them falls into the last quarter of these, unless a margin is still being changed.
-MINUTES = 210.0
+#: A probe is made after 30 minutes and, if it fails, 1, 2 and 4 hours later: none falls into the
+#: last quarter, unless a margin is still being changed.
+MINUTES = 200.0
+#: Fruitless tries end after about 5, 15, 35, 75, 155 and 275 minutes.
+FRUITLESS_MINUTES = 255.0
 
 
 class Setting:
@@ -43,8 +44,8 @@ class Setting:
     def at(self, minutes: float, counts: dict[Workload, int]) -> None:
         self.loop.plan(minutes, scale(self.cluster, counts))
 
-    def ran(self) -> Loop:
-        self.loop.run(MINUTES)
+    def ran(self, minutes: float = MINUTES) -> Loop:
+        self.loop.run(minutes)
         return self.loop
 
 
@@ -127,7 +128,7 @@ def no_machine_helps(seed: int) -> Loop:
     counts = setting.counts(3, 25)
     counts[hopeless(setting.workloads[0])] = setting.chance.randint(1, 3)
     setting.at(0, counts)
-    return setting.ran()
+    return setting.ran(FRUITLESS_MINUTES)
 
 
 def restarts(seed: int) -> Loop:
@@ -171,11 +172,6 @@ SCENARIOS: dict[str, Callable[[int], Loop]] = {
 }
 
 
-def quiet_since(loop: Loop) -> Instant:
-    """When something was last decided, releases apart."""
-    return max(loop.shard.acted_at, default=0)
-
-
 def is_used_up(cluster: Cluster) -> bool:
     """No machine is left to be bought."""
     return not any(
@@ -184,4 +180,5 @@ def is_used_up(cluster: Cluster) -> bool:
     )
 
 
-LAST_QUARTER = round(0.75 * MINUTES * 60) * SECOND
+def last_quarter(loop: Loop) -> Instant:
+    return loop.at - (loop.at - START) // 4

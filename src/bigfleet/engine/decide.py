@@ -28,6 +28,7 @@ from bigfleet.engine.preemption import preempt_for
 from bigfleet.engine.release import excess, ready_clusters, released
 from bigfleet.engine.reservations import (
     Standing,
+    awaited_by_gangs,
     draining_victims,
     guards_of,
     in_flight,
@@ -78,6 +79,7 @@ def decide(
         kinds,
         scene.supply,
         pool,
+        *awaited_by_gangs(scene, wanted, normalised),
         credit.holder,
         credit.remaining,
         credit.domain,
@@ -164,4 +166,5 @@ def _parked(
     if awaited:
         parked = parked & ~np.isin(normalised.identity, np.array(awaited, np.int64))
     is_gang = scene.same_of_profile[normalised.profile] >= 0
-    return parked & is_gang
+    wants: Bools = np.any(normalised.wanted > 0, axis=1)
+    return parked & is_gang & wants

@@ -138,6 +138,10 @@ class Outcome:
         flags[self.queue] = True
         return flags
 
+    def same_satisfiable(self, row: int) -> bool:
+        """Whether the domain recorded for a gang can hold it, be it by taking it whole (U26)."""
+        return bool(self.credit.satisfiable[row] or self.preempted.whole_domain[row])
+
     @cached_property
     def matching_supply(self) -> Bools:
         """For Needs still short, whether any machine in sight would do."""

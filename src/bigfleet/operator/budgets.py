@@ -7,7 +7,6 @@ cordoned whose pods may not go.
 from dataclasses import dataclass
 
 from bigfleet.kube.objects import LabelSelector, ObjectKey, PodDisruptionBudget
-from bigfleet.operator.pod_shapes import selects
 from bigfleet.operator.pods_on_nodes import PodsOnNodes
 from bigfleet.operator.selecting import selects
 from bigfleet.placement.admission import Budget

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.profiles import Profile
-from bigfleet.model.quantities import LARGEST
+from bigfleet.model.quantities import LARGEST_OF_NEED
 from bigfleet.model.resources import Resources
 from bigfleet.wire.rollups import need_row
 
@@ -102,8 +102,8 @@ class DemandRow:
             self._need = Need(
                 self.key.cluster,
                 self._profile,
-                Resources(tuple((name, min(LARGEST, d.total)) for name, d in named)),
-                self._sizes.unit_of(Resources(tuple((name, d.most()) for name, d in named))),
+                _counted((name, d.total) for name, d in named),
+                _counted(self._sizes.unit_of(_counted((n, d.most()) for n, d in named)).amounts),
                 group=self.key.group,
             )
         return self._need
@@ -116,3 +116,7 @@ class DemandRow:
         if self._bytes is None:
             self._bytes = need_row(self.need())
         return self._bytes
+
+
+def _counted(amounts: Iterable[tuple[str, int]]) -> Resources:
+    return Resources(tuple((name, min(LARGEST_OF_NEED, amount)) for name, amount in amounts))

@@ -177,4 +177,22 @@ PREPASS = (
         "or (pinned and kinds.type_rank[kind] < 0)",
         "or (pinned and kinds.type_rank[kind] < -1)",
     ),
+    Mutant(
+        "what drains for a gang does not count in its domain (U26)",
+        "reservations.py",
+        "for n in np.flatnonzero(held & is_gang).tolist():",
+        "for n in ():",
+    ),
+    Mutant(
+        "what drains for a gang counts although it is of no use to it (U26)",
+        "kernels/prepass.py",
+        "usable = kinds.eligible[key, kind]",
+        "usable = True",
+    ),
+    Mutant(
+        "a domain where everything drains is empty (U26)",
+        "kernels/prepass.py",
+        "count[b] += 1\n            add_times(total[b], kinds.units[supply.kind[awaited",
+        "add_times(total[b], kinds.units[supply.kind[awaited",
+    ),
 )
