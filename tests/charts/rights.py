@@ -13,8 +13,10 @@ OPERATOR_IN_THE_CLUSTER: Rights = {
     (FLEET, "upcomingnodes/status"): ALL,
     (FLEET, "availablecapacities"): ALL,
     (FLEET, "availablecapacities/status"): ALL,
-    ("", "nodes"): READ | {"patch"},
+    ("", "nodes"): READ | {"patch", "delete"},
     ("", "pods"): READ,
+    ("policy", "poddisruptionbudgets"): READ,
+    ("storage.k8s.io", "volumeattachments"): READ,
     ("", "pods/eviction"): {"create"},
     ("", "events"): {"create"},
 }

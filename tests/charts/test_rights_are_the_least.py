@@ -45,6 +45,16 @@ def test_the_operator_may_in_its_cluster_what_is_specified_and_no_more() -> None
     assert rights_in(the_one_of(OPERATOR, "kind: ClusterRole\n")) == OPERATOR_IN_THE_CLUSTER
 
 
+def test_the_operator_deletes_nodes_only_where_the_chart_says_so() -> None:
+    role = the_one_of(OPERATOR, "kind: ClusterRole\n")
+    before, rest = role.split("{{- if .Values.deleteNodes }}")
+    guarded, after = rest.split("{{- end }}", 1)
+    assert rights_in(f"rules:{guarded}") == {("", "nodes"): {"delete"}}
+    outside = rights_in(before + after)
+    assert "delete" not in outside["", "nodes"]
+    assert OPERATOR.values["deleteNodes"] is True
+
+
 def test_the_operator_touches_secrets_only_to_mint_tokens_and_reads_none() -> None:
     role = the_one_of(OPERATOR, "kind: Role\n", "namespace: kube-system")
     assert rights_in(role) == {("", "secrets"): {"create", "delete"}}

@@ -24,7 +24,7 @@ from bigfleet.operator.driving.write_back import Surroundings, WriteBack
 from tests.e2e.stand.accounts import operator_account
 from tests.e2e.stand.api import KubeApi, Object
 from tests.e2e.stand.cluster import Cluster
-from tests.operator_writing.machines import node, told
+from tests.operator_writing.machines import ReadyNodes, node, told
 from tests.operator_writing.stage import until
 
 S = MachineState
@@ -60,6 +60,7 @@ async def writing_back(
         nodes_synced=lambda: True,
         node_of=nodes.get,
         standing_of=lambda _machine: None,
+        machines=ReadyNodes(nodes),
         tell=lambda *_event: None,
     )
     write_back = WriteBack(api, clock, lambda: 0.5, log, counts, around)
@@ -85,11 +86,14 @@ def written(counts: Counts) -> dict[str, float]:
 
 
 async def test_a_machine_s_life_is_eight_writes_to_a_real_server(east: Cluster) -> None:
-    counts, nodes = Counts(), {"a/b": node("node-1", "uid-1")}
+    counts, nodes = Counts(), {"a/b": node("node-1", "uid-1", ready=False)}
     async with api_of(east) as api, writing_back(api, nodes, counts) as write_back:
         for state in (S.CREATING, S.IDLE, S.CONFIGURING, S.CONFIGURED):
             write_back.on_node_state(told(state, "a/b", provider_id="i-7"))
             await until(lambda: write_back.writer.is_idle)
+        nodes["a/b"] = node("node-1", "uid-1")
+        write_back.look_again(["a/b"])
+        await until(lambda: write_back.writer.is_idle)
         shown = (await east.kubectl("get", "upn", "--no-headers")).split()
         assert shown[:3] == ["un-a-b-c14cddc033", "Ready", "node-1"]
         for state in (S.DRAINING, S.IDLE):

@@ -46,6 +46,7 @@ _BUILT_IN = (
     Resource("coordination.k8s.io", "v1", "leases", "Lease", True),
     Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", True, True),
     Resource("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", False),
+    Resource("storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment", False, True),
     Resource(
         "apiextensions.k8s.io",
         "v1",

@@ -23,6 +23,7 @@ from bigfleet.operator.drains import Drains, DrainSettings
 from bigfleet.operator.driving.draining import Draining
 from bigfleet.operator.node_mapping import NodeMap
 from bigfleet.operator.pods_on_nodes import PodOnNode, PodsOnNodes, pod_on_node
+from bigfleet.operator.schedule import RollupSchedule
 from tests.kube_api import FakeApiServer, api_for
 
 #: Short, since time is real here; what the numbers mean is tested on the pure machine.
@@ -55,6 +56,7 @@ class Cluster:
             say=self._said,
             tell=self._told,
             publish=lambda machine: None,
+            demand=RollupSchedule(10, 1),
             concurrency=concurrency,
         )
         self._nodes.cache.subscribe(self._on_node)

@@ -6,6 +6,7 @@ from bigfleet.kube.objects import Meta, Node, NodeSpec, ObjectKey
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimAck, ReclaimInstruction
+from bigfleet.operator.attached_volumes import AttachedVolumes
 from bigfleet.operator.drain import Surroundings
 from bigfleet.operator.drain_steps import (
     Check,
@@ -23,6 +24,7 @@ from bigfleet.operator.drain_steps import (
 from bigfleet.operator.drains import Drains, DrainSettings
 from bigfleet.operator.node_mapping import NodeMap
 from bigfleet.operator.pods_on_nodes import NotMoved, PodOnNode, PodsOnNodes
+from bigfleet.operator.reclaim_admission import ReclaimAdmission
 
 S = MachineState
 ID = "bf1-one"
@@ -61,16 +63,21 @@ class Stage:
     they have not heard of.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, admission: ReclaimAdmission | None = None) -> None:
         self.at: Instant = 1_700_000_000 * SECOND
         self.nodes, self.pods = NodeMap(), PodsOnNodes()
         self.nodes_are_fresh = self.pods_are_fresh = True
         self.counts = Counts()
+        self.volumes = AttachedVolumes()
         around = Surroundings(
-            self.nodes, self.pods, lambda at: self.nodes_are_fresh, lambda at: self.pods_are_fresh
+            self.nodes,
+            self.pods,
+            lambda at: self.nodes_are_fresh,
+            lambda at: self.pods_are_fresh,
+            self.volumes,
         )
         self.settings = DrainSettings()
-        self.drains = Drains(around, lambda: 0.5, self.counts, lambda: self.settings)
+        self.drains = Drains(around, lambda: 0.5, self.counts, lambda: self.settings, admission)
         self.steps: list[Instruction] = []
         self.unheard_pods: list[PodOnNode] = []
         self.unheard_nodes: set[str] = set()
@@ -97,6 +104,10 @@ class Stage:
     def loses_pod(self, pod: PodOnNode) -> None:
         self.pods.remove(pod.key)
         self.steps += self.drains.on_pods_changed(pod.node, self.at)
+
+    def detaches(self, volume: str, node: str = "n-1") -> None:
+        self.volumes.remove(volume, node)
+        self.steps += self.drains.on_pods_changed(node, self.at)
 
     # -- the shard -------------------------------------------------------------------------------
 

@@ -46,7 +46,7 @@ def test_the_pause_varies_so_that_many_pods_do_not_ask_at_once() -> None:
     draws = iter([0.0, 1.0])
     evictions = Evictions(lambda: next(draws), Counts())
     pods = [pod_record("a"), pod_record("b")]
-    assert [step.pod for step in evictions.ask(ID, {"n-1"}, pods, 0)] == pods
+    assert [step.pod for step in evictions.ask(ID, pods, 0)] == pods
     for pod in pods:
         evictions.on_blocked(pod, REFUSED, 2.0, 0)
     assert [due / SECOND for due in evictions.due()] == [1.5, 2.5]

@@ -33,13 +33,13 @@ def test_a_drain_is_found_by_all_that_it_is_about_and_by_nothing_it_was() -> Non
 def test_what_one_node_has_left_forgets_nothing_of_another() -> None:
     evictions = Evictions(lambda: 0.5, Counts())
     one, two = pod_record("a", "n-1"), pod_record("b", "n-2")
-    assert [step.pod for step in evictions.ask("bf1-one", {"n-1"}, [one], 0)] == [one]
-    assert [step.pod for step in evictions.ask("bf1-two", {"n-2"}, [two], 0)] == [two]
+    assert [step.pod for step in evictions.ask("bf1-one", [one], 0)] == [one]
+    assert [step.pod for step in evictions.ask("bf1-two", [two], 0)] == [two]
     evictions.on_blocked(two, "no", 2, 0)
     evictions.forget({"n-1"})
     assert two.uid in evictions.obstacles
-    assert list(evictions.ask("bf1-two", {"n-2"}, [two], 1)) == []
-    assert [step.pod for step in evictions.ask("bf1-one", {"n-1"}, [one], 1)] == [one]
+    assert list(evictions.ask("bf1-two", [two], 1)) == []
+    assert [step.pod for step in evictions.ask("bf1-one", [one], 1)] == [one]
 
 
 def test_two_hundred_machines_go_each_with_its_own_answers() -> None:

@@ -27,6 +27,7 @@ from bigfleet.operator.settings import OperatorSettings
 from bigfleet.wire.rollups import RollupReader
 from bigfleet.wire.session_server import ShardEndpoint
 from tests.kube_api import Done, FakeApiServer, kubeconfig_for
+from tests.operator_system.reports import ReportDesk
 from tests.shard_system.stand import page
 from tests.shard_system.waiting import PATIENCE
 from tests.wire.sessions import ScriptedShard
@@ -101,6 +102,7 @@ class Rig:
     operator: OperatorProcess
     log: Notebook
     endpoint: ShardEndpoint
+    desk: ReportDesk | None = None
 
     async def until(self, holds: Callable[[], object]) -> None:
         """Lets time pass until it is so."""
@@ -119,7 +121,9 @@ class Rig:
         await self.until(lambda: not self.operator.leading.line.connected)
 
     async def shard_returns(self) -> None:
-        self.endpoint = ShardEndpoint(self.shard, address=f"127.0.0.1:{self.endpoint.port}")
+        services = [self.desk] if self.desk is not None else []
+        address = f"127.0.0.1:{self.endpoint.port}"
+        self.endpoint = ShardEndpoint(self.shard, address=address, extra_services=services)
         await self.endpoint.start()
         await self.until(lambda: self.operator.leading.line.replayed)
 
@@ -158,11 +162,15 @@ async def operating(
     shard: AttentiveShard | None = None,
     *,
     synced: bool = True,
+    desk: ReportDesk | None = None,
     **settings: Any,
 ) -> AsyncIterator[Rig]:
-    """Connected and synced when entered, with whatever `server` holds then."""
+    """Connected and synced when entered, with whatever `server` holds then.
+
+    Without a `desk` the shard knows no cluster reports.
+    """
     shard = shard or AttentiveShard()
-    endpoint = ShardEndpoint(shard)
+    endpoint = ShardEndpoint(shard, extra_services=[desk] if desk is not None else [])
     port = await endpoint.start()
     (folder / "kubeconfig").write_text(kubeconfig_for(server))
     own = OperatorSettings(
@@ -181,7 +189,7 @@ async def operating(
     )
     operator = OperatorProcess(own, world)
     await operator.start()
-    rig = Rig(server, shard, clock, operator, log, endpoint)
+    rig = Rig(server, shard, clock, operator, log, endpoint, desk)
     try:
         await rig.until(lambda: operator.leading.line.replayed)
         if synced:

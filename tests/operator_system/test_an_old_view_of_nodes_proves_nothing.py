@@ -32,7 +32,7 @@ async def test_a_machine_the_shard_forgot_keeps_its_object_until_nodes_are_seen_
     clock = JumpingClock()
     async with FakeApiServer(clock) as server, operating(tmp_path, server, clock) as rig:
         rig.shard.say(TOLD)
-        await rig.until(lambda: server.has(UPCOMING_NODES, "un-m-1") and phase(rig) == "Ready")
+        await rig.until(lambda: server.has(UPCOMING_NODES, "un-m-1") and phase(rig) == "Launched")
         go_blind(server)
         await rig.passes(5)
         server.put(NODES, {"metadata": {"name": "n-1", "labels": labels}})

@@ -1,6 +1,7 @@
 """Updates of a shard, Nodes and UpcomingNodes as the tests here need them."""
 
 import json
+from dataclasses import dataclass
 from typing import Any, assert_never
 
 import msgspec
@@ -8,7 +9,7 @@ import msgspec
 from bigfleet.edge.clock import SECOND
 from bigfleet.kube.kinds import UPCOMING_NODES
 from bigfleet.kube.names import MACHINE_ID, upcoming_node_name
-from bigfleet.kube.objects import Meta, Node, NodeSpec, UpcomingNode
+from bigfleet.kube.objects import Condition, Meta, Node, NodeSpec, NodeStatus, UpcomingNode
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.resources import Resources
 from bigfleet.model.session_frames import NodeStateUpdate
@@ -29,9 +30,29 @@ def told(state: MachineState, machine: str = "m-1", **fields: Any) -> NodeStateU
     return NodeStateUpdate(machine, "shop", state, **(defaults | fields))
 
 
-def node(name: str = "node-1", uid: str = "uid-1", machine: str = "") -> Node:
+def node(
+    name: str = "node-1", uid: str = "uid-1", machine: str = "", *, ready: bool = True
+) -> Node:
     labels = {MACHINE_ID: machine} if machine else {}
-    return Node(metadata=Meta(name=name, uid=uid, labels=labels), spec=NodeSpec())
+    condition = Condition(type="Ready", status="True" if ready else "False")
+    return Node(
+        metadata=Meta(name=name, uid=uid, labels=labels),
+        spec=NodeSpec(),
+        status=NodeStatus(conditions=(condition,)),
+    )
+
+
+@dataclass
+class ReadyNodes:
+    """By machine: usable is what is Ready."""
+
+    nodes: dict[str, Node]
+
+    def is_usable(self, machine: str) -> bool:
+        return machine in self.nodes and self.nodes[machine].is_ready
+
+    def refresh_all(self, at: Instant) -> list[str]:
+        return []
 
 
 class Cluster:
@@ -42,13 +63,16 @@ class Cluster:
         self.standings: dict[str, DrainStanding] = {}
         self.objects: dict[str, dict[str, Any]] = {}
         self.version = 0
-        self.plans = UpcomingNodes(self.nodes.get, self.standings.get)
+        self.plans = self._plans()
         self.written: list[Write] = []
         self.plans.on_connected(START)
 
+    def _plans(self) -> UpcomingNodes:
+        return UpcomingNodes(self.nodes.get, self.standings.get, ReadyNodes(self.nodes).is_usable)
+
     def restart(self) -> None:
         """Another operator, with a full cache and without a memory."""
-        self.plans = UpcomingNodes(self.nodes.get, self.standings.get)
+        self.plans = self._plans()
         for name in self.objects:
             self.plans.seen.on_cached(name, self.upcoming(name))
         self.written.clear()

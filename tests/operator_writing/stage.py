@@ -16,6 +16,7 @@ from bigfleet.model.session_frames import NodeStateUpdate
 from bigfleet.operator.drain_steps import DrainStanding
 from bigfleet.operator.driving.write_back import Surroundings, WriteBack
 from tests.kube_api import FakeApiServer, api_for
+from tests.operator_writing.machines import ReadyNodes
 
 
 class Complaints(Silence):
@@ -100,6 +101,7 @@ async def stage_on(
             nodes_synced=lambda: nodes_known[0],
             node_of=nodes.get,
             standing_of=standings.get,
+            machines=ReadyNodes(nodes),
             tell=lambda *event: told.append(event),
         )
         write_back = WriteBack(api, clock, lambda: 1.0, log, counts, around, dispatch=dispatch)

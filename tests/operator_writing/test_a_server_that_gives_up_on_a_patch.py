@@ -5,7 +5,7 @@ No patch of ours carries a version, so such an answer is no word against what th
 
 from bigfleet.model.machines import MachineState
 from tests.kube_api import FakeApiServer
-from tests.operator_writing.machines import told
+from tests.operator_writing.machines import node, told
 from tests.operator_writing.stage import stage_on
 
 S = MachineState
@@ -16,6 +16,7 @@ async def test_a_patch_the_server_gave_up_on_is_sent_again() -> None:
         stage.say(told(S.CONFIGURING))
         await stage.written()
         server.fail("patch", "upcomingnodes", status=409)
+        stage.nodes["m-1"] = node()
         stage.say(told(S.CONFIGURED))
         await stage.written()
         assert stage.phase() == "Ready"
@@ -28,6 +29,7 @@ async def test_a_patch_the_server_gives_up_on_again_and_again_is_tried_after_a_p
         stage.say(told(S.CONFIGURING))
         await stage.written()
         server.fail("patch", "upcomingnodes", status=409, times=1000)
+        stage.nodes["m-1"] = node()
         stage.say(told(S.CONFIGURED))
         await stage.written()
         tried = len(stage.ops())

@@ -30,6 +30,10 @@ def _node_comes(cluster: Cluster) -> None:
     cluster.nodes[MACHINE] = node(uid=f"uid-{cluster.version}")
 
 
+def _node_turns_unusable(cluster: Cluster) -> None:
+    cluster.nodes[MACHINE] = node(ready=False)
+
+
 def _node_goes(cluster: Cluster) -> None:
     cluster.nodes.pop(MACHINE, None)
 
@@ -49,10 +53,19 @@ def _replay_ends(cluster: Cluster) -> None:
         cluster.settle(name)
 
 
+CHANGES = (
+    _write,
+    _node_comes,
+    _node_turns_unusable,
+    _node_goes,
+    _user_deletes,
+    _restart,
+    _replay_ends,
+)
 steps = st.lists(
     st.one_of(
         st.sampled_from(MachineState).map(_say_without_writing),
-        st.sampled_from([_write, _node_comes, _node_goes, _user_deletes, _restart, _replay_ends]),
+        st.sampled_from(CHANGES),
     ),
     max_size=12,
 )
@@ -66,7 +79,12 @@ def test_what_was_said_last_is_what_the_object_says(before: list[Step], last: Ma
         step(cluster)
     cluster.say(told(last, last_error="x"))
     assert cluster.look() == []
-    assert cluster.phase() == phase_of(last)
+    joined = cluster.nodes.get(MACHINE)
+    assert cluster.phase() == phase_of(
+        last,
+        has_node=joined is not None,
+        is_usable=joined is not None and joined.is_ready,
+    )
     assert cluster.status()["lastError"] == "x"
 
 

@@ -21,8 +21,8 @@ S = MachineState
         (S.CREATING, "Provisioning"),
         (S.DELETING, "Provisioning"),
         (S.IDLE, "Launched"),
-        (S.CONFIGURING, "Registered"),
-        (S.CONFIGURED, "Ready"),
+        (S.CONFIGURING, "Launched"),
+        (S.CONFIGURED, "Launched"),
         (S.DRAINING, "Draining"),
         (S.FAILED, "Failed"),
     ],
@@ -53,7 +53,12 @@ def test_a_new_machine_is_one_create_and_one_status_patch() -> None:
 
 def test_a_whole_life_takes_eight_writes() -> None:
     cluster = Cluster()
-    for state in (S.CREATING, S.IDLE, S.CONFIGURING, S.CONFIGURED, S.DRAINING, S.IDLE):
+    for state in (S.CREATING, S.IDLE, S.CONFIGURING, S.CONFIGURED):
+        cluster.say(told(state))
+    for joined in (node(ready=False), node()):
+        cluster.nodes["m-1"] = joined
+        cluster.look()
+    for state in (S.DRAINING, S.IDLE):
         cluster.say(told(state))
     assert [write.op for write in cluster.written] == [
         "create",
@@ -172,8 +177,9 @@ def test_an_eviction_under_way_shows_as_draining_and_its_end_as_drained() -> Non
     assert cluster.say(told(S.DRAINING)) == []
 
 
-def test_an_eviction_called_off_leaves_the_phase_to_the_shard_and_says_why() -> None:
+def test_an_eviction_called_off_leaves_the_phase_to_the_node_and_says_why() -> None:
     cluster = Cluster()
+    cluster.nodes["m-1"] = node()
     cluster.say(told(S.CONFIGURED))
     cluster.standings["m-1"] = DrainStanding(
         "bf1-a", DrainPhase.KEPT, "budget shop/web holds web-0"
@@ -231,8 +237,36 @@ def test_an_object_a_user_deleted_comes_back_with_the_next_update() -> None:
     cluster.say(told(S.CONFIGURING))
     del cluster.objects["un-m-1"]
     cluster.plans.seen.on_cached("un-m-1", None)
+    cluster.nodes["m-1"] = node()
     assert cluster.say(told(S.CONFIGURED)) == ["create", "status_update"]
     assert cluster.phase() == "Ready"
+
+
+def test_a_configured_machine_is_shown_as_its_node_is() -> None:
+    cluster = Cluster()
+    cluster.say(told(S.CONFIGURED))
+    seen = [cluster.phase()]
+    for joined in (node(ready=False), node(), node(ready=False), node()):
+        cluster.nodes["m-1"] = joined
+        cluster.look()
+        seen.append(cluster.phase())
+    del cluster.nodes["m-1"]
+    cluster.look()
+    assert [*seen, cluster.phase()] == [
+        "Launched",
+        "Registered",
+        "Ready",
+        "Registered",
+        "Ready",
+        "Launched",
+    ]
+
+
+def test_a_node_that_joined_before_its_machine_is_configured_is_not_ready_yet() -> None:
+    cluster = Cluster()
+    cluster.nodes["m-1"] = node()
+    cluster.say(told(S.CONFIGURING))
+    assert cluster.phase() == "Launched"
 
 
 def test_an_object_that_lost_its_annotation_gets_it_back() -> None:

@@ -6,7 +6,7 @@ from bigfleet.model.session_frames import AvailableCapacityUpdate, Confidence
 from bigfleet.operator.upcoming import UpcomingNodes
 from bigfleet.operator.writes import PatchStatus, Write
 from tests.kube_api import FakeApiServer
-from tests.operator_writing.machines import node, told
+from tests.operator_writing.machines import ReadyNodes, node, told
 from tests.operator_writing.stage import stage_on, until
 
 S = MachineState
@@ -14,7 +14,14 @@ S = MachineState
 
 async def test_a_whole_life_takes_eight_calls() -> None:
     async with FakeApiServer() as server, stage_on(server) as stage:
-        for state in (S.CREATING, S.IDLE, S.CONFIGURING, S.CONFIGURED, S.DRAINING, S.IDLE):
+        for state in (S.CREATING, S.IDLE, S.CONFIGURING, S.CONFIGURED):
+            stage.say(told(state))
+            await stage.written()
+        for joined in (node(ready=False), node()):
+            stage.nodes["m-1"] = joined
+            stage.write_back.look_again(["m-1"])
+            await stage.written()
+        for state in (S.DRAINING, S.IDLE):
             stage.say(told(state))
             await stage.written()
         assert stage.ops() == ["create", *["patch status"] * 6, "delete"]
@@ -28,6 +35,7 @@ async def test_a_whole_life_takes_eight_calls() -> None:
 
 async def test_two_thousand_updates_in_a_burst_become_two_calls_a_machine() -> None:
     async with FakeApiServer() as server, stage_on(server) as stage:
+        stage.nodes.update({f"m-{number}": node(f"node-{number}") for number in range(50)})
         for state in (S.CREATING, S.IDLE, S.CONFIGURING, S.CONFIGURED):
             stage.say(*(told(state, f"m-{number % 50}") for number in range(500)))
         await stage.written()
@@ -41,6 +49,7 @@ async def test_updates_during_a_write_become_one_more_write() -> None:
         hold = server.hold("create", "upcomingnodes")
         stage.say(told(S.CREATING))
         await hold.reached()
+        stage.nodes["m-1"] = node()
         stage.say(told(S.IDLE), told(S.CONFIGURING), told(S.CONFIGURED))
         hold.release()
         await stage.written()
@@ -81,6 +90,7 @@ async def test_an_object_the_cache_does_not_know_yet_is_looked_at_and_patched() 
         server.put(UPCOMING_NODES, {"metadata": {"name": "un-m-1"}, "spec": spec})
         hold = server.hold("list", "upcomingnodes")
         async with stage_on(server, synced=False) as stage:
+            stage.nodes["m-1"] = node()
             stage.say(told(S.CONFIGURED))
             await stage.written()
             assert stage.ops() == ["create", "patch", "patch status"]
@@ -96,6 +106,7 @@ async def test_an_object_deleted_under_a_patch_is_made_again() -> None:
         stage.say(told(S.CONFIGURING))
         await stage.written()
         hold = server.hold("patch", "upcomingnodes")
+        stage.nodes["m-1"] = node()
         stage.say(told(S.CONFIGURED))
         await hold.reached()
         server.remove(UPCOMING_NODES, "un-m-1")
@@ -153,7 +164,9 @@ async def test_an_object_that_does_not_keep_what_is_written_is_not_written_for_e
         stage.say(told(S.CREATING))
         await stage.written()
         before = len(stage.ops())
-        objects = NeverContent(stage.nodes.get, stage.standings.get)
+        objects = NeverContent(
+            stage.nodes.get, stage.standings.get, ReadyNodes(stage.nodes).is_usable
+        )
         stage.write_back.writer.touch(objects, "un-m-1")
         await stage.written()
         assert len(stage.ops()) == before + 1
@@ -189,6 +202,7 @@ async def test_a_node_that_appears_is_written_without_a_word_of_the_shard() -> N
 async def test_the_time_to_a_phase_is_measured_to_the_written_object() -> None:
     async with FakeApiServer() as server, stage_on(server) as stage:
         hold = server.hold("patch", "upcomingnodes")
+        stage.nodes["m-1"] = node()
         stage.say(told(S.CONFIGURED))
         await hold.reached()
         await stage.clock.advance(2)

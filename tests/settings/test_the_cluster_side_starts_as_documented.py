@@ -23,12 +23,21 @@ OPERATOR = {
     "outbox": 256,
     "evict_retry": 2,
     "default_grace": 30,
+    "admission_delay": 15,
+    "successor_wait": 30,
+    "delete_nodes": True,
+    "node_delete_after": 2 * 60,
     "bootstrap_template_file": "",
     "mint_token": False,
     "token_ttl": 15 * 60,
     "lease": LeaseSettings(Seconds(15), Seconds(10), Seconds(2)),
     "reconnect": ReconnectSettings(Seconds(0.5), Seconds(30)),
     "watch_stale": 60,
+    "join_timeout": 15 * 60,
+    "startup_taints": (),
+    "node_gone": 2 * 60,
+    "repair": True,
+    "repair_conditions": (),
 }
 PODWATCH = {
     "kubeconfig": "",
@@ -60,6 +69,6 @@ def test_every_default_is_the_documented_one(settings: object, key: str, value: 
     assert getattr(settings, key) == value
 
 
-def test_only_the_pace_of_roll_ups_changes_while_an_operator_runs() -> None:
+def test_only_the_pace_of_roll_ups_and_repair_change_while_an_operator_runs() -> None:
     found = {each.name for each in fields(OperatorSettings) if each.metadata.get("reloadable")}
-    assert found == {"rollup_interval", "rollup_debounce"}
+    assert found == {"rollup_interval", "rollup_debounce", "repair"}

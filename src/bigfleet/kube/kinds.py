@@ -12,9 +12,11 @@ from bigfleet.kube.objects import (
     Lease,
     Node,
     Pod,
+    PodDisruptionBudget,
     PriorityClass,
     Secret,
     UpcomingNode,
+    VolumeAttachment,
 )
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -61,4 +63,10 @@ SECRETS = Kind("", "v1", "secrets", "Secret", True, Secret)
 LEASES = Kind("coordination.k8s.io", "v1", "leases", "Lease", True, Lease)
 PRIORITY_CLASSES = Kind(
     "scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", False, PriorityClass
+)
+VOLUME_ATTACHMENTS = Kind(
+    "storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment", False, VolumeAttachment
+)
+POD_DISRUPTION_BUDGETS = Kind(
+    "policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", True, PodDisruptionBudget
 )

@@ -170,6 +170,8 @@ class NodeSpec(_Record, frozen=True, kw_only=True):
 
 class NodeStatus(_Record, frozen=True, kw_only=True):
     conditions: tuple[Condition, ...] = ()
+    #: What the scheduler gives to pods.
+    allocatable: dict[str, Quantity] = {}
 
 
 class Node(_Record, frozen=True, kw_only=True):
@@ -181,15 +183,27 @@ class Node(_Record, frozen=True, kw_only=True):
     def is_ready(self) -> bool:
         return any(c.type == "Ready" and c.status == "True" for c in self.status.conditions)
 
+    def condition(self, kind: str) -> Condition | None:
+        return next((c for c in self.status.conditions if c.type == kind), None)
+
 
 class ContainerResources(_Record, frozen=True, kw_only=True):
     requests: dict[str, Quantity] = {}
     limits: dict[str, Quantity] = {}
 
 
+class ContainerPort(_Record, frozen=True, kw_only=True):
+    #: 0: it takes none of the Node's ports.
+    host_port: int = 0
+    protocol: str = "TCP"
+    host_ip: str = msgspec.field(default="", name="hostIP")
+
+
 class Container(_Record, frozen=True, kw_only=True):
     name: str = ""
+    image: str = ""
     resources: ContainerResources = ContainerResources()
+    ports: tuple[ContainerPort, ...] = ()
     #: `Always` on an init container makes it a sidecar.
     restart_policy: str = ""
 
@@ -348,6 +362,30 @@ class Pod(_Record, frozen=True, kw_only=True):
 class PriorityClass(_Record, frozen=True, kw_only=True):
     metadata: Meta
     value: int = 0
+
+
+class VolumeAttachmentSpec(_Record, frozen=True, kw_only=True):
+    node_name: str = ""
+
+
+class VolumeAttachment(_Record, frozen=True, kw_only=True):
+    metadata: Meta
+    spec: VolumeAttachmentSpec = VolumeAttachmentSpec()
+
+
+class PodDisruptionBudgetSpec(_Record, frozen=True, kw_only=True):
+    #: None covers no pod, an empty one all pods of the namespace.
+    selector: LabelSelector | None = None
+
+
+class PodDisruptionBudgetStatus(_Record, frozen=True, kw_only=True):
+    disruptions_allowed: int = 0
+
+
+class PodDisruptionBudget(_Record, frozen=True, kw_only=True):
+    metadata: Meta
+    spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
+    status: PodDisruptionBudgetStatus = PodDisruptionBudgetStatus()
 
 
 class LeaseSpec(_Record, frozen=True, kw_only=True):

@@ -2,15 +2,33 @@
 
 The cost of a change does not grow with the requests a row stands for: sums are kept, and the
 largest amount of each dimension is the head of a heap whose stale entries are dropped when met.
+
+The unit that is told is the largest one with what a machine loses to overhead (`Units`); the sum is
+the sum of the requests and nothing else.
 """
 
+from collections.abc import Iterable
 from heapq import heappop, heappush
+from typing import Protocol
 
 from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.profiles import Profile
 from bigfleet.model.quantities import LARGEST_OF_NEED
 from bigfleet.model.resources import Resources
 from bigfleet.wire.rollups import need_row
+
+
+class Units(Protocol):
+    """What a machine must have so that the largest pod of a row fits on it alone."""
+
+    def unit_of(self, largest: Resources) -> Resources: ...
+
+
+class PlainUnits:
+    """The pod itself: nothing is known of overhead."""
+
+    def unit_of(self, largest: Resources) -> Resources:
+        return largest
 
 
 class _Dimension:
@@ -46,20 +64,22 @@ class _Dimension:
 class DemandRow:
     """All requests of one identity."""
 
-    __slots__ = ("_bytes", "_dimensions", "_profile", "key", "units")
+    __slots__ = ("_bytes", "_dimensions", "_need", "_profile", "_sizes", "key", "units")
 
-    def __init__(self, key: NeedKey, profile: Profile) -> None:
+    def __init__(self, key: NeedKey, profile: Profile, sizes: Units) -> None:
         self.key = key
         self._profile = profile
+        self._sizes = sizes
         self._dimensions: dict[str, _Dimension] = {}
         #: How many units it stands for; a row of none is no row.
         self.units = 0
         #: None: changed since they were last asked for.
         self._bytes: bytes | None = None
+        self._need: Need | None = None
 
     def change(self, unit: Resources, by: int) -> None:
         """`by` units more, or less if negative; never less than there are."""
-        self._bytes = None
+        self.forget()
         self.units += by
         for name, amount in unit.amounts:
             dimension = self._dimensions.get(name)
@@ -68,21 +88,35 @@ class DemandRow:
             if not dimension.change(amount, by):
                 del self._dimensions[name]
 
+    def names(self) -> Iterable[str]:
+        """Of the resources it asks for."""
+        return self._dimensions
+
     def need(self) -> Need:
         """A sum beyond what a shard can count is told as the most it can: nobody has that either.
 
         Told as it is, it would cost the cluster its whole roll-up.
         """
-        named = sorted(self._dimensions.items())
-        return Need(
-            self.key.cluster,
-            self._profile,
-            Resources(tuple((name, min(LARGEST_OF_NEED, d.total)) for name, d in named)),
-            Resources(tuple((name, min(LARGEST_OF_NEED, d.most())) for name, d in named)),
-            group=self.key.group,
-        )
+        if self._need is None:
+            named = sorted(self._dimensions.items())
+            self._need = Need(
+                self.key.cluster,
+                self._profile,
+                _counted((name, d.total) for name, d in named),
+                _counted(self._sizes.unit_of(_counted((n, d.most()) for n, d in named)).amounts),
+                group=self.key.group,
+            )
+        return self._need
+
+    def forget(self) -> None:
+        """It is summed and written anew when it is next asked for."""
+        self._bytes = self._need = None
 
     def content(self) -> bytes:
         if self._bytes is None:
             self._bytes = need_row(self.need())
         return self._bytes
+
+
+def _counted(amounts: Iterable[tuple[str, int]]) -> Resources:
+    return Resources(tuple((name, min(LARGEST_OF_NEED, amount)) for name, amount in amounts))

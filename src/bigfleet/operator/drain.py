@@ -9,10 +9,13 @@ from dataclasses import dataclass, field
 
 from bigfleet.kube.objects import Node
 from bigfleet.model.machines import Instant
+from bigfleet.model.options import SECOND
+from bigfleet.operator.attached_volumes import AttachedVolumes
 from bigfleet.operator.checks import names_for_nodes
 from bigfleet.operator.drain_steps import Check
 from bigfleet.operator.node_mapping import NodeMap
 from bigfleet.operator.pods_on_nodes import PodOnNode, PodsOnNodes
+from bigfleet.placement.admission import Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,14 @@ class Surroundings:
     pods: PodsOnNodes
     nodes_are_fresh: Callable[[Instant], bool]
     pods_are_fresh: Callable[[Instant], bool]
+    volumes: AttachedVolumes = field(default_factory=AttachedVolumes)
+
+
+#: Volumes are waited for until so long before the deadline: a shard that hears at its deadline that
+#: a Node is empty has given the machine up by then, and its pods were evicted for nothing.
+_LAST_SECONDS = 5.0
+#: What a pod has by default to end in order.
+_SPARED_SECONDS = 30.0
 
 
 @dataclass(slots=True)
@@ -65,6 +76,17 @@ class Drain:
     started: int = 0
     settled_at: Instant = 0
     is_counted: bool = False
+    asked_at: Instant = 0
+    #: The machine is taken for somebody else: its pods go, whether or not they have a place.
+    is_preemption: bool = False
+    #: Its Nodes may be cordoned. Not so before its pods have a place, and after it was called off.
+    is_admitted: bool = False
+    #: Every eviction depends on the pods having a place.
+    is_checked: bool = False
+    #: Why its pods had no place when that was last asked.
+    refusal: Refusal | None = None
+    #: Before then it is not asked (again).
+    look_at: Instant = 0
 
     @property
     def is_open(self) -> bool:
@@ -73,6 +95,25 @@ class Drain:
     @property
     def machines(self) -> list[str]:
         return [m for m in self.machine_of_entry.values() if m]
+
+    @property
+    def holds_cordon(self) -> bool:
+        return self.is_told and self.is_admitted
+
+    @property
+    def spared_until(self) -> Instant:
+        """Until then pods that must not be disrupted are left alone, where evictions go on."""
+        return self.deadline - round(min(_SPARED_SECONDS, self.grace_seconds / 2) * SECOND)
+
+    def due(self) -> tuple[Instant, ...]:
+        """When time alone may move it."""
+        times = (self.deadline, self.settled_at, self.volumes_until, self.spared_until)
+        return (*times, self.look_at)
+
+    @property
+    def volumes_until(self) -> Instant:
+        """How long volumes that stay attached are waited for."""
+        return self.deadline - round(min(_LAST_SECONDS, self.grace_seconds / 10) * SECOND)
 
     # -- what is asked ---------------------------------------------------------------------------
 

@@ -103,6 +103,6 @@ class KnownDrains:
         return [drain for drain in found if drain.entries_of(machine, nodes)]
 
     def mark_of(self, node: str) -> str:
-        """The newest about it that this session has told; empty: none."""
-        told = [drain.id for drain in self.about(node) if drain.is_told]
-        return told[-1] if told else ""
+        """The newest about it that this session has told and that was admitted; empty: none."""
+        holding = [drain.id for drain in self.about(node) if drain.holds_cordon]
+        return holding[-1] if holding else ""

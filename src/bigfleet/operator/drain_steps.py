@@ -77,13 +77,18 @@ class Tell:
 
 
 @dataclass(frozen=True, slots=True)
+class SendDemand:
+    """Demand was revised so that a machine stays: the roll-up goes out at once."""
+
+
+@dataclass(frozen=True, slots=True)
 class Publish:
     """The UpcomingNode of this machine must be looked at again."""
 
     machine_id: str
 
 
-Instruction = Cordon | Uncordon | Evict | Check | Send | Tell | Publish
+Instruction = Cordon | Uncordon | Evict | Check | Send | Tell | SendDemand | Publish
 
 
 class DrainPhase(StrEnum):

@@ -20,6 +20,7 @@ from bigfleet.operator.drain_steps import (
     Tell,
     reference_of,
 )
+from bigfleet.placement.admission import Refusal
 
 
 class DrainTelling:
@@ -40,11 +41,16 @@ class DrainTelling:
         standing = DrainStanding(drain.id, DrainPhase.DRAINING)
         return [_acknowledge(drain), *told, *self._stand(drain.machines, standing)]
 
-    def finish_evicted(self, drain: Drain, look: Look) -> list[Instruction]:
+    def finish_evicted(self, drain: Drain, look: Look, attached: int) -> list[Instruction]:
+        """`attached`: volumes that are still attached, and are not waited for any longer."""
         drain.evicted = len(look.present) + len(look.missing)
         is_missing = not drain.started and not look.present
         self._count(drain, "node_missing" if is_missing else "evicted")
-        told = _told_of_missing(drain) if is_missing else _told_of_evicted(drain, look.present)
+        told = (
+            _told_of_missing(drain)
+            if is_missing
+            else _told_of_evicted(drain, look.present, attached)
+        )
         standing = DrainStanding(drain.id, DrainPhase.DRAINED)
         return [*_complete(drain), *told, *self._stand(drain.machines, standing)]
 
@@ -62,6 +68,29 @@ class DrainTelling:
         standing = DrainStanding(drain.id, DrainPhase.DRAINING, text)
         steps += [*_complete(drain), *_told_of_deadline(look, text)]
         return [*steps, *self._stand(drain.machines, standing)]
+
+    def refuse(self, drain: Drain, refusal: Refusal, *, is_new: bool) -> list[Instruction]:
+        """Its Nodes are not cordoned; the shard hears nothing but the demand."""
+        text = shortened(f"not given back now: {refusal.sentence}")
+        if is_new:
+            self._counts.add("reclaims_refused_total", reason=refusal.code)
+        told = _told_of_refusal(refusal, text) if is_new else []
+        return [*told, *self._stand(drain.machines, DrainStanding(drain.id, DrainPhase.KEPT, text))]
+
+    def call_off(self, drain: Drain, refusal: Refusal) -> list[Instruction]:
+        """Its Nodes are uncordoned, and the shard is told that nothing was emptied."""
+        drain.evicted, drain.is_admitted = 0, False
+        self._count(drain, "called_off")
+        self._counts.add("reclaims_refused_total", reason=refusal.code)
+        text = shortened(f"called off: {refusal.sentence}")
+        standing = DrainStanding(drain.id, DrainPhase.KEPT, text)
+        told = _told_of_refusal(refusal, text)
+        return [*_complete(drain), *told, *self._stand(drain.machines, standing)]
+
+    def give_up_refused(self, drain: Drain) -> None:
+        """The shard has taken back what was never begun."""
+        if drain.refusal is not None and not drain.is_admitted:
+            self._count(drain, "refused")
 
     def answer_again(self, drain: Drain) -> list[Instruction]:
         """It has ended, and a session that has not heard of it asks."""
@@ -109,8 +138,10 @@ def _complete(drain: Drain) -> list[Send]:
     return [Send(ReclaimAck(drain.id, drain.evicted))]
 
 
-def _told_of_evicted(drain: Drain, nodes: Iterable[Node]) -> list[Tell]:
+def _told_of_evicted(drain: Drain, nodes: Iterable[Node], attached: int) -> list[Tell]:
     text = f"evicted: nothing is left to move for {drain.id}"
+    if attached:
+        text += f"; {attached} VolumeAttachment{'s are' if attached > 1 else ' is'} still there"
     return [Tell(reference_of(node), "Normal", "ReclaimEvicted", text) for node in nodes]
 
 
@@ -125,6 +156,16 @@ def _told_of_deadline(look: Look, text: str) -> list[Tell]:
     about += [_entry(entry) for entry in look.unknown]
     about = about or [_entry(entry) for entry in look.missing]
     return [Tell(reference, "Warning", "ReclaimBlocked", text) for reference in about]
+
+
+def _told_of_refusal(refusal: Refusal, text: str) -> list[Tell]:
+    about = [Reference(api_version="v1", kind="Node", name=refusal.node)]
+    if (pod := refusal.pod) is not None:
+        namespace, _, name = pod.key.partition("/")
+        about.append(
+            Reference(api_version="v1", kind="Pod", name=name, namespace=namespace, uid=pod.uid)
+        )
+    return [Tell(each, "Normal", "ReclaimRefused", text) for each in about]
 
 
 def _entry(entry: str) -> Reference:

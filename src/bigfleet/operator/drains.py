@@ -6,9 +6,10 @@ about a Node or a machine, `drain_index`; what others are told of it, `drain_tel
 Laws. Nothing is cordoned, evicted or uncordoned while disconnected. An instruction is answered once
 per session when its Nodes are cordoned and once more when it ends. It ends as evicted only when a
 complete and fresh cache shows nothing left to evict and the server itself, asked then, says so too
-and has the Nodes cordoned, or has them no more; otherwise at its deadline with 0. A Node of ours is
-uncordoned as soon as the shard says Configured and asks nothing of it, and a cordon that somebody
-else had set stays.
+and has the Nodes cordoned, or has them no more; otherwise at its deadline with 0. Volumes that are
+still attached then are waited for until shortly before the deadline. A Node of ours is uncordoned
+as soon as the shard says Configured and asks nothing of it, and a cordon that somebody else had set
+stays.
 
 An instruction outlives sessions as the shard's intent does, but acts only in sessions in which the
 shard has told it again. Configured said of a machine for the second time in a session takes back
@@ -16,12 +17,13 @@ what was asked before: the first time it is merely the shard telling what there 
 restart of the shard may come later than its instructions.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from bigfleet.edge.counts import Counts
 from bigfleet.kube.names import RECLAIM
 from bigfleet.kube.objects import Node
+from bigfleet.model.cluster_reports import RefusedReclaim
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimInstruction
@@ -35,12 +37,15 @@ from bigfleet.operator.drain_steps import (
     Checked,
     DrainStanding,
     Instruction,
+    SendDemand,
     Tell,
     reference_of,
 )
 from bigfleet.operator.drain_telling import DrainTelling
 from bigfleet.operator.evictions import Evictions
 from bigfleet.operator.pods_on_nodes import PodOnNode
+from bigfleet.operator.reclaim_admission import ReclaimAdmission, Verdict
+from bigfleet.placement.admission import Refusal
 
 S = MachineState
 #: A machine in another state has left, or is not the cluster's to empty.
@@ -63,8 +68,11 @@ class Drains:
         draw: Callable[[], float],
         counts: Counts,
         settings: Callable[[], DrainSettings] = DrainSettings,
+        admission: ReclaimAdmission | None = None,
     ) -> None:
+        """Without `admission` every instruction is obeyed as it comes."""
         self._around = around
+        self._admission = admission
         self._settings = settings
         self.connected = False
         self._replayed = False
@@ -90,7 +98,24 @@ class Drains:
     def may_evict(self, instruction_id: str) -> bool:
         """Whether an eviction that was asked for and waited is still wanted."""
         drain = self._drains.get(instruction_id)
-        return drain is not None and self.connected and drain.is_open and drain.is_acked
+        if drain is None or not (self.connected and drain.is_open and drain.is_acked):
+            return False
+        return drain.is_admitted
+
+    def instruction_of(self, machine: str) -> str:
+        """The instruction that may take it away, admitted or not; empty: none."""
+        about = self._drains.of_machine(machine, self._around.nodes)
+        told = [drain.id for drain in about if drain.is_told and drain.evicted != 0]
+        return told[-1] if told else ""
+
+    def refused(self) -> tuple[RefusedReclaim, ...]:
+        """Machines that are kept because of their pods, with the reason."""
+        return tuple(
+            RefusedReclaim(machine, drain.id, drain.refusal.sentence)
+            for drain in self._drains
+            if drain.is_told and drain.is_open and drain.refusal is not None
+            for machine in drain.machines
+        )
 
     def may_check(self, check: Check) -> bool:
         """Whether a check that was asked for and waited is still wanted."""
@@ -101,7 +126,7 @@ class Drains:
         if not self.connected:
             return None
         acting = [d for d in self._drains if d.is_open and d.is_told]
-        due = [d.deadline for d in acting] + [d.settled_at for d in acting]
+        due = [t for d in acting for t in d.due()]
         due += [until for until, _ in self._cordons.due()]
         due += [*self._evictions.due(), *self._checks.due()]
         return min((t for t in due if t > at), default=None)
@@ -131,7 +156,7 @@ class Drains:
         self._replayed = True
         steps: Step = []
         for drain in [d for d in self._drains if not d.is_told]:
-            steps += self._drop(drain)
+            steps += self._drop(drain, at)
         nodes = self._around.nodes
         if self._around.nodes_are_fresh(at):
             for machine in nodes.machines():
@@ -151,11 +176,17 @@ class Drains:
         drain = self._drains.get(frame.instruction_id)
         if drain is None:
             drain = self._drains.add(frame.instruction_id, frame.nodes, deadline, grace)
+            drain.asked_at = at
+            drain.look_at = at + (self._admission.delay if self._admission is not None else 0)
         else:
             drain.ask_again(deadline, grace)
+        # A priority of 0 may be somebody's as well: `reclaim_kinds` knows.
+        drain.is_preemption = drain.is_preemption or frame.preemptor_priority != 0
         if not drain.is_open:
             return self._telling.answer_again(drain)
-        return self._advance(drain, at)
+        steps = self._advance(drain, at)
+        self._note_instruction(drain.machines, at)
+        return steps
 
     def on_node_state(self, update: NodeStateUpdate, at: Instant) -> Step:
         self._around.nodes.on_node_state(update)
@@ -166,9 +197,9 @@ class Drains:
         self._state[machine] = update.state
         steps: Step = []
         if update.state not in _STAYING:
-            steps += self._release(machine) + self._telling.forget(machine)
+            steps += self._release(machine, at) + self._telling.forget(machine)
         elif update.state is S.CONFIGURED and not is_first:
-            steps += self._release(machine)
+            steps += self._release(machine, at)
         for drain in self._drains.of_machine(machine, self._around.nodes):
             steps += self._advance(drain, at)
         if (node := self._around.nodes.node_of(machine)) is not None:
@@ -228,6 +259,8 @@ class Drains:
     def on_evicted(self, pod: PodOnNode, at: Instant) -> Step:
         """Taken: it ends in its own time."""
         self._evictions.on_evicted(pod, at)
+        if self._admission is not None:
+            self._admission.on_evicted(pod, at)
         return []
 
     def on_eviction_blocked(self, pod: PodOnNode, text: str, at: Instant) -> Step:
@@ -266,7 +299,9 @@ class Drains:
             return []
         look = drain.look_around(self._around, at, is_replayed=self._replayed)
         self._drains.note(drain)
-        steps: Step = []
+        steps = self._admit(drain, look, at)
+        if not drain.is_admitted:
+            return steps
         for node in look.present:
             steps += self._cordons.cordon(node, self._drains.mark_of(_name(node)), at)
         cordoned = [node for node in look.present if self._is_cordoned(node)]
@@ -275,21 +310,63 @@ class Drains:
         left = look.left(self._around.pods)
         check = None
         if drain.is_acked and not left and drain.sees_all(look, cordoned, self._around, at):
-            check = drain.check_of(look, self._around.nodes)
-            if check == passed:
+            attached = sum(map(self._around.volumes.count_on, look.names))
+            if not attached or at >= drain.volumes_until:
+                check = drain.check_of(look, self._around.nodes)
+            if check is not None and check == passed:
                 self._forget_asked(drain)
-                return steps + self._telling.finish_evicted(drain, look)
+                return steps + self._telling.finish_evicted(drain, look, attached)
         for name in look.names:
             left += self._checks.found_on(name, self._around.pods)
         if at >= drain.deadline:
             why = self._why_late(drain, look, cordoned, left)
             self._forget_asked(drain)
             return steps + self._telling.finish_late(drain, look, cordoned, why)
-        if drain.is_acked:
-            steps += self._evictions.ask(drain.id, drain.nodes, left, at)
         if check is not None:
             steps += self._checks.ask(check, at)
-        return steps
+        return steps + (self._evict(drain, look, left, at) if drain.is_acked else [])
+
+    def _admit(self, drain: Drain, look: Look, at: Instant) -> Step:
+        """Sets `drain.is_admitted` if its Nodes may be cordoned."""
+        if self._admission is None:
+            drain.is_admitted = True
+            return []
+        if drain.is_admitted:
+            self._admission.learn_kind(drain)
+            return []
+        before = drain.refusal
+        match self._admission.verdict(drain, look, self._around, at):
+            case Verdict.GO:
+                drain.is_admitted = True
+            case Verdict.REFUSED if drain.refusal is not None:
+                return self._refuse(drain, drain.refusal, before, at)
+        return []
+
+    def _refuse(self, drain: Drain, refusal: Refusal, before: Refusal | None, at: Instant) -> Step:
+        is_new = before is None or (before.code, before.pod) != (refusal.code, refusal.pod)
+        steps = self._telling.refuse(drain, refusal, is_new=is_new)
+        return steps + self._revise_demand(refusal, at)
+
+    def _revise_demand(self, refusal: Refusal, at: Instant) -> Step:
+        is_revised = self._admission is not None and self._admission.refused(refusal, at)
+        return [SendDemand()] if is_revised else []
+
+    def _evict(self, drain: Drain, look: Look, left: list[PodOnNode], at: Instant) -> Step:
+        self._evictions.only(drain.nodes, left)
+        if self._admission is None or not drain.is_checked:
+            spared = at < drain.spared_until
+            pods = [pod for pod in left if not (spared and pod.do_not_disrupt)]
+            return list(self._evictions.ask(drain.id, pods, at))
+        due = self._evictions.due_of(left, at)
+        found = self._admission.next_evictions(drain, look, due, self._around, at)
+        if found.called_off is None:
+            return list(self._evictions.ask(drain.id, found.pods, at))
+        self._forget_asked(drain)
+        self._admission.forget(drain.nodes)
+        steps = self._telling.call_off(drain, found.called_off)
+        self._note_instruction(drain.machines, at)
+        steps += self._revise_demand(found.called_off, at)
+        return steps + [step for name in look.names for step in self._settle(name, at)]
 
     def _is_cordoned(self, node: Node) -> bool:
         mark = node.metadata.annotations.get(RECLAIM)
@@ -301,10 +378,14 @@ class Drains:
         if node is None or not self.connected:
             return []
         machine = self._around.nodes.machine_of(name)
-        if asking := self._drains.about(name, machine):
+        asking = self._drains.about(name, machine)
+        if holding := [drain.id for drain in asking if drain.holds_cordon]:
             # Ended or not: also a Node that came only after its machine was given back.
-            told = [drain.id for drain in asking if drain.is_told]
-            return list(self._cordons.cordon(node, told[-1], at)) if told else []
+            return list(self._cordons.cordon(node, holding[-1], at))
+        mark = node.metadata.annotations.get(RECLAIM)
+        if any(not drain.is_told or (drain.is_open and drain.id == mark) for drain in asking):
+            # Whether it goes on is not known yet.
+            return []
         state = self._state.get(machine)
         if state is S.DRAINING:
             # Its machine goes, instruction or not: no pod should come to it any more.
@@ -332,7 +413,7 @@ class Drains:
 
     # -- taking back -----------------------------------------------------------------------------
 
-    def _release(self, machine: str) -> Step:
+    def _release(self, machine: str, at: Instant) -> Step:
         """The shard asks nothing of this machine any more."""
         steps: Step = []
         nodes = self._around.nodes
@@ -340,16 +421,28 @@ class Drains:
             mine = drain.entries_of(machine, nodes)
             if len(mine) == len(drain.machine_of_entry):
                 self._over.add(drain.id)
-                steps += self._drop(drain)
+                steps += self._drop(drain, at)
             drain.leave_out(mine, nodes)
             if drain in self._drains:
                 self._drains.note(drain)
+        self._note_instruction([machine], at)
         return steps + self._telling.keep(machine)
 
-    def _drop(self, drain: Drain) -> Step:
+    def _drop(self, drain: Drain, at: Instant) -> Step:
         self._drains.forget(drain)
         self._forget_asked(drain)
+        self._telling.give_up_refused(drain)
+        if self._admission is not None:
+            self._admission.forget(drain.nodes)
+        self._note_instruction(drain.machines, at)
         return [step for machine in drain.machines for step in self._telling.keep(machine)]
+
+    def _note_instruction(self, machines: Collection[str], at: Instant) -> None:
+        """A machine that may be taken away offers no place to the pods of others."""
+        if self._admission is None:
+            return
+        for machine in machines:
+            self._admission.note_instruction(machine, self.instruction_of(machine), at)
 
     def _forget_asked(self, drain: Drain) -> None:
         self._evictions.forget(drain.nodes)

@@ -33,17 +33,18 @@ class Evictions:
         #: By the pod's UID: what its last attempt met.
         self.obstacles: dict[str, Obstacle] = {}
 
-    def ask(
-        self, instruction_id: str, nodes: Collection[str], left: Collection[PodOnNode], at: Instant
-    ) -> Iterator[Evict]:
+    def ask(self, instruction_id: str, pods: Collection[PodOnNode], at: Instant) -> Iterator[Evict]:
+        for pod in self.due_of(pods, at):
+            self._attempts.setdefault(pod.node, {})[pod.uid] = _Attempt()
+            yield Evict(instruction_id, pod)
+
+    def due_of(self, pods: Collection[PodOnNode], at: Instant) -> list[PodOnNode]:
+        """Those that are not asked already, nor were refused just now."""
+        return [pod for pod in pods if not pod.is_deleting and self._is_due(pod, at)]
+
+    def only(self, nodes: Collection[str], left: Collection[PodOnNode]) -> None:
         """`left` are all pods to be moved from `nodes`; others of those nodes are forgotten."""
         self._prune(nodes, {pod.uid for pod in left})
-        for pod in left:
-            known = self._attempt(pod)
-            is_due = known is None or (known.next_at is not None and at >= known.next_at)
-            if is_due and not pod.is_deleting:
-                self._attempts.setdefault(pod.node, {})[pod.uid] = _Attempt()
-                yield Evict(instruction_id, pod)
 
     def on_evicted(self, pod: PodOnNode, at: Instant) -> None:
         self.obstacles.pop(pod.uid, None)
@@ -69,6 +70,10 @@ class Evictions:
     def due(self) -> Iterator[Instant]:
         for attempts in self._attempts.values():
             yield from (a.next_at for a in attempts.values() if a.next_at is not None)
+
+    def _is_due(self, pod: PodOnNode, at: Instant) -> bool:
+        known = self._attempt(pod)
+        return known is None or (known.next_at is not None and at >= known.next_at)
 
     def _met(self, pod: PodOnNode, obstacle: Obstacle, seconds: float, at: Instant) -> None:
         if self._attempt(pod) is not None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.exposition import Catalogue, Exposition
+from bigfleet.placement.admission import RefusedBy
 
 PREFIX = "bigfleet_operator_"
 EVICTION_BLOCKED = "eviction_blocked_total"
@@ -25,9 +26,12 @@ COUNTERS = {
     "session_reconnects_total": "Sessions that ended and were dialled again.",
     "upcoming_node_writes_total": "Writes of UpcomingNodes by what and how they ended.",
     "reclaims_total": "Instructions to give a machine back that ended, by result.",
+    "reclaims_refused_total": "Machines not given back, or no longer, by what their pods lacked.",
     EVICTION_BLOCKED: "Evictions a disruption budget refused, by its namespace.",
     "bootstrap_renders_total": "Bootstrap blobs asked for, by outcome.",
     "node_missing_total": "Machines that were configured for ten minutes without a Node.",
+    "nodes_deleted_total": "Nodes deleted because their machine had left.",
+    "margin_rounds_total": "Changes of margins by result: raised, fruitless, refusals and more.",
     "api_requests_total": "Requests to the API server by verb and status; 0: no answer came.",
 }
 GAUGES = {
@@ -38,12 +42,19 @@ GAUGES = {
     "dispatch_inflight": "Objects being written.",
     "leader": "1 while this replica holds the lease.",
     "covered_not_placed": "Pods whose Need is served and that no node has taken.",
+    "margin": "Capacity asked for beyond requests for stuck pods, by resource; cpu in cores.",
+    "stuck_pods": "Pods that find no place though all machines of their Need are there.",
+    "nodes_unusable": "Configured machines whose Node is missing or takes no pods.",
+    "machines_lost": "Machines reported as lost now, by cause.",
+    "repairs_held": "Broken machines that are kept because too many are broken at once.",
+    "other_autoscaler": "1 while another autoscaler is at work in the cluster, by its name.",
 }
 CATALOGUE = Catalogue(PREFIX, HISTOGRAMS, COUNTERS, GAUGES)
 
 _WRITES = ("create", "spec_update", "status_update", "delete")
 _WRITTEN = ("success", "conflict", "error")
-_RECLAIMED = ("evicted", "deadline", "node_missing")
+_REVISED = ("raised", "fruitless", "refusals", "probes", "restored", "left_empty")
+_RECLAIMED = ("evicted", "deadline", "node_missing", "refused", "called_off")
 
 
 class BlockedNamespaces:
@@ -86,13 +97,18 @@ class OperatorMetrics(Exposition):
         for op in _WRITES:
             for outcome in _WRITTEN:
                 counts.add("upcoming_node_writes_total", 0, op=op, outcome=outcome)
+        for result in _REVISED:
+            counts.add("margin_rounds_total", 0, result=result)
         for result in _RECLAIMED:
             counts.add("reclaims_total", 0, result=result)
+        for reason in RefusedBy:
+            counts.add("reclaims_refused_total", 0, reason=reason)
         for name in (
             "rollups_unacked_total",
             "acknowledged_total",
             "outbox_dropped_total",
             "session_reconnects_total",
             "node_missing_total",
+            "nodes_deleted_total",
         ):
             counts.add(name, 0)

@@ -25,6 +25,8 @@ class Found:
     node: Node | None = None
     #: Without a Node: whether a complete cache that lacks it proves that there is none.
     is_sure: bool = False
+    #: Nothing but the Node's name speaks for it.
+    is_by_name: bool = False
 
 
 @dataclass(slots=True)
@@ -140,7 +142,8 @@ class NodeMap:
             return Found(entry, self._nodes[labelled[0]])
         node = self._nodes.get(entry)
         # Of a machine nobody told of, the next update may say which Node it really is.
-        return Found("", node if node is not None and not self._is_claimed(node, "") else None)
+        unclaimed = node if node is not None and not self._is_claimed(node, "") else None
+        return Found("", unclaimed, is_by_name=True)
 
     def node_of(self, entry: str) -> Node | None:
         """Of a machine's id or of an entry of an instruction."""
@@ -194,7 +197,7 @@ class NodeMap:
         for name in (entry, machine_id):
             node = self._nodes.get(name)
             if node is not None and not self._is_claimed(node, machine_id):
-                return Found(machine_id, node)
+                return Found(machine_id, node, is_by_name=True)
         return Found(machine_id, None, is_sure=True)
 
     def _referred(self, machine: _Machine) -> Node | None:

@@ -17,10 +17,14 @@ from typing import Protocol
 from bigfleet.kube.objects import Node, ObjectKey
 from bigfleet.model.cluster_reports import (
     MOST_EXAMPLES,
+    MOST_MACHINES,
     STALE_AFTER,
     ClusterReport,
     ClusterReportReply,
+    LostMachine,
     NeedStanding,
+    RefusedReclaim,
+    StuckNeed,
     UnplacedPod,
     cut_text,
 )
@@ -45,6 +49,15 @@ class Request(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class MachineSight:
+    """What their Nodes say of the fleet's machines, all of them sorted."""
+
+    empty: tuple[str, ...] = ()
+    unusable: tuple[str, ...] = ()
+    lost: tuple[LostMachine, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Sight:
     """What the caches show now."""
 
@@ -56,6 +69,11 @@ class Sight:
     nodes: Iterable[Node]
     nodes_missing: int = 0
     crs_skipped: int = 0
+    machines: MachineSight = MachineSight()
+    stuck: tuple[StuckNeed, ...] = ()
+    #: Needs the reply must speak of.
+    ask: tuple[tuple[str, str], ...] = ()
+    refused: tuple[RefusedReclaim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +137,12 @@ class Placing:
             pods_covered_not_placed=len(covered),
             examples=_examples(covered),
             crs_skipped=sight.crs_skipped,
+            empty_machines=sight.machines.empty[:MOST_MACHINES],
+            unusable_machines=sight.machines.unusable[:MOST_MACHINES],
+            lost=sight.machines.lost[:MOST_MACHINES],
+            stuck=sight.stuck,
+            ask=sight.ask,
+            refused=sight.refused,
         )
         return Look(report, tuple(covered))
 

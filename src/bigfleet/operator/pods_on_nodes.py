@@ -6,10 +6,16 @@ pods that have ended.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 
 from bigfleet.kube.objects import Meta, ObjectKey, Pod
+from bigfleet.model.instants import instant_of
+from bigfleet.model.machines import Instant
+from bigfleet.operator.other_autoscalers import autoscaler_of_pod
+from bigfleet.operator.pod_shapes import NO_SHAPE, PodShape, shape_of
+from bigfleet.placement.records import do_not_disrupt
 
 
 class NotMoved(StrEnum):
@@ -35,6 +41,14 @@ class PodOnNode:
     why_unscheduled: str = ""
     #: UID of its controller; empty for a pod of nobody.
     owner_uid: str = ""
+    #: The autoscaler it is part of; empty: none.
+    autoscaler: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    #: Since when the scheduler finds no place for it; None: it has not said so.
+    unschedulable_since: Instant | None = None
+    #: The annotation by which it must not be moved; empty: none.
+    do_not_disrupt: str = ""
+    shape: PodShape = NO_SHAPE
 
     @property
     def is_unscheduled(self) -> bool:
@@ -57,7 +71,18 @@ def pod_on_node(pod: Pod) -> PodOnNode:
         is_deleting=meta.deletion_timestamp is not None,
         why_unscheduled="" if pod.spec.node_name else _why_unscheduled(pod),
         owner_uid=next((o.uid for o in meta.owner_references if o.controller), ""),
+        autoscaler=autoscaler_of_pod(pod),
+        labels=_shared_labels(tuple(sorted(meta.labels.items()))),
+        unschedulable_since=None if pod.spec.node_name else _unschedulable_since(pod),
+        do_not_disrupt=do_not_disrupt(meta.annotations),
+        shape=shape_of(pod),
     )
+
+
+@lru_cache(maxsize=4096)
+def _shared_labels(items: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+    """One mapping for all pods with the same labels: most are replicas."""
+    return dict(items)
 
 
 def _why_not_evicted(pod: Pod) -> NotMoved | None:
@@ -76,6 +101,14 @@ def _why_unscheduled(pod: Pod) -> str:
     return next(said, "")
 
 
+def _unschedulable_since(pod: Pod) -> Instant | None:
+    for each in pod.status.conditions:
+        if each.type == "PodScheduled" and each.status == "False":
+            said_so = each.reason == "Unschedulable"
+            return instant_of(each.last_transition_time or "") or 0 if said_so else None
+    return None
+
+
 _NOTHING: Mapping[ObjectKey, PodOnNode] = {}
 
 
@@ -89,10 +122,14 @@ class PodsOnNodes:
         self._placed_of: dict[str, int] = {}
         #: Waiting for a place, by name.
         self.unscheduled: dict[ObjectKey, PodOnNode] = {}
+        #: Pods of other autoscalers, by name.
+        self.autoscalers: dict[ObjectKey, PodOnNode] = {}
 
     def put(self, pod: PodOnNode) -> None:
         self.remove(pod.key)
         self._pods[pod.key] = pod
+        if pod.autoscaler:
+            self.autoscalers[pod.key] = pod
         if pod.node:
             self._on_node.setdefault(pod.node, {})[pod.key] = pod
             self._placed_of[pod.key.namespace] = self._placed_of.get(pod.key.namespace, 0) + 1
@@ -102,6 +139,7 @@ class PodsOnNodes:
     def remove(self, key: ObjectKey) -> None:
         known = self._pods.pop(key, None)
         self.unscheduled.pop(key, None)
+        self.autoscalers.pop(key, None)
         if known is not None and known.node:
             rest = self._on_node[known.node]
             del rest[key]
@@ -114,12 +152,20 @@ class PodsOnNodes:
     def __len__(self) -> int:
         return len(self._pods)
 
+    def get(self, key: ObjectKey) -> PodOnNode | None:
+        return self._pods.get(key)
+
     def has_placed(self, namespace: str) -> bool:
         """Whether any pod of the namespace lies on a Node."""
         return namespace in self._placed_of
 
     def all_on(self, node: str) -> Mapping[ObjectKey, PodOnNode]:
         return self._on_node.get(node, _NOTHING)
+
+    def is_empty(self, node: str) -> bool:
+        """Whether it runs nothing but pods that follow Nodes, or have ended."""
+        pods = self._on_node.get(node, _NOTHING).values()
+        return all(pod.why_not_evicted is not None for pod in pods)
 
     def left_on(self, node: str) -> list[PodOnNode]:
         """Pods a drain has to wait for, those that are ending included; in a stable order."""

@@ -13,7 +13,7 @@ from operator import attrgetter
 from bigfleet.kube.objects import ObjectKey
 from bigfleet.model.machines import Instant
 from bigfleet.model.needs import Need, NeedKey
-from bigfleet.operator.demand_rows import DemandRow
+from bigfleet.operator.demand_rows import DemandRow, PlainUnits, Units
 from bigfleet.operator.translating import Demand, Translator, Untranslatable
 from bigfleet.wire.rollups import rollup_of_rows
 
@@ -49,8 +49,11 @@ class _Request:
 
 
 class DemandBook:
-    def __init__(self, cluster: str, translator: Translator | None = None) -> None:
+    def __init__(
+        self, cluster: str, translator: Translator | None = None, units: Units | None = None
+    ) -> None:
         self.cluster = cluster
+        self._units = units or PlainUnits()
         #: Raised by every change of demand; an equal version means equal rows.
         self.version = 0
         #: Raised whenever a request comes or changes its text.
@@ -64,6 +67,8 @@ class DemandBook:
         #: The rows by key; None: some came or went.
         self._ordered: list[DemandRow] | None = []
         self._skipped: dict[ObjectKey, Untranslatable] = {}
+        #: The version it was last asked at, and what the answer was.
+        self._devices: tuple[int, frozenset[str]] = (-1, frozenset())
         #: Translatable and not acknowledged, in the order of their marks.
         self._waiting: dict[ObjectKey, _Request] = {}
 
@@ -129,7 +134,22 @@ class DemandBook:
         return rollup_of_rows(self.cluster, at, self.rows())
 
     def needs(self) -> tuple[Need, ...]:
+        """In the order of their keys, as `rows`."""
         return tuple(row.need() for row in self._up_to_date())
+
+    def on_units_changed(self) -> None:
+        """Overhead is another one: every row is written anew."""
+        self.version += 1
+        for row in self._rows.values():
+            row.forget()
+
+    def devices(self) -> frozenset[str]:
+        """Extended resources that somebody asks for."""
+        version, names = self._devices
+        if version != self.version:
+            names = frozenset(n for row in self._up_to_date() for n in row.names() if "/" in n)
+            self._devices = self.version, names
+        return names
 
     def take_waiting(self, mark: int) -> list[ObjectKey]:
         """Requests that wait to be acknowledged and were in a roll-up of this mark, each once."""
@@ -198,6 +218,6 @@ class DemandBook:
         key = NeedKey(self.cluster, demand.profile.fingerprint, demand.group)
         row = self._rows.get(key)
         if row is None:
-            row = self._rows[key] = DemandRow(key, demand.profile)
+            row = self._rows[key] = DemandRow(key, demand.profile, self._units)
             self._ordered = None
         return row

@@ -19,12 +19,19 @@ class RollupSchedule:
     sent_version: int = -1
     #: When the first change was seen that no roll-up has told.
     changed_at: Instant | None = None
+    #: What changed must not wait for more of it.
+    is_hurried: bool = False
 
     def on_connected(self) -> None:
         self.sent_at = self.changed_at = None
 
     def on_sent(self, version: int, at: Instant) -> None:
         self.sent_at, self.sent_version, self.changed_at = at, version, None
+        self.is_hurried = False
+
+    def hurry(self) -> None:
+        """The next look sends, if anything changed."""
+        self.is_hurried = True
 
     def due(self, version: int, trustworthy: bool, at: Instant) -> bool:
         if not trustworthy:
@@ -35,6 +42,8 @@ class RollupSchedule:
             return False
         if self.changed_at is None:
             self.changed_at = at
+        if self.is_hurried:
+            return True
         return at - self.changed_at >= self.debounce_seconds * SECOND
 
 

@@ -40,10 +40,10 @@ from bigfleet.operator.writes import (
 #: A machine that says Configured and has no Node after this is worth an Event.
 NODE_MISSING_AFTER = 600 * SECOND
 
+#: A Configured machine is shown as its Node is.
 _PHASES: Mapping[MachineState, str] = {
     MachineState.IDLE: "Launched",
-    MachineState.CONFIGURING: "Registered",
-    MachineState.CONFIGURED: "Ready",
+    MachineState.CONFIGURING: "Launched",
     MachineState.DRAINING: "Draining",
     MachineState.FAILED: "Failed",
 }
@@ -69,9 +69,18 @@ class NodeMissing:
     message: str
 
 
-def phase_of(state: MachineState, standing: Standing | None = None) -> str:
+def phase_of(
+    state: MachineState,
+    standing: Standing | None = None,
+    *,
+    has_node: bool = False,
+    is_usable: bool = False,
+) -> str:
     """Eviction comes before the shard's Drain call, so our standing knows more while it runs."""
-    phase = _PHASES.get(state, "Provisioning")
+    if state is MachineState.CONFIGURED:
+        phase = "Launched" if not has_node else "Ready" if is_usable else "Registered"
+    else:
+        phase = _PHASES.get(state, "Provisioning")
     if standing is not None and state in (MachineState.CONFIGURED, MachineState.DRAINING):
         return str(standing.phase) or phase
     return phase
@@ -98,10 +107,13 @@ class UpcomingNodes:
         self,
         node_of: Callable[[str], Node | None],
         standing_of: Callable[[str], Standing | None],
+        is_usable: Callable[[str], bool],
     ) -> None:
+        """`is_usable`: whether the machine has a Node on which pods can start."""
         self.seen: LatestSeen[UpcomingNode] = LatestSeen()
         self._node_of = node_of
         self._standing_of = standing_of
+        self._is_usable = is_usable
         self._told: dict[str, _Told] = {}
         self._machine_of_name: dict[str, str] = {}
         #: Machines named since the session began.
@@ -239,8 +251,14 @@ class UpcomingNodes:
 
     def _status_of(self, told: _Told, have: UpcomingNode) -> dict[str, object]:
         update = told.update
-        standing = self._standing_of(update.machine_id)
-        phase = phase_of(update.state, standing)
+        machine = update.machine_id
+        standing = self._standing_of(machine)
+        phase = phase_of(
+            update.state,
+            standing,
+            has_node=self._node_of(machine) is not None,
+            is_usable=self._is_usable(machine),
+        )
         error = update.last_error or (standing.last_error if standing else "")
         started = have.status.provisioning_start_time or whole_seconds(told.first_seen)
         return status_of(phase, self._reference_of(told, have, phase), update, started, error)

@@ -78,8 +78,14 @@ class _Admitted:
 class Admissions:
     """Drains that were admitted, and whether one more may be."""
 
-    def __init__(self, occupancy: Occupancy, budgets: Budgets | None = None) -> None:
+    def __init__(
+        self,
+        occupancy: Occupancy,
+        budgets: Budgets | None = None,
+        successor_after: Instant = SUCCESSOR_AFTER,
+    ) -> None:
         self._occupancy = occupancy
+        self._successor_after = successor_after
         self._budgets = budgets or NoBudgets()
         #: By Node, in the order of admission.
         self._admitted: dict[str, _Admitted] = {}
@@ -88,12 +94,8 @@ class Admissions:
 
     def why_not_drained(self, node: str, at: Instant) -> Refusal | None:
         """None: its pods have a place to go. Nothing is noted; see `admit`."""
-        view = self._occupancy.nodes.get(node)
-        if view is None:
-            return Refusal(RefusedBy.UNKNOWN_NODE, node, f"Node {node} is not known")
-        if view.do_not_disrupt:
-            sentence = f"Node {node} is annotated {view.do_not_disrupt}"
-            return Refusal(RefusedBy.DO_NOT_DISRUPT, node, sentence)
+        if (refusal := self._why_kept(node)) is not None:
+            return refusal
         pods = self._occupancy.movable_on(node)
         if not pods:
             return None
@@ -107,7 +109,15 @@ class Admissions:
         return node in self._admitted
 
     def why_called_off(self, node: str, at: Instant) -> Refusal | None:
-        """Of an admitted drain: why its remaining pods no longer have a place."""
+        """Of an admitted drain: why its remaining pods no longer may go, or have no place.
+
+        Budgets are not asked again: they hold a pod for a while, since others were evicted.
+        """
+        if (refusal := self._why_kept(node)) is not None:
+            return refusal
+        for pod in sorted(self._left_on(node), key=lambda each: each.key):
+            if (refusal := self._why_never_moved(pod, node)) is not None:
+                return refusal
         return self._why_no_room(node, at) if self._to_be_placed(node, at) else None
 
     def next_evictions(self, node: str, at: Instant) -> list[PodView]:
@@ -155,13 +165,28 @@ class Admissions:
 
     # -- within ----------------------------------------------------------------------------------
 
-    def _why_not_moved(self, pod: PodView, node: str) -> Refusal | None:
+    def _why_kept(self, node: str) -> Refusal | None:
+        """What the Node itself has against it."""
+        view = self._occupancy.nodes.get(node)
+        if view is None:
+            return Refusal(RefusedBy.UNKNOWN_NODE, node, f"Node {node} is not known")
+        if view.do_not_disrupt:
+            sentence = f"Node {node} is annotated {view.do_not_disrupt}"
+            return Refusal(RefusedBy.DO_NOT_DISRUPT, node, sentence)
+        return None
+
+    def _why_never_moved(self, pod: PodView, node: str) -> Refusal | None:
         if pod.do_not_disrupt:
             sentence = f"pod {pod.key} is annotated {pod.do_not_disrupt}"
             return Refusal(RefusedBy.DO_NOT_DISRUPT, node, sentence, pod)
         if not pod.owner:
             sentence = f"pod {pod.key} has no controller that would start it again"
             return Refusal(RefusedBy.NO_CONTROLLER, node, sentence, pod)
+        return None
+
+    def _why_not_moved(self, pod: PodView, node: str) -> Refusal | None:
+        if (refusal := self._why_never_moved(pod, node)) is not None:
+            return refusal
         budget = self._budgets.budget_of(pod)
         if budget is not None and budget.allowed <= 0:
             sentence = f"budget {budget.name} lets no pod go, {pod.key} among them"
@@ -209,7 +234,9 @@ class Admissions:
         if admitted is None:
             return []
         pods = self._occupancy.pods
-        admitted.expected = [e for e in admitted.expected if at - e[1] < SUCCESSOR_AFTER]
+        # Some controllers start a successor only when the pod is gone: its time counts from then.
+        expected = [(pod, at if pod.uid in pods else since) for pod, since in admitted.expected]
+        admitted.expected = [e for e in expected if at - e[1] < self._successor_after]
         admitted.successors = {u for u in admitted.successors if u in pods and not pods[u].node}
         successors = [pods[uid] for uid in sorted(admitted.successors)]
         return [*(pod for pod, _ in admitted.expected), *successors]

@@ -88,6 +88,7 @@ class Margins:
         self.figures = MarginFigures()
         #: Stuck pods of delivered Needs, by Need, as of the last turn.
         self.stuck: dict[NeedKey, int] = {}
+        self._stuck_before: dict[NeedKey, int] = {}
 
     # -- what comes in ---------------------------------------------------------------------------
 
@@ -221,8 +222,13 @@ class Margins:
         return self._wanted(subject)
 
     def asks(self) -> list[tuple[str, str]]:
-        """Needs the next reply must speak of, as (fingerprint, group)."""
+        """Needs the next reply must speak of, as (fingerprint, group).
+
+        Before the first one all of them: nobody but the shard knows which have a margin.
+        """
         keys: dict[NeedKey, None] = {}
+        if self.awaits_first_reply:
+            return [(key.fingerprint, key.group) for key in self._subjects.margin_keys()]
         for subject in self._subjects.in_play(self._margins):
             keys[subject.key] = None
             keys.update((need.key, None) for need in subject.own)
@@ -268,7 +274,7 @@ class Margins:
     def turn(self, at: Instant) -> Turn:
         """Looks at every Need that has a margin or a pod that waits."""
         self._changed = False
-        self.stuck = {}
+        self._stuck_before, self.stuck = self.stuck, {}
         self._forget(at)
         notes: list[Note] = []
         for subject in self._subjects.in_play(self._margins):
@@ -281,6 +287,7 @@ class Margins:
         margin = self._margins.get(subject.key)
         standing = self._standing_of(subject, at)
         if standing is None:
+            self._keep_stuck(subject)
             return []
         self._last[subject.key] = standing
         if margin is not None:
@@ -304,6 +311,13 @@ class Margins:
         if margin is not None and not self._waiting(subject, at) and not margin.unconfirmed:
             notes += self._lower(subject, margin, standing, at)
         return notes
+
+    def _keep_stuck(self, subject: Subject) -> None:
+        """While a Need rests, pods that were stuck and still wait are not said to be better off."""
+        for need in subject.own:
+            known = self._stuck_before.get(need.key, 0)
+            if left := min(known, len(self._occupancy.waiting(need.key))):
+                self.stuck[need.key] = left
 
     def _raise(
         self, subject: Subject, standing: Standing, stuck: list[PodView], at: Instant

@@ -303,6 +303,10 @@ class Subjects:
     def of(self, need: NeedKey) -> Subject | None:
         return self._of_need.get(need)
 
+    def margin_keys(self) -> Iterable[NeedKey]:
+        """Under which any Need would have its margin."""
+        return self._by_margin.keys()
+
     def with_margin(self, key: NeedKey) -> Subject | None:
         return self._by_margin.get(key)
 

@@ -8,7 +8,7 @@ anything.
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Literal, assert_never
+from typing import Literal, Protocol, assert_never
 
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.edge.logs import Log
@@ -27,6 +27,7 @@ from bigfleet.operator.drain_steps import (
     Instruction,
     Publish,
     Send,
+    SendDemand,
     Tell,
     Uncordon,
     cordon_patch,
@@ -42,6 +43,14 @@ _LONGEST_PAUSE_SECONDS = 1.0
 _MOST_READINGS = 5
 
 Call = Cordon | Uncordon | Evict | Check
+
+
+class DemandSchedule(Protocol):
+    def hurry(self) -> None:
+        """The next roll-up is due at once."""
+        ...
+
+
 TellEvent = Callable[[Reference, Literal["Normal", "Warning"], str, str], None]
 
 
@@ -56,6 +65,7 @@ class Draining:
         say: Callable[[ReclaimAck], None],
         tell: TellEvent,
         publish: Callable[[str], None],
+        demand: DemandSchedule,
         concurrency: int = 32,
     ) -> None:
         self._drains = drains
@@ -65,6 +75,7 @@ class Draining:
         self._say = say
         self._tell = tell
         self._publish = publish
+        self._demand = demand
         self._concurrency = concurrency
         self._waiting: deque[Call] = deque()
         self._under_way: set[asyncio.Task[None]] = set()
@@ -139,6 +150,8 @@ class Draining:
                     self._tell(about, kind, reason, message)
                     say = self._log.warning if kind == "Warning" else self._log.info
                     say("reclaim", msg=f"{about.name}: {message}", node=about.name, reason=reason)
+                case SendDemand():
+                    self._demand.hurry()
                 case Publish(machine_id):
                     self._publish(machine_id)
                 case _:

@@ -1,4 +1,4 @@
-"""What the operator knows of its cluster: five caches, and what is drawn from them as they change.
+"""What the operator knows of its cluster: its caches, and what is drawn from them as they change.
 
 Both replicas keep them, so that the one that takes over is ready at once. Nothing is written from
 here, but for the Events about requests that cannot be told, and those only while `may_tell`.
@@ -18,8 +18,10 @@ from bigfleet.kube.kinds import (
     AVAILABLE_CAPACITIES,
     CAPACITY_REQUESTS,
     NODES,
+    POD_DISRUPTION_BUDGETS,
     PODS,
     UPCOMING_NODES,
+    VOLUME_ATTACHMENTS,
 )
 from bigfleet.kube.names import MACHINE_ID
 from bigfleet.kube.objects import (
@@ -28,16 +30,27 @@ from bigfleet.kube.objects import (
     Node,
     ObjectKey,
     Pod,
+    PodDisruptionBudget,
     Reference,
     UpcomingNode,
+    VolumeAttachment,
 )
 from bigfleet.kube.reflecting import Reflector
 from bigfleet.model.machines import Instant
+from bigfleet.operator.attached_volumes import AttachedVolumes, node_of_attachment
+from bigfleet.operator.budgets import DisruptionBudgets, HeldBudget, held_budget
+from bigfleet.operator.cluster_view import ClusterView
 from bigfleet.operator.held_requests import HeldRequest, HeldRequests
+from bigfleet.operator.machine_nodes import MachineNodes
 from bigfleet.operator.node_mapping import NodeMap
+from bigfleet.operator.node_rules import NodeRules
 from bigfleet.operator.pods_on_nodes import PodOnNode, PodsOnNodes, pod_on_node
+from bigfleet.operator.revised_demand import OverheadUnits
 from bigfleet.operator.rollup import DemandBook
 from bigfleet.operator.translating import Untranslatable
+from bigfleet.placement.admission import SUCCESSOR_AFTER, Admissions
+from bigfleet.placement.occupancy import Occupancy
+from bigfleet.placement.overhead import Overheads
 
 T = TypeVar("T")
 
@@ -68,15 +81,26 @@ class Knowing:
         counts: Counts,
         *,
         stale_after_seconds: float,
+        node_rules: NodeRules = NodeRules(),  # noqa: B008  frozen
+        successor_after: Instant = SUCCESSOR_AFTER,
     ) -> None:
         self._events = events
         self._counts = counts
         self._log = log
         self._stale_after = stale_after_seconds
+        self._clock = clock
         self.ears = Ears()
-        self.book = DemandBook(cluster)
+        self.overheads = Overheads()
+        self.units = OverheadUnits(self.overheads)
+        self.book = DemandBook(cluster, units=self.units)
         self.node_map = NodeMap()
         self.pods_on_nodes = PodsOnNodes()
+        self.volumes = AttachedVolumes()
+        self.budgets = DisruptionBudgets(self.pods_on_nodes)
+        self.machines = MachineNodes(self.node_map, self.book.devices, node_rules)
+        self.occupancy = Occupancy()
+        self.admissions = Admissions(self.occupancy, self.budgets, successor_after)
+        self.view = ClusterView(self.book, self.machines, self.occupancy, self.admissions)
         held = HeldRequests()
         self.requests: Reflector[CapacityRequest, HeldRequest] = Reflector(
             api, CAPACITY_REQUESTS, held.narrow, clock, draw, log
@@ -89,15 +113,23 @@ class Knowing:
         self.available: Reflector[AvailableCapacity, AvailableCapacity] = Reflector(
             api, AVAILABLE_CAPACITIES, _whole, clock, draw, log
         )
+        self.attachments: Reflector[VolumeAttachment, str] = Reflector(
+            api, VOLUME_ATTACHMENTS, node_of_attachment, clock, draw, log
+        )
+        self.disruption_budgets: Reflector[PodDisruptionBudget, HeldBudget] = Reflector(
+            api, POD_DISRUPTION_BUDGETS, held_budget, clock, draw, log
+        )
         self.requests.cache.subscribe(self._on_request)
         self.nodes.cache.subscribe(self._on_node)
         self.pods.cache.subscribe(self._on_pod)
         self.upcoming.cache.subscribe(self._on_upcoming)
+        self.attachments.cache.subscribe(self._on_attachment)
+        self.disruption_budgets.cache.subscribe(self._on_budget)
 
     async def run(self) -> None:
         """For ever."""
         async with asyncio.TaskGroup() as tasks:
-            for _, reflector in self._reflectors():
+            for _, reflector in (*self._reflectors(), *self._helpful()):
                 tasks.create_task(reflector.run())
 
     @property
@@ -122,6 +154,23 @@ class Knowing:
             ("AvailableCapacities", self.available),
         )
 
+    def _helpful(self) -> tuple[tuple[str, Reflector[Any, Any]], ...]:
+        """Good to know; an operator that may not read them works without."""
+        return (
+            ("VolumeAttachments", self.attachments),
+            ("PodDisruptionBudgets", self.disruption_budgets),
+        )
+
+    def is_fresh(self, at: Instant) -> bool:
+        """Whether requests, pods and Nodes are all as they are now."""
+        requests = self.requests.cache
+        return (
+            requests.synced
+            and requests.stale_seconds(at) == 0
+            and self.nodes_are_fresh(at)
+            and self.pods_are_fresh(at)
+        )
+
     def nodes_are_fresh(self, at: Instant) -> bool:
         cache = self.nodes.cache
         return cache.synced and cache.stale_seconds(at) == 0
@@ -144,38 +193,28 @@ class Knowing:
             text = f"{len(self.book.skipped)} CapacityRequests cannot be told to a shard"
             self._log.warning("request.untranslatable", msg=f"{text}; their Events say why")
 
-    # -- what the line asks ----------------------------------------------------------------------
-
-    @property
-    def version(self) -> int:
-        return self.book.version
+    # -- questions -------------------------------------------------------------------------------
 
     def is_trustworthy(self, at: Instant) -> bool:
         cache = self.requests.cache
         return cache.synced and cache.stale_seconds(at) <= self._stale_after
 
-    def catch_up(self) -> None:
-        self.book.catch_up()
-
-    def rollup(self, at: Instant) -> bytes:
-        return self.book.rollup(at)
-
-    def size(self) -> int:
-        return len(self.book.rows())
-
     def sizes(self) -> dict[str, int]:
         """Of everything that could grow."""
-        cached = {kind: len(each.cache.objects) for kind, each in self._reflectors()}
+        reflectors = (*self._reflectors(), *self._helpful())
+        cached = {kind: len(each.cache.objects) for kind, each in reflectors}
         return {
             **{kind[0].lower() + kind[1:]: size for kind, size in cached.items()},
             "requestsSkipped": len(self.book.skipped),
             "podsUnscheduled": len(self.pods_on_nodes.unscheduled),
+            "machines": len(self.machines),
+            **self.view.sizes(),
         }
 
     # -- changes ---------------------------------------------------------------------------------
 
     def _on_request(
-        self, key: ObjectKey, _before: HeldRequest | None, now: HeldRequest | None
+        self, key: ObjectKey, before: HeldRequest | None, now: HeldRequest | None
     ) -> None:
         if now is None:
             self.book.remove(key)
@@ -184,6 +223,18 @@ class Knowing:
             if self._tell(key, now.uid, wrong):
                 text = f"{wrong.field}: {wrong.text}"
                 self._log.warning("request.untranslatable", msg=text, request=str(key))
+        self._view_request(key, before, now)
+
+    def _view_request(
+        self, key: ObjectKey, before: HeldRequest | None, now: HeldRequest | None
+    ) -> None:
+        """Most changes are of the phase, and say nothing new of the pod."""
+        at = self._clock.now()
+        had, has = (each.pod_uid if each is not None else "" for each in (before, now))
+        if before is not None and had != has:
+            self.view.on_request(key, had, False, at)
+        if now is not None and (before is None or had != has or before.spec != now.spec):
+            self.view.on_request(key, has, True, at)
 
     def _tell(self, key: ObjectKey, uid: str, wrong: Untranslatable) -> bool:
         if not self.ears.may_tell():
@@ -207,17 +258,34 @@ class Knowing:
         else:
             self.node_map.put(now)
         machines.add(self.node_map.machine_of(key.name))
-        self.ears.node_changed(key.name)
         for machine in sorted(machines - {""}):
             self.ears.machine_changed(machine)
+        self.ears.node_changed(key.name)
 
     def _on_pod(self, key: ObjectKey, before: PodOnNode | None, now: PodOnNode | None) -> None:
         if now is None:
             self.pods_on_nodes.remove(key)
         else:
             self.pods_on_nodes.put(now)
+        self.view.on_pod(before, now, self._clock.now())
         for name in {pod.node for pod in (before, now) if pod is not None and pod.node}:
             self.ears.pods_changed(name)
+
+    def _on_attachment(self, key: ObjectKey, before: str | None, now: str | None) -> None:
+        if before is not None:
+            self.volumes.remove(key.name, before)
+        if now is not None:
+            self.volumes.put(key.name, now)
+        for name in {each for each in (before, now) if each is not None}:
+            self.ears.pods_changed(name)
+
+    def _on_budget(
+        self, key: ObjectKey, _before: HeldBudget | None, now: HeldBudget | None
+    ) -> None:
+        if now is None:
+            self.budgets.remove(key)
+        else:
+            self.budgets.put(key, now)
 
     def _on_upcoming(
         self, _key: ObjectKey, before: UpcomingNode | None, now: UpcomingNode | None

@@ -15,13 +15,19 @@ from bigfleet.operator.driving.bootstrapping import Bootstrapping, TemplateFile
 from bigfleet.operator.driving.draining import Draining
 from bigfleet.operator.driving.knowing import Knowing
 from bigfleet.operator.driving.line import Dialling, ShardLine
+from bigfleet.operator.driving.node_cleanup import NodeCleanup
 from bigfleet.operator.driving.obeying import Obeying
 from bigfleet.operator.driving.reporting import ClusterReporting
+from bigfleet.operator.driving.revising import Revising
 from bigfleet.operator.driving.tokens import Tokens
 from bigfleet.operator.driving.world import World
 from bigfleet.operator.driving.write_back import Surroundings, WriteBack
+from bigfleet.operator.reclaim_admission import ReclaimAdmission
+from bigfleet.operator.reclaim_kinds import ReclaimKinds
+from bigfleet.operator.revised_demand import RevisedDemand
+from bigfleet.operator.revision_settings import revision_settings_of
 from bigfleet.operator.schedule import Backoff, RollupSchedule
-from bigfleet.operator.settings import OperatorSettings
+from bigfleet.operator.settings import OperatorSettings, node_rules_of
 from bigfleet.wire.cluster_reports import ClusterReportClient
 from bigfleet.wire.session_client import SessionClient
 
@@ -39,7 +45,17 @@ class Leading:
         """Raises BadTemplateFile."""
         self._settings = settings
         clock, draw, log = world.clock, world.draw, world.log
+        self._knowing = knowing
         self._schedule = RollupSchedule(settings.rollup_interval, settings.rollup_debounce)
+        self.demand = RevisedDemand(
+            knowing.book,
+            knowing.units,
+            knowing.overheads,
+            knowing.occupancy,
+            knowing.admissions,
+            knowing.is_trustworthy,
+            revision_settings_of(settings),
+        )
         self.line = ShardLine(
             Dialling(
                 settings.cluster_id,
@@ -48,7 +64,7 @@ class Leading:
                 Backoff(settings.reconnect.least, settings.reconnect.most),
             ),
             self._schedule,
-            knowing,
+            self.demand,
             clock,
             world.stopwatch,
             draw,
@@ -67,8 +83,18 @@ class Leading:
             knowing.pods_on_nodes,
             knowing.nodes_are_fresh,
             knowing.pods_are_fresh,
+            knowing.volumes,
         )
-        drains = Drains(around, draw, counts, self._drain_settings)
+        self._kinds = ReclaimKinds()
+        admission = ReclaimAdmission(
+            knowing.admissions,
+            knowing.occupancy,
+            self._kinds,
+            self.demand,
+            knowing.view,
+            lambda: self._settings.admission_delay,
+        )
+        self.drains = drains = Drains(around, draw, counts, self._drain_settings, admission)
         self.write_back = WriteBack(
             api,
             clock,
@@ -81,6 +107,7 @@ class Leading:
                 lambda: knowing.nodes_are_fresh(clock.now()),
                 knowing.node_map.node_of,
                 drains.drain_of,
+                knowing.machines,
                 events.tell,
             ),
             dispatch=settings.dispatch,
@@ -93,12 +120,20 @@ class Leading:
             say=self._answers.say,
             tell=events.tell,
             publish=lambda machine: self.write_back.look_again([machine]),
+            demand=self._schedule,
             concurrency=settings.dispatch,
         )
+        self.cleanup = NodeCleanup(knowing, api, events, clock, log, counts, lambda: self._settings)
+        self.revising = Revising(knowing, self.demand, self._schedule, events, clock, counts, log)
         self.reporting = ClusterReporting(
             knowing,
             lambda: ClusterReportClient(settings.shard_addr, world.tls),
-            lambda: self.write_back.upcoming.nodes_missing,
+            self.demand,
+            self.revising,
+            self.write_back,
+            drains,
+            self._kinds,
+            events,
             clock,
             counts,
             log,
@@ -112,19 +147,26 @@ class Leading:
             self._marking,
             self.draining,
             self.write_back,
+            self.cleanup,
             bootstrapping,
             self.reporting,
+            self.demand,
+            self._kinds,
             clock,
             self._answers,
         )
 
     async def run(self) -> None:
         """For ever. Whoever cancels it ends the session at once, and every write with it."""
+        # Another replica may have led meanwhile: what it revised, the shard tells.
+        self.demand.restart()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._marking.run(), name="acknowledging")
             tasks.create_task(self.draining.run(), name="draining")
             tasks.create_task(self.write_back.run(), name="write-back")
+            tasks.create_task(self.cleanup.run(), name="node-cleanup")
             tasks.create_task(self.reporting.run(), name="reporting")
+            tasks.create_task(self.revising.run(), name="revising")
             if self._tokens is not None:
                 swept = self._tokens.keep_swept(lambda: self.line.connected)
                 tasks.create_task(swept, name="tokens")
@@ -137,12 +179,15 @@ class Leading:
         """Of everything that could grow."""
         return {
             "answersWaiting": self.waiting(),
+            **self.demand.sizes(),
             **self.draining.sizes(),
             **self.write_back.writer.sizes(),
+            **self.cleanup.sizes(),
         }
 
     def apply_settings(self, settings: OperatorSettings) -> None:
         self._settings = settings
+        self._knowing.machines.rules = node_rules_of(settings)
         self._schedule.interval_seconds = settings.rollup_interval
         self._schedule.debounce_seconds = settings.rollup_debounce
 

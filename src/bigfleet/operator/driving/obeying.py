@@ -19,8 +19,11 @@ from bigfleet.operator.driving.answers import Answers
 from bigfleet.operator.driving.bootstrapping import Bootstrapping
 from bigfleet.operator.driving.draining import Draining
 from bigfleet.operator.driving.knowing import Knowing
+from bigfleet.operator.driving.node_cleanup import NodeCleanup
 from bigfleet.operator.driving.reporting import ClusterReporting
 from bigfleet.operator.driving.write_back import WriteBack
+from bigfleet.operator.reclaim_kinds import ReclaimKinds
+from bigfleet.operator.revised_demand import RevisedDemand
 
 
 class Obeying:
@@ -33,8 +36,11 @@ class Obeying:
         marking: AcknowledgeRequests,
         draining: Draining,
         write_back: WriteBack,
+        cleanup: NodeCleanup,
         bootstrapping: Bootstrapping,
         reporting: ClusterReporting,
+        demand: RevisedDemand,
+        kinds: ReclaimKinds,
         clock: Clock,
         answers: Answers,
     ) -> None:
@@ -43,8 +49,12 @@ class Obeying:
         self._marking = marking
         self._draining = draining
         self._write_back = write_back
+        self._cleanup = cleanup
         self._bootstrapping = bootstrapping
         self._reporting = reporting
+        self._machines = knowing.machines
+        self._demand = demand
+        self._kinds = kinds
         self._clock = clock
         self._answers = answers
         #: Blobs being made; each ends by itself, or with the session.
@@ -54,23 +64,34 @@ class Obeying:
         knowing.ears.pods_changed = self._on_pods_changed
 
     def on_connected(self, at: Instant) -> None:
+        self._kinds.on_connected(at)
         self._draining.on_connected(at)
+        self._machines.on_connected()
+        self._demand.on_connected(at)
         self._write_back.on_connected()
+        self._cleanup.on_connected()
         self._knowing.on_connected()
 
     def on_disconnected(self, at: Instant) -> None:
         for task in self._rendering:
             task.cancel()
         self._answers.on_disconnected()
+        self._kinds.on_disconnected()
         self._draining.on_disconnected()
+        self._machines.on_disconnected()
+        self._demand.on_disconnected()
         self._write_back.on_disconnected()
+        self._cleanup.on_disconnected()
         self._acknowledging.on_disconnected()
         self._marking.cut_off()
         self._reporting.on_disconnected()
 
     def on_replay_ended(self, at: Instant) -> None:
         self._draining.on_replay_ended(at)
+        self._machines.on_replay_ended()
+        self._knowing.view.on_machines(at)
         self._write_back.on_replay_ended()
+        self._cleanup.on_replay_ended()
 
     def on_room(self) -> None:
         self._answers.on_room()
@@ -85,10 +106,15 @@ class Obeying:
     def on_frame(self, frame: ShardFrame, at: Instant) -> None:
         match frame:
             case NodeStateUpdate():
+                self._cleanup.before_node_state(frame, at)
                 self._draining.on_node_state(frame, at)
+                self._machines.on_node_state(frame, at)
+                self._knowing.view.on_machine(frame.machine_id, at)
                 self._write_back.on_node_state(frame)
             case ReclaimInstruction():
                 self._draining.on_instruction(frame, at)
+                # Whether it is a preemption, the shard says in its answer to a report.
+                self._reporting.report_soon()
             case BootstrapRequest():
                 task = asyncio.create_task(self._answer(frame), name="bootstrap")
                 self._rendering.add(task)
@@ -107,6 +133,9 @@ class Obeying:
         self._draining.on_node_changed(name, self._clock.now())
 
     def _on_machine_changed(self, machine: str) -> None:
+        at = self._clock.now()
+        self._machines.refresh(machine, at)
+        self._knowing.view.on_machine(machine, at)
         self._write_back.look_again([machine])
 
     def _on_pods_changed(self, node: str) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from bigfleet.edge.certificates import expires_at
+from bigfleet.edge.clock import SECOND
 from bigfleet.edge.core_tasks import until_one_dies
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.debugging import debug_routes
@@ -24,7 +25,7 @@ from bigfleet.operator.driving.knowing import Knowing
 from bigfleet.operator.driving.leading import Leading
 from bigfleet.operator.driving.world import World
 from bigfleet.operator.metrics import BlockedNamespaces, OperatorMetrics
-from bigfleet.operator.settings import OperatorSettings
+from bigfleet.operator.settings import OperatorSettings, node_rules_of
 
 LEASE = "bigfleet-operator"
 
@@ -48,6 +49,8 @@ class OperatorProcess:
             world.log,
             counts,
             stale_after_seconds=settings.watch_stale,
+            node_rules=node_rules_of(settings),
+            successor_after=round(settings.successor_wait * SECOND),
         )
         self.leading = Leading(settings, world, api, self.knowing, self._events, counts)
         self.election = Election(

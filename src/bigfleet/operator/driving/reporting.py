@@ -9,14 +9,23 @@ from collections.abc import Callable
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.logs import Log
+from bigfleet.kube.events import Events
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Code, Rejected
+from bigfleet.operator.drains import Drains
 from bigfleet.operator.driving.knowing import Knowing
+from bigfleet.operator.driving.node_watch import NodeWatch
+from bigfleet.operator.driving.revising import Revising
+from bigfleet.operator.driving.write_back import WriteBack
 from bigfleet.operator.placing import Placing, Sight
+from bigfleet.operator.reclaim_kinds import ReclaimKinds
+from bigfleet.operator.revised_demand import RevisedDemand
 from bigfleet.wire.cluster_reports import ClusterReportClient
 
 REST_SECONDS = 600.0
+#: How often it is looked whether a first reply is wanted.
+FIRST_LOOK_SECONDS = 0.25
 
 
 class ClusterReporting:
@@ -24,37 +33,72 @@ class ClusterReporting:
         self,
         knowing: Knowing,
         open_client: Callable[[], ClusterReportClient],
-        nodes_missing: Callable[[], int],
+        demand: RevisedDemand,
+        revising: Revising,
+        write_back: WriteBack,
+        drains: Drains,
+        kinds: ReclaimKinds,
+        events: Events,
         clock: Clock,
         counts: Counts,
         log: Log,
     ) -> None:
         self._knowing = knowing
         self._open_client = open_client
-        self._nodes_missing = nodes_missing
+        self._demand = demand
+        self._revising = revising
+        self._write_back = write_back
+        self._drains = drains
+        self._kinds = kinds
         self._clock = clock
         self._counts = counts
         self._log = log
+        self._watch = NodeWatch(knowing, write_back, events, counts, log)
         self.placing = Placing(knowing.book.cluster, knowing.book.need_of)
         self._due = asyncio.Event()
+        #: It is due, or to be looked whether it is.
+        self._stirred = asyncio.Event()
 
     def on_rollup_acked(self) -> None:
+        self.report_soon()
+
+    def report_soon(self) -> None:
+        """The shard is to be asked, whatever roll-ups do."""
         self._due.set()
+        self._stirred.set()
 
     def on_disconnected(self) -> None:
         self._due.clear()
         self.placing.on_disconnected()
+        self._watch.on_disconnected()
         self._counts.set("covered_not_placed", 0)
 
     async def run(self) -> None:
         """For ever; one report at a time, each with a deadline."""
         while True:
-            await self._due.wait()
+            await self._until_due()
             self._due.clear()
             if await self._told() is Code.UNIMPLEMENTED:
-                text = "this shard takes no cluster reports; what it covers is not told apart"
+                text = (
+                    "this shard takes no cluster reports: what it covers is not told apart, and "
+                    "demand is not revised for pods that find no place"
+                )
                 self._log.info("report.unknown", msg=text)
+                self._demand.on_no_reply()
+                self._kinds.on_unknown()
                 await self._clock.sleep(REST_SECONDS)
+
+    async def _until_due(self) -> None:
+        """After a roll-up; and before the first one, as often as it takes to be answered."""
+        while not self._due.is_set():
+            timer = self._clock.call_later(FIRST_LOOK_SECONDS, self._stirred.set)
+            try:
+                await self._stirred.wait()
+            finally:
+                timer.cancel()
+            self._stirred.clear()
+            if self._demand.wants_first_reply(self._clock.now()):
+                return
 
     async def _told(self) -> Code | None:
         """None: it went well. The line is opened anew, so that new certificates count."""
@@ -63,14 +107,18 @@ class ClusterReporting:
         except OSError as problem:
             self._log.debug("report.failed", msg=f"the certificates cannot be read: {problem}")
             return Code.UNAVAILABLE
+        asked_at = self._clock.now()
         try:
-            reply: ClusterReportReply = await client.report(self._look(self._clock.now()))
+            reply: ClusterReportReply = await client.report(self._look(asked_at))
         except Rejected as problem:
             self._log.debug("report.failed", msg=str(problem))
             return problem.code
         finally:
             await client.close()
-        self.placing.on_reply(reply, self._clock.now())
+        at = self._clock.now()
+        self.placing.on_reply(reply, at)
+        self._kinds.on_reply(reply.preemptions, asked_at, at)
+        self._revising.tell(self._demand.on_reply(reply, at))
         return None
 
     def _look(self, at: Instant) -> ClusterReport:
@@ -80,8 +128,12 @@ class ClusterReporting:
             knowing.pods_on_nodes.unscheduled.values(),
             [each.status.phase for each in knowing.upcoming.cache.objects.values()],
             knowing.nodes.cache.objects.values(),
-            self._nodes_missing(),
+            self._write_back.upcoming.nodes_missing,
             len(knowing.book.skipped),
+            self._watch.look(at),
+            self._demand.stuck(),
+            self._demand.asks(),
+            self._drains.refused(),
         )
         look = self.placing.look(sight, at)
         self._counts.set("covered_not_placed", len(look.covered))

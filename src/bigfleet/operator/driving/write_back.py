@@ -8,7 +8,7 @@ and every cache is full: before that, an object without a machine proves nothing
 import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.counts import Counts
@@ -16,6 +16,7 @@ from bigfleet.edge.logs import Log
 from bigfleet.kube.calls import Calls
 from bigfleet.kube.objects import AvailableCapacity, Node, ObjectKey, Reference, UpcomingNode
 from bigfleet.kube.reflecting import Cache
+from bigfleet.model.machines import Instant
 from bigfleet.model.session_frames import AvailableCapacityUpdate, NodeStateUpdate
 from bigfleet.operator.available import AvailableCapacities
 from bigfleet.operator.driving.writing import Writer
@@ -28,6 +29,16 @@ LOOK_SECONDS = 15.0
 Tell = Callable[[Reference, Literal["Normal", "Warning"], str, str], None]
 
 
+class Usability(Protocol):
+    """Which machines have a Node on which pods can start."""
+
+    def is_usable(self, machine: str) -> bool: ...
+
+    def refresh_all(self, at: Instant) -> list[str]:
+        """The machines for which that changed by time alone."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What else the operator knows of its cluster."""
@@ -38,6 +49,7 @@ class Surroundings:
     nodes_synced: Callable[[], bool]
     node_of: Callable[[str], Node | None]
     standing_of: Callable[[str], Standing | None]
+    machines: Usability
     tell: Tell
 
 
@@ -58,7 +70,7 @@ class WriteBack:
         self._counts = counts
         self._around = around
         self.writer = Writer(calls, clock, draw, log, counts, dispatch=dispatch)
-        self.upcoming = UpcomingNodes(around.node_of, around.standing_of)
+        self.upcoming = UpcomingNodes(around.node_of, around.standing_of, around.machines.is_usable)
         self.available = AvailableCapacities()
         self._sweep_due = False
         around.upcoming.subscribe(self._on_upcoming_cached, self._sweep_if_due)
@@ -111,6 +123,8 @@ class WriteBack:
     def _look(self) -> None:
         at = self._clock.now()
         self._sweep_if_due()
+        # A Node may become usable by time alone.
+        self.look_again(self._around.machines.refresh_all(at))
         for missing in self.upcoming.tick(at) if self._around.nodes_synced() else ():
             self._counts.add("node_missing_total")
             self._around.tell(missing.about, "Warning", "NodeMissing", missing.message)

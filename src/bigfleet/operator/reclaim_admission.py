@@ -1,0 +1,198 @@
+"""Whether a machine that nobody claims may be given back now: only if its pods have a place to go.
+
+Asked before anything is cordoned, and again whenever a pod is to be evicted. Preemptions are not
+asked, and where the shard does not answer reports nothing is. The checks themselves are those of
+`placement`; here lies when they are made, and what a refusal sets in motion.
+
+A check looks at every Node, so there are only so many in a moment; who comes too late is asked
+about a little later.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from bigfleet.kube.names import RECLAIM
+from bigfleet.kube.objects import Node
+from bigfleet.model.machines import Instant
+from bigfleet.model.options import SECOND
+from bigfleet.model.session_frames import INSTRUCTION_PREFIX
+from bigfleet.operator.drain import Drain, Look, Surroundings
+from bigfleet.operator.pods_on_nodes import PodOnNode
+from bigfleet.operator.reclaim_kinds import ReclaimKinds
+from bigfleet.placement.admission import Admissions, Refusal, RefusedBy
+from bigfleet.placement.occupancy import Occupancy
+
+#: Some 80 checks a second: with a millisecond each, the process still answers everybody.
+_MOST_CHECKS = 20
+_CHECKS_WITHIN = SECOND // 4
+#: What is not known now may be known then.
+_LOOK_AGAIN = 1 * SECOND
+
+
+class RefusalListener(Protocol):
+    """What revises demand: a machine that must stay is asked for."""
+
+    def on_refused(self, refusal: Refusal, at: Instant) -> bool:
+        """True: demand has changed, and is to be sent at once."""
+        ...
+
+    def on_drain_admitted(self, node: str, at: Instant) -> None: ...
+
+
+class InstructionListener(Protocol):
+    """The cluster as placement sees it."""
+
+    def on_instruction(self, machine: str, instruction: str, at: Instant) -> None:
+        """An instruction to give it back was opened, or ended; empty: none is open."""
+        ...
+
+
+class Verdict(Enum):
+    GO = "go"
+    WAIT = "wait"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class NextEvictions:
+    """`called_off`: why the rest has no place any more; then there are none."""
+
+    pods: tuple[PodOnNode, ...] = ()
+    called_off: Refusal | None = None
+
+
+class ReclaimAdmission:
+    def __init__(
+        self,
+        admissions: Admissions,
+        occupancy: Occupancy,
+        kinds: ReclaimKinds,
+        refusals: RefusalListener,
+        instructions: InstructionListener,
+        delay_seconds: Callable[[], float],
+    ) -> None:
+        self._admissions = admissions
+        self._occupancy = occupancy
+        self._kinds = kinds
+        self._refusals = refusals
+        self._instructions = instructions
+        self._delay_seconds = delay_seconds
+        #: Checks since a moment.
+        self._checked, self._checked_from = 0, 0
+
+    # -- before the cordon -----------------------------------------------------------------------
+
+    def verdict(self, drain: Drain, look: Look, around: Surroundings, at: Instant) -> Verdict:
+        """REFUSED: `drain.refusal` says why. What was refused is looked at again later."""
+        self.learn_kind(drain)
+        if drain.is_preemption or not self._is_asked(drain, at):
+            return Verdict.GO
+        if look.unknown or at >= drain.deadline or not _is_fresh(around, at):
+            return Verdict.WAIT
+        is_empty = not look.left(around.pods)
+        if is_empty and drain.refusal is None:
+            return self._check(drain, look, at)
+        if at < drain.look_at:
+            return Verdict.WAIT
+        if not self._kinds.is_known(drain.asked_at) or not self._may_check(at):
+            drain.look_at = at + _LOOK_AGAIN
+            return Verdict.WAIT
+        if look.present and all(_is_marked(node, drain) for node in look.present):
+            # Admitted before this process began; every eviction is checked all the same.
+            return self._admit(drain, look, at)
+        return self._check(drain, look, at)
+
+    def learn_kind(self, drain: Drain) -> None:
+        """A reclaim may become a preemption on the way; then nothing is checked any more."""
+        if not drain.is_preemption and self._kinds.is_preemption(drain.id):
+            drain.is_preemption = True
+        if drain.is_preemption and drain.is_checked:
+            drain.is_checked = False
+            self.forget(drain.nodes)
+
+    @property
+    def delay(self) -> Instant:
+        """How old an instruction must be: until then the machine may be claimed again."""
+        return round(self._delay_seconds() * SECOND)
+
+    # -- after it --------------------------------------------------------------------------------
+
+    def next_evictions(
+        self,
+        drain: Drain,
+        look: Look,
+        left: Collection[PodOnNode],
+        around: Surroundings,
+        at: Instant,
+    ) -> NextEvictions:
+        """Of `left`, which may be evicted now, the largest first; each only if all have a place."""
+        if not _is_fresh(around, at):
+            return NextEvictions()
+        found = {pod.uid: pod for pod in left}
+        views = [pod for name in look.names for pod in self._admissions.next_evictions(name, at)]
+        pods = tuple(found[view.uid] for view in views if view.uid in found)
+        if not pods or not self._may_check(at):
+            return NextEvictions()
+        for name in look.names:
+            refusal = self._admissions.why_called_off(name, at)
+            if refusal is not None and refusal.code is RefusedBy.UNKNOWN_NODE:
+                return NextEvictions()
+            if refusal is not None:
+                return NextEvictions(called_off=refusal)
+        return NextEvictions(pods)
+
+    def on_evicted(self, pod: PodOnNode, at: Instant) -> None:
+        if (view := self._occupancy.pods.get(pod.uid)) is not None:
+            self._admissions.on_evicted(view, at)
+
+    def refused(self, refusal: Refusal, at: Instant) -> bool:
+        """True: demand has changed."""
+        return self._refusals.on_refused(refusal, at)
+
+    def note_instruction(self, machine: str, instruction: str, at: Instant) -> None:
+        self._instructions.on_instruction(machine, instruction, at)
+
+    def forget(self, nodes: Collection[str]) -> None:
+        """The shard asks nothing of them any more, or the drain was called off."""
+        for name in nodes:
+            self._admissions.forget(name)
+
+    # -- within ----------------------------------------------------------------------------------
+
+    def _is_asked(self, drain: Drain, at: Instant) -> bool:
+        return drain.id.startswith(INSTRUCTION_PREFIX) and not self._kinds.is_silent(at)
+
+    def _check(self, drain: Drain, look: Look, at: Instant) -> Verdict:
+        for name in look.names:
+            refusal = self._admissions.why_not_drained(name, at)
+            if refusal is None:
+                continue
+            if refusal.code is RefusedBy.UNKNOWN_NODE:
+                drain.look_at = at + _LOOK_AGAIN
+                return Verdict.WAIT
+            drain.refusal, drain.look_at = refusal, at + self.delay
+            return Verdict.REFUSED
+        return self._admit(drain, look, at)
+
+    def _admit(self, drain: Drain, look: Look, at: Instant) -> Verdict:
+        drain.refusal, drain.is_checked = None, True
+        for name in look.names:
+            self._admissions.admit(name)
+            self._refusals.on_drain_admitted(name, at)
+        return Verdict.GO
+
+    def _may_check(self, at: Instant) -> bool:
+        if at - self._checked_from >= _CHECKS_WITHIN:
+            self._checked, self._checked_from = 0, at
+        self._checked += 1
+        return self._checked <= _MOST_CHECKS
+
+
+def _is_fresh(around: Surroundings, at: Instant) -> bool:
+    return around.nodes_are_fresh(at) and around.pods_are_fresh(at)
+
+
+def _is_marked(node: Node, drain: Drain) -> bool:
+    return node.spec.unschedulable and node.metadata.annotations.get(RECLAIM) == drain.id
