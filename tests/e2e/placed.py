@@ -1,4 +1,4 @@
-"""Whether every pod runs and the fleet is calm: what the tests of placement wait for and then watch."""
+"""Waits until every pod runs, then watches that nothing moves any more."""
 
 import asyncio
 import os
@@ -52,15 +52,6 @@ async def _sight(here: Joined) -> tuple[object, ...]:
     nodes = await here.cluster.nodes()
     cordons = {name for name, node in nodes.items() if node["spec"].get("unschedulable")}
     return pods, await here.fleet.bound_to(here.cluster.name), set(nodes), cordons
-
-
-async def events_of(cluster: Cluster, reason: str) -> list[Object]:
-    """Of the test's namespace and of Nodes."""
-    places = (cluster.namespace, "default")
-    found = [
-        e for place in places for e in await cluster.api.list(f"/api/v1/namespaces/{place}/events")
-    ]
-    return [event for event in found if event["reason"] == reason]
 
 
 async def set_ready(cluster: Cluster, nodes: Sequence[str], ready: bool, since: str) -> None:

@@ -1,4 +1,4 @@
-"""Nodes that are deleted, fall silent or never come: their machines are replaced, and pods run again."""
+"""Machines whose Nodes are deleted, fall silent or never come are replaced, and pods run."""
 
 import asyncio
 import datetime

@@ -4,7 +4,6 @@ from tests.e2e.joined import Joined, join
 from tests.e2e.placed import (
     OPERATOR_HASTE,
     PODWATCH_HASTE,
-    events_of,
     stays_quiet,
     until_all_run,
 )
@@ -16,6 +15,11 @@ from tests.e2e.stand.workloads import deployment, node_name, pod_spec
 
 async def joined(east: Cluster, fleet: Fleet, act: Act) -> Joined:
     return await join(east, fleet, act, settings=OPERATOR_HASTE, podwatch_settings=PODWATCH_HASTE)
+
+
+async def places(east: Cluster, selector: str = "") -> dict[str, str]:
+    """The Node of every pod, by the pod's uid."""
+    return {pod["metadata"]["uid"]: node_name(pod) for pod in await east.pods(selector)}
 
 
 async def test_a_reclaim_is_refused_for_want_of_room_and_allowed_when_there_is_some(
@@ -30,7 +34,7 @@ async def test_a_reclaim_is_refused_for_want_of_room_and_allowed_when_there_is_s
     await east.apply(deployment("small", 3, pod_spec(cpu="3")))
     await until_all_run(here, 6)
     assert len(await fleet.bound_to("east")) == 3
-    places = {pod["metadata"]["uid"]: node_name(pod) for pod in await east.pods("app=large")}
+    before = await places(east, "app=large")
     await east.apply(deployment("small", 0, pod_spec(cpu="3")))
 
     async def is_refused() -> bool:
@@ -40,8 +44,7 @@ async def test_a_reclaim_is_refused_for_want_of_room_and_allowed_when_there_is_s
     await east.until(is_refused, here.operator.shown)
     await until_all_run(here, 3)
     await stays_quiet(here)
-    now = {pod["metadata"]["uid"]: node_name(pod) for pod in await east.pods("app=large")}
-    assert now == places
+    assert await places(east, "app=large") == before
     assert len(await fleet.bound_to("east")) == 3
     # One large pod fewer: its machine has nothing left to keep it.
     await east.apply(deployment("large", 2, pod_spec(cpu="4")))
@@ -75,7 +78,6 @@ async def test_a_pod_that_must_not_be_disrupted_keeps_its_machine(
     await stays_quiet(here)
     (now,) = await east.pods("app=precious")
     assert now["metadata"]["uid"] == precious["metadata"]["uid"]
-    assert await events_of(east, "Evicted") == []
 
 
 async def test_a_cluster_that_shrinks_gives_its_empty_machines_back_first(
@@ -99,5 +101,4 @@ async def test_a_cluster_that_shrinks_gives_its_empty_machines_back_first(
 
     await east.until(two_are_left, here.operator.shown)
     await stays_quiet(here)
-    now = {pod["metadata"]["uid"]: node_name(pod) for pod in await east.pods()}
-    assert now == kept
+    assert await places(east) == kept
