@@ -2,12 +2,12 @@
 
 from bigfleet.model.fleet import FleetMachine
 from bigfleet.model.machines import MachineState
-from bigfleet.model.profiles import Spread
+from bigfleet.model.profiles import Profile, Spread
 from tests.oracle.demand import by_precedence
 from tests.oracle.matching import domain_value, serves
 from tests.oracle.reservations import Reservations
 from tests.oracle.standing import Standing
-from tests.oracle.stock import Stock, idle_order, speculative_order
+from tests.oracle.stock import Stock, effective_cost, pool_order
 
 
 def acquire_for_everybody(
@@ -25,7 +25,10 @@ def acquire_for_everybody(
                 and serves(standing.need, m)
                 and reservations.lets(standing.need, m)
             ]
-            for pool in (stock.idle_pool(), stock.speculative_pool(standing.need.profile))
+            for pool in (
+                stock.free_pool(state, standing.need.profile)
+                for state in (MachineState.IDLE, MachineState.SPECULATIVE)
+            )
         )
         if standing.is_gang:
             acquire_in_domain(standing, idle + speculative)
@@ -78,15 +81,16 @@ def acquire_within_skew(
     while not standing.satisfied:
         chosen = None
         for pool in left:
-            chosen = chosen or cheapest_head(pool, key, eligible(counts, spread))
+            allowed = eligible(counts, spread)
+            chosen = chosen or cheapest_head(standing.need.profile, pool, key, allowed)
         if chosen is None:
             break
         take(standing, chosen)
         count_in(counts, chosen, key, 1)
         left = [[m for m in pool if m is not chosen] for pool in left]
     standing.left_candidates = any(left)
-    standing.bootstrapped.sort(key=idle_order)
-    standing.provisioned.sort(key=lambda m: speculative_order(m, standing.need.profile))
+    for taken in (standing.bootstrapped, standing.provisioned):
+        taken.sort(key=lambda m: pool_order(m, standing.need.profile))
 
 
 def count_in(counts: dict[str, int], each: FleetMachine, key: str, amount: int) -> None:
@@ -103,8 +107,10 @@ def eligible(counts: dict[str, int], spread: Spread) -> set[str]:
     return {value for value, count in counts.items() if count <= most}
 
 
-def cheapest_head(pool: list[FleetMachine], key: str, allowed: set[str]) -> FleetMachine | None:
-    """Reading 13: the first machine of each domain in pool order; price, then domain value."""
+def cheapest_head(
+    profile: Profile, pool: list[FleetMachine], key: str, allowed: set[str]
+) -> FleetMachine | None:
+    """Reading 13: the first machine of each domain in pool order; its cost, then domain value."""
     heads: dict[str, FleetMachine] = {}
     for each in pool:
         value = domain_value(each, key)
@@ -112,4 +118,4 @@ def cheapest_head(pool: list[FleetMachine], key: str, allowed: set[str]) -> Flee
             heads.setdefault(value, each)
     if not heads:
         return None
-    return heads[min(heads, key=lambda value: (heads[value].machine.price_per_hour, value))]
+    return heads[min(heads, key=lambda value: (effective_cost(heads[value], profile), value))]

@@ -29,8 +29,16 @@ def available(fleet: Fleet) -> dict[tuple[str, str], Available]:
     for pair, indices in pairs.items():
         needs = [fleet.needs[index].need for index in indices]
         profile = needs[0].profile
-        idle = [m for m in stock.idle_pool() if all(serves(need, m) for need in needs)]
-        slots = [m for m in stock.speculative_pool(profile) if all(serves(n, m) for n in needs)]
+        idle = [
+            m
+            for m in stock.free_pool(MachineState.IDLE, profile)
+            if all(serves(need, m) for need in needs)
+        ]
+        slots = [
+            m
+            for m in stock.free_pool(MachineState.SPECULATIVE, profile)
+            if all(serves(n, m) for n in needs)
+        ]
         found[pair] = Available(
             len(idle),
             len(slots),
@@ -47,9 +55,9 @@ def matching(fleet: Fleet, verdict: Verdict) -> MatchingSupply:
         return sum(serves(verdict.need, each) for each in machines)
 
     return MatchingSupply(
-        idle=count(stock.idle_pool()),
+        idle=count(stock.free_pool(MachineState.IDLE, verdict.need.profile)),
         configured=count(stock.in_state(MachineState.CONFIGURED)),
-        speculative=count(stock.speculative_pool(verdict.need.profile)),
+        speculative=count(stock.free_pool(MachineState.SPECULATIVE, verdict.need.profile)),
     )
 
 
@@ -61,7 +69,8 @@ def candidates(
     if same is None or verdict.satisfied:
         return ()
     stock, key = Stock(fleet), verdict.need.key
-    free = stock.idle_pool() + stock.speculative_pool(verdict.need.profile)
+    free = stock.free_pool(MachineState.IDLE, verdict.need.profile)
+    free += stock.free_pool(MachineState.SPECULATIVE, verdict.need.profile)
     usable = stock.creditable(key) + [
         m
         for m in free

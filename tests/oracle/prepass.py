@@ -8,7 +8,7 @@ from tests.oracle.domains import Domain, choose
 from tests.oracle.matching import domain_value, pinned_types, serves
 from tests.oracle.reservations import Reservations
 from tests.oracle.standing import Standing, less_all
-from tests.oracle.stock import Stock, idle_order
+from tests.oracle.stock import Stock
 
 
 def credit_everybody(standings: list[Standing], stock: Stock, reservations: Reservations) -> None:
@@ -122,5 +122,5 @@ def in_listing_order(need: Need, pool: list[FleetMachine]) -> list[FleetMachine]
     listed: list[FleetMachine] = []
     for instance_type in types:
         of_type = [m for m in pool if m.machine.instance_type == instance_type]
-        listed.extend(sorted(of_type, key=idle_order))
+        listed.extend(sorted(of_type, key=lambda m: (m.machine.price_per_hour, m.machine.id)))
     return listed

@@ -8,7 +8,9 @@ from tests.oracle.stock import Stock
 
 
 def matching_supply(standing: Standing, stock: Stock) -> bool:
-    free = stock.idle_pool() + stock.speculative_pool(standing.need.profile)
+    profile = standing.need.profile
+    free = stock.free_pool(MachineState.IDLE, profile)
+    free += stock.free_pool(MachineState.SPECULATIVE, profile)
     bound = stock.in_state(MachineState.CONFIGURED)
     return any(serves(standing.need, m) for m in free + bound)
 

@@ -49,20 +49,13 @@ class Stock:
         )
         return [m for m in everything if not m.marks.overdue]
 
-    def idle_pool(self) -> list[FleetMachine]:
-        free = [m for m in self.in_state(MachineState.IDLE) if m.marks.held is None]
-        return sorted(free, key=idle_order)
-
-    def speculative_pool(self, profile: Profile) -> list[FleetMachine]:
-        free = [m for m in self.in_state(MachineState.SPECULATIVE) if m.marks.held is None]
-        return sorted(free, key=lambda m: speculative_order(m, profile))
+    def free_pool(self, state: MachineState, profile: Profile) -> list[FleetMachine]:
+        """What is not held, by effective cost, Idle and Speculative alike (U27)."""
+        free = [m for m in self.in_state(state) if m.marks.held is None]
+        return sorted(free, key=lambda m: pool_order(m, profile))
 
 
-def idle_order(each: FleetMachine) -> tuple[float, str]:
-    return (each.machine.price_per_hour, each.machine.id)
-
-
-def speculative_order(each: FleetMachine, profile: Profile) -> tuple[float, str]:
+def pool_order(each: FleetMachine, profile: Profile) -> tuple[float, str]:
     return (effective_cost(each, profile), each.machine.id)
 
 

@@ -76,6 +76,62 @@ needs: [{cluster: c, priority: 1, aggregateResources: {cpu: 8}, interruptionPena
     )
 
 
+def test_an_idle_machine_that_may_be_interrupted_shows_the_terms_of_its_cost() -> None:
+    """U27: ranked by effective cost, as what is bought is."""
+    ((reason,),) = reasons_of_actions(
+        """
+machines:
+  - {id: spot, state: Idle, capacityType: Spot, pricePerHour: 1.8,
+     interruptionProbability: 0.1, resources: {cpu: 8}}
+  - {id: od, state: Idle, capacityType: OnDemand, pricePerHour: 9, resources: {cpu: 8}}
+needs: [{cluster: c, priority: 1, aggregateResources: {cpu: 8}, interruptionPenaltyBucket: "64"}]
+"""
+    )
+    assert reason.text == (
+        "idle match at $8.20 effective ($1.80/h + 0.1 x $64.00 declared): "
+        "cheapest of 2 free; next od at $9.00"
+    )
+
+
+def test_an_empty_machine_that_goes_is_called_empty() -> None:
+    """U23."""
+    ((reason,),) = reasons_of_actions(
+        """
+machines:
+  - {id: a, state: Configured, cluster: c, capacityType: Spot, pricePerHour: 1, empty: true,
+     resources: {cpu: 8}}
+  - {id: b, state: Configured, cluster: c, capacityType: Spot, pricePerHour: 1,
+     resources: {cpu: 8}}
+needs: [{cluster: c, priority: 1, aggregateResources: {cpu: 8}}]
+"""
+    )
+    assert reason.text == (
+        "cluster c claims 1 of its 2 Configured machines; a at $1.00/h, on which nothing runs, "
+        "comes after them in keep order"
+    )
+
+
+def test_a_gang_that_takes_a_whole_rack_says_so_of_every_machine() -> None:
+    """U26."""
+    reasons = reasons_of_actions(
+        """
+machines:
+  - {id: "m-{0}", count: 2, state: Configured, cluster: batch, capacityType: BareMetal,
+     labels: {rack: r1}, resources: {cpu: 8}, assigned: {priority: 5}}
+needs:
+  - {cluster: batch, priority: 5, aggregateResources: {cpu: 16}, minUnit: {cpu: 8}}
+  - {cluster: train, priority: 100, group: g, aggregateResources: {cpu: 16}, minUnit: {cpu: 8},
+     requirements: [{key: rack, operator: Same}]}
+"""
+    )
+    for (reason,) in reasons:
+        assert (
+            "has no machine and finds none: it takes r1 whole, 2 machines together" in reason.text
+        )
+        assert "this one of priority 5" in reason.text
+    assert len(reasons) == 2
+
+
 def test_a_pinned_need_says_that_interruptible_slots_cost_too_much() -> None:
     ((reason,),) = reasons_of_actions(
         """

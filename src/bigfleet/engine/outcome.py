@@ -111,15 +111,16 @@ class Outcome:
         is_spec = self.scene.snapshot.columns.state[rows] == MachineState.SPECULATIVE
         spread = np.flatnonzero(self.needs.spread[need] >= 0)
         if len(spread):
-            cost = self._cost(rows[spread], is_spec[spread], need[spread])
+            cost = self._cost(rows[spread], need[spread])
             keys = (rows[spread], cost, is_spec[spread], need[spread])
             order = spread[np.lexsort(keys)]
             rows[spread], is_spec[spread] = rows[order], is_spec[order]
         return rows, is_spec, need
 
-    def _cost(self, rows: Int32s, is_spec: Bools, need: Int64s) -> Floats:
+    def _cost(self, rows: Int32s, need: Int64s) -> Floats:
+        """Effective cost of each row for its Need."""
         kind = self.scene.supply.kind[rows]
-        risky = is_spec & (self.kinds.probability[kind] > 0)
+        risky = self.kinds.probability[kind] > 0
         cost = self.kinds.price[kind].copy()
         penalty = self.needs.penalty[need]
         cost[risky] += self.kinds.probability[kind][risky] * penalty[risky]

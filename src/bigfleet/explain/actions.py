@@ -50,8 +50,10 @@ def _why_acquired(situation: Situation, action: Action) -> Reason:
     }
     if key := _domain_key(verdict.need):
         facts |= {"domainKey": key, "domain": machine.attribute(key)}
-    if action.kind is ActionKind.PROVISION:
+    if action.kind is ActionKind.PROVISION or machine.interruption_probability > 0:
         facts |= _cost_facts(machine, verdict.need)
+    if action.kind is ActionKind.BOOTSTRAP:
+        facts["state"] = MachineState.IDLE.label
     following = pool.following
     if following is None and machine.state is MachineState.IDLE:
         bought = _pool_of(situation, action, verdict, machine, MachineState.SPECULATIVE)
@@ -90,7 +92,7 @@ def _pool_of(
         and not situation.reserved_for_other(entry.machine.id, need)
         and (key is None or entry.machine.attribute(key) == domain)
     ]
-    free.sort(key=lambda m: (_rank_cost(m, need), m.id))
+    free.sort(key=lambda m: (effective_cost(m, need), m.id))
     claimed = frozenset(verdict.claimed)
     pool = situation.pools[pool_key] = Pool(
         {m.id: position for position, m in enumerate(free)},
@@ -98,12 +100,6 @@ def _pool_of(
         next((m for m in free if m.id not in claimed), None),
     )
     return pool
-
-
-def _rank_cost(machine: Machine, need: Need) -> float:
-    if machine.state is MachineState.SPECULATIVE:
-        return effective_cost(machine, need)
-    return machine.price_per_hour
 
 
 def _domain_key(need: Need) -> str | None:
@@ -123,7 +119,7 @@ def _cost_facts(machine: Machine, need: Need) -> dict[str, Any]:
 
 def _cost_of(machine: Machine, need: Need) -> float | str:
     """The cost it was ranked by, as JSON can say it."""
-    cost = _rank_cost(machine, need)
+    cost = effective_cost(machine, need)
     return "infinite" if math.isinf(cost) else cost
 
 
@@ -141,6 +137,8 @@ def _why_preempted(situation: Situation, action: Action) -> tuple[Reason, ...]:
         "graceSeconds": action.grace_seconds,
         "excess": owner is None and situation.is_ready(victim.cluster),
     }
+    if action.whole_domain:
+        facts |= {"domain": verdict.domain, "victims": verdict.preempts}
     refs = [machine_name(victim.id), need_name(verdict.need)]
     if owner is not None:
         refs.append(need_name(owner.need))
@@ -176,13 +174,16 @@ def _penalty(dollars: float) -> float | str:
 
 
 def _why_reclaimed(situation: Situation, action: Action) -> Reason:
-    machine = situation.machine_of_id[action.machine].machine
+    entry = situation.machine_of_id[action.machine]
+    machine = entry.machine
     facts = _excess_facts(situation, machine) | {
         "machine": machine.id,
         "pricePerHour": machine.price_per_hour,
         "reclamationPenalty": _penalty(machine.assigned.reclamation_penalty),
         "graceSeconds": action.grace_seconds,
     }
+    if entry.marks.empty:
+        facts["empty"] = True
     return Reason(
         "excess",
         {name: fact for name, fact in facts.items() if name != "victim"},

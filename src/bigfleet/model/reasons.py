@@ -19,9 +19,11 @@ def _rank_sentence(facts: Facts) -> str | None:
     """What was acquired, at which cost, and what would have been next."""
     if "rank" not in facts:
         return None
+    idle = facts.get("state") == "Idle"
     if "effectiveCost" in facts:
         what = (
-            f"speculative match at {dollars_text(facts['effectiveCost'])} effective"
+            f"{'idle' if idle else 'speculative'} match at"
+            f" {dollars_text(facts['effectiveCost'])} effective"
             f" ({dollars_text(facts['pricePerHour'])}/h + {facts['interruptionProbability']:g}"
             f" x {dollars_text(facts['penaltyDollars'])} declared)"
         )
@@ -42,9 +44,19 @@ def _rank_sentence(facts: Facts) -> str | None:
     after = ""
     if "next" in facts:
         after = f"; next {facts['next']} at {dollars_text(facts['nextCost'])}"
-        if facts["nextState"] == "Speculative" and "effectiveCost" not in facts:
+        if facts["nextState"] == "Speculative" and idle:
             after += " effective, to be bought"
     return f"{what}: {place}{where}{after}"
+
+
+def _empty_excess_sentence(facts: Facts) -> str | None:
+    if not facts.get("empty") or "machine" not in facts:
+        return None
+    return (
+        f"cluster {facts['cluster']} claims {facts['claimed']} of its {facts['configured']}"
+        f" Configured machines; {facts['machine']} at {dollars_text(facts['pricePerHour'])}/h, on"
+        " which nothing runs, comes after them in keep order"
+    )
 
 
 #: code -> (tier, templates). A field `{x:$}` is dollars, `{x:res}` a resource map, `{x:names}` a
@@ -222,6 +234,9 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
     "claim.higher": (
         5,
         (
+            "{need} (priority {preemptorPriority}) has no machine and finds none: it takes {domain}"
+            " whole, {victims} machines together, this one of priority {victimPriority}; grace"
+            " {graceSeconds:time}",
             "{need} (priority {preemptorPriority}) outranks this machine's priority"
             " {victimPriority} by {gap}: score {score:num} = {gapTerm:num} gap + {drainTerm:num}"
             " drain + {interruptionTerm:num} interruption + {reclamationTerm:num} reclamation;"
@@ -258,6 +273,8 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
             _rank_sentence,
             "speculative match at {effectiveCost:$} effective ({pricePerHour:$}/h +"
             " {interruptionProbability:num} x {penaltyDollars:$} declared) for {need}",
+            "idle match at {idleCost:$} effective ({pricePerHour:$}/h +"
+            " {interruptionProbability:num} x {penaltyDollars:$} declared) for {need}",
             "idle match at {pricePerHour:$}/h for {need}",
             "acquires {bootstraps} idle and {provisions} speculative machines, cheapest first",
         ),
@@ -282,6 +299,7 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
         (
             "leaving anyway: cluster {cluster} claims {claimed} of its {configured} Configured"
             " machines, and {victim} is not among them",
+            _empty_excess_sentence,
             "cluster {cluster} claims {claimed} of its {configured} Configured machines; {machine}"
             " at {pricePerHour:$}/h comes after them in keep order",
         ),

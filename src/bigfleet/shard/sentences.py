@@ -22,6 +22,7 @@ from bigfleet.model.reasons import Reason
 
 class Sentences:
     def __init__(self, decision: Decision, options: EngineOptions, now: Instant) -> None:
+        self._decision = decision
         self._outcome: Outcome = decision.outcome
         self._options = options
         self._now = now
@@ -41,10 +42,12 @@ class Sentences:
     def _reason(self, kind: ActionKind, row: int, need: int, grace: int) -> Reason:
         match kind:
             case ActionKind.BOOTSTRAP:
+                if self._offering(row).interruption_probability > 0:
+                    return self._why_cheapest(row, need, "idleCost")
                 price = self._offering(row).price_per_hour
                 return Reason("cost.rank", {"pricePerHour": price, "need": self._need_name(need)})
             case ActionKind.PROVISION:
-                return self._why_bought(row, need)
+                return self._why_cheapest(row, need, "effectiveCost")
             case ActionKind.PREEMPT:
                 facts = {
                     "need": self._need_name(need),
@@ -52,13 +55,17 @@ class Sentences:
                     "victimPriority": self._stamped_priority(row),
                     "graceSeconds": grace,
                 }
+                if self._outcome.preempted.whole_domain[need]:
+                    victims = int(self._outcome.preempted.count_of_need[need])
+                    facts |= {"domain": self._decision.domain(need), "victims": victims}
                 return Reason("claim.higher", facts)
             case ActionKind.RECLAIM:
                 return self._why_excess(row)
             case ActionKind.DELETE:
                 return self._why_released(row)
 
-    def _why_bought(self, row: int, need: int) -> Reason:
+    def _why_cheapest(self, row: int, need: int, cost_fact: str) -> Reason:
+        """Of a machine that is bought, or that is idle and may be interrupted."""
         offering = self._offering(row)
         penalty = float(self._outcome.needs.penalty[need])
         probability = offering.interruption_probability
@@ -67,7 +74,7 @@ class Sentences:
             "pricePerHour": offering.price_per_hour,
             "interruptionProbability": probability,
             "penaltyDollars": "pinned" if math.isinf(penalty) else penalty,
-            "effectiveCost": "infinite" if math.isinf(cost) else cost,
+            cost_fact: "infinite" if math.isinf(cost) else cost,
             "need": self._need_name(need),
         }
         return Reason("cost.rank", facts)
@@ -83,6 +90,8 @@ class Sentences:
             "machine": snapshot.ids[row],
             "pricePerHour": self._offering(row).price_per_hour,
         }
+        if snapshot.columns.empty[row]:
+            facts["empty"] = True
         return Reason("excess", facts)
 
     def _why_released(self, row: int) -> Reason:

@@ -39,6 +39,7 @@ CONTROLLERS = (
     "garbage-collector-controller",
     "job-controller",
     "namespace-controller",
+    "persistentvolume-binder-controller",
     "pod-garbage-collector-controller",
     "replicaset-controller",
     "root-ca-certificate-publisher-controller",

@@ -49,6 +49,20 @@ def deployment(
     }
 
 
+def daemon_set(name: str, spec: Object) -> Object:
+    """A pod on every Node, labelled app=NAME."""
+    labels = {"app": name}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": name},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": spec},
+        },
+    }
+
+
 def budget(name: str, *, app: str, **limit: int | str) -> Object:
     """A PodDisruptionBudget: `minAvailable=2` or `maxUnavailable=0`."""
     return {

@@ -55,13 +55,13 @@ ACQUISITION = (
         "heads[child] > heads[least]",
     ),
     Mutant(
-        "interruption makes an Idle machine dearer",
+        "an Idle machine costs its price alone (U27)",
         _BROKER,
-        "if speculative and probability[kind] > 0.0:",
         "if probability[kind] > 0.0:",
+        "if speculative and probability[kind] > 0.0:",
     ),
     Mutant(
-        "a Speculative machine costs its price alone",
+        "a machine costs its price alone (U27)",
         _BROKER,
         "costs[live] += probability[kind] * penalty[n]",
         "costs[live] += 0.0",
@@ -79,13 +79,15 @@ ACQUISITION = (
         "domain_of_kind[same[n], kind] < 0",
     ),
     Mutant(
-        "spread: interruption makes an Idle machine dearer",
+        "spread: domains compare by the price of their first machine, not by its cost (U27)",
         _ACQUIRE,
-        "if speculative and kinds.probability[kind] > 0.0:",
-        "if kinds.probability[kind] > 0.0:",
+        "cost_of(n, pool.kind[heads[where]], needs, kinds)\n"
+        "                    < cost_of(n, pool.kind[heads[chosen]], needs, kinds)",
+        "kinds.price[pool.kind[heads[where]]]\n"
+        "                    < kinds.price[pool.kind[heads[chosen]]]",
     ),
     Mutant(
-        "spread: a Speculative machine costs its price alone",
+        "spread: a machine costs its price alone (U27)",
         _ACQUIRE,
         "float(price + kinds.probability[kind] * needs.penalty[n])",
         "float(price)",
@@ -129,14 +131,14 @@ ACQUISITION = (
     Mutant(
         "spread: the dearest eligible domain comes first",
         _ACQUIRE,
-        "kinds.price[pool.kind[heads[where]]] < kinds",
-        "kinds.price[pool.kind[heads[where]]] > kinds",
+        "needs, kinds)\n                    < cost_of",
+        "needs, kinds)\n                    > cost_of",
     ),
     Mutant(
-        "spread: at equal price the greater domain comes first",
+        "spread: at equal cost the greater domain comes first",
         _ACQUIRE,
-        "kinds.price[pool.kind[heads[where]]] < kinds",
-        "kinds.price[pool.kind[heads[where]]] <= kinds",
+        "needs, kinds)\n                    < cost_of",
+        "needs, kinds)\n                    <= cost_of",
     ),
     Mutant(
         "spread: Speculative machines come before Idle ones",

@@ -1,8 +1,8 @@
 """What a Need would acquire from the pool as it stands: one proposal.
 
 The state of the pool is one cursor per run. A plain Need or a gang merges the runs it may use by
-cost and id, Idle before Speculative, until it is covered; a spread Need goes machine by machine to
-the domain its skew allows. A proposal moves the cursors it is given, nothing else.
+effective cost and id, Idle before Speculative, until it is covered; a spread Need goes machine by
+machine to the domain its skew allows. A proposal moves the cursors it is given, nothing else.
 """
 
 from typing import NamedTuple
@@ -37,10 +37,10 @@ def scratch_for(pool: PoolArrays) -> Scratch:
 
 
 @inner
-def cost_of(n: int, kind: int, speculative: bool, needs: NeedArrays, kinds: KindArrays) -> float:
-    """Price of an Idle machine; effective cost of a Speculative one (no risk costs nothing)."""
+def cost_of(n: int, kind: int, needs: NeedArrays, kinds: KindArrays) -> float:
+    """Effective cost: price, and what an interruption is expected to cost (no risk, nothing)."""
     price = kinds.price[kind]
-    if speculative and kinds.probability[kind] > 0.0:
+    if kinds.probability[kind] > 0.0:
         return float(price + kinds.probability[kind] * needs.penalty[n])
     return float(price)
 
@@ -177,7 +177,8 @@ def spread_runs(
                 if heads[where] < 0 or counts[where] > lowest + slack:
                     continue
                 if chosen < 0 or (
-                    kinds.price[pool.kind[heads[where]]] < kinds.price[pool.kind[heads[chosen]]]
+                    cost_of(n, pool.kind[heads[where]], needs, kinds)
+                    < cost_of(n, pool.kind[heads[chosen]], needs, kinds)
                 ):
                     chosen = where
             if chosen >= 0:
@@ -217,8 +218,8 @@ def _domain_heads(
         if other < 0:
             heads[where] = run
             continue
-        cost = cost_of(n, pool.kind[run], speculative, needs, kinds)
-        other_cost = cost_of(n, pool.kind[other], speculative, needs, kinds)
+        cost = cost_of(n, pool.kind[run], needs, kinds)
+        other_cost = cost_of(n, pool.kind[other], needs, kinds)
         if cost < other_cost or (
             cost == other_cost and pool.rows[cursor[run]] < pool.rows[cursor[other]]
         ):

@@ -140,7 +140,7 @@ def propose_slice(
                         continue
                     usable[live] = run
                     costs[live] = price[kind]
-                    if speculative and probability[kind] > 0.0:
+                    if probability[kind] > 0.0:
                         costs[live] += probability[kind] * penalty[n]
                     heads[live] = rows[cursor[run]]
                     if best < 0 or (

@@ -215,7 +215,7 @@ def _cost_of_domain(
         covered = take(left, kinds.units[victims.kind[v]])
     for i in range(len(runs)):
         cursor[runs[i]] = tried[i]
-    return (count if covered else 0), highest
+    return (count if covered else 0), int(highest)
 
 
 @inner
@@ -235,7 +235,7 @@ def _whole_domain(
     for u in range(len(usable)):
         where[u] = kinds.domain[needs.same[n], victims.kind[usable[u]]]
     order = np.argsort(where)
-    best, best_count, best_priority = -1, 0, np.int64(0)
+    best, best_count, best_priority = np.int64(-1), 0, np.int64(0)
     best_runs = usable[:0]
     first = 0
     while first < len(order):
@@ -247,10 +247,10 @@ def _whole_domain(
         if count > 0 and (
             best < 0 or highest < best_priority or (highest == best_priority and count < best_count)
         ):
-            best, best_count, best_priority = where[order[first]], count, highest
+            best, best_count, best_priority = where[order[first]], count, np.int64(highest)
             best_runs = runs
         first = last
-    return best, best_runs
+    return int(best), best_runs
 
 
 @kernel

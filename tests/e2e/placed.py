@@ -1,0 +1,74 @@
+"""Waits until every pod runs, then watches that nothing moves any more."""
+
+import asyncio
+import os
+from collections.abc import Sequence
+
+from tests.e2e.joined import Joined
+from tests.e2e.stand.api import STRATEGIC, Object
+from tests.e2e.stand.cluster import Cluster
+from tests.e2e.stand.waiting import PATIENCE
+from tests.e2e.stand.workloads import is_ready, node_name
+
+#: The waits of the product, shortened: what is tested is what happens after them.
+OPERATOR_HASTE = {
+    "stuck_grace": "1s",
+    "judged_again_after": "10s",
+    "admission_delay": "1s",
+    "successor_wait": "5s",
+    "node_gone_after": "5s",
+    "node_delete_after": "5s",
+}
+PODWATCH_HASTE = {"unjudged_grace": "1s", "foreign_after": "5s"}
+#: How long nothing may move once every pod runs; ten minutes at night.
+QUIET_SECONDS = 600 if os.environ.get("BIGFLEET_NIGHTLY") else 30
+
+
+async def until_all_run(here: Joined, count: int, patience: float = PATIENCE) -> None:
+    """Exactly so many pods of the test's namespace, each bound to a Node and Ready."""
+    waiting: list[str] = []
+
+    async def all_run() -> bool:
+        pods = await here.cluster.pods()
+        waiting[:] = [_said_of(pod) for pod in pods if not (is_ready(pod) and node_name(pod))]
+        return len(pods) == count and not waiting
+
+    def seen() -> object:
+        return waiting[:5], here.actor.troubles, here.operator.shown()
+
+    await here.cluster.until(all_run, seen, patience)
+
+
+async def stays_quiet(here: Joined, seconds: float = QUIET_SECONDS) -> None:
+    """No pod moves, no machine comes or goes, no Node is cordoned."""
+    before = await _sight(here)
+    for _ in range(int(seconds)):
+        await asyncio.sleep(1.0)
+        assert await _sight(here) == before
+
+
+async def _sight(here: Joined) -> tuple[object, ...]:
+    pods = {pod["metadata"]["uid"]: node_name(pod) for pod in await here.cluster.pods()}
+    nodes = await here.cluster.nodes()
+    cordons = {name for name, node in nodes.items() if node["spec"].get("unschedulable")}
+    return pods, await here.fleet.bound_to(here.cluster.name), set(nodes), cordons
+
+
+async def set_ready(cluster: Cluster, nodes: Sequence[str], ready: bool, since: str) -> None:
+    """What the kubelets of these Nodes, or those that miss their heartbeat, would write."""
+    condition = {
+        "type": "Ready",
+        "status": "True" if ready else "Unknown",
+        "reason": "KubeletReady" if ready else "NodeStatusUnknown",
+        "lastTransitionTime": since,
+        "lastHeartbeatTime": since,
+    }
+    for name in nodes:
+        patch = {"status": {"conditions": [condition]}}
+        await cluster.api.patch(f"/api/v1/nodes/{name}/status", patch, STRATEGIC)
+
+
+def _said_of(pod: Object) -> str:
+    conditions = pod.get("status", {}).get("conditions", [])
+    texts = [c.get("message", "") for c in conditions if c["type"] == "PodScheduled"]
+    return f"{pod['metadata']['name']} on {node_name(pod) or 'no Node'}: {' '.join(texts)}"

@@ -1,0 +1,104 @@
+"""Giving machines back: only where the pods have a place to go, the empty machines first."""
+
+from tests.e2e.joined import Joined, join
+from tests.e2e.placed import (
+    OPERATOR_HASTE,
+    PODWATCH_HASTE,
+    stays_quiet,
+    until_all_run,
+)
+from tests.e2e.stand.cluster import Cluster
+from tests.e2e.stand.fleet import Fleet, offered
+from tests.e2e.stand.makers import Act, MakeFleet
+from tests.e2e.stand.workloads import deployment, node_name, pod_spec
+
+
+async def joined(east: Cluster, fleet: Fleet, act: Act) -> Joined:
+    return await join(east, fleet, act, settings=OPERATOR_HASTE, podwatch_settings=PODWATCH_HASTE)
+
+
+async def places(east: Cluster, selector: str = "") -> dict[str, str]:
+    """The Node of every pod, by the pod's uid."""
+    return {pod["metadata"]["uid"]: node_name(pod) for pod in await east.pods(selector)}
+
+
+async def test_a_reclaim_is_refused_for_want_of_room_and_allowed_when_there_is_some(
+    east: Cluster, make_fleet: MakeFleet, act: Act
+) -> None:
+    """Three pods of 4 and three of 2 fill three Nodes; amounts alone say that two would do once
+    the small ones are gone, but no two of the large ones fit on one Node."""
+    fleet = await make_fleet([offered("bare_metal", 4)])
+    here = await joined(east, fleet, act)
+    await east.apply(deployment("large", 3, pod_spec(cpu="4")))
+    await until_all_run(here, 3)
+    await east.apply(deployment("small", 3, pod_spec(cpu="3")))
+    await until_all_run(here, 6)
+    assert len(await fleet.bound_to("east")) == 3
+    before = await places(east, "app=large")
+    await east.apply(deployment("small", 0, pod_spec(cpu="3")))
+
+    async def is_refused() -> bool:
+        metric = "bigfleet_operator_reclaims_refused_total"
+        return await here.operator.metric(metric) > 0
+
+    await east.until(is_refused, here.operator.shown)
+    await until_all_run(here, 3)
+    await stays_quiet(here)
+    assert await places(east, "app=large") == before
+    assert len(await fleet.bound_to("east")) == 3
+    # One large pod fewer: its machine has nothing left to keep it.
+    await east.apply(deployment("large", 2, pod_spec(cpu="4")))
+
+    async def one_less() -> bool:
+        return len(await fleet.bound_to("east")) == 2
+
+    await east.until(one_less, here.operator.shown)
+    await until_all_run(here, 2)
+
+
+async def test_a_pod_that_must_not_be_disrupted_keeps_its_machine(
+    east: Cluster, make_fleet: MakeFleet, act: Act
+) -> None:
+    fleet = await make_fleet([offered("bare_metal", 4)])
+    here = await joined(east, fleet, act)
+    await east.apply(deployment("big", 1, pod_spec(cpu="7")))
+    await until_all_run(here, 1)
+    asked = {"bigfleet.lucy.sh/do-not-disrupt": "true"}
+    await east.apply(deployment("precious", 1, pod_spec(cpu="1"), annotations=asked))
+    await until_all_run(here, 2)
+    assert len(await fleet.bound_to("east")) == 2
+    # Amounts alone now say that the one pod needs one machine, and any will do.
+    await east.apply(deployment("big", 0, pod_spec(cpu="7")))
+    (precious,) = await east.pods("app=precious")
+
+    async def one_is_left() -> bool:
+        return len(await fleet.bound_to("east")) == 1
+
+    await east.until(one_is_left, here.operator.shown)
+    await stays_quiet(here)
+    (now,) = await east.pods("app=precious")
+    assert now["metadata"]["uid"] == precious["metadata"]["uid"]
+
+
+async def test_a_cluster_that_shrinks_gives_its_empty_machines_back_first(
+    east: Cluster, make_fleet: MakeFleet, act: Act
+) -> None:
+    fleet = await make_fleet([offered("bare_metal", 6)])
+    here = await joined(east, fleet, act)
+    for name in ("a", "b", "c", "d"):
+        await east.apply(deployment(name, 1, pod_spec(cpu="5")))
+    await until_all_run(here, 4)
+    kept = {
+        pod["metadata"]["uid"]: node_name(pod)
+        for name in "bd"
+        for pod in await east.pods(f"app={name}")
+    }
+    for name in ("a", "c"):
+        await east.apply(deployment(name, 0, pod_spec(cpu="5")))
+
+    async def two_are_left() -> bool:
+        return len(await fleet.bound_to("east")) == 2
+
+    await east.until(two_are_left, here.operator.shown)
+    await stays_quiet(here)
+    assert await places(east) == kept
