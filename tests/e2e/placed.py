@@ -13,13 +13,14 @@ from tests.e2e.stand.workloads import is_ready, node_name
 #: The waits of the product, shortened: what is tested is what happens after them.
 OPERATOR_HASTE = {
     "stuck_grace": "1s",
-    "judged_again_after": "10s",
+    "revision_judged_after": "10s",
+    "revision_empty_for": "5s",
     "admission_delay": "1s",
     "successor_wait": "5s",
-    "node_gone_after": "5s",
+    "node_gone": "5s",
     "node_delete_after": "5s",
 }
-PODWATCH_HASTE = {"unjudged_grace": "1s", "foreign_after": "5s"}
+PODWATCH_HASTE = {"unjudged_grace": "1s"}
 #: How long nothing may move once every pod runs; ten minutes at night.
 QUIET_SECONDS = 600 if os.environ.get("BIGFLEET_NIGHTLY") else 30
 
