@@ -4,6 +4,7 @@ import asyncio
 import datetime
 
 from bigfleet.model.machines import MachineState
+from bigfleet.model.shard_admin import StoryCall
 from tests.e2e.joined import Joined, join
 from tests.e2e.placed import (
     OPERATOR_HASTE,
@@ -101,7 +102,7 @@ async def test_a_machine_that_never_joins_is_given_back_and_another_one_comes(
         return (await fleet.machines())[first].state is MachineState.IDLE
 
     await east.until(is_given_back, here.operator.shown)
-    story = [event.text for event in (await fleet.admin.story(first)).events]
+    story = [event.text for event in (await fleet.admin.story(StoryCall(first))).events]
     assert any("join" in text for text in story), story
 
 
