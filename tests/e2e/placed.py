@@ -24,6 +24,9 @@ PODWATCH_HASTE = {"unjudged_grace": "1s"}
 #: How long nothing may move once every pod runs; ten minutes at night.
 QUIET_SECONDS = 600 if os.environ.get("BIGFLEET_NIGHTLY") else 30
 
+#: Looks in a row, a second apart, that are alike.
+_ALIKE = 4
+
 
 async def until_all_run(here: Joined, count: int, patience: float = PATIENCE) -> None:
     """Exactly so many pods of the test's namespace, each bound to a Node and Ready."""
@@ -41,18 +44,41 @@ async def until_all_run(here: Joined, count: int, patience: float = PATIENCE) ->
 
 
 async def stays_quiet(here: Joined, seconds: float = QUIET_SECONDS) -> None:
-    """No pod moves, no machine comes or goes, no Node is cordoned."""
-    before = await _sight(here)
+    """No pod moves, no machine comes or goes, no Node is cordoned, once the last of it has ended.
+
+    A Node goes a moment after its machine, and that is still part of what went before.
+    """
+    before = await _at_rest(here)
     for _ in range(int(seconds)):
         await asyncio.sleep(1.0)
-        assert await _sight(here) == before
+        now = await _sight(here)
+        moved = {what: (before[what], now[what]) for what in now if before[what] != now[what]}
+        assert not moved, f"{moved}\n{here.operator.shown()}"
 
 
-async def _sight(here: Joined) -> tuple[object, ...]:
-    pods = {pod["metadata"]["uid"]: node_name(pod) for pod in await here.cluster.pods()}
+async def _at_rest(here: Joined) -> dict[str, object]:
+    """As it stands once nothing has moved for a few seconds."""
+    last, alike = await _sight(here), 0
+
+    async def stands() -> bool:
+        nonlocal last, alike
+        await asyncio.sleep(1.0)
+        before, last = last, await _sight(here)
+        alike = alike + 1 if before == last else 0
+        return alike >= _ALIKE
+
+    await here.cluster.until(stands, lambda: f"it does not come to rest: {last}")
+    return last
+
+
+async def _sight(here: Joined) -> dict[str, object]:
     nodes = await here.cluster.nodes()
-    cordons = {name for name, node in nodes.items() if node["spec"].get("unschedulable")}
-    return pods, await here.fleet.bound_to(here.cluster.name), set(nodes), cordons
+    return {
+        "pods": {pod["metadata"]["name"]: node_name(pod) for pod in await here.cluster.pods()},
+        "machines": await here.fleet.bound_to(here.cluster.name),
+        "nodes": set(nodes),
+        "cordoned": {n for n, node in nodes.items() if node["spec"].get("unschedulable")},
+    }
 
 
 async def set_ready(cluster: Cluster, nodes: Sequence[str], ready: bool, since: str) -> None:

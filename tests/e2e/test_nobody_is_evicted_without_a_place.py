@@ -1,5 +1,6 @@
 """Giving machines back: only where the pods have a place to go, the empty machines first."""
 
+from bigfleet.model.requirements import HOSTNAME_KEY
 from tests.e2e.joined import Joined, join
 from tests.e2e.placed import (
     OPERATOR_HASTE,
@@ -7,6 +8,7 @@ from tests.e2e.placed import (
     stays_quiet,
     until_all_run,
 )
+from tests.e2e.stand.api import Object
 from tests.e2e.stand.cluster import Cluster
 from tests.e2e.stand.fleet import Fleet, offered
 from tests.e2e.stand.makers import Act, MakeFleet
@@ -22,20 +24,28 @@ async def places(east: Cluster, selector: str = "") -> dict[str, str]:
     return {pod["metadata"]["uid"]: node_name(pod) for pod in await east.pods(selector)}
 
 
+def alone(app: str, cpu: str) -> Object:
+    """The spec of a pod that shares no Node with another of its kind."""
+    term = {"topologyKey": HOSTNAME_KEY, "labelSelector": {"matchLabels": {"app": app}}}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    return pod_spec(cpu=cpu, affinity=affinity)
+
+
 async def test_a_reclaim_is_refused_for_want_of_room_and_allowed_when_there_is_some(
     east: Cluster, make_fleet: MakeFleet, act: Act
 ) -> None:
-    """Three pods of 4 and three of 2 fill three Nodes; amounts alone say that two would do once
-    the small ones are gone, but no two of the large ones fit on one Node."""
+    """Pods of 4 and of 3 cpu fill three Nodes in pairs. Without the smaller ones two machines
+    would do by their amounts, but no two of the larger ones fit on one Node."""
     fleet = await make_fleet([offered("bare_metal", 4)])
     here = await joined(east, fleet, act)
-    await east.apply(deployment("large", 3, pod_spec(cpu="4")))
-    await until_all_run(here, 3)
-    await east.apply(deployment("small", 3, pod_spec(cpu="3")))
+    await east.apply(
+        deployment("large", 3, alone("large", "4")), deployment("small", 3, alone("small", "3"))
+    )
     await until_all_run(here, 6)
+    await stays_quiet(here, 3)
     assert len(await fleet.bound_to("east")) == 3
     before = await places(east, "app=large")
-    await east.apply(deployment("small", 0, pod_spec(cpu="3")))
+    await east.apply(deployment("small", 0, alone("small", "3")))
 
     async def is_refused() -> bool:
         metric = "bigfleet_operator_reclaims_refused_total"
@@ -46,8 +56,8 @@ async def test_a_reclaim_is_refused_for_want_of_room_and_allowed_when_there_is_s
     await stays_quiet(here)
     assert await places(east, "app=large") == before
     assert len(await fleet.bound_to("east")) == 3
-    # One large pod fewer: its machine has nothing left to keep it.
-    await east.apply(deployment("large", 2, pod_spec(cpu="4")))
+    # One of the larger ones fewer: nothing stands on its machine any more.
+    await east.apply(deployment("large", 2, alone("large", "4")))
 
     async def one_less() -> bool:
         return len(await fleet.bound_to("east")) == 2

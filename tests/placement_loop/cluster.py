@@ -346,8 +346,9 @@ class Cluster:
             if self._delivered_at is not None:
                 self.figures.waits.append((at - self._delivered_at) / SECOND)
             self._delivered_at = None
-        elif self._delivered_at is None and not arriving and not joining:
-            self._delivered_at = at
+        elif self._delivered_at is None and not (arriving or joining or self.is_dirty):
+            if self.occupancy.nodes and not self.shard.is_busy:
+                self._delivered_at = at
 
     @property
     def is_dirty(self) -> bool:
