@@ -73,6 +73,10 @@ class NeedViews:
             same_candidates=self.same_candidates(row) if short else (),
         )
 
+    def claims(self, row: int) -> int:
+        """How many machines count for a Need."""
+        return int(self._claims[row])
+
     def asked_for(self, rows: Int64s) -> int:
         """How many Needs of clusters these rows stand for."""
         starts = self._outcome.normalised.starts

@@ -77,6 +77,7 @@ class _Session:
     hello: Hello
     peer: str
     connected_at: Instant
+    ended_at: Instant | None = None
     outbox: Outbox = field(default_factory=Outbox)
 
     @property
@@ -113,6 +114,11 @@ class Sessions:
     def is_open(self, cluster: str) -> bool:
         return cluster in self._by_cluster
 
+    def absent_since(self, cluster: str) -> Instant | None:
+        """When the last session of a cluster ended; None: it has one, or none is remembered."""
+        gone = self._gone.get(cluster)
+        return gone.ended_at if gone is not None else None
+
     def clusters(self) -> Iterable[str]:
         """Connected ones."""
         return self._by_cluster.keys()
@@ -145,9 +151,8 @@ class Sessions:
         if older := self._by_cluster.get(cluster):
             text = f"a newer session of cluster {cluster} took over"
             self._end(older, Code.ABORTED, text, "replaced")
-        self._install(
-            _Session(event.session, event.hello, event.peer, event.at, Outbox(self._size_of))
-        )
+        outbox = Outbox(self._size_of)
+        self._install(_Session(event.session, event.hello, event.peer, event.at, outbox=outbox))
         return True
 
     def on_repeated(self, event: HelloRepeated) -> None:
@@ -302,7 +307,7 @@ class Sessions:
     def _remove(self, session: _Session, event: str) -> None:
         del self._by_number[session.number]
         del self._by_cluster[session.cluster]
-        session.outbox = Outbox(self._size_of)
+        session.outbox, session.ended_at = Outbox(self._size_of), self._at
         self._gone[session.cluster] = session
         if len(self._gone) > _REMEMBERED:
             self._gone.popitem(last=False)
