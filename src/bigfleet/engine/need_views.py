@@ -48,6 +48,14 @@ class NeedViews:
         chosen: Int64s = self._order[self._outcome.normalised.cluster[self._order] == number]
         return chosen
 
+    def of_cluster(self, cluster: str) -> Bools:
+        """Which rows are of a cluster; of any where none is named."""
+        if not cluster:
+            return np.ones(len(self), np.bool_)
+        number = self._outcome.scene.demand.tables.clusters.find(cluster)
+        chosen: Bools = self._outcome.normalised.cluster == number
+        return chosen
+
     def view(self, row: int) -> NeedView:
         outcome, decision = self._outcome, self._decision
         short = bool(outcome.unsatisfied[row])

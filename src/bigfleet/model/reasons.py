@@ -374,6 +374,11 @@ class Reason:
     def text(self) -> str:
         return sentence_of(self.code, self.facts)
 
+    @property
+    def told(self) -> "ToldReason":
+        facts = {name: str(value) for name, value in self.facts.items()}
+        return ToldReason(self.code, self.text, facts, self.refs)
+
     def document(self) -> dict[str, Any]:
         return {
             "code": self.code,
@@ -383,6 +388,16 @@ class Reason:
             "refs": list(self.refs),
             "cycle": self.cycle,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class ToldReason:
+    """A reason as it travels: the sentence is made, facts are texts."""
+
+    code: str
+    text: str
+    facts: Mapping[str, str] = field(default_factory=dict)
+    refs: tuple[str, ...] = ()
 
 
 def ordered(reasons: Iterable[Reason]) -> tuple[Reason, ...]:

@@ -14,7 +14,7 @@ from bigfleet.model.memory import Reservation
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.pauses import Pause
-from bigfleet.model.reasons import Reason
+from bigfleet.model.reasons import ToldReason
 from bigfleet.model.resources import Resources
 
 
@@ -198,6 +198,10 @@ class SessionView:
     connected: bool
     #: The newest one that its operator sent, None where it sends none.
     report: ReceivedReport | None = None
+    #: Of its Needs; None: the shard does not tell.
+    need_states: "NeedCounts | None" = None
+    #: Pods that wait although the machines of their Needs are there.
+    stuck_pods: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +290,7 @@ class NeedRow:
     view: NeedView
     state: NeedState
     #: Why it is in that state.
-    reason: Reason
+    reason: ToldReason
     since: Instant
     #: A command to copy, or what a person has to do; empty: nothing.
     remedy: str = ""
@@ -315,6 +319,16 @@ class NeedCounts:
 
     def count(self, state: NeedState) -> int:
         return int(getattr(self, state.label))
+
+
+@dataclass(frozen=True, slots=True)
+class NeedQuery:
+    #: Empty: of all clusters.
+    cluster: str = ""
+    #: 0: no limit.
+    limit: int = 0
+    #: Empty: of every state.
+    states: tuple[NeedState, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,6 +386,10 @@ class ShardStatus:
     coordinator: CoordinatorLink | None = None
     ownership_revision: int = 0
     journal_degraded: bool = False
+    #: None: the shard does not tell.
+    need_states: NeedCounts | None = None
+    #: Pods that wait although the machines of their Needs are there.
+    stuck_pods: int = 0
 
     @property
     def ready(self) -> bool:

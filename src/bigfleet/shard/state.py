@@ -320,16 +320,20 @@ class ShardState:
             ),
             coordinator=self.coordinator_link(),
             ownership_revision=parts.reconciler.ownership.revision,
+            need_states=deciding.ledger.counts(),
+            stuck_pods=deciding.ledger.stuck_pods(),
         )
 
     def sessions(self, cluster: str = "") -> tuple[SessionView, ...]:
         parts = self.parts
+        ledger = self.deciding.ledger
         bootstraps, reclaims = parts.execution.open_bootstraps(), parts.drains.open_by_cluster()
 
         def facts_of(name: str) -> ClusterFacts:
             last, rows = parts.ingest.last_rollup_at(name), parts.ingest.rows_of(name)
             told = parts.cluster_reports.of(name)
-            return ClusterFacts(last, rows, bootstraps[name], reclaims[name], told)
+            counts, stuck = ledger.counts(name), ledger.stuck_pods(name)
+            return ClusterFacts(last, rows, bootstraps[name], reclaims[name], told, counts, stuck)
 
         return parts.sessions.views(facts_of, cluster)
 

@@ -12,7 +12,7 @@ from itertools import islice
 import numpy as np
 
 from bigfleet.engine.decision import Decision
-from bigfleet.engine.kernels.compiled import Int64s
+from bigfleet.engine.kernels.compiled import Int8s
 from bigfleet.engine.need_views import NeedViews
 from bigfleet.model.cluster_reports import MOST_STANDINGS, ClusterReportReply, NeedStanding
 from bigfleet.model.machines import Instant
@@ -60,13 +60,13 @@ class NeedsLedger:
         """How many Needs are in which state."""
         if self._views is None or self._states is None:
             return NeedCounts()
-        return self._counted(self._views.rows(cluster))
+        return _counted(self._states.state[self._views.of_cluster(cluster)])
 
     def stuck_pods(self, cluster: str = "") -> int:
         """Pods that wait although the machines of their Needs are there."""
         if self._views is None or self._states is None:
             return 0
-        return int(self._states.stuck[self._views.rows(cluster)].sum())
+        return int(self._states.stuck[self._views.of_cluster(cluster)].sum())
 
     def listing(
         self, cluster: str = "", limit: int = 0, states: Collection[NeedState] = ()
@@ -75,7 +75,7 @@ class NeedsLedger:
         if self._views is None or self._states is None:
             return NeedListing(0, 0, NeedCounts(), 0, ())
         rows = self._views.rows(cluster)
-        counts = self._counted(rows)
+        counts = _counted(self._states.state[rows])
         if states:
             rows = rows[np.isin(self._states.state[rows], list(states))]
         shown = rows[:limit] if limit > 0 else rows
@@ -103,11 +103,6 @@ class NeedsLedger:
 
     # -- within ----------------------------------------------------------------------------------
 
-    def _counted(self, rows: Int64s) -> NeedCounts:
-        assert self._states is not None, "asked by those who looked"
-        found = np.bincount(self._states.state[rows], minlength=len(NeedState) + 1).tolist()
-        return NeedCounts.of({state: found[state] for state in NeedState})
-
     def _row(self, row: int) -> NeedRow:
         views, states, reasons = self._views, self._states, self._reasons
         assert views is not None, "asked by those who looked"
@@ -117,7 +112,7 @@ class NeedsLedger:
         return NeedRow(
             views.view(row),
             NeedState(int(states.state[row])),
-            reason,
+            reason.told,
             int(states.since[row]),
             remedy,
             int(states.arriving[row]),
@@ -134,3 +129,8 @@ class NeedsLedger:
         sentence = reasons.of(row)[0].text if state is NeedState.BLOCKED else ""
         for each in self._views.standings(row):
             yield replace(each, state=state, since=since, sentence=sentence or each.sentence)
+
+
+def _counted(states: Int8s) -> NeedCounts:
+    found = np.bincount(states, minlength=len(NeedState) + 1).tolist()
+    return NeedCounts.of({state: found[state] for state in NeedState})

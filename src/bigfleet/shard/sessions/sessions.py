@@ -24,7 +24,7 @@ from bigfleet.model.session_frames import (
     ReclaimInstruction,
     ShardFrame,
 )
-from bigfleet.model.shard_views import SessionView
+from bigfleet.model.shard_views import NeedCounts, SessionView
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.events import HelloRepeated, SessionClosed, SessionOpened
 from bigfleet.shard.instructions import EndSession, FlushSession
@@ -69,6 +69,8 @@ class ClusterFacts:
     open_bootstraps: int = 0
     open_reclaims: int = 0
     report: ReceivedReport | None = None
+    need_states: NeedCounts | None = None
+    stuck_pods: int = 0
 
 
 @dataclass(slots=True)
@@ -352,4 +354,6 @@ def _view_of(session: _Session, facts: ClusterFacts, *, connected: bool) -> Sess
         open_reclaims=facts.open_reclaims,
         connected=connected,
         report=facts.report,
+        need_states=facts.need_states,
+        stuck_pods=facts.stuck_pods,
     )
