@@ -11,9 +11,10 @@ from bigfleet.model.needs import MARGIN_GROUP
 from bigfleet.model.options import SECOND
 from bigfleet.model.pauses import PauseScope
 from bigfleet.model.provider_calls import Code
+from bigfleet.model.settings import Seconds
 from bigfleet.model.shard_views import NeedCounts
 from bigfleet.shard.rails.pauses import PauseRequest
-from bigfleet.shard.settings import ShardSettings
+from bigfleet.shard.settings import DeadlineSettings, ShardSettings
 from tests.hazards.virtual_fleet import CLOUD, bound, need
 from tests.need_states.virtual_shard import (
     ARRIVING,
@@ -185,13 +186,17 @@ def test_an_offering_in_back_off_is_named_with_the_command_that_resets_it() -> N
 
 
 def test_a_machine_that_does_not_come_blocks_its_need_at_its_deadline() -> None:
-    patient = ShardSettings()
-    fleet = VirtualShard([slot("s-1"), slot("s-2")], {}, patient)
+    deadlines = replace(DeadlineSettings(), creating=Seconds(60.0))
+    fleet = VirtualShard([slot("s-1"), slot("s-2")], {}, ShardSettings(deadlines=deadlines))
     fleet.hangs = True
     fleet.report(SHOP, WEB)
-    fleet.run(int(patient.deadlines.creating) - 5)
+    fleet.run(55)
     assert fleet.state_of(WEB) is ARRIVING
     assert fleet.row(WEB).reason.code == "flight.creating"
+    fleet.run(15)
+    row = fleet.row(WEB)
+    assert (row.state, row.reason.code) == (BLOCKED, "flight.failing")
+    assert "timeout_creating" in row.reason.text
 
 
 def test_what_usually_takes_seconds_is_not_waited_for_until_the_deadline() -> None:
