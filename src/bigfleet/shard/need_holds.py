@@ -23,6 +23,7 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.pauses import Pause
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import Disposition
+from bigfleet.shard.execution.phases import PHASE_OF_STATE
 from bigfleet.shard.ledgers.need_states import (
     BrokenProvider,
     Holds,
@@ -138,8 +139,8 @@ class NeedJudge:
 
     def _patience(self) -> Mapping[MachineState, Patience]:
         deadlines, histograms = self._parts.settings.deadlines, self._parts.effects.counts
-        create = _patience_of(histograms, "create_phase_seconds", deadlines.creating)
-        configure = _patience_of(histograms, "configure_phase_seconds", deadlines.configuring)
+        create = _patience_of(histograms, S.CREATING, deadlines.creating)
+        configure = _patience_of(histograms, S.CONFIGURING, deadlines.configuring)
         return {
             S.SPECULATIVE: create,
             S.CREATING: create,
@@ -205,8 +206,8 @@ def _rails(disposed: Disposed) -> dict[int, Reason]:
     return found
 
 
-def _patience_of(counts: Counts, name: str, deadline: float) -> Patience:
-    histogram = counts.histograms.get((name, ()))
+def _patience_of(counts: Counts, step: MachineState, deadline: float) -> Patience:
+    histogram = counts.histograms.get((f"{PHASE_OF_STATE[step]}_phase_seconds", ()))
     if histogram is None or histogram.count < LEAST_SEEN:
         return Patience(deadline)
     p95 = quantile(histogram, 0.95)

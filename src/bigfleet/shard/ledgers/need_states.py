@@ -219,8 +219,8 @@ def _moved(
 
 
 def _patience(outcome: Outcome, progress: NeedProgress, holds: Holds, joining: Int64s) -> Int64s:
-    """In nanoseconds: that of the slowest step each Need waits for."""
-    allowed = np.zeros(len(MachineState), np.int64)
+    """In nanoseconds: that of the slowest step each Need waits for; a step without one may last."""
+    allowed = np.full(len(MachineState), np.iinfo(np.int64).max)
     for state, each in holds.patience.items():
         allowed[state] = round(each.seconds * SECOND)
     longest = np.zeros(len(outcome), np.int64)
