@@ -148,6 +148,23 @@ def test_an_outage_that_begins_while_machines_are_on_their_way() -> None:
     assert drill.state_of(WANTED) is MET
 
 
+def test_an_outage_while_victims_drain() -> None:
+    drill = settled()
+    fleet, urgent = drill.fleet, need(SHOP, 1, 1_000_000)
+    fleet.report(SHOP, urgent)
+    fleet.hangs = True
+    drill.run(2)
+    assert fleet.row(urgent).reason.code == "flight.draining"
+    fleet.down, fleet.hangs = True, False
+    drill.run(8)
+    row = fleet.row(urgent)
+    assert (row.state, row.reason.code) == (BLOCKED, "rail.breaker")
+    assert CLOUD in row.reason.text
+    fleet.down = False
+    drill.run(10)
+    assert drill.state_of(urgent) is MET
+
+
 def test_a_fleet_is_paused_and_resumed() -> None:
     drill = settled("m-1", "m-2")
     fleet = drill.fleet

@@ -279,6 +279,17 @@ def test_actions_that_keep_failing_are_named_with_the_last_one() -> None:
     assert len(fleet.state.parts.failing) == 0, "forgotten with the Need"
 
 
+def test_an_operator_that_has_no_blob_for_a_profile_is_where_to_look() -> None:
+    fleet = VirtualShard([idle("m-1"), idle("m-2")], {})
+    fleet.blobless = True
+    fleet.report(SHOP, WEB)
+    fleet.run(3)
+    row = fleet.row(WEB)
+    assert (row.state, row.reason.code) == (BLOCKED, "rail.backoff")
+    assert "no template" in row.reason.text
+    assert row.remedy == "bigfleet clusters show shop"
+
+
 def test_what_is_kept_is_as_large_as_the_demand() -> None:
     fleet = VirtualShard([idle("m-1")], {})
     fleet.report(SHOP, *(need(SHOP, 1, priority) for priority in range(1, 10)))

@@ -9,8 +9,9 @@ from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import Need
 from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import Ack, Code, MachineRecord, Rejected
+from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse
 from bigfleet.model.shard_views import NeedRow
-from bigfleet.shard.events import ListFailed, SessionClosed
+from bigfleet.shard.events import BlobArrived, ListFailed, SessionClosed
 from bigfleet.shard.instructions import CallProvider, GetCall
 from tests.hazards.virtual_fleet import CLOUD, VirtualFleet, bound
 
@@ -44,6 +45,8 @@ class VirtualShard(VirtualFleet):
     refusal_code = Code.INVALID_ARGUMENT
     #: What is begun never ends.
     hangs = False
+    #: Operators have nothing for machines to join with.
+    blobless = False
 
     def row(self, need: Need) -> NeedRow:
         """What everybody is told of this Need."""
@@ -66,6 +69,17 @@ class VirtualShard(VirtualFleet):
         """Its operator reports."""
         report = ClusterReport(cluster, self.at, unusable_machines=unusable, stuck=stuck)
         self.state.parts.cluster_reports.take(report, self.at)
+
+    # -- the operators -------------------------------------------------------------------------
+
+    def _read(self, session: int) -> None:
+        if not self.blobless:
+            super()._read(session)
+            return
+        for frame in self.state.take_frames(session, 1000):
+            if isinstance(frame, BootstrapRequest):
+                refused = BootstrapResponse(frame.request_id, error="no template")
+                self._obey(self.state.handle(BlobArrived(session, refused, self.at)))
 
     # -- the provider ----------------------------------------------------------------------------
 

@@ -40,7 +40,7 @@ _LIFT_RAIL = {
     "rail.store": "make the disk of the shard's data_dir writable",
     "rail.unseen": "bigfleet quarantines",
     "rail.quota": "bigfleet quotas list",
-    "rail.backoff": "bigfleet reports offerings",
+    "rail.preempt-cap": "wait: more victims may drain in the next minute",
 }
 
 Answer = tuple[Reason, str]
@@ -143,7 +143,9 @@ class NeedReasons:
         rows = progress.coming[progress.coming_need == row]
         sources = scene.snapshot.tables.sources.rows
         named = (sources[n] for n in scene.snapshot.columns.source[rows].tolist() if n >= 0)
-        provider = next((name for name in named if name in self._holds.broken), "")
+        # Else its victims are there, and there is seldom more than one such provider.
+        broken = next(iter(self._holds.broken), "")
+        provider = next((name for name in named if name in self._holds.broken), broken)
         facts, known = {"provider": provider}, self._holds.broken.get(provider)
         if known is not None and known.since is not None:
             facts |= {
@@ -155,7 +157,12 @@ class NeedReasons:
 
     def _rail(self, row: int) -> Answer:
         reason = self._holds.rails[row]
-        return reason, _LIFT_RAIL.get(reason.code, "")
+        if reason.code == "rail.backoff":
+            subject = str(reason.facts.get("subject", ""))
+            if scope_named(subject) is not None:
+                return reason, f"bigfleet reports offerings --reset {subject} --reason WHY"
+            return reason, f"bigfleet clusters show {self._outcome.key(row).cluster}"
+        return reason, _LIFT_RAIL.get(reason.code, "bigfleet status")
 
     def _held_supply(self, row: int) -> Answer:
         hold = hold_of(int(self._states.progress.held_by[row]))

@@ -20,6 +20,7 @@ from bigfleet.engine.need_progress import NeedProgress, cluster_numbers, key_num
 from bigfleet.engine.outcome import Outcome
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.machines import Instant, MachineState
+from bigfleet.model.memory import ReservationKind
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import MARGIN_GROUP, NeedKey
 from bigfleet.model.options import SECOND
@@ -169,7 +170,7 @@ def judged(
     cause[stalled] = Cause.STALLED
     cause[progress.held_by > 0] = Cause.HELD_SUPPLY
     cause[list(holds.rails)] = Cause.RAIL
-    _mark_holds(cause, outcome, progress, holds)
+    _mark_holds(cause, decision, progress, holds)
     cause[progress.short & (progress.held_by == 0)] = Cause.NO_SUPPLY
     # A machine that failed is supply to nobody: without this its Need would only seem short.
     cause[_failing(progress, holds, 1) & (cause == Cause.NO_SUPPLY)] = Cause.FAILING
@@ -245,15 +246,18 @@ def _failing(progress: NeedProgress, holds: Holds, least: int) -> Bools:
     return np.isin(progress.key, found) if found else np.zeros(len(progress.key), np.bool_)
 
 
-def _mark_holds(cause: Int8s, outcome: Outcome, progress: NeedProgress, holds: Holds) -> None:
+def _mark_holds(cause: Int8s, decision: Decision, progress: NeedProgress, holds: Holds) -> None:
     """The holds that cover many Needs at once; later ones take precedence."""
-    scene = outcome.scene
+    outcome, scene = decision.outcome, decision.outcome.scene
     columns = scene.snapshot.columns
     state = columns.state[progress.coming]
     cluster = outcome.normalised.cluster[progress.coming_need]
     if holds.broken:
         broken = _chosen(scene.snapshot.tables.sources.rows, holds.broken)
         cause[progress.coming_need[broken[columns.source[progress.coming]]]] = Cause.BREAKER
+        if progress.by_victims.any():
+            waiting = np.isin(progress.key, _holders_of_victims(decision, broken))
+            cause[waiting & progress.by_victims] = Cause.BREAKER
     unbound = state != MachineState.CONFIGURING
     if holds.absent:
         absent = _chosen(scene.cluster_names, holds.absent)
@@ -271,6 +275,18 @@ def _mark_holds(cause: Int8s, outcome: Outcome, progress: NeedProgress, holds: H
         preempts = _paused(scene.snapshot.tables.clusters.rows, holds, ActionKind.PREEMPT)
         victims = columns.cluster[outcome.preempted.row]
         cause[outcome.preempted.need[preempts[victims]]] = Cause.PAUSED
+
+
+def _holders_of_victims(decision: Decision, broken: Bools) -> list[int]:
+    """Key numbers of Needs one of whose victims drains at a provider that does not answer."""
+    snapshot = decision.outcome.scene.snapshot
+    found = []
+    for machine, reservation in decision.memory.reservations.items():
+        row = snapshot.row_of(machine)
+        victim = reservation.kind is ReservationKind.PREEMPTION and row >= 0
+        if victim and broken[snapshot.columns.source[row]]:
+            found.append(key_number(reservation.holder))
+    return found
 
 
 def _chosen(names: list[str], chosen: Mapping[str, object]) -> Bools:
