@@ -74,6 +74,10 @@ class ClusterReports:
         kept = self._kept.get(cluster)
         return kept is not None and kept.is_fresh
 
+    def fresh(self) -> Iterator[ClusterReport]:
+        """The reports that are about now."""
+        return (kept.report for kept in self._kept.values() if kept.is_fresh)
+
     def is_usable(self, machine_id: str) -> bool:
         """False: a fresh report says that its Node is missing or takes no pods."""
         return machine_id not in self._unusable

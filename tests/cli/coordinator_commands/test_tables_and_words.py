@@ -23,6 +23,7 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.shard_views import (
     CoordinatorLink,
+    NeedCounts,
     OfferingState,
     OfferingView,
     Quarantine,
@@ -100,10 +101,12 @@ def test_the_headline_of_a_fleet_says_who_leads_and_what_waits() -> None:
 def test_the_line_of_a_shard_says_all_that_holds_it_back() -> None:
     held = replace(STATUS, not_ready_reason="not listed yet")
     assert state_text(Seen(held, (QUARANTINE,), (OFFERING, OFFERING))) == (
-        "not ready: not listed yet; 2 pauses in force; dry-run; 1 quarantine; "
+        "not ready: not listed yet; 2 arriving, 3 blocked, 4 short; 5 pods stuck; "
+        "2 pauses in force; dry-run; 1 quarantine; "
         "2 offerings out of stock; breaker open: sim; the journal cannot be written"
     )
     well = replace(STATUS, not_ready_reason="", pauses=(), dry_run=False, journal_degraded=False)
+    well = replace(well, need_states=NeedCounts(met=3), stuck_pods=0)
     closed = replace(STATUS.providers[0], breaker_open=False)
     assert state_text(Seen(replace(well, providers=(closed,)), (), ())) == "ready"
     assert state_text(Seen(replace(well, providers=()), (), ())) == "ready; no provider"

@@ -1,5 +1,6 @@
 """The verbs that look at a fleet: what a real coordinator and its shards say, also in JSON."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
@@ -19,7 +20,7 @@ from tests.cli.coordinator_commands.rig import (
     reads_as,
     shortfall,
 )
-from tests.cli.shard_commands.rig import WHY, living_shard, need, steady
+from tests.cli.shard_commands.rig import WHY, LiveShard, living_shard, need, steady
 from tests.coordinator_process.stand import ADA, PROVIDER
 
 STATUS = """\
@@ -33,10 +34,11 @@ shard-1 ADDRESS N 0 14 0 0 none ready"""
 POOL = ("--provider", "sim", "--region", "eu")
 DOMAIN = ("--key", ZONE, "--value", "z1")
 CLUSTERS = """\
-CLUSTER SHARD SESSION NEEDS UNMET MACHINES BOUND_SINCE NODES REQUESTS COVERED_NOT_PLACED
-ml shard-1 closed - 0 0 AGE - - -
-shop shard-0 open AGE 1 0 3 AGE - - -
-stray shard-1 open AGE 1 0 1 - - - -"""
+CLUSTER SHARD SESSION NEEDS UNMET MACHINES BOUND_SINCE NODES REQUESTS COVERED_NOT_PLACED ARRIVING \
+BLOCKED SHORT
+ml shard-1 closed - 0 0 AGE - - - 0 0 0
+shop shard-0 open AGE 1 0 3 AGE - - - 0 0 0
+stray shard-1 open AGE 1 0 1 - - - - 0 0 0"""
 
 
 async def test_a_fleet_is_shown_in_one_screen(tmp_path: Path) -> None:
@@ -96,6 +98,10 @@ async def test_who_has_not_spoken_to_this_leader_is_silent(tmp_path: Path) -> No
         assert "- silent" in " ".join((await fleet.shown("shards")).split())
 
 
+def _all_met(shard: LiveShard) -> Callable[[], bool]:
+    return lambda: shard.process.state.deciding.ledger.counts().met == 1
+
+
 async def test_clusters_are_listed_over_all_shards(tmp_path: Path) -> None:
     async with living_fleet(tmp_path, "shard-0", "shard-1", sim=True) as fleet:
         first, second = fleet.shards["shard-0"], fleet.shards["shard-1"]
@@ -105,9 +111,16 @@ async def test_clusters_are_listed_over_all_shards(tmp_path: Path) -> None:
         ):
             await first.until_bound("shop", 3)
             await second.until_bound("stray", 1)
+            for shard in (first, second):
+                await shard.until(_all_met(shard))
             await fleet.sync("shard-0", "shop")
             await fleet.sync("shard-1", "ml")
             assert steady(await fleet.shown("clusters")) == CLUSTERS
+            shown = await fleet.shown("clusters", "show", "shop")
+            assert "shop at shard-0" in shown
+            assert "all 1 need met" in shown
+            nobody = await fleet.run("clusters", "show", "nobody")
+            assert (nobody.exit_code, "no shard serves" in nobody.stderr) == (3, True)
             one = await fleet.document("clusters", "--shard", "shard-0")
             assert [item["clusterId"] for item in one["items"]] == ["shop"]
             assert reads_as(

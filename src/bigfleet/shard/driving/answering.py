@@ -30,7 +30,9 @@ from bigfleet.model.shard_views import (
     ClearMode,
     MachineQuery,
     MachineView,
+    NeedListing,
     NeedPage,
+    NeedQuery,
     OfferingView,
     Quarantine,
     QuarantineKind,
@@ -160,6 +162,10 @@ class AdminAnswers:
         ledger = self._state.deciding.ledger
         told = await asyncio.to_thread(ledger.standings, report.cluster_id, ask=report.ask)
         return replace(told, preemptions=preemptions)
+
+    async def list_needs(self, query: NeedQuery) -> NeedListing:
+        listing = self._state.deciding.ledger.listing
+        return await asyncio.to_thread(listing, query.cluster, query.limit, query.states)
 
     def _note(self, what: str, audit: Audit, peer: Peer) -> None:
         """Whoever changes something is named."""
