@@ -1,0 +1,1 @@
+"""Whether pods fit, and how demand is revised when they do not."""
