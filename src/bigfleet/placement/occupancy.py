@@ -4,7 +4,7 @@ Kept pod by pod: a change costs what changed. Pods may be told before their Node
 their pods. A pod that has ended is removed by the caller.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from bigfleet.model.machines import Instant
 from bigfleet.model.needs import NeedKey
@@ -31,6 +31,7 @@ class Occupancy:
         #: Raised when Nodes come, go or change in anything but their pods.
         self.nodes_version = 0
         self._matching: dict[tuple[Requirement, ...], tuple[int, tuple[NodeView, ...]]] = {}
+        self._taking: tuple[int, tuple[str, ...]] = (-1, ())
 
     # -- changes ---------------------------------------------------------------------------------
 
@@ -128,10 +129,16 @@ class Occupancy:
         self._matching[requirements] = (self.nodes_version, found)
         return found
 
-    def trial(self, *, without: str = "") -> Trial:
-        """Tries placements on the Nodes that take pods, by name, except the one named."""
-        taking = (n for n, node in sorted(self.nodes.items()) if n != without and node.takes_pods)
-        return Trial(self.rooms, taking)
+    def taking_pods(self) -> tuple[str, ...]:
+        """Nodes to which pods may move, by name."""
+        if self._taking[0] != self.nodes_version:
+            taking = tuple(sorted(n for n, node in self.nodes.items() if node.takes_pods))
+            self._taking = (self.nodes_version, taking)
+        return self._taking[1]
+
+    def trial(self, *, without: Collection[str] = ()) -> Trial:
+        """Tries placements on the Nodes that take pods, by name, except those named."""
+        return Trial(self.rooms, (name for name in self.taking_pods() if name not in without))
 
     def sizes(self) -> dict[str, int]:
         return {

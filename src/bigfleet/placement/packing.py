@@ -108,7 +108,7 @@ class Trial:
     def __init__(self, rooms: Mapping[str, Room], open_nodes: Iterable[str]) -> None:
         """`rooms` of all Nodes, and the names of those that take pods, in the order to try them."""
         self._rooms = rooms
-        self._open = list(open_nodes)
+        self.open_nodes = list(open_nodes)
         self._changed: dict[str, Room] = {}
         #: Pods by group within each value of a topology key; made when first asked for.
         self._within: dict[str, dict[str, Counter[str]]] = {}
@@ -138,8 +138,8 @@ class Trial:
 
     def place(self, pod: PodView, after: int = 0) -> int | None:
         """Takes the first open Node that fits, from this position on; its position."""
-        for at in range(after, len(self._open)):
-            name = self._open[at]
+        for at in range(after, len(self.open_nodes)):
+            name = self.open_nodes[at]
             room = self._changed.get(name) or self._rooms[name]
             if room.holds(pod.requests) and self.why_not(pod, name) is None:
                 self.take(pod, name)
@@ -160,7 +160,7 @@ class Trial:
             if at is None:
                 left.append(pod)
             else:
-                place_of[pod.uid] = self._open[at]
+                place_of[pod.uid] = self.open_nodes[at]
         return Packing(place_of, tuple(left))
 
     def why_not(self, pod: PodView, name: str) -> str | None:
@@ -215,7 +215,7 @@ class Trial:
 
     def _most_free(self) -> Resources:
         most: dict[str, int] = {}
-        for name in self._open:
+        for name in self.open_nodes:
             for dimension, amount in self.room(name).free.items():
                 if amount > most.get(dimension, 0):
                     most[dimension] = amount

@@ -1,0 +1,182 @@
+"""Overhead: what of a machine no pod of a Need gets, and the unit that makes up for it.
+
+Overhead of a Node is what DaemonSet and mirror pods request there, plus what the machine was
+declared to have and its Node does not offer. It is kept per kind of machine, as the most of any
+Node of the kind; for kinds without a Node the cluster's most stands in.
+
+A Need's unit is its largest pod, per dimension, plus overhead, so that every machine that can be
+claimed takes any of its pods alone. Overhead rises at once and falls after ten minutes: a DaemonSet
+that is rolled out leaves each Node for a moment, and units that follow it would change every time.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from bigfleet.model.machines import Instant
+from bigfleet.model.options import SECOND
+from bigfleet.model.resources import Resources
+from bigfleet.placement.occupancy import Occupancy
+from bigfleet.placement.packing import share_of
+from bigfleet.placement.records import NodeView
+
+FALLS_AFTER = 600 * SECOND
+#: Groups into which a Need is split where no kind of machine covers its joint unit.
+LARGE_CPU = "large-cpu"
+LARGE_MEMORY = "large-memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of machine: what the shard counts for one, and what of it pods do not get."""
+
+    name: str
+    declared: Resources
+    overhead: Resources
+
+    def takes(self, largest: Resources) -> bool:
+        return all(
+            amount <= 0 or self.declared[name] >= amount + self.overhead[name]
+            for name, amount in largest.amounts
+        )
+
+
+@dataclass(slots=True)
+class _Seen:
+    declared: Resources
+    overhead: Resources
+    #: Since when Nodes show less; None: they do not.
+    less_since: Instant | None = None
+
+
+class Overheads:
+    def __init__(self) -> None:
+        self._seen: dict[str, _Seen] = {}
+
+    def look(self, occupancy: Occupancy, at: Instant) -> bool:
+        """Reads all usable Nodes of the fleet; True: some overhead changed."""
+        shown: dict[str, tuple[Resources, Resources]] = {}
+        for node in occupancy.nodes.values():
+            if node.machine and node.is_usable:
+                own = overhead_of(node, occupancy.followers_on(node.name))
+                known = shown.get(node.kind)
+                shown[node.kind] = (node.declared, own.most(known[1]) if known else own)
+        changed = False
+        for kind, (declared, overhead) in shown.items():
+            changed |= self._see(kind, declared, overhead.positive(), at)
+        return changed
+
+    def kinds(self) -> list[Kind]:
+        """Those of which a Node was seen, by name."""
+        return [Kind(n, s.declared, s.overhead) for n, s in sorted(self._seen.items())]
+
+    def of_kind(self, kind: str) -> Resources:
+        seen = self._seen.get(kind)
+        return self.of_cluster() if seen is None else seen.overhead
+
+    def of_cluster(self) -> Resources:
+        """The most of any kind: what a machine of an unknown kind is taken to lose."""
+        most = Resources()
+        for seen in self._seen.values():
+            most = most.most(seen.overhead)
+        return most
+
+    def known(self, offered: Iterable[tuple[str, Resources]] = ()) -> list[Kind]:
+        """Kinds seen, and kinds on offer with what is known or supposed of their overhead."""
+        kinds = {kind.name: kind for kind in self.kinds()}
+        for name, declared in offered:
+            if name not in kinds:
+                kinds[name] = Kind(name, declared, self.of_cluster())
+        return [kinds[name] for name in sorted(kinds)]
+
+    def _see(self, kind: str, declared: Resources, overhead: Resources, at: Instant) -> bool:
+        seen = self._seen.get(kind)
+        if seen is None:
+            self._seen[kind] = _Seen(declared, overhead)
+            return True
+        seen.declared = declared
+        most = overhead.most(seen.overhead).positive()
+        if overhead == seen.overhead:
+            seen.less_since = None
+            return False
+        if most != seen.overhead:
+            seen.overhead, seen.less_since = most, None
+            return True
+        if seen.less_since is None:
+            seen.less_since = at
+        if at - seen.less_since < FALLS_AFTER:
+            return False
+        seen.overhead, seen.less_since = overhead, None
+        return True
+
+
+def overhead_of(node: NodeView, followers: Resources) -> Resources:
+    """What of the declared machine no ordinary pod gets on this Node."""
+    missing = {
+        name: max(0, amount - node.allocatable[name]) for name, amount in node.declared.amounts
+    }
+    return followers.plus(Resources.of(missing))
+
+
+def min_unit(largest: Resources, kinds: Sequence[Kind], otherwise: Resources) -> Resources:
+    """The unit of a Need: kinds that take its largest pod cover the unit, others do not.
+
+    Where no kind that is known takes the pod, `otherwise` is its overhead. Dimensions nobody asks
+    for stay out of the unit: a machine without GPUs serves a Need without GPUs.
+    """
+    asked = {name for name, amount in largest.amounts if amount > 0}
+    fitting = [kind for kind in kinds if kind.takes(largest)]
+    if not fitting:
+        return Resources.of({name: largest[name] + otherwise[name] for name in asked})
+    unit: dict[str, int] = {}
+    for name in sorted(asked):
+        least = min(kind.declared[name] for kind in fitting)
+        most = max(kind.overhead[name] for kind in fitting)
+        unit[name] = min(largest[name] + most, least)
+        for kind in kinds:
+            short = largest[name] + kind.overhead[name] > kind.declared[name]
+            if short and unit[name] <= kind.declared[name] < least:
+                unit[name] = kind.declared[name] + 1
+    return Resources.of(unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Two groups of one Need's shapes, each of which some kind of machine takes."""
+
+    groups: tuple[tuple[str, frozenset[Resources]], ...]
+
+    def group_of(self, requests: Resources) -> str:
+        return next((name for name, shapes in self.groups if requests in shapes), "")
+
+
+def split_of(shapes: Sequence[Resources], kinds: Sequence[Kind]) -> Split | None:
+    """How to split a Need whose joint unit no kind covers; None: it is covered, or no use.
+
+    A unit is per dimension: a pod of much cpu and one of much memory ask together for a machine
+    that has both, though each alone would run on a smaller one.
+    """
+    if not kinds or any(kind.takes(_joint(shapes)) for kind in kinds):
+        return None
+    whole = _joint(shapes)
+    by_cpu: list[Resources] = []
+    by_memory: list[Resources] = []
+    for shape in shapes:
+        cpu = share_of(_only(shape, "cpu"), whole)
+        memory = share_of(_only(shape, "memory"), whole)
+        (by_cpu if cpu >= memory else by_memory).append(shape)
+    groups = [(LARGE_CPU, by_cpu), (LARGE_MEMORY, by_memory)]
+    for _, members in groups:
+        if not members or not any(kind.takes(_joint(members)) for kind in kinds):
+            return None
+    return Split(tuple((name, frozenset(members)) for name, members in groups))
+
+
+def _joint(shapes: Iterable[Resources]) -> Resources:
+    most = Resources()
+    for shape in shapes:
+        most = most.most(shape)
+    return most
+
+
+def _only(shape: Resources, dimension: str) -> Resources:
+    return Resources(((dimension, shape[dimension]),))
