@@ -14,6 +14,29 @@ from bigfleet.placement.packing import Room, Trial
 from bigfleet.placement.records import NodeView, PodView
 
 _NO_PODS: Mapping[str, PodView] = {}
+#: Sets of requirements remembered; a cluster has far fewer.
+_MOST_MATCHINGS = 512
+
+
+class Matching:
+    """Machines that meet the same requirements, by name."""
+
+    __slots__ = ("_newest", "all_usable", "nodes", "usable_at")
+
+    def __init__(self, nodes: tuple[NodeView, ...]) -> None:
+        self.nodes = nodes
+        #: Those on their way out do not count.
+        self.all_usable = all(node.is_usable or node.instruction for node in nodes)
+        #: When the last of them became usable.
+        self.usable_at = max((node.since for node in nodes if node.is_usable), default=0)
+        self._newest: dict[Resources, NodeView | None] = {}
+
+    def newest(self, unit: Resources) -> NodeView | None:
+        """The last usable one that holds the unit."""
+        if unit not in self._newest:
+            fitting = (n for n in self.nodes if n.is_usable and n.declared.covers(unit))
+            self._newest[unit] = max(fitting, key=lambda n: (n.since, n.name), default=None)
+        return self._newest[unit]
 
 
 class Occupancy:
@@ -30,7 +53,7 @@ class Occupancy:
         self._empty_since: dict[str, Instant] = {}
         #: Raised when Nodes come, go or change in anything but their pods.
         self.nodes_version = 0
-        self._matching: dict[tuple[Requirement, ...], tuple[int, tuple[NodeView, ...]]] = {}
+        self._matching: dict[tuple[Requirement, ...], tuple[int, Matching]] = {}
         self._taking: tuple[int, tuple[str, ...]] = (-1, ())
 
     # -- changes ---------------------------------------------------------------------------------
@@ -114,17 +137,19 @@ class Occupancy:
         """Requests of the DaemonSet and mirror pods on it."""
         return self._followers.get(node, Resources())
 
-    def matching(self, requirements: tuple[Requirement, ...]) -> tuple[NodeView, ...]:
-        """Machines of the fleet whose labels meet these requirements, by name."""
+    def matching(self, requirements: tuple[Requirement, ...]) -> Matching:
+        """Machines of the fleet whose labels meet these requirements."""
         known = self._matching.get(requirements)
         if known is not None and known[0] == self.nodes_version:
             return known[1]
-        if len(self._matching) > 512:
+        if len(self._matching) > _MOST_MATCHINGS:
             self._matching.clear()
-        found = tuple(
-            node
-            for _, node in sorted(self.nodes.items())
-            if node.machine and all(r.met_by(node.labels.get(r.key)) for r in requirements)
+        found = Matching(
+            tuple(
+                node
+                for _, node in sorted(self.nodes.items())
+                if node.machine and all(r.met_by(node.labels.get(r.key)) for r in requirements)
+            )
         )
         self._matching[requirements] = (self.nodes_version, found)
         return found

@@ -1,0 +1,481 @@
+"""Revised demand: machines for pods that are covered on paper and stuck in the cluster.
+
+The scheduler says which pods it cannot place; the shard's reply says what it counts for their Need.
+When all machines of a Need are there and its pods still wait, its margin is raised by as many
+machines as the stuck pods would take. Own rows stay exactly the sum of requests.
+
+Laws. While no pod was ever stuck, no drain refused and no machine lost, every margin is zero. A
+margin buys only while a pod of its Need waits. A round asks for at most as many machines as the
+Need has, or three. Nothing changes for a Need unless the last reply speaks of it as it was sent.
+
+All of it is driven: `on_demand`, `on_reply` and `turn` in, `rows` out; see the methods.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from bigfleet.model.cluster_reports import STALE_AFTER, ClusterReportReply, NeedStanding
+from bigfleet.model.machines import Instant
+from bigfleet.model.needs import Need, NeedKey
+from bigfleet.model.resources import Resources
+from bigfleet.placement.admission import Admissions, Refusal
+from bigfleet.placement.fruitless import Fruitless
+from bigfleet.placement.margin_notes import MarginFigures, Note, NoteKind, Notes
+from bigfleet.placement.margin_rows import Form, Margin, Probe, Round, is_margin
+from bigfleet.placement.occupancy import Occupancy
+from bigfleet.placement.overhead import Overheads
+from bigfleet.placement.records import NodeView, PodView
+from bigfleet.placement.subjects import (
+    DEFAULT_SETTINGS,
+    MarginSettings,
+    Standing,
+    Subject,
+    Subjects,
+)
+
+#: Raises for one Node whose drain is refused again and again: one claims another machine that is
+#: on its way out, the next one this; a third would buy.
+_MOST_REFUSALS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    #: Rows differ from what was last sent for another reason than demand: send them at once.
+    changed: bool
+    notes: tuple[Note, ...] = ()
+
+
+class Margins:
+    def __init__(
+        self,
+        cluster: str,
+        occupancy: Occupancy,
+        admissions: Admissions,
+        overheads: Overheads,
+        settings: MarginSettings = DEFAULT_SETTINGS,
+    ) -> None:
+        self._cluster = cluster
+        self._occupancy = occupancy
+        self._admissions = admissions
+        self._settings = settings
+        self._subjects = Subjects(occupancy, overheads, settings)
+        #: By the key of the margin.
+        self._margins: dict[NeedKey, Margin] = {}
+        self._fruitless = Fruitless()
+        self._notes = Notes(settings.event_every)
+        #: What the last roll-up asked for; None: none was sent since the start.
+        self._sent: dict[NeedKey, Resources] | None = None
+        #: Of the last reply: what speaks of a Need as it was last sent.
+        self._confirmed: dict[NeedKey, NeedStanding] = {}
+        self._replied_at: Instant | None = None
+        #: The first reply, until demand is known as well.
+        self._first_reply: ClusterReportReply | None = None
+        #: By margin: the last standing that was confirmed.
+        self._last: dict[NeedKey, Standing] = {}
+        #: Nodes that left a margin because they were empty.
+        self._left: set[str] = set()
+        #: By Node: how often a refused drain has raised a margin.
+        self._refusals: dict[str, int] = {}
+        self._changed = False
+        self.figures = MarginFigures()
+        #: Stuck pods of delivered Needs, by Need, as of the last turn.
+        self.stuck: dict[NeedKey, int] = {}
+
+    # -- what comes in ---------------------------------------------------------------------------
+
+    @property
+    def awaits_first_reply(self) -> bool:
+        """Until then a roll-up would withdraw the margins of the process before this one."""
+        return self._sent is None and self._replied_at is None
+
+    def on_demand(self, needs: Iterable[Need]) -> None:
+        """The own rows as they are now: exactly the sums of requests, units with overhead."""
+        self._subjects.put(needs, self._confirmed)
+        if self._first_reply is not None:
+            self._adopt(self._first_reply)
+
+    def on_sent(self, rows: Iterable[Need]) -> None:
+        """A roll-up of these rows went out."""
+        self._sent = {row.key: row.aggregate.positive() for row in rows}
+
+    def on_reply(self, reply: ClusterReportReply, at: Instant) -> list[Note]:
+        self._replied_at = at
+        if self._sent is None:
+            self._first_reply = reply
+            if self._subjects:
+                self._adopt(reply)
+            return []
+        self._confirmed = {}
+        is_silent = bool(reply.standings)
+        for standing in reply.standings:
+            key = standing.key(self._cluster)
+            if standing.wanted is not None:
+                is_silent = False
+                if self._sent.get(key) == standing.wanted.positive():
+                    self._confirmed[key] = standing
+        for subject in self._subjects.in_play(self._margins):
+            self._confirm(subject)
+        return self._notes.not_revised(self._cluster) if is_silent else []
+
+    def on_disconnected(self) -> None:
+        """Margins stay; nothing is revised until a reply of the next session."""
+        self._confirmed = {}
+
+    def on_refused(self, refusal: Refusal, at: Instant) -> bool:
+        """A drain was refused: the machine is to stay. True: send the rows at once."""
+        node = self._occupancy.nodes.get(refusal.node)
+        if node is None:
+            return False
+        if self._restore_probes(node, at):
+            return True
+        pod = refusal.pod
+        subject = self._subjects.of(pod.need) if pod is not None and pod.need else None
+        if pod is None or subject is None or not subject.may_claim(node):
+            return False
+        if self._refusals.get(node.name, 0) >= _MOST_REFUSALS:
+            return False
+        margin = self._margin(subject)
+        if node.name not in margin.refused:
+            self._refusals[node.name] = self._refusals.get(node.name, 0) + 1
+        standing = self._last.get(subject.key, Standing())
+        dimension = subject.scarcest(standing)
+        margin.refused[node.name] = node.declared[dimension]
+        others = sum(amount for name, amount in margin.refused.items() if name != node.name)
+        kept = standing.row_claimed[dimension] + others
+        amount = kept + max(1, pod.requests[dimension])
+        margin.set(dimension, amount, subject.asked[dimension], may_buy=True)
+        self.figures.refusals += 1
+        return True
+
+    def on_drain_admitted(self, node: str, at: Instant) -> None:
+        """A machine of a lowered margin goes: the margin stays lowered."""
+        view = self._occupancy.nodes.get(node)
+        for margin in self._margins.values():
+            subject = self._subjects.with_margin(margin.key)
+            if margin.probe is None or subject is None or view is None:
+                continue
+            if subject.may_claim(view):
+                self._end_probe(margin, at, failed=False)
+
+    # -- what goes out ---------------------------------------------------------------------------
+
+    def rows(self, at: Instant) -> tuple[Need, ...]:
+        """A whole roll-up: own rows first, then margins. To be sent now; see `on_sent`."""
+        own = [
+            self._subjects.own_row(need, self.in_own_row(need.key, at))
+            for need in self._subjects.needs()
+        ]
+        return (*own, *self.margin_rows(at))
+
+    def margin_rows(self, at: Instant) -> tuple[Need, ...]:
+        """The rows of margins, in the order of their keys, to be sent after all own rows."""
+        rows = []
+        for key in sorted(self._margins):
+            subject = self._subjects.with_margin(key)
+            if subject is None or subject.form is Form.IN_OWN_ROW:
+                continue
+            self._cap(subject, self._margins[key], at)
+            wanted = self._wanted(subject)
+            if wanted.amounts:
+                rows.append(subject.row(wanted))
+        return tuple(rows)
+
+    def in_own_row(self, need: NeedKey, at: Instant) -> Resources:
+        """What a Need carries in its own row beyond its requests; almost always nothing."""
+        margin = self._margins.get(need)
+        subject = self._subjects.with_margin(need) if margin is not None else None
+        if margin is None or subject is None or subject.form is not Form.IN_OWN_ROW:
+            return Resources()
+        self._cap(subject, margin, at)
+        return self._wanted(subject)
+
+    def asks(self) -> list[tuple[str, str]]:
+        """Needs the next reply must speak of, as (fingerprint, group)."""
+        keys: dict[NeedKey, None] = {}
+        for subject in self._subjects.in_play(self._margins):
+            keys[subject.key] = None
+            keys.update((need.key, None) for need in subject.own)
+        return [(key.fingerprint, key.group) for key in keys]
+
+    def due_at(self, at: Instant) -> Instant | None:
+        """When `turn` next has something to do after `at`; None: only events can tell."""
+        subjects = self._subjects.in_play(self._margins)
+        if any(self._waiting(subject, at) for subject in subjects):
+            return at + self._settings.look_every
+        due = [m.probe_at for m in self._margins.values() if m.amount]
+        due += [
+            m.probe.began + self._settings.probe_timeout
+            for m in self._margins.values()
+            if m.probe is not None
+        ]
+        if self._margins:
+            due += [
+                since + self._settings.empty_for
+                for n, since in self._occupancy.empty_nodes().items()
+                if n not in self._left
+            ]
+        due += [end for end in (self._fruitless.next_end(at),) if end is not None]
+        return min((each for each in due if each > at), default=None)
+
+    def amounts(self) -> Mapping[NeedKey, Resources]:
+        """Every margin as it would be sent, by its key."""
+        subjects = ((key, self._subjects.with_margin(key)) for key in self._margins)
+        return {key: self._wanted(subject) for key, subject in subjects if subject is not None}
+
+    def sizes(self) -> dict[str, int]:
+        return {
+            "margins": len(self._margins),
+            "fruitless": len(self._fruitless),
+            "told": len(self._notes),
+            "left": len(self._left),
+            "refusals": len(self._refusals),
+            "last": len(self._last),
+        }
+
+    # -- a turn ----------------------------------------------------------------------------------
+
+    def turn(self, at: Instant) -> Turn:
+        """Looks at every Need that has a margin or a pod that waits."""
+        self._changed = False
+        self.stuck = {}
+        self._forget(at)
+        notes: list[Note] = []
+        for subject in self._subjects.in_play(self._margins):
+            notes += self._turn_of(subject, at)
+        for key in [k for k, margin in self._margins.items() if margin.is_idle]:
+            del self._margins[key]
+        return Turn(self._changed, tuple(notes))
+
+    def _turn_of(self, subject: Subject, at: Instant) -> list[Note]:
+        margin = self._margins.get(subject.key)
+        standing = self._standing_of(subject, at)
+        if standing is None:
+            return []
+        self._last[subject.key] = standing
+        if margin is not None:
+            self._cap(subject, margin, at)
+        if not standing.is_covered or standing.arriving or not subject.nodes.all_usable:
+            return []
+        stuck = subject.stuck(at)
+        self.stuck.update(subject.count_by_need(stuck))
+        notes: list[Note] = []
+        if margin is not None and margin.round is not None and not standing.row_arriving:
+            notes += self._judge(subject, margin, margin.round, standing, stuck, at)
+        hopeful = [p for p in stuck if not self._fruitless.rests(p.owner_shape, at)]
+        if hopeful:
+            opened = margin.round if margin is not None else None
+            if opened is not None and standing.machines + standing.row_machines > opened.machines:
+                # Its machines came, and not all of its pods have been judged again.
+                return notes
+            return notes + self._raise(subject, standing, hopeful, at)
+        if margin is not None and not self._waiting(subject, at) and not margin.unconfirmed:
+            notes += self._lower(subject, margin, standing, at)
+        return notes
+
+    def _raise(
+        self, subject: Subject, standing: Standing, stuck: list[PodView], at: Instant
+    ) -> list[Note]:
+        if subject.form is Form.NONE:
+            return self._notes.told(NoteKind.GANG_SPANS, subject.key, stuck, at)
+        k = subject.machines_for(stuck) - standing.row_arriving
+        k = min(k, max(self._settings.least_round, standing.machines + standing.row_machines))
+        if k <= 0:
+            return []
+        margin = self._margin(subject)
+        dimension = subject.scarcest(standing)
+        smallest = max(1, min(unit[dimension] for unit in subject.units(stuck)))
+        one = subject.machine_amount(dimension, standing)
+        amount = standing.row_claimed[dimension] + (k - 1) * one + smallest
+        asked = subject.asked[dimension]
+        if (dimension, amount) == (margin.dimension, margin.scaled(asked)):
+            return []
+        machines = standing.machines + standing.row_machines
+        opened = margin.round or Round({}, margin.amount, machines)
+        opened.pods.update((pod.uid, pod.owner_shape) for pod in stuck)
+        opened.machines = machines
+        margin.set(dimension, amount, asked, may_buy=True)
+        margin.round = opened
+        margin.probe = None
+        margin.probe_interval = self._settings.probe_first
+        margin.probe_at = at + margin.probe_interval
+        self.figures.rounds += 1
+        self._changed = True
+        return self._notes.told(NoteKind.RAISED, subject.key, stuck, at, machines=k)
+
+    def _judge(
+        self,
+        subject: Subject,
+        margin: Margin,
+        opened: Round,
+        standing: Standing,
+        stuck: list[PodView],
+        at: Instant,
+    ) -> list[Note]:
+        """Whether the machines of a round helped."""
+        pods = self._occupancy.pods
+        bound = {s for uid, s in opened.pods.items() if uid in pods and pods[uid].node}
+        shapes = set(opened.pods.values())
+        still = [pod for pod in stuck if pod.owner_shape in shapes - bound]
+        self._fruitless.helped(bound)
+        if bound:
+            # Others may have taken the place of these, unless there is room left for them.
+            still = [p for p in still if not self._occupancy.trial().pack([p]).left]
+        elif not still and any(pod.owner_shape in shapes for pod in subject.waiting()):
+            return []
+        if still and standing.machines + standing.row_machines <= opened.machines:
+            return []
+        margin.round = None
+        return self._count_fruitless(subject, margin, opened, still, at) if still else []
+
+    def _count_fruitless(
+        self, subject: Subject, margin: Margin, opened: Round, still: list[PodView], at: Instant
+    ) -> list[Note]:
+        self.figures.fruitless += 1
+        given_up = []
+        for shape in dict.fromkeys(pod.owner_shape for pod in still):
+            back = self._fruitless.count(shape, opened.before, at)
+            if back is not None:
+                given_up += [pod for pod in still if pod.owner_shape == shape]
+                self._set(subject, margin, min(margin.amount, back))
+        return self._notes.told(NoteKind.GIVEN_UP, subject.key, given_up, at)
+
+    def _lower(
+        self, subject: Subject, margin: Margin, standing: Standing, at: Instant
+    ) -> list[Note]:
+        if margin.probe is not None:
+            if at - margin.probe.began >= self._settings.probe_timeout:
+                self._end_probe(margin, at, failed=False)
+            return []
+        if not margin.amount or standing.row_arriving:
+            return []
+        if self._leave_empty(subject, margin, standing, at):
+            return []
+        if at < margin.probe_at:
+            return []
+        if not self._some_node_may_go(subject, at):
+            margin.probe_at = at + self._settings.probe_look_every
+            return []
+        margin.probe = Probe(margin.amount, margin.asked_when_set, at)
+        self._set(subject, margin, subject.one_less(margin.dimension, standing))
+        self.figures.probes += 1
+        return []
+
+    def _leave_empty(
+        self, subject: Subject, margin: Margin, standing: Standing, at: Instant
+    ) -> bool:
+        """Nodes that have been empty for long leave the margin."""
+        since = at - self._settings.empty_for
+        empty = [node for node in subject.empty_since(since) if node.name not in self._left]
+        in_own_row = subject.form is Form.IN_OWN_ROW
+        empty = empty[: standing.machines if in_own_row else standing.row_machines]
+        if not empty:
+            return False
+        self._left.update(node.name for node in empty)
+        less = sum(node.declared[margin.dimension] for node in empty)
+        amount = max(0, standing.row_claimed[margin.dimension] - less)
+        if amount < margin.scaled(subject.asked[margin.dimension]):
+            self._set(subject, margin, amount)
+            self.figures.left_empty += len(empty)
+        return True
+
+    def _some_node_may_go(self, subject: Subject, at: Instant) -> bool:
+        candidates = subject.least_occupied(self._settings.probe_nodes)
+        return any(self._admissions.why_not_drained(n, at) is None for n in candidates)
+
+    def _restore_probes(self, node: NodeView, at: Instant) -> bool:
+        """A refusal of a machine that a lowered margin could have had restores that margin."""
+        for margin in self._margins.values():
+            subject = self._subjects.with_margin(margin.key)
+            probe = margin.probe
+            if probe is not None and subject is not None and subject.may_claim(node):
+                self._end_probe(margin, at, failed=True)
+                margin.set(margin.dimension, probe.before, probe.asked_before, may_buy=True)
+                return True
+        return False
+
+    def _end_probe(self, margin: Margin, at: Instant, *, failed: bool) -> None:
+        margin.probe = None
+        interval = margin.probe_interval or self._settings.probe_first
+        longest = self._settings.probe_longest
+        margin.probe_interval = min(2 * interval, longest) if failed else self._settings.probe_first
+        margin.probe_at = at + margin.probe_interval
+        self.figures.restored += failed
+
+    # -- within ----------------------------------------------------------------------------------
+
+    def _margin(self, subject: Subject) -> Margin:
+        margin = self._margins.get(subject.key)
+        if margin is None:
+            margin = self._margins[subject.key] = Margin(subject.key)
+        return margin
+
+    def _set(self, subject: Subject, margin: Margin, amount: int) -> None:
+        margin.set(margin.dimension, amount, subject.asked[margin.dimension])
+        self._changed = True
+
+    def _wanted(self, subject: Subject) -> Resources:
+        margin = self._margins[subject.key]
+        return margin.wanted(subject.asked[margin.dimension])
+
+    def _waiting(self, subject: Subject, at: Instant) -> bool:
+        """Whether a pod waits that machines may help."""
+        return any(not self._fruitless.rests(p.owner_shape, at) for p in subject.waiting())
+
+    def _cap(self, subject: Subject, margin: Margin, at: Instant) -> None:
+        """While no pod waits a margin is at most what its row has and the own row does not lack."""
+        standing = self._last.get(subject.key)
+        if standing is None or margin.may_buy or not margin.amount or self._waiting(subject, at):
+            return
+        limit = subject.limit(margin.dimension, standing)
+        if margin.scaled(subject.asked[margin.dimension]) > limit:
+            self._set(subject, margin, limit)
+
+    def _confirm(self, subject: Subject) -> None:
+        margin = self._margins.get(subject.key)
+        if margin is not None and subject.standing(self._confirmed, self._sent or {}) is not None:
+            margin.confirm()
+
+    def _standing_of(self, subject: Subject, at: Instant) -> Standing | None:
+        """None: this Need rests."""
+        margin = self._margins.get(subject.key)
+        if self._replied_at is None or at - self._replied_at >= STALE_AFTER:
+            return None
+        if margin is not None and margin.unconfirmed:
+            return None
+        return subject.standing(self._confirmed, self._sent or {})
+
+    def _adopt(self, reply: ClusterReportReply) -> None:
+        """After a restart a margin starts at what its row has."""
+        self._first_reply = None
+        if self._sent is not None:
+            return
+        for standing in reply.standings:
+            key = standing.key(self._cluster)
+            subject = self._subjects.with_margin(key)
+            if subject is None or standing.wanted is None:
+                continue
+            if is_margin(standing.group):
+                named = [n for n, amount in standing.wanted.amounts if amount > 0]
+                dimension = named[0] if named else ""
+                amount = standing.claimed[dimension] if named else 0
+            elif subject.form is Form.IN_OWN_ROW:
+                dimension, amount = subject.surplus(standing)
+            else:
+                continue
+            if amount > 0:
+                margin = self._margin(subject)
+                margin.set(dimension, amount, subject.asked[dimension], may_buy=True)
+                margin.probe_interval = self._settings.probe_first
+                margin.probe_at = (self._replied_at or 0) + margin.probe_interval
+
+    def _forget(self, at: Instant) -> None:
+        self._fruitless.forget(at)
+        self._notes.forget(at)
+        nodes = self._occupancy.nodes
+        self._left = {n for n in self._left if n in nodes and self._occupancy.is_empty(n)}
+        kept = {n: c for n, c in self._refusals.items() if n in nodes and nodes[n].instruction}
+        self._refusals = kept
+        for key in [key for key in self._last if self._subjects.with_margin(key) is None]:
+            del self._last[key]
+        for key in [key for key in self._margins if self._subjects.with_margin(key) is None]:
+            del self._margins[key]
