@@ -50,7 +50,7 @@ def test_a_line_says_what_was_started_what_changed_and_what_it_costs() -> None:
     assert "cycle 20" in line
     assert "+41 Bootstrap +12 Provision" in line
     assert "shop +60 units" in line
-    assert line.endswith("$3.12/h")
+    assert line.endswith("$3.12/h    pods: shop 60")
 
 
 def test_a_line_without_change_says_whether_demand_is_met() -> None:

@@ -7,7 +7,7 @@ from bigfleet.model.actions import ActionKind
 from bigfleet.model.coordination import Transfer, TransferTier
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import MachineState
-from bigfleet.up.reports import CycleReport
+from bigfleet.up.reports import ClusterReport, CycleReport
 
 _ORDER = (
     ActionKind.BOOTSTRAP,
@@ -43,6 +43,19 @@ def met_text(report: CycleReport) -> str:
     return f"{len(report.unmet)} of {report.needs} needs unmet"
 
 
+def pods_text(report: CycleReport) -> str:
+    """`pods: shop 519 of 598 (79 wait, 3 stuck), ml 16`; clusters without pods are left out."""
+    words = [f"{each.name} {_running_text(each)}" for each in report.clusters if each.pods]
+    return f"pods: {', '.join(words)}" if words else "no pods yet"
+
+
+def _running_text(cluster: ClusterReport) -> str:
+    if not cluster.waiting:
+        return f"{cluster.running:,}"
+    stuck = f", {cluster.stuck:,} stuck" if cluster.stuck else ""
+    return f"{cluster.running:,} of {cluster.pods:,} ({cluster.waiting:,} wait{stuck})"
+
+
 def line_of(
     clock: str,
     report: CycleReport,
@@ -55,7 +68,7 @@ def line_of(
     situation = situation_text(report, changes)
     who = f"{shard}  " if shard else ""
     head = f"{clock}  {who}cycle {report.cycle:<5} {text:<34}  {situation:<34}"
-    return f"{head}  ${report.dollars_per_hour:,.2f}/h"
+    return f"{head}  {f'${report.dollars_per_hour:,.2f}/h':<9}  {pods_text(report)}"
 
 
 def moved_text(transfer: Transfer) -> str:
@@ -113,6 +126,18 @@ def document_of(report: CycleReport) -> dict[str, Any]:
                 "connected": cluster.connected,
                 "pods": cluster.pods,
                 "running": cluster.running,
+                "waiting": cluster.waiting,
+                "stuck": cluster.stuck,
+                "overdue": [
+                    {
+                        "pod": each.pod,
+                        "pods": each.pods,
+                        "seconds": round(each.seconds, 3),
+                        "verdict": each.verdict,
+                        "machine": each.machine,
+                    }
+                    for each in cluster.overdue
+                ],
                 "nodes": cluster.nodes,
                 "needs": cluster.needs,
                 "needsMet": cluster.needs_met,

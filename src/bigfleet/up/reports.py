@@ -11,7 +11,8 @@ from bigfleet.model.needs import NeedKey
 from bigfleet.model.resources import Resources
 from bigfleet.model.shard_views import ActionView, Disposition, NeedView
 from bigfleet.shard.state import ShardState
-from bigfleet.sim.cluster import Cluster
+from bigfleet.sim.operator import Operator
+from bigfleet.up.overdue_pods import OverduePod
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,14 @@ class ClusterReport:
     needs_met: int
     #: Everything the shard knows the cluster to ask for; equal while nothing changes.
     demand: frozenset[tuple[NeedKey, Resources]] = frozenset()
+    #: Pods that wait although all machines of their Need are there.
+    stuck: int = 0
+    #: Pods that have waited for too long.
+    overdue: tuple[OverduePod, ...] = ()
+
+    @property
+    def waiting(self) -> int:
+        return self.pods - self.running
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +74,10 @@ class CycleReport:
         return sum(cluster.needs for cluster in self.clusters)
 
 
-def report_of(state: ShardState, clusters: Iterable[tuple[Cluster, bool]]) -> CycleReport:
-    """The last cycle; `clusters` with whether each is connected."""
+def report_of(
+    state: ShardState, clusters: Iterable[tuple[Operator, tuple[OverduePod, ...]]]
+) -> CycleReport:
+    """The last cycle; `clusters` by their operators, with pods that have waited for too long."""
     deciding = state.deciding
     needs = deciding.ledger.page().needs
     census = census_of(state.parts.machines.inventory.snapshot())
@@ -80,7 +91,7 @@ def report_of(state: ShardState, clusters: Iterable[tuple[Cluster, bool]]) -> Cy
         actions=_actions_of(state, deciding.ledger.cycle),
         machines=machines,
         dollars_per_hour=sum(census.cost.values()),
-        clusters=tuple(_cluster(each, connected, needs) for each, connected in clusters),
+        clusters=tuple(_cluster(operator, overdue, needs) for operator, overdue in clusters),
         unmet=tuple(_unmet(view) for view in needs if not view.satisfied),
         shard=state.settings.id,
     )
@@ -113,17 +124,22 @@ def _actions_of(state: ShardState, cycle: int) -> tuple[ActionView, ...]:
     return tuple(reversed(found))
 
 
-def _cluster(cluster: Cluster, connected: bool, needs: Iterable[NeedView]) -> ClusterReport:
+def _cluster(
+    operator: Operator, overdue: tuple[OverduePod, ...], needs: Iterable[NeedView]
+) -> ClusterReport:
+    cluster = operator.cluster
     own = [view for view in needs if view.need.cluster == cluster.name]
     return ClusterReport(
         cluster.name,
-        connected,
+        operator.connected,
         cluster.pods,
         cluster.running,
         sum(node.state is MachineState.CONFIGURED for node in cluster.nodes.values()),
         len(own),
         sum(view.satisfied for view in own),
         frozenset((view.need.key, view.need.aggregate) for view in own),
+        sum(operator.margins.stuck.values()),
+        overdue,
     )
 
 

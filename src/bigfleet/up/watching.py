@@ -1,6 +1,7 @@
-"""Judges a living fleet: demand that was left unmet although supply was there, and thrashing.
+"""Judges a living fleet: demand left unmet although supply was there, stuck pods, and thrashing.
 
 A Need may be short for a minute: that is what buying, draining and the grace of a victim take. A
+pod may wait for two minutes if a free machine would take it, and for ever if none would. A
 machine may leave a cluster and come back when demand has changed in between, its own or that of
 somebody who took other machines from it; when it has not, one of the two moves was wrong.
 """
@@ -26,6 +27,8 @@ class Watch:
         self.findings: list[str] = []
         self._unmet_since: dict[NeedKey, Instant] = {}
         self._told: set[NeedKey] = set()
+        #: Pods of which it is told that they are stuck.
+        self._told_pods: set[str] = set()
         self._demand: object = None
         self._changed_at: Instant = 0
         #: (machine, cluster) -> when the machine was last reclaimed from it.
@@ -40,6 +43,7 @@ class Watch:
         if demand != self._demand:
             self._demand, self._changed_at = demand, report.at
         self._look_for_unmet(report)
+        self._look_for_stuck(report)
         self._look_for_thrash(report)
 
     def _look_for_unmet(self, report: CycleReport) -> None:
@@ -55,6 +59,24 @@ class Watch:
                     f"cycle {report.cycle}: need {key.need_id} of {key.cluster} has been short for "
                     f"{seconds:.0f} s although {short[key].free} matching machines are free"
                 )
+
+    def _look_for_stuck(self, report: CycleReport) -> None:
+        """Only pods that some free machine would take; each controller's oldest once."""
+        stuck = {
+            each.pod: (cluster.name, each)
+            for cluster in report.clusters
+            for each in cluster.overdue
+            if each.machine
+        }
+        for pod in sorted(stuck.keys() - self._told_pods):
+            name, each = stuck[pod]
+            others = f" (and {each.pods - 1} like it)" if each.pods > 1 else ""
+            self.findings.append(
+                f"cycle {report.cycle}: pod {pod} of {name}{others} has been waiting for "
+                f"{each.seconds:.0f} s although {each.machine} is free and would take it; "
+                f"its scheduler says: {each.verdict}"
+            )
+        self._told_pods = set(stuck)
 
     def _look_for_thrash(self, report: CycleReport) -> None:
         for action in report.actions:
