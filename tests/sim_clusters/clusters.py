@@ -66,6 +66,10 @@ def pods_on_all(cluster: Cluster) -> dict[str, dict[str, int]]:
     return {machine: pods_on(cluster, machine) for machine in cluster.nodes}
 
 
+def is_cordoned(cluster: Cluster, machine: str) -> bool:
+    return cluster.occupancy.nodes[cluster.nodes[machine].name].cordoned
+
+
 def waiting(cluster: Cluster) -> list[PodView]:
     return list(cluster.waiting())
 

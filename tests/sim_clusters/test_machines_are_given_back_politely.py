@@ -9,6 +9,7 @@ from tests.sim_clusters.clusters import (
     cluster_with,
     connected,
     filled,
+    is_cordoned,
     later,
     node_update,
     pods_on,
@@ -48,9 +49,9 @@ def test_a_node_whose_pods_fit_elsewhere_goes_when_the_instruction_is_15_s_old()
     cluster = operator.cluster
     assert operator.on_frame(reclaim("m2"), T0) == []
     assert without_rollups(operator.tick(later(14))) == []
-    assert not cluster.occupancy.nodes["node-m2"].cordoned
+    assert not is_cordoned(cluster, "m2")
     assert without_rollups(operator.tick(later(15))) == [ReclaimAck("bf1-1", 1)]
-    assert cluster.occupancy.nodes["node-m2"].cordoned
+    assert is_cordoned(cluster, "m2")
     assert pods_on(cluster, "m2") == {"api": 2}
     for seconds in range(16, 20):
         operator.tick(later(seconds))

@@ -12,6 +12,7 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.resources import Resources
 from bigfleet.model.shard_views import ActionView, Disposition
 from bigfleet.up.lines import document_of, line_of, transfer_document_of, transfer_line_of
+from bigfleet.up.overdue_pods import OverduePod
 from bigfleet.up.reports import ClusterReport, CycleReport, UnmetNeed, whole_of
 from bigfleet.up.watching import FleetWatch, Watch
 from tests.up.shown import MOVE
@@ -115,6 +116,53 @@ def test_a_need_that_nothing_free_would_serve_is_no_finding() -> None:
     watch = Watch()
     for seconds in (0, 100):
         watch.on_report(after(seconds, unmet=(UnmetNeed(NEED, "", 3, free=0),)))
+    assert watch.findings == []
+
+
+OVERDUE = OverduePod("default/search-7", 3, 121.0, "0/9 nodes are available: 9 Too many pods.")
+
+
+def with_pods(**changes: object) -> tuple[ClusterReport, ...]:
+    return (replace(CALM.clusters[0], **changes),)  # type: ignore[arg-type]
+
+
+def test_a_line_says_which_pods_run_wait_and_are_stuck() -> None:
+    some = replace(CALM, clusters=with_pods(pods=60, running=50, stuck=4))
+    assert line_of("14:00:21", some, {}, {}).endswith("pods: shop 50 of 60 (10 wait, 4 stuck)")
+    none = replace(CALM, clusters=with_pods(pods=0, running=0))
+    assert line_of("14:00:21", none, {}, {}).endswith("no pods yet")
+
+
+def test_the_object_of_a_cycle_says_which_pods_run_wait_and_are_stuck() -> None:
+    report = replace(CALM, clusters=with_pods(running=50, stuck=4, overdue=(OVERDUE,)))
+    shop = orjson.loads(orjson.dumps(document_of(report)))["clusters"]["shop"]
+    assert (shop["pods"], shop["running"], shop["waiting"], shop["stuck"]) == (60, 50, 10, 4)
+    assert shop["overdue"] == [
+        {
+            "pod": "default/search-7",
+            "pods": 3,
+            "seconds": 121.0,
+            "verdict": "0/9 nodes are available: 9 Too many pods.",
+            "machine": "",
+        }
+    ]
+
+
+def test_a_pod_that_waits_although_a_free_machine_would_take_it_is_found_once() -> None:
+    watch = Watch()
+    stuck = replace(OVERDUE, machine="od-0012")
+    watch.on_report(after(0, clusters=with_pods(overdue=(stuck,))))
+    watch.on_report(after(1, clusters=with_pods(overdue=(stuck,))))
+    assert watch.findings == [
+        "cycle 20: pod default/search-7 of shop (and 2 like it) has been waiting for 121 s "
+        "although od-0012 is free and would take it; its scheduler says: "
+        "0/9 nodes are available: 9 Too many pods."
+    ]
+
+
+def test_a_pod_that_no_machine_can_take_waits_and_is_no_finding() -> None:
+    watch = Watch()
+    watch.on_report(after(0, clusters=with_pods(overdue=(OVERDUE,))))
     assert watch.findings == []
 
 
