@@ -83,7 +83,7 @@ def test_a_pod_that_found_a_place_is_news(lines: Lines, stopwatch: Watches) -> N
     face, printed = lines
     shop = QUIET.clusters[0]
     face.show(replace(QUIET, clusters=(replace(shop, running=50),)))
-    assert printed.readouterr().out.endswith("pods: shop 50 of 60 (10 wait)\n")
+    assert printed.readouterr().out.endswith("pods: shop 50/60\n")
     stopwatch.seconds = 1.0
     face.show(QUIET)
     assert printed.readouterr().out.endswith("pods: shop 60\n")

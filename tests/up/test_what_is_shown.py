@@ -126,9 +126,9 @@ def with_pods(**changes: object) -> tuple[ClusterReport, ...]:
     return (replace(CALM.clusters[0], **changes),)  # type: ignore[arg-type]
 
 
-def test_a_line_says_which_pods_run_wait_and_are_stuck() -> None:
+def test_a_line_says_how_many_pods_run_and_are_stuck() -> None:
     some = replace(CALM, clusters=with_pods(pods=60, running=50, stuck=4))
-    assert line_of("14:00:21", some, {}, {}).endswith("pods: shop 50 of 60 (10 wait, 4 stuck)")
+    assert line_of("14:00:21", some, {}, {}).endswith("pods: shop 50/60 (4 stuck)")
     none = replace(CALM, clusters=with_pods(pods=0, running=0))
     assert line_of("14:00:21", none, {}, {}).endswith("no pods yet")
 

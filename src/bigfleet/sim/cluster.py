@@ -7,11 +7,10 @@ that loses a member starts again as a whole, as training runs do.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import islice
 
 from bigfleet.model.machines import Instant, MachineState
-from bigfleet.model.needs import Need, aggregate
+from bigfleet.model.needs import Need, NeedKey, aggregate
 from bigfleet.model.session_frames import NodeStateUpdate
 from bigfleet.placement.admission import Budget
 from bigfleet.placement.occupancy import Occupancy
@@ -42,6 +41,8 @@ class Cluster:
         self.name = name
         self.occupancy = Occupancy()
         self.workloads: dict[str, Workload] = {}
+        #: The Need of each workload's pods.
+        self._needs: dict[str, NeedKey] = {}
         self.replicas: dict[str, int] = {}
         #: Pods that have a Node, by workload; never zero.
         self.placed: dict[str, int] = {}
@@ -72,14 +73,14 @@ class Cluster:
         if self.replicas.get(name, 0) == replicas:
             return
         self.workloads[name] = workload
+        self._needs[name] = workload.need_key(self.name)
         self.replicas[name] = replicas
         pods = self._pods.setdefault(name, {})
-        for _ in range(replicas - len(pods)):
-            self._create(workload, at)
+        self._create(workload, replicas - len(pods), at)
         for uid in self._first_to_go(name, len(pods) - replicas):
             self._delete(uid, at)
         if not replicas:
-            del self.workloads[name], self.replicas[name], self._pods[name]
+            del self.workloads[name], self._needs[name], self.replicas[name], self._pods[name]
 
     def needs(self) -> list[Need]:
         """The sums of the requests, by profile and gang, the largest pod as unit."""
@@ -227,17 +228,7 @@ class Cluster:
         workload = self.workloads[pod.owner]
         if pod.need is None:
             self._count(workload, 1)
-        self.occupancy.put_pod(
-            replace(
-                pod,
-                node=node,
-                need=workload.need_key(self.name),
-                unschedulable_since=None,
-                judged_at=at,
-                verdict="",
-            ),
-            at,
-        )
+        self.occupancy.put_pod(self._scheduled(pod, node, None, "", at), at)
         del self._waiting[uid]
         self.placed[workload.name] = self.placed.get(workload.name, 0) + 1
 
@@ -250,9 +241,28 @@ class Cluster:
         if pod.need is None:
             self._count(workload, 1)
         since = at if pod.unschedulable_since is None else pod.unschedulable_since
-        need = workload.need_key(self.name)
-        judged = replace(pod, need=need, unschedulable_since=since, judged_at=at, verdict=text)
-        self.occupancy.put_pod(judged, at)
+        self.occupancy.put_pod(self._scheduled(pod, "", since, text, at), at)
+
+    def _scheduled(
+        self, pod: PodView, node: str, since: Instant | None, verdict: str, at: Instant
+    ) -> PodView:
+        """The pod after the scheduler has looked at it; built by hand, as there are many."""
+        return PodView(
+            pod.uid,
+            pod.key,
+            pod.requests,
+            self._needs[pod.owner],
+            pod.owner,
+            pod.priority,
+            pod.requirements,
+            pod.groups,
+            pod.apart,
+            pod.near,
+            node,
+            since,
+            at,
+            verdict,
+        )
 
     # -- within ----------------------------------------------------------------------------------
 
@@ -280,15 +290,18 @@ class Cluster:
             gone = [member for member in all_pods if member.node]
         for each in gone:
             self._delete(each.uid, at)
-        return [(each, self._create(workload, at)) for each in gone]
+        return list(zip(gone, self._create(workload, len(gone), at), strict=True))
 
-    def _create(self, workload: Workload, at: Instant) -> PodView:
-        self._born += 1
-        pod = workload.pod(self._born)
-        self._pods[workload.name][pod.uid] = None
-        self._waiting[pod.uid] = self._untried[pod.uid] = None
-        self.occupancy.put_pod(pod, at)
-        return pod
+    def _create(self, workload: Workload, count: int, at: Instant) -> list[PodView]:
+        if count <= 0:
+            return []
+        created = list(workload.pods(range(self._born + 1, self._born + count + 1)))
+        self._born += count
+        known = self._pods[workload.name]
+        for pod in created:
+            known[pod.uid] = self._waiting[pod.uid] = self._untried[pod.uid] = None
+            self.occupancy.put_pod(pod, at)
+        return created
 
     def _delete(self, uid: str, at: Instant) -> None:
         pod = self.occupancy.pods[uid]

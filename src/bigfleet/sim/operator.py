@@ -193,9 +193,9 @@ class Operator:
         return [self._rollup(at)] if first and self.connected else []
 
     def _examples(self) -> Iterator[UnplacedPod]:
-        for pod in self.cluster.waiting():
-            if pod.need in self.margins.stuck:
-                yield UnplacedPod(pod.key, pod.need.need_id, pod.verdict)
+        for need in self.margins.stuck:
+            for pod in self.cluster.occupancy.waiting(need).values():
+                yield UnplacedPod(pod.key, need.need_id, pod.verdict)
 
     # -- within ----------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ divide a node, some are mostly memory, some hardly ask for anything, and every n
 its capacity to the kubelet and to DaemonSets. So what covers the sum does not always hold the pods.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from bigfleet.model.needs import Need, NeedKey
@@ -52,20 +53,25 @@ class Workload:
         """This many of its pods as one row of a roll-up, to be merged with equal ones."""
         return Need(cluster, self.profile, self.request.times(pods), self.request, group=self.group)
 
-    def pod(self, number: int) -> PodView:
-        """A new pod, which the scheduler has not looked at."""
-        name, same = f"{self.name}-{number}", self.profile.same
-        return PodView(
-            uid=name,
-            key=f"default/{name}",
-            requests=self.request,
-            owner=self.name,
-            priority=self.profile.priority,
-            requirements=self.profile.requirements,
-            groups=frozenset({self.name}) if same or self.exclusive else frozenset(),
-            apart=(Term(HOSTNAME_KEY, self.name),) if self.exclusive else (),
-            near=(Term(same.key, self.name),) if same else (),
-        )
+    def pods(self, numbers: Iterable[int]) -> Iterator[PodView]:
+        """New pods, which the scheduler has not looked at. They share what is equal."""
+        same = self.profile.same
+        groups = frozenset({self.name}) if same or self.exclusive else frozenset[str]()
+        apart = (Term(HOSTNAME_KEY, self.name),) if self.exclusive else ()
+        near = (Term(same.key, self.name),) if same else ()
+        for number in numbers:
+            name = f"{self.name}-{number}"
+            yield PodView(
+                uid=name,
+                key=f"default/{name}",
+                requests=self.request,
+                owner=self.name,
+                priority=self.profile.priority,
+                requirements=self.profile.requirements,
+                groups=groups,
+                apart=apart,
+                near=near,
+            )
 
 
 @dataclass(frozen=True, slots=True)

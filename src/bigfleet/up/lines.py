@@ -44,7 +44,7 @@ def met_text(report: CycleReport) -> str:
 
 
 def pods_text(report: CycleReport) -> str:
-    """`pods: shop 519 of 598 (79 wait, 3 stuck), ml 16`; clusters without pods are left out."""
+    """`pods: shop 519/598 (3 stuck), ml 16`: running of all; clusters without pods are left out."""
     words = [f"{each.name} {_running_text(each)}" for each in report.clusters if each.pods]
     return f"pods: {', '.join(words)}" if words else "no pods yet"
 
@@ -52,8 +52,8 @@ def pods_text(report: CycleReport) -> str:
 def _running_text(cluster: ClusterReport) -> str:
     if not cluster.waiting:
         return f"{cluster.running:,}"
-    stuck = f", {cluster.stuck:,} stuck" if cluster.stuck else ""
-    return f"{cluster.running:,} of {cluster.pods:,} ({cluster.waiting:,} wait{stuck})"
+    stuck = f" ({cluster.stuck:,} stuck)" if cluster.stuck else ""
+    return f"{cluster.running:,}/{cluster.pods:,}{stuck}"
 
 
 def line_of(
