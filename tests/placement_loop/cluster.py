@@ -42,8 +42,10 @@ class Figures:
     evicted_waited: int = 0
     bought: int = 0
     bought_with_nobody_waiting: int = 0
-    #: From the last own machine's Node to the last pod, by growth.
+    #: Seconds from the last ordered machine's Node to the last pod that was bound, each time.
     waits: list[float] = field(default_factory=list)
+    #: Dollars per hour, times nanoseconds.
+    spent: float = 0.0
 
 
 @dataclass(slots=True)
@@ -70,6 +72,8 @@ class Cluster:
     _moved_at: dict[str, Instant] = field(default_factory=dict)
     _scheduled: tuple[int, int] = (-1, -1)
     _pods_version: int = 0
+    #: When all machines were there while pods waited.
+    _delivered_at: Instant | None = None
     _drain_checked: dict[str, Instant] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -321,6 +325,24 @@ class Cluster:
             elif at - since >= 20 * SECOND:
                 self.figures.evicted_waited += 1
                 del self._moved_at[uid]
+
+    def note_waits(self, at: Instant) -> None:
+        """How long the last pod waits after the machines of its own row are usable."""
+        waiting = any(not self.workload_of[pod.uid].hopeless for pod in self.waiting())
+        arriving = any(s.arriving for s in self.shard.reply(self.name).standings)
+        joining = any(not node.is_usable for node in self.occupancy.nodes.values())
+        if not waiting:
+            if self._delivered_at is not None:
+                self.figures.waits.append((at - self._delivered_at) / SECOND)
+            self._delivered_at = None
+        elif self._delivered_at is None and not arriving and not joining:
+            self._delivered_at = at
+
+    @property
+    def is_dirty(self) -> bool:
+        """Something has changed that was not told or placed yet."""
+        seen = (self.occupancy.nodes_version, self._pods_version)
+        return self._dirty or seen != self._scheduled
 
     def waiting(self) -> list[PodView]:
         return list(self.occupancy.all_waiting())

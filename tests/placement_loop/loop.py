@@ -31,7 +31,10 @@ class Loop:
         end = START + round(minutes * 60) * SECOND
         while self.at < end:
             self.step()
-            self.at = min(end, self._next())
+            after = min(end, self._next())
+            for cluster in self.clusters:
+                cluster.figures.spent += cluster.cost() * (after - self.at)
+            self.at = after
 
     def step(self) -> None:
         at = self.at
@@ -51,9 +54,11 @@ class Loop:
             figures = next(c.figures for c in self.clusters if c.name == name)
             figures.bought += 1
             figures.bought_with_nobody_waiting += name not in waiting
+        for cluster in self.clusters:
+            cluster.note_waits(at)
 
     def _next(self) -> Instant:
-        if self.shard.is_busy or any(c.waiting() or c._dirty for c in self.clusters):
+        if self.shard.is_busy or any(c.is_dirty for c in self.clusters):
             return self.at + STEP
         due = [c.margins.due_at(self.at) for c in self.clusters]
         times = [each for each in due if each is not None]

@@ -1,5 +1,6 @@
 """Generated mixes of pods over a catalogue of machines, and what the best packing would cost."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
@@ -20,7 +21,7 @@ def amounts(cpu_milli: int, memory: int) -> Resources:
     return Resources.of({"cpu": cpu_milli, "memory": memory})
 
 
-def catalogue(chance: Random, slots: int = 80) -> list[KindOfMachine]:
+def catalogue(chance: Random, slots: int = 160) -> list[KindOfMachine]:
     """One to three kinds; the price goes with the size."""
     sizes = sorted(chance.sample((4, 8, 16), chance.randint(1, 3)))
     memory = chance.choice((2, 4, 8))
@@ -88,20 +89,14 @@ def loop_of(seed: int, kinds: list[KindOfMachine], chance: Random, clusters: int
     return Loop(shard, members)
 
 
-def scale(cluster: Cluster, counts: dict[Workload, int]) -> "Scaling":
-    return Scaling(cluster, counts)
-
-
-class Scaling:
+def scale(cluster: Cluster, counts: dict[Workload, int]) -> Callable[[Instant], None]:
     """Sets how many pods some workloads have."""
 
-    def __init__(self, cluster: Cluster, counts: dict[Workload, int]) -> None:
-        self._cluster = cluster
-        self._counts = counts
+    def happens(at: Instant) -> None:
+        for workload, count in counts.items():
+            cluster.scale(workload, count, at)
 
-    def __call__(self, at: Instant) -> None:
-        for workload, count in self._counts.items():
-            self._cluster.scale(workload, count, at)
+    return happens
 
 
 # -- what would be best ------------------------------------------------------------------------
@@ -123,18 +118,23 @@ def helped_by_a_machine(cluster: Cluster, pod: PodView) -> bool:
 
 
 def best_cost(cluster: Cluster) -> float:
-    """First fit decreasing of each Need on the cheapest kind that takes its largest pod."""
-    cost = 0.0
+    """First fit decreasing on the cheapest kind that takes the largest pod.
+
+    Each Need on machines of its own, or all pods together, whichever is cheaper.
+    """
     by_need: dict[object, list[PodView]] = {}
     for pod in cluster.pods():
-        if helped_by_a_machine(cluster, pod) or cluster.workload_of[pod.uid].hopeless:
-            by_need.setdefault(pod.need, []).append(pod)
-    for pods in by_need.values():
-        largest = Resources()
-        for pod in pods:
-            largest = largest.most(pod.requests)
-        fitting = [k for k in cluster.shard.kinds if room_of(cluster, k).holds(largest)]
-        if fitting:
-            kind = min(fitting, key=lambda k: k.price)
-            cost += kind.price * machines_for(pods, room_of(cluster, kind))
-    return cost
+        by_need.setdefault(pod.need, []).append(pod)
+    apart = sum(_packed_cost(cluster, pods) for pods in by_need.values())
+    return min(apart, _packed_cost(cluster, list(cluster.pods())))
+
+
+def _packed_cost(cluster: Cluster, pods: list[PodView]) -> float:
+    largest = Resources()
+    for pod in pods:
+        largest = largest.most(pod.requests)
+    fitting = [k for k in cluster.shard.kinds if room_of(cluster, k).holds(largest)]
+    if not fitting:
+        return float("inf")
+    kind = min(fitting, key=lambda k: k.price)
+    return kind.price * machines_for(pods, room_of(cluster, kind))

@@ -30,6 +30,9 @@ from bigfleet.model.penalties import upper_bound_dollars
 from bigfleet.model.profiles import Profile
 from bigfleet.model.resources import Resources
 
+#: An unchanged fleet is decided on again only for the sake of releases and reservations.
+RELEASE_EVERY = 60 * SECOND
+
 
 @dataclass(frozen=True, slots=True)
 class KindOfMachine:
@@ -40,14 +43,6 @@ class KindOfMachine:
     price: float
     slots: int
     zones: tuple[str, ...] = ("a",)
-
-
-@dataclass(slots=True)
-class Purchase:
-    cluster: str
-    at: Instant
-    #: Whether a pod of the cluster waited.
-    wanted: bool
 
 
 @dataclass(slots=True)
@@ -71,8 +66,9 @@ class Shard:
     acted_at: list[Instant] = field(default_factory=list)
     bought: list[tuple[str, Instant]] = field(default_factory=list)
     ready: set[str] = field(default_factory=set)
-    empty: frozenset[str] = frozenset()
     _dirty: bool = True
+    _decided_at: Instant = 0
+    _replies: dict[str, ClusterReportReply] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for kind in self.kinds:
@@ -102,9 +98,12 @@ class Shard:
     def reply(self, cluster: str) -> ClusterReportReply:
         if self.decision is None:
             return ClusterReportReply()
-        views = NeedViews(self.decision)
-        rows = views.rows(cluster).tolist()
-        return ClusterReportReply(tuple(s for row in rows for s in views.standings(row)), cycle=1)
+        if cluster not in self._replies:
+            views = NeedViews(self.decision)
+            rows = views.rows(cluster).tolist()
+            standings = tuple(s for row in rows for s in views.standings(row))
+            self._replies[cluster] = ClusterReportReply(standings, cycle=1)
+        return self._replies[cluster]
 
     def drained(self, machine: str, at: Instant) -> None:
         """The cluster has emptied it."""
@@ -133,13 +132,16 @@ class Shard:
     def is_busy(self) -> bool:
         return bool(self.ends or self.instructions or self.preempted or self._dirty)
 
-    def step(self, at: Instant) -> list[Action]:
+    def step(self, at: Instant) -> None:
         for name in sorted(n for n, end in self.ends.items() if end <= at):
             self._finish(name, at)
-        return self.cycle(at)
+        if self._dirty or at >= self._decided_at + RELEASE_EVERY:
+            self.cycle(at)
 
-    def cycle(self, at: Instant) -> list[Action]:
+    def cycle(self, at: Instant) -> None:
         self._dirty = False
+        self._decided_at = at
+        self._replies.clear()
         options = EngineOptions(clusters_ready=frozenset(self.ready))
         decision = decide(
             self.inventory.snapshot(), self.table.snapshot(), self.memory, options, at
@@ -150,7 +152,6 @@ class Shard:
             del self.instructions[machine]
         for action in decision.actions:
             self._execute(action, at)
-        return list(decision.actions)
 
     def _execute(self, action: Action, at: Instant) -> None:
         machine = self.machines[action.machine]

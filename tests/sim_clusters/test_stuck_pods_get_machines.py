@@ -18,28 +18,33 @@ from tests.sim_clusters.clusters import (
 
 
 class PlainShard:
-    """Gives every row as many machines as its amounts take, and says so; never any back."""
+    """Gives every row as many machines as its amounts take, and never takes one back."""
 
     def __init__(self, operator: Operator) -> None:
         self.operator = operator
         self.machines = {"": len(operator.cluster.nodes)}
+        #: Machines that join in the next second.
+        self.arriving: list[str] = []
         self._asked: Rollup | None = None
 
     def second(self, seconds: int) -> None:
         operator, at = self.operator, later(seconds)
+        for machine in self.arriving:
+            operator.cluster.on_node_state(node_update(machine), at)
+        self.arriving = []
         operator.cluster.schedule(at)
         for rollup in rollups(operator.tick(at)):
             self._asked = rollup
         if self._asked is None:
             return
-        for row in self._asked.needs:
-            wanted = max(-(-amount // NODE[name]) for name, amount in row.aggregate.amounts)
-            while self.machines.get(row.group, 0) < wanted:
-                operator.cluster.on_node_state(node_update(f"m{self.total:03}"), at)
-                self.machines[row.group] = self.machines.get(row.group, 0) + 1
         if operator.report_is_due(at):
             operator.report(at)
             operator.on_reply(served(self._asked.needs, self.machines), at)
+        for row in self._asked.needs:
+            wanted = max(-(-amount // NODE[name]) for name, amount in row.aggregate.amounts)
+            while self.machines.get(row.group, 0) < wanted:
+                self.arriving.append(f"m{self.total:03}")
+                self.machines[row.group] = self.machines.get(row.group, 0) + 1
 
     @property
     def total(self) -> int:

@@ -5,7 +5,6 @@ from random import Random
 import pytest
 
 from bigfleet.placement.packing import Trial
-from bigfleet.placement.records import NodeView
 from bigfleet.sim.scheduler import Policy, schedule
 from tests.placement.small import node, occupancy, pod
 
@@ -33,14 +32,9 @@ def test_the_heap_of_nodes_chooses_as_looking_at_every_node_does(seed: int, poli
     for each in shown.all_waiting():
         fitting = [n for n in trial.open_nodes if trial.why_not(each, n) is None]
         if policy is Policy.LEAST_ALLOCATED:
-            fitting.sort(key=lambda name: used(trial, shown.nodes[name]))
+            fitting.sort(key=lambda name: -trial.room(name).free_share())
         if fitting:
             trial.take(each, fitting[0])
             expected[each.uid] = fitting[0]
     placed = schedule(shown, shown.all_waiting(), policy)
     assert {each.pod: each.node for each in placed.bindings} == expected
-
-
-def used(trial: Trial, on: NodeView) -> float:
-    free = trial.room(on.name).free
-    return sum(1 - free[name] / whole for name, whole in on.allocatable.amounts) / 2

@@ -2,7 +2,9 @@
 
 Voluntary reclaims ask here before anything is cordoned; preemption does not. The law: a pod is
 evicted only while it fits on the other usable Nodes that stay, together with every other pod that
-was promised room and is not bound yet. What is checked is what `packing` reads.
+was promised room and is not bound yet. What is checked is what `packing` reads, both for a
+scheduler that fills Nodes and for one that spreads pods, as the default one does: room for the last
+pod is gone if the first ones are spread over it.
 
 A refusal names the pod that stands against it, so that its Need can be given the machine back.
 """
@@ -167,19 +169,24 @@ class Admissions:
         return None
 
     def _why_no_room(self, node: str, at: Instant) -> Refusal | None:
+        """Schedulers fill Nodes or spread pods; whichever this one does, everything must fit."""
         others = [each for each in self._admitted if each != node]
-        trial = self._occupancy.trial(without={node, *others})
-        for each in (*others, node):
-            for pod in self._occupancy.movable_on(each):
-                trial.leave(pod, each)
-        # The scheduler has not judged these yet and will place them in a moment, if they fit.
-        trial.pack(pod for pod in self._occupancy.all_waiting() if pod.unschedulable_since is None)
-        for each in others:
-            trial.pack(self._to_be_placed(each, at))
-        left = trial.pack(self._to_be_placed(node, at)).left
-        if not left:
-            return None
-        pod = left[0]
+        for pack in (Trial.pack, Trial.pack_spreading):
+            trial = self._occupancy.trial(without={node, *others})
+            for each in (*others, node):
+                for pod in self._occupancy.movable_on(each):
+                    trial.leave(pod, each)
+            # The scheduler has not judged these yet and places them in a moment, if they fit.
+            fresh = (p for p in self._occupancy.all_waiting() if p.unschedulable_since is None)
+            pack(trial, fresh)
+            for each in others:
+                pack(trial, self._to_be_placed(each, at))
+            left = pack(trial, self._to_be_placed(node, at)).left
+            if left:
+                return self._no_room(left[0], node, trial)
+        return None
+
+    def _no_room(self, pod: PodView, node: str, trial: Trial) -> Refusal:
         sentence = f"pod {pod.key} would find no place on the other Nodes ({_reasons(trial, pod)})"
         return Refusal(RefusedBy.NO_ROOM, node, sentence, pod)
 

@@ -52,9 +52,9 @@ class Round:
     """Machines asked for stuck pods; open until it is known whether they helped."""
 
     pods: dict[str, OwnerShape]
-    #: The margin before it, and the machines the Need had with its margin.
+    #: The margin before it.
     before: int
-    machines: int
+    began: Instant
 
 
 @dataclass(slots=True)

@@ -67,6 +67,8 @@ class Margins:
         self._sent: dict[NeedKey, Resources] | None = None
         #: Of the last reply: what speaks of a Need as it was last sent.
         self._confirmed: dict[NeedKey, NeedStanding] = {}
+        #: Machines on their way to any Need of the cluster, by the last reply.
+        self._arriving: dict[NeedKey, int] = {}
         self._replied_at: Instant | None = None
         #: The first reply, until demand is known as well.
         self._first_reply: ClusterReportReply | None = None
@@ -106,6 +108,8 @@ class Margins:
                 self._adopt(reply)
             return []
         self._confirmed = {}
+        told = ((standing.key(self._cluster), standing.arriving) for standing in reply.standings)
+        self._arriving = {key: arriving for key, arriving in told if arriving}
         is_silent = bool(reply.standings)
         for standing in reply.standings:
             key = standing.key(self._cluster)
@@ -143,7 +147,11 @@ class Margins:
         others = sum(amount for name, amount in margin.refused.items() if name != node.name)
         kept = standing.row_claimed[dimension] + others
         amount = kept + max(1, pod.requests[dimension])
-        margin.set(dimension, amount, subject.asked[dimension], may_buy=True)
+        asked = subject.asked[dimension]
+        if dimension == margin.dimension:
+            amount = max(amount, margin.scaled(asked))
+        margin.set(dimension, amount, asked, may_buy=True)
+        self._probe_later(margin, at)
         self.figures.refusals += 1
         return True
 
@@ -259,13 +267,14 @@ class Margins:
         stuck = subject.stuck(at)
         self.stuck.update(subject.count_by_need(stuck))
         notes: list[Note] = []
-        if margin is not None and margin.round is not None and not standing.row_arriving:
-            notes += self._judge(subject, margin, margin.round, standing, stuck, at)
+        opened = margin.round if margin is not None else None
+        if margin is not None and opened is not None and not self._on_their_way(subject):
+            notes += self._judge(subject, margin, opened, stuck, at)
         hopeful = [p for p in stuck if not self._fruitless.rests(p.owner_shape, at)]
         if hopeful:
             opened = margin.round if margin is not None else None
-            if opened is not None and standing.machines + standing.row_machines > opened.machines:
-                # Its machines came, and not all of its pods have been judged again.
+            if opened is not None and subject.nodes.usable_at > opened.began:
+                # Machines came, and not all pods of the round have been judged again.
                 return notes
             return notes + self._raise(subject, standing, hopeful, at)
         if margin is not None and not self._waiting(subject, at) and not margin.unconfirmed:
@@ -277,7 +286,7 @@ class Margins:
     ) -> list[Note]:
         if subject.form is Form.NONE:
             return self._notes.told(NoteKind.GANG_SPANS, subject.key, stuck, at)
-        k = subject.machines_for(stuck) - standing.row_arriving
+        k = subject.machines_for(stuck) - self._on_their_way(subject)
         k = min(k, max(self._settings.least_round, standing.machines + standing.row_machines))
         if k <= 0:
             return []
@@ -289,15 +298,16 @@ class Margins:
         asked = subject.asked[dimension]
         if (dimension, amount) == (margin.dimension, margin.scaled(asked)):
             return []
-        machines = standing.machines + standing.row_machines
-        opened = margin.round or Round({}, margin.amount, machines)
+        opened = margin.round or Round({}, margin.amount, at)
+        for uid in [uid for uid in opened.pods if uid not in self._occupancy.pods]:
+            del opened.pods[uid]
         opened.pods.update((pod.uid, pod.owner_shape) for pod in stuck)
-        opened.machines = machines
+        opened.began = at
         margin.set(dimension, amount, asked, may_buy=True)
         margin.round = opened
         margin.probe = None
         margin.probe_interval = self._settings.probe_first
-        margin.probe_at = at + margin.probe_interval
+        self._probe_later(margin, at)
         self.figures.rounds += 1
         self._changed = True
         return self._notes.told(NoteKind.RAISED, subject.key, stuck, at, machines=k)
@@ -307,7 +317,6 @@ class Margins:
         subject: Subject,
         margin: Margin,
         opened: Round,
-        standing: Standing,
         stuck: list[PodView],
         at: Instant,
     ) -> list[Note]:
@@ -322,7 +331,7 @@ class Margins:
             still = [p for p in still if not self._occupancy.trial().pack([p]).left]
         elif not still and any(pod.owner_shape in shapes for pod in subject.waiting()):
             return []
-        if still and standing.machines + standing.row_machines <= opened.machines:
+        if still and subject.nodes.usable_at <= opened.began:
             return []
         margin.round = None
         return self._count_fruitless(subject, margin, opened, still, at) if still else []
@@ -379,8 +388,8 @@ class Margins:
         return True
 
     def _some_node_may_go(self, subject: Subject, at: Instant) -> bool:
-        candidates = subject.least_occupied(self._settings.probe_nodes)
-        return any(self._admissions.why_not_drained(n, at) is None for n in candidates)
+        nodes = subject.first_to_go()
+        return any(self._admissions.why_not_drained(name, at) is None for name in nodes)
 
     def _restore_probes(self, node: NodeView, at: Instant) -> bool:
         """A refusal of a machine that a lowered margin could have had restores that margin."""
@@ -398,8 +407,12 @@ class Margins:
         interval = margin.probe_interval or self._settings.probe_first
         longest = self._settings.probe_longest
         margin.probe_interval = min(2 * interval, longest) if failed else self._settings.probe_first
-        margin.probe_at = at + margin.probe_interval
+        self._probe_later(margin, at)
         self.figures.restored += failed
+
+    def _probe_later(self, margin: Margin, at: Instant) -> None:
+        margin.probe_interval = margin.probe_interval or self._settings.probe_first
+        margin.probe_at = at + margin.probe_interval
 
     # -- within ----------------------------------------------------------------------------------
 
@@ -420,6 +433,20 @@ class Margins:
     def _waiting(self, subject: Subject, at: Instant) -> bool:
         """Whether a pod waits that machines may help."""
         return any(not self._fruitless.rests(p.owner_shape, at) for p in subject.waiting())
+
+    def _on_their_way(self, subject: Subject) -> int:
+        """Machines that its pods may be able to use, whichever Need they count for.
+
+        A Need of higher precedence is given machines that are there, pods of others on them, and
+        the order for new ones counts for those others; its own pods run on the new ones all the
+        same.
+        """
+        coming = 0
+        for key, arriving in self._arriving.items():
+            other = self._subjects.of(key) or self._subjects.with_margin(key)
+            if other is not None and (other is subject or subject.may_share(other)):
+                coming += arriving
+        return coming
 
     def _cap(self, subject: Subject, margin: Margin, at: Instant) -> None:
         """While no pod waits a margin is at most what its row has and the own row does not lack."""
@@ -465,8 +492,7 @@ class Margins:
             if amount > 0:
                 margin = self._margin(subject)
                 margin.set(dimension, amount, subject.asked[dimension], may_buy=True)
-                margin.probe_interval = self._settings.probe_first
-                margin.probe_at = (self._replied_at or 0) + margin.probe_interval
+                self._probe_later(margin, self._replied_at or 0)
 
     def _forget(self, at: Instant) -> None:
         self._fruitless.forget(at)

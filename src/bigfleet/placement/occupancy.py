@@ -14,6 +14,7 @@ from bigfleet.placement.packing import Room, Trial
 from bigfleet.placement.records import NodeView, PodView
 
 _NO_PODS: Mapping[str, PodView] = {}
+_NOTHING = Resources()
 #: Sets of requirements remembered; a cluster has far fewer.
 _MOST_MATCHINGS = 512
 
@@ -135,7 +136,7 @@ class Occupancy:
 
     def followers_on(self, node: str) -> Resources:
         """Requests of the DaemonSet and mirror pods on it."""
-        return self._followers.get(node, Resources())
+        return self._followers.get(node, _NOTHING)
 
     def matching(self, requirements: tuple[Requirement, ...]) -> Matching:
         """Machines of the fleet whose labels meet these requirements."""

@@ -51,19 +51,32 @@ class _Seen:
 class Overheads:
     def __init__(self) -> None:
         self._seen: dict[str, _Seen] = {}
+        #: By Node: what it was computed from, and its overhead.
+        self._of_node: dict[str, tuple[NodeView, Resources, Resources]] = {}
 
     def look(self, occupancy: Occupancy, at: Instant) -> bool:
         """Reads all usable Nodes of the fleet; True: some overhead changed."""
         shown: dict[str, tuple[Resources, Resources]] = {}
-        for node in occupancy.nodes.values():
+        of_node: dict[str, tuple[NodeView, Resources, Resources]] = {}
+        for name, node in occupancy.nodes.items():
             if node.machine and node.is_usable:
-                own = overhead_of(node, occupancy.followers_on(node.name))
+                entry = of_node[name] = self._entry(node, occupancy.followers_on(name))
                 known = shown.get(node.kind)
-                shown[node.kind] = (node.declared, own.most(known[1]) if known else own)
+                if known is None:
+                    shown[node.kind] = (node.declared, entry[2])
+                elif known[1] != entry[2]:
+                    shown[node.kind] = (node.declared, entry[2].most(known[1]).positive())
+        self._of_node = of_node
         changed = False
         for kind, (declared, overhead) in shown.items():
-            changed |= self._see(kind, declared, overhead.positive(), at)
+            changed |= self._see(kind, declared, overhead, at)
         return changed
+
+    def _entry(self, node: NodeView, followers: Resources) -> tuple[NodeView, Resources, Resources]:
+        known = self._of_node.get(node.name)
+        if known is not None and known[0] is node and known[1] is followers:
+            return known
+        return node, followers, overhead_of(node, followers).positive()
 
     def kinds(self) -> list[Kind]:
         """Those of which a Node was seen, by name."""

@@ -11,6 +11,7 @@ fits here, and what does not fit here the scheduler refuses too.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from typing import TypeVar
 
 from bigfleet.model.requirements import HOSTNAME_KEY
@@ -18,17 +19,19 @@ from bigfleet.model.resources import Resources
 from bigfleet.placement.records import NodeView, PodView, Term
 
 K = TypeVar("K", bound=str | Term)
+_SCORED = ("cpu", "memory")
 
 
 class Room:
     """What is left on one Node."""
 
-    __slots__ = ("far_apart", "free", "groups", "kept_away", "labels", "name", "pods_left")
+    __slots__ = ("far_apart", "free", "groups", "kept_away", "labels", "name", "pods_left", "whole")
 
     def __init__(
         self, name: str, free: Resources, pods_left: int, labels: Mapping[str, str]
     ) -> None:
         self.name = name
+        self.whole = free
         #: Below zero where a Node holds more than it offers.
         self.free: dict[str, int] = dict(free.amounts)
         self.pods_left = pods_left
@@ -46,7 +49,7 @@ class Room:
 
     def copy(self) -> "Room":
         twin = Room(self.name, Resources(), self.pods_left, self.labels)
-        twin.free = dict(self.free)
+        twin.whole, twin.free = self.whole, dict(self.free)
         twin.groups = self.groups.copy()
         twin.kept_away = self.kept_away.copy()
         twin.far_apart = self.far_apart.copy()
@@ -69,6 +72,16 @@ class Room:
     def holds(self, requests: Resources) -> bool:
         free = self.free
         return all(amount <= 0 or free.get(name, 0) >= amount for name, amount in requests.amounts)
+
+    def free_share(self) -> float:
+        """The mean over cpu and memory of what is free, as the default scheduler scores Nodes."""
+        free = self.free
+        shares = [
+            free.get(dimension, 0) / whole
+            for dimension, whole in self.whole.amounts
+            if whole > 0 and dimension in _SCORED
+        ]
+        return sum(shares) / len(shares) if shares else 0.0
 
     def why_not(self, pod: PodView) -> str | None:
         """What this Node alone has against the pod; None: nothing."""
@@ -161,6 +174,29 @@ class Trial:
                 left.append(pod)
             else:
                 place_of[pod.uid] = self.open_nodes[at]
+        return Packing(place_of, tuple(left))
+
+    def pack_spreading(self, pods: Iterable[PodView]) -> Packing:
+        """Largest first, each on the Node with the most left: what the default scheduler does."""
+        place_of: dict[str, str] = {}
+        left = []
+        emptiest = [(-self.room(name).free_share(), name) for name in self.open_nodes]
+        heapify(emptiest)
+        for pod in decreasing(pods, self._most_free()):
+            passed = []
+            while emptiest:
+                entry = heappop(emptiest)
+                if self.why_not(pod, entry[1]) is None:
+                    name = entry[1]
+                    self.take(pod, name)
+                    place_of[pod.uid] = name
+                    heappush(emptiest, (-self.room(name).free_share(), name))
+                    break
+                passed.append(entry)
+            else:
+                left.append(pod)
+            for entry in passed:
+                heappush(emptiest, entry)
         return Packing(place_of, tuple(left))
 
     def why_not(self, pod: PodView, name: str) -> str | None:

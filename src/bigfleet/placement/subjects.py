@@ -12,7 +12,7 @@ from bigfleet.model.cluster_reports import NeedStanding
 from bigfleet.model.machines import Instant
 from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.options import SECOND
-from bigfleet.model.requirements import Requirement
+from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.resources import Resources
 from bigfleet.placement.margin_rows import Form, Margin, margin_key_of
 from bigfleet.placement.occupancy import Matching, Occupancy
@@ -34,8 +34,6 @@ class MarginSettings:
     probe_longest: Instant = 8 * 3600 * SECOND
     #: How often it is looked whether some Node could go, once a probe is due.
     probe_look_every: Instant = 300 * SECOND
-    #: Nodes looked at, least occupied first.
-    probe_nodes: int = 5
     #: A lowered margin that led to no drain by then was not needed.
     probe_timeout: Instant = 600 * SECOND
     empty_for: Instant = 120 * SECOND
@@ -164,6 +162,17 @@ class Subject:
         meets = all(r.met_by(node.labels.get(r.key)) for r in self._requirements)
         return meets and node.declared.covers(self.own[0].min_unit)
 
+    def may_share(self, other: "Subject") -> bool:
+        """Whether a machine may meet the requirements of both."""
+        mine = {r.key: r for r in self._requirements if r.operator in (Operator.IN, Operator.SAME)}
+        for theirs in other._requirements:
+            own = mine.get(theirs.key)
+            if own is None or not own.values:
+                continue
+            if not any(theirs.met_by(value) for value in own.values):
+                return False
+        return True
+
     def empty_since(self, since: Instant) -> list[NodeView]:
         """Nodes that take pods and have had none at least since then."""
         times = self.occupancy.empty_nodes()
@@ -173,13 +182,14 @@ class Subject:
             if node.takes_pods and node.name in times and times[node.name] <= since
         ]
 
-    def least_occupied(self, most: int) -> list[str]:
-        counts = [
-            (len(self.occupancy.pods_on(node.name)), node.name)
-            for node in self.nodes.nodes
-            if node.takes_pods
-        ]
-        return [name for _, name in sorted(counts)[:most]]
+    def first_to_go(self) -> list[str]:
+        """Of each kind the busy Node that the engine gives back first: that of the greatest id."""
+        last: dict[str, NodeView] = {}
+        for node in self.nodes.nodes:
+            known = last.get(node.kind)
+            if node.takes_pods and (known is None or node.machine > known.machine):
+                last[node.kind] = node
+        return [last[kind].name for kind in sorted(last)]
 
     def newest(self) -> NodeView | None:
         """The Node of the kind it last got."""

@@ -93,16 +93,8 @@ class _Scoring:
         return trial.room(name).holds(pod.requests) and trial.why_not(pod, name) is None
 
     def score(self, name: str) -> float:
-        """The lowest is taken: the mean share of cpu and memory in use, as the default reckons."""
-        if self._policy is Policy.FIRST_FIT:
-            return 0.0
-        free = self.trial.room(name).free
-        used = [
-            1 - free.get(dimension, 0) / whole
-            for dimension, whole in self.nodes[name].allocatable.amounts
-            if whole > 0 and dimension in ("cpu", "memory")
-        ]
-        return sum(used) / len(used) if used else 0.0
+        """The lowest is taken, of equal ones the first by name."""
+        return 0.0 if self._policy is Policy.FIRST_FIT else -self.trial.room(name).free_share()
 
 
 class _Candidates:
