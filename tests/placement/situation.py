@@ -84,7 +84,7 @@ class Situation:
     def send(self) -> tuple[Need, ...]:
         self.margins.on_demand([self.own()] if self.occupancy.pods else [])
         self.sent = self.margins.rows(self.at)
-        self.margins.on_sent(self.sent)
+        self.margins.on_sent(self.sent, self.at)
         return self.sent
 
     def reply(self, own: int, margin: int = 0, *, arriving: int = 0, coming: int = 0) -> None:

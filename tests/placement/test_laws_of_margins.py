@@ -11,11 +11,15 @@ from tests.placement.small import alone, pod
 
 SIZES = some.sampled_from(["100m", "1", "2500m", "5", "8"])
 #: What happens to the cluster or is heard of the shard.
+LOOKS = some.tuples(some.just("look"), some.integers(0, 3))
 STEPS = some.lists(
     some.one_of(
+        LOOKS,
+        LOOKS,
+        LOOKS,
         some.tuples(some.just("stuck"), SIZES),
         some.tuples(some.just("alone"), SIZES),
-        some.tuples(some.just("placed"), SIZES),
+        some.tuples(some.just("placed"), some.just("100m")),
         some.tuples(some.just("bind"), some.integers(0, 5)),
         some.tuples(some.just("end"), some.integers(0, 5)),
         some.tuples(some.just("node"), some.just(0)),
@@ -24,6 +28,7 @@ STEPS = some.lists(
         some.tuples(some.just("judge"), some.just(0)),
         some.tuples(some.just("restart"), some.just(0)),
     ),
+    min_size=12,
     max_size=40,
 )
 
@@ -60,6 +65,10 @@ class Player:
                 now.nodes(1, first=len(now.occupancy.nodes) + 1)
             case "judge":
                 now.judge_again()
+            case "look":
+                now.after(11)
+                now.judge_again()
+                self.play("reply", value)
             case "wait":
                 assert isinstance(value, int)
                 now.after(value)
@@ -97,6 +106,7 @@ def test_margins_keep_their_laws(steps: list[tuple[str, object]]) -> None:
         situation = player.situation
         rounds = situation.margins.figures.rounds
         row_before, own = player.row_machines, player.own_machines()
+        situation.send()
         situation.turn()
         rows = situation.send()
         margins = rows[1:] if situation.occupancy.pods else ()

@@ -56,6 +56,17 @@ def test_a_new_pod_of_the_same_controller_and_size_does_not_start_anew() -> None
     assert given.margin == ""
 
 
+def test_machines_whose_nodes_never_match_are_given_up_as_well() -> None:
+    given = hopeless()
+    for margin in (1, 2, 3):
+        given.send()
+        given.after(60)
+        given.judge_again()
+        given.round(own=1, margin=margin)
+    assert given.margin == ""
+    assert given.margins.figures.fruitless == 3
+
+
 def test_it_is_tried_again_after_ten_minutes_and_then_twice_as_late() -> None:
     given = hopeless()
     for margin in (1, 2, 3):

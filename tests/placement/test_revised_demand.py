@@ -155,9 +155,22 @@ def test_an_answer_about_other_demand_is_not_used() -> None:
     answered = given.sent
     given.stuck(pod("p7", "1"))
     given.send()
+    given.after(5)
     given.sent = answered
     given.reply(own=4)
     assert not given.turn()
+
+
+def test_an_answer_about_the_roll_up_just_before_the_last_is_used() -> None:
+    given = six_of_five()
+    given.send()
+    answered = given.sent
+    given.stuck(pod("p7", "1"))
+    given.send()
+    given.after(1)
+    given.sent = answered
+    given.reply(own=4)
+    assert given.turn()
 
 
 def test_an_old_answer_is_not_used() -> None:
@@ -220,7 +233,9 @@ def test_events_come_once_per_controller_and_five_minutes() -> None:
     given.round(own=4)
     given.stuck(pod("p7", "5"), pod("q1", "5", owner="batch"))
     given.after(10)
-    given.round(own=5, margin=2)
+    given.send()
+    given.reply(own=5, margin=2, coming=2)
+    given.turn()
     assert [note.pods[0].owner for note in given.notes] == ["web", "batch"]
 
 

@@ -263,7 +263,7 @@ class Cluster:
         if rows != self._sent or not self._sent:
             self.shard.on_rollup(self.name, rows, at)
         self._sent = rows
-        self.margins.on_sent(rows)
+        self.margins.on_sent(rows, at)
         self._dirty = False
 
     def _drain(self, at: Instant) -> bool:

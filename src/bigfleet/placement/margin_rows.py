@@ -55,6 +55,8 @@ class Round:
     #: The margin before it.
     before: int
     began: Instant
+    #: Machines the Need had with its margin.
+    machines: int
 
 
 @dataclass(slots=True)

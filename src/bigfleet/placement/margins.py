@@ -11,12 +11,14 @@ Need has, or three. Nothing changes for a Need unless the last reply speaks of i
 All of it is driven: `on_demand`, `on_reply` and `turn` in, `rows` out; see the methods.
 """
 
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from bigfleet.model.cluster_reports import STALE_AFTER, ClusterReportReply, NeedStanding
 from bigfleet.model.machines import Instant
 from bigfleet.model.needs import Need, NeedKey
+from bigfleet.model.options import SECOND
 from bigfleet.model.resources import Resources
 from bigfleet.placement.admission import Admissions, Refusal
 from bigfleet.placement.fruitless import Fruitless
@@ -36,6 +38,8 @@ from bigfleet.placement.subjects import (
 #: Raises for one Node whose drain is refused again and again: one claims another machine that is
 #: on its way out, the next one this; a third would buy.
 _MOST_REFUSALS = 2
+#: How long a shard takes from a roll-up to the reply that speaks of it, and some more.
+LATELY = 5 * SECOND
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,8 @@ class Margins:
         self._notes = Notes(settings.event_every)
         #: What the last roll-up asked for; None: none was sent since the start.
         self._sent: dict[NeedKey, Resources] | None = None
+        #: Those before it, each with the time until which it was the last.
+        self._sent_lately: deque[tuple[Instant, dict[NeedKey, Resources]]] = deque(maxlen=16)
         #: Of the last reply: what speaks of a Need as it was last sent.
         self._confirmed: dict[NeedKey, NeedStanding] = {}
         #: Machines on their way to any Need of the cluster, by the last reply.
@@ -96,9 +102,13 @@ class Margins:
         if self._first_reply is not None:
             self._adopt(self._first_reply)
 
-    def on_sent(self, rows: Iterable[Need]) -> None:
+    def on_sent(self, rows: Iterable[Need], at: Instant) -> None:
         """A roll-up of these rows went out."""
+        if self._sent is not None:
+            self._sent_lately.append((at, self._sent))
         self._sent = {row.key: row.aggregate.positive() for row in rows}
+        while self._sent_lately and at - self._sent_lately[0][0] >= LATELY:
+            self._sent_lately.popleft()
 
     def on_reply(self, reply: ClusterReportReply, at: Instant) -> list[Note]:
         self._replied_at = at
@@ -115,11 +125,24 @@ class Margins:
             key = standing.key(self._cluster)
             if standing.wanted is not None:
                 is_silent = False
-                if self._sent.get(key) == standing.wanted.positive():
+                if self._is_about(key, standing.wanted.positive(), at):
                     self._confirmed[key] = standing
         for subject in self._subjects.in_play(self._margins):
             self._confirm(subject)
         return self._notes.not_revised(self._cluster) if is_silent else []
+
+    def _is_about(self, key: NeedKey, wanted: Resources, at: Instant) -> bool:
+        """Whether a reply speaks of a row as it was sent.
+
+        An own row may have been sent again while the shard was deciding: in a cluster where pods
+        come and go every second no reply would ever be about the last one.
+        """
+        if self._sent is None or self._sent.get(key) == wanted:
+            return self._sent is not None
+        if is_margin(key.group) or key not in self._sent or key in self._margins:
+            return False
+        lately = (sent for until, sent in self._sent_lately if at - until < LATELY)
+        return any(sent.get(key) == wanted for sent in lately)
 
     def on_disconnected(self) -> None:
         """Margins stay; nothing is revised until a reply of the next session."""
@@ -267,14 +290,15 @@ class Margins:
         stuck = subject.stuck(at)
         self.stuck.update(subject.count_by_need(stuck))
         notes: list[Note] = []
+        coming = self._on_their_way(subject)
         opened = margin.round if margin is not None else None
-        if margin is not None and opened is not None and not self._on_their_way(subject):
-            notes += self._judge(subject, margin, opened, stuck, at)
+        if margin is not None and opened is not None and not coming:
+            notes += self._judge(subject, margin, opened, standing, stuck, at)
         hopeful = [p for p in stuck if not self._fruitless.rests(p.owner_shape, at)]
         if hopeful:
             opened = margin.round if margin is not None else None
-            if opened is not None and subject.nodes.usable_at > opened.began:
-                # Machines came, and not all pods of the round have been judged again.
+            if opened is not None and self._came(subject, opened, standing) and not coming:
+                # Not all pods of the round have been judged again.
                 return notes
             return notes + self._raise(subject, standing, hopeful, at)
         if margin is not None and not self._waiting(subject, at) and not margin.unconfirmed:
@@ -298,7 +322,8 @@ class Margins:
         asked = subject.asked[dimension]
         if (dimension, amount) == (margin.dimension, margin.scaled(asked)):
             return []
-        opened = margin.round or Round({}, margin.amount, at)
+        machines = standing.machines + standing.row_machines
+        opened = margin.round or Round({}, margin.amount, at, machines)
         for uid in [uid for uid in opened.pods if uid not in self._occupancy.pods]:
             del opened.pods[uid]
         opened.pods.update((pod.uid, pod.owner_shape) for pod in stuck)
@@ -317,6 +342,7 @@ class Margins:
         subject: Subject,
         margin: Margin,
         opened: Round,
+        standing: Standing,
         stuck: list[PodView],
         at: Instant,
     ) -> list[Note]:
@@ -331,10 +357,25 @@ class Margins:
             still = [p for p in still if not self._occupancy.trial().pack([p]).left]
         elif not still and any(pod.owner_shape in shapes for pod in subject.waiting()):
             return []
-        if still and subject.nodes.usable_at <= opened.began:
+        if still and not self._has_been_tried(subject, opened, standing, at):
             return []
         margin.round = None
         return self._count_fruitless(subject, margin, opened, still, at) if still else []
+
+    def _came(self, subject: Subject, opened: Round, standing: Standing) -> bool:
+        """A machine came since the round began, as the cluster or the shard has it."""
+        counted = standing.machines + standing.row_machines
+        return subject.nodes.usable_at > opened.began or counted > opened.machines
+
+    def _has_been_tried(
+        self, subject: Subject, opened: Round, standing: Standing, at: Instant
+    ) -> bool:
+        """A machine the shard counts and whose Node does not match helps nobody: that counts too,
+        once a Node had time to show up."""
+        if subject.nodes.usable_at > opened.began:
+            return True
+        late = at - opened.began >= self._settings.judged_after
+        return late and self._came(subject, opened, standing)
 
     def _count_fruitless(
         self, subject: Subject, margin: Margin, opened: Round, still: list[PodView], at: Instant
