@@ -227,7 +227,7 @@ class Operator:
     def _rollup(self, at: Instant) -> Rollup:
         self._make_demand(at)
         rows = self.margins.rows(at)
-        self.margins.on_sent(rows)
+        self.margins.on_sent(rows, at)
         self._sent_at, self._changed_at, self._in_haste = at, None, False
         self._demand_sent = self._demand_made_of
         self.rollups += 1
