@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bigfleet.kube.objects import ObjectKey
 from bigfleet.model.needs import Need, aggregate
-from bigfleet.model.quantities import LARGEST
+from bigfleet.model.quantities import LARGEST_OF_NEED
 from bigfleet.model.resources import Resources
 from bigfleet.operator.rollup import DemandBook
 from bigfleet.operator.translating import Demand, Translator, translate
@@ -144,15 +144,15 @@ def test_a_sum_nobody_can_count_does_not_cost_the_cluster_its_roll_up() -> None:
     """Without the bound the shard refuses the whole roll-up, so every other Need with it."""
     book = DemandBook("shop")
     for name in "ab":
-        pending(book, name, spec(resources={"memory": str(LARGEST)}))
+        pending(book, name, spec(resources={"memory": str(LARGEST_OF_NEED)}))
     pending(book, "c", spec(priority=5))
     read = RollupReader().read(book.rollup(AT), "shop", 10)
     assert [need.aggregate for need in read.needs] == [
-        Resources.of({"memory": LARGEST}),
+        Resources.of({"memory": LARGEST_OF_NEED}),
         Resources.of({"cpu": 1000}),
     ]
     book.remove(key("b"))
-    assert book.needs()[0].aggregate == Resources.of({"memory": LARGEST})
+    assert book.needs()[0].aggregate == Resources.of({"memory": LARGEST_OF_NEED})
 
 
 def test_a_value_that_looks_like_two_cannot_take_over_the_need_of_others() -> None:

@@ -67,6 +67,13 @@ def problem_of_top(line: str) -> str:
         ("held: {by: backof}", "held.by", "did you mean backoff?"),
         ("held: {}", "held.by", "missing; one of backoff"),
         ("overdue: 1", "overdue", "1: write true or false"),
+        ("empty: 'yes'", "empty", '"yes": write true or false'),
+        (
+            "resources: {memory: 1Pi}",
+            "resources.memory",
+            "1Pi is too much for one machine; write less than 1Pi",
+        ),
+        ("allocatable: {memory: 64Ei}", "allocatable.memory", "than BigFleet can count"),
         ("assigned: {priority: 2147483648}", "assigned.priority", "2147483648: write a whole"),
         ("assigned: {priority: 1.0}", "assigned.priority", "1.0: write a whole number"),
         ("assigned: {interruptionPenalty: -1}", "assigned.interruptionPenalty", "-1: write doll"),
@@ -171,6 +178,8 @@ def test_a_bad_setting_is_named_with_its_value(line: str, path: str, said: str) 
             "only an Idle machine has one",
         ),
         ("state: Creating, held: {by: quota}", "held", "only Idle and Speculative machines"),
+        ("state: Idle, empty: true", "empty", "true: only a Configured machine is empty"),
+        ("state: Draining, cluster: c, empty: true", "empty", "only a Configured machine is empty"),
     ],
 )
 def test_a_machine_that_breaks_an_invariant_is_refused(fields: str, path: str, said: str) -> None:

@@ -37,7 +37,9 @@ maybe = st.just("") | texts
 instants = st.integers(-(10**18), 4 * 10**18)
 dollars = st.floats(0, 1e9) | st.just(math.inf)
 resources = st.dictionaries(
-    st.sampled_from(["cpu", "memory", "nvidia.com/gpu", "pods"]), st.integers(0, 2**50), max_size=3
+    st.sampled_from(["cpu", "memory", "nvidia.com/gpu", "pods"]),
+    st.integers(0, 2**50 - 1),
+    max_size=3,
 ).map(Resources.of)
 keys = st.builds(NeedKey, maybe, maybe, maybe)
 stamps = st.builds(
@@ -74,6 +76,7 @@ def machines(draw: st.DrawFn, machine_id: str) -> FleetMachine:
             draw(st.none() | instants) if state is MachineState.IDLE else None,
             draw(held) if state in (MachineState.IDLE, MachineState.SPECULATIVE) else None,
             draw(st.booleans()),
+            empty=draw(st.booleans()) if state is MachineState.CONFIGURED else False,
         ),
     )
 

@@ -93,6 +93,14 @@ def test_a_machine_is_read_with_all_its_fields() -> None:
     assert marks.held is not None
     assert (marks.held.by, marks.held.until) == (HeldBy.BACKOFF, NEW_YEAR_2026 + 500_000_000)
     assert marks.overdue
+    assert not marks.empty
+
+
+def test_a_machine_on_which_nothing_runs_is_read_as_empty() -> None:
+    fleet = fleet_of(
+        "machines: [{id: m, state: Configured, cluster: c, capacityType: Spot, empty: true}]"
+    )
+    assert fleet.machines[0].marks.empty
 
 
 def test_yaml_words_and_numbers_stay_what_they_look_like() -> None:

@@ -57,22 +57,22 @@ FIRST = rack_gang("a", 4, "g-1", priority=1000)
 DEARER = profile(1000, SAME_RACK, interruption_dollars=4096)
 
 
-def test_a_gang_whose_stock_is_spoken_for_waits_a_cycle() -> None:
-    """U10: the first gang speaks for the free machine; the other outranks it only by its bucket."""
+def test_a_gang_of_a_lower_bucket_does_not_speak_for_what_completes_a_higher_one() -> None:
+    """U22: at equal priority the bucket decides, in the pre-pass too, whoever arrived first."""
     assert DEARER.precedence > FIRST.profile.precedence
     second = Need("b", DEARER, cpus(8), cpus(4), group="g-2")
     machines = [m5("bound", CONFIGURED, rack="a", cluster="b"), m5("free", rack="a")]
     decision = decided(machines, [FIRST, second])
-    assert verdict_of(decision, 0).claimed == ("free",)
-    assert verdict_of(decision, 1).claimed == ("bound",)
+    assert verdict_of(decision, 0).claimed == ()
+    assert verdict_of(decision, 1).claimed == ("bound", "free")
 
 
 def test_a_gang_all_of_whose_stock_is_spoken_for_has_no_domain() -> None:
     """U10."""
     second = Need("b", DEARER, cpus(4), cpus(4), group="g-2")
     decision = decided([m5("free", rack="a")], [FIRST, second])
-    assert verdict_of(decision, 0).claimed == ("free",)
-    assert (verdict_of(decision, 1).domain, verdict_of(decision, 1).claimed) == (None, ())
+    assert (verdict_of(decision, 0).domain, verdict_of(decision, 0).claimed) == (None, ())
+    assert verdict_of(decision, 1).claimed == ("free",)
 
 
 def test_a_parked_gang_keeps_what_it_has_and_acquires_nothing() -> None:

@@ -146,7 +146,8 @@ def marks_of(chance: Random, state: MachineState, now: Instant | None) -> Marks:
     odd = one_in(chance, 12)
     may_be_held = state in (MachineState.IDLE, MachineState.SPECULATIVE)
     held = Held(chance.choice(list(HeldBy))) if odd and may_be_held else None
-    return Marks(since, held, overdue=odd and not may_be_held)
+    empty = state is MachineState.CONFIGURED and one_in(chance, 3)
+    return Marks(since, held, overdue=odd and not may_be_held, empty=empty)
 
 
 def machine_of(
@@ -161,6 +162,8 @@ def machine_of(
     offering = chance.choice(sold)
     stamp = stamp_of(chance, theme, keys, state)
     some_cluster = stamp.cluster or chance.choice(CLUSTERS[: theme.clusters])
+    if theme.owners:
+        some_cluster = chance.choice(theme.owners)
     machine = Machine(
         id=name,
         state=state,

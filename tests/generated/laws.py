@@ -63,7 +63,7 @@ def needs_stop_at_the_machine_that_covers_them(fleet: Fleet, decision: SomeDecis
     """Law 2, second half: without its last machine a covered Need would be short.
 
     The last one is a Speculative machine if it acquired any, else an Idle one if it acquired any,
-    else one of the credited.
+    else one of the credited. A strict Spread goes from domain to domain: its last may be either.
     """
     machines = machines_by_id(fleet)
     broken = []
@@ -75,6 +75,8 @@ def needs_stop_at_the_machine_that_covers_them(fleet: Fleet, decision: SomeDecis
             [m for m in claimed if m.machine.state is state] for state in _ORDER_OF_STATES[:2]
         ]
         last = acquired_last[0] or acquired_last[1] or claimed
+        if verdict.need.profile.strict_spread is not None:
+            last = acquired_last[0] + acquired_last[1] or claimed
         if not any(
             left_of(verdict.need.aggregate, (m for m in claimed if m is not one)).amounts
             for one in last
@@ -134,19 +136,16 @@ def no_more_victims_than_the_deficit_asks(fleet: Fleet, decision: SomeDecision) 
     machines = machines_by_id(fleet)
     broken = []
     for number, verdict in enumerate(decision.verdicts):
-        victims = [
-            machines[a.machine]
-            for a in decision.actions
-            if a.kind is ActionKind.PREEMPT and a.need == number
+        preempts = [
+            a for a in decision.actions if a.kind is ActionKind.PREEMPT and a.need == number
         ]
+        victims = [machines[a.machine] for a in preempts]
+        # A gang that takes a whole domain has nothing on its way that it could use there.
+        whole = any(a.whole_domain for a in preempts)
+        draining = [] if whole else still_draining_for(fleet, decision, verdict)
         if len(victims) != verdict.preempts:
             broken.append(f"need {number} counts {verdict.preempts} of {len(victims)} victims")
-        if (
-            victims
-            and not left_of(
-                verdict.deficit, [*still_draining_for(fleet, decision, verdict), *victims[:-1]]
-            ).amounts
-        ):
+        if victims and not left_of(verdict.deficit, [*draining, *victims[:-1]]).amounts:
             broken.append(f"need {number} preempts more than its deficit asks")
     return broken
 

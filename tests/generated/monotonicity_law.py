@@ -1,7 +1,8 @@
-"""Law 9: one idle machine more never raises the deficit of the highest plain Need.
+"""Law 9: one idle machine more never raises the deficit of the highest Need, if it is plain.
 
-The Need must be of the highest precedence, plain, first in the demand, and filed as such: a folded
-Need is not, for another machine may fold another gang into it and so change what it asks for.
+Highest is the first in precedence order, wherever it stands in the demand (U22). It must be filed
+as a plain Need: another machine may fold another gang into a folded one and so change what it asks
+for. A gang of equal precedence that arrived before it comes first, folded or not.
 """
 
 from collections.abc import Callable
@@ -21,9 +22,11 @@ def an_idle_machine_never_raises_the_first_deficit(
     decide: Decide, fleet: Fleet, seed: int
 ) -> list[str]:
     before = decide(fleet)
-    if not before.verdicts or not is_plain_and_highest(before):
+    if not before.verdicts:
         return []
-    mine = before.verdicts[0]
+    mine = min(before.verdicts, key=lambda verdict: turn(fleet, verdict))
+    if mine.folded or not is_plain(mine):
+        return []
     more = replace(fleet, machines=(*fleet.machines, another_idle(fleet, Random(seed))))
     after = next(v for v in decide(more).verdicts if is_same(v, mine))
     if mine.deficit.covers(after.deficit):
@@ -32,11 +35,18 @@ def an_idle_machine_never_raises_the_first_deficit(
     return [f"deficit {mine.deficit.texts()} rises to {after.deficit.texts()} with {added}"]
 
 
-def is_plain_and_highest(decision: SomeDecision) -> bool:
-    first = decision.verdicts[0]
-    plain = first.need.profile.same is None and first.need.profile.strict_spread is None
-    highest = max(verdict.need.profile.precedence for verdict in decision.verdicts)
-    return plain and not first.folded and first.need.profile.precedence == highest
+def turn(fleet: Fleet, verdict: SomeVerdict) -> tuple[object, ...]:
+    """Precedence, then the order of the demand as filed."""
+    priority, interruption, reclamation = verdict.need.profile.precedence
+    filed = min(
+        (fleet.needs[index].need.arrival_unix_nanos, fleet.needs[index].need.cluster, index)
+        for index in verdict.members
+    )
+    return (-priority, -interruption, -reclamation, *filed)
+
+
+def is_plain(verdict: SomeVerdict) -> bool:
+    return verdict.need.profile.same is None and verdict.need.profile.strict_spread is None
 
 
 def is_same(left: SomeVerdict, right: SomeVerdict) -> bool:

@@ -2,8 +2,10 @@
 
 What a Need "could have used" is written out here from the law's own words: it matches, holds a
 MinUnit, is not held and not reserved for somebody else; a Same Need's lies in its recorded domain,
-a strict Spread Need's within its skew. A gang whose domain's stock earlier gangs had spoken for
-acquires nothing that cycle by ruling U10, so what those could take it could not.
+a strict Spread Need's within its skew. Every phase goes by precedence (U22), so what a gang of
+lower precedence speaks for never excuses a higher one that is left short. One thing does, where the
+machines of a rack are not alike: what a gang ahead spoke for by id and left because a cheaper one
+covered it (reading 27).
 """
 
 from collections import Counter
@@ -13,7 +15,7 @@ from bigfleet.model.machines import MachineState
 from bigfleet.model.memory import ReservationKind
 from bigfleet.model.needs import Need
 from bigfleet.model.profiles import precedence_of_fingerprint
-from tests.generated.agreement import SomeDecision, SomeVerdict
+from tests.generated.agreement import SomeDecision
 from tests.generated.laws import acquired_by, machines_by_id
 
 _FREE = (MachineState.IDLE, MachineState.SPECULATIVE)
@@ -45,7 +47,7 @@ def could_have_used(fleet: Fleet, decision: SomeDecision, number: int, each: Fle
     same, spread = need.profile.same, need.profile.strict_spread
     if same is not None:
         inside = verdict.domain is not None and each.machine.attribute(same.key) == verdict.domain
-        return inside and not spoken_for_earlier(fleet, decision, number, each)
+        return inside and not left_by_a_gang_ahead(fleet, decision, number, each)
     if spread is not None:
         return within_skew(fleet, decision, number, each)
     return True
@@ -79,33 +81,40 @@ def withheld(fleet: Fleet, decision: SomeDecision, need: Need, each: FleetMachin
     return head is None or need.profile.precedence <= head
 
 
-def spoken_for_earlier(
+def left_by_a_gang_ahead(
     fleet: Fleet, decision: SomeDecision, number: int, each: FleetMachine
 ) -> bool:
-    """U10: the gang acquired nothing, and an earlier gang could take this very machine."""
+    """Reading 27: the gang acquired nothing (U10), and the stock it was shown is not all alike."""
     mine = decision.verdicts[number]
     if mine.bootstraps + mine.provisions > 0:
         return False
-    return any(
-        could_speak_for(fleet, decision, verdict, each)
-        for position, verdict in enumerate(decision.verdicts)
-        if turn(verdict, position) < turn(mine, number)
+    for position, verdict in enumerate(decision.verdicts):
+        same = verdict.need.profile.same
+        ahead = turn(decision, position) < turn(decision, number)
+        if not ahead or same is None or verdict.parked or verdict.domain is None:
+            continue
+        stock = [
+            other
+            for other in fleet.machines
+            if other.machine.attribute(same.key) == verdict.domain
+            and may_take(fleet, decision, verdict.need, other)
+        ]
+        if each in stock and len({kind_of(other) for other in stock}) > 1:
+            return True
+    return False
+
+
+def kind_of(each: FleetMachine) -> tuple[object, ...]:
+    """What machines that are alike in every decision have in common."""
+    machine = each.machine
+    return (
+        machine.effective_allocatable.positive(),
+        machine.price_per_hour,
+        machine.interruption_probability,
+        machine.instance_type,
+        machine.zone,
+        tuple(sorted(machine.labels.items())),
     )
-
-
-def turn(verdict: SomeVerdict, position: int) -> tuple[int, int]:
-    """Its place in the pre-pass."""
-    return (-verdict.need.profile.priority, position)
-
-
-def could_speak_for(
-    fleet: Fleet, decision: SomeDecision, verdict: SomeVerdict, each: FleetMachine
-) -> bool:
-    same = verdict.need.profile.same
-    if same is None or verdict.parked or verdict.domain is None:
-        return False
-    inside = each.machine.attribute(same.key) == verdict.domain
-    return inside and may_take(fleet, decision, verdict.need, each)
 
 
 def within_skew(fleet: Fleet, decision: SomeDecision, number: int, each: FleetMachine) -> bool:
@@ -127,15 +136,19 @@ def within_skew(fleet: Fleet, decision: SomeDecision, number: int, each: FleetMa
 def free_after_the_turn_of(fleet: Fleet, decision: SomeDecision, number: int) -> list[FleetMachine]:
     """What the Need might take and no Need before it in precedence had acquired."""
     mine = decision.verdicts[number]
-
-    def order(position: int) -> tuple[int, int, int, int]:
-        priority, interruption, reclamation = decision.verdicts[position].need.profile.precedence
-        return (-priority, -interruption, -reclamation, position)
-
     holders = acquired_by(decision)
     return [
         each
         for each in fleet.machines
         if may_take(fleet, decision, mine.need, each)
-        and (each.machine.id not in holders or order(holders[each.machine.id]) >= order(number))
+        and (
+            each.machine.id not in holders
+            or turn(decision, holders[each.machine.id]) >= turn(decision, number)
+        )
     ]
+
+
+def turn(decision: SomeDecision, position: int) -> tuple[int, int, int, int]:
+    """Its place in the order of every phase."""
+    priority, interruption, reclamation = decision.verdicts[position].need.profile.precedence
+    return (-priority, -interruption, -reclamation, position)

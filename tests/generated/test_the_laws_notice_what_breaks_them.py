@@ -9,6 +9,7 @@ from bigfleet.model.memory import EngineMemory
 from bigfleet.model.needs import Need
 from bigfleet.model.options import EngineOptions
 from bigfleet.model.profiles import Profile
+from bigfleet.model.requirements import RACK_KEY
 from bigfleet.model.resources import Resources
 from tests.closedloop.laws import (
     becomes_quiet_and_stays_quiet,
@@ -16,8 +17,9 @@ from tests.closedloop.laws import (
 )
 from tests.generated import laws
 from tests.generated.monotonicity_law import an_idle_machine_never_raises_the_first_deficit
-from tests.generated.parts import NOW, UNIT
+from tests.generated.parts import NOW, SAMES, UNIT
 from tests.generated.precedence_law import nobody_is_short_of_what_a_lower_need_acquired
+from tests.generated.whole_domain_law import a_gang_takes_a_whole_domain_or_nothing
 from tests.oracle.decide import OracleDecision, decide
 
 
@@ -126,6 +128,32 @@ def test_law_8_notices_a_second_victim_while_the_first_one_drains() -> None:
     slow_seed = 5  # the first whose drains outlast a cycle
     assert not never_preempts_twice_for_one_deficit(decide, fleet, slow_seed)
     assert never_preempts_twice_for_one_deficit(forgets, fleet, slow_seed)
+
+
+FULL_RACK = replace(
+    BOUND,
+    machines=tuple(
+        FleetMachine(replace(m.machine, labels={RACK_KEY: "r1"}, assigned=Assigned(priority=100)))
+        for m in (machine(f"m{n}", MachineState.CONFIGURED, "beta", 100) for n in range(3))
+    ),
+    needs=(
+        FleetNeed(
+            Need("alpha", Profile.of(SAMES[0], priority=200), UNIT.times(2), UNIT, group="g")
+        ),
+    ),
+)
+
+
+def test_the_law_of_whole_domains_notices_half_a_domain_and_a_chance_not_taken() -> None:
+    decision = decide(FULL_RACK)
+    assert [a.machine for a in decision.actions if a.whole_domain] == ["m0", "m1"]
+    assert not a_gang_takes_a_whole_domain_or_nothing(FULL_RACK, decision)
+    half = replace(decision, actions=decision.actions[:1])
+    assert a_gang_takes_a_whole_domain_or_nothing(FULL_RACK, half)
+    never = replace(decision.verdicts[0], domain=None)
+    missed = OracleDecision([], [never], decision.memory)
+    missed.verdicts[0] = replace(never, unresolved=never.deficit)
+    assert a_gang_takes_a_whole_domain_or_nothing(FULL_RACK, missed)
 
 
 def test_law_9_notices_a_need_that_loses_by_a_gift() -> None:

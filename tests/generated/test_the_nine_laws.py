@@ -23,6 +23,7 @@ from tests.generated.fleets import fleet_of_seed, fleets
 from tests.generated.monotonicity_law import an_idle_machine_never_raises_the_first_deficit
 from tests.generated.precedence_law import nobody_is_short_of_what_a_lower_need_acquired
 from tests.generated.smaller import smallest
+from tests.generated.whole_domain_law import a_gang_takes_a_whole_domain_or_nothing
 
 WITHOUT_SHRINKING = (Phase.explicit, Phase.reuse, Phase.generate)
 SEEDS = st.integers(0, 2**40)
@@ -38,6 +39,7 @@ CYCLE_LAWS: dict[str, Law] = {
     "law 7, Phase 3 takes only the free": laws.phase_three_takes_only_what_is_free_and_reported,
     "law 8, victims are strictly lower": laws.victims_are_strictly_lower,
     "law 8, no more victims than asked": laws.no_more_victims_than_the_deficit_asks,
+    "U26, a whole domain or nothing": a_gang_takes_a_whole_domain_or_nothing,
 }
 
 

@@ -59,6 +59,8 @@ class Theme:
     spreads: tuple[tuple[Spread, ...], ...] = SPREAD_PARTS
     need_priorities: tuple[int, ...] = (100, 1_000)
     stamped_priorities: tuple[int, ...] = (100, 1_000)
+    #: Whose the bound machines are; empty: as their stamps say.
+    owners: tuple[str, ...] = ()
 
     def among(self, chance: Random, parts: Sequence[T]) -> T:
         """One of the theme's share of these parts; the first as often as all others together."""
@@ -144,6 +146,23 @@ PREEMPTION = Theme(
     # Gaps of exactly 100,000, 500,000 and 900,000 among them.
     stamped_priorities=(1_000, 100, 500_000, LOWEST, 100_000, 400_000),
 )
+FULL_RACKS = Theme(
+    "gangs before racks that are full",
+    ("gang",),
+    (*(S.CONFIGURED,) * 12, S.DRAINING, S.DRAINING),
+    2,
+    2,
+    needs=3,
+    profiles=2,
+    units=4,
+    machines=14,
+    capacities=(UNIT, shape(cpu=8, gibibytes=32)),
+    # Two racks, and machines whose label names none.
+    labels=(LABELS[0], LABELS[1], LABELS[4]),
+    need_priorities=(500_000, 1_000_000),
+    stamped_priorities=(100, 1_000),
+    owners=("gamma", "gamma", "gamma", "beta"),
+)
 SPREADS = Theme(
     "even spread",
     ("spread", "spread", "plain"),
@@ -180,6 +199,7 @@ NODE_NAMES = Theme(
 THEMES = (
     GANGS,
     PREEMPTION,
+    FULL_RACKS,
     FOLDS,
     ANYTHING,
     SPREADS,

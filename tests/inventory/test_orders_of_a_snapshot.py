@@ -59,6 +59,18 @@ def test_machines_of_a_type_go_by_price_then_id_and_untyped_ones_are_in_no_type(
     assert snapshot.list_by_state_instance_type(CONFIGURED, "") == []
 
 
+def test_keep_order_is_price_then_dearest_to_reclaim_then_busy_then_id() -> None:
+    """U23."""
+    inventory = Inventory()
+    for name, price, penalty in (("a", 1, 0), ("b", 1, 0), ("c", 1, 5), ("d", 2, 9), ("e", 1, 0)):
+        inventory.insert(configured(name, price=price, penalty=penalty))
+    inventory.report_empty("cluster-a", ["a", "c"])
+    snapshot = inventory.snapshot()
+    in_order = snapshot.sorted_cluster_state_bucket("cluster-a", CONFIGURED)
+    assert in_order == ["c", "b", "e", "a", "d"]
+    assert [snapshot.ids[row] for row in snapshot.keep_order] == in_order
+
+
 def test_keep_order_is_price_then_dearest_to_reclaim_then_id() -> None:
     snapshot = snapshot_of(
         configured("d", price=2, penalty=9),

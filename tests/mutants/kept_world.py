@@ -61,6 +61,8 @@ class KeptWorld(Simulator):
             self._a_machine_comes()
         if self.chance.random() < 0.5:
             self._a_cluster_reports()
+        if self.chance.random() < 0.5:
+            self._a_cluster_tells_what_is_empty()
 
     def _a_price_moves(self) -> None:
         """A provider's refresh: nothing else of the machine changes, nor what the shard marked."""
@@ -99,6 +101,22 @@ class KeptWorld(Simulator):
             self.fleet, machines=(*self.fleet.machines, FleetMachine(machine, like.marks))
         )
         self.inventory.insert(machine, like.marks)
+
+    def _a_cluster_tells_what_is_empty(self) -> None:
+        """The whole of it: of what it does not name, nothing is empty any more."""
+        serving = [m for m in self.fleet.machines if m.machine.state is MachineState.CONFIGURED]
+        if not serving:
+            return
+        cluster = self.chance.choice(serving).machine.cluster
+        told = {m.machine.id for m in serving if self.chance.random() < 0.4}
+        self.inventory.report_empty(cluster, told)
+
+        def as_told(each: FleetMachine) -> FleetMachine:
+            if each not in serving or each.machine.cluster != cluster:
+                return each
+            return replace(each, marks=replace(each.marks, empty=each.machine.id in told))
+
+        self.fleet = replace(self.fleet, machines=tuple(map(as_told, self.fleet.machines)))
 
     def _a_cluster_reports(self) -> None:
         """New rows get the report's time; a row that was there keeps the one it had."""

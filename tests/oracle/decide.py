@@ -9,7 +9,7 @@ from bigfleet.model.needs import Need
 from bigfleet.model.options import SECOND
 from bigfleet.model.resources import Resources
 from tests.oracle.acquisition import acquire_for_everybody
-from tests.oracle.demand import demand_of
+from tests.oracle.demand import by_precedence, demand_of
 from tests.oracle.fold import fold
 from tests.oracle.parking import ages_after, stamp_parked
 from tests.oracle.preemption import Preemption, grace_seconds, preempt_for_everybody
@@ -104,7 +104,6 @@ def acquisition(kind: ActionKind, rule: Rule, standing: Standing, each: FleetMac
 
 
 def preemptions(standings: list[Standing], preemption: Preemption) -> list[Action]:
-    by_turn = sorted(standings, key=lambda s: (-s.need.profile.priority, s.position))
     return [
         Action(
             ActionKind.PREEMPT,
@@ -114,8 +113,9 @@ def preemptions(standings: list[Standing], preemption: Preemption) -> list[Actio
             grace_seconds=grace_seconds(preemption.gap(standing, each)),
             preemptor_priority=standing.need.profile.priority,
             need=standing.position,
+            whole_domain=standing.takes_a_whole_domain,
         )
-        for standing in by_turn
+        for standing in by_precedence(standings)
         for each in standing.victims
     ]
 
@@ -163,7 +163,7 @@ def verdict_of(standing: Standing, stock: Stock) -> OracleVerdict:
         provisions=len(standing.provisioned),
         preempts=len(standing.victims),
         domain=standing.domain,
-        same_satisfiable=standing.same_satisfiable,
+        same_satisfiable=standing.same_satisfiable or standing.takes_a_whole_domain,
         parked=standing.parked,
         matching_supply=not standing.satisfied and matching_supply(standing, stock),
         unmet_reason=unmet_reason(standing, stock),

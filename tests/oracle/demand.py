@@ -22,15 +22,10 @@ def demand_of(fleet: Fleet) -> list[Standing]:
 
 
 def by_precedence(standings: list[Standing]) -> list[Standing]:
-    """The order of acquisition; equal precedence goes by position in the normalised demand."""
+    """The order of every phase (U22); equal precedence goes by position in the demand."""
 
     def order(standing: Standing) -> tuple[int, int, int, int]:
         priority, interruption, reclamation = standing.need.profile.precedence
         return (-priority, -interruption, -reclamation, standing.position)
 
     return sorted(standings, key=order)
-
-
-def by_priority(standings: list[Standing]) -> list[Standing]:
-    """The order of the pre-pass and of Phase 2; buckets play no part."""
-    return sorted(standings, key=lambda s: (-s.need.profile.priority, s.position))

@@ -13,14 +13,16 @@ class Domain:
     #: The creditable ones stamped with the gang's own group and fingerprint.
     own: list[FleetMachine] = field(default_factory=list)
     acquirable: list[FleetMachine] = field(default_factory=list)
+    #: Draining for the gang itself (U26).
+    coming: list[FleetMachine] = field(default_factory=list)
 
     @property
     def count(self) -> int:
-        return len(self.creditable) + len(self.acquirable)
+        return len(self.creditable) + len(self.acquirable) + len(self.coming)
 
     @property
     def total(self) -> Resources:
-        return total_of(self.creditable + self.acquirable)
+        return total_of(self.creditable + self.acquirable + self.coming)
 
 
 def total_of(machines: list[FleetMachine]) -> Resources:

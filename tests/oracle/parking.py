@@ -15,7 +15,9 @@ def stamp_parked(
     reservations: Reservations,
 ) -> None:
     for standing in standings:
-        if not standing.is_gang or reservations.preempted_for(standing.key):
+        if not standing.is_gang or standing.need.aggregate.is_zero():
+            continue
+        if reservations.preempted_for(standing.key):
             continue
         age = ages.get(standing.key, 0)
         by_age = age >= options.after and age % options.probe != 0

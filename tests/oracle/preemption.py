@@ -1,4 +1,4 @@
-"""Preemption: who must leave for a Need that Phase 1 left short (2.5, U1, U2, U16, U18)."""
+"""Preemption: who must leave for a Need that Phase 1 left short (2.5, U1, U2, U16, U18, U26)."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,7 @@ from bigfleet.model.machines import MachineState
 from bigfleet.model.options import EngineOptions
 from bigfleet.model.resources import Resources
 from tests.oracle.acquisition import count_in, eligible
-from tests.oracle.demand import by_priority
+from tests.oracle.demand import by_precedence
 from tests.oracle.matching import domain_value, serves
 from tests.oracle.reservations import Reservations
 from tests.oracle.standing import Standing, less_all
@@ -73,6 +73,27 @@ class Preemption:
             picked.append(each)
         return picked
 
+    def take_a_whole_domain(self, standing: Standing) -> None:
+        """U26: of the domains whose lower machines cover the gang alone the one whose highest
+        victim is lowest, then the fewest victims, then the smallest value."""
+        assert standing.need.profile.same is not None
+        domains: dict[str, list[FleetMachine]] = {}
+        for each in self.candidates(standing):
+            value = domain_value(each, standing.need.profile.same.key)
+            if value is not None:
+                domains.setdefault(value, []).append(each)
+        found: list[tuple[int, int, str, list[FleetMachine]]] = []
+        for value, machines in domains.items():
+            lowest_first = sorted(machines, key=lambda m: (self.priority_of(m), m.machine.id))
+            victims: list[FleetMachine] = []
+            while lowest_first and not less_all(standing.need.aggregate, victims).is_zero():
+                victims.append(lowest_first.pop(0))
+            if less_all(standing.need.aggregate, victims).is_zero():
+                found.append((self.priority_of(victims[-1]), len(victims), value, victims))
+        if found:
+            _, _, standing.domain, standing.victims = min(found, key=lambda f: f[:3])
+            standing.takes_a_whole_domain = True
+
     def pick_within_skew(
         self, standing: Standing, candidates: list[FleetMachine], remaining: Resources
     ) -> list[FleetMachine]:
@@ -104,13 +125,15 @@ def preempt_for_everybody(
     claimed_by = {m.machine.id: s for s in standings for m in s.claimed}
     phase = Preemption(stock, options, claimed_by)
     counted: set[str] = set()
-    for standing in by_priority(standings):
+    for standing in by_precedence(standings):
         if standing.satisfied:
             continue
         remaining = count_draining(standing, reservations, counted)
-        without_domain = standing.is_gang and standing.domain is None
-        if not standing.parked and not without_domain:
-            standing.victims = phase.pick(standing, remaining)
+        if not standing.parked and not remaining.is_zero():
+            if standing.is_gang and standing.domain is None:
+                phase.take_a_whole_domain(standing)
+            else:
+                standing.victims = phase.pick(standing, remaining)
             phase.taken.update(m.machine.id for m in standing.victims)
         standing.unresolved = less_all(remaining, standing.victims)
     return phase

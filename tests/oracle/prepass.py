@@ -3,7 +3,7 @@
 from bigfleet.model.fleet import FleetMachine
 from bigfleet.model.machines import MachineState
 from bigfleet.model.needs import Need
-from tests.oracle.demand import by_priority
+from tests.oracle.demand import by_precedence
 from tests.oracle.domains import Domain, choose
 from tests.oracle.matching import domain_value, pinned_types, serves
 from tests.oracle.reservations import Reservations
@@ -14,7 +14,7 @@ from tests.oracle.stock import Stock, idle_order
 def credit_everybody(standings: list[Standing], stock: Stock, reservations: Reservations) -> None:
     claimed: set[str] = set()
     spoken_for: set[str] = set()
-    for standing in by_priority(standings):
+    for standing in by_precedence(standings):
         if standing.need.aggregate.is_zero():
             continue
         usable = [
@@ -51,7 +51,8 @@ def credit_gang(
             for m in acquirable(standing.need, stock, reservations)
             if m.machine.id not in spoken_for
         ]
-    chosen = choose(domains_of(standing.need, usable, free), standing.need.aggregate)
+    coming = [m for m in reservations.draining_for(standing.key) if serves(standing.need, m)]
+    chosen = choose(domains_of(standing.need, usable, free, coming), standing.need.aggregate)
     if chosen is None:
         return
     standing.domain = chosen.value
@@ -63,7 +64,12 @@ def credit_gang(
         speak_for(standing, chosen.acquirable, spoken_for)
 
 
-def domains_of(need: Need, usable: list[FleetMachine], free: list[FleetMachine]) -> list[Domain]:
+def domains_of(
+    need: Need,
+    usable: list[FleetMachine],
+    free: list[FleetMachine],
+    coming: list[FleetMachine],
+) -> list[Domain]:
     assert need.profile.same is not None
     key = need.profile.same.key
     found: dict[str, Domain] = {}
@@ -80,6 +86,10 @@ def domains_of(need: Need, usable: list[FleetMachine], free: list[FleetMachine])
         value = domain_value(each, key)
         if value is not None:
             found.setdefault(value, Domain(value)).acquirable.append(each)
+    for each in coming:
+        value = domain_value(each, key)
+        if value is not None:
+            found.setdefault(value, Domain(value)).coming.append(each)
     return list(found.values())
 
 

@@ -17,7 +17,9 @@ def unmet_reason(standing: Standing, stock: Stock) -> UnmetReason | None:
     if standing.satisfied:
         return None
     if standing.is_gang and (
-        not standing.same_satisfiable or standing.parked or standing.domain is None
+        not (standing.same_satisfiable or standing.takes_a_whole_domain)
+        or standing.parked
+        or standing.domain is None
     ):
         return UnmetReason.TOPOLOGY_UNSATISFIABLE
     if standing.strict_spread is not None and standing.left_candidates:

@@ -30,6 +30,8 @@ class Standing:
     draining: list[FleetMachine] = field(default_factory=list)
     victims: list[FleetMachine] = field(default_factory=list)
     unresolved: Resources = Resources()
+    #: It had no domain and takes one whole (U26).
+    takes_a_whole_domain: bool = False
 
     @property
     def key(self) -> NeedKey:

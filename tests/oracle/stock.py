@@ -17,13 +17,14 @@ class Stock:
         return [m for m in self.machines if m.machine.state is state]
 
     def bound(self, cluster: str, state: MachineState) -> list[FleetMachine]:
-        """In keep-priority order: cheap first, then dear to reclaim, then id."""
+        """In keep-priority order: cheap first, then dear to reclaim, then busy, then id (U23)."""
         mine = [m for m in self.in_state(state) if m.machine.cluster == cluster]
         return sorted(
             mine,
             key=lambda m: (
                 m.machine.price_per_hour,
                 -m.machine.assigned.reclamation_penalty,
+                m.marks.empty,
                 m.machine.id,
             ),
         )

@@ -6,6 +6,7 @@ from bigfleet.placement.overhead import (
     FALLS_AFTER,
     LARGE_CPU,
     LARGE_MEMORY,
+    NO_KNOWN_KIND,
     Kind,
     Overheads,
     min_unit,
@@ -101,8 +102,16 @@ def test_shapes_that_only_together_fit_no_kind_are_split_in_two() -> None:
     assert (split.group_of(cpu), split.group_of(memory)) == (LARGE_CPU, LARGE_MEMORY)
 
 
+def test_a_pod_that_no_kind_takes_does_not_hold_up_the_others() -> None:
+    kinds = [Kind("small", amounts("8", "16Gi"), amounts("1", "1Gi"))]
+    large, small = amounts("7500m", "1Gi"), amounts("1", "1Gi")
+    split = split_of([large, small], kinds)
+    assert split is not None
+    assert (split.group_of(large), split.group_of(small)) == (NO_KNOWN_KIND, "")
+
+
 def test_nothing_is_split_that_one_kind_covers_or_that_splitting_does_not_help() -> None:
     cpu, memory = amounts("7", "1Gi"), amounts("1", "28Gi")
     assert split_of([cpu, memory], [Kind("both", amounts("8", "32Gi"), Resources())]) is None
-    assert split_of([cpu, memory], [Kind("small", amounts("8", "16Gi"), Resources())]) is None
+    assert split_of([memory], [Kind("small", amounts("8", "16Gi"), Resources())]) is None
     assert split_of([cpu, memory], []) is None

@@ -13,7 +13,7 @@ from bigfleet.model.resources import Resources
 from bigfleet.placement.admission import Admissions
 from bigfleet.placement.margins import Margins
 from bigfleet.placement.occupancy import Occupancy
-from bigfleet.placement.overhead import Overheads, min_unit
+from bigfleet.placement.overhead import Overheads, min_unit, split_of
 from bigfleet.placement.records import NodeView, PodView, Term
 from bigfleet.sim.scheduler import Policy, schedule
 from tests.placement_loop.shard import Shard
@@ -226,30 +226,41 @@ class Cluster:
 
     # -- the operator ----------------------------------------------------------------------------
 
-    def needs(self) -> list[Need]:
+    def needs(self, at: Instant) -> list[Need]:
         """Own rows: pods that are bound or judged unschedulable."""
-        rows: dict[str, list[Resources]] = {}
+        kinds = self.overheads.known((k.name, k.declared) for k in self.shard.kinds)
+        members: dict[str, list[str]] = {}
         profiles: dict[str, Profile] = {}
-        for workload, _ in self.replicas.items():
+        for workload in self.replicas:
+            fingerprint = workload.profile.fingerprint
+            profiles[fingerprint] = workload.profile
             for uid in self.pods_of[workload.name]:
                 pod = self.occupancy.pods[uid]
                 if pod.node or pod.unschedulable_since is not None:
-                    fingerprint = workload.profile.fingerprint
-                    profiles[fingerprint] = workload.profile
-                    rows.setdefault(fingerprint, []).append(pod.requests)
-        kinds = self.overheads.known((k.name, k.declared) for k in self.shard.kinds)
-        needs = []
-        for fingerprint, requests in sorted(rows.items()):
-            need = aggregate(Need(self.name, profiles[fingerprint], r, r) for r in requests)[0]
-            unit = min_unit(need.min_unit, kinds, self.overheads.of_cluster())
-            needs.append(replace(need, min_unit=unit))
-        return needs
+                    members.setdefault(fingerprint, []).append(uid)
+        rows = []
+        for fingerprint, uids in sorted(members.items()):
+            shapes = dict.fromkeys(self.occupancy.pods[uid].requests for uid in uids)
+            split = split_of(list(shapes), kinds)
+            for uid in uids:
+                pod = self.occupancy.pods[uid]
+                group = "" if split is None else split.group_of(pod.requests)
+                key = NeedKey(self.name, fingerprint, group)
+                if pod.need != key:
+                    self.occupancy.put_pod(replace(pod, need=key), at)
+                unit = pod.requests
+                rows.append(Need(self.name, profiles[fingerprint], unit, unit, group=group))
+        return [
+            replace(n, min_unit=min_unit(n.min_unit, kinds, self.overheads.of_cluster()))
+            for n in aggregate(rows)
+        ]
 
     def operate(self, at: Instant) -> None:
         if self.overheads.look(self.occupancy, at) or self._dirty:
-            self.margins.on_demand(self.needs())
+            self.margins.on_demand(self.needs(at))
         if at - self._reported_at >= REPORT_EVERY:
             self._reported_at = at
+            self.shard.inventory.report_empty(self.name, list(self.occupancy.empty_nodes()))
             self.margins.on_reply(self.shard.reply(self.name), at)
         turn = self.margins.turn(at)
         changed = self._drain(at) or turn.changed

@@ -120,13 +120,16 @@ def helped_by_a_machine(cluster: Cluster, pod: PodView) -> bool:
 def best_cost(cluster: Cluster) -> float:
     """First fit decreasing on the cheapest kind that takes the largest pod.
 
-    Each Need on machines of its own, or all pods together, whichever is cheaper.
+    Each Need on machines of its own, or all pods together, whichever is cheaper. Pods that no kind
+    takes are left out.
     """
     by_need: dict[object, list[PodView]] = {}
     for pod in cluster.pods():
-        by_need.setdefault(pod.need, []).append(pod)
+        if any(room_of(cluster, kind).holds(pod.requests) for kind in cluster.shard.kinds):
+            by_need.setdefault(pod.need, []).append(pod)
     apart = sum(_packed_cost(cluster, pods) for pods in by_need.values())
-    return min(apart, _packed_cost(cluster, list(cluster.pods())))
+    together = _packed_cost(cluster, [pod for pods in by_need.values() for pod in pods])
+    return min(apart, together)
 
 
 def _packed_cost(cluster: Cluster, pods: list[PodView]) -> float:

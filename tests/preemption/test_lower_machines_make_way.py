@@ -81,9 +81,18 @@ def test_grace_depends_on_the_gap(priority: int, seconds: int) -> None:
     assert [a.grace_seconds for a in actions_of(decision, ActionKind.PREEMPT)] == [seconds]
 
 
-def test_a_gang_without_a_domain_preempts_nobody() -> None:
-    """Q11: no zone holds a machine the gang has or could acquire."""
+def test_a_gang_without_a_domain_takes_one_that_covers_it_alone() -> None:
+    """Q11: no zone holds a machine the gang has or could acquire (U26)."""
     decision = phase_two(victims(4, 0, zone="a"), gang("train", MILLION, 4))
+    assert verdict_of(decision).domain == "a"
+    assert preempted(decision) == ["v-0", "v-1", "v-2", "v-3"]
+    assert unresolved(verdict_of(decision)) == {}
+
+
+def test_a_gang_without_a_domain_that_no_domain_covers_preempts_nobody() -> None:
+    """Q11: two victims in each of two zones."""
+    machines = [bound(f"{zone}-{i}", "batch", 0, zone=zone) for zone in "ab" for i in range(2)]
+    decision = phase_two(machines, gang("train", MILLION, 4))
     assert verdict_of(decision).domain is None
     assert preempted(decision) == []
     assert unresolved(verdict_of(decision)) == {"gpu": "32"}

@@ -46,6 +46,14 @@ BAD: dict[str, tuple[MachineRecord, str]] = {
     "configured without a cluster": (record("m", CONFIGURED, cluster=""), "structural"),
     "draining without a cluster": (record("m", DRAINING, cluster=""), "structural"),
     "failed without an error": (record("m", FAILED, last_error=""), "structural"),
+    "more memory than a machine has": (
+        replace(GOOD, resources={"memory": "1Pi"}),
+        "structural",
+    ),
+    "more memory than can be counted": (
+        replace(GOOD, allocatable={"memory": "99Ei"}),
+        "structural",
+    ),
 }
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bigfleet.model.needs import Need, aggregate
 from bigfleet.model.profiles import Profile, Spread, WhenUnsatisfiable
-from bigfleet.model.quantities import LARGEST
+from bigfleet.model.quantities import LARGEST_OF_NEED
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.resources import Resources
 from bigfleet.model.rollups import Rollup, RollupRefused
@@ -165,6 +165,11 @@ REFUSED: dict[str, tuple[bytes, str, str]] = {
         "quantity",
         "more memory than BigFleet can count",
     ),
+    "an amount too large for sums over a shard": (
+        row(aggregate_resources={"memory": "64Pi"}),
+        "quantity",
+        r"row 1: aggregate_resources\['memory'\]: 64Pi is too much for one Need; write less than",
+    ),
     "another cluster": (
         rollup_bytes("c2", 7, []),
         "cluster_mismatch",
@@ -194,8 +199,10 @@ def test_an_unspecified_operator_and_the_outermost_buckets_are_accepted() -> Non
 
 
 def test_a_sum_beyond_counting_is_refused() -> None:
-    huge = replace(PLAIN, aggregate=Resources.of({"memory": LARGEST}))
-    with pytest.raises(RollupRefused, match=r"row 1.*adds up beyond") as refused:
+    huge = replace(PLAIN, aggregate=Resources.of({"memory": LARGEST_OF_NEED}))
+    with pytest.raises(
+        RollupRefused, match=r"row 1.*adds up: .* is too much for one Need"
+    ) as refused:
         read(rollup_bytes("c1", 7, [huge, huge]))
     assert refused.value.reason == "quantity"
 

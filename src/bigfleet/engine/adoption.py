@@ -58,10 +58,11 @@ def adopted_columns(
     stamp = np.where(unbound, np.int32(0), stamp)
     idle = listed.state == MachineState.IDLE
     since = np.where(idle, np.int64(NEVER if now is None else now), np.int64(NEVER))
+    cluster = np.where(busy, before.cluster, cluster)
     return MachineColumns(
         state=np.where(busy, before.state, listed.state),
         offering=listed.offering,
-        cluster=np.where(busy, before.cluster, cluster),
+        cluster=cluster,
         stamp=np.where(busy, before.stamp, stamp),
         provider=np.where(busy, before.provider, listed.provider),
         idle_since=np.where(moves, since, before.idle_since),
@@ -69,6 +70,7 @@ def adopted_columns(
         overdue=before.overdue & ~moves,
         node_name=listed.node_name,
         source=listed.source,
+        empty=before.empty & ~moves & (cluster == before.cluster),
     )
 
 

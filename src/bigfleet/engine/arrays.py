@@ -11,7 +11,7 @@ from bigfleet.engine.kernels.records import KindArrays, NeedArrays, PoolArrays
 from bigfleet.engine.kernels.vectors import eligibility
 from bigfleet.engine.reservations import Guards
 from bigfleet.engine.scene import Scene
-from bigfleet.engine.vocabulary import priority_level
+from bigfleet.engine.vocabulary import descending_level
 
 
 def need_and_kind_arrays(
@@ -104,17 +104,16 @@ def empty_credit(scene: Scene, normalised: Normalised) -> Credit:
     )
 
 
-def visiting_order(scene: Scene, normalised: Normalised) -> Int64s:
-    """By priority, then position: the order of the pre-pass."""
-    level = priority_level(scene.demand.profiles.priority)
+def precedence_order(scene: Scene, normalised: Normalised) -> Int64s:
+    """By precedence, then position: the one order in which every phase visits Needs (U22)."""
+    level = descending_level(scene.demand.profiles.precedence)
     return np.argsort(level[normalised.profile], kind="stable")
 
 
-def precedence_queue(scene: Scene, normalised: Normalised, credit: Credit) -> Int64s:
-    """Needs the pre-pass left short, by precedence, then position."""
-    short = np.flatnonzero((credit.remaining > 0).any(axis=1))
-    level = priority_level(scene.demand.profiles.precedence)
-    return short[np.argsort(level[normalised.profile[short]], kind="stable")]
+def still_short(order: Int64s, credit: Credit) -> Int64s:
+    """The Needs of `order` that lack something, in that order."""
+    short: Bools = np.any(credit.remaining > 0, axis=1)
+    return order[short[order]]
 
 
 def all_or_nothing(scene: Scene, normalised: Normalised, needs: NeedArrays) -> Bools:

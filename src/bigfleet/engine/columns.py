@@ -12,6 +12,7 @@
 | overdue | bool | past the deadline of its state |
 | node_name | int32 | row of the node-name Words, -1 no such label |
 | source | int32 | row of the source Words: whose List it came from, -1 nobody's |
+| empty | bool | Configured, and its cluster says that nothing runs on it |
 
 Index space: MachineRow. Rows are in ascending order of machine id, so comparing rows compares ids.
 """
@@ -38,9 +39,10 @@ class MachineColumns:
     overdue: Bools
     node_name: Int32s
     source: Int32s
+    empty: Bools
 
     @classmethod
-    def empty(cls) -> "MachineColumns":
+    def no_rows(cls) -> "MachineColumns":
         return cls(
             np.zeros(0, np.int8),
             np.zeros(0, np.int32),
@@ -52,6 +54,7 @@ class MachineColumns:
             np.zeros(0, np.bool_),
             np.zeros(0, np.int32),
             np.zeros(0, np.int32),
+            np.zeros(0, np.bool_),
         )
 
     def __len__(self) -> int:

@@ -13,8 +13,8 @@ from bigfleet.engine.arrays import (
     all_or_nothing,
     empty_credit,
     need_and_kind_arrays,
-    precedence_queue,
-    visiting_order,
+    precedence_order,
+    still_short,
 )
 from bigfleet.engine.decision import Decision
 from bigfleet.engine.demand import Demand
@@ -24,10 +24,11 @@ from bigfleet.engine.kernels.compiled import Bools
 from bigfleet.engine.kernels.prepass import credit_supply
 from bigfleet.engine.ledgers import is_parked
 from bigfleet.engine.outcome import Outcome
-from bigfleet.engine.preemption import preempt_for, unsatisfied_queue
+from bigfleet.engine.preemption import preempt_for
 from bigfleet.engine.release import excess, ready_clusters, released
 from bigfleet.engine.reservations import (
     Standing,
+    awaited_by_gangs,
     draining_victims,
     guards_of,
     in_flight,
@@ -71,12 +72,14 @@ def decide(
     grouped = Pool(scene, guards_of(wanted)) if wanted else everyone
     pool = grouped.arrays(kinds)
     credit = empty_credit(scene, normalised)
+    order = precedence_order(scene, normalised)
     credit_supply(
-        visiting_order(scene, normalised),
+        order,
         needs,
         kinds,
         scene.supply,
         pool,
+        *awaited_by_gangs(scene, wanted, normalised),
         credit.holder,
         credit.remaining,
         credit.domain,
@@ -86,7 +89,6 @@ def decide(
     phase_ended("prepass")
 
     whole = all_or_nothing(scene, normalised, needs)
-    turns = precedence_queue(scene, normalised, credit)
     acquired = acquire(
         needs,
         kinds,
@@ -94,12 +96,12 @@ def decide(
         pool,
         credit,
         whole,
-        turns,
+        still_short(order, credit),
         options,
         run_workers,
         phase_ended,
     )
-    queue = unsatisfied_queue(credit, needs)
+    queue = still_short(order, credit)
     unsatisfied = set(normalised.identity[queue].tolist())
     margin = options.reservation_margin_seconds
     surviving = surviving_reservations(scene, wanted, credit.holder, unsatisfied, now, margin)
@@ -164,4 +166,5 @@ def _parked(
     if awaited:
         parked = parked & ~np.isin(normalised.identity, np.array(awaited, np.int64))
     is_gang = scene.same_of_profile[normalised.profile] >= 0
-    return parked & is_gang
+    wants: Bools = np.any(normalised.wanted > 0, axis=1)
+    return parked & is_gang & wants

@@ -132,6 +132,7 @@ class Decision:
             need=need if need >= 0 else None,
             source_profile=profile,
             source_group=group,
+            whole_domain=kind is ActionKind.PREEMPT and bool(outcome.preempted.whole_domain[need]),
         )
 
     def _claimed_by_need(self) -> dict[int, tuple[str, ...]]:
@@ -158,7 +159,7 @@ class Decision:
             provisions=int(outcome.acquired.count[n] - outcome.bootstraps[n]),
             preempts=int(outcome.preempted.count_of_need[n]),
             domain=self.domain(n),
-            same_satisfiable=bool(credit.satisfiable[n]),
+            same_satisfiable=outcome.same_satisfiable(n),
             parked=bool(outcome.parked[n]),
             matching_supply=bool(outcome.matching_supply[n]) if short else False,
             unmet_reason=self.unmet_reason(n) if short else None,
@@ -175,7 +176,7 @@ class Decision:
     def unmet_reason(self, n: int) -> UnmetReason:
         """Of a Need that is short."""
         outcome, credit = self.outcome, self.outcome.credit
-        hopeless = not credit.satisfiable[n] or outcome.parked[n] or credit.domain[n] < 0
+        hopeless = not outcome.same_satisfiable(n) or outcome.parked[n] or credit.domain[n] < 0
         if outcome.needs.same[n] >= 0 and hopeless:
             return UnmetReason.TOPOLOGY_UNSATISFIABLE
         if outcome.acquired.skew_stopped[n]:

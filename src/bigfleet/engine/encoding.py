@@ -19,7 +19,7 @@ from bigfleet.model.requirements import HOSTNAME_KEY
 
 HELD_BY = tuple(HeldBy)
 #: One row of columns before it has a place among the others.
-Row = tuple[int, int, int, int, int, int, int, bool, int, int]
+Row = tuple[int, int, int, int, int, int, int, bool, int, int, bool]
 
 
 def encoded(tables: Tables, machine: Machine, marks: Marks, source: int) -> Row:
@@ -47,11 +47,12 @@ def encoded(tables: Tables, machine: Machine, marks: Marks, source: int) -> Row:
         marks.overdue,
         _name_number(tables, name),
         source,
+        marks.empty and machine.state is MachineState.CONFIGURED,
     )
 
 
 def columns_of(rows: Iterable[Row]) -> MachineColumns:
-    state, offering, cluster, stamp, provider, since, held, overdue, name, source = zip(
+    state, offering, cluster, stamp, provider, since, held, overdue, name, source, empty = zip(
         *rows, strict=True
     )
     return MachineColumns(
@@ -65,6 +66,7 @@ def columns_of(rows: Iterable[Row]) -> MachineColumns:
         np.array(overdue, np.bool_),
         np.array(name, np.int32),
         np.array(source, np.int32),
+        np.array(empty, np.bool_),
     )
 
 
@@ -91,6 +93,7 @@ def encoded_batch(tables: Tables, batch: MachineBatch, source: int) -> MachineCo
         overdue=np.zeros(size, np.bool_),
         node_name=node_name,
         source=np.full(size, source, np.int32),
+        empty=np.zeros(size, np.bool_),
     )
 
 

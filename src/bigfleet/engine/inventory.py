@@ -10,7 +10,7 @@ the next snapshot, since a new row shifts the rows behind it.
 
 import weakref
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import compress
@@ -63,7 +63,7 @@ class Inventory:
         self.tables = Tables()
         #: Ascending; the position of an id is its row.
         self._ids: list[str] = []
-        self._live = MachineColumns.empty()
+        self._live = MachineColumns.no_rows()
         self._waiting: dict[str, Row] = {}
         #: Beside the rows; no decision reads them.
         self._host_refs = TextColumn()
@@ -71,6 +71,8 @@ class Inventory:
         #: Only of Failed machines.
         self._errors: dict[str, str] = {}
         self._held_until: dict[str, Instant] = {}
+        #: By cluster, the ids whose `empty` is set; a cluster without any is left out.
+        self._empty_of: dict[str, set[str]] = {}
         self._keep_order: Int32s = np.zeros(0, np.int32)
         self._dirty: set[int] = set()
         self._current: Snapshot | None = None
@@ -173,7 +175,9 @@ class Inventory:
             stays = before is machine.state
             held = self._held(machine.id, row) if stays else None
             overdue = stays and bool(self._live.overdue[row])
-            marks = Marks(None if since == NEVER else since, held, overdue)
+            empty = stays and bool(self._live.empty[row]) and self._cluster(row) == machine.cluster
+            marks = Marks(None if since == NEVER else since, held, overdue, empty)
+            self._forget_empty([row])
             self._write(row, self._encode(machine, marks, int(self._live.source[row])))
             self._host_refs.write(np.array([row]), Texts.of([machine.host.ref]))
 
@@ -183,6 +187,7 @@ class Inventory:
             self._place_waiting()
             row = self._known_row(machine_id)
             machine, source = self._decode(machine_id, row), int(self._live.source[row])
+            self._forget_empty([row])
             self._write(row, self._encode(machine, marks, source))
 
     def hold_all(self, machine_ids: Sequence[str], held: Held) -> None:
@@ -202,6 +207,32 @@ class Inventory:
             rows = rows[rows >= 0]
             self._hold_rows(rows[self._live.held[rows] == HELD_BY.index(by) + 1], None)
 
+    def report_empty(self, cluster: str, machine_ids: Collection[str]) -> None:
+        """Of this cluster's Configured machines these run nothing, and no others.
+
+        Costs what changed since the last report of the cluster. An id that is unknown, not
+        Configured or another cluster's is left alone; a mark ends when its machine leaves
+        Configured or its cluster.
+        """
+        with self._lock:
+            self._place_waiting()
+            told = self._empty_of.get(cluster, set())
+            gone, fresh = told.difference(machine_ids), set(machine_ids) - told
+            rows = self._rows_of(list(gone))
+            self._forget_empty(rows.tolist())
+            self._live.empty[rows] = False
+            self._dirty.update(rows.tolist())
+            rows = self._rows_of(list(fresh))
+            rows = rows[rows >= 0]
+            serves = self._live.state[rows] == MachineState.CONFIGURED
+            serves &= self._live.cluster[rows] == self.tables.clusters.find(cluster)
+            rows = rows[serves]
+            self._live.empty[rows] = True
+            self._dirty.update(rows.tolist())
+            if len(rows):
+                ids = self._empty_of.setdefault(cluster, set())
+                ids.update(self._ids[row] for row in rows.tolist())
+
     def hold_rows(self, snapshot: Snapshot, rows: Int64s, held: Held | None) -> None:
         """Hold or let go of rows of a snapshot since which no machine came or went."""
         with self._lock:
@@ -220,6 +251,7 @@ class Inventory:
             if len(rows) and rows.min() < 0:
                 unknown = machine_ids[int(rows.argmin())]
                 raise NoSuchMachine(f"no machine {unknown} in the inventory")
+            self._forget_empty(rows.tolist())
             stays = np.ones(len(self._ids), np.bool_)
             stays[rows] = False
             row_after = np.cumsum(stays, dtype=np.int32) - 1
@@ -278,6 +310,7 @@ class Inventory:
                 None if since == NEVER else since,
                 self._held(machine_id, row),
                 bool(self._live.overdue[row]),
+                bool(self._live.empty[row]),
             )
 
     def source_of(self, machine_id: str) -> str:
@@ -350,13 +383,28 @@ class Inventory:
 
     def _keep_beside(self, machine: Machine, marks: Marks) -> None:
         until = marks.held.until if marks.held else None
+        if marks.empty and machine.state is MachineState.CONFIGURED:
+            self._empty_of.setdefault(machine.cluster, set()).add(machine.id)
         _put(self._errors, machine.id, machine.last_error or None)
         _put(self._held_until, machine.id, until)
+
+    def _cluster(self, row: int) -> str:
+        number = int(self._live.cluster[row])
+        return self.tables.clusters.rows[number] if number >= 0 else ""
+
+    def _forget_empty(self, rows: Iterable[int]) -> None:
+        """Before the marks of these rows end, or are written anew."""
+        for row in rows:
+            if self._live.empty[row]:
+                ids = self._empty_of[self._cluster(row)]
+                ids.discard(self._ids[row])
+                if not ids:
+                    del self._empty_of[self._cluster(row)]
 
     def _decode(self, machine_id: str, row: int) -> Machine:
         tables, live = self.tables, self._live
         offering = tables.offerings.table.rows[int(live.offering[row])]
-        cluster, provider = int(live.cluster[row]), int(live.provider[row])
+        provider = int(live.provider[row])
         host = Host()
         if provider >= 0:
             host = Host(tables.providers.rows[provider], self._host_refs.text(row))
@@ -368,7 +416,7 @@ class Inventory:
             state=MachineState(int(live.state[row])),
             capacity_type=CapacityType(offering.capacity_type),
             host=host,
-            cluster=tables.clusters.rows[cluster] if cluster >= 0 else "",
+            cluster=self._cluster(row),
             instance_type=offering.instance_type,
             zone=offering.zone,
             labels=labels,
@@ -416,6 +464,7 @@ class Inventory:
         self._host_refs.write(rows[moved], refs.taken(moved))
         errors = self._errors_of(batch, at, acting)
         unlike = after.differ(before) | moved | errors
+        self._forget_empty(rows[before.empty & ~after.empty].tolist())
         self._live.put(rows, after)
         self._dirty.update(rows[unlike].tolist())
         steps = np.flatnonzero((after.state != before.state) | (after.cluster != before.cluster))
@@ -501,7 +550,15 @@ class Inventory:
         penalty = tables.stamps.columns().reclamation_penalty
         fresh = sorted_keep_rows(live, rows[bucket[rows] >= 0], bucket, price, penalty)
         self._keep_order = merge_keep_order(
-            self._keep_order, dirty, fresh, bucket, live.offering, live.stamp, price, penalty
+            self._keep_order,
+            dirty,
+            fresh,
+            bucket,
+            live.offering,
+            live.stamp,
+            live.empty,
+            price,
+            penalty,
         )
 
     def _caught_up_columns(self) -> MachineColumns:

@@ -62,7 +62,7 @@ class NeedViews:
             bootstraps=int(outcome.bootstraps[row]),
             provisions=int(outcome.acquired.count[row] - outcome.bootstraps[row]),
             same_domain=decision.domain(row) or "",
-            same_satisfiable=bool(outcome.credit.satisfiable[row]),
+            same_satisfiable=outcome.same_satisfiable(row),
             parked=bool(outcome.parked[row]),
             parked_age=decision.memory.parking.get(key, 0),
             unmet_age=shortfall.age if short and shortfall else 0,

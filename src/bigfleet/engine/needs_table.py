@@ -16,7 +16,7 @@ import numpy as np
 from bigfleet.engine.demand import Demand, NeedColumns, NeedTables
 from bigfleet.engine.identities import pair_of
 from bigfleet.engine.kernels.compiled import Int32s, Int64s
-from bigfleet.engine.vocabulary import ProfileColumns, priority_level
+from bigfleet.engine.vocabulary import ProfileColumns, descending_level
 from bigfleet.model.needs import Need
 
 #: The tables are rebuilt when they hold this many times what the demand still uses.
@@ -45,7 +45,7 @@ class FrozenNeeds:
             nothing = _block_of("", (), self.tables)
             return Demand(nothing, self.tables, self._profiles)
         columns = self._joining.joined(self.blocks)
-        level = priority_level(self._profiles.priority)[columns.profile]
+        level = descending_level(self._profiles.priority)[columns.profile]
         order: Int64s = np.argsort(columns.arrival, kind="stable")
         order = order[np.argsort(level[order], kind="stable")]
         return Demand(columns.taken(order), self.tables, self._profiles)

@@ -63,7 +63,7 @@ class Outcome:
         self.kinds = kinds
         self.credit = credit
         self.acquired = acquired
-        #: Needs still short after Phase 1, highest priority first.
+        #: Needs still short after Phase 1, in precedence order.
         self.queue = queue
         self.preempted = preempted
         self.leaving = leaving
@@ -137,6 +137,10 @@ class Outcome:
         flags = np.zeros(len(self), np.bool_)
         flags[self.queue] = True
         return flags
+
+    def same_satisfiable(self, row: int) -> bool:
+        """Whether the domain recorded for a gang can hold it, be it by taking it whole (U26)."""
+        return bool(self.credit.satisfiable[row] or self.preempted.whole_domain[row])
 
     @cached_property
     def matching_supply(self) -> Bools:

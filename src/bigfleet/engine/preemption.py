@@ -25,12 +25,8 @@ class Preempted:
     #: Per Need: what neither victims of this cycle nor those still draining cover.
     unresolved: Int64s
     count_of_need: Int64s
-
-
-def unsatisfied_queue(credit: Credit, needs: NeedArrays) -> Int64s:
-    """Needs still short after Phase 1, highest priority first."""
-    short = np.flatnonzero((credit.remaining > 0).any(axis=1))
-    return short[np.argsort(-needs.priority[short], kind="stable")]
+    #: Per Need: a gang without a domain that takes one whole (U26); the domain is in the credit.
+    whole_domain: Bools
 
 
 def preempt_for(
@@ -44,19 +40,23 @@ def preempt_for(
     ready: Bools,
     options: EngineOptions,
 ) -> Preempted:
-    """`draining`: by identity of their holder, the victims on their way, by id."""
+    """`draining`: by identity of their holder, the victims on their way, by id.
+
+    Records the domain of a gang that had none and takes one whole.
+    """
     unresolved = credit.remaining.copy()
     counted = _count_draining(unresolved, queue, draining, needs, kinds, scene)
     counts = np.zeros(len(needs.key), np.int64)
     nobody = np.zeros(0, np.int32)
-    may_ask = (needs.same[queue] < 0) | ((credit.domain[queue] >= 0) & ~needs.parked[queue])
-    asking = np.flatnonzero(may_ask & (unresolved[queue] > 0).any(axis=1))
+    whole_domain = np.zeros(len(needs.key), np.bool_)
+    short: Bools = np.any(unresolved[queue] > 0, axis=1)
+    asking = np.flatnonzero(short & ~needs.parked[queue])
     if not len(asking):
-        return Preempted(nobody, nobody, nobody, unresolved, counts)
+        return Preempted(nobody, nobody, nobody, unresolved, counts, whole_domain)
     askers = queue[asking]
     victims = _victims(scene, needs, kinds, credit, askers, ready)
     if not len(victims.start):
-        return Preempted(nobody, nobody, nobody, unresolved, counts)
+        return Preempted(nobody, nobody, nobody, unresolved, counts, whole_domain)
     awaited = [counted.get(n, ()) for n in askers.tolist()] if counted else [()] * len(askers)
     weights = options.victim_weights
     picked, picked_for, graces = preempt(
@@ -76,8 +76,9 @@ def preempt_for(
         np.array([weights.priority, weights.drain, weights.interruption, weights.reclamation]),
         unresolved,
         counts,
+        whole_domain,
     )
-    return Preempted(picked, picked_for, graces, unresolved, counts)
+    return Preempted(picked, picked_for, graces, unresolved, counts, whole_domain)
 
 
 def _count_draining(

@@ -143,6 +143,23 @@ def draining_victims(scene: Scene, standing: list[Standing]) -> dict[int, list[i
     return found
 
 
+def awaited_by_gangs(
+    scene: Scene, standing: list[Standing], normalised: Normalised
+) -> tuple[Int32s, Int64s]:
+    """Rows that drain for gangs, and the gang of each, ascending."""
+    draining = draining_victims(scene, standing)
+    rows: list[int] = []
+    needs: list[int] = []
+    if draining:
+        is_gang = scene.same_of_profile[normalised.profile] >= 0
+        held = np.isin(normalised.identity, np.array(list(draining), np.int64))
+        for n in np.flatnonzero(held & is_gang).tolist():
+            mine = draining[int(normalised.identity[n])]
+            rows += mine
+            needs += [n] * len(mine)
+    return np.array(rows, np.int32), np.array(needs, np.int64)
+
+
 def _row_of(snapshot: Snapshot, machine_id: str) -> int:
     at = bisect_left(snapshot.ids, machine_id)
     return at if at < len(snapshot.ids) and snapshot.ids[at] == machine_id else -1

@@ -46,8 +46,12 @@ def keep_bucket_of_row(columns: MachineColumns) -> Int32s:
 def sorted_keep_rows(
     columns: MachineColumns, rows: Int64s, bucket: Int32s, price: Floats, penalty: Floats
 ) -> Int32s:
-    """Rows in keep-priority order: bucket, price ascending, reclamation penalty descending, id."""
-    keys = (rows, -penalty[columns.stamp[rows]], price[columns.offering[rows]], bucket[rows])
+    """Rows in keep-priority order.
+
+    Bucket, price ascending, reclamation penalty descending, busy before empty, id (U23).
+    """
+    price, penalty = price[columns.offering[rows]], penalty[columns.stamp[rows]]
+    keys = (rows, columns.empty[rows], -penalty, price, bucket[rows])
     return rows[np.lexsort(keys)].astype(np.int32)
 
 

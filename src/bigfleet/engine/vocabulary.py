@@ -105,10 +105,10 @@ def packed_precedence(precedence: tuple[int, int, int]) -> int:
     return (priority * 64 + interruption) * 64 + reclamation
 
 
-def priority_level(priority: Int64s) -> NDArray[np.uint16] | Int64s:
-    """Small numbers that sort like priorities descending: sixteen bits sort in linear time."""
-    level = np.unique(-priority, return_inverse=True)[1]
-    return level.astype(np.uint16) if len(priority) < 2**16 else level
+def descending_level(ranks: Int64s) -> NDArray[np.uint16] | Int64s:
+    """Small numbers that sort like `ranks` descending: sixteen bits sort in linear time."""
+    level = np.unique(-ranks, return_inverse=True)[1]
+    return level.astype(np.uint16) if len(ranks) < 2**16 else level
 
 
 class Profiles:

@@ -115,6 +115,7 @@ def machine_document(entry: FleetMachine) -> Document:
         lastError=machine.last_error,
         held=_held_document(marks.held) if marks.held else None,
         overdue=marks.overdue,
+        empty=marks.empty,
         assigned=_assigned_document(machine.assigned),
     )
 

@@ -45,8 +45,9 @@ _HOLDABLE = (MachineState.IDLE, MachineState.SPECULATIVE)
 _KEYS = frozenset(
     "id count state cluster instanceType zone zones racks capacityType pricePerHour"
     " interruptionProbability resources allocatable labels host idleSince lastError held overdue"
-    " assigned".split()
+    " empty assigned".split()
 )
+_MARK_KEYS = frozenset({"idleSince", "held", "overdue", "empty"})
 _HELD_KEYS = frozenset({"by", "until"})
 _HOST_KEYS = frozenset({"provider", "ref"})
 _NUMBER = re.compile(r"\{(0+)\}")
@@ -134,7 +135,7 @@ def _host_of(record: Record, machine_id: str, state: MachineState) -> Host:
 
 def _marks_of(record: Record, state: MachineState) -> Marks:
     raw = record.raw
-    if "idleSince" not in raw and "held" not in raw and "overdue" not in raw:
+    if raw.keys().isdisjoint(_MARK_KEYS):
         return _UNMARKED
     idle_since = record.instant("idleSince")
     if idle_since is not None and state is not MachineState.IDLE:
@@ -144,7 +145,10 @@ def _marks_of(record: Record, state: MachineState) -> Marks:
         held = _held_of(record.record("held"))
         if state not in _HOLDABLE:
             record.refuse("held", "only Idle and Speculative machines are held; leave it out")
-    return Marks(idle_since, held, record.flag("overdue", False))
+    empty = record.flag("empty", False)
+    if empty and state is not MachineState.CONFIGURED:
+        record.refuse("empty", "only a Configured machine is empty; leave it out")
+    return Marks(idle_since, held, record.flag("overdue", False), empty)
 
 
 def _held_of(record: Record) -> Held:

@@ -7,6 +7,7 @@ from bigfleet.fleetfile.records import INT32, Record
 from bigfleet.model.fleet import FleetNeed
 from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.profiles import Profile, Spread, WhenUnsatisfiable
+from bigfleet.model.quantities import LARGEST_OF_NEED
 from bigfleet.model.requirements import Operator, Requirement
 
 OPERATORS = {
@@ -65,8 +66,10 @@ def _need_of(record: Record, profiles: dict[Profile, Profile]) -> FleetNeed:
     need = Need(
         cluster=cluster,
         profile=profiles.setdefault(profile, profile),
-        aggregate=record.resources("aggregateResources", required="what is demanded in total?"),
-        min_unit=record.resources("minUnit"),
+        aggregate=record.resources(
+            "aggregateResources", most=LARGEST_OF_NEED, required="what is demanded in total?"
+        ),
+        min_unit=record.resources("minUnit", most=LARGEST_OF_NEED),
         arrival_unix_nanos=record.instant("arrival", nanoseconds=True) or 0,
         group=record.text("group"),
         parked=record.flag("acquisitionParked", False),

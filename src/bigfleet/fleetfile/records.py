@@ -12,7 +12,7 @@ from bigfleet.fleetfile.complaints import Complaints, Path
 from bigfleet.model.instants import EARLIEST, LATEST, instant_of
 from bigfleet.model.machines import Instant
 from bigfleet.model.penalties import ENUM_NAMES, LABELS, UNSPECIFIED, Bucket, bucket_of_dollars
-from bigfleet.model.quantities import BadQuantity, quantity_of
+from bigfleet.model.quantities import BadQuantity, quantity_of, why_too_much
 from bigfleet.model.resources import Resources
 
 Choice = TypeVar("Choice")
@@ -151,7 +151,8 @@ class Record:
         )
         return UNSPECIFIED
 
-    def resources(self, key: str, *, required: str = "") -> Resources:
+    def resources(self, key: str, *, most: int, required: str = "") -> Resources:
+        """Amounts by dimension, each of at most `most` units."""
         raw = self.raw.get(key)
         if type(raw) is not dict:
             if raw is not None:
@@ -168,9 +169,14 @@ class Record:
                 self.complaints.add_value(path, value, "write a quantity like 2, 500m or 16Gi")
             else:
                 try:
-                    amounts[name] = quantity_of(name, value if type(value) is str else repr(value))
+                    amount = quantity_of(name, value if type(value) is str else repr(value))
                 except BadQuantity as problem:
                     self.complaints.add(path, str(problem))
+                    continue
+                if problem_of_size := why_too_much(name, amount, most):
+                    self.complaints.add(path, problem_of_size)
+                    continue
+                amounts[name] = amount
         return Resources.of(amounts)
 
     def labels(self, key: str) -> Mapping[str, str]:

@@ -12,6 +12,7 @@ import msgspec
 
 from bigfleet.fleetfile.records import INT32, Record
 from bigfleet.model.machines import Assigned, CapacityType
+from bigfleet.model.quantities import LARGEST_OF_MACHINE
 from bigfleet.model.resources import Resources
 
 CAPACITY_TYPES = {
@@ -90,8 +91,8 @@ def _read_shape(record: Record) -> Shape:
         record.text("instanceType"),
         record.text("zone"),
         record.labels("labels"),
-        record.resources("resources"),
-        record.resources("allocatable"),
+        record.resources("resources", most=LARGEST_OF_MACHINE),
+        record.resources("allocatable", most=LARGEST_OF_MACHINE),
         record.number("pricePerHour", 0.0),
         record.number("interruptionProbability", 0.0),
     )

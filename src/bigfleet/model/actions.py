@@ -39,6 +39,8 @@ class Action:
     need: int | None = None
     source_profile: Profile | None = None
     source_group: str = ""
+    #: A Preempt by which a gang takes a whole domain (U26): those of one Need go together or wait.
+    whole_domain: bool = False
 
 
 class UnmetReason(StrEnum):

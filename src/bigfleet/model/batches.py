@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bigfleet.model.machines import Assigned, CapacityType, MachineState
+from bigfleet.model.quantities import LARGEST_OF_MACHINE
 from bigfleet.model.resources import Resources
 
 NEVER = np.iinfo(np.int64).min
@@ -48,8 +49,13 @@ class Offering:
 
     @property
     def sound(self) -> bool:
-        """Price and probability are such; NaN fails every comparison."""
-        return 0.0 <= self.price_per_hour < np.inf and 0.0 <= self.interruption_probability <= 1.0
+        """Price and probability are such (NaN fails every comparison), and the shape countable."""
+        if not 0.0 <= self.price_per_hour < np.inf:
+            return False
+        if not 0.0 <= self.interruption_probability <= 1.0:
+            return False
+        amounts = (*self.resources.amounts, *self.allocatable.amounts)
+        return all(amount <= LARGEST_OF_MACHINE for _, amount in amounts)
 
 
 @dataclass(frozen=True, slots=True)

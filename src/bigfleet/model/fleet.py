@@ -33,6 +33,8 @@ class Marks:
     held: Held | None = None
     #: Past the deadline of its state: not credited.
     overdue: bool = False
+    #: Configured, and its cluster says that nothing runs on it; unknown counts as busy.
+    empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)

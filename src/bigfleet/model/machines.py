@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from bigfleet.model.quantities import LARGEST_OF_MACHINE, why_too_much
 from bigfleet.model.requirements import attribute_of
 from bigfleet.model.resources import Resources
 
@@ -130,4 +131,15 @@ def broken_invariants(machine: Machine) -> list[tuple[str, str]]:
         broken.append(("interruptionProbability", "a probability lies between 0 and 1"))
     if not (math.isfinite(machine.price_per_hour) and machine.price_per_hour >= 0.0):
         broken.append(("pricePerHour", "a price is a finite number of dollars, zero or more"))
+    for name, shape in (("resources", machine.resources), ("allocatable", machine.allocatable)):
+        broken += [(name, problem) for problem in too_large_for_a_machine(shape)]
     return broken
+
+
+def too_large_for_a_machine(shape: Resources) -> list[str]:
+    """A sentence for each amount no machine has: sums over a shard must stay countable (U25)."""
+    return [
+        f"{name}: {problem}"
+        for name, amount in shape.amounts
+        if (problem := why_too_much(name, amount, LARGEST_OF_MACHINE))
+    ]

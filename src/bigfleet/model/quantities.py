@@ -2,8 +2,10 @@
 
 The unit is the one the Kubernetes scheduler counts in: thousandths for `cpu`, whole units (bytes,
 devices) for everything else; what is finer rounds up, as it does there (ADR-0002). Text is parsed
-once, at the edge; every later sum and comparison is integer arithmetic. A single quantity is at
-most `LARGEST`, so that one addition in a 64-bit column cannot overflow.
+once, at the edge; every later sum and comparison is integer arithmetic.
+
+Sums over a shard are kept in 64-bit columns and stop at `LARGEST`. What could take one there is
+refused at the edge: no Need asks for 64 Pi of anything, and no machine has a Pi (U25).
 """
 
 import re
@@ -12,6 +14,10 @@ from functools import lru_cache
 
 #: Two such numbers can be added in a signed 64-bit column.
 LARGEST = 2**62 - 1
+#: The most one Need may ask for of a dimension.
+LARGEST_OF_NEED = 2**56 - 1
+#: The most one machine may offer of a dimension.
+LARGEST_OF_MACHINE = 2**50 - 1
 
 _PATTERN = re.compile(
     r"(?P<sign>[+-]?)(?P<whole>[0-9]*)(?:\.(?P<part>[0-9]*))?"
@@ -27,6 +33,10 @@ class BadQuantity(ValueError):
     """The text is no quantity BigFleet can count; the message says why and what would do."""
 
 
+class QuantityTooLarge(BadQuantity):
+    """The text is a quantity, and more than BigFleet can count."""
+
+
 @lru_cache(maxsize=65536)
 def quantity_of(dimension: str, text: str) -> int:
     """The whole number of units of `dimension` that `text` stands for."""
@@ -40,8 +50,17 @@ def quantity_of(dimension: str, text: str) -> int:
     else:
         amount = -(-amount // 10**-exponent)
     if amount > LARGEST:
-        raise BadQuantity(f"{text!r} is more {dimension} than BigFleet can count")
+        raise QuantityTooLarge(f"{text!r} is more {dimension} than BigFleet can count")
     return int(amount)
+
+
+def why_too_much(dimension: str, amount: int, most: int) -> str | None:
+    """A sentence if `amount` is above one of the ceilings, which are powers of two less one."""
+    if amount <= most:
+        return None
+    limit = quantity_text(dimension, most + 1)
+    whom = "machine" if most == LARGEST_OF_MACHINE else "Need"
+    return f"{quantity_text(dimension, amount)} is too much for one {whom}; write less than {limit}"
 
 
 def exactly(text: str) -> Fraction:
@@ -65,7 +84,8 @@ def _parts_of(text: str) -> tuple[bool, int, int]:
     elif match["exponent"]:
         exponent += int(match["exponent"])
     if abs(exponent) > 60 or len(digits) > 60:
-        raise BadQuantity(f"{text!r} is beyond the range of a Kubernetes quantity")
+        kind = QuantityTooLarge if exponent > 0 or len(digits) > 60 else BadQuantity
+        raise kind(f"{text!r} is beyond the range of a Kubernetes quantity")
     return match["sign"] == "-", int(digits) * factor, exponent
 
 

@@ -3,7 +3,13 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from bigfleet.model.quantities import BadQuantity, quantity_of, quantity_text
+from bigfleet.model.quantities import (
+    LARGEST,
+    BadQuantity,
+    QuantityTooLarge,
+    quantity_of,
+    quantity_text,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +29,13 @@ class Resources:
 
     @classmethod
     def parse_leniently(cls, texts: Mapping[str, str]) -> "Resources":
-        """From a provider's record, where an unparsable amount counts as none."""
+        """From a provider's record: an unparsable amount is zero, an uncountable one `LARGEST`."""
         amounts: dict[str, int] = {}
         for name, text in texts.items():
             try:
                 amounts[name] = quantity_of(name, text)
+            except QuantityTooLarge:
+                amounts[name] = LARGEST
             except BadQuantity:
                 amounts[name] = 0
         return cls.of(amounts)

@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 
 from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.profiles import Profile
-from bigfleet.model.quantities import LARGEST
+from bigfleet.model.quantities import LARGEST_OF_NEED
 from bigfleet.model.resources import Resources
 from bigfleet.wire.rollups import need_row
 
@@ -77,8 +77,8 @@ class DemandRow:
         return Need(
             self.key.cluster,
             self._profile,
-            Resources(tuple((name, min(LARGEST, d.total)) for name, d in named)),
-            Resources(tuple((name, d.most()) for name, d in named)),
+            Resources(tuple((name, min(LARGEST_OF_NEED, d.total)) for name, d in named)),
+            Resources(tuple((name, min(LARGEST_OF_NEED, d.most())) for name, d in named)),
             group=self.key.group,
         )
 

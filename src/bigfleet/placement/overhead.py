@@ -23,6 +23,8 @@ FALLS_AFTER = 600 * SECOND
 #: Groups into which a Need is split where no kind of machine covers its joint unit.
 LARGE_CPU = "large-cpu"
 LARGE_MEMORY = "large-memory"
+#: Pods that no kind of machine takes that is known of; they ask on their own.
+NO_KNOWN_KIND = "no-known-kind"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +156,12 @@ def min_unit(largest: Resources, kinds: Sequence[Kind], otherwise: Resources) ->
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Two groups of one Need's shapes, each of which some kind of machine takes."""
+    """Groups of one Need's shapes, so that those some kind of machine takes are not held up."""
 
     groups: tuple[tuple[str, frozenset[Resources]], ...]
 
     def group_of(self, requests: Resources) -> str:
+        """Empty: the Need's own group."""
         return next((name for name, shapes in self.groups if requests in shapes), "")
 
 
@@ -166,10 +169,23 @@ def split_of(shapes: Sequence[Resources], kinds: Sequence[Kind]) -> Split | None
     """How to split a Need whose joint unit no kind covers; None: it is covered, or no use.
 
     A unit is per dimension: a pod of much cpu and one of much memory ask together for a machine
-    that has both, though each alone would run on a smaller one.
+    that has both, though each alone would run on a smaller one. A pod that no known kind takes
+    asks for itself: otherwise all pods of its Need would wait for a machine that large.
     """
-    if not kinds or any(kind.takes(_joint(shapes)) for kind in kinds):
+    if not kinds or _some_kind_takes(kinds, shapes):
         return None
+    rest = [shape for shape in shapes if _some_kind_takes(kinds, [shape])]
+    hopeless = [shape for shape in shapes if shape not in rest]
+    groups = [(NO_KNOWN_KIND, hopeless)] if hopeless and rest else []
+    if rest and not _some_kind_takes(kinds, rest):
+        by_cpu, by_memory = _halves(rest)
+        if all(_some_kind_takes(kinds, half) for half in (by_cpu, by_memory)):
+            groups += [(LARGE_CPU, by_cpu), (LARGE_MEMORY, by_memory)]
+    return Split(tuple((name, frozenset(of)) for name, of in groups)) if groups else None
+
+
+def _halves(shapes: Sequence[Resources]) -> tuple[list[Resources], list[Resources]]:
+    """Shapes that are large rather in cpu, and rather in memory."""
     whole = _joint(shapes)
     by_cpu: list[Resources] = []
     by_memory: list[Resources] = []
@@ -177,11 +193,11 @@ def split_of(shapes: Sequence[Resources], kinds: Sequence[Kind]) -> Split | None
         cpu = share_of(_only(shape, "cpu"), whole)
         memory = share_of(_only(shape, "memory"), whole)
         (by_cpu if cpu >= memory else by_memory).append(shape)
-    groups = [(LARGE_CPU, by_cpu), (LARGE_MEMORY, by_memory)]
-    for _, members in groups:
-        if not members or not any(kind.takes(_joint(members)) for kind in kinds):
-            return None
-    return Split(tuple((name, frozenset(members)) for name, members in groups))
+    return by_cpu, by_memory
+
+
+def _some_kind_takes(kinds: Sequence[Kind], shapes: Sequence[Resources]) -> bool:
+    return bool(shapes) and any(kind.takes(_joint(shapes)) for kind in kinds)
 
 
 def _joint(shapes: Iterable[Resources]) -> Resources:

@@ -18,7 +18,7 @@ from google.protobuf.message import DecodeError
 from bigfleet.model.needs import Need
 from bigfleet.model.penalties import PINNED
 from bigfleet.model.profiles import Profile
-from bigfleet.model.quantities import LARGEST, BadQuantity, quantity_of
+from bigfleet.model.quantities import LARGEST_OF_NEED, BadQuantity, quantity_of, why_too_much
 from bigfleet.model.requirements import Operator, Requirement, canonical
 from bigfleet.model.resources import Resources
 from bigfleet.model.rollups import Rollup, RollupRefused
@@ -214,9 +214,12 @@ def _amount_in(entry: bytes, field: str) -> tuple[tuple[str, int], ...]:
     found = []
     for name, text in _parsed(pb.CapacityNeed.FromString, content).aggregate_resources.items():
         try:
-            found.append((name, quantity_of(name, text)))
+            amount = quantity_of(name, text)
         except BadQuantity as problem:
             raise _Refusal("quantity", f"{field}[{name!r}]: {problem}") from None
+        if too_much := why_too_much(name, amount, LARGEST_OF_NEED):
+            raise _Refusal("quantity", f"{field}[{name!r}]: {too_much}")
+        found.append((name, amount))
     return tuple(found)
 
 
@@ -260,8 +263,8 @@ def _merged(needs: Sequence[Need], cluster: str) -> tuple[Need, ...]:
             continue
         total = seen.aggregate.plus(need.aggregate)
         for name, amount in total.amounts:
-            if amount > LARGEST:
-                text = f"aggregate_resources[{name!r}] of its identity adds up beyond {LARGEST}"
+            if too_much := why_too_much(name, amount, LARGEST_OF_NEED):
+                text = f"aggregate_resources[{name!r}] of its identity adds up: {too_much}"
                 raise _refused(cluster, _Refusal("quantity", text), row=place)
         rows[key] = replace(seen, aggregate=total, min_unit=seen.min_unit.most(need.min_unit))
     return tuple(rows.values())

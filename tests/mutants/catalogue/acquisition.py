@@ -9,8 +9,8 @@ ACQUISITION = (
     Mutant(
         "acquisition ignores the penalty buckets",
         "arrays.py",
-        "priority_level(scene.demand.profiles.precedence)",
-        "priority_level(scene.demand.profiles.priority)",
+        "descending_level(scene.demand.profiles.precedence)",
+        "descending_level(scene.demand.profiles.priority)",
     ),
     Mutant(
         "the reclamation bucket outranks the interruption bucket",

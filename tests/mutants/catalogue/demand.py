@@ -6,8 +6,8 @@ DEMAND = (
     Mutant(
         "the lowest priority comes first",
         "vocabulary.py",
-        "np.unique(-priority, return_inverse=True)",
-        "np.unique(priority, return_inverse=True)",
+        "np.unique(-ranks, return_inverse=True)",
+        "np.unique(ranks, return_inverse=True)",
     ),
     Mutant(
         "at equal priority the latest arrival comes first",

@@ -65,4 +65,10 @@ MEMORY = (
         "if outcome.preempted.count_of_need[n] and outcome.preempted.unresolved[n].any():",
         "if outcome.preempted.count_of_need[n]:",
     ),
+    Mutant(
+        "a gang that wants nothing is parked (U25)",
+        "decide.py",
+        "return parked & is_gang & wants",
+        "return parked & is_gang",
+    ),
 )

@@ -6,10 +6,10 @@ _VICTIMS = "kernels/victims.py"
 
 PREEMPTION = (
     Mutant(
-        "Phase 2 goes by penalty buckets too",
-        "preemption.py",
-        "short[np.argsort(-needs.priority[short], kind=",
-        "short[np.argsort(-needs.precedence[short], kind=",
+        "Phase 2 goes by demand order, not by precedence (U22)",
+        "decide.py",
+        "    queue = still_short(order, credit)",
+        "    queue = np.sort(still_short(order, credit))",
     ),
     Mutant(
         "a victim may be of equal priority",
@@ -104,14 +104,62 @@ PREEMPTION = (
     Mutant(
         "a parked gang preempts",
         "preemption.py",
-        " & ~needs.parked[queue])",
-        ")",
+        "short & ~needs.parked[queue])",
+        "short)",
     ),
     Mutant(
-        "a gang without a domain preempts",
-        "preemption.py",
-        "((credit.domain[queue] >= 0) & ",
-        "((credit.domain[queue] >= -1) & ",
+        "a gang without a domain preempts nobody (U26)",
+        _VICTIMS,
+        "            if chosen < 0:\n",
+        "            if chosen < 2**40:\n",
+    ),
+    Mutant(
+        "half a domain is taken (U26)",
+        _VICTIMS,
+        "return (count if covered else 0), highest",
+        "return count, highest",
+    ),
+    Mutant(
+        "of a domain to be taken the highest machines go first (U26)",
+        _VICTIMS,
+        "or victims.priority[v] < victims.priority[lowest]",
+        "or victims.priority[v] > victims.priority[lowest]",
+    ),
+    Mutant(
+        "of equals of a domain to be taken the last id goes first (U26)",
+        _VICTIMS,
+        "and victims.rows[cursor[v]] < victims.rows[cursor[lowest]]",
+        "and victims.rows[cursor[v]] > victims.rows[cursor[lowest]]",
+    ),
+    Mutant(
+        "the domain with the highest victim is taken (U26)",
+        _VICTIMS,
+        "or highest < best_priority",
+        "or highest > best_priority",
+    ),
+    Mutant(
+        "the domain with the most victims is taken (U26)",
+        _VICTIMS,
+        "(highest == best_priority and count < best_count)",
+        "(highest == best_priority and count > best_count)",
+    ),
+    Mutant(
+        "at equal cost the last domain is taken (U26)",
+        _VICTIMS,
+        "(highest == best_priority and count < best_count)",
+        "(highest == best_priority and count <= best_count)",
+    ),
+    Mutant(
+        "a gang takes of a domain only what its deficit leaves (U26)",
+        _VICTIMS,
+        "is_covered(left if homeless else unresolved[n])",
+        "is_covered(unresolved[n])",
+    ),
+    Mutant(
+        "nobody is told which victims go together (U26)",
+        _VICTIMS,
+        "whole_domain[n] = True",
+        "whole_domain[n] = False",
     ),
     Mutant(
         "a gang preempts outside its domain",

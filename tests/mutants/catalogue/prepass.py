@@ -4,10 +4,10 @@ from tests.mutants.mutant import Mutant
 
 PREPASS = (
     Mutant(
-        "the pre-pass goes by penalty buckets too",
-        "arrays.py",
-        "priority_level(scene.demand.profiles.priority)",
-        "priority_level(scene.demand.profiles.precedence)",
+        "the pre-pass goes by demand order, not by precedence (U22)",
+        "decide.py",
+        "    credit_supply(\n        order,",
+        "    credit_supply(\n        np.arange(len(normalised)),",
     ),
     Mutant(
         "a machine need not hold one MinUnit",
@@ -36,20 +36,38 @@ PREPASS = (
     Mutant(
         "the dear machines of a cluster are kept first",
         "snapshot.py",
-        "price[columns.offering[rows]], bucket[rows])",
-        "-price[columns.offering[rows]], bucket[rows])",
+        "-penalty, price, bucket[rows])",
+        "-penalty, -price, bucket[rows])",
     ),
     Mutant(
         "at equal price the machine that is cheap to give up is kept first",
         "snapshot.py",
-        "-penalty[columns.stamp[rows]]",
-        "penalty[columns.stamp[rows]]",
+        "-penalty, price,",
+        "penalty, price,",
     ),
     Mutant(
         "of machines otherwise equal the last id is kept first",
         "snapshot.py",
         "keys = (rows, ",
         "keys = (-rows, ",
+    ),
+    Mutant(
+        "an empty machine is kept before its busy equals (U23)",
+        "snapshot.py",
+        "columns.empty[rows]",
+        "~columns.empty[rows]",
+    ),
+    Mutant(
+        "an empty machine goes even if it is dearer to give up (U23)",
+        "snapshot.py",
+        "columns.empty[rows], -penalty,",
+        "-penalty, columns.empty[rows],",
+    ),
+    Mutant(
+        "nobody knows which machines of a file are empty (U23)",
+        "encoding.py",
+        "marks.empty and machine.state is MachineState.CONFIGURED",
+        "False",
     ),
     Mutant(
         "an overdue bound machine is credited",
@@ -158,5 +176,23 @@ PREPASS = (
         "kernels/prepass.py",
         "or (pinned and kinds.type_rank[kind] < 0)",
         "or (pinned and kinds.type_rank[kind] < -1)",
+    ),
+    Mutant(
+        "what drains for a gang does not count in its domain (U26)",
+        "reservations.py",
+        "for n in np.flatnonzero(held & is_gang).tolist():",
+        "for n in ():",
+    ),
+    Mutant(
+        "what drains for a gang counts although it is of no use to it (U26)",
+        "kernels/prepass.py",
+        "usable = kinds.eligible[key, kind]",
+        "usable = True",
+    ),
+    Mutant(
+        "a domain where everything drains is empty (U26)",
+        "kernels/prepass.py",
+        "count[b] += 1\n            add_times(total[b], kinds.units[supply.kind[awaited",
+        "add_times(total[b], kinds.units[supply.kind[awaited",
     ),
 )

@@ -17,10 +17,14 @@ def keeps_before(
     bucket_of_row: Int32s,
     offering_of_row: Int32s,
     stamp_of_row: Int32s,
+    empty_of_row: Bools,
     price_of_offering: Floats,
     reclamation_of_stamp: Floats,
 ) -> bool:
-    """Whether row a stands before row b: bucket, price ascending, penalty descending, id."""
+    """Whether row a stands before row b.
+
+    By bucket, price ascending, penalty descending, busy before empty, id.
+    """
     if bucket_of_row[a] != bucket_of_row[b]:
         return bool(bucket_of_row[a] < bucket_of_row[b])
     price_a = price_of_offering[offering_of_row[a]]
@@ -31,6 +35,8 @@ def keeps_before(
     penalty_b = reclamation_of_stamp[stamp_of_row[b]]
     if penalty_a != penalty_b:
         return bool(penalty_a > penalty_b)
+    if empty_of_row[a] != empty_of_row[b]:
+        return bool(empty_of_row[b])
     return a < b
 
 
@@ -42,6 +48,7 @@ def merge_keep_order(
     bucket_of_row: Int32s,
     offering_of_row: Int32s,
     stamp_of_row: Int32s,
+    empty_of_row: Bools,
     price_of_offering: Floats,
     reclamation_of_stamp: Floats,
 ) -> Int32s:
@@ -59,6 +66,7 @@ def merge_keep_order(
             bucket_of_row,
             offering_of_row,
             stamp_of_row,
+            empty_of_row,
             price_of_offering,
             reclamation_of_stamp,
         ):

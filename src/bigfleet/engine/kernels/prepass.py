@@ -1,9 +1,10 @@
 """The pre-pass: what each Need already has. The only place where existing supply is attributed.
 
-Needs are visited by priority, then position. A plain Need takes its cluster's bound machines in
+Needs are visited in precedence order (U22). A plain Need takes its cluster's bound machines in
 keep-priority order, then its own orders in flight, and stops when it is covered. A gang first
 chooses its domain over what it has and what it could acquire, then takes only inside it; what it
-will acquire there is spoken for, so that the next gang chooses among what is left.
+will acquire there is spoken for, so that the next gang chooses among what is left. Machines that
+drain for a gang count in the total of their domain (U26): a gang stays where it makes room.
 """
 
 import numpy as np
@@ -30,13 +31,18 @@ def credit_supply(
     kinds: KindArrays,
     supply: SupplyArrays,
     pool: PoolArrays,
+    coming: Int32s,
+    coming_need: Int64s,
     holder: Int32s,
     remaining: Int64s,
     domain: Int32s,
     satisfiable: Bools,
     may_acquire: Bools,
 ) -> None:
-    """Fill holder (per machine) and the four columns per Need for every Need in `visits`."""
+    """Fill holder (per machine) and the four columns per Need for every Need in `visits`.
+
+    `coming` are rows that drain for gangs, sorted by the gang in `coming_need`.
+    """
     skip = np.empty(len(supply.order) + 1, np.int32)
     for i in range(len(skip)):
         skip[i] = i
@@ -73,6 +79,8 @@ def credit_supply(
                 kinds,
                 supply,
                 pool,
+                coming,
+                coming_need,
                 holder,
                 skip,
                 spoken_for,
@@ -177,6 +185,8 @@ def _credit_gang(
     kinds: KindArrays,
     supply: SupplyArrays,
     pool: PoolArrays,
+    coming: Int32s,
+    coming_need: Int64s,
     holder: Int32s,
     skip: Int32s,
     spoken_for: Int32s,
@@ -193,12 +203,18 @@ def _credit_gang(
     if needs.parked[n]:
         runs = runs[:0]
 
+    awaited = coming[first_at(coming_need, n) : first_at(coming_need, n + 1)]
+
     # Number the domains in sight; a gang sees few of the many a topology key has.
-    seen = np.empty(len(mine) + len(runs), np.int32)
+    seen = np.empty(len(mine) + len(runs) + len(awaited), np.int32)
     for i in range(len(mine)):
         seen[i] = domain_of_kind[supply.kind[_row_at(mine[i], supply)]]
     for r in range(len(runs)):
         seen[len(mine) + r] = domain_of_kind[pool.kind[runs[r]]]
+    for i in range(len(awaited)):
+        kind = supply.kind[awaited[i]]
+        usable = kinds.eligible[key, kind]
+        seen[len(mine) + len(runs) + i] = domain_of_kind[kind] if usable else -1
     domains = np.empty(len(seen), np.int32)
     size, width = 0, remaining.shape[1]
     for i in range(len(seen)):
@@ -232,6 +248,12 @@ def _credit_gang(
             count[b] += left
             acquirable[b] += left
             add_times(total[b], kinds.units[pool.kind[run]], left)
+    for i in range(len(awaited)):
+        where = seen[len(mine) + len(runs) + i]
+        if where >= 0:
+            b = bucket_of_domain[where]
+            count[b] += 1
+            add_times(total[b], kinds.units[supply.kind[awaited[i]]], 1)
 
     for i in range(size):
         bucket_of_domain[domains[i]] = -1

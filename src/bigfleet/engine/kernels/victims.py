@@ -172,6 +172,87 @@ def _first_domains(
     return counts, exists
 
 
+@inner
+def _lowest_run(runs: Int32s, victims: VictimArrays, cursor: Int64s) -> int:
+    """The run whose next machine is lowest in priority, then first by id; -1: none is left."""
+    lowest = -1
+    for i in range(len(runs)):
+        v = runs[i]
+        if cursor[v] >= victims.end[v]:
+            continue
+        if (
+            lowest < 0
+            or victims.priority[v] < victims.priority[lowest]
+            or (
+                victims.priority[v] == victims.priority[lowest]
+                and victims.rows[cursor[v]] < victims.rows[cursor[lowest]]
+            )
+        ):
+            lowest = v
+    return lowest
+
+
+@inner
+def _cost_of_domain(
+    wanted: Int64s, runs: Int32s, kinds: KindArrays, victims: VictimArrays, cursor: Int64s
+) -> tuple[int, int]:
+    """How many machines of these runs cover `wanted`, the lowest first, and the highest priority
+    among them; 0 machines: they do not cover it."""
+    tried = np.empty(len(runs), np.int64)
+    for i in range(len(runs)):
+        tried[i] = cursor[runs[i]]
+    left = wanted.copy()
+    count = 0
+    highest = np.int64(0)
+    covered = False
+    while not covered:
+        v = _lowest_run(runs, victims, cursor)
+        if v < 0:
+            break
+        highest = victims.priority[v]
+        cursor[v] += 1
+        count += 1
+        covered = take(left, kinds.units[victims.kind[v]])
+    for i in range(len(runs)):
+        cursor[runs[i]] = tried[i]
+    return (count if covered else 0), highest
+
+
+@inner
+def _whole_domain(
+    n: int,
+    usable: Int32s,
+    needs: NeedArrays,
+    kinds: KindArrays,
+    victims: VictimArrays,
+    cursor: Int64s,
+) -> tuple[int, Int32s]:
+    """U26: the domain whose machines cover the gang alone, and its runs; -1: there is none.
+
+    The one whose highest victim is lowest, then the one with fewest victims, then the first value.
+    """
+    where = np.empty(len(usable), np.int64)
+    for u in range(len(usable)):
+        where[u] = kinds.domain[needs.same[n], victims.kind[usable[u]]]
+    order = np.argsort(where)
+    best, best_count, best_priority = -1, 0, np.int64(0)
+    best_runs = usable[:0]
+    first = 0
+    while first < len(order):
+        last = first
+        while last < len(order) and where[order[last]] == where[order[first]]:
+            last += 1
+        runs = usable[order[first:last]]
+        count, highest = _cost_of_domain(needs.wanted[n], runs, kinds, victims, cursor)
+        if count > 0 and (
+            best < 0 or highest < best_priority or (highest == best_priority and count < best_count)
+        ):
+            best, best_count, best_priority = where[order[first]], count, highest
+            best_runs = runs
+        first = last
+    return best, best_runs
+
+
 @kernel
 def preempt(
     queue: Int64s,
@@ -190,8 +271,12 @@ def preempt(
     weights: Floats,
     unresolved: Int64s,
     preempts: Int64s,
+    whole_domain: Bools,
 ) -> tuple[Int32s, Int32s, Int32s]:
-    """Victims in order of emission, the Need each makes way for, and its grace in seconds."""
+    """Victims in order of emission, the Need each makes way for, and its grace in seconds.
+
+    A gang without a domain that finds one to take whole has it in `domain` and `whole_domain`.
+    """
     cursor = victims.start.astype(np.int64)
     scores = np.empty(len(victims.start), np.float64)
     usable = np.empty(len(victims.start), np.int32)
@@ -201,6 +286,7 @@ def preempt(
     size = 0
     for q in range(len(queue)):
         n = queue[q]
+        homeless = needs.same[n] >= 0 and domain[n] < 0
         live = 0
         for v in range(len(victims.start)):
             kind = victims.kind[v]
@@ -208,7 +294,12 @@ def preempt(
                 victims.priority[v] >= needs.priority[n]
                 or cursor[v] >= victims.end[v]
                 or not kinds.eligible[needs.key[n], kind]
-                or (needs.same[n] >= 0 and kinds.domain[needs.same[n], kind] != domain[n])
+                or (homeless and kinds.domain[needs.same[n], kind] < 0)
+                or (
+                    needs.same[n] >= 0
+                    and not homeless
+                    and kinds.domain[needs.same[n], kind] != domain[n]
+                )
                 or (needs.spread[n] >= 0 and kinds.domain[needs.spread[n], kind] < 0)
             ):
                 continue
@@ -223,6 +314,14 @@ def preempt(
             live += 1
         if live == 0:
             continue
+        taken_whole = usable[:0]
+        left = needs.wanted[n].copy()
+        if homeless:
+            chosen, taken_whole = _whole_domain(n, usable[:live], needs, kinds, victims, cursor)
+            if chosen < 0:
+                continue
+            domain[n] = chosen
+            whole_domain[n] = True
         spread = needs.spread[n] >= 0
         counts = np.zeros(0, np.int64)
         exists = np.zeros(0, np.bool_)
@@ -239,14 +338,14 @@ def preempt(
             )
             for u in range(live):
                 exists[kinds.domain[needs.spread[n], victims.kind[usable[u]]]] = True
-        while not is_covered(unresolved[n]):
+        while not is_covered(left if homeless else unresolved[n]):
             lowest = np.int64(2**62)
             if spread:
                 for where in range(len(counts)):
                     if exists[where] and counts[where] < lowest:
                         lowest = counts[where]
-            best = -1
-            for u in range(live):
+            best = _lowest_run(taken_whole, victims, cursor) if homeless else -1
+            for u in range(0 if homeless else live):
                 v = usable[u]
                 if cursor[v] >= victims.end[v]:
                     continue
@@ -269,4 +368,5 @@ def preempt(
             if spread:
                 counts[kinds.domain[needs.spread[n], victims.kind[best]]] += 1
             take(unresolved[n], kinds.units[victims.kind[best]])
+            take(left, kinds.units[victims.kind[best]])
     return picked[:size].copy(), picked_for[:size].copy(), graces[:size].copy()

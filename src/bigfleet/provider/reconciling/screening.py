@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from bigfleet.model.machines import CapacityType
-from bigfleet.model.quantities import BadQuantity, quantity_of
+from bigfleet.model.quantities import LARGEST_OF_MACHINE, BadQuantity, quantity_of, why_too_much
 from bigfleet.provider.backend import Instance
 
 FORBIDDEN_LABELS = frozenset(
@@ -88,6 +88,8 @@ def why_bad_shape(resources: Mapping[str, str], allocatable: Mapping[str, str]) 
                 amount = quantity_of(dimension, text)
             except BadQuantity as error:
                 return f"{name}: {dimension}: {error}"
+            if problem := why_too_much(dimension, amount, LARGEST_OF_MACHINE):
+                return f"{name}: {dimension}: {problem}"
             if name == "resources" and amount == 0 and dimension in allocatable:
                 return f"resources: {dimension} is 0 although it is allocatable"
     return None
