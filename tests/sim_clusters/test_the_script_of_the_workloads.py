@@ -7,7 +7,17 @@ import pytest
 
 from bigfleet.provider.sim.world.presets import SECURITY_MODULE
 from bigfleet.sim.script import GANG_NODES, Change, NodeLoss, Scale, living_script
-from bigfleet.sim.workloads import BATCH, CACHE, HUNGRY_JOB, ML, SECURE_KEY, SHOP, TINY
+from bigfleet.sim.workloads import (
+    BATCH,
+    CACHE,
+    HUNGRY_JOB,
+    ML,
+    SECURE_KEY,
+    SHOP,
+    SMALL_JOB,
+    SMALL_WEB,
+    TINY,
+)
 
 CPU_PER_NODE = 7_500
 #: Of the small fleet.
@@ -67,6 +77,12 @@ def test_pods_have_shapes_that_do_not_divide_a_node() -> None:
     shapes = {scale.workload.request for scale in until(600)}
     assert len(shapes) >= 7
     assert all(CPU_PER_NODE % shape["cpu"] for shape in shapes - {TINY, CACHE, HUNGRY_JOB})
+
+
+def test_on_machines_of_another_provider_deployments_and_jobs_are_small() -> None:
+    script = takewhile(lambda change: change.at_seconds <= 600, living_script(1, own=False))
+    scales = [each for each in script if isinstance(each, Scale) and not each.workload.is_gang]
+    assert {each.workload.request for each in scales} == {SMALL_WEB, SMALL_JOB, TINY}
 
 
 def test_a_node_is_lost_now_and_then() -> None:

@@ -98,27 +98,31 @@ Change = Scale | NodeLoss
 
 
 def living_script(
-    seed: int, size: float = 1.0, *, secure: bool = True, surge_size: float | None = None
+    seed: int, size: float = 1.0, *, own: bool = True, surge_size: float | None = None
 ) -> Iterator[Change]:
-    """`size`: the fleet as a multiple of the small one; `secure`: it has security modules;
-    `surge_size`: that of the checkout surge, if it is another one."""
+    """`size`: the fleet as a multiple of the small one; `own`: it is the demo fleet, with security
+    modules and machines of 8 cpu; `surge_size`: that of the checkout surge, if it is another one.
+
+    Machines of another's provider may be small: a Need whose largest pod fits on none gets none, so
+    there all pods of a deployment or job are small ones.
+    """
     streams: tuple[Iterator[Change], ...] = (
-        _shop(Random(f"{seed}/shop"), size),
+        _shop(Random(f"{seed}/shop"), size, mixed=own),
         _gangs(Random(f"{seed}/gangs"), size),
         _etl(size),
-        _waves(Random(f"{seed}/waves"), size),
-        _surges(
-            Random(f"{seed}/surges"), size if surge_size is None else surge_size, secure=secure
-        ),
+        _waves(Random(f"{seed}/waves"), size, mixed=own),
+        _surges(Random(f"{seed}/surges"), size if surge_size is None else surge_size, secure=own),
         _losses(Random(f"{seed}/losses")),
     )
     return heapq.merge(*streams, key=lambda scale: scale.order)
 
 
-def _shop(chance: Random, size: float) -> Iterator[Scale]:
+def _shop(chance: Random, size: float, *, mixed: bool) -> Iterator[Scale]:
     """Each deployment follows the tide; a rollout holds old and new pods side by side."""
     streams = [
-        _deployment(Random(chance.random()), web(name, request), share * size)
+        _deployment(
+            Random(chance.random()), web(name, request if mixed else SMALL_WEB), share * size
+        )
         for name, (share, request) in _DEPLOYMENTS.items()
     ]
     exporters = Scale(_FIRST_SECONDS, SHOP, web("exporter", TINY), round(_EXPORTERS * size))
@@ -175,7 +179,7 @@ def _etl(size: float) -> Iterator[Scale]:
     yield Scale(_FIRST_SECONDS, BATCH, job("etl"), round(90 * size) * _PODS_PER_NODE[SMALL_JOB])
 
 
-def _waves(chance: Random, size: float) -> Iterator[Scale]:
+def _waves(chance: Random, size: float, *, mixed: bool) -> Iterator[Scale]:
     number, start = 0, 12.0
     ends: list[tuple[float, str]] = []
     while True:
@@ -184,7 +188,7 @@ def _waves(chance: Random, size: float) -> Iterator[Scale]:
             yield Scale(at, BATCH, job(name), 0)
         name = f"wave-{number}"
         nodes = 80 if number == 0 else chance.randint(40, 100)
-        request = _JOBS[number % len(_JOBS)]
+        request = _JOBS[number % len(_JOBS)] if mixed else SMALL_JOB
         yield Scale(start, BATCH, job(name, request), round(nodes * size) * _PODS_PER_NODE[request])
         heapq.heappush(ends, (start + chance.uniform(60, 110), name))
         number, start = number + 1, start + chance.uniform(45, 80)

@@ -255,7 +255,7 @@ class LocalFleet:
             living_script(
                 plan.seed,
                 plan.size,
-                secure=plan.simulated,
+                own=plan.simulated,
                 surge_size=plan.size if plan.shards == 1 else 1.0,
             ),
             self.clock,
