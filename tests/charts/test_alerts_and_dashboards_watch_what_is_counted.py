@@ -19,6 +19,9 @@ SHIPPED = {
     "BigFleetRollupQuarantined": "bigfleet_shard_rollup_quarantined",
     "BigFleetPausedForAnHour": "bigfleet_shard_actuation_paused",
     "BigFleetShortfallAboveBatch": "bigfleet_shard_shortfalls_by_priority",
+    "BigFleetUrgentNeedsBlocked": "bigfleet_shard_needs",
+    "BigFleetNeedsBlocked": "bigfleet_shard_needs",
+    "BigFleetNeedsShort": "bigfleet_shard_needs",
     "BigFleetMachinesStuck": "bigfleet_shard_machines_stuck",
     "BigFleetProviderBreakerOpen": "bigfleet_shard_provider_breaker_open",
     "BigFleetCycleSlow": "bigfleet_shard_cycle_duration_seconds_bucket",
@@ -73,6 +76,13 @@ def test_an_alert_says_what_happened_what_to_do_and_where_to_read_on(alert: str)
     assert rule["labels"]["severity"] in ("warning", "critical")
     assert set(rule["annotations"]) == {"summary", "action", "page"}
     assert (ROOT / rule["annotations"]["page"]).exists()
+
+
+@pytest.mark.parametrize("alert", ALERTS)
+def test_what_is_on_its_way_is_no_alert(alert: str) -> None:
+    states = re.findall(r'bigfleet_shard_needs\{[^}]*state=~?"([^"]*)"', ALERTS[alert]["expr"])
+    assert len(states) == len(re.findall(r"bigfleet_shard_needs\b", ALERTS[alert]["expr"]))
+    assert set(states) <= {"blocked", "short"}
 
 
 def test_no_two_alerts_share_a_name() -> None:

@@ -13,6 +13,12 @@ def matching_supply(standing: Standing, stock: Stock) -> bool:
     return any(serves(standing.need, m) for m in free + bound)
 
 
+def withheld_supply(standing: Standing, stock: Stock) -> bool:
+    """A free machine would do, and may not be taken now."""
+    free = stock.in_state(MachineState.IDLE) + stock.in_state(MachineState.SPECULATIVE)
+    return any(m.marks.held is not None and serves(standing.need, m) for m in free)
+
+
 def unmet_reason(standing: Standing, stock: Stock) -> UnmetReason | None:
     if standing.satisfied:
         return None
@@ -28,4 +34,6 @@ def unmet_reason(standing: Standing, stock: Stock) -> UnmetReason | None:
         return UnmetReason.NO_MATCHING_SUPPLY
     if not standing.unresolved.is_zero() and standing.victims:
         return UnmetReason.PREEMPTION_EXHAUSTED
+    if withheld_supply(standing, stock):
+        return UnmetReason.NO_MATCHING_SUPPLY
     return UnmetReason.PRIORITY_STARVED

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from bigfleet.model.actions import UnmetReason
-from bigfleet.model.fleet import FleetMachine
+from bigfleet.model.fleet import FleetMachine, Held, HeldBy
 from bigfleet.model.needs import Need
 from bigfleet.model.resources import Resources
 from bigfleet.model.shard_views import DomainCoverage, MatchingSupply, NeedPage, NeedView
@@ -50,6 +50,13 @@ def test_h42_others_of_the_same_priority_have_it() -> None:
     view = only_view([bound("equal-0", "bank", 100)], plain("shop", 100, 1))
     assert view.unmet_reason is UnmetReason.PRIORITY_STARVED
     assert view.victims == 0
+
+
+def test_h42_is_not_said_of_what_a_quota_keeps_back() -> None:
+    [spare] = idle(1)
+    withheld = replace(spare, marks=replace(spare.marks, held=Held(HeldBy.QUOTA)))
+    view = only_view([bound("equal-0", "bank", 100), withheld], plain("shop", 100, 1))
+    assert view.unmet_reason is UnmetReason.NO_MATCHING_SUPPLY
 
 
 def test_h43_no_zone_holds_the_gang() -> None:

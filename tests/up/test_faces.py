@@ -11,8 +11,10 @@ from bigfleet.cli.up_view import LiveFace
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.coordination import TransferState
 from bigfleet.model.machines import MachineState
-from bigfleet.model.shard_views import ActionView, Disposition
-from bigfleet.up.reports import ClusterReport, CycleReport
+from bigfleet.model.need_states import NeedState
+from bigfleet.model.needs import NeedKey
+from bigfleet.model.shard_views import ActionView, Disposition, NeedCounts
+from bigfleet.up.reports import ClusterReport, CycleReport, UnmetNeed
 from tests.up.shown import MOVE
 
 SHARDS = ("shard-0", "shard-1", "shard-2")
@@ -145,6 +147,25 @@ def test_the_live_view_shows_shards_and_transfers_only_where_there_are_several()
     shown = console.export_text()
     assert "LAST TRANSFERS" not in shown
     assert "SHARD" not in shown
+
+
+def test_the_live_view_says_what_holds_a_need_back_in_one_line() -> None:
+    console = Console(record=True, file=io.StringIO(), width=120, height=60)
+    face = LiveFace(1, Watches(), console)
+    face.show(QUIET)
+    calm = len(console.render_lines(face.page()))
+    blocked = UnmetNeed(
+        NeedKey("shop", "p=1", ""),
+        *("rail.paused", 0, 0, NeedState.BLOCKED),
+        *("paused by ada: " + "release day " * 30, "bigfleet resume p-17 --reason WHY"),
+    )
+    counts = NeedCounts(met=1, blocked=1)
+    face.show(replace(QUIET, unmet=(blocked,), need_states=counts))
+    assert len(console.render_lines(face.page())) == calm
+    console.print(face.page())
+    shown = console.export_text()
+    assert "blocked: paused by ada" in shown
+    assert "1 blocked of 2 needs" in shown
 
 
 def test_the_live_view_is_drawn_a_few_times_a_second_at_most(stopwatch: Watches) -> None:

@@ -7,10 +7,11 @@ import pytest
 
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.machines import MachineState
+from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.options import SECOND
 from bigfleet.model.resources import Resources
-from bigfleet.model.shard_views import ActionView, Disposition
+from bigfleet.model.shard_views import ActionView, Disposition, NeedCounts
 from bigfleet.up.lines import document_of, line_of, transfer_document_of, transfer_line_of
 from bigfleet.up.overdue_pods import OverduePod
 from bigfleet.up.reports import ClusterReport, CycleReport, UnmetNeed, whole_of
@@ -29,6 +30,7 @@ CALM = CycleReport(
     dollars_per_hour=3.12,
     clusters=(ClusterReport("shop", True, 60, 60, 12, 1, 1, ASKED),),
     unmet=(),
+    need_states=NeedCounts(met=1),
 )
 
 
@@ -56,8 +58,15 @@ def test_a_line_says_what_was_started_what_changed_and_what_it_costs() -> None:
 
 def test_a_line_without_change_says_whether_demand_is_met() -> None:
     assert "all demand met" in line_of("14:00:21", CALM, {}, {})
-    short = replace(CALM, unmet=(UnmetNeed(NEED, "PRIORITY_STARVED", 3, 0),))
-    assert "1 of 1 needs unmet" in line_of("14:00:21", short, {}, {})
+    for counts, said in (
+        (NeedCounts(short=1), "1 short of 1 needs"),
+        (NeedCounts(3, arriving=2), "2 arriving of 5 needs"),
+        (NeedCounts(3, 2, 1, 4), "2 arriving, 1 blocked, 4 short of 10 needs"),
+        (NeedCounts(), "no demand yet"),
+    ):
+        line = line_of("14:00:21", replace(CALM, need_states=counts), {}, {})
+        assert said in line
+        assert "all demand met" not in line
 
 
 def test_a_line_names_its_shard_where_there_are_several() -> None:
@@ -99,6 +108,7 @@ def test_the_object_of_a_cycle_is_json_with_its_decisions_and_reasons() -> None:
     assert document["actions"][0]["reason"] == "why"
     assert document["machines"]["Configured"] == 96
     assert document["clusters"]["shop"]["needsMet"] == 1
+    assert document["needStates"] == {"met": 1, "arriving": 0, "blocked": 0, "short": 0}
 
 
 def test_a_need_that_free_machines_would_serve_may_be_short_for_a_minute() -> None:
@@ -163,6 +173,37 @@ def test_a_pod_that_waits_although_a_free_machine_would_take_it_is_found_once() 
 def test_a_pod_that_no_machine_can_take_waits_and_is_no_finding() -> None:
     watch = Watch()
     watch.on_report(after(0, clusters=with_pods(overdue=(OVERDUE,))))
+    assert watch.findings == []
+
+
+BLOCKED = UnmetNeed(
+    NEED, "rail.breaker", 0, 0, NeedState.BLOCKED, "provider sim does not answer", "wait"
+)
+
+
+def test_a_need_may_be_blocked_for_a_minute_and_no_longer() -> None:
+    watch = Watch()
+    for seconds in (0, 60):
+        watch.on_report(after(seconds, unmet=(BLOCKED,)))
+    assert watch.findings == []
+    watch.on_report(after(61, unmet=(BLOCKED,)))
+    [finding] = watch.findings
+    assert "although supply is there: provider sim" in finding
+
+
+def test_a_need_with_stuck_pods_is_judged_by_its_pods() -> None:
+    watch = Watch()
+    for seconds in (0, 100):
+        stuck = replace(BLOCKED, reason="pods.stuck", text="refused", stuck_pods=2)
+        watch.on_report(after(seconds, unmet=(stuck,)))
+    assert watch.findings == []
+
+
+def test_what_a_provider_has_run_out_of_is_no_finding() -> None:
+    watch = Watch()
+    for seconds in (0, 100):
+        for code in ("supply.backoff", "supply.quota"):
+            watch.on_report(after(seconds, unmet=(replace(BLOCKED, reason=code),)))
     assert watch.findings == []
 
 

@@ -21,6 +21,7 @@ from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.pauses import Pause, PauseScope, PauseSource
 from bigfleet.model.profiles import Profile, Spread, WhenUnsatisfiable
 from bigfleet.model.provider_calls import Peer
+from bigfleet.model.reasons import ToldReason
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.resources import Resources
 from bigfleet.model.shard_admin import (
@@ -47,7 +48,11 @@ from bigfleet.model.shard_views import (
     MachineQuery,
     MachineView,
     MatchingSupply,
+    NeedCounts,
+    NeedListing,
     NeedPage,
+    NeedQuery,
+    NeedRow,
     NeedView,
     OfferingState,
     OfferingView,
@@ -94,6 +99,8 @@ STATUS = ShardStatus(
     coordinator=CoordinatorLink("c:7790", True, 13, 14, "late"),
     ownership_revision=15,
     journal_degraded=True,
+    need_states=NeedCounts(1, 2, 3, 4),
+    stuck_pods=5,
 )
 REPORT = ClusterReport(
     cluster_id="shop",
@@ -134,6 +141,8 @@ SESSION = SessionView(
     *(1, 2, 3, 4, 5, 6, 7, 8),
     connected=True,
     report=ReceivedReport(REPORT, 22, stale=True),
+    need_states=NeedCounts(1, 0, 2, 0),
+    stuck_pods=3,
 )
 SILENT = SessionView("bank", "", "", 1, None, 0, 0, 0, None, 0, 0, False)
 BARE = MachineView(Machine("m-0", MachineState.SPECULATIVE, CapacityType.SPOT), "sim")
@@ -231,6 +240,19 @@ UNMET = NeedView(
 MET = NeedView(Need("shop", Profile.of(priority=1), Resources.parse({"cpu": "1"})), True, claimed=1)
 
 
+BLOCKED = NeedRow(
+    UNMET,
+    NeedState.BLOCKED,
+    ToldReason("rail.paused", "paused by ada: drill", {"owner": "ada"}, ("machine/m-1",)),
+    12,
+    "bigfleet resume p-1 --reason WHY",
+    3,
+    4,
+)
+SERVED = NeedRow(MET, NeedState.MET, ToldReason("keep.order", "served by 1 machines"), 13)
+LISTING = NeedListing(9, 10, NeedCounts(90, 5, 4, 1), 95, (BLOCKED, SERVED))
+
+
 @dataclass
 class ScriptedAdmin:
     asked: list[tuple[object, ...]] = field(default_factory=list)
@@ -304,3 +326,7 @@ class ScriptedAdmin:
     async def report_cluster(self, report: ClusterReport) -> ClusterReportReply:
         self.asked.append(("report_cluster", report))
         return REPLY
+
+    async def list_needs(self, query: NeedQuery) -> NeedListing:
+        self.asked.append(("list_needs", query))
+        return LISTING

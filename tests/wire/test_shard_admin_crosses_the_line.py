@@ -13,6 +13,7 @@ from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.machines import CapacityType, MachineState
+from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.pauses import PauseScope
 from bigfleet.model.provider_calls import Code, Peer, Rejected
@@ -36,6 +37,7 @@ from bigfleet.model.shard_views import (
     MachineSelector,
     MatchingSupply,
     NeedPage,
+    NeedQuery,
     QuarantineKind,
 )
 from bigfleet.v1alpha1 import shardread_pb2
@@ -85,6 +87,11 @@ CALLS: dict[str, Exchange] = {
         lambda c: c.machines(MachineQuery(limit=5)),
         ("machines", MachineQuery(limit=5)),
         MachinePage(9, 10, 100, (admin.BARE, admin.FULL)),
+    ),
+    "needs with their states": (
+        lambda c: c.needs(NeedQuery("shop", 5, (NeedState.BLOCKED, NeedState.SHORT))),
+        ("list_needs", NeedQuery("shop", 5, (NeedState.BLOCKED, NeedState.SHORT))),
+        admin.LISTING,
     ),
     "the story of a machine": (
         lambda c: c.story(StoryCall("m-1", 7, 5)),

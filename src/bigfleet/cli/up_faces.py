@@ -11,6 +11,7 @@ from bigfleet import __version__
 from bigfleet.cli.terminal import plain
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.coordination import Transfer, TransferState
+from bigfleet.model.shard_views import NeedCounts
 from bigfleet.sim.workloads import CLUSTERS
 from bigfleet.up.lines import document_of, line_of, transfer_document_of, transfer_line_of
 from bigfleet.up.local_fleet import LocalFleet
@@ -128,7 +129,7 @@ class _ShardLines:
         self._pods: dict[str, int] = {}
         #: Pods that run and pods that are stuck, by cluster.
         self._placed: dict[str, tuple[int, int]] = {}
-        self._unmet = 0
+        self._needs = NeedCounts()
 
     def line(self, report: CycleReport, clock: str, seconds: float) -> str:
         """Empty: nothing is new, or the last line is too fresh."""
@@ -136,11 +137,11 @@ class _ShardLines:
         pods = {cluster.name: cluster.pods for cluster in report.clusters}
         changes = {name: count - self._pods.get(name, 0) for name, count in pods.items()}
         placed = {each.name: (each.running, each.stuck) for each in report.clusters}
-        same = not self._started and not any(changes.values()) and self._unmet == len(report.unmet)
+        same = not self._started and not any(changes.values()) and self._needs == report.need_states
         if (same and placed == self._placed) or seconds - self._printed_at < LINE_SECONDS:
             return ""
         text = line_of(clock, report, self._started, changes, self._shown_name)
         self._printed_at = seconds
-        self._started, self._pods, self._unmet = Counter(), pods, len(report.unmet)
+        self._started, self._pods, self._needs = Counter(), pods, report.need_states
         self._placed = placed
         return text

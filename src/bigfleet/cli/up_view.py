@@ -17,6 +17,7 @@ from bigfleet.cli.terminal import plain
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.coordination import Transfer, TransferState
 from bigfleet.model.machines import MachineState
+from bigfleet.model.need_states import NeedState
 from bigfleet.model.shard_views import ActionView, Disposition
 from bigfleet.up.lines import met_text, moved_text
 from bigfleet.up.reports import CycleReport, whole_of
@@ -103,7 +104,12 @@ class LiveFace:
             f"{who}   {met_text(report)}   ${report.dollars_per_hour:,.2f}/h   "
             f"decided in {report.seconds * 1000:.0f} ms"
         )
-        parts: list[Text | Table] = [_states(report), _clusters(report), self._decided()]
+        clusters = _clusters(report)
+        parts: list[Text | Table | Group] = [
+            _states(report),
+            Group(clusters, _trouble(report)),
+            self._decided(),
+        ]
         if self._many:
             parts.insert(1, _shards(sorted(self._reports.items())))
             parts.append(self._moved())
@@ -156,10 +162,20 @@ def _shards(reports: Iterable[tuple[str, CycleReport]]) -> Table:
             f"{report.cycle:,}",
             f"{sum(report.machines.values()):,}",
             f"{report.machines.get(MachineState.IDLE, 0):,}",
-            f"{report.needs - len(report.unmet)} of {report.needs}",
+            f"{report.need_states.met} of {report.need_states.total}",
             f"{report.dollars_per_hour:,.2f}",
         )
     return table
+
+
+def _trouble(report: CycleReport) -> Text:
+    """What holds the first Need back, and what lifts it; one line, whatever it says."""
+    text = Text(no_wrap=True, overflow="ellipsis")
+    for need in report.unmet[:1]:
+        lift = f" (to lift it: {need.remedy})" if need.remedy else ""
+        said = f"{need.key.cluster} {need.key.need_id} {need.state.label}: {need.text}{lift}"
+        text.append(plain(said), style="yellow" if need.state is NeedState.BLOCKED else "red")
+    return text
 
 
 def _states(report: CycleReport) -> Text:

@@ -185,4 +185,7 @@ class Decision:
             return UnmetReason.NO_MATCHING_SUPPLY
         if outcome.preempted.count_of_need[n] and outcome.preempted.unresolved[n].any():
             return UnmetReason.PREEMPTION_EXHAUSTED
+        if outcome.withheld_supply[n]:
+            # Nobody took it: a quota, a back-off or a missing List keeps it back.
+            return UnmetReason.NO_MATCHING_SUPPLY
         return UnmetReason.PRIORITY_STARVED

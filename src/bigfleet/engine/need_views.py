@@ -48,6 +48,14 @@ class NeedViews:
         chosen: Int64s = self._order[self._outcome.normalised.cluster[self._order] == number]
         return chosen
 
+    def of_cluster(self, cluster: str) -> Bools:
+        """Which rows are of a cluster; of any where none is named."""
+        if not cluster:
+            return np.ones(len(self), np.bool_)
+        number = self._outcome.scene.demand.tables.clusters.find(cluster)
+        chosen: Bools = self._outcome.normalised.cluster == number
+        return chosen
+
     def view(self, row: int) -> NeedView:
         outcome, decision = self._outcome, self._decision
         short = bool(outcome.unsatisfied[row])
@@ -72,6 +80,10 @@ class NeedViews:
             freed=self._freed(victims),
             same_candidates=self.same_candidates(row) if short else (),
         )
+
+    def claims(self, row: int) -> int:
+        """How many machines count for a Need."""
+        return int(self._claims[row])
 
     def asked_for(self, rows: Int64s) -> int:
         """How many Needs of clusters these rows stand for."""

@@ -153,6 +153,17 @@ class Outcome:
         found[self.queue] = any_supply(self.queue, self.needs.key, self.kinds.eligible, present)
         return found
 
+    @cached_property
+    def withheld_supply(self) -> Bools:
+        """For Needs still short, whether a free machine would do that may not be taken now."""
+        columns, kind = self.scene.snapshot.columns, self.scene.supply.kind
+        free = np.isin(columns.state, (MachineState.IDLE, MachineState.SPECULATIVE))
+        present = np.zeros(len(self.scene.kinds), np.bool_)
+        present[kind[free & (columns.held != 0)]] = True
+        found = np.zeros(len(self), np.bool_)
+        found[self.queue] = any_supply(self.queue, self.needs.key, self.kinds.eligible, present)
+        return found
+
     def need(self, row: int) -> Need:
         return need_of(self.scene, self.normalised, row)
 

@@ -8,6 +8,9 @@ from typing import NamedTuple
 from bigfleet.model.profiles import Profile
 from bigfleet.model.resources import Resources
 
+#: The group of rows that ask for room pods do not find on the machines of their Need's own row.
+MARGIN_GROUP = "margin"
+
 
 class NeedKey(NamedTuple):
     """The identity of a Need across cycles: what stamps, reservations and ages refer to."""

@@ -50,7 +50,14 @@ def _rank_sentence(facts: Facts) -> str | None:
 #: code -> (tier, templates). A field `{x:$}` is dollars, `{x:res}` a resource map, `{x:names}` a
 #: list of names, `{x:time}` seconds as people say them, `{x:num}` a number of up to 4 decimals.
 TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
-    "rail.paused": (1, ("paused by {owner}: {why}", "actuation is paused")),
+    "rail.paused": (
+        1,
+        (
+            "paused by {owner} since {since}: {why}",
+            "paused by {owner}: {why}",
+            "actuation is paused",
+        ),
+    ),
     "rail.dry-run": (1, ("dry-run: decided, not executed",)),
     "rail.reclaim-cap": (
         1,
@@ -62,7 +69,23 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
     "rail.verifier": (1, ("vetoed by the verifier: {invariant}",)),
     "rail.pending": (1, ("an earlier {pending} of {machine} is still under way",)),
     "rail.raced": (1, ("{machine} is {state} by now; a {kind} needs it {wanted}",)),
-    "rail.breaker": (1, ("provider {provider} does not answer; nothing new is asked of it",)),
+    "rail.breaker": (
+        1,
+        (
+            "provider {provider} has not answered since {since} ({error}); nothing new is asked of"
+            " it",
+            "provider {provider} does not answer; nothing new is asked of it",
+        ),
+    ),
+    "rail.no-operator": (
+        1,
+        (
+            "cluster {cluster} has not been connected since {since}: its operator must hand out"
+            " what machines join with",
+            "cluster {cluster} is not connected: its operator must hand out what machines join"
+            " with",
+        ),
+    ),
     "rail.backoff": (
         1,
         (
@@ -155,6 +178,7 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
             "{key} {domain} offers {offered:res} of {wanted:res}; next best {nextDomain}"
             " with {nextOffered:res}",
             "{key} {domain} offers {offered:res} of {wanted:res}; no other {key} fits",
+            "must share one {key}; the best, {domain}, has {percent} % of it",
         ),
     ),
     "same.parked": (
@@ -170,12 +194,14 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
         (
             "{free} free machines in {domains:names} would exceed a skew of {maxSkew} over {key}:"
             " {lowest} has only {minimum} and nothing left",
+            "what is free would exceed the skew of its spread over {key}",
         ),
     ),
     "supply.none": (
         3,
         (
             "{held} machines that fit are held ({by})",
+            "none of the {unfit} machines of the shard fits",
             "none of the {machines} machines of the shard is Idle, Speculative or Configured",
             "everything that fits is in use",
         ),
@@ -194,18 +220,62 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
     "supply.backoff": (
         3,
         (
+            "{held} slots that fit are in back-off until {until} after failed creates"
+            " ({offering}: {what})",
             "{held} slots that fit are in back-off until {until} after failed creates",
             "{held} slots that fit are in back-off after failed creates",
         ),
     ),
-    "supply.quota": (3, ("{held} slots that fit are beyond the quota",)),
-    "flight.creating": (4, ("{count} machines are being created for it ({capacity:res})",)),
-    "flight.configuring": (4, ("{count} machines are being configured ({capacity:res})",)),
+    "supply.quota": (
+        3,
+        (
+            "{held} slots that fit are beyond the quota of {provider} in {region}: {inUse} of the"
+            " {allocated} machines granted are in use",
+            "{held} slots that fit are beyond the quota",
+        ),
+    ),
+    "flight.ordered": (4, ("{count} machines are ordered and wait for their turn",)),
+    "flight.creating": (
+        4,
+        (
+            "{count} machines are being created for it ({capacity:res})",
+            "{count} machines are being created for it",
+        ),
+    ),
+    "flight.configuring": (
+        4,
+        (
+            "{count} machines are being configured ({capacity:res})",
+            "{count} machines are being configured",
+        ),
+    ),
+    "flight.joining": (4, ("{count} machines are Configured and their Nodes take no pods yet",)),
+    "flight.stalled": (
+        4,
+        (
+            "nothing of it has moved for {age:time}; {count} machines are {step}, which takes at"
+            " most {p95:time} in 95 of 100 cases",
+            "nothing of it has moved for {age:time}; {count} machines are {step}",
+        ),
+    ),
+    "flight.failing": (
+        4,
+        (
+            "{failures} actions for it have failed in a row since {since}; the last: {kind} of"
+            " {machine}: {outcome}{what}",
+        ),
+    ),
+    "pods.margin": (4, ("{pods} pods do not fit on its machines; more are on their way",)),
+    "pods.stuck": (
+        4,
+        ("its machines are there, and {pods} pods wait: the scheduler refuses them",),
+    ),
     "flight.draining": (
         4,
         (
             "{victims} machines are preempted for it now and become free within {grace:time}",
             "{count} victims drain for it ({capacity:res})",
+            "what it lacks is draining and becomes free for it",
         ),
     ),
     "flight.reserved": (
@@ -227,6 +297,7 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
             "{count} machines that fit are held by {holder} (priority {priority}) and {others}"
             " more Needs of higher precedence",
             "{count} machines that fit are held by {holder} (priority {priority})",
+            "everything that fits serves Needs of equal or higher precedence",
         ),
     ),
     "claim.earlier": (
@@ -262,6 +333,7 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
         6,
         (
             "already served by {kept} machines of cluster {cluster}, cheapest kept first",
+            "served by {machines} machines",
             "asks for nothing",
         ),
     ),
@@ -302,6 +374,11 @@ class Reason:
     def text(self) -> str:
         return sentence_of(self.code, self.facts)
 
+    @property
+    def told(self) -> "ToldReason":
+        facts = {name: str(value) for name, value in self.facts.items()}
+        return ToldReason(self.code, self.text, facts, self.refs)
+
     def document(self) -> dict[str, Any]:
         return {
             "code": self.code,
@@ -311,6 +388,16 @@ class Reason:
             "refs": list(self.refs),
             "cycle": self.cycle,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class ToldReason:
+    """A reason as it travels: the sentence is made, facts are texts."""
+
+    code: str
+    text: str
+    facts: Mapping[str, str] = field(default_factory=dict)
+    refs: tuple[str, ...] = ()
 
 
 def ordered(reasons: Iterable[Reason]) -> tuple[Reason, ...]:

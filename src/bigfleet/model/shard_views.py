@@ -11,8 +11,10 @@ from bigfleet.model.actions import ActionKind, UnmetReason
 from bigfleet.model.cluster_reports import ReceivedReport
 from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.memory import Reservation
+from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.pauses import Pause
+from bigfleet.model.reasons import ToldReason
 from bigfleet.model.resources import Resources
 
 
@@ -196,6 +198,10 @@ class SessionView:
     connected: bool
     #: The newest one that its operator sent, None where it sends none.
     report: ReceivedReport | None = None
+    #: Of its Needs; None: the shard does not tell.
+    need_states: "NeedCounts | None" = None
+    #: Pods that wait although the machines of their Needs are there.
+    stuck_pods: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +284,66 @@ class NeedPage:
 
 
 @dataclass(frozen=True, slots=True)
+class NeedRow:
+    """A Need with its state: what people are told of it."""
+
+    view: NeedView
+    state: NeedState
+    #: Why it is in that state.
+    reason: ToldReason
+    since: Instant
+    #: A command to copy, or what a person has to do; empty: nothing.
+    remedy: str = ""
+    #: Machines on their way, those whose Node is not usable yet included.
+    arriving: int = 0
+    #: Pods that wait although the machines are there.
+    stuck_pods: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NeedCounts:
+    """How many Needs are in which state."""
+
+    met: int = 0
+    arriving: int = 0
+    blocked: int = 0
+    short: int = 0
+
+    @classmethod
+    def of(cls, count_of: Mapping[NeedState, int]) -> "NeedCounts":
+        return cls(*(count_of.get(state, 0) for state in NeedState))
+
+    @property
+    def total(self) -> int:
+        return self.met + self.arriving + self.blocked + self.short
+
+    def count(self, state: NeedState) -> int:
+        return int(getattr(self, state.label))
+
+
+@dataclass(frozen=True, slots=True)
+class NeedQuery:
+    #: Empty: of all clusters.
+    cluster: str = ""
+    #: 0: no limit.
+    limit: int = 0
+    #: Empty: of every state.
+    states: tuple[NeedState, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NeedListing:
+    #: 0: nothing was computed yet.
+    cycle: int
+    computed_at: Instant
+    #: Of the cluster, or of all; before filter and limit.
+    counts: NeedCounts
+    #: Rows the filter leaves, before the limit.
+    matching: int
+    rows: tuple[NeedRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ProviderStatus:
     name: str
     address: str
@@ -320,6 +386,10 @@ class ShardStatus:
     coordinator: CoordinatorLink | None = None
     ownership_revision: int = 0
     journal_degraded: bool = False
+    #: None: the shard does not tell.
+    need_states: NeedCounts | None = None
+    #: Pods that wait although the machines of their Needs are there.
+    stuck_pods: int = 0
 
     @property
     def ready(self) -> bool:

@@ -5,7 +5,7 @@ that is overdue is shown as such; it is forgotten some time after its cluster's 
 bounds how many are kept: nobody reports without a session.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from bigfleet.model.cluster_reports import STALE_AFTER, ClusterReport, ReceivedReport
@@ -53,6 +53,12 @@ class ClusterReports:
                 kept.connected_at = at
             elif at - kept.connected_at >= KEPT_AFTER_SESSION:
                 del self._kept[cluster]
+
+    def fresh(self) -> Iterator[ClusterReport]:
+        """The reports that are not overdue."""
+        for kept in self._kept.values():
+            if self._at - kept.received_at < STALE_AFTER:
+                yield kept.report
 
     def of(self, cluster: str) -> ReceivedReport | None:
         kept = self._kept.get(cluster)

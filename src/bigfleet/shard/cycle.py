@@ -11,6 +11,7 @@ from bigfleet.engine.acquisition import RunWorkers
 from bigfleet.engine.availability import Availability, availability_of
 from bigfleet.engine.decide import decide
 from bigfleet.engine.decision import Decision
+from bigfleet.engine.need_progress import NeedProgress, progress_of
 from bigfleet.engine.needs_table import FrozenNeeds, Renumbered
 from bigfleet.engine.snapshot import Snapshot
 from bigfleet.model.actions import Action
@@ -61,6 +62,8 @@ class Deliberation:
     #: Why, one for each of the actions.
     sentences: tuple[str, ...]
     seconds_of_phase: Mapping[str, float]
+    #: What each Need still waits for.
+    progress: NeedProgress
     #: Of Phase 1, what was spent at the broker.
     broker_seconds: float = 0.0
     #: None: nobody listens to hints.
@@ -101,6 +104,7 @@ def deliberate(
     sentences = tuple(Sentences(decision, given.options, given.now).at(considered.places))
     silent = given.silent_providers
     availability = None if silent is None else availability_of(decision.outcome, silent)
+    progress = progress_of(decision)
     renumbered = given.needs.renumbered() if given.needs.mostly_garbage else None
     ended("emit")
     return Deliberation(
@@ -110,6 +114,7 @@ def deliberate(
         actions,
         sentences,
         seconds,
+        progress,
         at_broker,
         availability,
         renumbered,

@@ -28,6 +28,7 @@ from bigfleet.shard.instructions import WriteAudit
 from bigfleet.shard.ledgers.contention import measure_contention
 from bigfleet.shard.ledgers.needs import NeedsLedger
 from bigfleet.shard.machines import Machines
+from bigfleet.shard.need_holds import NeedJudge
 from bigfleet.shard.rails.dispositions import Circumstances, Disposed, Fate, Limits, dispose
 from bigfleet.shard.rails.reclaim_cap import ReclaimWindow
 from bigfleet.shard.rails.recording import record
@@ -65,6 +66,7 @@ class Deciding:
         circumstances: Callable[[Instant], Circumstances],
         room: Callable[[], int],
         hands: Hands,
+        judge: NeedJudge,
         workers: int,
     ) -> None:
         self.settings = settings
@@ -75,6 +77,7 @@ class Deciding:
         self._circumstances = circumstances
         self._room = room
         self._hands = hands
+        self._judge = judge
         self._workers = workers
         self._window = ReclaimWindow()
         self._memory = EngineMemory()
@@ -198,7 +201,8 @@ class Deciding:
         self._hands.decided(thought, at)
         if thought.renumbered is not None:
             self._needs.take_over(thought.renumbered)
-        self.ledger = NeedsLedger(decision, given.number, at)
+        states = self._judge.judge(decision, thought.progress, disposed, at)
+        self.ledger = NeedsLedger(decision, given.number, at, states)
         self.last_at, self.last_seconds = at, seconds
         self._measure(thought, seconds)
 

@@ -74,6 +74,8 @@ GAUGES = {
     "demand_resources": "Resources asked for, over all Needs.",
     "unmet_resources": "Resources not covered.",
     "active_sessions": "Operators connected.",
+    "needs": "Needs by state (met, arriving, blocked, short) and class of priority.",
+    "needs_oldest_seconds": "How long the oldest Need of a state has been in it.",
     "shortfalls": "Needs short of something even preemption could not give.",
     "shortfalls_by_priority": "Shortfalls by class of priority.",
     "shortfalls_aged": "Shortfalls by age in cycles.",

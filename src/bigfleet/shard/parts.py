@@ -35,6 +35,7 @@ from bigfleet.shard.failures.deadlines import StateDeadlines
 from bigfleet.shard.failures.failures import Failures, Looking
 from bigfleet.shard.hints import Hints
 from bigfleet.shard.ingest.ingest import Ingest
+from bigfleet.shard.ledgers.failing_actions import FailingActions
 from bigfleet.shard.ledgers.first_machines import FirstMachines
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.offerings.offerings import Offerings
@@ -80,7 +81,8 @@ class Parts:
         self.needs = NeedsTable()
         self.machines = machines = Machines(effects, self._publish)
         self.calls = Calls(effects)
-        self.outcomes = Outcomes(effects)
+        self.failing = FailingActions()
+        self.outcomes = Outcomes(effects, self.failing)
         self.pauses = Pauses(
             effects, birth.settings.id, birth.settings.rails, birth.new_id, birth.at
         )

@@ -43,6 +43,7 @@ from bigfleet.shard.ingest.ingest import NothingHeld
 from bigfleet.shard.instructions import Instruction
 from bigfleet.shard.ledgers.shortfalls import Shortfalls
 from bigfleet.shard.ledgers.summaries import measure_demand, measure_machines
+from bigfleet.shard.need_holds import NeedJudge
 from bigfleet.shard.parts import Birth, Parts
 from bigfleet.shard.rails.dispositions import Circumstances
 from bigfleet.shard.reconciling.planning import ListPlan
@@ -79,7 +80,10 @@ class ShardState:
         #: When the last cycle was begun, whatever became of it.
         self.last_cycle_began = birth.at
         self._told_waiting_at = birth.at
+        #: Of the last tick; gauges are read without a clock.
+        self._at = birth.at
         self.shortfalls = Shortfalls(parts.effects)
+        self.need_judge = NeedJudge(parts)
         hands = Hands(
             enqueue=parts.execution.enqueue,
             keep_claimed=self._keep_claimed,
@@ -96,6 +100,7 @@ class ShardState:
             self._circumstances,
             parts.execution.room,
             hands,
+            self.need_judge,
             workers,
         )
         self.deciding.load(birth.stored.get(RESERVATIONS, {}))
@@ -145,6 +150,7 @@ class ShardState:
     def tick(self, at: Instant) -> list[Instruction]:
         """Once a second: deadlines, rests, expiries."""
         parts = self.parts
+        self._at = at
         parts.pauses.tick(at)
         parts.sessions.tick(at)
         parts.cluster_reports.tick(at)
@@ -314,16 +320,20 @@ class ShardState:
             ),
             coordinator=self.coordinator_link(),
             ownership_revision=parts.reconciler.ownership.revision,
+            need_states=deciding.ledger.counts(),
+            stuck_pods=deciding.ledger.stuck_pods(),
         )
 
     def sessions(self, cluster: str = "") -> tuple[SessionView, ...]:
         parts = self.parts
+        ledger = self.deciding.ledger
         bootstraps, reclaims = parts.execution.open_bootstraps(), parts.drains.open_by_cluster()
 
         def facts_of(name: str) -> ClusterFacts:
             last, rows = parts.ingest.last_rollup_at(name), parts.ingest.rows_of(name)
             told = parts.cluster_reports.of(name)
-            return ClusterFacts(last, rows, bootstraps[name], reclaims[name], told)
+            counts, stuck = ledger.counts(name), ledger.stuck_pods(name)
+            return ClusterFacts(last, rows, bootstraps[name], reclaims[name], told, counts, stuck)
 
         return parts.sessions.views(facts_of, cluster)
 
@@ -355,6 +365,7 @@ class ShardState:
         if self.deciding.decision is not None:
             measure_demand(counts, self.deciding.decision)
         self.shortfalls.measure()
+        self.need_judge.measure(counts, self._at)
 
     def dump(self) -> dict[str, Any]:
         """For /debug/state: sizes of everything that could grow."""
@@ -365,6 +376,8 @@ class ShardState:
             "sessions": len(parts.sessions),
             "clusterReports": len(parts.cluster_reports),
             "firstMachines": len(parts.first_machines),
+            "failingNeeds": len(parts.failing),
+            "needStates": len(self.need_judge),
             "calls": len(parts.calls),
             "queue": parts.execution.queue_depth,
             "inFlight": parts.execution.in_flight,

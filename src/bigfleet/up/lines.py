@@ -7,6 +7,7 @@ from bigfleet.model.actions import ActionKind
 from bigfleet.model.coordination import Transfer, TransferTier
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import MachineState
+from bigfleet.model.need_states import NeedState
 from bigfleet.up.reports import ClusterReport, CycleReport
 
 _ORDER = (
@@ -36,11 +37,15 @@ def situation_text(report: CycleReport, demand_change: Mapping[str, int]) -> str
 
 
 def met_text(report: CycleReport) -> str:
-    if not report.needs:
+    """That all is met is said only where all is, by the shard's own judgement."""
+    counts = report.need_states
+    if not counts.total:
         return "no demand yet"
-    if not report.unmet:
+    if counts.met == counts.total:
         return "all demand met"
-    return f"{len(report.unmet)} of {report.needs} needs unmet"
+    others = [state for state in NeedState if state is not NeedState.MET and counts.count(state)]
+    said = ", ".join(f"{counts.count(state)} {state.label}" for state in others)
+    return f"{said} of {counts.total} needs"
 
 
 def pods_text(report: CycleReport) -> str:
@@ -144,12 +149,17 @@ def document_of(report: CycleReport) -> dict[str, Any]:
             }
             for cluster in report.clusters
         },
+        "needStates": {state.label: report.need_states.count(state) for state in NeedState},
         "unmet": [
             {
                 "cluster": need.key.cluster,
                 "needId": need.key.need_id,
                 "group": need.key.group,
+                "state": need.state.label,
                 "reason": need.reason,
+                "text": need.text,
+                "remedy": need.remedy,
+                "stuckPods": need.stuck_pods,
                 "ageCycles": need.age,
                 "free": need.free,
             }

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from bigfleet.engine.census import census_of
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.machines import Instant, MachineState
+from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.resources import Resources
-from bigfleet.model.shard_views import ActionView, Disposition, NeedView
+from bigfleet.model.shard_views import ActionView, Disposition, NeedCounts, NeedRow, NeedView
 from bigfleet.shard.state import ShardState
 from bigfleet.sim.operator import Operator
 from bigfleet.up.overdue_pods import OverduePod
+
+_IN_TROUBLE = (NeedState.BLOCKED, NeedState.SHORT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +42,21 @@ class ClusterReport:
 
 @dataclass(frozen=True, slots=True)
 class UnmetNeed:
+    """A Need that is blocked or short; what arrives is not in the way of anybody."""
+
     key: NeedKey
+    #: The wire's word for a short one, the code of what holds a blocked one back.
     reason: str
     #: How many cycles it has been short, victims on their way included.
     age: int
     #: Matching machines that are Idle or could be bought.
     free: int
+    state: NeedState = NeedState.SHORT
+    #: Why, as a sentence, and what lifts it.
+    text: str = ""
+    remedy: str = ""
+    #: Pods that wait although its machines are there.
+    stuck_pods: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +74,7 @@ class CycleReport:
     unmet: tuple[UnmetNeed, ...]
     #: Empty: of all of them together.
     shard: str = ""
+    need_states: NeedCounts = NeedCounts()
 
     @property
     def started(self) -> Counter[ActionKind]:
@@ -79,21 +92,26 @@ def report_of(
 ) -> CycleReport:
     """The last cycle; `clusters` by their operators, with pods that have waited for too long."""
     deciding = state.deciding
-    needs = deciding.ledger.page().needs
+    ledger = deciding.ledger
+    needs = ledger.page().needs
     census = census_of(state.parts.machines.inventory.snapshot())
     machines: Counter[MachineState] = Counter()
     for (machine_state, _, _), count in census.by_sort.items():
         machines[machine_state] += count
     return CycleReport(
-        cycle=deciding.ledger.cycle,
+        cycle=ledger.cycle,
         at=deciding.last_at or 0,
         seconds=deciding.last_seconds,
-        actions=_actions_of(state, deciding.ledger.cycle),
+        actions=_actions_of(state, ledger.cycle),
         machines=machines,
         dollars_per_hour=sum(census.cost.values()),
-        clusters=tuple(_cluster(operator, overdue, needs) for operator, overdue in clusters),
-        unmet=tuple(_unmet(view) for view in needs if not view.satisfied),
+        clusters=tuple(
+            _cluster(operator, overdue, needs, ledger.counts(operator.cluster.name).met)
+            for operator, overdue in clusters
+        ),
+        unmet=tuple(map(_unmet, ledger.listing(states=_IN_TROUBLE).rows)),
         shard=state.settings.id,
+        need_states=ledger.counts(),
     )
 
 
@@ -111,6 +129,12 @@ def whole_of(reports: Collection[CycleReport]) -> CycleReport:
         dollars_per_hour=sum(report.dollars_per_hour for report in reports),
         clusters=tuple(cluster for report in reports for cluster in report.clusters),
         unmet=tuple(need for report in reports for need in report.unmet),
+        need_states=NeedCounts(
+            sum(report.need_states.met for report in reports),
+            sum(report.need_states.arriving for report in reports),
+            sum(report.need_states.blocked for report in reports),
+            sum(report.need_states.short for report in reports),
+        ),
     )
 
 
@@ -125,7 +149,7 @@ def _actions_of(state: ShardState, cycle: int) -> tuple[ActionView, ...]:
 
 
 def _cluster(
-    operator: Operator, overdue: tuple[OverduePod, ...], needs: Iterable[NeedView]
+    operator: Operator, overdue: tuple[OverduePod, ...], needs: Iterable[NeedView], met: int
 ) -> ClusterReport:
     cluster = operator.cluster
     own = [view for view in needs if view.need.cluster == cluster.name]
@@ -136,18 +160,23 @@ def _cluster(
         cluster.running,
         sum(node.state is MachineState.CONFIGURED for node in cluster.nodes.values()),
         len(own),
-        sum(view.satisfied for view in own),
+        met,
         frozenset((view.need.key, view.need.aggregate) for view in own),
         sum(operator.margins.stuck.values()),
         overdue,
     )
 
 
-def _unmet(view: NeedView) -> UnmetNeed:
-    supply = view.supply
+def _unmet(row: NeedRow) -> UnmetNeed:
+    view, supply = row.view, row.view.supply
+    short = row.state is NeedState.SHORT and view.unmet_reason is not None
     return UnmetNeed(
         view.need.key,
-        view.unmet_reason.value if view.unmet_reason else "",
+        view.unmet_reason.value if short and view.unmet_reason else row.reason.code,
         view.unmet_age,
         supply.idle + supply.speculative if supply else 0,
+        row.state,
+        row.reason.text,
+        row.remedy,
+        row.stuck_pods,
     )

@@ -1,7 +1,8 @@
 """Judges a living fleet: demand left unmet although supply was there, stuck pods, and thrashing.
 
-A Need may be short for a minute: that is what buying, draining and the grace of a victim take. A
-pod may wait for two minutes if a free machine would take it, and for ever if none would. A
+A Need may be short or blocked for a minute: that is what buying, draining and the grace of a victim
+take. What a provider has run out of, or a quota withholds, is supply to nobody. A pod may wait for
+two minutes if a free machine would take it, and for ever if none would. A
 machine may leave a cluster and come back when demand has changed in between, its own or that of
 somebody who took other machines from it; when it has not, one of the two moves was wrong.
 """
@@ -11,10 +12,11 @@ from collections import defaultdict
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.coordination import Transfer, TransferState
 from bigfleet.model.machines import Instant
+from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.options import SECOND
 from bigfleet.model.shard_views import Disposition
-from bigfleet.up.reports import CycleReport
+from bigfleet.up.reports import CycleReport, UnmetNeed
 
 LONGEST_UNMET_SECONDS = 60.0
 
@@ -47,8 +49,8 @@ class Watch:
         self._look_for_thrash(report)
 
     def _look_for_unmet(self, report: CycleReport) -> None:
-        """Only Needs that some free machine would serve."""
-        short = {need.key: need for need in report.unmet if need.free}
+        """Only Needs that supply could meet; where pods are stuck, they are judged one by one."""
+        short = {need.key: need for need in report.unmet if _could_be_met(need)}
         self._told &= short.keys()
         self._unmet_since = {k: self._unmet_since.get(k, report.at) for k in short}
         for key, since in self._unmet_since.items():
@@ -56,8 +58,8 @@ class Watch:
             if seconds > LONGEST_UNMET_SECONDS and key not in self._told:
                 self._told.add(key)
                 self.findings.append(
-                    f"cycle {report.cycle}: need {key.need_id} of {key.cluster} has been short for "
-                    f"{seconds:.0f} s although {short[key].free} matching machines are free"
+                    f"cycle {report.cycle}: need {key.need_id} of {key.cluster} has been "
+                    f"{short[key].state.label} for {seconds:.0f} s {_why(short[key])}"
                 )
 
     def _look_for_stuck(self, report: CycleReport) -> None:
@@ -92,6 +94,20 @@ class Watch:
                         f"cycle {report.cycle}: {action.machine} was reclaimed from "
                         f"{action.cluster} and is bound to it again, all demand unchanged"
                     )
+
+
+def _could_be_met(need: UnmetNeed) -> bool:
+    if need.stuck_pods:
+        return False
+    if need.state is NeedState.BLOCKED:
+        return not need.reason.startswith("supply.")
+    return need.free > 0
+
+
+def _why(need: UnmetNeed) -> str:
+    if need.state is NeedState.BLOCKED:
+        return f"although supply is there: {need.text}"
+    return f"although {need.free} matching machines are free"
 
 
 class FleetWatch:

@@ -64,6 +64,7 @@ GATES: Mapping[str, Gate] = {
     _ADMIN + "ListOfferings": Gate.READERS,
     _ADMIN + "ResetOffering": Gate.ADMINS,
     _ADMIN + "ReportCluster": Gate.CLUSTER,
+    _ADMIN + "ListNeeds": Gate.READERS,
     _COORDINATOR + "ReportShard": Gate.SHARD,
     _COORDINATOR + "AssignDomain": Gate.ADMINS,
     _COORDINATOR + "UnassignDomain": Gate.ADMINS,

@@ -33,6 +33,8 @@ from bigfleet.model.shard_views import (
     ClearMode,
     MachineQuery,
     MachineView,
+    NeedListing,
+    NeedQuery,
     OfferingView,
     Quarantine,
     QuarantineKind,
@@ -44,6 +46,8 @@ from bigfleet.wire.audits import audit_of
 from bigfleet.wire.cluster_reports import METHOD as REPORT_CLUSTER
 from bigfleet.wire.cluster_reports import answering_reports
 from bigfleet.wire.machine_views import machine_view_message, query_of
+from bigfleet.wire.need_listings import METHOD as LIST_NEEDS
+from bigfleet.wire.need_listings import listing_needs
 from bigfleet.wire.pausing import (
     pause_call_of,
     pause_list_message,
@@ -91,6 +95,7 @@ class ShardAdminHandler(Protocol):
         """A sentence."""
 
     async def report_cluster(self, report: ClusterReport) -> ClusterReportReply: ...
+    async def list_needs(self, query: NeedQuery) -> NeedListing: ...
 
 
 class ShardAdminService:
@@ -122,6 +127,7 @@ class ShardAdminService:
                 **{name: serving.reads(name, answering) for name, answering in reads.items()},
                 **{name: serving.writes(name, answering) for name, answering in writes.items()},
                 "ListMachines": serving.streams("ListMachines", self._machines),
+                LIST_NEEDS: serving.streams(LIST_NEEDS, listing_needs(self._handler.list_needs)),
             },
         )
 

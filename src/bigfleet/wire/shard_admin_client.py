@@ -27,6 +27,8 @@ from bigfleet.model.shard_views import (
     MachinePage,
     MachineQuery,
     MachineView,
+    NeedListing,
+    NeedQuery,
     OfferingView,
     Quarantine,
     QuarantineKind,
@@ -38,6 +40,8 @@ from bigfleet.wire.audits import audit_message
 from bigfleet.wire.calling import ClientLine
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.machine_views import machine_view_of, query_message
+from bigfleet.wire.need_listings import METHOD as LIST_NEEDS
+from bigfleet.wire.need_listings import need_listing_of, need_query_bytes
 from bigfleet.wire.pausing import (
     pause_list_of,
     pause_request,
@@ -54,6 +58,7 @@ LIST_DEADLINE = 120.0
 M = TypeVar("M", bound=Message)
 T = TypeVar("T")
 _EVERYTHING = MachineQuery()
+_EVERY_NEED = NeedQuery()
 
 
 class ShardAdminClient:
@@ -102,6 +107,22 @@ class ShardAdminClient:
         except TimeoutError:
             raise Rejected(Code.DEADLINE_EXCEEDED, "the machines took too long to come") from None
         return MachinePage(header.cycle, header.computed_at_unix_nanos, header.total, tuple(rows))
+
+    async def needs(
+        self, query: NeedQuery = _EVERY_NEED, deadline: float = LIST_DEADLINE
+    ) -> NeedListing:
+        """Raises Rejected with UNIMPLEMENTED where the shard is older."""
+        stream = self._line.stream(f"/{SERVICE}/{LIST_NEEDS}", need_query_bytes(query))
+        frames: list[bytes] = []
+        try:
+            async with asyncio.timeout(deadline), aclosing(stream) as coming:
+                frames = [frame async for frame in coming]
+        except TimeoutError:
+            raise Rejected(Code.DEADLINE_EXCEEDED, "the needs took too long to come") from None
+        try:
+            return need_listing_of(frames)
+        except (DecodeError, ValueError) as problem:
+            raise _unreadable(LIST_NEEDS, problem) from None
 
     async def story(self, call: StoryCall) -> MachineStory:
         request = pb.GetMachineStoryRequest(

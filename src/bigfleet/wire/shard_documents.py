@@ -14,6 +14,7 @@ from google.protobuf.message import Message
 from bigfleet.model.pauses import Pause
 from bigfleet.model.shard_views import (
     MachineView,
+    NeedRow,
     NeedView,
     OfferingView,
     Quarantine,
@@ -23,6 +24,7 @@ from bigfleet.model.shard_views import (
 )
 from bigfleet.wire import shard_views as views
 from bigfleet.wire.machine_views import machine_view_message
+from bigfleet.wire.need_listings import need_row_message
 from bigfleet.wire.shard_read import need_view_message
 
 Document = dict[str, Any]
@@ -54,6 +56,13 @@ def document_of(record: Shown) -> Document:
     document = message_document(_MESSAGE_OF[type(record)](record))
     if isinstance(record, NeedView):
         document["needId"] = record.need.key.need_id
+    return document
+
+
+def need_row_document(row: NeedRow) -> Document:
+    """What a row says of its Need beside the view."""
+    document = message_document(need_row_message(row))
+    del document["view"]
     return document
 
 

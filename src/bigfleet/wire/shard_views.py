@@ -15,6 +15,7 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.pauses import Pause, PauseScope, PauseSource
 from bigfleet.model.shard_views import (
     CoordinatorLink,
+    NeedCounts,
     OfferingState,
     OfferingView,
     ProviderStatus,
@@ -120,6 +121,8 @@ def status_message(status: ShardStatus) -> pb.ShardStatus:
         ),
         ownership_revision=status.ownership_revision,
         journal_degraded=status.journal_degraded,
+        need_states=counts_message(status.need_states),
+        stuck_pods=status.stuck_pods,
     )
 
 
@@ -153,6 +156,8 @@ def status_of(message: pb.ShardStatus) -> ShardStatus:
         else None,
         ownership_revision=message.ownership_revision,
         journal_degraded=message.journal_degraded,
+        need_states=counts_of(message.need_states) if message.HasField("need_states") else None,
+        stuck_pods=message.stuck_pods,
     )
 
 
@@ -200,6 +205,8 @@ def session_message(view: SessionView) -> pb.SessionView:
         report=report_message(told.report) if told else None,
         report_received_unix_nanos=told.received_at if told else 0,
         report_stale=told.stale if told else False,
+        need_states=counts_message(view.need_states),
+        stuck_pods=view.stuck_pods,
     )
 
 
@@ -222,7 +229,21 @@ def session_of(message: pb.SessionView) -> SessionView:
         )
         if message.HasField("report")
         else None,
+        need_states=counts_of(message.need_states) if message.HasField("need_states") else None,
+        stuck_pods=message.stuck_pods,
     )
+
+
+def counts_message(counts: NeedCounts | None) -> pb.NeedCounts | None:
+    if counts is None:
+        return None
+    return pb.NeedCounts(
+        met=counts.met, arriving=counts.arriving, blocked=counts.blocked, short=counts.short
+    )
+
+
+def counts_of(message: pb.NeedCounts) -> NeedCounts:
+    return NeedCounts(message.met, message.arriving, message.blocked, message.short)
 
 
 def quarantine_message(held: Quarantine) -> pb.Quarantine:

@@ -15,13 +15,13 @@ from bigfleet.cli.selectors import Term, selector_of
 from bigfleet.cli.shard_verbs.clusters import reported_cells
 from bigfleet.cli.shard_verbs.machine_tables import present_text, show_machines
 from bigfleet.cli.shard_verbs.needs import profile_text
-from bigfleet.cli.shard_verbs.status import headline_of, show_links
+from bigfleet.cli.shard_verbs.status import demand_text, headline_of, show_links
 from bigfleet.cli.tables import Page, age_text
 from bigfleet.model.machines import CapacityType, Machine, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.profiles import Profile, Spread, WhenUnsatisfiable
 from bigfleet.model.requirements import Operator, Requirement
-from bigfleet.model.shard_views import MachinePage, MachineSelector, MachineView
+from bigfleet.model.shard_views import MachinePage, MachineSelector, MachineView, NeedCounts
 from tests.wire.admin import BARE, FULL, SESSION, SILENT, STATUS
 
 PAGE = MachinePage(9, 125 * SECOND, 2, (BARE, FULL))
@@ -57,8 +57,22 @@ def test_a_report_that_is_overdue_is_shown_as_such() -> None:
 
 
 def test_the_headline_says_that_something_is_paused() -> None:
-    assert headline_of(STATUS, 1).endswith("; 4 short; 2 pauses in force")
+    assert headline_of(STATUS, 1).endswith("4 short; 5 pods stuck; 2 pauses in force")
     assert "pause" not in headline_of(replace(STATUS, pauses=()), 1)
+
+
+DEMAND = {
+    "an older shard tells shortfalls": (None, "4 short"),
+    "no needs": (NeedCounts(), "no needs"),
+    "everything is met": (NeedCounts(3), "all 3 needs met"),
+    "one is on its way": (NeedCounts(2, 1), "3 needs: 2 met, 1 arriving"),
+    "one is held back": (NeedCounts(0, 0, 1), "1 need: 1 blocked"),
+}
+
+
+@pytest.mark.parametrize(("counts", "said"), DEMAND.values(), ids=DEMAND)
+def test_that_all_is_met_is_said_only_where_all_is(counts: NeedCounts | None, said: str) -> None:
+    assert demand_text(replace(STATUS, need_states=counts, stuck_pods=0)) == said
 
 
 def test_a_shard_without_a_provider_says_so_instead_of_an_empty_table() -> None:

@@ -4,19 +4,35 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import grpc
 from google.protobuf.json_format import ParseDict
 from google.protobuf.message import Message
 
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.instants import instant_of
+from bigfleet.model.shard_views import NeedCounts
 from bigfleet.v1alpha1 import shardread_pb2
 from bigfleet.wire.cluster_reports import ClusterReportClient
-from tests.cli.shard_commands.rig import BOUGHT, FIRST, LiveShard, living_shard, need, steady
-from tests.wire.admin import REPORT
+from bigfleet.wire.provider_server import ExtraService
+from bigfleet.wire.serving import Serving
+from bigfleet.wire.shard_admin import SERVICE, ShardAdminService
+from bigfleet.wire.shard_read import ShardReadService
+from tests.cli.shard_commands.rig import (
+    BOUGHT,
+    FIRST,
+    WHY,
+    LiveShard,
+    living_shard,
+    need,
+    run,
+    steady,
+)
+from tests.wire.admin import REPORT, ScriptedAdmin
+from tests.wire.sessions import ScriptedShard, line_to
 
 STATUS = """\
-shard-0 is ready; cycle N took N ms, AGE ago; 1 short
+shard-0 is ready; cycle N took N ms, AGE ago; 3 needs: 2 met, 1 short
 SHARD EPOCH CYCLE SESSIONS MACHINES NEEDS SHORTFALLS QUEUED IN_FLIGHT VERSION
 shard-0 1 N 2 14 3 1 0 0 1.2.3
 No pause, quarantine or back-off is in force.
@@ -27,8 +43,10 @@ NEEDS = """\
 PRIORITY CLUSTER PROFILE DEMAND STATUS SHORT REASON AGE
 1000 ml n20b8c927c653 instance-type=std-2 cpu 2 met - - -
 100 shop nf8c05692a49e instance-type=std-8 cpu 22500m met - - -
-100 ml n96dafbd46a7a instance-type=gpu cpu 1 unmet cpu 1 NO_MATCHING_SUPPLY N
-3 of 3 needs shown, as of cycle N"""
+100 ml n96dafbd46a7a instance-type=gpu cpu 1 short cpu 1 NO_MATCHING_SUPPLY AGE
+1 need: none of the 14 machines of the shard fits
+to lift it: add machines or offerings that fit, or ask for less
+3 of 3 needs shown (2 met, 1 short), as of cycle N"""
 
 MACHINES = """\
 ID STATE CLUSTER TYPE ZONE CAPACITY $/H SINCE PENDING
@@ -40,11 +58,41 @@ sim--on-demand--std-2--b--001 Configured ml std-2 b OnDemand 0.095 AGE -
 5 of 5 shown, as of cycle N"""
 
 CLUSTERS = """\
-CLUSTER SHARD SESSION NEEDS UNMET MACHINES BOUND_SINCE NODES REQUESTS COVERED_NOT_PLACED
-ml shard-0 open AGE 2 1 2 - - - -
-shop shard-0 open AGE 1 0 3 - 2/3 4/5 1"""
+CLUSTER SHARD SESSION NEEDS UNMET MACHINES BOUND_SINCE NODES REQUESTS COVERED_NOT_PLACED ARRIVING \
+BLOCKED SHORT
+ml shard-0 open AGE 2 1 2 - - - - 0 0 1
+shop shard-0 open AGE 1 0 3 - 2/3 4/5 1 0 0 0"""
 
+SHOWN = """\
+ml at shard-0, connected for AGE; 2 needs: 1 met, 1 short
+Its operator reports neither Nodes nor pods.
+PRIORITY CLUSTER PROFILE DEMAND STATUS SHORT REASON AGE
+100 ml n96dafbd46a7a instance-type=gpu cpu 1 short cpu 1 NO_MATCHING_SUPPLY AGE
+1 need: none of the 14 machines of the shard fits
+to lift it: add machines or offerings that fit, or ask for less"""
+
+#: What a row says beside the NeedView that was there before it.
+STATE_FIELDS = (
+    *("state", "reason", "sinceUnixNanos", "remedy"),
+    *("arrivingMachines", "stuckPods"),
+)
 ML = (need("ml", 2, priority=1000, kind="std-2"), need("ml", 1, kind="gpu"))
+
+
+class OlderAdminService(ShardAdminService):
+    """As a shard had it before Needs were listed with their states."""
+
+    def rpc_handler(self, serving: Serving) -> grpc.GenericRpcHandler:
+        return _Without(super().rpc_handler(serving), f"/{SERVICE}/ListNeeds")
+
+
+class _Without(grpc.GenericRpcHandler):
+    def __init__(self, whole: grpc.GenericRpcHandler, left_out: str) -> None:
+        self._whole = whole
+        self._left_out = left_out
+
+    def service(self, call: grpc.HandlerCallDetails) -> Any:
+        return None if call.method == self._left_out else self._whole.service(call)
 
 
 def reads_as(message: Message, document: Mapping[str, Any], *beside: str) -> bool:
@@ -62,9 +110,13 @@ async def test_a_living_shard_is_shown_in_tables(tmp_path: Path) -> None:
         await _settled(shard)
         await _reported(shard)
         assert steady(await shard.shown("status"), (r"\d+(?= 2 14 3 1 )", "N")) == STATUS
-        assert steady(await shard.shown("needs"), (r"(?<=SUPPLY )\d+", "N")) == NEEDS
+        assert steady(await shard.shown("needs")) == NEEDS
         assert steady(await shard.shown("machines", "state=configured")) == MACHINES
         assert steady(await shard.shown("clusters")) == CLUSTERS
+        assert steady(await shard.shown("clusters", "show", "ml")) == SHOWN
+        shop = await shard.shown("clusters", "show", "shop")
+        assert "all 1 need met" in shop
+        assert "1 pod wait although machines serve their Need" in shop
 
 
 async def test_the_same_is_shown_as_the_admin_messages_in_json(tmp_path: Path) -> None:
@@ -82,7 +134,11 @@ async def test_the_same_is_shown_as_the_admin_messages_in_json(tmp_path: Path) -
         needs = await shard.document("needs")
         assert (len(needs["items"]), needs["totalNeeds"]) == (3, 3)
         for item in needs["items"]:
-            assert reads_as(shardread_pb2.NeedView(), item, "needId")
+            view = {name: value for name, value in item.items() if name not in STATE_FIELDS}
+            assert reads_as(shardread_pb2.NeedView(), view, "needId")
+            state = {name: item[name] for name in STATE_FIELDS}
+            assert reads_as(pb.NeedRow(), state)
+        assert needs["needStates"] == {"met": 2, "arriving": 0, "blocked": 0, "short": 1}
 
         machines = await shard.document("machines", "cluster=shop")
         assert (len(machines["items"]), machines["total"]) == (3, 3)
@@ -97,6 +153,8 @@ async def test_the_same_is_shown_as_the_admin_messages_in_json(tmp_path: Path) -
         clusters = await shard.document("clusters")
         for item in clusters["items"]:
             assert reads_as(pb.SessionView(), item, "shardId", "unmet", "machines")
+        shown = await shard.document("clusters", "show", "ml")
+        assert [row["state"] for row in shown["unmetNeeds"]] == ["NEED_STATE_SHORT"]
         ml, shop = clusters["items"]
         assert "report" not in ml
         assert shop["report"]["examples"][0]["pod"] == "web/front-1"
@@ -106,9 +164,43 @@ async def test_the_same_is_shown_as_the_admin_messages_in_json(tmp_path: Path) -
             assert (listed["items"], bool(instant_of(listed["queriedAt"]))) == ([], True)
 
 
+async def test_a_need_that_is_held_back_is_shown_with_what_lifts_it(tmp_path: Path) -> None:
+    async with living_shard(tmp_path) as shard:
+        paused = await shard.document("pause", *WHY)
+        pause = paused["items"][0]["pause"]["pauseId"]
+        async with shard.operator("shop", need("shop", 3)):
+            counts = shard.process.state.deciding
+            await shard.until(lambda: counts.ledger.counts().blocked == 1)
+            table = await shard.shown("needs", "--unmet")
+            assert "blocked" in table
+            assert "rail.paused" in table
+            assert f"to lift it: bigfleet resume {pause} --reason WHY" in table
+            assert "1 need: 1 blocked" in await shard.shown("status")
+            assert "bigfleet needs --unmet" in await shard.shown("status")
+            [item] = (await shard.document("needs", "--unmet"))["items"]
+            assert (item["state"], item["reason"]["code"]) == ("NEED_STATE_BLOCKED", "rail.paused")
+            await shard.shown("resume", pause, *WHY)
+            await shard.until(lambda: counts.ledger.counts().met == 1)
+            assert "all 1 need met" in await shard.shown("status")
+
+
+async def test_an_older_shard_tells_what_was_planned_and_that_is_said(tmp_path: Path) -> None:
+    people = ScriptedAdmin()
+    services: list[ExtraService] = [OlderAdminService(people), ShardReadService(people)]
+    async with line_to(ScriptedShard(), extra_services=services) as line:
+        asked = ("--shard", line.client.address)
+        for words in (("needs",), ("needs", "--unmet"), ("needs", "-o", "json")):
+            result = await run(*words, *asked)
+            assert result.exit_code == 0, result.output
+            assert "older than this command" in result.stderr
+        result = await run("needs", *asked)
+        assert "planned" in result.stdout
+        assert " met " not in result.stdout, "planned is not met"
+
+
 async def test_needs_are_chosen_and_counted(tmp_path: Path) -> None:
     async with living_shard(tmp_path) as shard, shard.operator("ml", *ML):
-        await shard.until_bound("ml", 2)
+        await shard.until(lambda: shard.process.state.deciding.ledger.counts().met == 1)
         unmet = await shard.shown("needs", "--unmet")
         assert "1 of 1 unmet shown, 2 needs in all" in unmet
         assert "std-2" not in unmet
@@ -169,4 +261,5 @@ async def _reported(shard: LiveShard) -> None:
 async def _settled(shard: LiveShard) -> None:
     await shard.until_bound("shop", 3)
     await shard.until_bound("ml", 2)
-    await shard.until(lambda: len(shard.process.state.shortfalls) == 1)
+    settled = NeedCounts(met=2, short=1)
+    await shard.until(lambda: shard.process.state.deciding.ledger.counts() == settled)

@@ -221,6 +221,8 @@ class ShardStatus(_message.Message):
     COORDINATOR_FIELD_NUMBER: _builtins.int
     OWNERSHIP_REVISION_FIELD_NUMBER: _builtins.int
     JOURNAL_DEGRADED_FIELD_NUMBER: _builtins.int
+    NEED_STATES_FIELD_NUMBER: _builtins.int
+    STUCK_PODS_FIELD_NUMBER: _builtins.int
     shard_id: _builtins.str
     shard_epoch: _builtins.int
     version: _builtins.str
@@ -238,12 +240,18 @@ class ShardStatus(_message.Message):
     in_flight: _builtins.int
     ownership_revision: _builtins.int
     journal_degraded: _builtins.bool
+    stuck_pods: _builtins.int
+    """Pods that wait although the machines of their Needs are there."""
     @_builtins.property
     def pauses(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Pause]: ...
     @_builtins.property
     def providers(self) -> _containers.RepeatedCompositeFieldContainer[Global___ProviderStatus]: ...
     @_builtins.property
     def coordinator(self) -> Global___CoordinatorLink: ...
+    @_builtins.property
+    def need_states(self) -> Global___NeedCounts:
+        """Absent where the shard does not tell."""
+
     def __init__(
         self,
         *,
@@ -267,10 +275,12 @@ class ShardStatus(_message.Message):
         coordinator: Global___CoordinatorLink | None = ...,
         ownership_revision: _builtins.int = ...,
         journal_degraded: _builtins.bool = ...,
+        need_states: Global___NeedCounts | None = ...,
+        stuck_pods: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["coordinator", b"coordinator"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["coordinator", b"coordinator", "need_states", b"need_states"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["coordinator", b"coordinator", "cycle", b"cycle", "dry_run", b"dry_run", "in_flight", b"in_flight", "journal_degraded", b"journal_degraded", "last_cycle_seconds", b"last_cycle_seconds", "last_cycle_unix_nanos", b"last_cycle_unix_nanos", "machines", b"machines", "needs", b"needs", "not_ready_reason", b"not_ready_reason", "ownership_revision", b"ownership_revision", "pauses", b"pauses", "providers", b"providers", "queue_depth", b"queue_depth", "ready", b"ready", "sessions", b"sessions", "shard_epoch", b"shard_epoch", "shard_id", b"shard_id", "shortfalls", b"shortfalls", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["coordinator", b"coordinator", "cycle", b"cycle", "dry_run", b"dry_run", "in_flight", b"in_flight", "journal_degraded", b"journal_degraded", "last_cycle_seconds", b"last_cycle_seconds", "last_cycle_unix_nanos", b"last_cycle_unix_nanos", "machines", b"machines", "need_states", b"need_states", "needs", b"needs", "not_ready_reason", b"not_ready_reason", "ownership_revision", b"ownership_revision", "pauses", b"pauses", "providers", b"providers", "queue_depth", b"queue_depth", "ready", b"ready", "sessions", b"sessions", "shard_epoch", b"shard_epoch", "shard_id", b"shard_id", "shortfalls", b"shortfalls", "stuck_pods", b"stuck_pods", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -406,6 +416,8 @@ class SessionView(_message.Message):
     REPORT_FIELD_NUMBER: _builtins.int
     REPORT_RECEIVED_UNIX_NANOS_FIELD_NUMBER: _builtins.int
     REPORT_STALE_FIELD_NUMBER: _builtins.int
+    NEED_STATES_FIELD_NUMBER: _builtins.int
+    STUCK_PODS_FIELD_NUMBER: _builtins.int
     cluster_id: _builtins.str
     peer: _builtins.str
     protocol_version: _builtins.str
@@ -422,9 +434,15 @@ class SessionView(_message.Message):
     """By the shard's clock."""
     report_stale: _builtins.bool
     """Newer ones are overdue."""
+    stuck_pods: _builtins.int
+    """Pods that wait although the machines of their Needs are there."""
     @_builtins.property
     def report(self) -> Global___ClusterReport:
         """The newest one; absent where the cluster's operator tells nothing."""
+
+    @_builtins.property
+    def need_states(self) -> Global___NeedCounts:
+        """Absent where the shard does not tell."""
 
     def __init__(
         self,
@@ -444,14 +462,236 @@ class SessionView(_message.Message):
         report: Global___ClusterReport | None = ...,
         report_received_unix_nanos: _builtins.int = ...,
         report_stale: _builtins.bool = ...,
+        need_states: Global___NeedCounts | None = ...,
+        stuck_pods: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["report", b"report"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need_states", b"need_states", "report", b"report"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "connected", b"connected", "connected_unix_nanos", b"connected_unix_nanos", "last_rollup_unix_nanos", b"last_rollup_unix_nanos", "needs", b"needs", "oldest_frame_unix_nanos", b"oldest_frame_unix_nanos", "open_bootstraps", b"open_bootstraps", "open_reclaims", b"open_reclaims", "outbox_bytes", b"outbox_bytes", "outbox_frames", b"outbox_frames", "peer", b"peer", "protocol_version", b"protocol_version", "report", b"report", "report_received_unix_nanos", b"report_received_unix_nanos", "report_stale", b"report_stale"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "connected", b"connected", "connected_unix_nanos", b"connected_unix_nanos", "last_rollup_unix_nanos", b"last_rollup_unix_nanos", "need_states", b"need_states", "needs", b"needs", "oldest_frame_unix_nanos", b"oldest_frame_unix_nanos", "open_bootstraps", b"open_bootstraps", "open_reclaims", b"open_reclaims", "outbox_bytes", b"outbox_bytes", "outbox_frames", b"outbox_frames", "peer", b"peer", "protocol_version", b"protocol_version", "report", b"report", "report_received_unix_nanos", b"report_received_unix_nanos", "report_stale", b"report_stale", "stuck_pods", b"stuck_pods"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SessionView: _TypeAlias = SessionView  # noqa: Y015
+
+@_typing.final
+class NeedCounts(_message.Message):
+    """How many Needs are in which state."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MET_FIELD_NUMBER: _builtins.int
+    ARRIVING_FIELD_NUMBER: _builtins.int
+    BLOCKED_FIELD_NUMBER: _builtins.int
+    SHORT_FIELD_NUMBER: _builtins.int
+    met: _builtins.int
+    arriving: _builtins.int
+    blocked: _builtins.int
+    short: _builtins.int
+    def __init__(
+        self,
+        *,
+        met: _builtins.int = ...,
+        arriving: _builtins.int = ...,
+        blocked: _builtins.int = ...,
+        short: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arriving", b"arriving", "blocked", b"blocked", "met", b"met", "short", b"short"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NeedCounts: _TypeAlias = NeedCounts  # noqa: Y015
+
+@_typing.final
+class ListNeedsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    STATES_FIELD_NUMBER: _builtins.int
+    cluster_id: _builtins.str
+    """Empty: of all clusters."""
+    limit: _builtins.int
+    """0: no cap."""
+    @_builtins.property
+    def states(self) -> _containers.RepeatedScalarFieldContainer[Global___NeedState.ValueType]:
+        """Empty: of every state."""
+
+    def __init__(
+        self,
+        *,
+        cluster_id: _builtins.str = ...,
+        limit: _builtins.int = ...,
+        states: _abc.Iterable[Global___NeedState.ValueType] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "limit", b"limit", "states", b"states"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListNeedsRequest: _TypeAlias = ListNeedsRequest  # noqa: Y015
+
+@_typing.final
+class ListNeedsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HEADER_FIELD_NUMBER: _builtins.int
+    NEED_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def header(self) -> Global___ListNeedsHeader: ...
+    @_builtins.property
+    def need(self) -> Global___NeedRow: ...
+    def __init__(
+        self,
+        *,
+        header: Global___ListNeedsHeader | None = ...,
+        need: Global___NeedRow | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["frame", b"frame", "header", b"header", "need", b"need"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["frame", b"frame", "header", b"header", "need", b"need"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_frame: _TypeAlias = _typing.Literal["header", "need"]  # noqa: Y015
+    _WhichOneofArgType_frame: _TypeAlias = _typing.Literal["frame", b"frame"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_frame) -> _WhichOneofReturnType_frame | None: ...
+
+Global___ListNeedsResponse: _TypeAlias = ListNeedsResponse  # noqa: Y015
+
+@_typing.final
+class ListNeedsHeader(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CYCLE_FIELD_NUMBER: _builtins.int
+    COMPUTED_AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    TOTAL_NEEDS_FIELD_NUMBER: _builtins.int
+    COUNTS_FIELD_NUMBER: _builtins.int
+    MATCHING_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    """0: nothing was computed yet."""
+    computed_at_unix_nanos: _builtins.int
+    total_needs: _builtins.int
+    """Of the cluster or of all, before states and limit."""
+    matching: _builtins.int
+    """Rows that the states leave, before the limit."""
+    @_builtins.property
+    def counts(self) -> Global___NeedCounts: ...
+    def __init__(
+        self,
+        *,
+        cycle: _builtins.int = ...,
+        computed_at_unix_nanos: _builtins.int = ...,
+        total_needs: _builtins.int = ...,
+        counts: Global___NeedCounts | None = ...,
+        matching: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["counts", b"counts"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["computed_at_unix_nanos", b"computed_at_unix_nanos", "counts", b"counts", "cycle", b"cycle", "matching", b"matching", "total_needs", b"total_needs"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListNeedsHeader: _TypeAlias = ListNeedsHeader  # noqa: Y015
+
+@_typing.final
+class NeedRow(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VIEW_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    SINCE_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    REMEDY_FIELD_NUMBER: _builtins.int
+    ARRIVING_MACHINES_FIELD_NUMBER: _builtins.int
+    STUCK_PODS_FIELD_NUMBER: _builtins.int
+    state: Global___NeedState.ValueType
+    since_unix_nanos: _builtins.int
+    """When it came into its state."""
+    remedy: _builtins.str
+    """A command to copy, or what a person has to do; empty: nothing."""
+    arriving_machines: _builtins.int
+    """Machines on their way, those whose Node is not usable yet included."""
+    stuck_pods: _builtins.int
+    """Pods that wait although the machines are there."""
+    @_builtins.property
+    def view(self) -> _shardread_pb2.NeedView: ...
+    @_builtins.property
+    def reason(self) -> Global___Reason: ...
+    def __init__(
+        self,
+        *,
+        view: _shardread_pb2.NeedView | None = ...,
+        state: Global___NeedState.ValueType = ...,
+        reason: Global___Reason | None = ...,
+        since_unix_nanos: _builtins.int = ...,
+        remedy: _builtins.str = ...,
+        arriving_machines: _builtins.int = ...,
+        stuck_pods: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "view", b"view"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arriving_machines", b"arriving_machines", "reason", b"reason", "remedy", b"remedy", "since_unix_nanos", b"since_unix_nanos", "state", b"state", "stuck_pods", b"stuck_pods", "view", b"view"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NeedRow: _TypeAlias = NeedRow  # noqa: Y015
+
+@_typing.final
+class Reason(_message.Message):
+    """Why something is as it is."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class FactsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    CODE_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    FACTS_FIELD_NUMBER: _builtins.int
+    REFS_FIELD_NUMBER: _builtins.int
+    code: _builtins.str
+    """Stable and dotted."""
+    text: _builtins.str
+    """One sentence, made from the facts."""
+    @_builtins.property
+    def facts(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
+    @_builtins.property
+    def refs(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Object names such as machine/od-0117."""
+
+    def __init__(
+        self,
+        *,
+        code: _builtins.str = ...,
+        text: _builtins.str = ...,
+        facts: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        refs: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "facts", b"facts", "refs", b"refs", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Reason: _TypeAlias = Reason  # noqa: Y015
 
 @_typing.final
 class ListMachinesRequest(_message.Message):

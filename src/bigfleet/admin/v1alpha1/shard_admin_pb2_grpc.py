@@ -103,6 +103,11 @@ class ShardAdminStub:
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ReportClusterRequest.SerializeToString,
                 response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ReportClusterResponse.FromString,
                 _registered_method=True)
+        self.ListNeeds = channel.unary_stream(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/ListNeeds',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsResponse.FromString,
+                _registered_method=True)
 
 
 class ShardAdminServicer:
@@ -196,6 +201,13 @@ class ShardAdminServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListNeeds(self, request, context):
+        """Needs with their states: the header first, then rows in the order of ShardRead.InspectNeeds.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ShardAdminServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -263,6 +275,11 @@ def add_ShardAdminServicer_to_server(servicer, server):
                     servicer.ReportCluster,
                     request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ReportClusterRequest.FromString,
                     response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ReportClusterResponse.SerializeToString,
+            ),
+            'ListNeeds': grpc.unary_stream_rpc_method_handler(
+                    servicer.ListNeeds,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -619,6 +636,33 @@ class ShardAdmin:
             '/bigfleet.admin.v1alpha1.ShardAdmin/ReportCluster',
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ReportClusterRequest.SerializeToString,
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ReportClusterResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListNeeds(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/ListNeeds',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -57,6 +57,8 @@ class ShardAdminStub:
     ResetOffering: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ResetOfferingRequest, _shard_admin_pb2.ResetOfferingResponse]
     ReportCluster: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ReportClusterRequest, _shard_admin_pb2.ReportClusterResponse]
     """A cluster tells how it is, and is told how its Needs stand."""
+    ListNeeds: _grpc.UnaryStreamMultiCallable[_shard_admin_pb2.ListNeedsRequest, _shard_admin_pb2.ListNeedsResponse]
+    """Needs with their states: the header first, then rows in the order of ShardRead.InspectNeeds."""
 
 @_typing.type_check_only
 class ShardAdminAsyncStub(ShardAdminStub):
@@ -86,6 +88,8 @@ class ShardAdminAsyncStub(ShardAdminStub):
     ResetOffering: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ResetOfferingRequest, _shard_admin_pb2.ResetOfferingResponse]  # type: ignore[assignment]
     ReportCluster: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ReportClusterRequest, _shard_admin_pb2.ReportClusterResponse]  # type: ignore[assignment]
     """A cluster tells how it is, and is told how its Needs stand."""
+    ListNeeds: _aio.UnaryStreamMultiCallable[_shard_admin_pb2.ListNeedsRequest, _shard_admin_pb2.ListNeedsResponse]  # type: ignore[assignment]
+    """Needs with their states: the header first, then rows in the order of ShardRead.InspectNeeds."""
 
 class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
     """The people's side of a shard, on the shard's port. With mTLS whatever only looks needs
@@ -190,5 +194,13 @@ class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_shard_admin_pb2.ReportClusterResponse, _abc.Awaitable[_shard_admin_pb2.ReportClusterResponse]]:
         """A cluster tells how it is, and is told how its Needs stand."""
+
+    @_abc_1.abstractmethod
+    def ListNeeds(
+        self,
+        request: _shard_admin_pb2.ListNeedsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_shard_admin_pb2.ListNeedsResponse], _abc.AsyncIterator[_shard_admin_pb2.ListNeedsResponse]]:
+        """Needs with their states: the header first, then rows in the order of ShardRead.InspectNeeds."""
 
 def add_ShardAdminServicer_to_server(servicer: ShardAdminServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

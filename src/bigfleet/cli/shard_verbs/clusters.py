@@ -22,7 +22,9 @@ from bigfleet.cli.whole_fleet import failure_document, leave_partial, shards_mea
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from bigfleet.cli.shard_verbs.cluster_page import ClusterSeen
     from bigfleet.model.coordination import ClusterBinding
+    from bigfleet.model.need_states import NeedState
     from bigfleet.model.provider_calls import Rejected
     from bigfleet.model.shard_views import SessionView
     from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 _COLUMNS = ("CLUSTER", "SHARD", "SESSION", "NEEDS", "UNMET", "MACHINES", "BOUND_SINCE")
 #: What only a cluster's own operator knows.
 _REPORTED = ("NODES", "REQUESTS", "COVERED_NOT_PLACED")
+#: Needs of the cluster that are not met, by state.
+_STATES = ("ARRIVING", "BLOCKED", "SHORT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +42,11 @@ class Served:
 
     shard_id: str
     views: "dict[str, SessionView]"
+    #: Needs that are not met; of an older shard, those that are not even planned.
     unmet: Counter[str]
     machines: Counter[str]
+    #: By cluster and state; None: the shard is older and does not tell.
+    of_state: "Counter[tuple[str, NeedState]] | None" = None
 
     def names(self) -> set[str]:
         return {*self.views, *self.unmet, *self.machines}
@@ -54,6 +61,14 @@ class Row:
     #: None: it is not bound to that shard.
     binding: "ClusterBinding | None" = None
 
+    def states(self) -> dict[str, int] | None:
+        """How many of its Needs are in each state that is not met."""
+        from bigfleet.model.need_states import NeedState
+
+        if self.served is None or (found := self.served.of_state) is None:
+            return None
+        return {s.label: found[self.cluster, s] for s in NeedState if s is not NeedState.MET}
+
     def document(self) -> dict[str, Any]:
         from bigfleet.wire.shard_documents import document_of
 
@@ -62,6 +77,8 @@ class Row:
         shown["shardId"] = self.shard_id
         if self.served:
             shown["unmet"] = self.served.unmet[self.cluster]
+            if (counted := self.states()) is not None:
+                shown.setdefault("needStates", counted)
             shown["machines"] = self.served.machines[self.cluster]
         if self.binding:
             shown["boundUnixNanos"] = self.binding.bound_at
@@ -86,8 +103,10 @@ def clusters() -> None:
 def list_clusters(line: Line) -> None:
     """Every cluster that is bound, connected, has asked for something, or holds machines.
 
-    What its operator reports comes last: NODES that are ready of all, REQUESTS that are
-    acknowledged of all, and COVERED_NOT_PLACED, pods that wait although machines serve their Need.
+    UNMET counts the Needs that are not met; the last columns say how many of them are arriving,
+    blocked and short. What its operator reports stands before them: NODES that are ready of all,
+    REQUESTS that are acknowledged of all, and COVERED_NOT_PLACED, pods that wait although machines
+    serve their Need.
 
     With a coordinator: of all its shards, or of those that --shard names.
     """
@@ -103,6 +122,49 @@ def list_clusters(line: Line) -> None:
     ]
     _show(line, rows_of(bound, told), unreachable=silent)
     leave_partial(line, addresses, failed)
+
+
+@clusters.command(short_help="One cluster: its Needs by state, nodes, and pods that wait.")
+@shard_verb
+@click.argument("cluster_id", metavar="ID", type=CLUSTER)
+def show(line: Line, cluster_id: str) -> None:
+    """One cluster: how many of its Needs are in which state, and everything that is not met.
+
+    Where its operator reports: Nodes, and pods that wait although the machines of their Need are
+    there, with what the scheduler says of them.
+
+    \b
+    Example:
+      bigfleet clusters show shop
+    """
+    from bigfleet.cli.shard_verbs.cluster_page import look_at, show_cluster
+
+    if not line.is_led():
+        show_cluster(line, cluster_id, line.ask(lambda shard: look_at(shard, cluster_id)))
+        return
+    show_cluster(
+        line, cluster_id, line.coordinator.ask(lambda c: _asked_of_its_shard(line, c, cluster_id))
+    )
+
+
+async def _asked_of_its_shard(
+    line: Line, coordinator: "CoordinatorAdminClient", cluster_id: str
+) -> "ClusterSeen":
+    from bigfleet.cli.shard_verbs.cluster_page import look_at
+    from bigfleet.model.provider_calls import Code, Rejected
+
+    meant = await shards_meant(line, coordinator)
+    bound = {each.cluster: each.shard for each in await coordinator.bindings()}
+    shard = bound.get(cluster_id, "")
+    if shard not in meant:
+        raise Rejected(Code.NOT_FOUND, f"no shard serves a cluster {cluster_id}")
+    answers = await side_by_side(
+        line, {shard: meant[shard]}, lambda clients: look_at(clients, cluster_id)
+    )
+    found = answers[shard]
+    if isinstance(found, Rejected):
+        raise found
+    return found
 
 
 @clusters.command(short_help="Free a cluster from its shard.")
@@ -150,8 +212,8 @@ def _show(line: Line, rows: list[Row], **head: Any) -> None:
         write_items((row.document() for row in rows), line.now, **head)
         return
     page = Page.on_stdout(line.color)
-    numbers = ["NEEDS", "UNMET", "MACHINES", *_REPORTED]
-    table = table_of(*_COLUMNS, *_REPORTED, numbers=numbers)
+    numbers = ["NEEDS", "UNMET", "MACHINES", *_REPORTED, *_STATES]
+    table = table_of(*_COLUMNS, *_REPORTED, *_STATES, numbers=numbers)
     for row in rows:
         view = row.served.views.get(row.cluster) if row.served else None
         up = view is not None and view.connected
@@ -166,6 +228,7 @@ def _show(line: Line, rows: list[Row], **head: Any) -> None:
             cell(row.served.machines[row.cluster] if row.served else ""),
             cell(since_text(row.binding.bound_at, line.now) if row.binding else ""),
             *reported_cells(view),
+            *state_cells(row),
         )
     page.show(table)
     page.write()
@@ -186,16 +249,33 @@ def reported_cells(view: "SessionView | None") -> "list[Text]":
     ]
 
 
+def state_cells(row: Row) -> "list[Text]":
+    from bigfleet.cli.tables import cell
+
+    found = row.states()
+    if found is None:
+        return [cell("") for _ in _STATES]
+    styles = {"blocked": "yellow", "short": "red"}
+    return [cell(count, styles.get(name, "") if count else "") for name, count in found.items()]
+
+
 async def _look(shard: Clients) -> Served:
+    from bigfleet.cli.shard_verbs.needs import listed_needs
     from bigfleet.model.machines import MachineState
-    from bigfleet.model.shard_views import MachineQuery, MachineSelector
+    from bigfleet.model.need_states import NeedState
+    from bigfleet.model.shard_views import MachineQuery, MachineSelector, NeedListing
 
     status = await shard.admin.status()
     views = {view.cluster: view for view in await shard.admin.sessions()}
-    asked = await shard.read.needs(deadline=shard.timeout)
-    unmet = Counter(view.need.cluster for view in asked.needs if not view.satisfied)
+    asked = await listed_needs(shard, unmet=True)
+    of_state: Counter[tuple[str, NeedState]] | None = None
+    if isinstance(asked, NeedListing):
+        of_state = Counter((row.view.need.cluster, row.state) for row in asked.rows)
+        unmet = Counter(row.view.need.cluster for row in asked.rows)
+    else:
+        unmet = Counter(view.need.cluster for view in asked.needs if not view.satisfied)
     bound = {MachineState.CONFIGURING, MachineState.CONFIGURED, MachineState.DRAINING}
     query = MachineQuery(MachineSelector(states=frozenset(bound)))
     found = await shard.admin.machines(query, shard.timeout)
     machines = Counter(view.machine.cluster for view in found.machines)
-    return Served(status.shard_id, views, unmet, machines)
+    return Served(status.shard_id, views, unmet, machines, of_state)

@@ -1,7 +1,7 @@
 """`bigfleet status` of a whole fleet: the coordinator's replicas, and every shard in one line."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -209,10 +209,15 @@ def link_text(link: "CoordinatorLink | None", now: "Instant") -> str:
 
 def state_text(seen: Seen) -> str:
     """`ready`, or what is wrong and what holds it back."""
+    from bigfleet.cli.shard_verbs.needs import counts_text
     from bigfleet.cli.tables import counted
 
     status = seen.status
     said = ["ready" if status.ready else f"not ready: {status.not_ready_reason}"]
+    if (counts := status.need_states) is not None and counts.met != counts.total:
+        said.append(counts_text(replace(counts, met=0)))
+    if status.stuck_pods:
+        said.append(f"{counted(status.stuck_pods, 'pod')} stuck")
     if status.pauses:
         said.append(f"{counted(len(status.pauses), 'pause')} in force")
     if status.dry_run:

@@ -1,22 +1,38 @@
-"""`bigfleet needs`: what clusters ask for, what the last cycle made of it, and what is short."""
+"""`bigfleet needs`: what clusters ask for, in which of the four states it is, why, and what lifts
+it."""
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bigfleet.cli.connections import Clients, Line, shard_verb
 from bigfleet.cli.object_names import CLUSTER, require_cluster
+from bigfleet.cli.terminal import plain
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from bigfleet.cli.tables import Page
+    from bigfleet.model.machines import Instant
     from bigfleet.model.profiles import Profile
-    from bigfleet.model.shard_views import NeedPage, NeedView
+    from bigfleet.model.shard_views import NeedCounts, NeedListing, NeedPage, NeedRow, NeedView
+
+_COLUMNS = ("PRIORITY", "CLUSTER", "PROFILE", "DEMAND", "STATUS", "SHORT", "REASON", "AGE")
+_STYLES = {"arriving": "cyan", "blocked": "yellow", "short": "red"}
+#: Reasons that are spelled out under the table; equal ones are told once.
+_MOST_TOLD = 10
+_OLDER = (
+    "this shard is older than this command: it tells what was planned, not whether it has come;"
+    " upgrade it to see states"
+)
 
 
 @click.command()
 @shard_verb
 @click.option("--cluster", type=CLUSTER, default="", help="Only the Needs of this cluster.")
-@click.option("--unmet", is_flag=True, help="Only what is not satisfied.")
+@click.option("--unmet", is_flag=True, help="Only what is not met: arriving, blocked, short.")
 @click.option(
     "--limit",
     type=click.IntRange(0),
@@ -25,75 +41,190 @@ if TYPE_CHECKING:
     help="Rows at most; 0 shows all.",
 )
 def needs(line: Line, cluster: str, unmet: bool, limit: int) -> None:
-    """What clusters ask for, and what they got, by the last cycle, highest precedence first.
+    """What clusters ask for, and whether they have it, highest precedence first.
 
-    PROFILE begins with the Need's id. SHORT is what is missing, REASON why, AGE for how many
-    cycles in a row.
+    PROFILE begins with the Need's id. STATUS is one of four: met (its machines are there and
+    usable), arriving (on its way and moving), blocked (planned, but held back) and short (there
+    is no supply for it). SHORT is what is missing, REASON why, AGE for how long. What holds Needs
+    back, and the command that lifts it, is told below the table.
 
     \b
     Examples:
       bigfleet needs --unmet
       bigfleet needs --cluster shop
-      bigfleet needs --unmet -o json | jq '.items[] | {needId, unmetReason}'
+      bigfleet needs --unmet -o json | jq '.items[] | {needId, state, remedy}'
     """
-    from bigfleet.cli.tables import Page, write_items
-    from bigfleet.wire.shard_documents import document_of
 
-    async def look(shard: Clients) -> "NeedPage":
-        # The shard cuts before anybody could leave out what is met.
-        page = await shard.read.needs(cluster, 0 if unmet else limit, shard.timeout)
-        if cluster and not page.total:
+    async def look(shard: Clients) -> "NeedListing | NeedPage":
+        found = await listed_needs(shard, cluster, limit, unmet=unmet)
+        if cluster and not _total_of(found):
             await require_cluster(shard, cluster)
-        return page
+        return found
+
+    from bigfleet.model.shard_views import NeedListing
 
     found = line.ask(look)
+    if isinstance(found, NeedListing):
+        _show_listing(line, found, unmet)
+    else:
+        click.echo(plain(_OLDER), err=True)
+        _show_page(line, found, unmet, limit)
+
+
+async def listed_needs(
+    shard: Clients, cluster: str = "", limit: int = 0, *, unmet: bool = False
+) -> "NeedListing | NeedPage":
+    """A page without states where the shard is older."""
+    from bigfleet.model.need_states import NeedState
+    from bigfleet.model.provider_calls import Code, Rejected
+    from bigfleet.model.shard_views import NeedQuery
+
+    states = tuple(state for state in NeedState if state is not NeedState.MET) if unmet else ()
+    try:
+        return await shard.admin.needs(NeedQuery(cluster, limit, states), shard.timeout)
+    except Rejected as rejected:
+        if rejected.code is not Code.UNIMPLEMENTED:
+            raise
+    # An older shard cuts before anybody could leave out what is met.
+    return await shard.read.needs(cluster, 0 if unmet else limit, shard.timeout)
+
+
+def _total_of(found: "NeedListing | NeedPage") -> int:
+    from bigfleet.model.shard_views import NeedListing
+
+    return found.counts.total if isinstance(found, NeedListing) else found.total
+
+
+# -- with states -----------------------------------------------------------------------------------
+
+
+def _show_listing(line: Line, found: "NeedListing", unmet: bool) -> None:
+    from bigfleet.cli.tables import Page, write_items
+
+    if line.json:
+        counts = {"met": found.counts.met, "arriving": found.counts.arriving}
+        counts |= {"blocked": found.counts.blocked, "short": found.counts.short}
+        head: dict[str, Any] = {"cycle": found.cycle, "computedAtUnixNanos": found.computed_at}
+        items = map(row_document, found.rows)
+        write_items(items, line.now, **head, totalNeeds=found.counts.total, needStates=counts)
+        return
+    page = Page.on_stdout(line.color)
+    page.show(rows_table(found.rows, line.now))
+    tell_reasons(page, found.rows)
+    page.say("")
+    page.say(_count_text(found, unmet))
+    page.write()
+
+
+def row_document(row: "NeedRow") -> dict[str, Any]:
+    """The NeedView as ever, and beside it what the state adds."""
+    from bigfleet.wire.shard_documents import document_of, need_row_document
+
+    return {**document_of(row.view), **need_row_document(row)}
+
+
+def rows_table(rows: "Sequence[NeedRow]", now: "Instant") -> "Table":
+    from bigfleet.cli.tables import cell, since_text, table_of
+    from bigfleet.model.need_states import NeedState
+    from bigfleet.model.reasons import resources_text
+
+    table = table_of(*_COLUMNS, numbers=["PRIORITY", "AGE"])
+    for row in rows:
+        view, met = row.view, row.state is NeedState.MET
+        short = row.state is NeedState.SHORT and view.unmet_reason is not None
+        deficit = "" if view.satisfied else resources_text(view.deficit.positive().texts())
+        table.add_row(
+            *_identity_cells(view),
+            cell(row.state.label, _STYLES.get(row.state.label, "")),
+            cell(deficit),
+            cell("" if met else view.unmet_reason if short else row.reason.code),
+            cell("" if met else since_text(row.since, now)),
+        )
+    return table
+
+
+def tell_reasons(page: "Page", rows: "Sequence[NeedRow]") -> None:
+    """What holds Needs back, each once, with the number of Needs and what lifts it."""
+    from bigfleet.cli.tables import counted
+    from bigfleet.model.need_states import NeedState
+
+    told = Counter(
+        (row.reason.text, row.remedy)
+        for row in rows
+        if row.state in (NeedState.BLOCKED, NeedState.SHORT)
+    )
+    for (text, remedy), number in told.most_common(_MOST_TOLD):
+        page.say("")
+        page.say(f"{counted(number, 'need')}: {text}")
+        if remedy:
+            page.say(f"  to lift it: {remedy}")
+    if len(told) > _MOST_TOLD:
+        page.say("")
+        page.say(f"{len(told) - _MOST_TOLD} more reasons; -o json has all of them")
+
+
+def _count_text(found: "NeedListing", unmet: bool) -> str:
+    if not found.cycle:
+        return "No cycle has ended since the shard started; ask again in a moment."
+    shown, total = len(found.rows), found.counts.total
+    counted = f"{shown:,} of {total:,} needs shown"
+    if unmet:
+        counted = f"{shown:,} of {found.matching:,} unmet shown, {total:,} needs in all"
+    rest = "; --limit 0 shows all" if shown < found.matching else ""
+    return f"{counted} ({counts_text(found.counts)}), as of cycle {found.cycle}{rest}"
+
+
+def counts_text(counts: "NeedCounts") -> str:
+    """`3 met, 1 blocked`."""
+    from bigfleet.model.need_states import NeedState
+
+    said = [f"{counts.count(s):,} {s.label}" for s in NeedState if counts.count(s)]
+    return ", ".join(said) or "none"
+
+
+def _identity_cells(view: "NeedView") -> list[Any]:
+    from bigfleet.cli.tables import cell
+    from bigfleet.model.reasons import resources_text
+
+    need = view.need
+    return [
+        cell(need.profile.priority),
+        cell(need.cluster),
+        cell(f"{need.key.need_id} {profile_text(need.profile)}".rstrip()),
+        cell(resources_text(need.aggregate.texts())),
+    ]
+
+
+# -- of an older shard -----------------------------------------------------------------------------
+
+
+def _show_page(line: Line, found: "NeedPage", unmet: bool, limit: int) -> None:
+    from bigfleet.cli.tables import Page, cell, table_of, write_items
+    from bigfleet.model.reasons import resources_text
+    from bigfleet.wire.shard_documents import document_of
+
     chosen = [view for view in found.needs if not (unmet and view.satisfied)]
     shown = chosen[:limit] if limit else chosen
     if line.json:
         head = {"cycle": found.cycle, "computedAtUnixNanos": found.computed_at}
-        items = map(document_of, shown)
-        write_items(items, line.now, **head, totalNeeds=found.total)
+        write_items(map(document_of, shown), line.now, **head, totalNeeds=found.total)
         return
     page = Page.on_stdout(line.color)
-    _show(page, shown)
-    page.say("")
-    page.say(_count_text(found, len(shown), len(chosen), unmet))
-    page.write()
-
-
-def _count_text(found: "NeedPage", shown: int, chosen: int, unmet: bool) -> str:
-    if not found.cycle:
-        return "No cycle has ended since the shard started; ask again in a moment."
-    counted = f"{shown:,} of {found.total:,} needs shown"
-    if unmet:
-        counted = f"{shown:,} of {chosen:,} unmet shown, {found.total:,} needs in all"
-    rest = "; --limit 0 shows all" if shown < (chosen if unmet else found.total) else ""
-    return f"{counted}, as of cycle {found.cycle}{rest}"
-
-
-def _show(page: "Page", shown: "list[NeedView]") -> None:
-    from bigfleet.cli.tables import cell, table_of
-    from bigfleet.model.reasons import resources_text
-
-    table = table_of(
-        *("PRIORITY", "CLUSTER", "PROFILE", "DEMAND", "STATUS", "SHORT", "REASON", "AGE"),
-        numbers=["PRIORITY", "AGE"],
-    )
+    table = table_of(*_COLUMNS, numbers=["PRIORITY", "AGE"])
     for view in shown:
-        need, met = view.need, view.satisfied
-        status = "met" if met else "parked" if view.parked else "unmet"
-        short = "" if met else resources_text(view.deficit.positive().texts())
+        planned = view.satisfied
+        status = "planned" if planned else "parked" if view.parked else "unmet"
         table.add_row(
-            cell(need.profile.priority),
-            cell(need.cluster),
-            cell(f"{need.key.need_id} {profile_text(need.profile)}".rstrip()),
-            cell(resources_text(need.aggregate.texts())),
-            cell(status, "" if met else "yellow" if view.parked else "red"),
-            cell(short),
-            cell(view.unmet_reason if not met else ""),
-            cell("" if met else view.unmet_age),
+            *_identity_cells(view),
+            cell(status, "" if planned else "red"),
+            cell("" if planned else resources_text(view.deficit.positive().texts())),
+            cell("" if planned else view.unmet_reason),
+            cell("" if planned else f"{view.unmet_age} cycles"),
         )
     page.show(table)
+    page.say("")
+    page.say(f"{len(shown):,} of {found.total:,} needs shown, as of cycle {found.cycle}")
+    page.write()
 
 
 def profile_text(profile: "Profile") -> str:

@@ -73,10 +73,26 @@ def headline_of(seen: "ShardStatus", now: "Instant") -> str:
     if seen.last_cycle_at:
         took = f"{seen.last_cycle_seconds * 1000:.0f} ms"
         decided = f"cycle {seen.cycle} took {took}, {since_text(seen.last_cycle_at, now)} ago"
-    short = f"{seen.shortfalls:,} short" if seen.shortfalls else "nothing short"
-    # Nothing short and nothing done: whoever reads one line only must see why.
+    # Whoever reads one line only must see why nothing is done.
     pauses = f"; {counted(len(seen.pauses), 'pause')} in force" if seen.pauses else ""
-    return f"{seen.shard_id} {state}; {decided}; {short}{pauses}"
+    return f"{seen.shard_id} {state}; {decided}; {demand_text(seen)}{pauses}"
+
+
+def demand_text(seen: "ShardStatus") -> str:
+    """How the Needs of a shard stand; that all are met is said only where all are."""
+    from bigfleet.cli.shard_verbs.needs import counts_text
+    from bigfleet.cli.tables import counted
+
+    counts = seen.need_states
+    if counts is None:
+        # An older shard: it knows what was planned, not what has come.
+        return f"{seen.shortfalls:,} short" if seen.shortfalls else "no shortfall"
+    if not counts.total:
+        return "no needs"
+    stuck = f"; {counted(seen.stuck_pods, 'pod')} stuck" if seen.stuck_pods else ""
+    if counts.met == counts.total:
+        return f"all {counted(counts.total, 'need')} met{stuck}"
+    return f"{counted(counts.total, 'need')}: {counts_text(counts)}{stuck}"
 
 
 def _show_counts(page: "Page", seen: "ShardStatus") -> None:
@@ -131,6 +147,9 @@ def _show_rails(
     else:
         page.say("")
         page.say("No pause, quarantine or back-off is in force.")
+    if seen.need_states is not None and seen.need_states.blocked:
+        page.say("")
+        page.say("What blocks needs, and what lifts it: bigfleet needs --unmet")
 
 
 def show_links(page: "Page", seen: "ShardStatus", now: "Instant") -> None:

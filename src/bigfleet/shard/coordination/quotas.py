@@ -36,6 +36,7 @@ from bigfleet.model.requirements import REGION_KEY
 from bigfleet.model.resources import Resources
 from bigfleet.shard.coordination.in_transit import InTransit
 from bigfleet.shard.effects import COORDINATION, Effects
+from bigfleet.shard.ledgers.need_states import QuotaFacts
 from bigfleet.shard.machines import Machines
 
 #: Of the row in the table COORDINATION.
@@ -140,6 +141,16 @@ class Quotas:
             return None
         facts = {"provider": place[0], "region": place[1] or "no region", "allocated": limit}
         return Reason("rail.quota", facts)
+
+    def limits(self) -> tuple[QuotaFacts, ...]:
+        """Every limit, with the machines that count against it."""
+        if not self._limits:
+            return ()
+        in_use = self._count()
+        return tuple(
+            QuotaFacts(*place, limit, in_use[place] + self._coming)
+            for place, limit in sorted(self._limits.items())
+        )
 
     def usage(
         self, shortfalls: Iterable[ShortfallDetail] = (), *, of_the_rest: bool = False

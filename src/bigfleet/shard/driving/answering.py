@@ -29,7 +29,9 @@ from bigfleet.model.shard_views import (
     ClearMode,
     MachineQuery,
     MachineView,
+    NeedListing,
     NeedPage,
+    NeedQuery,
     OfferingView,
     Quarantine,
     QuarantineKind,
@@ -155,6 +157,10 @@ class AdminAnswers:
         self._state.parts.cluster_reports.take(report, self._outlet.now())
         ledger = self._state.deciding.ledger
         return await asyncio.to_thread(ledger.standings, report.cluster_id, ask=report.ask)
+
+    async def list_needs(self, query: NeedQuery) -> NeedListing:
+        listing = self._state.deciding.ledger.listing
+        return await asyncio.to_thread(listing, query.cluster, query.limit, query.states)
 
     def _note(self, what: str, audit: Audit, peer: Peer) -> None:
         """Whoever changes something is named."""

@@ -12,6 +12,7 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.shard_views import ActionView, Disposition
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.instructions import WriteAudit
+from bigfleet.shard.ledgers.failing_actions import FailingActions
 
 
 class Outcome(StrEnum):
@@ -36,12 +37,15 @@ class Outcome(StrEnum):
     CANCELLED = "cancelled"
 
 
+_SUCCEEDED = (Outcome.SUCCESS, Outcome.UNKNOWN_RESOLVED)
 _FINE = (Outcome.SUCCESS, Outcome.UNKNOWN_RESOLVED, Outcome.TRANSITION_RACED, Outcome.CANCELLED)
 
 
 class Outcomes:
-    def __init__(self, effects: Effects) -> None:
+    def __init__(self, effects: Effects, failing: FailingActions | None = None) -> None:
+        """`failing`: remembers which Needs' actions fail."""
         self._effects = effects
+        self._failing = failing if failing is not None else FailingActions()
 
     def end(self, view: ActionView, outcome: Outcome, at: Instant, text: str = "") -> ActionView:
         """An action is over; `text` says why it did not go as wanted."""
@@ -50,6 +54,10 @@ class Outcomes:
         effects = self._effects
         effects.counts.add("action_execute_outcomes_total", kind=kind, outcome=outcome.value)
         effects.ask(WriteAudit(at, audit_line(ended)))
+        if outcome in _SUCCEEDED:
+            self._failing.succeeded(view)
+        elif outcome not in _FINE:
+            self._failing.failed(view, outcome.value, text, at)
         if outcome not in _FINE:
             effects.log(
                 "error" if outcome is Outcome.FENCED else "warning",

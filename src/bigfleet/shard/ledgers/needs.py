@@ -1,25 +1,44 @@
 """The needs ledger: what the last cycle did for each Need. Immutable, swapped whole each cycle.
 
-Making one costs nothing; what it shows is made when somebody asks, from the decision it keeps. It
-may be read in a thread of its own: a page of everything takes some seconds in a large fleet.
+Making one costs nothing; what it shows is made when somebody asks, from the decision it keeps and
+the states judged with it. It may be read in a thread of its own: a page of everything takes some
+seconds in a large fleet.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 
+import numpy as np
+
 from bigfleet.engine.decision import Decision
+from bigfleet.engine.kernels.compiled import Int8s
 from bigfleet.engine.need_views import NeedViews
-from bigfleet.model.cluster_reports import MOST_STANDINGS, ClusterReportReply
+from bigfleet.model.cluster_reports import MOST_STANDINGS, ClusterReportReply, NeedStanding
 from bigfleet.model.machines import Instant
-from bigfleet.model.shard_views import NeedPage
+from bigfleet.model.need_states import NeedState
+from bigfleet.model.shard_views import NeedCounts, NeedListing, NeedPage, NeedRow
+from bigfleet.shard.ledgers.need_reasons import NeedReasons
+from bigfleet.shard.ledgers.need_states import NeedStates
 
 
 class NeedsLedger:
-    def __init__(self, decision: Decision | None = None, cycle: int = 0, at: Instant = 0) -> None:
-        """Without a decision it says that nothing was computed yet."""
+    def __init__(
+        self,
+        decision: Decision | None = None,
+        cycle: int = 0,
+        at: Instant = 0,
+        states: NeedStates | None = None,
+    ) -> None:
+        """Without a decision it says that nothing was computed yet; without states it lists Needs
+        as the engine has them only."""
         self.cycle = cycle if decision is not None else 0
         self.computed_at = at if decision is not None else 0
         self._views = NeedViews(decision) if decision is not None else None
+        self._states = states
+        self._reasons: NeedReasons | None = None
+        if decision is not None and self._views is not None and states is not None:
+            self._reasons = NeedReasons(decision, self._views, states)
 
     def __len__(self) -> int:
         return len(self._views) if self._views is not None else 0
@@ -37,6 +56,32 @@ class NeedsLedger:
         views = tuple(self._views.view(row) for row in shown)
         return NeedPage(self.cycle, self.computed_at, len(rows), views)
 
+    def counts(self, cluster: str = "") -> NeedCounts:
+        """How many Needs are in which state."""
+        if self._views is None or self._states is None:
+            return NeedCounts()
+        return _counted(self._states.state[self._views.of_cluster(cluster)])
+
+    def stuck_pods(self, cluster: str = "") -> int:
+        """Pods that wait although the machines of their Needs are there."""
+        if self._views is None or self._states is None:
+            return 0
+        return int(self._states.stuck[self._views.of_cluster(cluster)].sum())
+
+    def listing(
+        self, cluster: str = "", limit: int = 0, states: Collection[NeedState] = ()
+    ) -> NeedListing:
+        """Like `page`, with states; `states`: only these."""
+        if self._views is None or self._states is None:
+            return NeedListing(0, 0, NeedCounts(), 0, ())
+        rows = self._views.rows(cluster)
+        counts = _counted(self._states.state[rows])
+        if states:
+            rows = rows[np.isin(self._states.state[rows], list(states))]
+        shown = rows[:limit] if limit > 0 else rows
+        listed = tuple(self._row(row) for row in shown.tolist())
+        return NeedListing(self.cycle, self.computed_at, counts, len(rows), listed)
+
     def standings(
         self, cluster: str, limit: int = MOST_STANDINGS, ask: Iterable[tuple[str, str]] = ()
     ) -> ClusterReportReply:
@@ -50,8 +95,42 @@ class NeedsLedger:
         views, rows = self._views, self._views.rows(cluster)
         first = list(views.rows_of(cluster, ask))
         told = set(first)
-        shown = [each for row in first for each in views.standings(row)]
+        shown = [each for row in first for each in self._standings(row)]
         others = (row for row in rows.tolist() if row not in told)
-        rest = (each for row in others for each in views.standings(row))
+        rest = (each for row in others for each in self._standings(row))
         shown += islice(rest, max(0, limit - len(shown)))
         return ClusterReportReply(tuple(shown), self.cycle, self.computed_at, views.asked_for(rows))
+
+    # -- within ----------------------------------------------------------------------------------
+
+    def _row(self, row: int) -> NeedRow:
+        views, states, reasons = self._views, self._states, self._reasons
+        assert views is not None, "asked by those who looked"
+        assert states is not None, "asked by those who looked"
+        assert reasons is not None, "made with the states"
+        reason, remedy = reasons.of(row)
+        return NeedRow(
+            views.view(row),
+            NeedState(int(states.state[row])),
+            reason.told,
+            int(states.since[row]),
+            remedy,
+            int(states.arriving[row]),
+            int(states.stuck[row]),
+        )
+
+    def _standings(self, row: int) -> Iterator[NeedStanding]:
+        assert self._views is not None, "asked by those who looked"
+        states, reasons = self._states, self._reasons
+        if states is None or reasons is None:
+            yield from self._views.standings(row)
+            return
+        state, since = NeedState(int(states.state[row])), int(states.since[row])
+        sentence = reasons.of(row)[0].text if state is NeedState.BLOCKED else ""
+        for each in self._views.standings(row):
+            yield replace(each, state=state, since=since, sentence=sentence or each.sentence)
+
+
+def _counted(states: Int8s) -> NeedCounts:
+    found = np.bincount(states, minlength=len(NeedState) + 1).tolist()
+    return NeedCounts.of({state: found[state] for state in NeedState})

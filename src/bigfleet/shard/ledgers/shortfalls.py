@@ -8,7 +8,10 @@ from collections import Counter
 from collections.abc import Mapping
 from heapq import nlargest
 
+import numpy as np
+
 from bigfleet.engine.decision import Decision
+from bigfleet.engine.kernels.compiled import Int64s
 from bigfleet.model.coordination import ShortfallDetail
 from bigfleet.model.machines import Instant
 from bigfleet.model.memory import Shortfall
@@ -21,6 +24,8 @@ from bigfleet.shard.effects import Effects
 
 _CLASSES = (("critical", 1_000_000), ("service", 1_000), ("batch", 100))
 _LOWEST_CLASS = "other"
+#: Classes of priority, the highest first.
+CLASSES = (*(name for name, _ in _CLASSES), _LOWEST_CLASS)
 _AGES = (("300+", 300), ("60-299", 60), ("10-59", 10), ("1-9", 1))
 #: One warning within this time, and how many Needs it names.
 _QUIET = 60 * SECOND
@@ -34,6 +39,13 @@ def priority_of(fingerprint: str) -> int:
 
 def priority_class(priority: int) -> str:
     return next((name for name, least in _CLASSES if priority >= least), _LOWEST_CLASS)
+
+
+def class_numbers(priority: Int64s) -> Int64s:
+    """Of each priority, the place of its class in CLASSES."""
+    least = np.array([least for _, least in _CLASSES])
+    below: Int64s = (priority[:, None] < least).sum(axis=1)
+    return below
 
 
 def age_bucket(age: int) -> str:
@@ -108,7 +120,7 @@ class Shortfalls:
         for fingerprint in class_of:
             class_of[fingerprint] = priority_class(priority_of(fingerprint))
         by_class = Counter(class_of[key.fingerprint] for key in entries)
-        for name in (*(name for name, _ in _CLASSES), _LOWEST_CLASS):
+        for name in CLASSES:
             counts.set("shortfalls_by_priority", by_class[name], priority_class=name)
         by_age = Counter(age_bucket(shortfall.age) for shortfall in entries.values())
         for name, _ in _AGES:

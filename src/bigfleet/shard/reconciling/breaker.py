@@ -16,6 +16,8 @@ SUCCESSES_TO_CLOSE = 2
 class Breaker:
     def __init__(self) -> None:
         self._open = False
+        #: When it opened; None while it is closed.
+        self.opened_at: Instant | None = None
         #: Of the failures in a row, the latest ones.
         self._failures: deque[Instant] = deque()
         self._successes = 0
@@ -33,6 +35,7 @@ class Breaker:
         if self._open or len(self._failures) < settings.breaker_failures:
             return False
         self._open = at - self._failures[0] <= settings.breaker_window * SECOND
+        self.opened_at = at if self._open else None
         return self._open
 
     def succeeded(self) -> bool:
@@ -43,5 +46,5 @@ class Breaker:
         self._successes += 1
         self._open = self._successes < SUCCESSES_TO_CLOSE
         if not self._open:
-            self._successes = 0
+            self._successes, self.opened_at = 0, None
         return not self._open

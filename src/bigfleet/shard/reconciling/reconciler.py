@@ -115,6 +115,10 @@ class Reconciler:
     def breaker_open(self, provider: str) -> bool:
         return self._sides[provider].breaker.open
 
+    def breaker_since(self, provider: str) -> Instant | None:
+        """When the breaker opened; None: it is closed."""
+        return self._sides[provider].breaker.opened_at
+
     def unseen_lists(self, machine_id: str) -> int:
         """0: it was in the last whole List. An unseen machine is not taken, drained or deleted."""
         if machine_id not in self._machines:

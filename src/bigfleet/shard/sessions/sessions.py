@@ -24,7 +24,7 @@ from bigfleet.model.session_frames import (
     ReclaimInstruction,
     ShardFrame,
 )
-from bigfleet.model.shard_views import SessionView
+from bigfleet.model.shard_views import NeedCounts, SessionView
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.events import HelloRepeated, SessionClosed, SessionOpened
 from bigfleet.shard.instructions import EndSession, FlushSession
@@ -69,6 +69,8 @@ class ClusterFacts:
     open_bootstraps: int = 0
     open_reclaims: int = 0
     report: ReceivedReport | None = None
+    need_states: NeedCounts | None = None
+    stuck_pods: int = 0
 
 
 @dataclass(slots=True)
@@ -77,6 +79,7 @@ class _Session:
     hello: Hello
     peer: str
     connected_at: Instant
+    ended_at: Instant | None = None
     outbox: Outbox = field(default_factory=Outbox)
 
     @property
@@ -113,6 +116,11 @@ class Sessions:
     def is_open(self, cluster: str) -> bool:
         return cluster in self._by_cluster
 
+    def absent_since(self, cluster: str) -> Instant | None:
+        """When the last session of a cluster ended; None: it has one, or none is remembered."""
+        gone = self._gone.get(cluster)
+        return gone.ended_at if gone is not None else None
+
     def clusters(self) -> Iterable[str]:
         """Connected ones."""
         return self._by_cluster.keys()
@@ -145,9 +153,8 @@ class Sessions:
         if older := self._by_cluster.get(cluster):
             text = f"a newer session of cluster {cluster} took over"
             self._end(older, Code.ABORTED, text, "replaced")
-        self._install(
-            _Session(event.session, event.hello, event.peer, event.at, Outbox(self._size_of))
-        )
+        outbox = Outbox(self._size_of)
+        self._install(_Session(event.session, event.hello, event.peer, event.at, outbox=outbox))
         return True
 
     def on_repeated(self, event: HelloRepeated) -> None:
@@ -302,7 +309,7 @@ class Sessions:
     def _remove(self, session: _Session, event: str) -> None:
         del self._by_number[session.number]
         del self._by_cluster[session.cluster]
-        session.outbox = Outbox(self._size_of)
+        session.outbox, session.ended_at = Outbox(self._size_of), self._at
         self._gone[session.cluster] = session
         if len(self._gone) > _REMEMBERED:
             self._gone.popitem(last=False)
@@ -347,4 +354,6 @@ def _view_of(session: _Session, facts: ClusterFacts, *, connected: bool) -> Sess
         open_reclaims=facts.open_reclaims,
         connected=connected,
         report=facts.report,
+        need_states=facts.need_states,
+        stuck_pods=facts.stuck_pods,
     )

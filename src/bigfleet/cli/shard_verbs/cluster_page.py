@@ -1,0 +1,105 @@
+"""`bigfleet clusters show`: one cluster on a page."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from bigfleet.cli.connections import Clients, Line
+from bigfleet.cli.object_names import require_cluster
+from bigfleet.cli.shard_verbs.needs import (
+    counts_text,
+    listed_needs,
+    row_document,
+    rows_table,
+    tell_reasons,
+)
+from bigfleet.cli.terminal import plain
+
+if TYPE_CHECKING:
+    from bigfleet.cli.tables import Page
+    from bigfleet.model.shard_views import NeedListing, NeedPage, SessionView
+
+#: Needs that are shown; `bigfleet needs --cluster` shows all.
+_MOST_NEEDS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSeen:
+    shard_id: str
+    #: None: it has not connected since the shard started.
+    session: "SessionView | None"
+    needs: "NeedListing | NeedPage"
+
+
+async def look_at(shard: Clients, cluster: str) -> ClusterSeen:
+    status = await shard.admin.status()
+    sessions = await shard.admin.sessions(cluster)
+    found = await listed_needs(shard, cluster, _MOST_NEEDS, unmet=True)
+    session = sessions[0] if sessions else None
+    if session is None:
+        await require_cluster(shard, cluster)
+    return ClusterSeen(status.shard_id, session, found)
+
+
+def show_cluster(line: Line, cluster: str, seen: ClusterSeen) -> None:
+    from bigfleet.cli.tables import Page, write_json
+    from bigfleet.model.shard_views import NeedListing
+    from bigfleet.wire.shard_documents import document_of
+
+    listing = seen.needs if isinstance(seen.needs, NeedListing) else None
+    if line.json:
+        shown = document_of(seen.session) if seen.session else {"clusterId": cluster}
+        unmet = [row_document(row) for row in listing.rows] if listing else []
+        write_json({**shown, "shardId": seen.shard_id, "unmetNeeds": unmet}, line.now)
+        return
+    page = Page.on_stdout(line.color)
+    page.say(_headline(cluster, seen, line), "bold")
+    if seen.session is not None:
+        _show_report(page, seen.session)
+    if listing is None:
+        click.echo(plain(f"{seen.shard_id} is older: bigfleet needs --cluster {cluster}"), err=True)
+    elif listing.rows:
+        page.show(rows_table(listing.rows, line.now))
+        tell_reasons(page, listing.rows)
+        if listing.matching > len(listing.rows):
+            page.say("")
+            page.say(f"{listing.matching:,} are not met; bigfleet needs --cluster {cluster}")
+    page.write()
+
+
+def _headline(cluster: str, seen: ClusterSeen, line: Line) -> str:
+    from bigfleet.cli.tables import counted, since_text
+    from bigfleet.model.shard_views import NeedListing
+
+    session = seen.session
+    link = "not connected"
+    if session is not None and session.connected:
+        link = f"connected for {since_text(session.connected_at, line.now)}"
+    demand = "needs unknown"
+    if isinstance(seen.needs, NeedListing):
+        counts = seen.needs.counts
+        demand = f"{counted(counts.total, 'need')}: {counts_text(counts)}"
+        if counts.total and counts.met == counts.total:
+            demand = f"all {counted(counts.total, 'need')} met"
+    stuck = session.stuck_pods if session else 0
+    waits = f"; {counted(stuck, 'pod')} stuck" if stuck else ""
+    return f"{cluster} at {seen.shard_id}, {link}; {demand}{waits}"
+
+
+def _show_report(page: "Page", session: "SessionView") -> None:
+    from bigfleet.cli.tables import counted
+
+    told = session.report
+    if told is None:
+        page.say("Its operator reports neither Nodes nor pods.")
+        return
+    report, old = told.report, " (overdue, so not counted)" if told.stale else ""
+    nodes = f"{report.nodes_ready} of {counted(report.nodes, 'Node')} ready"
+    missing = f", {counted(report.nodes_missing, 'machine')} without Node"
+    page.say(f"{nodes}{missing if report.nodes_missing else ''}{old}")
+    waiting = report.pods_covered_not_placed
+    if waiting:
+        page.say(f"{counted(waiting, 'pod')} wait although machines serve their Need:")
+    for pod in report.examples:
+        page.say(f"  {pod.pod} ({pod.need_id}): {pod.text}")

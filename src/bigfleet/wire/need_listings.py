@@ -1,0 +1,111 @@
+"""ShardAdmin.ListNeeds on the wire: Needs with their states, row by row.
+
+Texts are cut to what may be told, so that a row is as large as its Need.
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+
+from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
+from bigfleet.model.cluster_reports import cut_text
+from bigfleet.model.need_states import NeedState
+from bigfleet.model.provider_calls import Code, Peer, Rejected
+from bigfleet.model.reasons import ToldReason
+from bigfleet.model.shard_views import NeedCounts, NeedListing, NeedQuery, NeedRow
+from bigfleet.wire.shard_read import need_view_message, need_view_of
+from bigfleet.wire.shard_views import counts_message, counts_of, known, number
+
+METHOD = "ListNeeds"
+#: Facts and refs of a reason.
+MOST_FACTS = 32
+#: States that a query may name; there are fewer.
+_MOST_STATES = 16
+
+Streaming = Callable[[bytes, Peer], AsyncGenerator[bytes, None]]
+
+
+def listing_needs(answer: Callable[[NeedQuery], Awaitable[NeedListing]]) -> Streaming:
+    async def stream(request: bytes, _peer: Peer) -> AsyncGenerator[bytes, None]:
+        listing = await answer(query_of(pb.ListNeedsRequest.FromString(request)))
+        yield pb.ListNeedsResponse(header=_header_message(listing)).SerializeToString()
+        for row in listing.rows:
+            frame = pb.ListNeedsResponse(need=need_row_message(row))
+            yield frame.SerializeToString(deterministic=True)
+
+    return stream
+
+
+def query_of(message: pb.ListNeedsRequest) -> NeedQuery:
+    """Raises Rejected where a state is not one."""
+    states = tuple(found for value in message.states[:_MOST_STATES] if (found := _state(value)))
+    if len(states) != len(message.states):
+        names = ", ".join(state.label for state in NeedState)
+        text = f"states names a state this shard does not know; it knows {names}"
+        raise Rejected(Code.INVALID_ARGUMENT, text)
+    return NeedQuery(message.cluster_id, max(0, message.limit), states)
+
+
+def _state(value: int) -> NeedState | None:
+    return known(NeedState, value)
+
+
+def need_query_bytes(query: NeedQuery) -> bytes:
+    states = [number(state) for state in query.states]
+    request = pb.ListNeedsRequest(cluster_id=query.cluster, limit=query.limit, states=states)
+    return request.SerializeToString()
+
+
+def need_listing_of(frames: Iterable[bytes]) -> NeedListing:
+    """Raises DecodeError or ValueError where a frame cannot be read."""
+    header, rows = pb.ListNeedsHeader(), []
+    for frame in frames:
+        answer = pb.ListNeedsResponse.FromString(frame)
+        if answer.HasField("header"):
+            header = answer.header
+        elif answer.HasField("need"):
+            rows.append(need_row_of(answer.need))
+    counts = counts_of(header.counts) if header.HasField("counts") else NeedCounts()
+    return NeedListing(
+        header.cycle, header.computed_at_unix_nanos, counts, header.matching, tuple(rows)
+    )
+
+
+def _header_message(listing: NeedListing) -> pb.ListNeedsHeader:
+    return pb.ListNeedsHeader(
+        cycle=listing.cycle,
+        computed_at_unix_nanos=listing.computed_at,
+        total_needs=listing.counts.total,
+        counts=counts_message(listing.counts),
+        matching=listing.matching,
+    )
+
+
+def need_row_message(row: NeedRow) -> pb.NeedRow:
+    reason = row.reason
+    facts = list(reason.facts.items())[:MOST_FACTS]
+    return pb.NeedRow(
+        view=need_view_message(row.view),
+        state=number(row.state),
+        reason=pb.Reason(
+            code=reason.code,
+            text=cut_text(reason.text),
+            facts={name: cut_text(value) for name, value in facts},
+            refs=[cut_text(name) for name in reason.refs[:MOST_FACTS]],
+        ),
+        since_unix_nanos=row.since,
+        remedy=cut_text(row.remedy),
+        arriving_machines=row.arriving,
+        stuck_pods=row.stuck_pods,
+    )
+
+
+def need_row_of(message: pb.NeedRow) -> NeedRow:
+    reason = message.reason
+    return NeedRow(
+        need_view_of(message.view),
+        NeedState(message.state),
+        ToldReason(reason.code, reason.text, dict(reason.facts), tuple(reason.refs)),
+        message.since_unix_nanos,
+        message.remedy,
+        message.arriving_machines,
+        message.stuck_pods,
+    )

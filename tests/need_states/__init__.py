@@ -1,0 +1,1 @@
+"""The four states of a Need: one truth, on every surface."""

@@ -1,0 +1,96 @@
+"""A whole shard in virtual time whose provider can go down, dawdle or refuse, and whose operators
+can leave and report."""
+
+from dataclasses import replace
+
+from bigfleet.model.cluster_reports import ClusterReport, StuckNeed
+from bigfleet.model.machines import CapacityType, Host, MachineState
+from bigfleet.model.need_states import NeedState
+from bigfleet.model.needs import Need
+from bigfleet.model.options import SECOND
+from bigfleet.model.provider_calls import Ack, Code, MachineRecord, Rejected
+from bigfleet.model.shard_views import NeedRow
+from bigfleet.shard.events import ListFailed, SessionClosed
+from bigfleet.shard.instructions import CallProvider, GetCall
+from tests.hazards.virtual_fleet import CLOUD, VirtualFleet, bound
+
+SHOP, BANK = "shop", "bank"
+MET, ARRIVING = NeedState.MET, NeedState.ARRIVING
+BLOCKED, SHORT = NeedState.BLOCKED, NeedState.SHORT
+
+
+def idle(name: str) -> MachineRecord:
+    return bound(name, "")
+
+
+def slot(name: str, kind: str = "std-8") -> MachineRecord:
+    """A machine that can be bought."""
+    return MachineRecord(
+        name,
+        MachineState.SPECULATIVE,
+        instance_type=kind,
+        zone="a",
+        capacity_type=CapacityType.ON_DEMAND,
+        price_per_hour=1.0,
+        resources={"cpu": "8"},
+    )
+
+
+class VirtualShard(VirtualFleet):
+    #: The provider answers nothing.
+    down = False
+    #: Whatever changes a machine is refused with these words.
+    refusal = ""
+    refusal_code = Code.INVALID_ARGUMENT
+    #: What is begun never ends.
+    hangs = False
+
+    def row(self, need: Need) -> NeedRow:
+        """What everybody is told of this Need."""
+        listing = self.state.deciding.ledger.listing(need.cluster)
+        return {row.view.need.key: row for row in listing.rows}[need.key]
+
+    def state_of(self, need: Need) -> NeedState:
+        return self.row(need).state
+
+    def leaves(self, cluster: str) -> None:
+        """Its operator is gone."""
+        number = self._session_of.pop(cluster)
+        self._obey(self.state.handle(SessionClosed(number, self.at)))
+        # Numbers are never used twice.
+        self._session_of[f"gone-{number}"] = number
+
+    def tells(
+        self, cluster: str, *, unusable: tuple[str, ...] = (), stuck: tuple[StuckNeed, ...] = ()
+    ) -> None:
+        """Its operator reports."""
+        report = ClusterReport(cluster, self.at, unusable_machines=unusable, stuck=stuck)
+        self.state.parts.cluster_reports.take(report, self.at)
+
+    # -- the provider ----------------------------------------------------------------------------
+
+    def _list(self) -> None:
+        if not self.down:
+            super()._list()
+            return
+        problem = Rejected(Code.UNAVAILABLE, "connection refused")
+        self._obey(self.state.handle(ListFailed(CLOUD, problem, self.at)))
+
+    def _end_due(self) -> None:
+        if self.hangs or self.down:
+            return
+        super()._end_due()
+        for name, record in self.shelf.items():
+            if record.state is MachineState.IDLE and record.host is None:
+                self.shelf[name] = replace(record, host=Host(CLOUD, f"host-of-{name}"))
+
+    def _answer(self, asked: CallProvider) -> Ack | MachineRecord | Rejected:  # type: ignore[override]
+        if self.down:
+            return Rejected(Code.UNAVAILABLE, "connection refused")
+        if self.refusal and not isinstance(asked.call, GetCall):
+            return Rejected(self.refusal_code, self.refusal)
+        return super()._answer(asked)
+
+    def age(self, need: Need) -> int:
+        """Seconds a Need has been in its state."""
+        return (self.at - self.row(need).since) // SECOND

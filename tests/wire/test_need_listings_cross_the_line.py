@@ -1,0 +1,64 @@
+"""ListNeeds: what is asked is checked, and what is told has bounds."""
+
+from dataclasses import replace
+
+import pytest
+
+from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
+from bigfleet.model.cluster_reports import LONGEST_TEXT
+from bigfleet.model.need_states import NeedState
+from bigfleet.model.provider_calls import Code, Rejected
+from bigfleet.model.shard_views import NeedCounts, NeedQuery
+from bigfleet.wire.need_listings import (
+    MOST_FACTS,
+    need_listing_of,
+    need_query_bytes,
+    need_row_message,
+    need_row_of,
+    query_of,
+)
+from tests.wire.admin import BLOCKED, SERVED
+
+
+@pytest.mark.parametrize(
+    "query", [NeedQuery(), NeedQuery("shop", 7, tuple(NeedState))], ids=["all", "some"]
+)
+def test_a_query_arrives_as_it_was_asked(query: NeedQuery) -> None:
+    assert query_of(pb.ListNeedsRequest.FromString(need_query_bytes(query))) == query
+
+
+def test_a_negative_limit_is_none() -> None:
+    assert query_of(pb.ListNeedsRequest(limit=-3)).limit == 0
+
+
+@pytest.mark.parametrize(
+    "states", [(0,), (99,), (1, 7), (1,) * 1000], ids=["unspecified", "later", "both", "many"]
+)
+def test_states_nobody_knows_are_refused_with_those_that_are(states: tuple[int, ...]) -> None:
+    request = pb.ListNeedsRequest(states=states)  # type: ignore[arg-type]
+    with pytest.raises(Rejected, match="met, arriving, blocked, short") as rejected:
+        query_of(request)
+    assert rejected.value.code is Code.INVALID_ARGUMENT
+
+
+@pytest.mark.parametrize("row", [BLOCKED, SERVED], ids=["blocked", "met"])
+def test_a_row_comes_back_as_it_was(row: object) -> None:
+    assert need_row_of(need_row_message(row)) == row  # type: ignore[arg-type]
+
+
+def test_what_a_provider_said_makes_no_row_grow() -> None:
+    loud = "x" * 1_000_000
+    reason = replace(
+        BLOCKED.reason,
+        text=loud,
+        facts={f"fact-{n}": loud for n in range(1000)},
+        refs=(loud,) * 1000,
+    )
+    message = need_row_message(replace(BLOCKED, reason=reason, remedy=loud))
+    assert message.ByteSize() < (2 * MOST_FACTS + 4) * (LONGEST_TEXT + 32)
+    assert message.reason.text.endswith("...")
+
+
+def test_a_listing_without_frames_says_that_nothing_was_computed() -> None:
+    listing = need_listing_of([])
+    assert (listing.cycle, listing.counts, listing.rows) == (0, NeedCounts(), ())
