@@ -6,8 +6,18 @@ from itertools import islice, takewhile
 import pytest
 
 from bigfleet.provider.sim.world.presets import SECURITY_MODULE
-from bigfleet.sim.script import GANG_NODES, Scale, living_script
-from bigfleet.sim.workloads import BATCH, ML, SECURE_KEY, SHOP
+from bigfleet.sim.script import GANG_NODES, Change, NodeLoss, Scale, living_script
+from bigfleet.sim.workloads import (
+    BATCH,
+    CACHE,
+    HUNGRY_JOB,
+    ML,
+    SECURE_KEY,
+    SHOP,
+    SMALL_JOB,
+    SMALL_WEB,
+    TINY,
+)
 
 CPU_PER_NODE = 7_500
 #: Of the small fleet.
@@ -15,9 +25,13 @@ MACHINES, SECURED = 1_200, 93
 SEEDS = range(1, 9)
 
 
-def until(seconds: float, seed: int = 1, size: float = 1.0) -> list[Scale]:
+def changes_until(seconds: float, seed: int = 1, size: float = 1.0) -> list[Change]:
     script = living_script(seed, size)
-    return list(takewhile(lambda scale: scale.at_seconds <= seconds, script))
+    return list(takewhile(lambda change: change.at_seconds <= seconds, script))
+
+
+def until(seconds: float, seed: int = 1, size: float = 1.0) -> list[Scale]:
+    return [each for each in changes_until(seconds, seed, size) if isinstance(each, Scale)]
 
 
 def nodes_of(replicas: dict[str, Scale]) -> int:
@@ -29,7 +43,7 @@ def nodes_of(replicas: dict[str, Scale]) -> int:
 
 
 def test_the_same_seed_gives_the_same_script() -> None:
-    assert until(3600, seed=7) == until(3600, seed=7)
+    assert changes_until(3600, seed=7) == changes_until(3600, seed=7)
 
 
 def test_another_seed_gives_another_script() -> None:
@@ -38,7 +52,7 @@ def test_another_seed_gives_another_script() -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_time_never_runs_backwards(seed: int) -> None:
-    times = [scale.at_seconds for scale in islice(living_script(seed), 2_000)]
+    times = [change.at_seconds for change in islice(living_script(seed), 2_000)]
     assert times == sorted(times)
 
 
@@ -56,7 +70,26 @@ def test_a_gang_has_all_its_members_or_none() -> None:
 def test_life_goes_on() -> None:
     """An hour later there are still deploys, waves, gangs and surges."""
     late = {s.workload.name.split("-")[0] for s in until(4200) if s.at_seconds > 3600}
-    assert late == {"web", "api", "search", "train", "wave", "checkout"}
+    assert late == {"web", "api", "search", "cache", "train", "wave", "checkout"}
+
+
+def test_pods_have_shapes_that_do_not_divide_a_node() -> None:
+    shapes = {scale.workload.request for scale in until(600)}
+    assert len(shapes) >= 7
+    assert all(CPU_PER_NODE % shape["cpu"] for shape in shapes - {TINY, CACHE, HUNGRY_JOB})
+
+
+def test_on_machines_of_another_provider_deployments_and_jobs_are_small() -> None:
+    script = takewhile(lambda change: change.at_seconds <= 600, living_script(1, own=False))
+    scales = [each for each in script if isinstance(each, Scale) and not each.workload.is_gang]
+    assert {each.workload.request for each in scales} == {SMALL_WEB, SMALL_JOB, TINY}
+
+
+def test_a_node_is_lost_now_and_then() -> None:
+    losses = [each for each in changes_until(1800) if isinstance(each, NodeLoss)]
+    assert losses[0].at_seconds == 75.0
+    assert 8 <= len(losses) <= 15
+    assert all(0 <= each.place < 1 for each in losses)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -79,8 +112,9 @@ def test_a_larger_fleet_has_more_of_everything() -> None:
 
 
 def test_the_checkout_surge_may_stay_as_it_is_in_a_larger_fleet() -> None:
-    def surge(script: Iterator[Scale]) -> Scale:
-        return next(scale for scale in script if scale.workload.name == "checkout-0")
+    def surge(script: Iterator[Change]) -> Scale:
+        scales = (change for change in script if isinstance(change, Scale))
+        return next(scale for scale in scales if scale.workload.name == "checkout-0")
 
     assert surge(living_script(1, 20.0, surge_size=1.0)) == surge(living_script(1))
     assert surge(living_script(1, 20.0)).replicas == 20 * surge(living_script(1)).replicas

@@ -10,7 +10,7 @@ from bigfleet.cli.coordinator_reports import reporting_of
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.logs import Silence
 from bigfleet.model.coordination import Transfer, TransferState
-from bigfleet.sim.script import Scale
+from bigfleet.sim.script import Change
 from bigfleet.up.local_fleet import LocalFleet
 from bigfleet.up.plans import Plan
 from bigfleet.up.reports import ClusterReport, CycleReport
@@ -43,7 +43,7 @@ def surroundings(clock: Clock | None = None) -> Surroundings:
 
 @asynccontextmanager
 async def running(
-    plan: Plan, changed: Callable[[Scale], None] | None = None
+    plan: Plan, changed: Callable[[Change], None] | None = None
 ) -> AsyncIterator[LocalFleet]:
     fleet = LocalFleet(plan, surroundings(), changed)
     async with asyncio.timeout(PATIENCE_SECONDS):

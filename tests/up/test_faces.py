@@ -81,6 +81,29 @@ def test_a_shard_where_nothing_is_new_is_silent(lines: Lines, stopwatch: Watches
     assert printed.readouterr().out == ""
 
 
+def test_a_pod_that_found_a_place_is_news(lines: Lines, stopwatch: Watches) -> None:
+    face, printed = lines
+    shop = QUIET.clusters[0]
+    face.show(replace(QUIET, clusters=(replace(shop, running=50),)))
+    assert printed.readouterr().out.endswith("pods: shop 50/60\n")
+    stopwatch.seconds = 1.0
+    face.show(QUIET)
+    assert printed.readouterr().out.endswith("pods: shop 60\n")
+
+
+def test_the_live_view_shows_pods_that_run_wait_and_are_stuck() -> None:
+    console = Console(record=True, file=io.StringIO(), width=120, height=60)
+    face = LiveFace(1, Watches(), console)
+    shop = replace(QUIET.clusters[0], pods=1_060, running=1_050, stuck=4)
+    face.show(replace(QUIET, clusters=(shop,)))
+    console.print(face.page())
+    shown = console.export_text().splitlines()
+    heading = next(line for line in shown if "CLUSTER" in line)
+    row = next(line for line in shown if " shop " in line)
+    assert heading.split()[-4:-1] == ["RUNNING", "WAITING", "STUCK"]
+    assert row.split()[-6:-1] == ["1,050", "of", "1,060", "10", "4"]
+
+
 def test_of_a_transfer_the_grant_and_a_cancellation_are_lines(lines: Lines) -> None:
     face, printed = lines
     for state in TransferState:

@@ -19,8 +19,10 @@ PATIENCE_SECONDS = 60
 
 
 @contextmanager
-def up(temporary: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-c", "from bigfleet.cli.main import main; main()", "up", *words]
+def up(temporary: Path, *words: str, before: str = "") -> Iterator[subprocess.Popen[str]]:
+    """`before`: what its process runs first."""
+    program = f"{before}\nfrom bigfleet.cli.main import main; main()"
+    command = [sys.executable, "-c", program, "up", *words]
     with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
@@ -79,6 +81,36 @@ def test_json_of_several_shards_tells_cycles_and_transfers(tmp_path: Path) -> No
     assert (granted["kind"], granted["from"], granted["to"]) == ("transfer", "shard-1", "shard-0")
     assert "shard-0 is short of" in granted["reason"]
     assert process.returncode == 0
+
+
+#: The scheduler of every cluster leaves this deployment alone, whatever room there is.
+BROKEN_SCHEDULER = """
+from dataclasses import replace
+import bigfleet.sim.cluster as cluster
+from bigfleet.sim.scheduler import Judgement, schedule
+
+def blind(occupancy, pods, policy):
+    pods = list(pods)
+    found = schedule(occupancy, [pod for pod in pods if pod.owner != "cache"], policy)
+    blinded = tuple(Judgement(p.uid, "the plug-in has crashed") for p in pods if p.owner == "cache")
+    return replace(found, unschedulable=found.unschedulable + blinded)
+
+cluster.schedule = blind
+"""
+
+
+def test_assert_fails_on_a_pod_that_stays_stuck_and_says_which_and_why(tmp_path: Path) -> None:
+    words = ("--headless", "-o", "json", "--speed", "30", "--assert")
+    with up(tmp_path, *words, before=BROKEN_SCHEDULER) as process:
+        assert process.stdout is not None
+        overdue: list[dict[str, Any]] = []
+        while not any(each["machine"] for each in overdue):
+            overdue = json.loads(process.stdout.readline())["clusters"]["shop"]["overdue"]
+        process.send_signal(signal.SIGINT)
+        _, complaints = process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 1
+    [told] = [line for line in complaints.splitlines() if "pod default/cache-" in line]
+    assert "is free and would take it; its scheduler says: the plug-in has crashed" in told
 
 
 def test_json_is_one_object_per_cycle_and_ctrl_c_leaves_nothing(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from bigfleet.model.machines import MachineState
 from bigfleet.shard.epoch import StartRefused
-from bigfleet.sim.script import Scale
+from bigfleet.sim.script import Change
 from bigfleet.up.folders import claim
 from bigfleet.up.ports import free_from
 from tests.up.fleets import FAST, is_served, running, seen
@@ -45,7 +45,7 @@ async def test_a_second_start_on_the_same_folder_goes_on(tmp_path: Path) -> None
     machines = first.shards["shard-0"].state.parts.machines
     bound = sum(machines.truth(name).state is MachineState.CONFIGURED for name in machines.ids())
     assert bound > 0
-    told: list[Scale] = []
+    told: list[Change] = []
     async with running(plan, told.append) as second:
         assert second.shards["shard-0"].state.epoch == 2
         assert second.clusters.seconds >= place

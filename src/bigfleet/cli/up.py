@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 @click.option("--for", "lasting", type=DURATION, default=None, metavar="DURATION",
               help="Stop by itself, after real time like 60s; default: Ctrl-C.")  # fmt: skip
 @click.option("--assert", "asserting", is_flag=True,
-              help="Exit 1 if demand was left unmet although supply was there, pods stayed stuck, "
-                   "a machine went back and forth, or was two shards' or nobody's.")  # fmt: skip
+              help="Exit 1 if demand was left unmet although supply was there, a pod waited "
+                   "although a free machine would take it, a machine went back and forth, or was "
+                   "two shards' or nobody's.")  # fmt: skip
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table",
               help="json: with --headless, one object per cycle and transfer.")  # fmt: skip
 def up(

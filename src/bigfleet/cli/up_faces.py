@@ -127,6 +127,8 @@ class _ShardLines:
         self._printed_at = float("-inf")
         self._started: Counter[ActionKind] = Counter()
         self._pods: dict[str, int] = {}
+        #: Pods that run and pods that are stuck, by cluster.
+        self._placed: dict[str, tuple[int, int]] = {}
         self._needs = NeedCounts()
 
     def line(self, report: CycleReport, clock: str, seconds: float) -> str:
@@ -134,10 +136,12 @@ class _ShardLines:
         self._started += report.started
         pods = {cluster.name: cluster.pods for cluster in report.clusters}
         changes = {name: count - self._pods.get(name, 0) for name, count in pods.items()}
+        placed = {each.name: (each.running, each.stuck) for each in report.clusters}
         same = not self._started and not any(changes.values()) and self._needs == report.need_states
-        if same or seconds - self._printed_at < LINE_SECONDS:
+        if (same and placed == self._placed) or seconds - self._printed_at < LINE_SECONDS:
             return ""
         text = line_of(clock, report, self._started, changes, self._shown_name)
         self._printed_at = seconds
         self._started, self._pods, self._needs = Counter(), pods, report.need_states
+        self._placed = placed
         return text

@@ -191,7 +191,7 @@ def _states(report: CycleReport) -> Text:
 
 def _clusters(report: CycleReport) -> Table:
     table = Table(box=None, pad_edge=False)
-    for heading in ("CLUSTER", "SESSION", "NEEDS MET", "NODES", "PODS RUNNING"):
+    for heading in ("CLUSTER", "SESSION", "NEEDS MET", "NODES", "PODS RUNNING", "WAITING", "STUCK"):
         table.add_column(heading, justify="left" if heading in ("CLUSTER", "SESSION") else "right")
     for cluster in report.clusters:
         table.add_row(
@@ -200,5 +200,7 @@ def _clusters(report: CycleReport) -> Table:
             f"{cluster.needs_met} of {cluster.needs}",
             f"{cluster.nodes:,}",
             f"{cluster.running:,} of {cluster.pods:,}",
+            f"{cluster.waiting:,}",
+            Text(f"{cluster.stuck:,}", style="yellow" if cluster.stuck else ""),
         )
     return table

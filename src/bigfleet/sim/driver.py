@@ -1,4 +1,4 @@
-"""Carries the simulated clusters: the script's changes by the clock, one Session each to its shard.
+"""Carries the simulated clusters: the script's changes by the clock, a Session each to its shard.
 
 It decides nothing about workloads, pods or drains. A stream that ends is dialled again with a
 back-off that doubles from half a second to thirty and never hits two clusters at the same moment.
@@ -7,6 +7,7 @@ back-off that doubles from half a second to thirty and never hits two clusters a
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from random import Random
+from typing import assert_never
 
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.logs import Log
@@ -15,8 +16,9 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import Rejected
 from bigfleet.model.session_frames import OperatorFrame, RollupFrame
 from bigfleet.sim.cluster import Cluster
-from bigfleet.sim.operator import Operator, Report, Said
-from bigfleet.sim.script import Scale
+from bigfleet.sim.operator import Operator, Rollup, Said
+from bigfleet.sim.script import Change, NodeLoss, Scale
+from bigfleet.wire.cluster_reports import ClusterReportClient
 from bigfleet.wire.rollups import rollup_bytes
 from bigfleet.wire.session_client import Session, SessionClient
 
@@ -33,6 +35,8 @@ class OperatorLine:
         self.operator = operator
         self.reconnects = 0
         self._client = SessionClient(address)
+        self._reports = ClusterReportClient(address)
+        self._reporting: asyncio.Task[None] | None = None
         self._clock = clock
         self._chance = chance
         self._log = log
@@ -42,7 +46,7 @@ class OperatorLine:
         """For ever; ends by cancellation only."""
         attempt = 0
         while True:
-            acked = self.operator.reports
+            sent = self.operator.rollups
             try:
                 await self._session()
             except Rejected as problem:
@@ -50,12 +54,35 @@ class OperatorLine:
                 self._log.warning("operator.disconnected", msg=str(problem), cluster=name)
             finally:
                 self.operator.on_disconnected()
-            attempt = 0 if self.operator.reports > acked + 1 else attempt + 1
+            attempt = 0 if self.operator.rollups > sent + 1 else attempt + 1
             self.reconnects += 1
             await self._clock.sleep(backoff_seconds(attempt, self._chance))
 
     def tick(self, at: Instant) -> None:
         self._say(self.operator.tick(at))
+        self._report_if_due(at)
+
+    async def close(self) -> None:
+        if self._reporting is not None:
+            self._reporting.cancel()
+            await asyncio.wait({self._reporting})
+        await self._reports.close()
+
+    def _report_if_due(self, at: Instant) -> None:
+        """One at a time: a shard that is slow to answer is not asked again meanwhile."""
+        running = self._reporting is not None and not self._reporting.done()
+        if not running and self.operator.report_is_due(at):
+            self._reporting = asyncio.create_task(self._report(at))
+
+    async def _report(self, at: Instant) -> None:
+        try:
+            reply = await self._reports.report(self.operator.report(at))
+        except Rejected as problem:
+            # Nothing is revised without an answer; the next report is due soon.
+            name = self.operator.cluster.name
+            self._log.debug("operator.report_refused", msg=str(problem), cluster=name)
+            return
+        self._say(self.operator.on_reply(reply, self._clock.now()))
 
     def _say(self, said: Iterable[Said]) -> None:
         for each in said:
@@ -65,6 +92,7 @@ class OperatorLine:
         operator, self._outgoing = self.operator, asyncio.Queue()
         async with self._client.open(operator.hello) as session:
             self._say(operator.on_connected(self._clock.now()))
+            self._report_if_due(self._clock.now())
             writing = asyncio.create_task(self._write(session))
             try:
                 async for frame in session:
@@ -82,7 +110,7 @@ class OperatorLine:
             return
 
     def _frame(self, said: Said) -> OperatorFrame:
-        if isinstance(said, Report):
+        if isinstance(said, Rollup):
             cluster = self.operator.cluster.name
             return RollupFrame(rollup_bytes(cluster, self._clock.now(), said.needs))
         return said
@@ -94,14 +122,14 @@ class SimClusters:
     def __init__(
         self,
         addresses: Mapping[str, str],
-        script: Iterator[Scale],
+        script: Iterator[Change],
         clock: Clock,
         chance: Random,
         log: Log,
         *,
         began_seconds: float = 0.0,
         tick_seconds: float = TICK_SECONDS,
-        changed: Callable[[Scale], None] | None = None,
+        changed: Callable[[Change], None] | None = None,
     ) -> None:
         """`addresses`: of its shard, by the name of each cluster. `began_seconds`: how much of the
         script is past; it has happened before the start."""
@@ -142,6 +170,8 @@ class SimClusters:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
+        for line in self.lines.values():
+            await line.close()
 
     async def _tick(self) -> None:
         while True:
@@ -149,16 +179,29 @@ class SimClusters:
             self._act()
 
     def _act(self) -> None:
-        """People first, then the operators, then the schedulers with what both have changed."""
+        """People first, then schedulers and operators, then schedulers with what operators did."""
         at = self._clock.now()
         while self._next.at_seconds <= (at - self._began) / SECOND:
-            scale, self._next = self._next, next(self._script)
-            self.lines[scale.cluster].operator.cluster.scale(scale.workload, scale.replicas)
+            change, self._next = self._next, next(self._script)
+            self._apply(change, at)
             if self._changed is not None:
-                self._changed(scale)
+                self._changed(change)
         for line in self.lines.values():
+            line.operator.cluster.schedule(at)
             line.tick(at)
-            line.operator.cluster.schedule()
+            line.operator.cluster.schedule(at)
+
+    def _apply(self, change: Change, at: Instant) -> None:
+        cluster = self.lines[change.cluster].operator.cluster
+        match change:
+            case Scale():
+                cluster.scale(change.workload, change.replicas, at)
+            case NodeLoss():
+                node = cluster.node_at(change.place)
+                if node is not None:
+                    cluster.delete_node(node, at)
+            case _:
+                assert_never(change)
 
 
 def backoff_seconds(attempt: int, chance: Random) -> float:

@@ -1,11 +1,15 @@
-"""Nodes of a simulated cluster: what is free on one, and whose pods it runs."""
+"""Nodes of a simulated cluster: a machine as the shard tells it, and what its Node offers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from bigfleet.model.machines import MachineState
-from bigfleet.model.profiles import Profile
+from bigfleet.model.machines import Instant, MachineState
+from bigfleet.model.requirements import INSTANCE_TYPE_KEY
 from bigfleet.model.resources import Resources
+from bigfleet.placement.records import DEFAULT_POD_LIMIT, NodeView
+
+#: What the kubelet keeps free before it evicts pods. A provider's record does not know of it.
+KUBELET_RESERVE = Resources.parse({"memory": "100Mi"})
 
 
 @dataclass(slots=True)
@@ -15,41 +19,37 @@ class Node:
     machine: str
     state: MachineState
     labels: Mapping[str, str]
-    capacity: Mapping[str, int]
-    free: dict[str, int]
+    #: What the shard counts for the machine.
+    declared: Resources
+    #: Since when it is as it is: usable or not.
+    since: Instant
     cordoned: bool = False
-    #: Pods by the name of their workload; never zero.
-    pods: dict[str, int] = field(default_factory=dict)
+    #: Id of the open instruction about it; empty: none.
+    instruction: str = ""
+    #: Since when the Node object is gone although the machine is Configured; None: it is there.
+    gone_since: Instant | None = None
 
     @property
-    def schedulable(self) -> bool:
-        return self.state is MachineState.CONFIGURED and not self.cordoned
+    def why_not_usable(self) -> str:
+        return "" if self.gone_since is None else "the Node is gone"
 
     @property
-    def has_room(self) -> bool:
-        """Something of every dimension is left; what is full is not looked at again."""
-        return min(self.free.values(), default=0) > 0
+    def has_joined(self) -> bool:
+        """Its machine runs; before that there is no Node."""
+        return self.state is not MachineState.CONFIGURING
 
-    def matches(self, profile: Profile) -> bool:
-        return all(r.met_by(self.labels.get(r.key)) for r in profile.requirements)
-
-    def room_for(self, request: Resources) -> int:
-        """How many more pods of this size would fit."""
-        return min(
-            (self.free.get(name, 0) // amount for name, amount in request.amounts if amount > 0),
-            default=0,
+    def view(self) -> NodeView:
+        offered = {n: max(0, a - KUBELET_RESERVE[n]) for n, a in self.declared.amounts}
+        return NodeView(
+            name=self.name,
+            machine=self.machine,
+            declared=self.declared,
+            allocatable=Resources.of(offered),
+            kind=self.labels.get(INSTANCE_TYPE_KEY, ""),
+            labels=self.labels,
+            pod_limit=DEFAULT_POD_LIMIT,
+            why_not_usable=self.why_not_usable,
+            since=self.since,
+            cordoned=self.cordoned or self.state is MachineState.DRAINING,
+            instruction=self.instruction,
         )
-
-    def take(self, workload: str, request: Resources, pods: int) -> None:
-        self.pods[workload] = self.pods.get(workload, 0) + pods
-        for name, amount in request.amounts:
-            self.free[name] = self.free.get(name, 0) - amount * pods
-
-    def drop(self, workload: str, request: Resources, pods: int) -> None:
-        left = self.pods[workload] - pods
-        if left:
-            self.pods[workload] = left
-        else:
-            del self.pods[workload]
-        for name, amount in request.amounts:
-            self.free[name] = self.free.get(name, 0) + amount * pods

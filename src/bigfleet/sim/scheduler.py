@@ -2,13 +2,18 @@
 
 Pods of higher priority come first, then those that have waited longer, as given. Among the Nodes a
 pod fits on, the policy decides: the first by name, or the one with the most left (kube-scheduler's
-default). A pod that fits nowhere is judged unschedulable and waits. Nothing is preempted or moved;
-gangs are pods like others, near to each other where they say so.
+default). A pod that fits nowhere is judged unschedulable, in a real scheduler's words, and waits.
+Nothing is preempted or moved; gangs are pods like others, near to each other where they say so.
+
+Pods that are alike share one heap of the Nodes that suit them. Within a pass room only shrinks, so
+a Node that comes up with an old score is scored again, and one that no longer fits is dropped.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from heapq import heapify, heappop, heapreplace
 
 from bigfleet.placement.occupancy import Occupancy
 from bigfleet.placement.packing import Trial
@@ -48,41 +53,102 @@ def schedule(
     A scheduler binds to every usable, uncordoned Node, also to one with an instruction that has not
     been acted on.
     """
-    names = sorted(n for n, node in occupancy.nodes.items() if _is_open(node))
-    trial = Trial(occupancy.rooms, names)
+    names = open_nodes(occupancy)
+    scoring = _Scoring(Trial(occupancy.rooms, names), occupancy.nodes, policy)
     bindings: list[Binding] = []
     refused: list[Judgement] = []
-    hopeless: set[object] = set()
+    known: dict[object, _Candidates] = {}
     for pod in sorted(pods, key=lambda each: -each.priority):
         alike = (pod.requests, pod.requirements, pod.groups, pod.apart, pod.near)
-        name = None if alike in hopeless else _chosen(trial, pod, names, policy)
+        candidates = known.get(alike)
+        # Whom a pod must be near to may come within the pass.
+        if candidates is None or pod.near:
+            candidates = known[alike] = _Candidates(scoring, names, pod)
+        name = candidates.best(pod)
         if name is None:
-            # Room only shrinks within a pass; a pod that others must be near to may change it.
-            if not pod.near:
-                hopeless.add(alike)
-            refused.append(Judgement(pod.uid, _words(pod, names)))
+            refused.append(Judgement(pod.uid, candidates.verdict(pod)))
         else:
-            trial.take(pod, name)
+            scoring.trial.take(pod, name)
             bindings.append(Binding(pod.uid, name))
     return Placements(tuple(bindings), tuple(refused))
 
 
-def _is_open(node: NodeView) -> bool:
-    return bool(node.machine) and node.is_usable and not node.cordoned
+def open_nodes(occupancy: Occupancy) -> list[str]:
+    """Nodes a scheduler binds to, by name."""
+    return sorted(
+        name
+        for name, node in occupancy.nodes.items()
+        if node.machine and node.is_usable and not node.cordoned
+    )
 
 
-def _chosen(trial: Trial, pod: PodView, names: list[str], policy: Policy) -> str | None:
-    best, most = None, -1.0
-    for name in names:
-        if not trial.room(name).holds(pod.requests) or trial.why_not(pod, name) is not None:
-            continue
-        if policy is Policy.FIRST_FIT:
-            return name
-        free = trial.room(name).free_share()
-        if free > most:
-            best, most = name, free
-    return best
+class _Scoring:
+    def __init__(self, trial: Trial, nodes: Mapping[str, NodeView], policy: Policy) -> None:
+        self.trial = trial
+        self.nodes = nodes
+        self._policy = policy
+
+    def fits(self, pod: PodView, name: str) -> bool:
+        trial = self.trial
+        return trial.room(name).holds(pod.requests) and trial.why_not(pod, name) is None
+
+    def score(self, name: str) -> float:
+        """The lowest is taken, of equal ones the first by name."""
+        return 0.0 if self._policy is Policy.FIRST_FIT else -self.trial.room(name).free_share()
 
 
-def _words(pod: PodView, names: list[str]) -> str:
-    return f"0/{len(names)} nodes are available for {pod.key}"
+class _Candidates:
+    """Nodes for pods that are alike, best first."""
+
+    def __init__(self, scoring: _Scoring, names: list[str], pod: PodView) -> None:
+        self._scoring = scoring
+        self._names = names
+        self._heap = [
+            (scoring.score(name), at) for at, name in enumerate(names) if scoring.fits(pod, name)
+        ]
+        heapify(self._heap)
+        self._verdict = ""
+
+    def best(self, pod: PodView) -> str | None:
+        heap = self._heap
+        while heap:
+            score, at = heap[0]
+            name = self._names[at]
+            if not self._scoring.fits(pod, name):
+                heappop(heap)
+                continue
+            now = self._scoring.score(name)
+            if now == score:
+                return name
+            heapreplace(heap, (now, at))
+        return None
+
+    def verdict(self, pod: PodView) -> str:
+        """The same for all pods that are alike and come after."""
+        if not self._verdict:
+            self._verdict = _words(self._scoring, pod)
+        return self._verdict
+
+
+def _words(scoring: _Scoring, pod: PodView) -> str:
+    """`0/3 nodes are available: 2 Insufficient cpu, 1 node(s) were unschedulable.`"""
+    counts = Counter(_why_not(scoring, pod, node) for node in scoring.nodes.values())
+    head = f"0/{len(scoring.nodes)} nodes are available"
+    told = sorted(f"{count} {why}" for why, count in counts.items())
+    return f"{head}: {', '.join(told)}." if told else f"{head}."
+
+
+def _why_not(scoring: _Scoring, pod: PodView, node: NodeView) -> str:
+    if not node.is_usable:
+        return "node(s) had untolerated taint {node.kubernetes.io/not-ready: }"
+    if node.cordoned:
+        return "node(s) were unschedulable"
+    room = scoring.trial.room(node.name)
+    if not node.machine or any(not r.met_by(room.labels.get(r.key)) for r in pod.requirements):
+        return "node(s) didn't match Pod's node affinity/selector"
+    for name, amount in pod.requests.amounts:
+        if amount > 0 and room.free.get(name, 0) < amount:
+            return f"Insufficient {name}"
+    if room.pods_left <= 0:
+        return "Too many pods"
+    return "node(s) didn't match pod affinity/anti-affinity rules"

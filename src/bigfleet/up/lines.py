@@ -8,7 +8,7 @@ from bigfleet.model.coordination import Transfer, TransferTier
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import MachineState
 from bigfleet.model.need_states import NeedState
-from bigfleet.up.reports import CycleReport
+from bigfleet.up.reports import ClusterReport, CycleReport
 
 _ORDER = (
     ActionKind.BOOTSTRAP,
@@ -48,6 +48,19 @@ def met_text(report: CycleReport) -> str:
     return f"{said} of {counts.total} needs"
 
 
+def pods_text(report: CycleReport) -> str:
+    """`pods: shop 519/598 (3 stuck), ml 16`: running of all; clusters without pods are left out."""
+    words = [f"{each.name} {_running_text(each)}" for each in report.clusters if each.pods]
+    return f"pods: {', '.join(words)}" if words else "no pods yet"
+
+
+def _running_text(cluster: ClusterReport) -> str:
+    if not cluster.waiting:
+        return f"{cluster.running:,}"
+    stuck = f" ({cluster.stuck:,} stuck)" if cluster.stuck else ""
+    return f"{cluster.running:,}/{cluster.pods:,}{stuck}"
+
+
 def line_of(
     clock: str,
     report: CycleReport,
@@ -60,7 +73,7 @@ def line_of(
     situation = situation_text(report, changes)
     who = f"{shard}  " if shard else ""
     head = f"{clock}  {who}cycle {report.cycle:<5} {text:<34}  {situation:<34}"
-    return f"{head}  ${report.dollars_per_hour:,.2f}/h"
+    return f"{head}  {f'${report.dollars_per_hour:,.2f}/h':<9}  {pods_text(report)}"
 
 
 def moved_text(transfer: Transfer) -> str:
@@ -118,6 +131,18 @@ def document_of(report: CycleReport) -> dict[str, Any]:
                 "connected": cluster.connected,
                 "pods": cluster.pods,
                 "running": cluster.running,
+                "waiting": cluster.waiting,
+                "stuck": cluster.stuck,
+                "overdue": [
+                    {
+                        "pod": each.pod,
+                        "pods": each.pods,
+                        "seconds": round(each.seconds, 3),
+                        "verdict": each.verdict,
+                        "machine": each.machine,
+                    }
+                    for each in cluster.overdue
+                ],
                 "nodes": cluster.nodes,
                 "needs": cluster.needs,
                 "needsMet": cluster.needs_met,

@@ -24,12 +24,13 @@ from bigfleet.provider.serving import ProviderServer
 from bigfleet.provider.sim.clocks import ScaledClock
 from bigfleet.shard.driving.process import ShardProcess
 from bigfleet.sim.driver import SimClusters
-from bigfleet.sim.script import Scale, living_script
+from bigfleet.sim.script import Change, living_script
 from bigfleet.sim.workloads import CLUSTERS
 from bigfleet.up.assigning import assign_zones
 from bigfleet.up.dealing import dealt
 from bigfleet.up.folders import claim
 from bigfleet.up.moves import Moves
+from bigfleet.up.overdue_pods import OverduePods
 from bigfleet.up.plans import Plan
 from bigfleet.up.reports import CycleReport, report_of
 from bigfleet.up.script_place import keep, keep_often, kept_seconds
@@ -53,7 +54,7 @@ class PartDied(Exception):
 
 class LocalFleet:
     def __init__(
-        self, plan: Plan, around: Surroundings, changed: Callable[[Scale], None] | None = None
+        self, plan: Plan, around: Surroundings, changed: Callable[[Change], None] | None = None
     ) -> None:
         """`changed` hears of every step of the script."""
         self.plan = plan
@@ -72,6 +73,8 @@ class LocalFleet:
         self.shard_of_cluster = dealt(CLUSTERS, plan.shard_names)
         self.shard_of_zone: Mapping[str, str] = {}
         self._reporting: list[asyncio.Task[None]] = []
+        #: By cluster.
+        self._overdue: dict[str, OverduePods] = {}
 
     @property
     def addresses(self) -> dict[str, str]:
@@ -155,10 +158,10 @@ class LocalFleet:
     # -- within ----------------------------------------------------------------------------------
 
     def _report_of(self, name: str) -> CycleReport:
-        lines = self.clusters.lines.items()
+        at = self.clock.now()
         known = [
-            (line.operator.cluster, line.operator.connected)
-            for cluster, line in lines
+            (line.operator, self._overdue[cluster].at(at))
+            for cluster, line in self.clusters.lines.items()
             if self.shard_of_cluster[cluster] == name
         ]
         return report_of(self.shards[name].state, known)
@@ -252,7 +255,7 @@ class LocalFleet:
             living_script(
                 plan.seed,
                 plan.size,
-                secure=plan.simulated,
+                own=plan.simulated,
                 surge_size=plan.size if plan.shards == 1 else 1.0,
             ),
             self.clock,
@@ -262,6 +265,10 @@ class LocalFleet:
             tick_seconds=plan.tick_seconds,
             changed=self._changed,
         )
+        for name, line in self.clusters.lines.items():
+            machines = self.shards[self.shard_of_cluster[name]].state.parts.machines
+            operator = line.operator
+            self._overdue[name] = OverduePods(operator.cluster, operator.overheads, machines)
         self.clusters.start()
         self._closing.push_async_callback(self.clusters.stop)
         if plan.data_dir is not None:

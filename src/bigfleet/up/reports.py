@@ -12,7 +12,8 @@ from bigfleet.model.needs import NeedKey
 from bigfleet.model.resources import Resources
 from bigfleet.model.shard_views import ActionView, Disposition, NeedCounts, NeedRow, NeedView
 from bigfleet.shard.state import ShardState
-from bigfleet.sim.cluster import Cluster
+from bigfleet.sim.operator import Operator
+from bigfleet.up.overdue_pods import OverduePod
 
 _IN_TROUBLE = (NeedState.BLOCKED, NeedState.SHORT)
 
@@ -29,6 +30,14 @@ class ClusterReport:
     needs_met: int
     #: Everything the shard knows the cluster to ask for; equal while nothing changes.
     demand: frozenset[tuple[NeedKey, Resources]] = frozenset()
+    #: Pods that wait although all machines of their Need are there.
+    stuck: int = 0
+    #: Pods that have waited for too long.
+    overdue: tuple[OverduePod, ...] = ()
+
+    @property
+    def waiting(self) -> int:
+        return self.pods - self.running
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +87,10 @@ class CycleReport:
         return sum(cluster.needs for cluster in self.clusters)
 
 
-def report_of(state: ShardState, clusters: Iterable[tuple[Cluster, bool]]) -> CycleReport:
-    """The last cycle; `clusters` with whether each is connected."""
+def report_of(
+    state: ShardState, clusters: Iterable[tuple[Operator, tuple[OverduePod, ...]]]
+) -> CycleReport:
+    """The last cycle; `clusters` by their operators, with pods that have waited for too long."""
     deciding = state.deciding
     ledger = deciding.ledger
     needs = ledger.page().needs
@@ -95,8 +106,8 @@ def report_of(state: ShardState, clusters: Iterable[tuple[Cluster, bool]]) -> Cy
         machines=machines,
         dollars_per_hour=sum(census.cost.values()),
         clusters=tuple(
-            _cluster(each, connected, needs, ledger.counts(each.name).met)
-            for each, connected in clusters
+            _cluster(operator, overdue, needs, ledger.counts(operator.cluster.name).met)
+            for operator, overdue in clusters
         ),
         unmet=tuple(map(_unmet, ledger.listing(states=_IN_TROUBLE).rows)),
         shard=state.settings.id,
@@ -138,18 +149,21 @@ def _actions_of(state: ShardState, cycle: int) -> tuple[ActionView, ...]:
 
 
 def _cluster(
-    cluster: Cluster, connected: bool, needs: Iterable[NeedView], met: int
+    operator: Operator, overdue: tuple[OverduePod, ...], needs: Iterable[NeedView], met: int
 ) -> ClusterReport:
+    cluster = operator.cluster
     own = [view for view in needs if view.need.cluster == cluster.name]
     return ClusterReport(
         cluster.name,
-        connected,
+        operator.connected,
         cluster.pods,
         cluster.running,
         sum(node.state is MachineState.CONFIGURED for node in cluster.nodes.values()),
         len(own),
         met,
         frozenset((view.need.key, view.need.aggregate) for view in own),
+        sum(operator.margins.stuck.values()),
+        overdue,
     )
 
 

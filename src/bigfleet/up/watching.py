@@ -1,8 +1,8 @@
-"""Judges a living fleet: demand that was left unmet although supply was there, pods that stay
-stuck, and thrashing.
+"""Judges a living fleet: demand left unmet although supply was there, stuck pods, and thrashing.
 
 A Need may be short or blocked for a minute: that is what buying, draining and the grace of a victim
-take. What a provider has run out of, or a quota withholds, is supply to nobody. A
+take. What a provider has run out of, or a quota withholds, is supply to nobody. A pod may wait for
+two minutes if a free machine would take it, and for ever if none would. A
 machine may leave a cluster and come back when demand has changed in between, its own or that of
 somebody who took other machines from it; when it has not, one of the two moves was wrong.
 """
@@ -29,6 +29,8 @@ class Watch:
         self.findings: list[str] = []
         self._unmet_since: dict[NeedKey, Instant] = {}
         self._told: set[NeedKey] = set()
+        #: Pods of which it is told that they are stuck.
+        self._told_pods: set[str] = set()
         self._demand: object = None
         self._changed_at: Instant = 0
         #: (machine, cluster) -> when the machine was last reclaimed from it.
@@ -43,10 +45,11 @@ class Watch:
         if demand != self._demand:
             self._demand, self._changed_at = demand, report.at
         self._look_for_unmet(report)
+        self._look_for_stuck(report)
         self._look_for_thrash(report)
 
     def _look_for_unmet(self, report: CycleReport) -> None:
-        """Only Needs that supply could meet, and those whose pods are stuck."""
+        """Only Needs that supply could meet; where pods are stuck, they are judged one by one."""
         short = {need.key: need for need in report.unmet if _could_be_met(need)}
         self._told &= short.keys()
         self._unmet_since = {k: self._unmet_since.get(k, report.at) for k in short}
@@ -58,6 +61,24 @@ class Watch:
                     f"cycle {report.cycle}: need {key.need_id} of {key.cluster} has been "
                     f"{short[key].state.label} for {seconds:.0f} s {_why(short[key])}"
                 )
+
+    def _look_for_stuck(self, report: CycleReport) -> None:
+        """Only pods that some free machine would take; each controller's oldest once."""
+        stuck = {
+            each.pod: (cluster.name, each)
+            for cluster in report.clusters
+            for each in cluster.overdue
+            if each.machine
+        }
+        for pod in sorted(stuck.keys() - self._told_pods):
+            name, each = stuck[pod]
+            others = f" (and {each.pods - 1} like it)" if each.pods > 1 else ""
+            self.findings.append(
+                f"cycle {report.cycle}: pod {pod} of {name}{others} has been waiting for "
+                f"{each.seconds:.0f} s although {each.machine} is free and would take it; "
+                f"its scheduler says: {each.verdict}"
+            )
+        self._told_pods = set(stuck)
 
     def _look_for_thrash(self, report: CycleReport) -> None:
         for action in report.actions:
@@ -76,14 +97,14 @@ class Watch:
 
 
 def _could_be_met(need: UnmetNeed) -> bool:
+    if need.stuck_pods:
+        return False
     if need.state is NeedState.BLOCKED:
         return not need.reason.startswith("supply.")
-    return need.free > 0 or need.stuck_pods > 0
+    return need.free > 0
 
 
 def _why(need: UnmetNeed) -> str:
-    if need.stuck_pods:
-        return f"and {need.stuck_pods} pods wait: {need.text}"
     if need.state is NeedState.BLOCKED:
         return f"although supply is there: {need.text}"
     return f"although {need.free} matching machines are free"

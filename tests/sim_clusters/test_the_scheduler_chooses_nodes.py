@@ -1,0 +1,40 @@
+"""The scheduler of simulated clusters is fast by a heap, and chooses as if it had none."""
+
+from random import Random
+
+import pytest
+
+from bigfleet.placement.packing import Trial
+from bigfleet.sim.scheduler import Policy, schedule
+from tests.placement.small import node, occupancy, pod
+
+
+def test_a_pod_that_fits_nowhere_hears_how_many_nodes_lack_what() -> None:
+    shown = occupancy(node("n1", "1"), node("n2", "1"), node("n3", cordoned=True), pod("a", "2"))
+    [judged] = schedule(shown, shown.all_waiting()).unschedulable
+    assert judged.text == (
+        "0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu."
+    )
+
+
+@pytest.mark.parametrize("policy", Policy)
+@pytest.mark.parametrize("seed", range(20))
+def test_the_heap_of_nodes_chooses_as_looking_at_every_node_does(seed: int, policy: Policy) -> None:
+    chance = Random(seed)
+    nodes = [node(f"n{n:02}", str(chance.randint(2, 9)), "16Gi") for n in range(12)]
+    pods = [
+        pod(f"p{n:02}", f"{chance.choice((500, 700, 1500))}m", f"{chance.randint(1, 3)}Gi")
+        for n in range(60)
+    ]
+    shown = occupancy(*nodes, *pods)
+    trial = Trial(shown.rooms, shown.taking_pods())
+    expected = {}
+    for each in shown.all_waiting():
+        fitting = [n for n in trial.open_nodes if trial.why_not(each, n) is None]
+        if policy is Policy.LEAST_ALLOCATED:
+            fitting.sort(key=lambda name: -trial.room(name).free_share())
+        if fitting:
+            trial.take(each, fitting[0])
+            expected[each.uid] = fitting[0]
+    placed = schedule(shown, shown.all_waiting(), policy)
+    assert {each.pod: each.node for each in placed.bindings} == expected
