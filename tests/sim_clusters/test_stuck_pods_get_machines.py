@@ -111,7 +111,9 @@ def test_stuck_pods_are_reported_with_their_need_and_the_words_of_the_scheduler(
     operator = connected(cluster)
     [rollup] = rollups(operator.tick(later(10)))
     operator.on_reply(served(rollup.needs, {"": 1}), later(12))
+    operator.report(later(12))
     operator.tick(later(13))
+    assert operator.report_is_due(later(13)), "stuck pods are told at once"
     report = operator.report(later(13))
     assert report.pods_covered_not_placed == 1
     [example] = report.examples

@@ -22,7 +22,7 @@ from bigfleet.model.cluster_reports import (
     UnplacedPod,
 )
 from bigfleet.model.machines import Instant, MachineState
-from bigfleet.model.needs import Need
+from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import (
     PROTOCOL,
@@ -84,6 +84,8 @@ class Operator:
         #: Margins have changed: the next roll-up does not wait.
         self._in_haste = False
         self._reported_at: Instant | None = None
+        #: What the last report said of stuck pods: a change is told at once.
+        self._reported_stuck: dict[NeedKey, int] = {}
         #: What own rows were last made of.
         self._demand_made_of = (-1, -1)
         self._demand_sent = (-1, -1)
@@ -156,7 +158,7 @@ class Operator:
     def report_is_due(self, at: Instant) -> bool:
         if not self.connected:
             return False
-        if self._reported_at is None:
+        if self._reported_at is None or self.margins.stuck != self._reported_stuck:
             return True
         waits = self.cluster.running < self.cluster.pods
         pause = REPORT_WHILE_WAITING_SECONDS if waits else REPORT_INTERVAL_SECONDS
@@ -164,7 +166,7 @@ class Operator:
 
     def report(self, at: Instant) -> ClusterReport:
         """What the cluster tells its shard now."""
-        self._reported_at = at
+        self._reported_at, self._reported_stuck = at, self.margins.stuck
         occupancy, stuck = self.cluster.occupancy, self.margins.stuck
         views = occupancy.nodes.values()
         empty = (occupancy.nodes[name] for name in occupancy.empty_nodes())
