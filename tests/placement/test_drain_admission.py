@@ -61,6 +61,15 @@ def test_pods_that_fit_one_by_one_and_not_together_stay() -> None:
     assert refusal(*members) is not None
 
 
+def test_pods_that_fit_only_if_the_scheduler_fills_nodes_stay() -> None:
+    pods = [pod("a", "3", node="n3"), pod("b", "2", node="n3"), pod("c", "2", node="n3")]
+    used = [pod("x", "5", node="n1"), pod("y", "4", node="n2")]
+    shown = occupancy(node("n1"), node("n2"), node("n3"), *used, *pods)
+    assert not shown.trial(without=["n3"]).pack(pods).left
+    assert [p.key for p in shown.trial(without=["n3"]).pack_spreading(pods).left] == ["shop/c"]
+    assert Admissions(shown).why_not_drained("n3", AT) is not None
+
+
 @pytest.mark.parametrize(
     "other",
     [
