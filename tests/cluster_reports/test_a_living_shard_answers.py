@@ -4,8 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
+from bigfleet.model.cluster_reports import (
+    ClusterReport,
+    ClusterReportReply,
+    LostCause,
+    LostMachine,
+)
 from bigfleet.model.provider_calls import Code, Rejected
+from bigfleet.model.shard_admin import StoryCall
 from bigfleet.wire.cluster_reports import ClusterReportClient
 from bigfleet.wire.shard_admin_client import ShardAdminClient
 from tests.cli.shard_commands.rig import living_shard, need
@@ -50,3 +56,27 @@ async def test_a_cluster_without_a_session_is_sent_to_open_one(tmp_path: Path) -
             await shard.until(lambda: shard.process.state.parts.sessions.is_open("shop"))
             reply = await client.report(SHOP)
     assert (reply.standings, reply.total) == (ClusterReportReply().standings, 0)
+
+
+async def test_what_a_cluster_says_of_its_machines_is_seen_and_a_lost_one_goes_back(
+    tmp_path: Path,
+) -> None:
+    async with (
+        living_shard(tmp_path) as shard,
+        shard.operator("shop", need("shop", 2)),
+        ClusterReportClient(shard.address) as client,
+        ShardAdminClient(shard.address) as people,
+    ):
+        await shard.until_bound("shop", 2)
+        empty, gone = shard.bound_to("shop")
+        lost = (LostMachine(gone, LostCause.NODE_GONE),)
+        await client.report(ClusterReport("shop", 5, empty_machines=(empty,), lost=lost))
+        assert (await people.story(StoryCall(empty))).machine.empty  # type: ignore[union-attr]
+        counts = shard.process.state.effects.counts
+        await shard.until(lambda: counts.of("machines_lost_total", cause="node_gone"))
+        await client.report(ClusterReport("shop", 6))
+        await shard.until_bound("shop", 2)
+        story = await people.story(StoryCall(gone))
+    told = [event.text for event in story.events]
+    assert "lost: its Node is gone from shop" in told
+    assert "given back: its Node is gone from shop" in told

@@ -131,3 +131,31 @@ def test_the_deadline_of_draining_begins_after_the_grace() -> None:
     stage.ack("m-1", S.DRAINING)
     deadline = stage.deadlines.deadline_of("m-1")
     assert deadline == stage.now + (120 + 600) * 1_000_000_000
+
+
+def test_force_does_not_apply_before_the_operator_has_answered_once() -> None:
+    stage = draining(ActionKind.RECLAIM, DrainSettings(reclaim_on_deadline="force"))
+    stage.wait(600)
+    assert graces(stage) == []
+    assert stage.drains.intent("m-1") is None
+    assert stage.counts.of("drains_aborted_total", reason="pdb") == 1
+    assert stage.told_of("m-1")[-1] is S.CONFIGURED
+
+
+def test_an_answer_of_an_earlier_session_is_an_answer() -> None:
+    stage = draining(ActionKind.RECLAIM, DrainSettings(reclaim_on_deadline="force"))
+    stage.acknowledge()
+    stage.disconnect()
+    stage.connect()
+    stage.wait(600)
+    assert graces(stage) == [0]
+
+
+def test_an_operator_that_does_not_say_when_it_is_done_need_not_answer() -> None:
+    stage = Stage()
+    stage.disconnect()
+    stage.connect(SHOP, "another-feature")
+    stage.add("m-1", S.CONFIGURED)
+    stage.decide(ActionKind.RECLAIM, "m-1")
+    stage.wait(600)
+    assert graces(stage) == [0]

@@ -11,6 +11,7 @@ from bigfleet.model.profiles import Profile
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import Disposition, DrainView
 from bigfleet.shard.rails.dispositions import Circumstances, Disposed, Limits, dispose
+from bigfleet.shard.rails.preempt_cap import PreemptWindow
 from bigfleet.shard.rails.reclaim_cap import ReclaimWindow
 
 START: Instant = 1_700_000_000 * SECOND
@@ -40,6 +41,13 @@ def reclaims(cluster: str, count: int) -> list[Action]:
     return [action(ActionKind.RECLAIM, f"{cluster}-{i}", cluster) for i in range(count)]
 
 
+def preempts(cluster: str, count: int, word: str = "") -> list[Action]:
+    return [
+        action(ActionKind.PREEMPT, f"{cluster}-{word}{i}", cluster, priority=9)
+        for i in range(count)
+    ]
+
+
 @dataclass
 class Shard:
     """A shard as the rails see it; a test says what is unusual about it."""
@@ -55,9 +63,12 @@ class Shard:
     vetoed: dict[str, Reason] = field(default_factory=dict)
     limits: Limits = Limits(room=1000)
     window: ReclaimWindow = field(default_factory=ReclaimWindow)
+    preempted: PreemptWindow = field(default_factory=PreemptWindow)
+    #: Victim -> the gang it is for.
+    gangs: Mapping[str, int] = field(default_factory=dict)
 
     def dispose(self, *actions: Action, at: Instant = START) -> Disposed:
-        return dispose(actions, self.circumstances(), self.limits, self.window, at)
+        return dispose(actions, self.circumstances(), self.limits, self.window, self.preempted, at)
 
     def fates(self, *actions: Action, at: Instant = START) -> list[Disposition]:
         return [fate.disposition for fate in self.dispose(*actions, at=at).fates]
@@ -72,6 +83,7 @@ class Shard:
             provider_of=lambda machine: "acme",
             breaker_open=self.broken.__contains__,
             why_backed_off=lambda action: self.resting.get(action.machine),
+            gang_of=lambda action: self.gangs.get(action.machine),
             why_held=lambda action: self.held.get(action.machine),
             vetoes=lambda left: {
                 i: self.vetoed[a.machine] for i, a in enumerate(left) if a.machine in self.vetoed

@@ -1,6 +1,6 @@
 """A whole shard without its driver: a provider that answers at once, operators too."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import count
 
 from bigfleet.model.machines import CapacityType, Host, Instant, Machine, MachineState
@@ -12,7 +12,7 @@ from bigfleet.model.provider_calls import Ack, ConfigureCall, MachineRecord
 from bigfleet.model.resources import Resources
 from bigfleet.model.rollups import Rollup
 from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse, Hello
-from bigfleet.shard.cycle import deliberate
+from bigfleet.shard.cycle import CycleInput, deliberate
 from bigfleet.shard.events import BlobArrived, CallAnswered, RollupArrived, SessionOpened
 from bigfleet.shard.instructions import CallProvider, FlushSession, Instruction, Log, WriteAudit
 from bigfleet.shard.parts import Birth
@@ -41,7 +41,14 @@ def machine(name: str, state: MachineState, cluster: str = "") -> Machine:
 
 
 class Stand:
-    def __init__(self, settings: ShardSettings, machines: Iterable[Machine]) -> None:
+    hello = Hello(SHOP)
+
+    def __init__(
+        self,
+        settings: ShardSettings,
+        machines: Iterable[Machine],
+        stored: Mapping[str, Mapping[str, bytes]] | None = None,
+    ) -> None:
         numbers = count(1)
         self.at = START
         self.state = ShardState(
@@ -51,7 +58,7 @@ class Stand:
                 providers={CLOUD: "cloud:9000"},
                 new_id=lambda: f"id-{next(numbers)}",
                 at=START,
-                stored={},
+                stored=stored or {},
                 ownership=Ownership(settings.id),
             )
         )
@@ -59,7 +66,7 @@ class Stand:
         self.done: list[Instruction] = []
         for known in machines:
             self.insert(known)
-        self.obey(self.state.handle(SessionOpened(1, Hello(SHOP), "test", START)))
+        self.obey(self.state.handle(SessionOpened(1, self.hello, "test", START)))
 
     def report(self, *amounts: int) -> None:
         """A roll-up of cluster shop: one Need for each number of cores."""
@@ -77,7 +84,9 @@ class Stand:
         self.state.parts.machines.insert(known, CLOUD, self.at, "listed")
 
     def cycle(self) -> None:
-        given = self.state.begin_cycle(self.at)
+        self.end_cycle(self.state.begin_cycle(self.at))
+
+    def end_cycle(self, given: CycleInput) -> None:
         thought = deliberate(given, map, lambda: 0.0)
         self.obey(self.state.end_cycle(thought, self.at, 0.0))
         self.at += SECOND

@@ -373,8 +373,9 @@ class Inventory:
     def _configured_rows(self, cluster: str, ids: Sequence[str]) -> Int64s:
         rows = self._rows_of(ids)
         rows = rows[rows >= 0]
-        serves = self._live.state[rows] == MachineState.CONFIGURED
-        return rows[serves & (self._live.cluster[rows] == self.tables.clusters.find(cluster))]
+        serves: Bools = self._live.state[rows] == MachineState.CONFIGURED
+        serves &= self._live.cluster[rows] == self.tables.clusters.find(cluster)
+        return np.compress(serves, rows)
 
     def _check(self, machine: Machine) -> None:
         problem = why_invalid(machine)

@@ -164,7 +164,7 @@ class ClusterReportReply:
     computed_at: Instant = 0
     #: Needs of the cluster, before the cut.
     total: int = 0
-    #: Ids of open instructions that take a machine for somebody else.
+    #: Ids of open instructions that cannot be refused: preemptions, and repairs of lost machines.
     preemptions: tuple[str, ...] = ()
 
 

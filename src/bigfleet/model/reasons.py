@@ -56,6 +56,10 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
         1,
         ("cluster {cluster} loses at most {cap} of its {configured} machines at a time",),
     ),
+    "rail.preempt-cap": (
+        1,
+        ("cluster {cluster} loses at most {cap} of its {configured} machines a minute to others",),
+    ),
     "rail.quarantine.rollup": (1, ("the last roll-up of cluster {cluster} is held as suspicious",)),
     "rail.quarantine.list": (1, ("the last List of provider {provider} is held as suspicious",)),
     "rail.first-rollup": (1, ("cluster {cluster} has not reported yet",)),

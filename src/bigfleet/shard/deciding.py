@@ -29,6 +29,7 @@ from bigfleet.shard.ledgers.contention import measure_contention
 from bigfleet.shard.ledgers.needs import NeedsLedger
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.rails.dispositions import Circumstances, Disposed, Fate, Limits, dispose
+from bigfleet.shard.rails.preempt_cap import PreemptWindow
 from bigfleet.shard.rails.reclaim_cap import ReclaimWindow
 from bigfleet.shard.rails.recording import record
 from bigfleet.shard.settings import ShardSettings
@@ -77,6 +78,7 @@ class Deciding:
         self._hands = hands
         self._workers = workers
         self._window = ReclaimWindow()
+        self._preempted = PreemptWindow()
         self._memory = EngineMemory()
         #: What is in state.db of the memory's reservations.
         self._kept: Mapping[str, Reservation] = {}
@@ -182,9 +184,11 @@ class Deciding:
                 self._circumstances(at),
                 configured_of=snapshot.configured_of,
                 promised=self._promised_since,
+                gang_of=_gangs_of(decision),
             ),
             self._limits(),
             self._window,
+            self._preempted,
             at,
         )
         record(disposed, thought.sentences, given.number, self._effects)
@@ -254,6 +258,7 @@ class Deciding:
             dry_run=settings.dry_run,
             reclaim_cap_fraction=settings.rails.reclaim_cap_fraction,
             reclaim_cap_window_seconds=settings.rails.reclaim_cap_window,
+            preempt_cap_per_minute=settings.rails.preempt_cap_per_minute,
             max_actions=settings.max_actions_per_cycle,
             room=self._room(),
         )
@@ -343,6 +348,17 @@ def _view_of(thought: Deliberation, place: int, fate: Fate, at: Instant) -> Acti
         fate.disposition,
         at=at,
     )
+
+
+def _gangs_of(decision: Decision) -> Callable[[Action], int | None]:
+    """By number of the Need that preempts, where its machines must share one value of a key."""
+    same = decision.outcome.needs.same
+
+    def gang_of(action: Action) -> int | None:
+        need = action.need
+        return need if need is not None and same[need] >= 0 else None
+
+    return gang_of
 
 
 def _claimed_in(decision: Decision, taken: Set[str]) -> Callable[[str], bool]:

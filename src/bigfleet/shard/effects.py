@@ -40,11 +40,12 @@ class Effects:
 
 
 #: The tables of `state.db`.
-DRAINS, RESERVATIONS, PAUSES, FAILURES, MARKS, COORDINATION = (
+DRAINS, RESERVATIONS, PAUSES, FAILURES, LOST, MARKS, COORDINATION = (
     "drains",
     "reservations",
     "pauses",
     "failures",
+    "lost",
     "marks",
     "coordination",
 )

@@ -237,10 +237,11 @@ class Machines:
         """Let go of those of these machines that are held for this reason."""
         self.inventory.lift_all(machine_ids, by)
 
-    def overdue(self, machine_id: str) -> None:
-        """Past the deadline of its state: no longer credited to anybody."""
+    def overdue(self, machine_id: str, *, is_overdue: bool = True) -> None:
+        """Past the deadline of its state, or lost: no longer credited to anybody."""
         marks = self.inventory.marks_of(machine_id)
-        self.inventory.mark(machine_id, replace(marks, overdue=True))
+        if marks.overdue is not is_overdue:
+            self.inventory.mark(machine_id, replace(marks, overdue=is_overdue))
 
     def tell(
         self, machine_id: str, at: Instant, source: StorySource, text: str, cluster: str = ""

@@ -45,6 +45,7 @@ COUNTERS = {
     "drains_aborted_total": "Drains given up.",
     "preemption_reservation_misses_total": "Freed victims lost to a higher Need.",
     "reclaims_capped_total": "Reclaims held by the cap.",
+    "preempts_capped_total": "Preempts held by the cap.",
     "rollups_total": "Roll-ups by result.",
     "rollups_rejected_total": "Roll-ups refused, by cluster and reason.",
     "session_lifecycle_total": "Sessions installed, removed, replaced, stalled.",
@@ -65,6 +66,7 @@ COUNTERS = {
     "coordinator_reports_total": "Reports to the coordinator by result.",
     "coordinator_syncs_total": "SyncShard calls by result.",
     "instructions_total": "Instructions of the coordinator by kind and outcome.",
+    "machines_lost_total": "Configured machines that their cluster lost, by cause.",
     "report_machines_ignored_total": "Machines in cluster reports that are not Configured for "
     "the cluster that names them, by list.",
     "creates_avoided_total": "Creates saved by an offering's back-off.",
@@ -89,6 +91,9 @@ GAUGES = {
     "machines_ignored_unowned": "Machines of other shards in the last List.",
     "failed_machines": "Failed machines by cause.",
     "machines_stuck": "Failed machines nobody looks at any more.",
+    "lost_machines": "Machines given up and not gone yet, by cause.",
+    "lost_machines_waiting": "Machines reported lost that wait: too many at once, too many "
+    "unhealthy, a pause, or a report that is doubted.",
     "transitional_overdue": "Machines past the deadline of their state.",
     "drains_open": "Drains by stage.",
     "reservations": "Reservations by kind.",

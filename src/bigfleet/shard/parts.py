@@ -23,7 +23,7 @@ from bigfleet.shard.coordination.owning import Owning
 from bigfleet.shard.coordination.pausing import kept_pauses
 from bigfleet.shard.coordination.quotas import Quotas
 from bigfleet.shard.drains.drains import DrainHearers, Drains, Operators
-from bigfleet.shard.effects import COORDINATION, DRAINS, FAILURES, PAUSES, Effects
+from bigfleet.shard.effects import COORDINATION, DRAINS, FAILURES, LOST, PAUSES, Effects
 from bigfleet.shard.execution.blobs import Line
 from bigfleet.shard.execution.execution import Execution, Surroundings
 from bigfleet.shard.execution.mutating import Bench
@@ -33,6 +33,7 @@ from bigfleet.shard.execution.pool import Pool
 from bigfleet.shard.execution.tokens import Tokens
 from bigfleet.shard.failures.deadlines import StateDeadlines
 from bigfleet.shard.failures.failures import Failures, Looking
+from bigfleet.shard.failures.lost import LostMachines
 from bigfleet.shard.hints import Hints
 from bigfleet.shard.ingest.ingest import Ingest
 from bigfleet.shard.ledgers.first_machines import FirstMachines
@@ -109,6 +110,17 @@ class Parts:
         )
         self.sessions = Sessions(effects, birth.settings.session, self._supply(), birth.epoch)
         self.cluster_reports = ClusterReports(effects, machines, self._is_open)
+        self.lost = LostMachines(
+            effects,
+            machines,
+            birth.settings.deadlines,
+            self.cluster_reports,
+            self.drains,
+            self.failures,
+            self.offerings,
+            self,
+            birth.at,
+        )
         self.ingest = Ingest(
             effects, birth.settings.rails, self.needs, self.first_machines.on_demand
         )
@@ -131,7 +143,7 @@ class Parts:
             lambda: [name for name in self.providers if self.reconciler.breaker_open(name)],
         )
         self._past = frozenset(
-            machine for table in (DRAINS, FAILURES) for machine in birth.stored.get(table, {})
+            machine for table in (DRAINS, FAILURES, LOST) for machine in birth.stored.get(table, {})
         )
         kept = birth.stored.get(COORDINATION, {})
         self.owning = Owning(
@@ -149,6 +161,7 @@ class Parts:
         self.bindings.load(kept)
         self.failures.load(birth.stored.get(FAILURES, {}))
         self.drains.load(birth.stored.get(DRAINS, {}))
+        self.lost.load(birth.stored.get(LOST, {}))
         self.pauses.load(birth.stored.get(PAUSES, {}), birth.at)
         self.pauses.on_coordinator(kept_pauses(kept, birth.at), birth.at)
 
@@ -175,6 +188,15 @@ class Parts:
 
     def is_paused(self, kind: ActionKind, cluster: str) -> bool:
         return self.pauses.why_suppressed(kind, cluster) is not None
+
+    def may_give_back(self, machine: str, cluster: str) -> bool:
+        """Whether nothing speaks against the drain of a machine that its cluster lost."""
+        held = self.is_paused(ActionKind.RECLAIM, cluster) or self.settings.dry_run
+        return (
+            not (held or self._store_trouble() or self.under_way(machine))
+            and cluster in self.ingest.reported
+            and self.is_owned(machine)
+        )
 
     def why_backed_off(self, action: Action, at: Instant) -> Reason | None:
         drains = action.kind in (ActionKind.RECLAIM, ActionKind.PREEMPT)
@@ -276,6 +298,7 @@ class Parts:
         """It is another shard's: nothing is remembered of it, so that nothing is done about it."""
         self.drains.forget(machine)
         self.failures.forget(machine)
+        self.lost.forget(machine)
         self.abandoned(machine)
 
     def _why_not_bought(self, machine: Machine, at: Instant) -> Reason | None:

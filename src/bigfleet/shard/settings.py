@@ -53,6 +53,12 @@ class RailSettings:
     reclaim_cap_window: Seconds = setting(
         10.0, "the time meant by that", reloadable=True, least=0.001
     )
+    preempt_cap_per_minute: int = setting(
+        50,
+        "machines a cluster may lose to higher priorities a minute, or half of its machines if "
+        "that is more; 0 turns it off",
+        reloadable=True,
+    )
     empty_rollup_guard: bool = setting(
         True, "hold roll-ups that lost nearly everything", reloadable=True
     )
@@ -97,6 +103,7 @@ class DeadlineSettings:
     configuring: Seconds = setting(900.0, "longest Configuring")
     draining_extra: Seconds = setting(600.0, "longest Draining, beyond its grace")
     deleting: Seconds = setting(900.0, "longest Deleting")
+    join: Seconds = setting(900.0, "longest Configured without ever a Node")
     failed_attempts: int = setting(5, "looks at a Failed machine before it is stuck")
     failed_backoff_min: Seconds = setting(30.0, "first pause between two looks", least=0.001)
     failed_backoff_max: Seconds = setting(1800.0, "longest pause between two looks")
@@ -110,7 +117,7 @@ class DeadlineSettings:
     of_provider: tuple[str, ...] = setting(
         (),
         "NAME.STATE=DURATION, such as aws.creating=30m: one provider's own creating, configuring, "
-        "draining_extra or deleting; may be repeated",
+        "draining_extra, deleting or join; may be repeated",
     )
 
 

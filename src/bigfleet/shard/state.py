@@ -148,6 +148,7 @@ class ShardState:
         parts.pauses.tick(at)
         parts.sessions.tick(at)
         parts.cluster_reports.tick(at)
+        parts.lost.tick(at)
         parts.reconciler.tick(at)
         parts.drains.tick(at)
         parts.failures.tick(at)
@@ -364,6 +365,7 @@ class ShardState:
             "machines": len(parts.machines),
             "sessions": len(parts.sessions),
             "clusterReports": len(parts.cluster_reports),
+            "lostMachines": len(parts.lost),
             "firstMachines": len(parts.first_machines),
             "calls": len(parts.calls),
             "queue": parts.execution.queue_depth,
@@ -419,6 +421,7 @@ class ShardState:
             reservation=lambda machine: self.deciding.memory.reservations.get(machine),
             failed=parts.failures.view,
             unseen_lists=parts.reconciler.unseen_lists,
+            lost=parts.lost.cause_of,
         )
 
     def _owner_source(self, machine: Machine) -> OwnerSource:

@@ -38,6 +38,7 @@ class Facets:
     reservation: Callable[[str], Reservation | None]
     failed: Callable[[str], FailedView | None]
     unseen_lists: Callable[[str], int]
+    lost: Callable[[str], str]
 
 
 class MachineViews:
@@ -66,6 +67,7 @@ class MachineViews:
             facets.unseen_lists(machine_id),
             marks.held is not None and marks.held.by is HeldBy.QUOTA,
             marks.empty,
+            facets.lost(machine_id),
         )
 
     def matching(self, query: MachineQuery) -> Iterator[str]:

@@ -98,6 +98,7 @@ class Draining:
         """Of everything that could grow."""
         return {
             "drainsOpen": len(self._drains.open_instructions),
+            "drainsRefused": len(self._drains.refused()),
             "drainCallsWaiting": len(self._waiting),
             "drainCallsUnderWay": len(self._under_way),
         }

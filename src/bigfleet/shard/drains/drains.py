@@ -2,7 +2,9 @@
 
 NOTIFY: the operator was sent the instruction. EVICTING: it has cordoned the node and evicts, its
 budgets respected. PROVIDER: the provider drains. The law: the provider is called only when the
-operator says that the node is empty, or when the deadline has passed and the rules allow force.
+operator says that the node is empty, or when the deadline has passed and the rules allow force. No
+Reclaim is forced before the operator has answered once. A lost machine without a Node has no pods:
+its drain begins with the provider.
 
 An operator answers an instruction twice in a session: when it has begun and, if it can, when it is
 done. After a reconnect it gets the instruction again and answers anew, so answers are counted per
@@ -16,7 +18,7 @@ from dataclasses import dataclass
 import msgspec
 
 from bigfleet.edge.counts import SLOW
-from bigfleet.model.actions import Action, ActionKind
+from bigfleet.model.actions import Action, ActionKind, Rule
 from bigfleet.model.cluster_reports import RefusedReclaim
 from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.options import SECOND
@@ -140,6 +142,35 @@ class Drains:
         else:
             self._open(machine, action, view, at)
 
+    def may_give_back(self, machine_id: str, cluster: str, without_pods: bool, at: Instant) -> bool:
+        """False: it is leaving already, or its drain would have to wait."""
+        action = Action(ActionKind.RECLAIM, machine_id, cluster, Rule.EXCESS)
+        waits = not without_pods and self.why_waiting(action, at) is not None
+        return machine_id not in self._intents and not waits
+
+    def give_back(
+        self, machine_id: str, cluster: str, why: str, without_pods: bool, at: Instant
+    ) -> None:
+        """Its cluster lost the machine.
+
+        `without_pods`: straight to the provider, without grace. Otherwise the operator evicts, and
+        what is left at the deadline does not keep the machine.
+        """
+        grace = 0 if without_pods else round(self._settings().reclaim_grace)
+        action = Action(ActionKind.RECLAIM, machine_id, cluster, Rule.EXCESS, grace)
+        view = ActionView(
+            0, 0, action.kind, machine_id, cluster, reason=why, grace_seconds=grace, at=at
+        )
+        machine = self._machines.truth(machine_id)
+        intent = self._new_intent(machine, action, view, grace, at)
+        intent.without_pods, intent.is_repair = without_pods, not without_pods
+        self._tell(intent, at, f"given back: {why}")
+        if without_pods:
+            self._to_provider(intent, at)
+        else:
+            self._send(intent, at)
+        self._keep(intent)
+
     def on_ack(self, cluster: str, ack: ReclaimAck, at: Instant) -> None:
         intent = self._intents.get(self._machine_of_instruction.get(ack.instruction_id, ""))
         if intent is None or intent.cluster != cluster or intent.stage is DrainStage.PROVIDER:
@@ -175,11 +206,12 @@ class Drains:
             self._keep(intent)
 
     def preemptions(self, cluster: str) -> tuple[str, ...]:
-        """Ids of open instructions that take a machine of the cluster for somebody else."""
+        """Ids of open instructions that the cluster cannot refuse: they take a machine for somebody
+        else, or one that is broken."""
         return tuple(
             intent.instruction_id
             for intent in self._intents.values()
-            if intent.cluster == cluster and intent.kind is ActionKind.PREEMPT
+            if intent.cluster == cluster and (intent.kind is ActionKind.PREEMPT or intent.is_repair)
         )
 
     def on_session_opened(self, cluster: str, at: Instant) -> tuple[ReclaimInstruction, ...]:
@@ -191,7 +223,9 @@ class Drains:
         waiting = [
             intent
             for intent in self._intents.values()
-            if intent.cluster == cluster and intent.stage is not DrainStage.PROVIDER
+            if intent.cluster == cluster
+            and intent.stage is not DrainStage.PROVIDER
+            and not intent.without_pods
         ]
         for intent in waiting:
             intent.evicted = False
@@ -258,8 +292,9 @@ class Drains:
 
     # -- opening ---------------------------------------------------------------------------------
 
-    def _open(self, machine: Machine, action: Action, view: ActionView, at: Instant) -> None:
-        grace = self._grace_of(action)
+    def _new_intent(
+        self, machine: Machine, action: Action, view: ActionView, grace: int, at: Instant
+    ) -> DrainIntent:
         intent = DrainIntent(
             instruction_id=INSTRUCTION_PREFIX + self._operators.new_id(),
             machine=machine.id,
@@ -277,6 +312,11 @@ class Drains:
         )
         self._intents[machine.id] = intent
         self._machine_of_instruction[intent.instruction_id] = machine.id
+        return intent
+
+    def _open(self, machine: Machine, action: Action, view: ActionView, at: Instant) -> None:
+        grace = self._grace_of(action)
+        intent = self._new_intent(machine, action, view, grace, at)
         if action.kind is ActionKind.PREEMPT:
             self._machines.veil(machine.id, at)
         self._tell(intent, at, f"{action.kind.label} begun, {grace} s of grace: {view.reason}")
@@ -348,7 +388,7 @@ class Drains:
             self._machines.veil(intent.machine, at)
 
     def _advance(self, intent: DrainIntent, at: Instant) -> None:
-        if intent.evicted or intent.stage is DrainStage.PROVIDER:
+        if intent.evicted or intent.without_pods or intent.stage is DrainStage.PROVIDER:
             self._to_provider(intent, at)
         elif at >= intent.deadline:
             self._on_deadline(intent, at)
@@ -369,10 +409,13 @@ class Drains:
             # Nothing was begun, so nothing is forced.
             text = intent.refusal or "its operator has not begun to evict"
             self._abort(intent, "refused" if intent.refusal else "pdb", text, at)
-        elif intent.says_when_done and self._settings().reclaim_on_deadline == "abort":
+        elif intent.says_when_done and not self._is_forced(intent):
             self._abort(intent, "pdb", "pods were left at the deadline", at)
         else:
             self._to_provider(intent, at)
+
+    def _is_forced(self, intent: DrainIntent) -> bool:
+        return intent.is_repair or self._settings().reclaim_on_deadline == "force"
 
     def _is_paused(self, intent: DrainIntent) -> bool:
         return self._hearers.is_paused(intent.kind, intent.cluster)
@@ -475,7 +518,11 @@ class Drains:
 
 
 def _can_be_called_off(intent: DrainIntent) -> bool:
-    return intent.kind is ActionKind.RECLAIM and intent.stage is not DrainStage.PROVIDER
+    """A lost machine is not claimed again; a cycle that began before may not know that yet."""
+    lost = intent.without_pods or intent.is_repair
+    return (
+        intent.kind is ActionKind.RECLAIM and intent.stage is not DrainStage.PROVIDER and not lost
+    )
 
 
 #: How long after its deadline a drain of the last life waits for its machine to be listed.

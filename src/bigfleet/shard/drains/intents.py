@@ -40,6 +40,10 @@ class DrainIntent:
     index: int = 0
     reason: str = ""
     grace_seconds: int = 0
+    #: Nothing runs there: the provider drains at once, and no operator is asked.
+    without_pods: bool = False
+    #: Of a machine that is to be replaced, whatever is left on it at the deadline.
+    is_repair: bool = False
     #: Why the operator does not begin; empty: it has not said.
     refusal: str = ""
     #: Answers in the present session: the first says begun, the second done.

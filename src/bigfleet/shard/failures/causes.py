@@ -6,6 +6,9 @@ from bigfleet.model.machines import MachineState
 PROVIDER_FAILED = "provider_failed"
 #: Another process with this shard's id has acted on the machine.
 FENCED = "fenced"
+#: Of machines that are not Failed, but lost to their cluster: never joined or without a Node, and
+#: with a Node that stays unhealthy.
+JOIN, UNHEALTHY = "join", "unhealthy"
 
 
 def timeout_cause(state: MachineState) -> str:

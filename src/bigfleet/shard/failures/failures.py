@@ -122,6 +122,15 @@ class Failures:
         self._machines.step(failed, at, f"Failed ({cause}): {said}", local=True)
         self._effects.wake()
 
+    def note_lost(self, machine_id: str, cause: str, text: str, at: Instant) -> None:
+        """Its cluster lost it; how often that happens counts as if it had failed."""
+        self._count_flap(self._kept.setdefault(machine_id, Kept()), at)
+        self._persist(machine_id)
+        self._effects.counts.add("machine_failures_total", cause=cause)
+        self._effects.log(
+            "warning", "machine_lost", f"{machine_id} is lost: {text}", machine=machine_id
+        )
+
     def on_change(self, before: Machine | None, after: Machine | None, at: Instant) -> None:
         if after is None:
             self._on_removed(before)

@@ -16,6 +16,7 @@ _WITH: Mapping[str, Callable[[DeadlineSettings, Seconds], DeadlineSettings]] = {
     "configuring": lambda before, seconds: replace(before, configuring=seconds),
     "draining_extra": lambda before, seconds: replace(before, draining_extra=seconds),
     "deleting": lambda before, seconds: replace(before, deleting=seconds),
+    "join": lambda before, seconds: replace(before, join=seconds),
 }
 
 

@@ -21,6 +21,12 @@ class Joins:
         default_factory=lambda: deque(maxlen=ATTEMPTS)
     )
 
+    def never_joined(self, machine: str, at: Instant) -> bool:
+        """Its provider took it for one that joined; whether too many did not."""
+        well = [attempt for attempt in self.attempts if attempt[:2] != (machine, True)]
+        self.attempts = deque(well, maxlen=ATTEMPTS)
+        return self.add(machine, False, at)
+
     def add(self, machine: str, joined: bool, at: Instant) -> bool:
         """Whether too many did not join."""
         while self.attempts and at - self.attempts[0][2] >= WINDOW:

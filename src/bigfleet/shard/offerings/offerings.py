@@ -133,6 +133,13 @@ class Offerings:
         """A Create was refused for want of stock or quota."""
         self._on_failure(machine, Kind.STOCKOUT, text, at)
 
+    def never_joined(self, machine: Machine, text: str, at: Instant) -> None:
+        """A machine that its provider calls Configured never became a Node."""
+        offering = self._offering(machine)
+        too_many = self._joins.setdefault(offering, Joins()).never_joined(machine.id, at)
+        if too_many and offering not in self._breakers:
+            self._on_failure(machine, Kind.JOIN, text, at)
+
     def on_change(self, before: Machine | None, after: Machine | None, at: Instant) -> None:
         was = before.state if before else None
         now = after.state if after else None

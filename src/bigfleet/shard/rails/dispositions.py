@@ -3,7 +3,7 @@
 The steps come in one order, and an action is stopped by the first that has something against it;
 only actions that reach a step use up what it gives out:
 
-1. already under way (DEDUPED)           6. reclaim cap (CAPPED)
+1. already under way (DEDUPED)           6. reclaim and preempt caps (CAPPED)
 2. paused (SUPPRESSED)                   7. breaker or back-off (DEFERRED)
 3. dry-run (DRY_RUN)                     8. actions a cycle (DEFERRED, and decide again at once)
 4. the machine has moved (INAPPLICABLE)  9. verifier (VETOED)
@@ -24,6 +24,7 @@ from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import Disposition, DrainStage, DrainView
 from bigfleet.model.urgency import most_urgent
 from bigfleet.shard.rails.pauses import why_paused
+from bigfleet.shard.rails.preempt_cap import PreemptWindow, Victim
 from bigfleet.shard.rails.reclaim_cap import ReclaimWindow
 
 _STATE_WANTED = {
@@ -43,6 +44,10 @@ def _no_reason(action: Action) -> Reason | None:
 
 def _nothing(machine: str) -> str:
     return ""
+
+
+def _no_gang(action: Action) -> int | None:
+    return None
 
 
 def _yes(machine: str) -> bool:
@@ -74,6 +79,8 @@ class Circumstances:
     is_owned: Callable[[str], bool] = _yes
     #: What a machine was promised to since the decision began, as a word; empty: nothing.
     promised: Callable[[str], str] = _nothing
+    #: The gang whose victims a Preempt is one of; None: it is for a Need that takes what it gets.
+    gang_of: Callable[[Action], int | None] = _no_gang
     #: Seam of the thrash detector.
     why_held: Callable[[Action], Reason | None] = _no_reason
     #: Seam of the verifier: positions in what it is given, with what it has against them.
@@ -87,6 +94,8 @@ class Limits:
     dry_run: bool = False
     reclaim_cap_fraction: float = 0.0
     reclaim_cap_window_seconds: float = 10.0
+    #: 0: no limit.
+    preempt_cap_per_minute: int = 0
     #: 0: no limit.
     max_actions: int = 0
     #: Actions the queue still takes.
@@ -121,11 +130,13 @@ def dispose(
     asked: Circumstances,
     limits: Limits,
     window: ReclaimWindow,
+    preempted: PreemptWindow,
     at: Instant,
 ) -> Disposed:
-    """Remembers in `window` the Reclaims that are enqueued, and changes nothing else."""
+    """Remembers in `window` and `preempted` the drains that are enqueued, and nothing else."""
     fates = [_before_counting(action, asked, limits.dry_run) for action in actions]
     _hold_over_cap(fates, asked, limits, window, at)
+    _hold_over_preempt_cap(fates, asked, limits, preempted, at)
     _hold(fates, Disposition.DEFERRED, _deferrals(fates, asked))
     budget = limits.max_actions
     over_budget = Reason("rail.max-actions", {"budget": budget})
@@ -134,15 +145,13 @@ def dispose(
     _hold(fates, Disposition.VETOED, _vetoes(fates, asked))
     full = Reason("rail.queue-full", {"room": limits.room})
     _hold(fates, Disposition.DROPPED, _less_urgent(fates, limits.room, full))
-    window.started(
-        (
-            fate.action.cluster
-            for fate in fates
-            if fate.action.kind is ActionKind.RECLAIM and _passing(fate)
-        ),
-        at,
-    )
+    window.started(_clusters_of(fates, ActionKind.RECLAIM), at)
+    preempted.started(_clusters_of(fates, ActionKind.PREEMPT), at)
     return Disposed(tuple(fates), more_to_do=bool(beyond))
+
+
+def _clusters_of(fates: list[Fate], kind: ActionKind) -> Iterable[str]:
+    return (fate.action.cluster for fate in fates if fate.action.kind is kind and _passing(fate))
 
 
 def _passing(fate: Fate) -> bool:
@@ -219,12 +228,31 @@ def _hold_over_cap(
         asked.configured_of,
         at,
     )
+    _hold_capped(fates, asked, over, "rail.reclaim-cap")
+
+
+def _hold_over_preempt_cap(
+    fates: list[Fate], asked: Circumstances, limits: Limits, window: PreemptWindow, at: Instant
+) -> None:
+    victims = [
+        Victim(index, fate.action.cluster, asked.gang_of(fate.action))
+        for index, fate in enumerate(fates)
+        if fate.action.kind is ActionKind.PREEMPT and _passing(fate)
+    ]
+    cap = limits.preempt_cap_per_minute
+    over = window.over_cap(victims, cap, asked.configured_of, at)
+    _hold_capped(fates, asked, over, "rail.preempt-cap")
+
+
+def _hold_capped(
+    fates: list[Fate], asked: Circumstances, over: Mapping[int, int], code: str
+) -> None:
     of_cluster: dict[str, Reason] = {}
     for index, cap in over.items():
         cluster = fates[index].action.cluster
         if cluster not in of_cluster:
             facts = {"cluster": cluster, "cap": cap, "configured": asked.configured_of(cluster)}
-            of_cluster[cluster] = Reason("rail.reclaim-cap", facts)
+            of_cluster[cluster] = Reason(code, facts)
         fates[index] = Fate(fates[index].action, Disposition.CAPPED, of_cluster[cluster])
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from bigfleet.edge.counts import Counts
+from bigfleet.model.actions import ActionKind
 from bigfleet.model.shard_views import Disposition
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.rails.dispositions import Disposed
@@ -18,7 +19,10 @@ _OWN_COUNTER = {
     Disposition.DEFERRED: ("actions_deferred_total", False),
     Disposition.DROPPED: ("actions_dropped_total", False),
     Disposition.DEDUPED: ("actions_deduped_total", False),
-    Disposition.CAPPED: ("reclaims_capped_total", False),
+}
+_CAPPED = {
+    ActionKind.RECLAIM: "reclaims_capped_total",
+    ActionKind.PREEMPT: "preempts_capped_total",
 }
 
 
@@ -49,6 +53,8 @@ def _count(disposed: Disposed, counts: Counts) -> None:
             "action_dispositions_total", number, kind=label, disposition=disposition.name.lower()
         )
         name, by_kind = _OWN_COUNTER.get(disposition, ("", False))
+        if disposition is Disposition.CAPPED:
+            name = _CAPPED[kind]
         if name and by_kind:
             counts.add(name, number, kind=label)
         elif name:

@@ -1,0 +1,107 @@
+"""The preempt cap: how many machines a cluster may lose to higher priorities within a minute.
+
+Generous, since priority is the throttle; this bounds mistakes, such as a priority class with a zero
+too many. Per victim cluster max(cap, half of its Configured machines) Preempts a minute pass, those
+of the Needs that come first in precedence, which is the order of emission. The victims of one gang
+pass together or wait together: half a freed rack serves nobody. While a gang waits, nothing lower
+takes its clusters' share; a gang larger than the cap passes when its clusters lost nobody for a
+minute.
+"""
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from bigfleet.model.machines import Instant
+from bigfleet.model.options import SECOND
+from bigfleet.model.reclaim_cap import PastReclaims, recent_reclaims
+
+_MINUTE = 60 * SECOND
+_PART = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Victim:
+    #: Position of the Preempt in order of emission.
+    position: int
+    cluster: str
+    #: The gang it is for, by number of its Need; None: it is for a Need that takes what it gets.
+    gang: int | None = None
+
+
+@dataclass(slots=True)
+class _Together:
+    """Victims that pass together."""
+
+    victims: list[Victim] = field(default_factory=list)
+
+    def by_cluster(self) -> Counter[str]:
+        return Counter(victim.cluster for victim in self.victims)
+
+
+def preempt_cap(cap_per_minute: int, configured: int) -> int:
+    return max(cap_per_minute, configured // _PART)
+
+
+class PreemptWindow:
+    """What clusters lost to Preempts within the last minute."""
+
+    def __init__(self) -> None:
+        #: Oldest first.
+        self._past: deque[PastReclaims] = deque()
+
+    def over_cap(
+        self,
+        victims: Iterable[Victim],
+        cap_per_minute: int,
+        configured_of: Callable[[str], int],
+        at: Instant,
+    ) -> dict[int, int]:
+        """Positions that must wait, each with the cap that stops it. A cap of 0 stops nothing."""
+        self._past = deque(recent_reclaims(self._past, at, _MINUTE))
+        if not cap_per_minute:
+            return {}
+        lost: Counter[str] = Counter()
+        for past in self._past:
+            lost.update(past.count_of_cluster)
+        over: dict[int, int] = {}
+        #: Clusters that are full, or whose share is kept for a gang that waits.
+        kept: set[str] = set()
+        for together in _in_turn(victims):
+            wanted = together.by_cluster()
+            caps = {name: preempt_cap(cap_per_minute, configured_of(name)) for name in wanted}
+            full = [
+                name
+                for name, number in wanted.items()
+                if name in kept or not _fits(lost[name], number, caps[name])
+            ]
+            if not full:
+                lost.update(wanted)
+                continue
+            kept.update(wanted)
+            over.update((each.position, caps[each.cluster]) for each in together.victims)
+        return over
+
+    def started(self, clusters: Iterable[str], at: Instant) -> None:
+        lost = Counter(clusters)
+        if lost:
+            self._past.append(PastReclaims(at, lost))
+
+
+def _fits(lost: int, wanted: int, cap: int) -> bool:
+    return lost + wanted <= cap or lost == 0
+
+
+def _in_turn(victims: Iterable[Victim]) -> Iterable[_Together]:
+    """Gangs whole, where the first of their victims stands."""
+    turns: list[_Together] = []
+    of_gang: dict[int, _Together] = {}
+    for victim in victims:
+        together = of_gang.get(victim.gang) if victim.gang is not None else None
+        if together is None:
+            together = _Together()
+            turns.append(together)
+            if victim.gang is not None:
+                of_gang[victim.gang] = together
+        together.victims.append(victim)
+    return turns

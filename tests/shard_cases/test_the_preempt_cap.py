@@ -1,0 +1,55 @@
+"""The cap on Preempts in a whole shard: a mistaken priority takes a cluster's machines slowly."""
+
+from dataclasses import replace
+
+from bigfleet.model.machines import Machine, MachineState
+from bigfleet.model.needs import Need
+from bigfleet.model.profiles import Profile
+from bigfleet.model.requirements import ZONE_KEY, Operator, Requirement
+from bigfleet.shard.settings import RailSettings, ShardSettings
+from tests.shard_cases.stand import SHOP, Stand, cores, machine
+
+SETTINGS = ShardSettings(rails=RailSettings(preempt_cap_per_minute=2))
+HIGH = Profile.of(priority=9)
+GANG = Profile.of([Requirement.of(ZONE_KEY, Operator.SAME)], priority=9)
+
+
+def in_zone(name: str, state: MachineState, cluster: str = "") -> Machine:
+    return replace(machine(name, state, cluster), zone="a")
+
+
+def stand(*free: str) -> Stand:
+    """Six machines of cluster bank, of which half may go within a minute."""
+    banks = [in_zone(f"b-{i}", MachineState.CONFIGURED, "bank") for i in range(6)]
+    return Stand(SETTINGS, [*banks, *(in_zone(name, MachineState.IDLE) for name in free)])
+
+
+def drained(shard: Stand) -> list[str]:
+    return sorted(intent.machine for intent in shard.state.parts.drains.intents())
+
+
+def test_half_of_the_victims_go_in_the_first_minute_and_the_rest_is_told_why() -> None:
+    shard = stand()
+    shard.report_needs(Need(SHOP, HIGH, cores(48)))
+    shard.cycle()
+    shard.cycle()
+    assert len(drained(shard)) == 3
+    assert len(shard.state.deciding.memory.reservations) == 3
+    held = {a["machine"]: a["outcome"] for a in shard.audit() if a["outcome"] == "capped"}
+    assert len(held) == 3
+    assert shard.counts.of("preempts_capped_total") == 6
+
+
+def test_more_follow_after_a_minute() -> None:
+    shard = stand()
+    shard.report_needs(Need(SHOP, HIGH, cores(48)))
+    for _ in range(61):
+        shard.cycle()
+    assert len(drained(shard)) == 5
+
+
+def test_a_gang_is_freed_whole() -> None:
+    shard = stand("free")
+    shard.report_needs(Need(SHOP, GANG, cores(56)))
+    shard.cycle()
+    assert len(drained(shard)) == 6
