@@ -14,6 +14,8 @@ BUDGET = {
     "roll-up from nothing": "<= 200",
     "1 request changed": "<= 5",
     "83 requests changed": "<= 5",
+    "with pods and Nodes, from nothing": "<= 200",
+    "83 requests changed, pods wait": "<= 5",
     "resident memory": "<= 500",
 }
 

@@ -42,8 +42,10 @@ class Figures:
     evicted_waited: int = 0
     bought: int = 0
     bought_with_nobody_waiting: int = 0
-    #: Seconds from the last ordered machine's Node to the last pod that was bound, each time.
+    #: Seconds from the last machine of the own row to the last pod, whenever a margin was raised.
     waits: list[float] = field(default_factory=list)
+    #: The part of it until the margin was sent; the rest is the machine's way.
+    reactions: list[float] = field(default_factory=list)
     #: Dollars per hour, times nanoseconds.
     spent: float = 0.0
 
@@ -72,8 +74,10 @@ class Cluster:
     _moved_at: dict[str, Instant] = field(default_factory=dict)
     _scheduled: tuple[int, int] = (-1, -1)
     _pods_version: int = 0
-    #: When all machines were there while pods waited.
+    #: When all machines were there for pods that got a margin, and rounds before they waited.
     _delivered_at: Instant | None = None
+    _rounds: int = 0
+    _waits_since: Instant = 0
     _drain_checked: dict[str, Instant] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -338,17 +342,17 @@ class Cluster:
                 del self._moved_at[uid]
 
     def note_waits(self, at: Instant) -> None:
-        """How long the last pod waits after the machines of its own row are usable."""
+        """How long the last pod waits once the machines of its own row are usable."""
         waiting = any(not self.workload_of[pod.uid].hopeless for pod in self.waiting())
-        arriving = any(s.arriving for s in self.shard.reply(self.name).standings)
-        joining = any(not node.is_usable for node in self.occupancy.nodes.values())
+        rounds = self.margins.figures.rounds
         if not waiting:
             if self._delivered_at is not None:
                 self.figures.waits.append((at - self._delivered_at) / SECOND)
-            self._delivered_at = None
-        elif self._delivered_at is None and not (arriving or joining or self.is_dirty):
-            if self.occupancy.nodes and not self.shard.is_busy:
-                self._delivered_at = at
+            self._delivered_at, self._rounds, self._waits_since = None, rounds, at
+        elif self._delivered_at is None and rounds > self._rounds:
+            usable = [n.since for n in self.occupancy.nodes.values() if n.is_usable]
+            self._delivered_at = max([*usable, self._waits_since])
+            self.figures.reactions.append((at - self._delivered_at) / SECOND)
 
     @property
     def is_dirty(self) -> bool:

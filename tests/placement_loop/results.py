@@ -27,6 +27,7 @@ class Result:
     bought: int
     bought_with_nobody_waiting: int
     waits: tuple[float, ...]
+    reactions: tuple[float, ...]
 
 
 def result_of(seed: int) -> Result:
@@ -51,6 +52,7 @@ def result_of(seed: int) -> Result:
         bought=sum(f.bought for f in figures),
         bought_with_nobody_waiting=sum(f.bought_with_nobody_waiting for f in figures),
         waits=tuple(wait for f in figures for wait in f.waits),
+        reactions=tuple(wait for f in figures for wait in f.reactions),
     )
 
 
@@ -86,15 +88,21 @@ def table(results: Sequence[Result]) -> str:
         rows = [r for r in results if scenario in ("all", r.scenario)]
         if not rows:
             continue
-        waits = [wait for r in rows for wait in r.waits]
-        cuts = quantiles(waits, n=20) if len(waits) > 1 else [0.0] * 19
         lines.append(
             f"{scenario:26} {len(rows):5} runs  {sum(r.stuck for r in rows):2} stuck "
             f" cost {mean(r.cost for r in rows):.3f} (most {max(r.cost for r in rows):.2f}) "
-            f" wait p50 {cuts[9]:4.0f} s p95 {cuts[18]:4.0f} s "
+            f" last pod {_spread([w for r in rows for w in r.waits])}"
+            f" of which reaction {_spread([w for r in rows for w in r.reactions])} "
             f" late {sum(r.late for r in rows)} "
             f" evicted {sum(r.evicted for r in rows)}/{sum(r.evicted_waited for r in rows)} "
             f" bought {sum(r.bought for r in rows)}"
             f"/{sum(r.bought_with_nobody_waiting for r in rows)}"
         )
     return "\n".join(lines)
+
+
+def _spread(seconds: Sequence[float]) -> str:
+    if len(seconds) < 2:
+        return "-"
+    cuts = quantiles(seconds, n=20)
+    return f"p50 {cuts[9]:.0f} s p95 {cuts[18]:.0f} s"

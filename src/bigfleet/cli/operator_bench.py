@@ -19,6 +19,7 @@ from bigfleet.cli.measures import Measure, document_of, print_json, print_table
 if TYPE_CHECKING:
     from bigfleet.kube.objects import ObjectKey
     from bigfleet.operator.held_requests import HeldRequest
+    from bigfleet.operator.revised_demand import RevisedDemand
     from bigfleet.operator.rollup import DemandBook
 
 #: The size the budgets are stated for.
@@ -28,10 +29,13 @@ CHURN = BUDGETED // 50 // 6
 HOMOGENEOUS = (10, 100, 1_000, 10_000)
 PAGE = 500
 ROUNDS = 5
+#: About 30 pods each.
+NODES = 800
+WAITING = 50
 STATED_FOR = (
     f"Budgets are stated for {BUDGETED:,} requests on two idle cores with a machine-speed unit of "
-    "about 65 ms; the memory is of this process, which holds the requests and nothing else of a "
-    "cluster."
+    "about 65 ms; the memory is of this process, which holds the requests, their pods and "
+    f"{NODES} Nodes."
 )
 
 
@@ -145,6 +149,11 @@ def _measured(requests: int) -> list[Measure]:
             at_most=5,
         ),
         Measure("nothing changed", 1e3 * _changed(held, book, 0), "ms"),
+    ]
+    revised = _revised(held)
+    found += [
+        Measure("with pods and Nodes, from nothing", 1e3 * revised.cold, "ms", at_most=200),
+        Measure(f"{CHURN} requests changed, pods wait", 1e3 * revised.changed, "ms", at_most=5),
         Measure("resident memory", resident_bytes() / 1e6, "MB", at_most=500),
     ]
     found.append(Measure("pages read and kept", 1e3 * _reading(requests), "ms"))
@@ -204,3 +213,80 @@ def _changed(held: "dict[ObjectKey, HeldRequest]", book: "DemandBook", count: in
         book.rollup(3)
         times.append(perf_counter() - began)
     return median(times)
+
+
+@dataclass(frozen=True, slots=True)
+class _Revised:
+    cold: float
+    changed: float
+    #: Kept, so that it counts in the memory.
+    demand: "RevisedDemand"
+
+
+def _revised(held: "dict[ObjectKey, HeldRequest]") -> _Revised:
+    """The roll-up of an operator that follows pods and Nodes, and some pods that find no place."""
+    from bigfleet.kube.objects import Condition, Meta, Node, NodeStatus
+    from bigfleet.model.machines import MachineState
+    from bigfleet.model.options import SECOND
+    from bigfleet.model.resources import Resources
+    from bigfleet.model.session_frames import NodeStateUpdate
+    from bigfleet.operator.cluster_view import ClusterView
+    from bigfleet.operator.machine_nodes import MachineNodes
+    from bigfleet.operator.node_mapping import NodeMap
+    from bigfleet.operator.pods_on_nodes import PodOnNode
+    from bigfleet.operator.revised_demand import OverheadUnits, RevisedDemand
+    from bigfleet.operator.rollup import DemandBook
+    from bigfleet.placement.admission import Admissions
+    from bigfleet.placement.occupancy import Occupancy
+    from bigfleet.placement.overhead import Overheads
+
+    overheads, occupancy, nodes = Overheads(), Occupancy(), NodeMap()
+    units = OverheadUnits(overheads)
+    book = DemandBook("shop", units=units)
+    machines, admissions = MachineNodes(nodes, book.devices), Admissions(occupancy)
+    view = ClusterView(book, machines, occupancy, admissions)
+    demand = RevisedDemand(book, units, overheads, occupancy, admissions, lambda _at: True)
+    declared = Resources.parse({"cpu": "96", "memory": "384Gi"})
+    ready = NodeStatus(
+        conditions=(Condition(type="Ready", status="True"),),
+        allocatable={"cpu": "95", "memory": "380Gi", "pods": "110"},
+    )
+    for number in range(NODES):
+        name = f"n-{number}"
+        update = NodeStateUpdate(
+            f"m-{number}", "shop", MachineState.CONFIGURED, name, resources=declared
+        )
+        nodes.put(Node(metadata=Meta(name=name, uid=name), status=ready))
+        nodes.on_node_state(update)
+        machines.on_node_state(update, 1)
+        view.on_machine(update.machine_id, 1)
+    began = perf_counter()
+    for key, request in held.items():
+        book.put(key, request.uid, request.spec, request.phase)
+    demand.rollup(1)
+    cold = perf_counter() - began
+    for number, (key, request) in enumerate(held.items()):
+        view.on_request(key, request.pod_uid, True, 1)
+        waits = number < WAITING
+        pod = PodOnNode(
+            key,
+            request.pod_uid,
+            "" if waits else f"n-{number % NODES}",
+            owner_uid=f"owner-{number // 40}",
+            unschedulable_since=1 if waits else None,
+        )
+        view.on_pod(None, pod, 1)
+    at, times = SECOND, []
+    changing = [(key, held[key]) for key in list(held)[:: max(1, len(held) // CHURN)][:CHURN]]
+    for _ in range(ROUNDS):
+        for comes in (False, True):
+            at += SECOND
+            began = perf_counter()
+            for key, request in changing:
+                if comes:
+                    book.put(key, request.uid, request.spec, request.phase)
+                else:
+                    book.remove(key)
+            demand.rollup(at)
+            times.append(perf_counter() - began)
+    return _Revised(cold, median(times), demand)

@@ -58,6 +58,8 @@ class Resources:
 
     def positive(self) -> "Resources":
         """Without the zero dimensions: the form in which two vectors compare by value."""
+        if all(amount > 0 for _, amount in self.amounts):
+            return self
         return Resources(tuple((name, amount) for name, amount in self.amounts if amount > 0))
 
     def plus(self, other: "Resources") -> "Resources":

@@ -8,7 +8,8 @@ sent before its first reply, or before `first_reply` has passed, or the shard ha
 no reports: a roll-up without the margins would withdraw them, and their machines would be excess.
 """
 
-from collections.abc import Callable, Collection
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from bigfleet.model.cluster_reports import MOST_NAMED_NEEDS, ClusterReportReply, StuckNeed
@@ -21,12 +22,15 @@ from bigfleet.placement.admission import Admissions, Refusal
 from bigfleet.placement.margin_notes import MarginFigures, Note
 from bigfleet.placement.margins import Margins
 from bigfleet.placement.occupancy import Occupancy
-from bigfleet.placement.overhead import Kind, Overheads, min_unit
+from bigfleet.placement.overhead import Kind, Overheads, Split, min_unit, split_of
 from bigfleet.placement.subjects import MarginSettings
 from bigfleet.wire.rollups import need_row, rollup_of_rows
 
 #: Overhead is looked at when Nodes change, and so often for what else may change it.
 _LOOK_EVERY = 10 * SECOND
+_MOST_UNITS = 10_000
+#: Roll-ups between two replies, and a few more: a reply is about one of them.
+_MOST_UNTOLD = 32
 
 
 class OverheadUnits:
@@ -47,8 +51,16 @@ class OverheadUnits:
             return largest
         unit = self._known.get(largest)
         if unit is None:
+            if len(self._known) >= _MOST_UNITS:
+                self._known.clear()
             unit = self._known[largest] = min_unit(largest, self._kinds, self._otherwise)
         return unit
+
+    def is_taken(self, largest: Resources) -> bool:
+        return not self._kinds or any(kind.takes(largest) for kind in self._kinds)
+
+    def split_of(self, shapes: Sequence[Resources]) -> Split | None:
+        return split_of(shapes, self._kinds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +108,8 @@ class RevisedDemand:
         self._unanswered = False
         self._told_version = -1
         self._sent: tuple[Need, ...] | None = None
-        #: The rows that were sent last are not known to the margins yet.
-        self._sent_untold = False
+        #: Rows that were sent, and when, and of which the margins do not know yet.
+        self._untold: deque[tuple[tuple[Need, ...], Instant]] = deque(maxlen=_MOST_UNTOLD)
         self._looked_at: Instant | None = None
         self._nodes_version = -1
         #: Rows differ for another reason than requests: they are to be sent at once.
@@ -124,9 +136,8 @@ class RevisedDemand:
     def on_reply(self, reply: ClusterReportReply, at: Instant) -> list[Note]:
         if self._is_trustworthy(at):
             self._tell_demand()
-        if self._sent_untold and self._sent is not None:
-            self._margins.on_sent(self._sent)
-            self._sent_untold = False
+        while self._untold:
+            self._margins.on_sent(*self._untold.popleft())
         notes = self._margins.on_reply(reply, at)
         if self._sent is None:
             self._revision += 1
@@ -161,7 +172,8 @@ class RevisedDemand:
         if self._in_play():
             self._tell_demand()
             self._add_margins(rows, contents, at)
-        self._sent, self._sent_untold = tuple(rows), True
+        self._sent = tuple(rows)
+        self._untold.append((self._sent, at))
         self.is_urgent = False
         return rollup_of_rows(self._book.cluster, at, contents)
 

@@ -7,6 +7,7 @@ of their pods are stuck, which Nodes they have, and how many machines stuck pods
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from bigfleet.model.cluster_reports import NeedStanding
 from bigfleet.model.machines import Instant
@@ -16,7 +17,7 @@ from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.resources import Resources
 from bigfleet.placement.margin_rows import Form, Margin, margin_key_of
 from bigfleet.placement.occupancy import Matching, Occupancy
-from bigfleet.placement.overhead import Overheads, min_unit
+from bigfleet.placement.overhead import Kind, Overheads, min_unit
 from bigfleet.placement.packing import Room, machines_for
 from bigfleet.placement.records import NodeView, PodView
 
@@ -69,10 +70,6 @@ class Subject:
     asked: Resources = Resources()
 
     # -- demand ----------------------------------------------------------------------------------
-
-    def add(self, need: Need) -> None:
-        self.own.append(need)
-        self.asked = need.aggregate if len(self.own) == 1 else self.asked.plus(need.aggregate)
 
     def row(self, wanted: Resources) -> Need:
         """The row of its margin."""
@@ -266,6 +263,15 @@ class Subject:
         ]
 
 
+class _Read(NamedTuple):
+    """What a Need was found to be, as long as it is the same object."""
+
+    need: Need
+    is_folded: bool
+    form: Form
+    margin: NeedKey
+
+
 class Subjects:
     """Every Need of the cluster by what has its margin."""
 
@@ -278,24 +284,57 @@ class Subjects:
         self._needs: dict[NeedKey, Need] = {}
         self._by_margin: dict[NeedKey, Subject] = {}
         self._of_need: dict[NeedKey, Subject] = {}
+        self._read: dict[NeedKey, _Read] = {}
+        self._kinds: list[Kind] = []
 
     def __len__(self) -> int:
         return len(self._needs)
 
     def put(self, needs: Iterable[Need], confirmed: Mapping[NeedKey, NeedStanding]) -> None:
-        """All own rows; what is not among them is no longer asked for."""
+        """All own rows; what is not among them is no longer asked for.
+
+        A Need that is the same object as before is not looked at again.
+        """
+        kinds = self._overheads.kinds()
+        if kinds != self._kinds:
+            # What fits one machine may be another thing now.
+            self._kinds, self._read = kinds, {}
+        before, self._read = self._read, {}
+        members: dict[NeedKey, list[Need]] = {}
         self._needs = {need.key: need for need in needs}
-        self._by_margin, self._of_need = {}, {}
-        for need in self._needs.values():
-            form = self._form_of(need, confirmed.get(need.key))
-            key = margin_key_of(need, form)
-            subject = self._by_margin.get(key)
-            if subject is None:
-                subject = self._by_margin[key] = Subject(
-                    key, form, self._occupancy, self._overheads, self._settings
-                )
-            subject.add(need)
-            self._of_need[need.key] = subject
+        for key, need in self._needs.items():
+            standing = confirmed.get(key)
+            is_folded = standing is not None and standing.folded_members > 0
+            known = before.get(key)
+            if known is None or known.need is not need or known.is_folded != is_folded:
+                form = self._form_of(need, is_folded)
+                known = _Read(need, is_folded, form, margin_key_of(need, form))
+            self._read[key] = known
+            members.setdefault(known.margin, []).append(need)
+        earlier, self._by_margin, self._of_need = self._by_margin, {}, {}
+        for margin, own in members.items():
+            subject = earlier.get(margin)
+            form = self._read[own[0].key].form
+            if subject is None or subject.form is not form or subject.own != own:
+                subject = self._subject(margin, form, own)
+            self._by_margin[margin] = subject
+        for key, read in self._read.items():
+            self._of_need[key] = self._by_margin[read.margin]
+
+    def _subject(self, margin: NeedKey, form: Form, own: list[Need]) -> Subject:
+        asked: dict[str, int] = {}
+        for need in own:
+            for name, amount in need.aggregate.amounts:
+                asked[name] = asked.get(name, 0) + amount
+        return Subject(
+            margin,
+            form,
+            self._occupancy,
+            self._overheads,
+            self._settings,
+            own,
+            Resources.of(asked),
+        )
 
     def needs(self) -> Iterable[Need]:
         return self._needs.values()
@@ -327,9 +366,8 @@ class Subjects:
             return need
         return replace(need, aggregate=need.aggregate.plus(beyond))
 
-    def _form_of(self, need: Need, standing: NeedStanding | None) -> Form:
+    def _form_of(self, need: Need, is_folded: bool) -> Form:
         if need.profile.same is not None:
-            folded = standing is not None and standing.folded_members > 0
-            fits = folded or any(k.takes(need.aggregate) for k in self._overheads.kinds())
+            fits = is_folded or any(kind.takes(need.aggregate) for kind in self._kinds)
             return Form.GANG_ROW if fits else Form.NONE
         return Form.IN_OWN_ROW if need.profile.strict_spread is not None else Form.ROW
