@@ -179,10 +179,11 @@ def test_only_so_many_nodes_are_emptied_at_once_and_the_others_follow() -> None:
         stage.asks(f"n-{number}", instruction=f"bf1-{number}")
     stage.wait(60)
     assert len(stage.refusals.admitted) == MOST_EMPTYING
-    stage.answer_cordons()
-    for pod in stage.evictions():
-        moves(stage, pod, to="n-99")
-    stage.wait(10)
+    for _ in range(20):
+        stage.answer_cordons()
+        for pod in stage.evictions():
+            moves(stage, pod, to="n-99")
+        stage.wait(1)
     assert len(stage.refusals.admitted) == len(many)
     assert stage.refusals.refused == []
 
