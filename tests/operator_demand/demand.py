@@ -1,10 +1,10 @@
 """An operator's demand without an API server, in virtual time."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from bigfleet.kube.objects import Node, ObjectKey
+from bigfleet.kube.objects import ObjectKey
 from bigfleet.model.cluster_reports import ClusterReportReply, NeedStanding
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.needs import Need
@@ -32,9 +32,6 @@ MACHINE = Resources.parse({"cpu": "8", "memory": "32Gi"})
 class Operator:
     at: Instant = START
     fresh: bool = True
-    allocatable: dict[str, str | int | float] = field(
-        default_factory=lambda: {"cpu": "7500m", "memory": "30Gi", "pods": "110"}
-    )
 
     def __post_init__(self) -> None:
         self.overheads = Overheads()
@@ -91,9 +88,11 @@ class Operator:
         why = NotMoved.DAEMON_SET
         self.puts(self.pod(name, f"n-{machine}", why_not_evicted=why, shape=shape))
 
-    def joins(self, machine: str, found: Node | None = None) -> None:
-        update = NodeStateUpdate(machine, "shop", MachineState.CONFIGURED, resources=MACHINE)
-        self.nodes.put(found or node(machine, allocatable=self.allocatable))
+    def joins(self, machine: str, declared: Resources = MACHINE) -> None:
+        """Of what it declares pods get half a cpu and 2 Gi less."""
+        update = NodeStateUpdate(machine, "shop", MachineState.CONFIGURED, resources=declared)
+        free = declared.less(Resources.parse({"cpu": "500m", "memory": "2Gi"}))
+        self.nodes.put(node(machine, allocatable={**free.texts(), "pods": "110"}))
         self.nodes.on_node_state(update)
         self.machines.on_node_state(update, self.at)
         self.view.on_machine(machine, self.at)

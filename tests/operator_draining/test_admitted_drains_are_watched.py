@@ -3,6 +3,7 @@
 from bigfleet.model.machines import MachineState
 from bigfleet.operator.drain_steps import DrainPhase, DrainStanding
 from bigfleet.operator.pods_on_nodes import PodOnNode
+from bigfleet.operator.reclaim_admission import MOST_EMPTYING
 from bigfleet.placement.admission import RefusedBy
 from tests.operator_draining.admitting import AdmittingStage, two_machines
 from tests.operator_draining.stage import ID
@@ -164,6 +165,27 @@ def test_promised_room_is_not_promised_twice() -> None:
     stage.wait(20)
     assert not stage.is_cordoned("n-2")
     assert {each.node for each in stage.refusals.refused} == {"n-2"}
+
+
+def test_only_so_many_nodes_are_emptied_at_once_and_the_others_follow() -> None:
+    many = range(1, MOST_EMPTYING + 4)
+    stage = AdmittingStage()
+    stage.room(99, "999")
+    for number in many:
+        stage.room(number)
+        stage.runs(f"web-{number}", f"n-{number}")
+    stage.join(99, *many)
+    for number in many:
+        stage.asks(f"n-{number}", instruction=f"bf1-{number}")
+    stage.wait(60)
+    assert len(stage.refusals.admitted) == MOST_EMPTYING
+    for _ in range(20):
+        stage.answer_cordons()
+        for pod in stage.evictions():
+            moves(stage, pod, to="n-99")
+        stage.wait(1)
+    assert len(stage.refusals.admitted) == len(many)
+    assert stage.refusals.refused == []
 
 
 # -- what is not checked --------------------------------------------------------------------------

@@ -87,6 +87,13 @@ class ClusterView:
         if (pod := self._pods.get(pod_uid)) is not None:
             self._put(pod, at)
 
+    def on_needs_moved(self, at: Instant) -> None:
+        """Requests have come under other Needs: pods are looked up anew."""
+        for uid, key in self._request_of.items():
+            known = self.occupancy.pods.get(uid)
+            if known is not None and known.need != self._requests.need_of(key):
+                self._put(self._pods[uid], at)
+
     def pod(self, uid: str) -> PodOnNode | None:
         return self._pods.get(uid)
 

@@ -7,7 +7,7 @@ The unit that is told is the largest one with what a machine loses to overhead (
 the sum of the requests and nothing else.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.profiles import Profile
 from bigfleet.model.quantities import LARGEST_OF_NEED
 from bigfleet.model.resources import Resources
+from bigfleet.placement.overhead import Split
 from bigfleet.wire.rollups import need_row
 
 
@@ -23,12 +24,26 @@ class Units(Protocol):
 
     def unit_of(self, largest: Resources) -> Resources: ...
 
+    def is_taken(self, largest: Resources) -> bool:
+        """Whether some kind of machine takes all of it, or no kind is known."""
+        ...
+
+    def split_of(self, shapes: Sequence[Resources]) -> Split | None:
+        """How pods of these sizes ask, where no kind of machine takes them together."""
+        ...
+
 
 class PlainUnits:
-    """The pod itself: nothing is known of overhead."""
+    """The pod itself: nothing is known of overhead and of kinds of machines."""
 
     def unit_of(self, largest: Resources) -> Resources:
         return largest
+
+    def is_taken(self, largest: Resources) -> bool:
+        return True
+
+    def split_of(self, shapes: Sequence[Resources]) -> Split | None:
+        return None
 
 
 class _Dimension:
@@ -92,6 +107,10 @@ class DemandRow:
         """Of the resources it asks for."""
         return self._dimensions
 
+    def largest(self) -> Resources:
+        """The largest amount of each resource that any unit asks for."""
+        return _counted((name, d.most()) for name, d in sorted(self._dimensions.items()))
+
     def need(self) -> Need:
         """A sum beyond what a shard can count is told as the most it can: nobody has that either.
 
@@ -103,7 +122,7 @@ class DemandRow:
                 self.key.cluster,
                 self._profile,
                 _counted((name, d.total) for name, d in named),
-                _counted(self._sizes.unit_of(_counted((n, d.most()) for n, d in named)).amounts),
+                _counted(self._sizes.unit_of(self.largest()).amounts),
                 group=self.key.group,
             )
         return self._need

@@ -9,7 +9,7 @@ no reports: a roll-up without the margins would withdraw them, and their machine
 """
 
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from bigfleet.model.cluster_reports import MOST_NAMED_NEEDS, ClusterReportReply, StuckNeed
@@ -22,12 +22,13 @@ from bigfleet.placement.admission import Admissions, Refusal
 from bigfleet.placement.margin_notes import MarginFigures, Note
 from bigfleet.placement.margins import Margins
 from bigfleet.placement.occupancy import Occupancy
-from bigfleet.placement.overhead import Kind, Overheads, min_unit
+from bigfleet.placement.overhead import Kind, Overheads, Split, min_unit, split_of
 from bigfleet.placement.subjects import MarginSettings
 from bigfleet.wire.rollups import need_row, rollup_of_rows
 
 #: Overhead is looked at when Nodes change, and so often for what else may change it.
 _LOOK_EVERY = 10 * SECOND
+_MOST_UNITS = 10_000
 #: Roll-ups between two replies, and a few more: a reply is about one of them.
 _MOST_UNTOLD = 32
 
@@ -50,8 +51,16 @@ class OverheadUnits:
             return largest
         unit = self._known.get(largest)
         if unit is None:
+            if len(self._known) >= _MOST_UNITS:
+                self._known.clear()
             unit = self._known[largest] = min_unit(largest, self._kinds, self._otherwise)
         return unit
+
+    def is_taken(self, largest: Resources) -> bool:
+        return not self._kinds or any(kind.takes(largest) for kind in self._kinds)
+
+    def split_of(self, shapes: Sequence[Resources]) -> Split | None:
+        return split_of(shapes, self._kinds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,10 @@
 """The demand of one cluster, kept up to date request by request, and told as a roll-up.
 
+Requests of one profile and group are one row, but where no kind of machine that is known takes all
+of their sizes together: a unit is per dimension, so a pod of much cpu and one of much memory would
+ask for a machine that has both, and one that is too large for any would hold up all others. Such a
+row is split by sizes into groups (`bigfleet.placement.overhead.split_of`).
+
 What a change costs follows the change, not the cluster: requests of one text are counted, each text
 is read once, and only rows whose count moved are summed and written again. The rows are the same,
 byte for byte, however the requests came: a shard recognises an unchanged roll-up by its bytes.
@@ -7,7 +12,7 @@ byte for byte, however the requests came: a shard recognises an unchanged roll-u
 Rows carry no arrival: the shard knows when it first heard of each.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 
 from bigfleet.kube.objects import ObjectKey
@@ -15,6 +20,7 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.needs import Need, NeedKey
 from bigfleet.operator.demand_rows import DemandRow, PlainUnits, Units
 from bigfleet.operator.translating import Demand, Translator, Untranslatable
+from bigfleet.placement.overhead import Split
 from bigfleet.wire.rollups import rollup_of_rows
 
 ACKNOWLEDGED = "Acknowledged"
@@ -35,6 +41,17 @@ class _Text:
         self.count = self.told = 0
         #: None: untranslatable, or not told yet.
         self.row: DemandRow | None = None
+
+    @property
+    def is_splittable(self) -> bool:
+        """Gangs and strict spreads are one row, or they are not what they are."""
+        demand = self.demand
+        return (
+            demand is not None
+            and not demand.group
+            and demand.profile.same is None
+            and demand.profile.strict_spread is None
+        )
 
 
 class _Request:
@@ -67,6 +84,13 @@ class DemandBook:
         #: The rows by key; None: some came or went.
         self._ordered: list[DemandRow] | None = []
         self._skipped: dict[ObjectKey, Untranslatable] = {}
+        #: Texts that are told and may be split, by the key of the row they would be together.
+        self._together: dict[NeedKey, dict[bytes, _Text]] = {}
+        self._splits: dict[NeedKey, Split] = {}
+        #: Of these the sizes have changed since it was looked whether they are split.
+        self._unsized: set[NeedKey] = set()
+        #: Requests have come under another Need without being changed.
+        self._moved = False
         #: The version it was last asked at, and what the answer was.
         self._devices: tuple[int, frozenset[str]] = (-1, frozenset())
         #: Translatable and not acknowledged, in the order of their marks.
@@ -112,10 +136,15 @@ class DemandBook:
             self._withdraw(key, known)
 
     def need_of(self, key: ObjectKey) -> NeedKey | None:
-        demand = self.demand_of(key)
-        if demand is None:
+        request = self._requests.get(key)
+        if request is None or request.text.demand is None:
             return None
-        return NeedKey(self.cluster, demand.profile.fingerprint, demand.group)
+        return self._key_of(request.text)
+
+    def take_moved(self) -> bool:
+        """Whether requests have come under another Need since it was last asked."""
+        moved, self._moved = self._moved, False
+        return moved
 
     def demand_of(self, key: ObjectKey) -> Demand | None:
         """None: unknown, or untranslatable."""
@@ -140,6 +169,7 @@ class DemandBook:
     def on_units_changed(self) -> None:
         """Overhead is another one: every row is written anew."""
         self.version += 1
+        self._unsized |= self._together.keys()
         for row in self._rows.values():
             row.forget()
 
@@ -195,6 +225,8 @@ class DemandBook:
         for text in self._untold.values():
             self._tell(text)
         self._untold.clear()
+        if self._unsized:
+            self._look_at_sizes()
         if self._ordered is None:
             self._ordered = sorted(self._rows.values(), key=_BY_KEY)
         return self._ordered
@@ -203,21 +235,80 @@ class DemandBook:
         demand, by = text.demand, text.count - text.told
         assert demand is not None, "only texts that were understood are told"
         if by:
-            row = text.row
-            if row is None:
-                row = text.row = self._row_of(demand)
-            row.change(demand.unit, by)
+            if text.row is None:
+                text.row = self._row_of(text)
+                self._size(text)
+            text.row.change(demand.unit, by)
             text.told = text.count
-            if row.units == 0:
-                del self._rows[row.key]
-                self._ordered = None
+            self._drop_if_empty(text.row)
         if text.count == 0:
             del self._texts[text.content]
+            self._size(text)
 
-    def _row_of(self, demand: Demand) -> DemandRow:
-        key = NeedKey(self.cluster, demand.profile.fingerprint, demand.group)
+    def _size(self, text: _Text) -> None:
+        """Its size came to those of its row, or left them."""
+        if not text.is_splittable:
+            return
+        key = self._whole_key_of(text)
+        if text.count:
+            self._together.setdefault(key, {})[text.content] = text
+        elif (texts := self._together.get(key)) is not None:
+            texts.pop(text.content, None)
+            if not texts:
+                del self._together[key]
+        self._unsized.add(key)
+
+    def _look_at_sizes(self) -> None:
+        unsized, self._unsized = self._unsized, set()
+        for key in unsized:
+            texts = self._together.get(key)
+            row = self._rows.get(key)
+            if key not in self._splits and row is not None and self._units.is_taken(row.largest()):
+                continue
+            sizes = {text.demand.unit for text in (texts or {}).values() if text.demand is not None}
+            split = self._units.split_of(sorted(sizes, key=attrgetter("amounts")))
+            if split == self._splits.get(key):
+                continue
+            if split is None:
+                del self._splits[key]
+            else:
+                self._splits[key] = split
+            self._move((texts or {}).values())
+
+    def _move(self, texts: Iterable[_Text]) -> None:
+        for text in texts:
+            before, demand = text.row, text.demand
+            if before is None or demand is None or before.key == self._key_of(text):
+                continue
+            self._moved = True
+            before.change(demand.unit, -text.told)
+            self._drop_if_empty(before)
+            text.row = self._row_of(text)
+            text.row.change(demand.unit, text.told)
+
+    def _drop_if_empty(self, row: DemandRow) -> None:
+        if row.units == 0 and self._rows.get(row.key) is row:
+            del self._rows[row.key]
+            self._ordered = None
+
+    def _whole_key_of(self, text: _Text) -> NeedKey:
+        demand = text.demand
+        assert demand is not None, "only texts that were understood have a Need"
+        return NeedKey(self.cluster, demand.profile.fingerprint, demand.group)
+
+    def _key_of(self, text: _Text) -> NeedKey:
+        """Of the row that counts it."""
+        key = self._whole_key_of(text)
+        split = self._splits.get(key) if text.is_splittable else None
+        if split is None or text.demand is None:
+            return key
+        return key._replace(group=split.group_of(text.demand.unit))
+
+    def _row_of(self, text: _Text) -> DemandRow:
+        assert text.demand is not None, "only texts that were understood have a row"
+        key = self._key_of(text)
         row = self._rows.get(key)
         if row is None:
-            row = self._rows[key] = DemandRow(key, demand.profile, self._units)
+            row = self._rows[key] = DemandRow(key, text.demand.profile, self._units)
             self._ordered = None
         return row

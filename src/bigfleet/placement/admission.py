@@ -105,6 +105,11 @@ class Admissions:
                 return refusal
         return self._why_no_room(node, at)
 
+    @property
+    def emptying(self) -> int:
+        """Admitted Nodes that still have pods to move."""
+        return sum(bool(self._left_on(node)) for node in self._admitted)
+
     def is_admitted(self, node: str) -> bool:
         return node in self._admitted
 
@@ -204,8 +209,8 @@ class Admissions:
             # The scheduler has not judged these yet and places them in a moment, if they fit.
             fresh = (p for p in self._occupancy.all_waiting() if p.unschedulable_since is None)
             pack(trial, fresh)
-            for each in others:
-                pack(trial, self._to_be_placed(each, at))
+            # All at once: a packing looks at every Node, and equal pods go on where one was placed.
+            pack(trial, [pod for each in others for pod in self._to_be_placed(each, at)])
             left = pack(trial, self._to_be_placed(node, at)).left
             if left:
                 return self._no_room(left[0], node, trial)

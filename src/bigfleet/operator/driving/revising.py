@@ -48,6 +48,8 @@ class Revising:
             self.look(self._clock.now())
 
     def look(self, at: Instant) -> None:
+        if self._knowing.book.take_moved():
+            self._knowing.view.on_needs_moved(at)
         if self._knowing.machines.is_complete and self._knowing.is_fresh(at):
             self.tell(self._demand.turn(at))
         if self._demand.is_urgent:
