@@ -23,6 +23,7 @@ KEYS = [
     "max_ms",
     "phases",
     "actions",
+    "conflict_fraction",
     "rss_mb",
     "bytes_per_machine",
     "warmup_s",

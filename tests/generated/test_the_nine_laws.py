@@ -76,7 +76,7 @@ def test_law_4_the_order_of_machines_in_the_file_never_matters(
 @settings(phases=WITHOUT_SHRINKING)
 @given(fleet=fleets())
 def test_law_4_any_number_of_workers_decides_the_same(workers: int, fleet: Fleet) -> None:
-    fleet = replace(fleet, options=replace(fleet.options, smallest_share=1))
+    fleet = replace(fleet, options=replace(fleet.options, smallest_share=1, most_conflicts=1.0))
     alone, together = decide_fleet(fleet, workers=1), decide_fleet(fleet, workers=workers)
     assert repr(alone.actions) == repr(together.actions)
     assert alone.verdicts == together.verdicts

@@ -25,7 +25,11 @@ def contended(workers: int) -> Decision:
         (gang if number % 3 == 0 else plain)("shop", 100 - number, 2, f"g{number}")
         for number in range(24)
     ]
-    fleet = fleet_of(zoned("a", 31), needs, options=EngineOptions(smallest_share=1, fold=False))
+    fleet = fleet_of(
+        zoned("a", 31),
+        needs,
+        options=EngineOptions(smallest_share=1, most_conflicts=1.0, fold=False),
+    )
     with ThreadPoolExecutor(workers) as threads:
         return cycle_input(fleet, workers=workers, run_workers=threads.map).decide()
 
@@ -58,7 +62,7 @@ def test_conflicts_without_any_commit_are_not_hidden_by_the_fraction() -> None:
     taken = fleet_of(
         zoned("a", 2),
         [plain("shop", 9, 1), plain("shop", 8, 1), gang("shop", 7, 2), gang("shop", 6, 2)],
-        options=EngineOptions(smallest_share=1, fold=False),
+        options=EngineOptions(smallest_share=1, most_conflicts=1.0, fold=False),
     )
     counts, decision = Counts(), cycle_input(taken, workers=4).decide()
     measure_contention(counts, decision, 0.0)

@@ -23,7 +23,8 @@ from tests.oracle import decide as oracle
 def cycle_disagreement(seed: int) -> str | None:
     """Every other fleet is decided by three workers, however small it is."""
     fleet = fleet_of_seed(seed)
-    fleet = replace(fleet, options=replace(fleet.options, smallest_share=1))
+    always_cut = replace(fleet.options, smallest_share=1, most_conflicts=1.0)
+    fleet = replace(fleet, options=always_cut)
     found = differences(decide_fleet(fleet, workers=1 + 2 * (seed % 2)), oracle.decide(fleet))
     return found[0] if found else None
 

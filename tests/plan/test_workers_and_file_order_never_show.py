@@ -53,7 +53,7 @@ def contended() -> Fleet:
     return Fleet(
         machines=tuple(machine(n) for n in range(MACHINES)),
         needs=tuple(need(n) for n in range(NEEDS)),
-        options=EngineOptions(smallest_share=1),
+        options=EngineOptions(smallest_share=1, most_conflicts=1.0),
     )
 
 

@@ -31,6 +31,11 @@ class Exercise(Protocol):
         """Do it once and tell the number of actions that came of it."""
         ...
 
+    @property
+    def conflict_fraction(self) -> float:
+        """Of the proposals of the last run, those that had to be made again."""
+        ...
+
 
 def loaded_inventory(batches: Sequence[MachineBatch]) -> Inventory:
     inventory = Inventory()
@@ -68,6 +73,7 @@ class WholeCycle:
         self._run_workers = run_workers
         self._machines = _first_machines(workload, 1)
         self._cluster, self._cluster_needs = next(iter(workload.needs.items()), ("", ()))
+        self.conflict_fraction = 0.0
 
     def prepare(self) -> None:
         """Write one machine and one cluster anew, as they were: both snapshots are then stale."""
@@ -91,11 +97,15 @@ class WholeCycle:
             phase_ended=stopwatch.ended,
         )
         stopwatch.ended("rest")
+        counters = decision.counters
+        self.conflict_fraction = counters.conflicts / max(1, counters.proposals)
         return decision.action_count
 
 
 class InventorySnapshot:
     """The first snapshot of a loaded inventory; aside, those after one and after many changes."""
+
+    conflict_fraction = 0.0
 
     def __init__(self, workload: Workload) -> None:
         self._batches = workload.batches
@@ -119,6 +129,8 @@ class InventorySnapshot:
 
 class NeedsSnapshot:
     """The snapshot after a cluster withdrew its Needs; aside, a second one without a change."""
+
+    conflict_fraction = 0.0
 
     def __init__(self, workload: Workload) -> None:
         self._needs = loaded_needs(workload)

@@ -21,6 +21,8 @@ class Result:
     #: p50 of each part, by name, in the order they ran.
     phases: Mapping[str, float]
     actions: int
+    #: Of the proposals of Phase 1, the part that found its machines taken and was made again.
+    conflict_fraction: float
     rss_mb: float
     bytes_per_machine: float
     warmup_s: float

@@ -81,6 +81,7 @@ def run(request: Request, on_progress: OnProgress = silent) -> Result:
         max_ms=round(percentile_ms(times, 1.0), 4),
         phases={part: round(ms, 4) for part, ms in measured.stopwatch.p50_ms_of_parts().items()},
         actions=measured.actions,
+        conflict_fraction=round(exercise.conflict_fraction, 4),
         rss_mb=round(resident / 2**20, 1),
         bytes_per_machine=round(bytes_per_machine, 1),
         warmup_s=round(measured.warmup_s, 3),

@@ -220,7 +220,8 @@ def _details_of(result: "Result") -> Iterator[str]:
     )
     yield (
         f"  {result.cycles} cycles after {result.warmup_s:.2f} s of warm-up, {result.workers} "
-        f"workers, {result.cores} cores, machine-speed unit {result.unit_ms:.1f} ms"
+        f"workers, {result.cores} cores, conflict fraction {result.conflict_fraction:.2f}, "
+        f"machine-speed unit {result.unit_ms:.1f} ms"
     )
 
 

@@ -1,8 +1,9 @@
 """Phase 1, acquisition: optimistic workers, one broker, the outcome of a single pass (ADR-0005).
 
 Needs that are short queue in precedence order. Workers propose for whole contention areas, which
-cannot disturb each other; an area too large for one worker is cut, and there the later cut may find
-its proposals stale. The broker commits all proposals in the order of the queue.
+cannot disturb each other; an area too large for one worker is cut where few of its Needs would
+meet, and there the later cut may find its proposals stale. The broker commits all proposals in the
+order of the queue.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,6 +18,7 @@ from bigfleet.engine.decision import Counters
 from bigfleet.engine.kernels.broker import (
     Ledger,
     commit_queue,
+    conflicts_of_cut,
     contention_areas,
     propose_slice,
 )
@@ -78,10 +80,10 @@ def acquire(
     size = len(needs.key)
     most = len(queue) // max(1, options.smallest_share)
     busy = max(1, min(options.workers, most))
-    worker, contested = _dealt(queue, needs, pool, busy)
+    worker, contested = _dealt(queue, needs, pool, busy, options.most_conflicts)
     shares = [np.flatnonzero(worker == w) for w in range(busy)]
     work = partial(_proposals, needs, kinds, supply, pool, credit)
-    run = run_workers if busy > 1 else map
+    run = run_workers if sum(len(share) > 0 for share in shares) > 1 else map
     proposals = list(run(work, [queue[share] for share in shares]))
     start, end = np.zeros(len(queue), np.int64), np.zeros(len(queue), np.int64)
     offset = 0
@@ -105,7 +107,7 @@ def acquire(
         np.concatenate([rows for rows, _ in proposals]),
         start,
         end,
-        busy,
+        busy if contested.any() else 0,
         needs,
         kinds,
         supply,
@@ -126,11 +128,13 @@ def acquire(
     )
 
 
-def _dealt(queue: Int64s, needs: NeedArrays, pool: PoolArrays, busy: int) -> tuple[Int32s, Bools]:
+def _dealt(
+    queue: Int64s, needs: NeedArrays, pool: PoolArrays, busy: int, most_conflicts: float
+) -> tuple[Int32s, Bools]:
     """Which of `busy` workers proposes for each place of the queue, and where that is contested.
 
     Areas go to the worker with the least to do, largest first. An area above a fair share is cut
-    into one piece a worker, in queue order.
+    into one piece a worker, in queue order, unless its pieces would mostly conflict.
     """
     worker = np.zeros(len(queue), np.int32)
     contested = np.zeros(len(queue), np.bool_)
@@ -146,9 +150,11 @@ def _dealt(queue: Int64s, needs: NeedArrays, pool: PoolArrays, busy: int) -> tup
     for a in np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)].tolist():
         if sizes[a] * busy > len(queue) and a > 0:
             places = np.flatnonzero(area + 1 == a)
-            contested[places] = True
-            worker[places] = np.arange(len(places)) * busy // len(places)
-            continue
+            pieces = (np.arange(len(places)) * busy // len(places)).astype(np.int32)
+            if conflicts_of_cut(key[places], pieces, pool) <= most_conflicts * len(places):
+                contested[places] = True
+                worker[places] = pieces
+                continue
         owner[a] = load.index(min(load))
         load[owner[a]] += int(sizes[a])
     return np.where(contested, worker, owner[area + 1]).astype(np.int32), contested

@@ -40,3 +40,6 @@ class EngineOptions:
     workers: int = 1
     #: Needs below which a worker is not worth waking.
     smallest_share: int = 512
+    #: The part of its Needs that may have to be proposed again before an area is left uncut: a
+    #: conflict costs a second proposal, on the one thread that commits.
+    most_conflicts: float = 0.25

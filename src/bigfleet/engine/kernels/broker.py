@@ -89,6 +89,29 @@ def contention_areas(asked: Bools, pool: PoolArrays) -> Int32s:
 
 
 @kernel
+def conflicts_of_cut(key_of_place: Int32s, piece_of_place: Int32s, pool: PoolArrays) -> int:
+    """How many places of an area may find their proposal stale if it is cut into these pieces.
+
+    A place may be stale if an earlier piece may use one of its runs. Pieces are in queue order.
+    """
+    first_piece = np.full(len(pool.start), np.iinfo(np.int32).max, np.int32)
+    asked_in = np.full(len(pool.key_starts) - 1, -1, np.int32)
+    clashes = np.zeros(len(pool.key_starts) - 1, np.bool_)
+    found = 0
+    for place in range(len(key_of_place)):
+        key, piece = key_of_place[place], piece_of_place[place]
+        if asked_in[key] != piece:
+            asked_in[key] = piece
+            clashes[key] = False
+            for r in range(pool.key_starts[key], pool.key_starts[key + 1]):
+                run = pool.key_runs[r]
+                clashes[key] = clashes[key] or first_piece[run] < piece
+                first_piece[run] = min(first_piece[run], piece)
+        found += clashes[key]
+    return found
+
+
+@kernel
 def propose_slice(
     queue: Int64s,
     needs: NeedArrays,
