@@ -186,7 +186,7 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
     ),
     "same.no-domain": (
         2,
-        ("must share one {key}, and no value of it has a machine that fits",),
+        ("must share one {key}, and no value of it has a machine that is its own or free",),
     ),
     "same.too-small": (
         2,
