@@ -42,6 +42,25 @@ def test_a_container_without_requests_counts_as_the_scheduler_s_default() -> Non
     assert shape({"containers": [limited]}).requests["cpu"] == 2000
 
 
+def test_a_pod_that_comes_with_its_node_takes_what_it_asks_for_and_no_default() -> None:
+    owner = {"kind": "DaemonSet", "name": "agent", "uid": "u", "controller": True}
+    meta = {"name": "p", "namespace": "ns", "ownerReferences": [owner]}
+    silent = {"metadata": meta, "spec": {"containers": [{}]}}
+    asking = {"metadata": meta, "spec": {"containers": [container(cpu="200m")]}}
+    assert shape_of(msgspec.convert(silent, Pod)).requests == Resources()
+    assert shape_of(msgspec.convert(asking, Pod)).requests == Resources.parse({"cpu": "200m"})
+
+
+def test_a_pod_that_shrinks_keeps_its_room_until_the_kubelet_has_taken_it() -> None:
+    running = {"name": "c", "resources": {"requests": {"cpu": "3"}}}
+    pod = {
+        "metadata": {"name": "p", "namespace": "ns"},
+        "spec": {"containers": [{"name": "c", **container(cpu="1")}]},
+        "status": {"containerStatuses": [running]},
+    }
+    assert shape_of(msgspec.convert(pod, Pod)).requests["cpu"] == 3000
+
+
 def test_pods_of_one_template_share_one_shape() -> None:
     spec = {"containers": [container(cpu="1")], "nodeSelector": {"pool": "a"}}
     assert shape(spec) is shape(spec)

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bigfleet.kube.amounts import amounts_of, nanos_of, texts_of
 from bigfleet.kube.objects import PodSpec, PodStatus
+from bigfleet.kube.pod_requests import effective_requests
 from bigfleet.model.quantities import BadQuantity, quantity_of
-from bigfleet.podwatch.amounts import amounts_of, nanos_of, texts_of
-from bigfleet.podwatch.requesting import effective_requests
 from tests.podwatch.pods import Json
 
 _SUFFIX = {"": "1", "m": "0.001", "u": "0.000001", "k": "1000", "Mi": str(2**20)}

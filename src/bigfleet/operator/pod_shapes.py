@@ -1,33 +1,24 @@
 """What a pod asks of a Node, as far as our own checks look at it. Pods of one template share one.
 
-Requests are counted as the scheduler counts them, with its own defaults for containers that name no
-cpu or memory. Of affinities only those among replicas are read: terms whose selector picks the pod
-itself. What else a scheduler looks at, it says when it refuses a pod.
+Of affinities only those among replicas are read: terms whose selector picks the pod itself. What
+else a scheduler looks at, it says when it refuses a pod.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from bigfleet.kube.objects import (
-    Container,
-    Pod,
-    PodAffinity,
-    PodSpec,
-    Quantity,
-)
-from bigfleet.model.quantities import BadQuantity, quantity_of
+from bigfleet.kube.amounts import resources_of
+from bigfleet.kube.objects import Pod, PodAffinity
+from bigfleet.kube.pod_requests import DEFAULT_REQUESTS, NO_DEFAULTS, effective_requests
+from bigfleet.model.quantities import BadQuantity
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.resources import Resources
 from bigfleet.operator.selecting import selects
 from bigfleet.operator.translating import canonical_selector
 from bigfleet.placement.records import Term, host_port
 
-#: What the scheduler counts for a container that names neither, per container.
-_DEFAULTS = {"cpu": quantity_of("cpu", "100m"), "memory": quantity_of("memory", "200Mi")}
 _SHARED = 65_536
-
-Amounts = dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +51,7 @@ def shape_of(pod: Pod) -> PodShape:
     groups |= {term.group for term in (*anti, *near)}
     return _shared(
         PodShape(
-            requests_of(pod.spec),
+            _requests_of(pod),
             _selected(pod.spec.node_selector),
             frozenset(groups),
             (*apart, *anti),
@@ -79,52 +70,20 @@ def _selected(selector: Mapping[str, str]) -> tuple[Requirement, ...]:
     return tuple(Requirement.of(k, Operator.IN, [v]) for k, v in sorted(selector.items()))
 
 
-# -- requests ------------------------------------------------------------------------------------
+def _requests_of(pod: Pod) -> Resources:
+    """As the scheduler counts them, resizes included.
 
-
-def requests_of(spec: PodSpec) -> Resources:
-    """Init containers run one after the other beside the sidecars that started before them."""
-    staying = _added(_asked_by(each) for each in spec.containers)
-    sidecars: Amounts = {}
-    peak: Amounts = {}
-    for container in spec.init_containers:
-        own = _asked_by(container)
-        stage = _added((sidecars, own))
-        if container.restart_policy == "Always":
-            sidecars, staying = stage, _added((staying, own))
-        peak = _largest(peak, stage)
-    asked = _largest(staying, peak)
-    if spec.resources is not None:
-        asked |= _amounts(spec.resources.requests)
-    return Resources.of(_added((asked, _amounts(spec.overhead))))
-
-
-def _asked_by(container: Container) -> Amounts:
-    resources = container.resources
-    return _DEFAULTS | _amounts(resources.limits) | _amounts(resources.requests)
-
-
-def _amounts(said: Mapping[str, Quantity]) -> Amounts:
-    """A quantity that cannot be read counts as none: the server would not have taken it."""
-    found: Amounts = {}
-    for name, quantity in said.items():
-        try:
-            found[name] = quantity_of(name, str(quantity))
-        except BadQuantity:
-            found[name] = 0
-    return found
-
-
-def _added(amounts: Iterable[Amounts]) -> Amounts:
-    total: Amounts = {}
-    for each in amounts:
-        for name, amount in each.items():
-            total[name] = total.get(name, 0) + amount
-    return total
-
-
-def _largest(first: Amounts, second: Amounts) -> Amounts:
-    return {n: max(first.get(n, 0), second.get(n, 0)) for n in first | second}
+    A container that asks for no cpu or memory counts with the scheduler's defaults, as its request
+    does. One that comes with its Node takes what it asks for: defaults there would make machines
+    seem too small for pods that fit.
+    """
+    follows_node = pod.is_of_daemon_set or pod.is_mirror
+    defaults = NO_DEFAULTS if follows_node else DEFAULT_REQUESTS
+    try:
+        return resources_of(effective_requests(pod.spec, pod.status, defaults))
+    except BadQuantity:
+        # No server takes such a pod.
+        return Resources()
 
 
 # -- affinities ----------------------------------------------------------------------------------

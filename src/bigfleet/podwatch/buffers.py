@@ -8,14 +8,15 @@ knows whether a machine serves it, only whether its requests were acknowledged.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from bigfleet.kube.amounts import Amounts, amounts_of
 from bigfleet.kube.buffers import (
     ACTIVE_CAPACITY,
     SCALABLE_KINDS,
     CapacityBufferSpec,
     PodTemplateSpec,
 )
+from bigfleet.kube.pod_requests import effective_requests
 from bigfleet.model.quantities import BadQuantity
-from bigfleet.podwatch.amounts import Amounts, amounts_of
 from bigfleet.podwatch.notes import Note
 from bigfleet.podwatch.penalties import Penalties, annotated
 from bigfleet.podwatch.reconciling import (
@@ -27,7 +28,6 @@ from bigfleet.podwatch.reconciling import (
     spec_patch,
 )
 from bigfleet.podwatch.records import OwnRequest, with_penalties
-from bigfleet.podwatch.requesting import effective_requests
 from bigfleet.podwatch.requests import Template, asking_of
 from bigfleet.podwatch.taints import FleetTaint
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from bigfleet.kube.amounts import texts_of
 from bigfleet.kube.objects import Affinity, NodeSelectorTerm, PodSpec, PodStatus
-from bigfleet.podwatch.amounts import texts_of
+from bigfleet.kube.pod_requests import effective_requests
 from bigfleet.podwatch.notes import Note
 from bigfleet.podwatch.pod_affinity import affinity_notes, co_location_of, spreads_of
-from bigfleet.podwatch.requesting import effective_requests
 from bigfleet.podwatch.requirements import (
     ANY_TYPE,
     Requirement,

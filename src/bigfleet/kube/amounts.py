@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from bigfleet.kube.objects import Quantity
 from bigfleet.model.quantities import BadQuantity, quantity_text
+from bigfleet.model.resources import Resources
 
 #: Billionths of a unit, by resource name.
 Amounts = dict[str, int]
@@ -77,9 +78,17 @@ def texts_of(amounts: Mapping[str, int]) -> dict[str, str]:
     return {name: _text(name, amounts[name]) for name in sorted(amounts)}
 
 
+def resources_of(amounts: Mapping[str, int]) -> Resources:
+    """What is counted, as a vector; finer amounts round up."""
+    return Resources.of({name: _counted(name, amount) for name, amount in amounts.items()})
+
+
 def _text(name: str, amount: int) -> str:
-    unit = _MILLI if name == "cpu" else NANO
-    return quantity_text(name, -(-amount // unit))
+    return quantity_text(name, _counted(name, amount))
+
+
+def _counted(name: str, amount: int) -> int:
+    return -(-amount // (_MILLI if name == "cpu" else NANO))
 
 
 def _named(name: str, quantity: Quantity) -> None:

@@ -19,24 +19,30 @@ is asked for here is never less than what it counts.
 
 from collections.abc import Mapping
 
+from bigfleet.kube.amounts import Amounts, added, amounts_of, largest
 from bigfleet.kube.objects import Container, ContainerStatus, PodSpec, PodStatus, Quantity
-from bigfleet.podwatch.amounts import Amounts, added, amounts_of, largest
 
 #: Only these can be asked for by a pod as a whole, and huge pages.
 _OF_WHOLE_PODS = frozenset({"cpu", "memory"})
 _HUGE_PAGES = "hugepages-"
 #: DefaultMilliCPURequest and DefaultMemoryRequest of the scheduler, per container.
 DEFAULT_REQUESTS = amounts_of({"cpu": "100m", "memory": "200Mi"})
-_NOTHING: Amounts = {}
+#: For pods that take no more of a Node than they ask for.
+NO_DEFAULTS: Amounts = {}
 _INFEASIBLE = "Infeasible"
 
 
-def effective_requests(spec: PodSpec, status: PodStatus | None = None) -> Amounts:
-    """`status` None: of a template. Raises BadQuantity."""
+def effective_requests(
+    spec: PodSpec, status: PodStatus | None = None, defaults: Amounts = DEFAULT_REQUESTS
+) -> Amounts:
+    """`status` None: of a template. `defaults` for a container that asks for nothing of a name.
+
+    Raises BadQuantity.
+    """
     running = _Running(status or PodStatus())
-    asked = _of_containers(spec, running, DEFAULT_REQUESTS)
+    asked = _of_containers(spec, running, defaults)
     if spec.resources is not None:
-        said = _of_containers(spec, running, _NOTHING)
+        said = _of_containers(spec, running, NO_DEFAULTS)
         limits = _for_whole_pods(spec.resources.limits)
         asked |= {name: amount for name, amount in limits.items() if name not in said}
         asked |= _for_whole_pods(spec.resources.requests)
