@@ -12,11 +12,9 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from bigfleet.model.machines import Instant
-from bigfleet.model.needs import Need, NeedKey
+from bigfleet.model.needs import MARGIN_GROUP, Need, NeedKey, is_margin_group
 from bigfleet.model.resources import Resources
 from bigfleet.placement.records import OwnerShape
-
-MARGIN_GROUP = "margin"
 
 
 class Form(Enum):
@@ -30,7 +28,7 @@ class Form(Enum):
 
 
 def is_margin(group: str) -> bool:
-    return group == MARGIN_GROUP or group.startswith(f"{MARGIN_GROUP}:")
+    return is_margin_group(group)
 
 
 def margin_key_of(need: Need, form: Form) -> NeedKey:

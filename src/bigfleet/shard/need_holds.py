@@ -44,8 +44,6 @@ P95_TIMES = 2
 LEAST_SEEN = 20
 #: A step is never given less: cycles, Lists and reports are seconds apart.
 LEAST_PATIENCE_SECONDS = 30.0
-#: For a Node of a Configured machine to become usable.
-JOIN_PATIENCE_SECONDS = 900.0
 
 _HOLDING = (Disposition.DEFERRED, Disposition.HELD, Disposition.VETOED, Disposition.CAPPED)
 #: Of one cycle, the next follows at once; and a breaker, which is looked at for whole providers.
@@ -146,7 +144,7 @@ class NeedJudge:
             S.CREATING: create,
             S.IDLE: configure,
             S.CONFIGURING: configure,
-            S.CONFIGURED: Patience(JOIN_PATIENCE_SECONDS),
+            S.CONFIGURED: Patience(deadlines.join),
         }
 
     def _coming_since(self, snapshot: Snapshot, progress: NeedProgress) -> Int64s:

@@ -22,7 +22,7 @@ from bigfleet.model.actions import ActionKind
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.memory import ReservationKind
 from bigfleet.model.need_states import NeedState
-from bigfleet.model.needs import MARGIN_GROUP, NeedKey
+from bigfleet.model.needs import NeedKey, is_margin_group
 from bigfleet.model.options import SECOND
 from bigfleet.model.pauses import Pause
 from bigfleet.model.reasons import Reason
@@ -337,9 +337,8 @@ def _judge_stuck(
     """A Need whose machines are there and whose pods wait is not met; a margin nobody waits for
     is not short."""
     normalised = outcome.normalised
-    margins = _margin_rows(outcome)
     on_their_way: set[tuple[int, int]] = set()
-    for row in margins[cause[margins] != Cause.NONE].tolist():
+    for row in _margins_not_met(outcome, cause).tolist():
         of_row = int(normalised.cluster[row]), int(normalised.profile[row])
         if cause[row] >= _ARRIVING_FROM:
             on_their_way.add(of_row)
@@ -353,10 +352,11 @@ def _judge_stuck(
         cause[row] = Cause.MARGIN if of_margins & on_their_way else Cause.STUCK_PODS
 
 
-def _margin_rows(outcome: Outcome) -> Int64s:
+def _margins_not_met(outcome: Outcome, cause: Int8s) -> Int64s:
+    """Rows of margins; a folded gang is never one."""
     demand, normalised = outcome.scene.demand, outcome.normalised
-    number = demand.tables.groups.find(MARGIN_GROUP)
-    if number < 0 or not len(outcome):
-        return np.zeros(0, np.int64)
-    own = normalised.members[normalised.starts[: normalised.first_folded]]
-    return np.flatnonzero(demand.columns.group[own] == number)
+    rows = np.flatnonzero(cause[: normalised.first_folded] != Cause.NONE)
+    group = demand.columns.group[normalised.members[normalised.starts[rows]]]
+    names = demand.tables.groups.rows
+    margins = [number for number in np.unique(group).tolist() if is_margin_group(names[number])]
+    return rows[np.isin(group, margins)]
