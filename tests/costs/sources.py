@@ -5,10 +5,10 @@ The cases of whole fleets show that the compiled code says the same.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., object])
 
 
 def source_of(kernel: F) -> F:
-    return cast(F, cast(Any, kernel).py_func)
+    return cast(F, getattr(kernel, "py_func", kernel))

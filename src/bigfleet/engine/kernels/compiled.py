@@ -24,6 +24,7 @@ Floats = NDArray[np.float64]
 
 class _Settings(Protocol):
     CACHE_DIR: str
+    DISABLE_JIT: int
 
 
 def _keep_cache_by_version(config: _Settings) -> None:
@@ -37,6 +38,9 @@ def _keep_cache_by_version(config: _Settings) -> None:
 
 
 _keep_cache_by_version(cast(_Settings, numba.config))
+if cast(_Settings, numba.config).DISABLE_JIT:
+    # As compiled: integers wrap around without a word where kernels mix hashes.
+    np.seterr(over="ignore")
 
 
 def kernel(function: F) -> F:
