@@ -21,7 +21,7 @@ from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.resources import Resources
 from bigfleet.operator.selecting import selects
 from bigfleet.operator.translating import canonical_selector
-from bigfleet.placement.records import Term, host_port
+from bigfleet.placement.records import Term, Toleration, host_port
 
 #: What the scheduler counts for a container that names neither, per container.
 _DEFAULTS = {"cpu": quantity_of("cpu", "100m"), "memory": quantity_of("memory", "200Mi")}
@@ -40,6 +40,7 @@ class PodShape:
     apart: tuple[Term, ...] = ()
     near: tuple[Term, ...] = ()
     priority: int = 0
+    tolerations: tuple[Toleration, ...] = ()
 
 
 NO_SHAPE = PodShape()
@@ -66,6 +67,7 @@ def shape_of(pod: Pod) -> PodShape:
             (*apart, *anti),
             near,
             pod.spec.priority or 0,
+            tuple(Toleration(t.key, t.operator, t.value, t.effect) for t in pod.spec.tolerations),
         )
     )
 
