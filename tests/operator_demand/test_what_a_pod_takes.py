@@ -8,7 +8,7 @@ from bigfleet.kube.objects import Pod
 from bigfleet.model.requirements import HOSTNAME_KEY, Operator, Requirement
 from bigfleet.model.resources import Resources
 from bigfleet.operator.pod_shapes import PodShape, shape_of
-from bigfleet.placement.records import Term
+from bigfleet.placement.records import Term, Toleration
 
 
 def shape(spec: dict[str, Any], **labels: str) -> PodShape:
@@ -92,3 +92,11 @@ def test_host_ports_exclude_each_other() -> None:
     other = shape({"containers": [{"ports": [{"hostPort": 80, "protocol": "UDP"}]}]})
     assert {term.group for term in one.apart} & one.groups
     assert not {term.group for term in one.apart} & other.groups
+
+
+def test_tolerations_are_read() -> None:
+    said = [{"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}, {"operator": "Exists"}]
+    assert shape({"containers": [], "tolerations": said}).tolerations == (
+        Toleration("dedicated", "Equal", "gpu", "NoSchedule"),
+        Toleration("", "Exists"),
+    )

@@ -8,8 +8,9 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.profiles import Profile
 from bigfleet.model.requirements import HOSTNAME_KEY, Requirement
 from bigfleet.model.resources import Resources
+from bigfleet.model.session_frames import Taint
 from bigfleet.placement.occupancy import Occupancy
-from bigfleet.placement.records import NodeView, PodView, Term
+from bigfleet.placement.records import NodeView, PodView, Term, Toleration
 
 AT: Instant = 1_000_000 * SECOND
 PROFILE = Profile.of()
@@ -32,6 +33,7 @@ def pod(
     groups: frozenset[str] = frozenset(),
     apart: tuple[Term, ...] = (),
     near: tuple[Term, ...] = (),
+    tolerations: tuple[Toleration, ...] = (),
     stuck_since: Instant | None = None,
     judged_at: Instant | None = None,
     follows_node: bool = False,
@@ -49,6 +51,7 @@ def pod(
         groups=groups,
         apart=apart,
         near=near,
+        tolerations=tolerations,
         node=node,
         unschedulable_since=stuck_since,
         judged_at=judged_at if judged_at is not None else stuck_since,
@@ -76,6 +79,7 @@ def node(
     *,
     declared: Resources | None = None,
     labels: Mapping[str, str] | None = None,
+    taints: tuple[Taint, ...] = (),
     pod_limit: int = 110,
     why_not_usable: str = "",
     since: Instant = AT,
@@ -93,6 +97,7 @@ def node(
         allocatable=offered,
         kind=kind,
         labels={HOSTNAME_KEY: name, **(labels or {})},
+        taints=taints,
         pod_limit=pod_limit,
         why_not_usable=why_not_usable,
         since=since,

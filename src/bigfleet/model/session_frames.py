@@ -92,6 +92,9 @@ class Taint:
     effect: str
     value: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.key}{f'={self.value}' if self.value else ''}:{self.effect}"
+
 
 @dataclass(frozen=True, slots=True)
 class NodeStateUpdate:

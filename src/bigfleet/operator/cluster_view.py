@@ -14,7 +14,7 @@ from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.requirements import HOSTNAME_KEY, INSTANCE_TYPE_KEY
 from bigfleet.model.resources import Resources
-from bigfleet.model.session_frames import NodeStateUpdate
+from bigfleet.model.session_frames import NodeStateUpdate, Taint
 from bigfleet.operator.machine_nodes import Health, MachineNodes
 from bigfleet.operator.pods_on_nodes import NotMoved, PodOnNode
 from bigfleet.operator.translating import Demand
@@ -125,6 +125,7 @@ class ClusterView:
             groups=shape.groups,
             apart=shape.apart,
             near=shape.near,
+            tolerations=shape.tolerations,
             node=pod.node,
             unschedulable_since=pod.unschedulable_since,
             judged_at=heard if is_judged else None,
@@ -217,6 +218,7 @@ def node_view(update: NodeStateUpdate, health: Health, instruction: str = "") ->
         allocatable=allocatable if said else update.resources,
         kind=kind,
         labels=labels,
+        taints=tuple(Taint(t.key, t.effect, t.value) for t in node.spec.taints),
         pod_limit=allocatable[_PODS] if _PODS in said else DEFAULT_POD_LIMIT,
         why_not_usable=health.why_not_usable,
         since=health.since,

@@ -16,7 +16,7 @@ from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.resources import Resources
 from bigfleet.operator.selecting import selects
 from bigfleet.operator.translating import canonical_selector
-from bigfleet.placement.records import Term, host_port
+from bigfleet.placement.records import Term, Toleration, host_port
 
 _SHARED = 65_536
 
@@ -31,6 +31,7 @@ class PodShape:
     apart: tuple[Term, ...] = ()
     near: tuple[Term, ...] = ()
     priority: int = 0
+    tolerations: tuple[Toleration, ...] = ()
 
 
 NO_SHAPE = PodShape()
@@ -57,6 +58,7 @@ def shape_of(pod: Pod) -> PodShape:
             (*apart, *anti),
             near,
             pod.spec.priority or 0,
+            tuple(Toleration(t.key, t.operator, t.value, t.effect) for t in pod.spec.tolerations),
         )
     )
 

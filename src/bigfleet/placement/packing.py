@@ -3,7 +3,8 @@
 A `Room` is what is left on one Node and who is there. A `Trial` tries placements on rooms without
 changing them, so a check of a few pods among thousands of Nodes copies only what it touches.
 
-The check reads requests, the limit of pods, requirements, and groups that must be apart or near.
+The check reads requests, the limit of pods, requirements, taints, and groups that must be apart or
+near.
 It does not read spread constraints, attach limits and preferences: the scheduler may refuse what
 fits here, and what does not fit here the scheduler refuses too.
 """
@@ -16,7 +17,8 @@ from typing import TypeVar
 
 from bigfleet.model.requirements import HOSTNAME_KEY
 from bigfleet.model.resources import Resources
-from bigfleet.placement.records import NodeView, PodView, Term
+from bigfleet.model.session_frames import Taint
+from bigfleet.placement.records import NodeView, PodView, Term, taint_not_tolerated
 
 K = TypeVar("K", bound=str | Term)
 _SCORED = ("cpu", "memory")
@@ -25,10 +27,25 @@ _SCORED = ("cpu", "memory")
 class Room:
     """What is left on one Node."""
 
-    __slots__ = ("far_apart", "free", "groups", "kept_away", "labels", "name", "pods_left", "whole")
+    __slots__ = (
+        "far_apart",
+        "free",
+        "groups",
+        "kept_away",
+        "labels",
+        "name",
+        "pods_left",
+        "taints",
+        "whole",
+    )
 
     def __init__(
-        self, name: str, free: Resources, pods_left: int, labels: Mapping[str, str]
+        self,
+        name: str,
+        free: Resources,
+        pods_left: int,
+        labels: Mapping[str, str],
+        taints: tuple[Taint, ...] = (),
     ) -> None:
         self.name = name
         self.whole = free
@@ -36,6 +53,7 @@ class Room:
         self.free: dict[str, int] = dict(free.amounts)
         self.pods_left = pods_left
         self.labels = labels
+        self.taints = taints
         #: Pods here by the groups they belong to, and by the groups that must stay away from them.
         self.groups: Counter[str] = Counter()
         self.kept_away: Counter[str] = Counter()
@@ -45,10 +63,10 @@ class Room:
     @classmethod
     def of(cls, node: NodeView) -> "Room":
         """Of a Node without pods."""
-        return cls(node.name, node.allocatable, node.pod_limit, node.labels)
+        return cls(node.name, node.allocatable, node.pod_limit, node.labels, node.taints)
 
     def copy(self) -> "Room":
-        twin = Room(self.name, Resources(), self.pods_left, self.labels)
+        twin = Room(self.name, Resources(), self.pods_left, self.labels, self.taints)
         twin.whole, twin.free = self.whole, dict(self.free)
         twin.groups = self.groups.copy()
         twin.kept_away = self.kept_away.copy()
@@ -93,6 +111,8 @@ class Room:
         for requirement in pod.requirements:
             if not requirement.met_by(self.labels.get(requirement.key)):
                 return f"another {requirement.key}"
+        if self.taints and (taint := taint_not_tolerated(self.taints, pod)) is not None:
+            return f"the taint {taint}, which it does not tolerate"
         for term in pod.apart:
             if term.topology_key == HOSTNAME_KEY and self.groups[term.group]:
                 return "a pod it must not share a Node with"
@@ -259,7 +279,7 @@ class Trial:
 
 
 def _alike(pod: PodView) -> object:
-    return (pod.requests, pod.requirements, pod.groups, pod.apart)
+    return (pod.requests, pod.requirements, pod.groups, pod.apart, pod.tolerations)
 
 
 def decreasing(pods: Iterable[PodView], whole: Resources) -> list[PodView]:

@@ -9,7 +9,7 @@ topology key. Anti-affinity among replicas, host ports and claims that only one 
 of this form: see `host_port`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.requirements import HOSTNAME_KEY, Requirement
 from bigfleet.model.resources import Resources
+from bigfleet.model.session_frames import Taint
 
 DO_NOT_DISRUPT = "bigfleet.lucy.sh/do-not-disrupt"
 #: Annotation and value by which people ask that a pod or Node is left alone.
@@ -28,6 +29,8 @@ KEEP_ANNOTATIONS = (
 #: The kubelet's default for pods on one Node.
 DEFAULT_POD_LIMIT = 110
 _ANY_ADDRESS = ("", "0.0.0.0", "::")
+#: Taints with these effects keep pods away; PreferNoSchedule does not.
+_KEEPING_OFF = ("NoSchedule", "NoExecute")
 
 
 class Term(NamedTuple):
@@ -35,6 +38,24 @@ class Term(NamedTuple):
 
     topology_key: str
     group: str
+
+
+class Toleration(NamedTuple):
+    #: Empty with Exists: every key.
+    key: str = ""
+    #: Equal, Exists; empty means Equal.
+    operator: str = ""
+    value: str = ""
+    #: Empty: every effect.
+    effect: str = ""
+
+    def tolerates(self, taint: Taint) -> bool:
+        if self.effect not in ("", taint.effect):
+            return False
+        if self.operator == "Exists":
+            return self.key in ("", taint.key)
+        is_equal = (self.key, self.value) == (taint.key, taint.value)
+        return is_equal and self.operator in ("", "Equal")
 
 
 class OwnerShape(NamedTuple):
@@ -61,6 +82,7 @@ class PodView:
     groups: frozenset[str] = frozenset()
     apart: tuple[Term, ...] = ()
     near: tuple[Term, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
     #: Empty until it is bound.
     node: str = ""
     #: When the scheduler first said that it fits nowhere; None: it has not said so.
@@ -96,6 +118,7 @@ class NodeView:
     #: The kind of machine: Nodes of one kind have one overhead.
     kind: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
     pod_limit: int = DEFAULT_POD_LIMIT
     #: Why no pod can start on it; empty: it is usable.
     why_not_usable: str = ""
@@ -116,6 +139,14 @@ class NodeView:
         return bool(
             self.machine and not self.why_not_usable and not self.cordoned and not self.instruction
         )
+
+
+def taint_not_tolerated(taints: Iterable[Taint], pod: PodView) -> Taint | None:
+    """The first of these taints that keeps the pod away; None: none does."""
+    for taint in taints:
+        if taint.effect in _KEEPING_OFF and not any(t.tolerates(taint) for t in pod.tolerations):
+            return taint
+    return None
 
 
 def do_not_disrupt(annotations: Mapping[str, str]) -> str:

@@ -19,7 +19,7 @@ from bigfleet.placement.margin_rows import Form, Margin, margin_key_of
 from bigfleet.placement.occupancy import Matching, Occupancy
 from bigfleet.placement.overhead import Kind, Overheads, min_unit
 from bigfleet.placement.packing import Room, machines_for
-from bigfleet.placement.records import NodeView, PodView
+from bigfleet.placement.records import NodeView, PodView, taint_not_tolerated
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +237,11 @@ class Subject:
         return [pod.requests for pod in self._placed_together(stuck)]
 
     def machines_for(self, stuck: Sequence[PodView]) -> int:
-        """Empty machines the stuck pods take; one, where our own check finds room for all."""
+        """Empty machines the stuck pods take; one, where our own check finds room for all.
+
+        One as well for pods that do not tolerate the taints of the last Node: the next one has
+        them too, unless it is of another kind.
+        """
         newest = self.newest()
         if newest is None:
             return 1
@@ -245,7 +249,9 @@ class Subject:
             left = self.occupancy.trial().pack(stuck).left
             if not left:
                 return 1
-            stuck = left
+            stuck = [pod for pod in left if taint_not_tolerated(newest.taints, pod) is None]
+            if not stuck:
+                return 1
         free = newest.allocatable.less(self.occupancy.followers_on(newest.name))
         daemons = sum(p.follows_node for p in self.occupancy.pods_on(newest.name).values())
         room = Room("", free, newest.pod_limit - daemons, newest.labels)
