@@ -12,6 +12,11 @@ from bigfleet.model.resources import Resources
 MARGIN_GROUP = "margin"
 
 
+def is_margin(group: str) -> bool:
+    """Whether a group is a margin's: `margin`, or `margin:` and the group it is for."""
+    return group == MARGIN_GROUP or group.startswith(f"{MARGIN_GROUP}:")
+
+
 class NeedKey(NamedTuple):
     """The identity of a Need across cycles: what stamps, reservations and ages refer to."""
 

@@ -12,11 +12,9 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from bigfleet.model.machines import Instant
-from bigfleet.model.needs import Need, NeedKey
+from bigfleet.model.needs import MARGIN_GROUP, Need, NeedKey
 from bigfleet.model.resources import Resources
 from bigfleet.placement.records import OwnerShape
-
-MARGIN_GROUP = "margin"
 
 
 class Form(Enum):
@@ -27,10 +25,6 @@ class Form(Enum):
     GANG_ROW = auto()
     #: A gang that spans machines has none.
     NONE = auto()
-
-
-def is_margin(group: str) -> bool:
-    return group == MARGIN_GROUP or group.startswith(f"{MARGIN_GROUP}:")
 
 
 def margin_key_of(need: Need, form: Form) -> NeedKey:

@@ -22,7 +22,7 @@ from bigfleet.model.actions import ActionKind
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.memory import ReservationKind
 from bigfleet.model.need_states import NeedState
-from bigfleet.model.needs import MARGIN_GROUP, NeedKey
+from bigfleet.model.needs import NeedKey, is_margin
 from bigfleet.model.options import SECOND
 from bigfleet.model.pauses import Pause
 from bigfleet.model.reasons import Reason
@@ -355,8 +355,9 @@ def _judge_stuck(
 
 def _margin_rows(outcome: Outcome) -> Int64s:
     demand, normalised = outcome.scene.demand, outcome.normalised
-    number = demand.tables.groups.find(MARGIN_GROUP)
-    if number < 0 or not len(outcome):
-        return np.zeros(0, np.int64)
     own = normalised.members[normalised.starts[: normalised.first_folded]]
-    return np.flatnonzero(demand.columns.group[own] == number)
+    groups, names = demand.columns.group[own], demand.tables.groups
+    # Margins have no Same, and gangs are many: their names are not read.
+    plain = ~demand.profiles.is_gang[demand.columns.profile[own]] & (groups != names.find(""))
+    numbers = [n for n in np.unique(groups[plain]).tolist() if is_margin(names.rows[n])]
+    return np.flatnonzero(np.isin(groups, numbers)) if numbers else np.zeros(0, np.int64)
