@@ -248,7 +248,7 @@ def test_stuck_pods_keep_a_need_from_being_met() -> None:
     assert fleet.state_of(WEB) is MET
 
 
-@pytest.mark.parametrize("group", [MARGIN_GROUP, f"{MARGIN_GROUP}:some"])
+@pytest.mark.parametrize("group", [MARGIN_GROUP, "margin:large-cpu", "margin:gang:cpu=4"])
 def test_a_margin_is_short_only_while_a_pod_waits(group: str) -> None:
     margin = replace(need(SHOP, 1, 1000), group=group)
     fleet = VirtualShard([bound("m-1", SHOP), bound("m-2", SHOP)], {})

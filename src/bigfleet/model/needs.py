@@ -12,8 +12,8 @@ from bigfleet.model.resources import Resources
 MARGIN_GROUP = "margin"
 
 
-def is_margin_group(group: str) -> bool:
-    """`margin`, or `margin:` and what it is the margin of."""
+def is_margin(group: str) -> bool:
+    """Whether a group is a margin's: `margin`, or `margin:` and the group it is for."""
     return group == MARGIN_GROUP or group.startswith(f"{MARGIN_GROUP}:")
 
 

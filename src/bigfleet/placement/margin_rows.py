@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from bigfleet.model.machines import Instant
-from bigfleet.model.needs import MARGIN_GROUP, Need, NeedKey, is_margin_group
+from bigfleet.model.needs import MARGIN_GROUP, Need, NeedKey
 from bigfleet.model.resources import Resources
 from bigfleet.placement.records import OwnerShape
 
@@ -25,10 +25,6 @@ class Form(Enum):
     GANG_ROW = auto()
     #: A gang that spans machines has none.
     NONE = auto()
-
-
-def is_margin(group: str) -> bool:
-    return is_margin_group(group)
 
 
 def margin_key_of(need: Need, form: Form) -> NeedKey:

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 
 from bigfleet.model.cluster_reports import STALE_AFTER, ClusterReportReply, NeedStanding
 from bigfleet.model.machines import Instant
-from bigfleet.model.needs import Need, NeedKey
+from bigfleet.model.needs import Need, NeedKey, is_margin
 from bigfleet.model.options import SECOND
 from bigfleet.model.resources import Resources
 from bigfleet.placement.admission import Admissions, Refusal
 from bigfleet.placement.fruitless import Fruitless
 from bigfleet.placement.margin_notes import MarginFigures, Note, NoteKind, Notes
-from bigfleet.placement.margin_rows import Form, Margin, Probe, Round, is_margin
+from bigfleet.placement.margin_rows import Form, Margin, Probe, Round
 from bigfleet.placement.occupancy import Occupancy
 from bigfleet.placement.overhead import Overheads
 from bigfleet.placement.records import NodeView, PodView

@@ -10,7 +10,6 @@ from typing import Any
 from bigfleet.model.addresses import is_address
 from bigfleet.model.errors import BadInput
 from bigfleet.model.settings import Seconds, setting
-from bigfleet.podwatch.taints import taints_of
 
 _PRIORITY_LEAST, _PRIORITY_MOST = -(2**31), 2**31 - 1
 
@@ -60,6 +59,9 @@ class PodwatchSettings:
 
 def contradictions_of(settings: PodwatchSettings) -> list[tuple[str, str]]:
     """What does not go together: (key, sentence)."""
+    # Every verb reads settings, and none of the others needs the records of Kubernetes.
+    from bigfleet.podwatch.taints import taints_of
+
     found = []
     if settings.provisioning_requests == "true":
         text = (

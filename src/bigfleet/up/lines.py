@@ -37,12 +37,14 @@ def situation_text(report: CycleReport, demand_change: Mapping[str, int]) -> str
 
 
 def met_text(report: CycleReport) -> str:
-    """That all is met is said only where all is, by the shard's own judgement."""
+    """That all is met is said only where all is, by the shard's own judgement, and no pod waits."""
     counts = report.need_states
     if not counts.total:
         return "no demand yet"
     if counts.met == counts.total:
-        return "all demand met"
+        # The shard hears of them with the next report of their cluster.
+        waiting = sum(cluster.waiting for cluster in report.clusters)
+        return f"machines there, pods waiting: {waiting:,}" if waiting else "all demand met"
     others = [state for state in NeedState if state is not NeedState.MET and counts.count(state)]
     said = ", ".join(f"{counts.count(state)} {state.label}" for state in others)
     return f"{said} of {counts.total} needs"

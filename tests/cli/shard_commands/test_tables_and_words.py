@@ -19,6 +19,7 @@ from bigfleet.cli.shard_verbs.status import demand_text, headline_of, show_links
 from bigfleet.cli.tables import Page, age_text
 from bigfleet.model.machines import CapacityType, Machine, MachineState
 from bigfleet.model.options import SECOND
+from bigfleet.model.pauses import PauseSource
 from bigfleet.model.profiles import Profile, Spread, WhenUnsatisfiable
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.shard_views import MachinePage, MachineSelector, MachineView, NeedCounts
@@ -59,6 +60,12 @@ def test_a_report_that_is_overdue_is_shown_as_such() -> None:
 def test_the_headline_says_that_something_is_paused() -> None:
     assert headline_of(STATUS, 1).endswith("4 short; 5 pods stuck; 2 pauses in force")
     assert "pause" not in headline_of(replace(STATUS, pauses=()), 1)
+
+
+def test_a_pause_of_the_whole_fleet_is_counted_once() -> None:
+    pause = STATUS.pauses[0]
+    twice = (pause, replace(pause, source=PauseSource.COORDINATOR))
+    assert headline_of(replace(STATUS, pauses=twice), 1).endswith("; 1 pause in force")
 
 
 DEMAND = {

@@ -1,6 +1,7 @@
 """The verbs that look: what a real shard answers, as tables and as JSON."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -208,6 +209,20 @@ async def test_needs_are_chosen_and_counted(tmp_path: Path) -> None:
         assert "1 of 2 needs shown" in first
         assert "--limit 0 shows all" in first
         assert "gpu" not in first
+
+
+async def test_a_margin_is_told_from_the_need_it_belongs_to(tmp_path: Path) -> None:
+    own = need("shop", 2)
+    margin = replace(need("shop", 1), group="margin")
+    async with living_shard(tmp_path) as shard, shard.operator("shop", own, margin):
+        await shard.until_bound("shop", 3)
+        told = await shard.shown("needs")
+        assert [line.count("std-8 (margin)") for line in told.splitlines()[1:3]] == [0, 1]
+        assert "for pods that found no place: cpu 7500m on 1 machine" in (
+            await shard.shown("clusters", "show", "shop")
+        )
+        shown = await shard.document("clusters", "show", "shop")
+        assert [row["needId"] for row in shown["margins"]] == [margin.key.need_id]
 
 
 async def test_machines_are_chosen_by_terms_and_cut_at_a_limit(tmp_path: Path) -> None:

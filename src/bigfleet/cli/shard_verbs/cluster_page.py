@@ -18,10 +18,12 @@ from bigfleet.cli.terminal import plain
 
 if TYPE_CHECKING:
     from bigfleet.cli.tables import Page
-    from bigfleet.model.shard_views import NeedListing, NeedPage, SessionView
+    from bigfleet.model.shard_views import NeedListing, NeedPage, NeedRow, SessionView
 
 #: Needs that are shown; `bigfleet needs --cluster` shows all.
 _MOST_NEEDS = 50
+#: Needs among which margins are looked for.
+_MOST_READ = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class ClusterSeen:
     #: None: it has not connected since the shard started.
     session: "SessionView | None"
     needs: "NeedListing | NeedPage"
+    #: Its margins, met or not.
+    margins: "tuple[NeedRow, ...]" = ()
 
 
 async def look_at(shard: Clients, cluster: str) -> ClusterSeen:
@@ -39,7 +43,16 @@ async def look_at(shard: Clients, cluster: str) -> ClusterSeen:
     session = sessions[0] if sessions else None
     if session is None:
         await require_cluster(shard, cluster)
-    return ClusterSeen(status.shard_id, session, found)
+    margins = _margins_in(await listed_needs(shard, cluster, _MOST_READ))
+    return ClusterSeen(status.shard_id, session, found, margins)
+
+
+def _margins_in(found: "NeedListing | NeedPage") -> "tuple[NeedRow, ...]":
+    from bigfleet.model.needs import is_margin
+    from bigfleet.model.shard_views import NeedListing
+
+    rows = found.rows if isinstance(found, NeedListing) else ()
+    return tuple(row for row in rows if is_margin(row.view.need.group))
 
 
 def show_cluster(line: Line, cluster: str, seen: ClusterSeen) -> None:
@@ -51,12 +64,16 @@ def show_cluster(line: Line, cluster: str, seen: ClusterSeen) -> None:
     if line.json:
         shown = document_of(seen.session) if seen.session else {"clusterId": cluster}
         unmet = [row_document(row) for row in listing.rows] if listing else []
-        write_json({**shown, "shardId": seen.shard_id, "unmetNeeds": unmet}, line.now)
+        margins = [row_document(row) for row in seen.margins]
+        known = {"shardId": seen.shard_id, "unmetNeeds": unmet, "margins": margins}
+        write_json({**shown, **known}, line.now)
         return
     page = Page.on_stdout(line.color)
     page.say(_headline(cluster, seen, line), "bold")
     if seen.session is not None:
         _show_report(page, seen.session)
+    if seen.margins:
+        page.say(_margins_text(seen.margins))
     if listing is None:
         click.echo(plain(f"{seen.shard_id} is older: bigfleet needs --cluster {cluster}"), err=True)
     elif listing.rows:
@@ -85,6 +102,20 @@ def _headline(cluster: str, seen: ClusterSeen, line: Line) -> str:
     stuck = session.stuck_pods if session else 0
     waits = f"; {counted(stuck, 'pod')} stuck" if stuck else ""
     return f"{cluster} at {seen.shard_id}, {link}; {demand}{waits}"
+
+
+def _margins_text(margins: "tuple[NeedRow, ...]") -> str:
+    """`beyond the requests, for pods that found no place: cpu 128900m on 18 machines`."""
+    from bigfleet.cli.tables import counted
+    from bigfleet.model.reasons import resources_text
+    from bigfleet.model.resources import Resources
+
+    asked = Resources()
+    for row in margins:
+        asked = asked.plus(row.view.need.aggregate)
+    machines = counted(sum(row.view.claimed for row in margins), "machine")
+    amount = resources_text(asked.texts())
+    return f"beyond the requests, for pods that found no place: {amount} on {machines}"
 
 
 def _show_report(page: "Page", session: "SessionView") -> None:

@@ -219,7 +219,9 @@ def state_text(seen: Seen) -> str:
     if status.stuck_pods:
         said.append(f"{counted(status.stuck_pods, 'pod')} stuck")
     if status.pauses:
-        said.append(f"{counted(len(status.pauses), 'pause')} in force")
+        # One of a whole fleet comes twice: from the command line and from the coordinator.
+        number = len({pause.pause_id for pause in status.pauses})
+        said.append(f"{counted(number, 'pause')} in force")
     if status.dry_run:
         said.append("dry-run")
     if seen.quarantines:

@@ -43,7 +43,8 @@ _OLDER = (
 def needs(line: Line, cluster: str, unmet: bool, limit: int) -> None:
     """What clusters ask for, and whether they have it, highest precedence first.
 
-    PROFILE begins with the Need's id. STATUS is one of four: met (its machines are there and
+    PROFILE begins with the Need's id; (margin) is what is asked for beyond requests, for pods that
+    found no place. STATUS is one of four: met (its machines are there and
     usable), arriving (on its way and moving), blocked (planned, but held back) and short (there
     is no supply for it). SHORT is what is missing, REASON why, AGE for how long. What holds Needs
     back, and the command that lifts it, is told below the table.
@@ -184,13 +185,16 @@ def counts_text(counts: "NeedCounts") -> str:
 
 def _identity_cells(view: "NeedView") -> list[Any]:
     from bigfleet.cli.tables import cell
+    from bigfleet.model.needs import is_margin
     from bigfleet.model.reasons import resources_text
 
     need = view.need
+    margin = "(margin)" if is_margin(need.group) else ""
+    said = (need.key.need_id, profile_text(need.profile), margin)
     return [
         cell(need.profile.priority),
         cell(need.cluster),
-        cell(f"{need.key.need_id} {profile_text(need.profile)}".rstrip()),
+        cell(" ".join(word for word in said if word)),
         cell(resources_text(need.aggregate.texts())),
     ]
 

@@ -74,7 +74,8 @@ def headline_of(seen: "ShardStatus", now: "Instant") -> str:
         took = f"{seen.last_cycle_seconds * 1000:.0f} ms"
         decided = f"cycle {seen.cycle} took {took}, {since_text(seen.last_cycle_at, now)} ago"
     # Whoever reads one line only must see why nothing is done.
-    pauses = f"; {counted(len(seen.pauses), 'pause')} in force" if seen.pauses else ""
+    number = len({pause.pause_id for pause in seen.pauses})
+    pauses = f"; {counted(number, 'pause')} in force" if number else ""
     return f"{seen.shard_id} {state}; {decided}; {demand_text(seen)}{pauses}"
 
 
@@ -126,7 +127,8 @@ def _show_rails(
     from bigfleet.cli.tables import cell, counted, since_text, table_of
 
     table = table_of("RAIL", "SUBJECT", sentence="WHAT")
-    for pause in seen.pauses:
+    # A pause of a whole fleet comes twice: from the command line and from the coordinator.
+    for pause in {each.pause_id: each for each in seen.pauses}.values():
         said = f"by {pause.owner or pause.source.name.lower()} {until_text(pause)}: {pause.reason}"
         table.add_row(cell("paused", "red"), cell(scope_text(pause.scope)), cell(said))
     if seen.dry_run:

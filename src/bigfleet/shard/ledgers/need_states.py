@@ -22,7 +22,7 @@ from bigfleet.model.actions import ActionKind
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.memory import ReservationKind
 from bigfleet.model.need_states import NeedState
-from bigfleet.model.needs import NeedKey, is_margin_group
+from bigfleet.model.needs import NeedKey, is_margin
 from bigfleet.model.options import SECOND
 from bigfleet.model.pauses import Pause
 from bigfleet.model.reasons import Reason
@@ -358,5 +358,5 @@ def _margins_not_met(outcome: Outcome, cause: Int8s) -> Int64s:
     rows = np.flatnonzero(cause[: normalised.first_folded] != Cause.NONE)
     group = demand.columns.group[normalised.members[normalised.starts[rows]]]
     names = demand.tables.groups.rows
-    margins = [number for number in np.unique(group).tolist() if is_margin_group(names[number])]
+    margins = [number for number in np.unique(group).tolist() if is_margin(names[number])]
     return rows[np.isin(group, margins)]
