@@ -258,10 +258,10 @@ class Cluster:
             pod.groups,
             pod.apart,
             pod.near,
-            node,
-            since,
-            at,
-            verdict,
+            node=node,
+            unschedulable_since=since,
+            judged_at=at,
+            verdict=verdict,
         )
 
     # -- within ----------------------------------------------------------------------------------
