@@ -51,6 +51,8 @@ class Round:
     began: Instant
     #: Machines the Need had with its margin.
     machines: int
+    #: Ids of the machines that had Nodes when it began: one that turns usable again is not new.
+    known: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)

@@ -341,7 +341,7 @@ class Margins:
         for uid in [uid for uid in opened.pods if uid not in self._occupancy.pods]:
             del opened.pods[uid]
         opened.pods.update((pod.uid, pod.owner_shape) for pod in stuck)
-        opened.began = at
+        opened.began, opened.known = at, subject.machines()
         margin.set(dimension, amount, asked, may_buy=True)
         margin.round = opened
         margin.probe = None
@@ -379,14 +379,14 @@ class Margins:
     def _came(self, subject: Subject, opened: Round, standing: Standing) -> bool:
         """A machine came since the round began, as the cluster or the shard has it."""
         counted = standing.machines + standing.row_machines
-        return subject.nodes.usable_at > opened.began or counted > opened.machines
+        return subject.has_got_machine(opened) or counted > opened.machines
 
     def _has_been_tried(
         self, subject: Subject, opened: Round, standing: Standing, at: Instant
     ) -> bool:
         """A machine the shard counts and whose Node does not match helps nobody: that counts too,
         once a Node had time to show up."""
-        if subject.nodes.usable_at > opened.began:
+        if subject.has_got_machine(opened):
             return True
         late = at - opened.began >= self._settings.judged_after
         return late and self._came(subject, opened, standing)

@@ -82,7 +82,6 @@ class PodView:
     groups: frozenset[str] = frozenset()
     apart: tuple[Term, ...] = ()
     near: tuple[Term, ...] = ()
-    tolerations: tuple[Toleration, ...] = ()
     #: Empty until it is bound.
     node: str = ""
     #: When the scheduler first said that it fits nowhere; None: it has not said so.
@@ -95,6 +94,7 @@ class PodView:
     do_not_disrupt: str = ""
     #: Of a DaemonSet, or a mirror pod: it comes and goes with its Node.
     follows_node: bool = False
+    tolerations: tuple[Toleration, ...] = ()
 
     @property
     def owner_shape(self) -> OwnerShape:
@@ -118,7 +118,6 @@ class NodeView:
     #: The kind of machine: Nodes of one kind have one overhead.
     kind: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
-    taints: tuple[Taint, ...] = ()
     pod_limit: int = DEFAULT_POD_LIMIT
     #: Why no pod can start on it; empty: it is usable.
     why_not_usable: str = ""
@@ -128,6 +127,7 @@ class NodeView:
     #: Id of the open instruction about it; empty: none.
     instruction: str = ""
     do_not_disrupt: str = ""
+    taints: tuple[Taint, ...] = ()
 
     @property
     def is_usable(self) -> bool:

@@ -15,7 +15,7 @@ from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.options import SECOND
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.resources import Resources
-from bigfleet.placement.margin_rows import Form, Margin, margin_key_of
+from bigfleet.placement.margin_rows import Form, Margin, Round, margin_key_of
 from bigfleet.placement.occupancy import Matching, Occupancy
 from bigfleet.placement.overhead import Kind, Overheads, min_unit
 from bigfleet.placement.packing import Room, machines_for
@@ -169,6 +169,15 @@ class Subject:
             if not any(theirs.met_by(value) for value in own.values):
                 return False
         return True
+
+    def machines(self) -> frozenset[str]:
+        return frozenset(node.machine for node in self.nodes.nodes)
+
+    def has_got_machine(self, opened: Round) -> bool:
+        """A Node of a new machine became usable since the round began; not one that flaps."""
+        if self.nodes.usable_at <= opened.began:
+            return False
+        return any(n.is_usable and n.machine not in opened.known for n in self.nodes.nodes)
 
     def empty_since(self, since: Instant) -> list[NodeView]:
         """Nodes that take pods and have had none at least since then."""
