@@ -1,9 +1,9 @@
 """Waits until every pod runs, then watches that nothing moves any more."""
 
-import asyncio
 import os
 from collections.abc import Sequence
 
+from bigfleet.edge.driver import RealClock
 from tests.e2e.joined import Joined
 from tests.e2e.stand.api import STRATEGIC, Object
 from tests.e2e.stand.cluster import Cluster
@@ -24,6 +24,7 @@ PODWATCH_HASTE = {"unjudged_grace": "1s"}
 #: How long nothing may move once every pod runs; ten minutes at night.
 QUIET_SECONDS = 600 if os.environ.get("BIGFLEET_NIGHTLY") else 30
 
+_CLOCK = RealClock()
 #: Looks in a row, a second apart, that are alike.
 _ALIKE = 4
 
@@ -50,7 +51,7 @@ async def stays_quiet(here: Joined, seconds: float = QUIET_SECONDS) -> None:
     """
     before = await _at_rest(here)
     for _ in range(int(seconds)):
-        await asyncio.sleep(1.0)
+        await _CLOCK.sleep(1.0)
         now = await _sight(here)
         moved = {what: (before[what], now[what]) for what in now if before[what] != now[what]}
         assert not moved, f"{moved}\n{here.operator.shown()}"
@@ -62,7 +63,7 @@ async def _at_rest(here: Joined) -> dict[str, object]:
 
     async def stands() -> bool:
         nonlocal last, alike
-        await asyncio.sleep(1.0)
+        await _CLOCK.sleep(1.0)
         before, last = last, await _sight(here)
         alike = alike + 1 if before == last else 0
         return alike >= _ALIKE

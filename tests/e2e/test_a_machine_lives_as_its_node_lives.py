@@ -1,6 +1,5 @@
 """Machines whose Nodes are deleted, fall silent or never come are replaced, and pods run."""
 
-import asyncio
 import datetime
 
 from bigfleet.model.machines import MachineState
@@ -78,7 +77,7 @@ async def test_when_half_the_nodes_fall_silent_at_once_none_is_replaced(
     before = await fleet.bound_to("east")
     silent = sorted(await east.nodes())[:2]
     await set_ready(east, silent, False, now())
-    await asyncio.sleep(10.0)
+    await stays_quiet(here, 10)
     assert await fleet.bound_to("east") == before
     states = {(await fleet.machines())[name].state for name in before}
     assert states == {MachineState.CONFIGURED}

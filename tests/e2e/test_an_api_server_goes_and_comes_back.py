@@ -63,21 +63,21 @@ async def test_a_drain_outlives_the_api_server(
 ) -> None:
     north = await own_cluster("north")
     fleet = await make_fleet([offered("bare_metal", 2)])
-    here, node = await stuck_drain(north, fleet, act)
-    pods = {pod["metadata"]["uid"] for pod in await north.pods()}
-    await north.restart_api_server()
-    refused = await here.operator.metric("bigfleet_operator_eviction_blocked_total")
+    async with stuck_drain(north, fleet, act) as (here, node, _):
+        pods = {pod["metadata"]["uid"] for pod in await north.pods()}
+        await north.restart_api_server()
+        refused = await here.operator.metric("bigfleet_operator_eviction_blocked_total")
 
-    async def is_tried_again() -> bool:
-        return await here.operator.metric("bigfleet_operator_eviction_blocked_total") > refused
+        async def is_tried_again() -> bool:
+            return await here.operator.metric("bigfleet_operator_eviction_blocked_total") > refused
 
-    await north.until(is_tried_again, here.operator.shown)
-    assert await cordoned(north) == [node]
-    assert RECLAIM in (await north.nodes())[node]["metadata"]["annotations"]
-    assert {pod["metadata"]["uid"] for pod in await north.pods()} == pods
-    await until_drained(here, node)
-    assert len(await fleet.bound_to("north")) == 1
-    assert await cordoned(north) == []
+        await north.until(is_tried_again, here.operator.shown)
+        assert await cordoned(north) == [node]
+        assert RECLAIM in (await north.nodes())[node]["metadata"]["annotations"]
+        assert {pod["metadata"]["uid"] for pod in await north.pods()} == pods
+        await until_drained(here, node)
+        assert len(await fleet.bound_to("north")) == 1
+        assert await cordoned(north) == []
 
 
 async def test_what_was_deleted_while_nobody_listened_is_found_missing(

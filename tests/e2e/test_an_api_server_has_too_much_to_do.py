@@ -83,45 +83,49 @@ async def test_somebody_who_writes_to_the_same_objects_all_the_time_does_not_sto
     east: Cluster, make_fleet: MakeFleet, act: Act
 ) -> None:
     fleet = await make_fleet([offered("bare_metal", 2)])
-    here, node = await stuck_drain(east, fleet, act)
-    turns = 0
+    async with stuck_drain(east, fleet, act) as (here, node, _):
+        turns = 0
 
-    async def scribble() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            mark = {"metadata": {"annotations": {MARK: str(turns)}}}
-            paths = [f"/api/v1/nodes/{name}" for name in await east.nodes()]
-            paths += [f"{GROUP}/upcomingnodes/{n['metadata']['name']}" for n in await upcoming()]
-            await asyncio.gather(
-                *(east.api.patch(path, mark) for path in paths), return_exceptions=True
-            )
+        async def scribble() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                mark = {"metadata": {"annotations": {MARK: str(turns)}}}
+                paths = [f"/api/v1/nodes/{name}" for name in await east.nodes()]
+                paths += [
+                    f"{GROUP}/upcomingnodes/{n['metadata']['name']}" for n in await upcoming()
+                ]
+                await asyncio.gather(
+                    *(east.api.patch(path, mark) for path in paths), return_exceptions=True
+                )
 
-    async def upcoming() -> list[dict[str, dict[str, str]]]:
-        return await east.api.list(f"{GROUP}/upcomingnodes")
+        async def upcoming() -> list[dict[str, dict[str, str]]]:
+            return await east.api.list(f"{GROUP}/upcomingnodes")
 
-    async def has_scribbled() -> bool:
-        if scribbling.done():
-            scribbling.result()
-        return turns > 10
+        async def has_scribbled() -> bool:
+            if scribbling.done():
+                scribbling.result()
+            return turns > 10
 
-    scribbling = asyncio.create_task(scribble())
-    try:
-        await east.until(has_scribbled)
-        await until_drained(here, node)
+        scribbling = asyncio.create_task(scribble())
+        try:
+            await east.until(has_scribbled)
+            await until_drained(here, node)
 
-        async def is_told() -> bool:
-            return len(await upcoming()) == 1
+            async def is_told() -> bool:
+                return len(await upcoming()) == 1
 
-        await east.until(is_told, here.operator.shown)
-    finally:
-        scribbling.cancel()
-        await asyncio.wait({scribbling})
-    assert scribbling.cancelled(), scribbling.exception()
-    assert await cordoned(east) == []
-    (left,) = (await east.nodes()).values()
-    assert RECLAIM not in left["metadata"]["annotations"]
-    assert MARK in left["metadata"]["annotations"], "what somebody else wrote is not ours to take"
-    (told,) = await upcoming()
-    assert MARK in told["metadata"]["annotations"]
-    assert not here.operator.logged("write_back.not_taken")
+            await east.until(is_told, here.operator.shown)
+        finally:
+            scribbling.cancel()
+            await asyncio.wait({scribbling})
+        assert scribbling.cancelled(), scribbling.exception()
+        assert await cordoned(east) == []
+        (left,) = (await east.nodes()).values()
+        assert RECLAIM not in left["metadata"]["annotations"]
+        assert MARK in left["metadata"]["annotations"], (
+            "what somebody else wrote is not ours to take"
+        )
+        (told,) = await upcoming()
+        assert MARK in told["metadata"]["annotations"]
+        assert not here.operator.logged("write_back.not_taken")

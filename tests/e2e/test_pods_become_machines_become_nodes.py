@@ -77,9 +77,9 @@ async def test_the_way_from_a_pod_to_its_machine_can_be_followed(
 async def test_a_pod_for_which_there_is_capacity_and_no_place_is_told_apart(
     east: Cluster, make_fleet: MakeFleet, act: Act
 ) -> None:
-    fleet = await make_fleet([offered("bare_metal", 4)])
+    fleet = await make_fleet([offered("bare_metal", 3)])
     here = await join(east, fleet, act)
-    # Three machines have the CPUs of four such pods, and room for three.
+    # Three machines have the CPUs of four such pods, and room for three; there is no fourth.
     await east.apply(deployment("web", 4, pod_spec(cpu="5")))
     examples: tuple[UnplacedPod, ...] = ()
 

@@ -76,27 +76,28 @@ async def test_a_replica_that_slept_through_its_lease_does_not_act_when_it_wakes
     way = await faults_of(east)
     kubeconfig = tmp_path / "first.kubeconfig"
     copyfile(await operator_account(east, through=way.address), kubeconfig)
-    here, node = await stuck_drain(east, fleet, act, kubeconfig=str(kubeconfig), **LEASE)
-    first, second = here.operator, await second_of(east, fleet)
-    bound = await fleet.bound_to("east")
-    assert writes_on(way) > 0, "it goes another way"
-    first.send(signal.SIGSTOP)
-    try:
-        await east.until(lambda: leads(second), second.shown)
+    settings = {"kubeconfig": str(kubeconfig), **LEASE}
+    async with stuck_drain(east, fleet, act, **settings) as (here, node, _):
+        first, second = here.operator, await second_of(east, fleet)
+        bound = await fleet.bound_to("east")
+        assert writes_on(way) > 0, "it goes another way"
+        first.send(signal.SIGSTOP)
+        try:
+            await east.until(lambda: leads(second), second.shown)
 
-        async def goes_on() -> bool:
-            return await second.metric("bigfleet_operator_eviction_blocked_total") > 0
+            async def goes_on() -> bool:
+                return await second.metric("bigfleet_operator_eviction_blocked_total") > 0
 
-        await east.until(goes_on, second.shown)
-        asleep = writes_on(way)
-    finally:
-        first.send(signal.SIGCONT)
-    await first.event("lease.lost")
-    # An eviction whose connection was being opened when it fell asleep is not held against it.
-    assert writes_on(way) <= asleep + 1, "it went on writing after its lease"
-    assert await leads(second)
-    assert not await leads(first)
-    assert await fleet.bound_to("east") == bound
-    await until_drained(here, node)
-    assert writes_on(way) <= asleep + 1, "it went on writing after its lease"
-    assert len(await fleet.bound_to("east")) == 1
+            await east.until(goes_on, second.shown)
+            asleep = writes_on(way)
+        finally:
+            first.send(signal.SIGCONT)
+        await first.event("lease.lost")
+        # An eviction whose connection was being opened when it fell asleep is not held against it.
+        assert writes_on(way) <= asleep + 1, "it went on writing after its lease"
+        assert await leads(second)
+        assert not await leads(first)
+        assert await fleet.bound_to("east") == bound
+        await until_drained(here, node)
+        assert writes_on(way) <= asleep + 1, "it went on writing after its lease"
+        assert len(await fleet.bound_to("east")) == 1

@@ -40,7 +40,13 @@ SHARD_HASTE = {
     "reclaim-cap-fraction": "0",
     "workers": "1",
 }
-OPERATOR_HASTE = {"rollup-interval": "1s", "rollup-debounce": "100ms", "evict-retry": "200ms"}
+OPERATOR_HASTE = {
+    "rollup-interval": "1s",
+    "rollup-debounce": "100ms",
+    "evict-retry": "200ms",
+    "stuck-grace": "1s",
+    "admission-delay": "500ms",
+}
 TEMPLATE = """\
 #cloud-config
 cluster: {{ .ClusterID }}
