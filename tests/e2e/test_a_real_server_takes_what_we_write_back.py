@@ -85,7 +85,7 @@ def written(counts: Counts) -> dict[str, float]:
     }
 
 
-async def test_a_machine_s_life_is_eight_writes_to_a_real_server(east: Cluster) -> None:
+async def test_a_machine_s_life_is_nine_writes_to_a_real_server(east: Cluster) -> None:
     counts, nodes = Counts(), {"a/b": node("node-1", "uid-1", ready=False)}
     async with api_of(east) as api, writing_back(api, nodes, counts) as write_back:
         for state in (S.CREATING, S.IDLE, S.CONFIGURING, S.CONFIGURED):
@@ -101,7 +101,7 @@ async def test_a_machine_s_life_is_eight_writes_to_a_real_server(east: Cluster) 
             await until(lambda: write_back.writer.is_idle)
     assert written(counts) == {
         "create success": 1,
-        "status_update success": 6,
+        "status_update success": 7,
         "delete success": 1,
     }
     assert await east.api.list(UPCOMING_NODES.path()) == []

@@ -19,6 +19,12 @@ async def test_a_pod_with_a_volume_of_a_zone_gets_a_machine_of_that_zone(
     volume = f"{east.namespace}-disk"
     await east.api.create("/api/v1/persistentvolumes", zonal_volume(volume, "sim-1c"))
     await east.apply(claim("disk", volume))
+    path = f"/api/v1/namespaces/{east.namespace}/persistentvolumeclaims/disk"
+
+    async def is_bound() -> bool:
+        return bool((await east.api.get(path))["status"]["phase"] == "Bound")
+
+    await east.until(is_bound)
     mounted = [{"name": "disk", "persistentVolumeClaim": {"claimName": "disk"}}]
     await east.apply(pod("db", pod_spec(cpu="2", volumes=mounted)))
     try:
