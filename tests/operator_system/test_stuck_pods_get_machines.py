@@ -234,6 +234,9 @@ async def test_a_shard_without_reports_gets_its_roll_up_at_once_and_nothing_is_r
             assert clock.now() - began < 8 * 10**9, "the time a first reply is waited for is longer"
             await rig.passes(45)
             assert fleet.margins() == ()
+            # It is asked again every ten minutes, and said once.
+            await rig.passes(620)
+            assert fleet.margins() == ()
             assert rig.log.count("report.unknown") == 1
 
 

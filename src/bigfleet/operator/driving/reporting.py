@@ -55,6 +55,8 @@ class ClusterReporting:
         self._log = log
         self._watch = NodeWatch(knowing, write_back, events, counts, log)
         self.placing = Placing(knowing.book.cluster, knowing.book.need_of)
+        #: It was said that the shard takes no reports; said again only if it did meanwhile.
+        self._told_unknown = False
         self._due = asyncio.Event()
         #: It is due, or to be looked whether it is.
         self._stirred = asyncio.Event()
@@ -83,7 +85,9 @@ class ClusterReporting:
                     "this shard takes no cluster reports: what it covers is not told apart, and "
                     "demand is not revised for pods that find no place"
                 )
-                self._log.info("report.unknown", msg=text)
+                if not self._told_unknown:
+                    self._told_unknown = True
+                    self._log.info("report.unknown", msg=text)
                 self._demand.on_no_reply()
                 self._kinds.on_unknown()
                 await self._clock.sleep(REST_SECONDS)
@@ -116,6 +120,7 @@ class ClusterReporting:
         finally:
             await client.close()
         at = self._clock.now()
+        self._told_unknown = False
         self.placing.on_reply(reply, at)
         self._kinds.on_reply(reply.preemptions, asked_at, at)
         self._revising.tell(self._demand.on_reply(reply, at))
