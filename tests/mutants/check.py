@@ -20,7 +20,7 @@ from tests.mutants.mutant import PACKAGE, Mutant, Seen, copy_package
 from tests.mutants.warm_process import answer_killing_test, warm_context
 
 #: How far a killing test goes before it lets a mutant live: some ten seconds on a quiet core.
-FLEETS, LOOPS = 3_000, 100
+FLEETS, LOOPS = 4_000, 100
 TIMEOUT_SECONDS = 300
 
 
