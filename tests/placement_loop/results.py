@@ -39,7 +39,9 @@ def result_of(seed: int) -> Result:
         if cluster is loop.clusters[0] or not is_used_up(cluster):
             stuck += len(left)
         if scenario != SCARCE:
-            cost = cluster.cost() / best_cost(cluster)
+            best = best_cost(cluster)
+            # Without pods nothing is worth its price.
+            cost = cluster.cost() / best if best else 1.0 + cluster.cost()
     figures = [cluster.figures for cluster in loop.clusters]
     return Result(
         seed=seed,
