@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from bigfleet.kube.objects import NodeTaint
+from bigfleet.model.taints import Toleration
 from bigfleet.operator.pod_shapes import PodShape
-from bigfleet.placement.records import Toleration
 from tests.operator_demand.demand import Operator
 from tests.operator_nodes.nodes import node
 

@@ -7,8 +7,11 @@ import msgspec
 from bigfleet.kube.objects import Pod
 from bigfleet.model.requirements import HOSTNAME_KEY, Operator, Requirement
 from bigfleet.model.resources import Resources
+from bigfleet.model.taints import Toleration
 from bigfleet.operator.pod_shapes import PodShape, shape_of
-from bigfleet.placement.records import Term, Toleration
+from bigfleet.placement.records import (
+    Term,
+)
 
 
 def shape(spec: dict[str, Any], **labels: str) -> PodShape:

@@ -5,7 +5,7 @@ import pytest
 from bigfleet.edge.clock import SECOND
 from bigfleet.model.machines import MachineState
 from bigfleet.model.resources import Resources
-from bigfleet.model.session_frames import Taint
+from bigfleet.model.taints import Taint
 from bigfleet.operator.drain_steps import DrainPhase, DrainStanding
 from bigfleet.operator.upcoming import phase_of
 from tests.operator_writing.machines import START, Cluster, node, told

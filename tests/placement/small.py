@@ -8,9 +8,13 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.profiles import Profile
 from bigfleet.model.requirements import HOSTNAME_KEY, Requirement
 from bigfleet.model.resources import Resources
-from bigfleet.model.session_frames import Taint
+from bigfleet.model.taints import Taint, Toleration
 from bigfleet.placement.occupancy import Occupancy
-from bigfleet.placement.records import NodeView, PodView, Term, Toleration
+from bigfleet.placement.records import (
+    NodeView,
+    PodView,
+    Term,
+)
 
 AT: Instant = 1_000_000 * SECOND
 PROFILE = Profile.of()

@@ -2,9 +2,8 @@
 
 import pytest
 
-from bigfleet.model.session_frames import Taint
+from bigfleet.model.taints import Taint, Toleration
 from bigfleet.placement.admission import Admissions, RefusedBy
-from bigfleet.placement.records import Toleration
 from tests.placement.situation import Situation
 from tests.placement.small import AT, node, occupancy, pod
 

@@ -20,9 +20,9 @@ from bigfleet.model.session_frames import (
     ReclaimInstruction,
     RollupFrame,
     ShardFrame,
-    Taint,
     UnknownFrame,
 )
+from bigfleet.model.taints import Taint
 from bigfleet.v1alpha1 import capacity_pb2, shard_pb2
 from bigfleet.wire.session_frames import (
     NoFrame,

@@ -39,6 +39,15 @@ def is_subdomain(name: str) -> bool:
     return len(name) <= _SUBDOMAIN_LONGEST and _SUBDOMAIN.fullmatch(name) is not None
 
 
+def provider_id_ends(provider_id: str) -> list[str]:
+    """A Node's provider id, and what follows each of its slashes: one of them names its machine."""
+    ends = [provider_id]
+    while "/" in provider_id:
+        provider_id = provider_id.partition("/")[2]
+        ends.append(provider_id)
+    return [end for end in ends if end]
+
+
 def upcoming_node_name(machine_id: str) -> str:
     """Readable where the id allows it, else a slug with a digest: two ids never share a name."""
     plain = f"un-{machine_id}"

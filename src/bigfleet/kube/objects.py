@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from bigfleet.model.taints import Toleration
+
 Quantity = str | int | float
 
 
@@ -262,15 +264,6 @@ class TopologySpreadConstraint(_Record, frozen=True, kw_only=True):
     topology_key: str = ""
     when_unsatisfiable: str = "DoNotSchedule"
     label_selector: LabelSelector | None = None
-
-
-class Toleration(_Record, frozen=True, kw_only=True):
-    #: Empty with Exists: every taint.
-    key: str = ""
-    operator: str = "Equal"
-    value: str = ""
-    #: Empty: every effect.
-    effect: str = ""
 
 
 class SchedulingGate(_Record, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from enum import IntEnum
 from bigfleet.model.machines import MachineState
 from bigfleet.model.requirements import Requirement
 from bigfleet.model.resources import Resources
+from bigfleet.model.taints import Taint
 
 PROTOCOL = "v1alpha1"
 RECLAIM_DONE = "reclaim-done"
@@ -83,17 +84,6 @@ class ReclaimInstruction:
     nodes: tuple[str, ...]
     grace_period_seconds: int
     preemptor_priority: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Taint:
-    key: str
-    #: `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
-    effect: str
-    value: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.key}{f'={self.value}' if self.value else ''}:{self.effect}"
 
 
 @dataclass(frozen=True, slots=True)

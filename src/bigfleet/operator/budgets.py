@@ -6,9 +6,9 @@ cordoned whose pods may not go.
 
 from dataclasses import dataclass
 
+from bigfleet.kube.label_selectors import selects
 from bigfleet.kube.objects import LabelSelector, ObjectKey, PodDisruptionBudget
 from bigfleet.operator.pods_on_nodes import PodsOnNodes
-from bigfleet.operator.selecting import selects
 from bigfleet.placement.admission import Budget
 from bigfleet.placement.records import PodView
 

@@ -14,7 +14,10 @@ from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.requirements import HOSTNAME_KEY, INSTANCE_TYPE_KEY
 from bigfleet.model.resources import Resources
-from bigfleet.model.session_frames import NodeStateUpdate, Taint
+from bigfleet.model.session_frames import (
+    NodeStateUpdate,
+)
+from bigfleet.model.taints import Taint
 from bigfleet.operator.machine_nodes import Health, MachineNodes
 from bigfleet.operator.pods_on_nodes import NotMoved, PodOnNode
 from bigfleet.operator.translating import Demand

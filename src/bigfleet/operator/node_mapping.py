@@ -8,7 +8,7 @@ A machine that runs nothing of this cluster has no names here: others get them, 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bigfleet.kube.names import MACHINE_ID
+from bigfleet.kube.names import MACHINE_ID, provider_id_ends
 from bigfleet.kube.objects import Node, Reference
 from bigfleet.model.machines import MachineState
 from bigfleet.model.session_frames import NodeStateUpdate
@@ -75,7 +75,7 @@ class NodeMap:
         name = node.metadata.name
         self.remove(name)
         self._nodes[name] = node
-        for part in _ends_of(node.spec.provider_id):
+        for part in provider_id_ends(node.spec.provider_id):
             self._nodes_by_provider_id.add(part, name)
         self._nodes_by_label.add(node.metadata.labels.get(MACHINE_ID, ""), name)
 
@@ -83,7 +83,7 @@ class NodeMap:
         node = self._nodes.pop(name, None)
         if node is None:
             return
-        for part in _ends_of(node.spec.provider_id):
+        for part in provider_id_ends(node.spec.provider_id):
             self._nodes_by_provider_id.discard(part, name)
         self._nodes_by_label.discard(node.metadata.labels.get(MACHINE_ID, ""), name)
 
@@ -172,7 +172,7 @@ class NodeMap:
     def _candidates(self, node: Node) -> Iterator[str]:
         name = node.metadata.name
         yield from self._machines_by_reference.of(name)
-        for part in _ends_of(node.spec.provider_id):
+        for part in provider_id_ends(node.spec.provider_id):
             yield from self._machines_by_provider_id.of(part)
         yield from self._machines_by_node_name.of(name)
         for called in (node.metadata.labels.get(MACHINE_ID, ""), name):
@@ -228,14 +228,5 @@ class NodeMap:
         return self._has_provider_id_of_another(node, machine_id)
 
     def _has_provider_id_of_another(self, node: Node, machine_id: str) -> bool:
-        parts = _ends_of(node.spec.provider_id)
+        parts = provider_id_ends(node.spec.provider_id)
         return any(m != machine_id for p in parts for m in self._machines_by_provider_id.of(p))
-
-
-def _ends_of(provider_id: str) -> list[str]:
-    """Itself, and what follows each of its slashes."""
-    ends = [provider_id]
-    while "/" in provider_id:
-        provider_id = provider_id.partition("/")[2]
-        ends.append(provider_id)
-    return [end for end in ends if end]

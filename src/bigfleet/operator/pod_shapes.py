@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from bigfleet.kube.amounts import resources_of
+from bigfleet.kube.label_selectors import selects
 from bigfleet.kube.objects import Pod, PodAffinity
 from bigfleet.kube.pod_requests import DEFAULT_REQUESTS, NO_DEFAULTS, effective_requests
 from bigfleet.model.quantities import BadQuantity
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.resources import Resources
-from bigfleet.operator.selecting import selects
+from bigfleet.model.taints import Toleration
 from bigfleet.operator.translating import canonical_selector
-from bigfleet.placement.records import Term, Toleration, host_port
+from bigfleet.placement.records import Term, host_port
 
 _SHARED = 65_536
 
@@ -58,7 +59,7 @@ def shape_of(pod: Pod) -> PodShape:
             (*apart, *anti),
             near,
             pod.spec.priority or 0,
-            tuple(Toleration(t.key, t.operator, t.value, t.effect) for t in pod.spec.tolerations),
+            pod.spec.tolerations,
         )
     )
 

@@ -11,6 +11,7 @@ no reports: a roll-up without the margins would withdraw them, and their machine
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from bigfleet.model.cluster_reports import MOST_NAMED_NEEDS, ClusterReportReply, StuckNeed
 from bigfleet.model.machines import Instant
@@ -18,6 +19,7 @@ from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.options import SECOND
 from bigfleet.model.resources import Resources
 from bigfleet.operator.rollup import DemandBook
+from bigfleet.operator.settings import OperatorSettings
 from bigfleet.placement.admission import Admissions, Refusal
 from bigfleet.placement.margin_notes import MarginFigures, Note
 from bigfleet.placement.margins import Margins
@@ -67,6 +69,21 @@ class OverheadUnits:
 class RevisionSettings:
     margins: MarginSettings = MarginSettings()
     first_reply: Instant = 10 * SECOND
+
+    @classmethod
+    def of(cls, settings: OperatorSettings) -> Self:
+        """In nanoseconds, as placement counts."""
+        times = settings.revision
+        margins = MarginSettings(
+            stuck_grace=round(settings.stuck_grace * SECOND),
+            judged_after=round(times.judged_after * SECOND),
+            probe_first=round(times.probe_first * SECOND),
+            probe_longest=round(times.probe_longest * SECOND),
+            probe_timeout=round(times.probe_timeout * SECOND),
+            empty_for=round(times.empty_for * SECOND),
+            event_every=round(times.event_every * SECOND),
+        )
+        return cls(margins, round(times.first_reply * SECOND))
 
 
 class RevisedDemand:

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from bigfleet.model.requirements import HOSTNAME_KEY
 from bigfleet.model.resources import Resources
-from bigfleet.model.session_frames import Taint
+from bigfleet.model.taints import Taint
 from bigfleet.placement.records import NodeView, PodView, Term, taint_not_tolerated
 
 K = TypeVar("K", bound=str | Term)

@@ -17,7 +17,7 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.requirements import HOSTNAME_KEY, Requirement
 from bigfleet.model.resources import Resources
-from bigfleet.model.session_frames import Taint
+from bigfleet.model.taints import Taint, Toleration
 
 DO_NOT_DISRUPT = "bigfleet.lucy.sh/do-not-disrupt"
 #: Annotation and value by which people ask that a pod or Node is left alone.
@@ -38,24 +38,6 @@ class Term(NamedTuple):
 
     topology_key: str
     group: str
-
-
-class Toleration(NamedTuple):
-    #: Empty with Exists: every key.
-    key: str = ""
-    #: Equal, Exists; empty means Equal.
-    operator: str = ""
-    value: str = ""
-    #: Empty: every effect.
-    effect: str = ""
-
-    def tolerates(self, taint: Taint) -> bool:
-        if self.effect not in ("", taint.effect):
-            return False
-        if self.operator == "Exists":
-            return self.key in ("", taint.key)
-        is_equal = (self.key, self.value) == (taint.key, taint.value)
-        return is_equal and self.operator in ("", "Equal")
 
 
 class OwnerShape(NamedTuple):

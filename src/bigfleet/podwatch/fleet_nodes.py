@@ -8,11 +8,11 @@ Evidence comes and goes for a moment, so it is also kept since when a Node has b
 when the watches last were in doubt: before that nothing counts as seen.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from bigfleet.kube.names import MACHINE_ID
+from bigfleet.kube.names import MACHINE_ID, provider_id_ends
 from bigfleet.kube.objects import Node, UpcomingNode
 from bigfleet.model.machines import Instant
 
@@ -69,13 +69,13 @@ class FleetNodes:
         """None: it is gone."""
         before = self._nodes.pop(name, None)
         if before is not None:
-            for end in _ends_of(before.provider_id):
+            for end in provider_id_ends(before.provider_id):
                 _discard(self._nodes_by_provider_id, end, name)
         if before is None or node is None or before.uid != node.uid:
             self._foreign_since.pop(name, None)
         if node is not None:
             self._nodes[name] = node
-            for end in _ends_of(node.provider_id):
+            for end in provider_id_ends(node.provider_id):
                 self._nodes_by_provider_id.setdefault(end, set()).add(name)
         self._judge(name, at)
         return [name]
@@ -110,7 +110,7 @@ class FleetNodes:
             return Membership.MACHINE
         if any(machine.node_uid in ("", node.uid) for machine in named_by):
             return Membership.MACHINE
-        if any(end in self._machines_by_provider_id for end in _ends_of(node.provider_id)):
+        if any(end in self._machines_by_provider_id for end in provider_id_ends(node.provider_id)):
             return Membership.MACHINE
         return Membership.FOREIGN
 
@@ -144,13 +144,6 @@ class FleetNodes:
         if machine.node_name:
             yield machine.node_name
         yield from self._nodes_by_provider_id.get(machine.provider_id, ())
-
-
-def _ends_of(provider_id: str) -> Iterable[str]:
-    """Itself, and what follows each of its slashes; the operator finds Nodes by the same rule."""
-    while provider_id:
-        yield provider_id
-        provider_id = provider_id.partition("/")[2]
 
 
 def _discard(index: dict[str, set[str]], key: str, member: str) -> None:

@@ -10,6 +10,7 @@ label selector when the pod was made.
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from bigfleet.kube.label_selectors import selects
 from bigfleet.kube.objects import (
     Affinity,
     LabelSelector,
@@ -18,7 +19,7 @@ from bigfleet.kube.objects import (
 )
 from bigfleet.model.requirements import HOSTNAME_KEY
 from bigfleet.podwatch.notes import Note
-from bigfleet.podwatch.requirements import accepts, requirement_json, requirement_of
+from bigfleet.podwatch.requirements import requirement_json, requirement_of
 
 Json = dict[str, object]
 
@@ -89,16 +90,6 @@ def affinity_notes(
             "preferred",
             is_hint=True,
         )
-
-
-def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
-    """As an affinity term does: no selector selects nobody, an empty one everybody."""
-    if selector is None:
-        return False
-    if any(labels.get(key) != value for key, value in selector.match_labels.items()):
-        return False
-    expressions = (requirement_of(each) for each in selector.match_expressions)
-    return all(accepts(each, labels.get(each[0])) for each in expressions)
 
 
 def _near(affinity: Affinity | None) -> tuple[PodAffinityTerm, ...]:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bigfleet.kube.objects import Toleration
 from bigfleet.model.errors import BadInput, Problem
+from bigfleet.model.taints import Taint, Toleration
 from bigfleet.podwatch.requirements import Requirement
 
 #: Those that keep a pod away; PreferNoSchedule does not.
@@ -22,30 +22,18 @@ _EXAMPLE = "{key: dedicated, value: gpu, effect: NoSchedule, where: {matchLabels
 
 @dataclass(frozen=True, slots=True)
 class FleetTaint:
-    key: str
-    value: str
-    effect: str
+    taint: Taint
     #: What machines without the taint meet.
     elsewhere: Requirement
 
-    def is_tolerated(self, tolerations: Iterable[Toleration]) -> bool:
-        return any(self._is_tolerated_by(each) for each in tolerations)
-
-    def _is_tolerated_by(self, toleration: Toleration) -> bool:
-        if toleration.effect not in ("", self.effect):
-            return False
-        if toleration.operator == "Exists":
-            return toleration.key in ("", self.key)
-        return (toleration.key, toleration.value) == (self.key, self.value)
-
     def __str__(self) -> str:
-        return f"{self.key}{f'={self.value}' if self.value else ''}:{self.effect}"
+        return str(self.taint)
 
 
 def not_tolerated(
     taints: Iterable[FleetTaint], tolerations: Sequence[Toleration]
 ) -> tuple[FleetTaint, ...]:
-    return tuple(taint for taint in taints if not taint.is_tolerated(tolerations))
+    return tuple(each for each in taints if not any(t.tolerates(each.taint) for t in tolerations))
 
 
 def taints_of(said: Sequence[Mapping[str, Any]]) -> tuple[FleetTaint, ...]:
@@ -76,7 +64,8 @@ def _taint(said: Mapping[str, Any], path: str, problems: list[Problem]) -> Fleet
     if len(problems) > before or where is None:
         return None
     key_, operator, values = where
-    return FleetTaint(said["key"], value, said["effect"], (key_, _NEGATED[operator], values))
+    taint = Taint(said["key"], said["effect"], value)
+    return FleetTaint(taint, (key_, _NEGATED[operator], values))
 
 
 def _where(said: Any, path: str, problems: list[Problem]) -> Requirement | None:

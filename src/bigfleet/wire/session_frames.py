@@ -21,9 +21,9 @@ from bigfleet.model.session_frames import (
     ReclaimInstruction,
     RollupFrame,
     ShardFrame,
-    Taint,
     UnknownFrame,
 )
+from bigfleet.model.taints import Taint
 from bigfleet.v1alpha1 import shard_pb2 as pb
 from bigfleet.wire.machines import length_bytes, state_number, state_of
 from bigfleet.wire.needs import (

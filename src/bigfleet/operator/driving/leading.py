@@ -24,8 +24,7 @@ from bigfleet.operator.driving.world import World
 from bigfleet.operator.driving.write_back import Surroundings, WriteBack
 from bigfleet.operator.reclaim_admission import ReclaimAdmission
 from bigfleet.operator.reclaim_kinds import ReclaimKinds
-from bigfleet.operator.revised_demand import RevisedDemand
-from bigfleet.operator.revision_settings import revision_settings_of
+from bigfleet.operator.revised_demand import RevisedDemand, RevisionSettings
 from bigfleet.operator.schedule import Backoff, RollupSchedule
 from bigfleet.operator.settings import OperatorSettings, node_rules_of
 from bigfleet.wire.cluster_reports import ClusterReportClient
@@ -54,7 +53,7 @@ class Leading:
             knowing.occupancy,
             knowing.admissions,
             knowing.is_trustworthy,
-            revision_settings_of(settings),
+            RevisionSettings.of(settings),
         )
         self.line = ShardLine(
             Dialling(
