@@ -12,7 +12,9 @@ async def test_a_thousand_pods_are_bound_with_three_writes_each_at_most(
     east: Cluster, make_fleet: MakeFleet, act: Act
 ) -> None:
     fleet = await make_fleet(offers_for(PODS, spare=10))
-    here = await join(east, fleet, act)
+    # As long as an operator waits by default: pods come faster than requests for them, and a pod
+    # that has asked waits while one that has not yet takes its room.
+    here = await join(east, fleet, act, stuck_grace="10s")
     found = await surge(here, PODS)
     # As many machines as it takes, and none in reserve.
     assert found.machines == machines_for(PODS)

@@ -17,7 +17,7 @@ def in_vain(given: Situation, margin: int) -> None:
     given.after(30)
     given.nodes(1, first=len(given.occupancy.nodes) + 1)
     given.judge_again()
-    given.after(1)
+    given.after(2)
     given.send()
     given.reply(own=1, margin=margin)
     given.turn()

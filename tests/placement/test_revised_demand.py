@@ -65,12 +65,26 @@ def test_pods_not_judged_since_the_last_node_came_do_not_count_for_a_minute() ->
     assert given.round(own=5)
 
 
-def test_pods_judged_again_count_at_once() -> None:
+def test_pods_judged_again_count_after_a_moment() -> None:
     given = six_of_five()
     given.nodes(1, first=9)
     given.put(pod("p9", "5", node="n9"))
     given.judge_again()
+    given.after(2)
     assert given.round(own=5)
+
+
+def test_a_verdict_that_was_on_its_way_when_the_node_came_buys_nothing() -> None:
+    given = six_of_five()
+    given.nodes(2, first=9)
+    given.judge_again()
+    assert not given.round(own=6)
+    given.after(1)
+    given.bind("p5", "n9")
+    given.bind("p6", "n10")
+    given.after(1)
+    assert not given.round(own=6)
+    assert given.margin == ""
 
 
 @pytest.mark.parametrize(

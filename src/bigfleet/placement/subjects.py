@@ -29,6 +29,8 @@ class MarginSettings:
     stuck_grace: Instant = 10 * SECOND
     #: A pod the scheduler has not judged again so long after the last Node came is taken as judged.
     judged_after: Instant = 60 * SECOND
+    #: A verdict may be older than the Node it is heard after: the scheduler gets this long to bind.
+    settle: Instant = 2 * SECOND
     #: Machines a round may ask for however few the Need has.
     least_round: int = 3
     probe_first: Instant = 1800 * SECOND
@@ -229,6 +231,8 @@ class Subject:
         if not waiting:
             return []
         usable = self.nodes.usable_at
+        if at - usable < self.settings.settle:
+            return []
         settled = at - usable >= self.settings.judged_after
         return [
             pod
