@@ -4,11 +4,15 @@ A requirement's key and values end up in bootstrap templates, in labels and on p
 and attributes end up in object names, metrics and terminals. So each must be a name before anything
 reads it: no line break, no quote, no escape sequence, no path that leads upwards.
 
+What must be printed into a script or a document all the same goes through `yaml_text` or
+`shell_word`, which make one text or one word of anything.
+
 Every check returns why a text is refused, or None where nothing is against it; the sentence says
 what to write instead. Texts of few distinct values are remembered, so a text that was seen before
 costs one look into a bounded cache; texts that are too long are refused before they are remembered.
 """
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -68,6 +72,21 @@ def printable(text: str, longest: int = LONGEST_ERROR) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
+def one_line(text: str) -> str:
+    """With `_` for every character that is not printable."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "_" for c in text)
+
+
+def yaml_text(text: str) -> str:
+    """As one text of YAML and of JSON, in quotes and on one line."""
+    return json.dumps(text)
+
+
+def shell_word(text: str) -> str:
+    """As one word of a POSIX shell, in quotes and on one line."""
+    return "'" + one_line(text).replace("'", "'\"'\"'") + "'"
+
+
 def why_not_label_key(text: str) -> str | None:
     if len(text) > LONGEST_LABEL_KEY:
         return f"{shown(text)} is too long for a label key; {_KEY_FORM}"
@@ -92,6 +111,10 @@ def why_not_machine_id(text: str) -> str | None:
 
 
 def why_not_cluster_id(text: str) -> str | None:
+    return _why_not_graphic(text, LONGEST_ID)
+
+
+def why_not_request_id(text: str) -> str | None:
     return _why_not_graphic(text, LONGEST_ID)
 
 
