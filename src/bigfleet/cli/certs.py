@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bigfleet.cli.terminal import refuse
+from bigfleet.model.identities import admin_identity, why_not_admin_name
 from bigfleet.model.instants import instant_text
 
 if TYPE_CHECKING:
@@ -64,8 +65,9 @@ def ca(folder: Path, days: int, force: bool, output: str) -> None:
 @certs.command(short_help="Make a certificate for one role.")
 @click.option("--role", type=click.Choice(ROLES), required=True)
 @click.option(
-    "--id", "name", default="", help="Cluster, shard or coordinator id; other roles have none."
+    "--id", "id_", default="", help="Cluster, shard or coordinator id; other roles have none."
 )
+@click.option("--name", "person", default="", help="Of role admin: whose it is, as audits show it.")
 @_dir
 @click.option(
     "--host",
@@ -77,7 +79,14 @@ def ca(folder: Path, days: int, force: bool, output: str) -> None:
 @_force
 @_output
 def issue(
-    role: str, name: str, folder: Path, hosts: tuple[str, ...], days: int, force: bool, output: str
+    role: str,
+    id_: str,
+    person: str,
+    folder: Path,
+    hosts: tuple[str, ...],
+    days: int,
+    force: bool,
+    output: str,
 ) -> None:
     """Make a certificate for one role, in a folder of its own: tls.crt, tls.key and ca.crt.
 
@@ -86,11 +95,11 @@ def issue(
       bigfleet certs issue --role shard --id shard-0 --dir certs
       bigfleet certs issue --role cluster --id shop --dir certs
       bigfleet certs issue --role coordinator --host coordinator.fleet.svc --dir certs
-      bigfleet certs issue --role admin --dir certs
+      bigfleet certs issue --role admin --name ada --dir certs
     """
     from bigfleet.edge.certificates import Pair, UnusableAuthority, leaf
 
-    uri = _identity(role, name)
+    uri, name = _identity(role, id_, person), id_ or person
     _check_hosts(hosts)
     own = folder / (f"{role}-{name}" if name else role)
     files = {"cert": own / "tls.crt", "key": own / "tls.key", "ca": own / "ca.crt"}
@@ -114,8 +123,16 @@ def issue(
     _say(files, made, uri, output)
 
 
-def _identity(role: str, name: str) -> str:
+def _identity(role: str, name: str, person: str) -> str:
     """Empty: the certificate serves, and is nobody's identity."""
+    if person and role != "admin":
+        raise click.UsageError(f"--name is for role admin: role {role} is not a person's")
+    if role == "admin" and name:
+        raise click.UsageError(f"role admin has no --id; write --name {name}")
+    if person:
+        if wrong := why_not_admin_name(person):
+            raise click.UsageError(f"--name {person!r}: {wrong}")
+        return admin_identity(person)
     if role not in NAMED_ROLES and role != NAMELESS_ROLE:
         if name:
             raise click.UsageError(f"role {role} has no --id: all its holders are one")

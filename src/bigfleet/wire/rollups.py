@@ -22,6 +22,12 @@ from bigfleet.model.quantities import LARGEST_OF_NEED, BadQuantity, quantity_of,
 from bigfleet.model.requirements import Operator, Requirement, canonical
 from bigfleet.model.resources import Resources
 from bigfleet.model.rollups import Rollup, RollupRefused
+from bigfleet.model.syntax import (
+    shown,
+    why_not_label_key,
+    why_not_requirement,
+    why_not_resource_name,
+)
 from bigfleet.v1alpha1 import capacity_pb2 as pb
 from bigfleet.wire.machines import length_bytes
 from bigfleet.wire.needs import need_message, requirements_of, spread_of
@@ -129,6 +135,7 @@ class RollupReader:
         if requirements is None:
             requirements = _kept(self._requirements, required, _requirements_in(required))
         message = _parsed(pb.CapacityNeed.FromString, rest)
+        _check_spread(message)
         buckets = message.interruption_penalty_bucket, message.reclamation_penalty_bucket
         if not (0 <= buckets[0] <= PINNED and 0 <= buckets[1] <= PINNED):
             raise _bad_bucket(*buckets)
@@ -189,6 +196,8 @@ def _parts(row: bytes) -> Parts:
 def _requirements_in(content: bytes) -> tuple[Requirement, ...]:
     message = _parsed(pb.CapacityNeed.FromString, content)
     for place, requirement in enumerate(message.requirements):
+        if wrong := why_not_requirement(requirement.key, requirement.values):
+            raise _Refusal("label_syntax", f"requirements[{place}].{wrong[0]}: {wrong[1]}")
         if not 0 <= requirement.operator <= _LAST_OPERATOR:
             text = (
                 f"requirements[{place}] on {requirement.key!r} has operator "
@@ -196,6 +205,12 @@ def _requirements_in(content: bytes) -> tuple[Requirement, ...]:
             )
             raise _Refusal("operator", text)
     return canonical(requirements_of(message.requirements))
+
+
+def _check_spread(message: pb.CapacityNeed) -> None:
+    for place, spread in enumerate(message.spread):
+        if wrong := why_not_label_key(spread.topology_key):
+            raise _Refusal("label_syntax", f"spread[{place}].topology_key: {wrong}")
 
 
 def _bad_bucket(interruption: int, reclamation: int) -> _Refusal:
@@ -213,6 +228,8 @@ def _amount_in(entry: bytes, field: str) -> tuple[tuple[str, int], ...]:
     content = b"".join((_AGGREGATE, length_bytes(len(entry)), entry))
     found = []
     for name, text in _parsed(pb.CapacityNeed.FromString, content).aggregate_resources.items():
+        if wrong := why_not_resource_name(name):
+            raise _Refusal("label_syntax", f"{field}[{shown(name)}]: {wrong}")
         try:
             amount = quantity_of(name, text)
         except BadQuantity as problem:

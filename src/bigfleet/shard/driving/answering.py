@@ -12,6 +12,7 @@ from itertools import islice
 from bigfleet.edge.clock import next_turn
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.errors import NoSuchMachine
+from bigfleet.model.identities import who_text
 from bigfleet.model.instants import instant_text
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import (
@@ -84,7 +85,11 @@ class AdminAnswers:
     async def resume(self, call: ResumeCall, peer: Peer) -> Resumed:
         pauses, audit = self._state.parts.pauses, call.audit
         lifted = pauses.resume(
-            call.pause_id, call.everything, self._outlet.now(), audit.owner, audit.reason
+            call.pause_id,
+            call.everything,
+            self._outlet.now(),
+            who_text(audit.owner, peer.identity),
+            audit.reason,
         )
         for pause in lifted:
             self._audit(f"resume {pause.pause_id}", audit, peer)
@@ -172,7 +177,7 @@ class AdminAnswers:
         self._state.effects.log(
             "warning",
             "admin",
-            f"{audit.owner}: {what} ({audit.reason})",
+            f"{who_text(audit.owner, peer.identity)}: {what} ({audit.reason})",
             owner=audit.owner,
             reason=audit.reason,
             peer=peer.identity or "",

@@ -290,8 +290,8 @@ class Pauses:
 def why_paused(pause: Pause) -> Reason:
     """One for all actions it stops."""
     facts: dict[str, object] = {"pause": pause.pause_id, "source": pause.source.name.lower()}
-    if pause.owner:
-        facts |= {"owner": pause.owner, "why": pause.reason or "no reason given"}
+    if pause.who:
+        facts |= {"owner": pause.who, "why": pause.reason or "no reason given"}
     if pause.expires_at is not None:
         facts["until"] = instant_text(pause.expires_at)
     return Reason("rail.paused", facts)
