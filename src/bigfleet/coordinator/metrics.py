@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from bigfleet.coordinator.book import Book
-from bigfleet.edge.counts import Counts
+from bigfleet.edge.counts import Counts, Survey
 from bigfleet.edge.exposition import Catalogue, Exposition
 from bigfleet.model.machines import Instant
 
@@ -43,6 +43,9 @@ CATALOGUE = Catalogue(PREFIX, HISTOGRAMS, COUNTERS, GAUGES)
 
 _APPLIED = ("success", "error", "fenced")
 _REPORTED = ("ok", "out_of_order", "stale_epoch", "identity")
+#: An administrator registers them, and a dashboard shows each.
+_MOST_SHARDS = 1000
+_PLACE = ("provider", "region")
 #: What only a leader knows.
 _OF_A_REIGN = GAUGES.keys() - {"raft_term", "is_leader"}
 #: Of those, what the page does not look up but a sweep sets.
@@ -55,7 +58,7 @@ class CoordinatorMetrics(Exposition):
     def __init__(
         self,
         counts: Counts,
-        refresh: Callable[[], None],
+        refresh: Callable[[], Survey | None],
         version: str,
         certificate_ends: Callable[[], float | None] = lambda: None,
     ) -> None:
@@ -71,8 +74,8 @@ class CoordinatorMetrics(Exposition):
 def measure(counts: Counts, book: Book | None, at: Instant) -> None:
     """Looks up what the book of a leader holds; without one nothing of it is shown."""
     looked_up = _OF_A_REIGN - _SET_BY_SWEEPS if book is not None else _OF_A_REIGN
-    for key in [key for key in counts.gauges if key[0] in looked_up]:
-        del counts.gauges[key]
+    for name in looked_up:
+        counts.clear(name)
     if book is None:
         return
     tables = book.tables
@@ -81,15 +84,14 @@ def measure(counts: Counts, book: Book | None, at: Instant) -> None:
     counts.set("shards_stale", sum(not book.is_fresh(shard, at) for shard in shards))
     counts.set("clusters_bound", len(tables.clusters.rows))
     counts.set("domains", len(tables.domains.rows))
-    for shard in sorted({*shards, *tables.instructions.by_first}):
-        pending = len(tables.instructions.by_first.get(shard, ()))
-        counts.set("pending_instructions", pending, shard=shard)
+    pending = tables.instructions.by_first
+    waiting = {(shard,): len(pending.get(shard, ())) for shard in sorted({*shards, *pending})}
+    counts.show("pending_instructions", ("shard",), waiting, most=_MOST_SHARDS)
     transfers = tables.transfers.rows.values()
     counts.set("transfers_open", sum(row.transfer.state.open for row in transfers))
     allocated: Counter[tuple[str, str]] = Counter()
     for given in tables.allocations.rows.values():
         allocated[given.provider, given.region] += given.allocated
-    for quota in tables.quotas.rows.values():
-        pair = {"provider": quota.provider, "region": quota.region}
-        counts.set("quota_total", quota.total, **pair)
-        counts.set("quota_allocated", allocated[quota.provider, quota.region], **pair)
+    totals = {(quota.provider, quota.region): quota.total for quota in tables.quotas.rows.values()}
+    counts.show("quota_total", _PLACE, totals)
+    counts.show("quota_allocated", _PLACE, {place: allocated[place] for place in totals})

@@ -5,7 +5,7 @@ Prefix: `bigfleet_operator_`.
 
 from collections.abc import Callable
 
-from bigfleet.edge.counts import Counts
+from bigfleet.edge.counts import Counts, Survey
 from bigfleet.edge.exposition import Catalogue, Exposition
 from bigfleet.placement.admission import RefusedBy
 
@@ -89,7 +89,7 @@ class OperatorMetrics(Exposition):
     def __init__(
         self,
         counts: Counts,
-        refresh: Callable[[], None],
+        refresh: Callable[[], Survey | None],
         version: str,
         certificate_ends: Callable[[], float | None] = lambda: None,
     ) -> None:

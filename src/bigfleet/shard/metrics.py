@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from bigfleet.edge.counts import Counts
+from bigfleet.edge.counts import Counts, Survey
 from bigfleet.edge.exposition import Catalogue, Exposition
 
 PREFIX = "bigfleet_shard_"
@@ -128,7 +128,7 @@ class ShardMetrics(Exposition):
     def __init__(
         self,
         counts: Counts,
-        refresh: Callable[[], None],
+        refresh: Callable[[], Survey | None],
         version: str,
         certificate_ends: Callable[[], float | None] = lambda: None,
     ) -> None:
