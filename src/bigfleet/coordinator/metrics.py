@@ -7,7 +7,7 @@ about the fleet are those of the reign and go with it.
 from collections import Counter
 from collections.abc import Callable
 
-from bigfleet.coordinator.book import Book
+from bigfleet.coordinator.book import Book, ShardMemory
 from bigfleet.edge.counts import Counts, Survey
 from bigfleet.edge.exposition import Catalogue, Exposition
 from bigfleet.model.machines import Instant
@@ -30,6 +30,7 @@ GAUGES = {
     "is_leader": "1 while this replica leads.",
     "pending_instructions": "Instructions a shard has not acknowledged.",
     "shards": "Shards that are registered.",
+    "report_rows_left_off": "Rows that did not fit into the shards' last reports and syncs.",
     "shards_stale": "Shards that have been silent for three report intervals.",
     "clusters_bound": "Clusters that belong to a shard.",
     "domains": "Topology domains that are assigned, or change hands.",
@@ -82,6 +83,8 @@ def measure(counts: Counts, book: Book | None, at: Instant) -> None:
     shards = [row.id for row in tables.shards.rows.values() if not row.removed]
     counts.set("shards", len(shards))
     counts.set("shards_stale", sum(not book.is_fresh(shard, at) for shard in shards))
+    told = [book.shards[shard] for shard in shards if shard in book.shards]
+    counts.set("report_rows_left_off", sum(map(_left_off, told)))
     counts.set("clusters_bound", len(tables.clusters.rows))
     counts.set("domains", len(tables.domains.rows))
     pending = tables.instructions.by_first
@@ -95,3 +98,9 @@ def measure(counts: Counts, book: Book | None, at: Instant) -> None:
     totals = {(quota.provider, quota.region): quota.total for quota in tables.quotas.rows.values()}
     counts.show("quota_total", _PLACE, totals)
     counts.show("quota_allocated", _PLACE, {place: allocated[place] for place in totals})
+
+
+def _left_off(memory: ShardMemory) -> int:
+    """A shard says in its sync what it left off; what the coordinator did not keep comes on top."""
+    of_sync = memory.sync.rows_left_off if memory.sync is not None else 0
+    return of_sync + (memory.report.rows_left_off if memory.report is not None else 0)

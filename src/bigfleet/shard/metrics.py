@@ -65,6 +65,7 @@ COUNTERS = {
     "retry is enough.",
     "coordinator_reports_total": "Reports to the coordinator by result.",
     "coordinator_syncs_total": "SyncShard calls by result.",
+    "coordinator_rows_left_off_total": "Rows of reports and syncs that did not fit, by field.",
     "instructions_total": "Instructions of the coordinator by kind and outcome.",
     "machines_lost_total": "Configured machines that their cluster lost, by cause.",
     "report_machines_ignored_total": "Machines in cluster reports that are not Configured for "
