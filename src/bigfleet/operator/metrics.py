@@ -94,6 +94,8 @@ class OperatorMetrics(Exposition):
         certificate_ends: Callable[[], float | None] = lambda: None,
     ) -> None:
         super().__init__(CATALOGUE, counts, refresh, version, certificate_ends)
+        for name in ("connected", "rollup_needs", "dispatch_inflight", "nodes_unusable"):
+            counts.set(name, 0)
         for op in _WRITES:
             for outcome in _WRITTEN:
                 counts.add("upcoming_node_writes_total", 0, op=op, outcome=outcome)

@@ -14,6 +14,8 @@ from bigfleet.edge.counts import LabelBounds, Labels
 from bigfleet.edge.exposition import CONTENT_TYPE, page_of
 from bigfleet.edge.pages import HttpAnswer
 from bigfleet.model.provider_calls import Code
+from bigfleet.provider.kinds import Kind
+from bigfleet.provider.ledger.failures import Reason
 
 _PREFIX = "bigfleet_provider_"
 #: An acknowledgement takes milliseconds, an operation minutes.
@@ -101,6 +103,17 @@ class ProviderMetrics:
         )
         self.price_age_seconds = gauge("price_age_seconds", "Age of the newest price table.")
         self.internal_errors_total = counters("internal_errors_total", "Our own faults.", "method")
+
+        self._begin()
+
+    def _begin(self) -> None:
+        """Rows at 0 for closed sets of labels: an alert sees the first step."""
+        for outcome in ("complete", "partial", "error"):
+            self.describe_total.labels(outcome)
+        for kind in Kind:
+            self.operations_total.labels(kind, "succeeded", "")
+            for reason in Reason:
+                self.operations_total.labels(kind, "failed", reason)
 
     def fenced(self, shard_id: str) -> None:
         self.fenced_total.labels(shard_id).inc()

@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 from bigfleet.edge.counts import Counts, Survey
 from bigfleet.edge.exposition import Catalogue, Exposition
+from bigfleet.model.actions import ActionKind
+from bigfleet.shard.execution.outcomes import Outcome
 
 PREFIX = "bigfleet_shard_"
 
@@ -116,10 +118,22 @@ GAUGES = {
     "are expected to cost: probability times the penalty stamped on the machine; +Inf where a "
     "pinned workload may be interrupted.",
     "audit_lines_lost": "Audit lines that never reached the file.",
+    "journal_degraded": "1 while the audit log, the journal people read, cannot be written.",
     "state_degraded": "1 while state.db cannot be written.",
 }
 
 
+_PLAIN = (
+    *("cycles_total", "cycle_errors_total", "creates_avoided_total"),
+    *("session_identity_rejected_total", "session_misbound_total", "outbox_overflows_total"),
+)
+_CLOSED = (
+    ("session_lifecycle_total", "event", ("installed", "removed", "replaced", "stalled")),
+    ("rollups_total", "result", ("accepted", "held", "rejected")),
+    ("drains_aborted_total", "reason", ("pdb", "cancelled", "no_session", "refused")),
+    ("phase1_occ_proposals_total", "outcome", ("committed", "conflict")),
+    ("coordinator_reports_total", "result", ("ok", "not_leader", "error", "stale_term")),
+)
 CATALOGUE = Catalogue(PREFIX, HISTOGRAMS, COUNTERS, GAUGES)
 
 
@@ -134,3 +148,18 @@ class ShardMetrics(Exposition):
         certificate_ends: Callable[[], float | None] = lambda: None,
     ) -> None:
         super().__init__(CATALOGUE, counts, refresh, version, certificate_ends)
+        _begin(counts)
+
+
+def _begin(counts: Counts) -> None:
+    """Rows at 0 for everything that has a closed set of labels: an alert sees its first step."""
+    for name in _PLAIN:
+        counts.add(name, 0)
+    for kind in ActionKind:
+        counts.add("actions_total", 0, kind=kind.label)
+        for outcome in Outcome:
+            counts.add("action_execute_outcomes_total", 0, kind=kind.label, outcome=outcome.value)
+    for name, label, values in _CLOSED:
+        for value in values:
+            counts.add(name, 0, **{label: value})
+    counts.set("actuation_paused", 0)

@@ -227,8 +227,10 @@ class ShardProcess:
     def _refresh(self) -> Survey:
         counts = self.state.effects.counts
         counts.set("state_degraded", float(self._store.degraded))
-        if self._audit is not None:
-            counts.set("audit_lines_lost", self._audit.lost)
+        audit = self._audit
+        counts.set("journal_degraded", float(audit is not None and audit.degraded))
+        if audit is not None:
+            counts.set("audit_lines_lost", audit.lost)
         return self.state.survey()
 
     def _observe_lag(self, seconds: float) -> None:
