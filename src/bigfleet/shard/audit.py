@@ -49,6 +49,10 @@ class AuditFile:
         self._thread = threading.Thread(target=self._work, name="audit", daemon=True)
         self._thread.start()
 
+    @property
+    def degraded(self) -> bool:
+        return bool(self._trouble)
+
     def write(self, line: Mapping[str, Any]) -> None:
         """Never blocks."""
         with self._changed:

@@ -7,6 +7,7 @@ instructions it caused, in order. What people ask is answered without changing a
 from collections.abc import Callable, Sequence
 from typing import Any, assert_never
 
+from bigfleet.edge.counts import Counts, Survey
 from bigfleet.model.coordination import SyncReply, SyncRequest
 from bigfleet.model.coordinator_calls import CoordinatorInstruction, Obeyed
 from bigfleet.model.machines import Instant, Machine, MachineState
@@ -359,14 +360,25 @@ class ShardState:
 
     def measure(self) -> None:
         """Set the gauges that are looked up rather than counted."""
-        counts = self.effects.counts
+        self.survey()(self.effects.counts)
+
+    def survey(self) -> Survey:
+        """The same for a copy of the counts, which a thread may fill: what it reads is replaced by
+        the next cycle and never changed."""
+        counts, at = self.effects.counts, self._at
         counts.set("epoch", self.epoch)
         counts.set("ownership_revision", self.parts.reconciler.ownership.revision)
-        measure_machines(counts, self.parts.machines.inventory.snapshot())
-        if self.deciding.decision is not None:
-            measure_demand(counts, self.deciding.decision)
-        self.shortfalls.measure()
-        self.need_judge.measure(counts, self._at)
+        self.parts.ingest.measure(counts, self.parts.sessions.is_open)
+        snapshot, decision = self.parts.machines.inventory.snapshot(), self.deciding.decision
+
+        def look_up(counts: Counts) -> None:
+            measure_machines(counts, snapshot)
+            if decision is not None:
+                measure_demand(counts, decision)
+            self.shortfalls.measure(counts)
+            self.need_judge.measure(counts, at)
+
+        return look_up
 
     def dump(self) -> dict[str, Any]:
         """For /debug/state: sizes of everything that could grow."""

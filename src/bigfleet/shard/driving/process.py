@@ -16,6 +16,7 @@ from typing import Any
 from bigfleet.edge.certificates import expires_at
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.core_tasks import until_one_dies
+from bigfleet.edge.counts import Survey
 from bigfleet.edge.debugging import debug_routes
 from bigfleet.edge.driver import real_profiler
 from bigfleet.edge.logs import Log
@@ -223,12 +224,14 @@ class ShardProcess:
     def _end_session(self, session: int, code: Code, text: str) -> None:
         self._endpoint.end(session, Rejected(code, text))
 
-    def _refresh(self) -> None:
+    def _refresh(self) -> Survey:
         counts = self.state.effects.counts
-        self.state.measure()
         counts.set("state_degraded", float(self._store.degraded))
-        if self._audit is not None:
-            counts.set("audit_lines_lost", self._audit.lost)
+        audit = self._audit
+        counts.set("journal_degraded", float(audit is not None and audit.degraded))
+        if audit is not None:
+            counts.set("audit_lines_lost", audit.lost)
+        return self.state.survey()
 
     def _observe_lag(self, seconds: float) -> None:
         self.state.effects.counts.observe("loop_lag_seconds", seconds)

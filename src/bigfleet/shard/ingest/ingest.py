@@ -9,6 +9,7 @@ then on its machines may be reclaimed.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from bigfleet.edge.counts import OTHER, Counts
 from bigfleet.engine.needs_table import NeedsTable
 from bigfleet.model.machines import Instant
 from bigfleet.model.needs import Need
@@ -19,6 +20,7 @@ from bigfleet.shard.effects import Effects
 from bigfleet.shard.ingest.rollup_guard import Hold, held_next, is_suspicious
 from bigfleet.shard.settings import RailSettings
 
+REFUSED = "rollups_rejected_total"
 #: One log line per cluster and reason within this time.
 _QUIET = 60 * SECOND
 
@@ -60,6 +62,8 @@ class Ingest:
         #: When the last roll-up of a cluster was accepted or held.
         self._last_at: dict[str, Instant] = {}
         self._logged_at: dict[tuple[str, str], Instant] = {}
+        #: Clusters that were gone when the last page was made, and are still counted.
+        self._gone: set[str] = set()
 
     def rows_of(self, cluster: str) -> int:
         """Rows of the demand in force."""
@@ -135,12 +139,28 @@ class Ingest:
         self._effects.log("warning", "rollup_released", text, cluster=subject, accepted=accept)
         return text
 
+    def measure(self, counts: Counts, is_connected: Callable[[str], bool]) -> None:
+        """Set the gauge of held roll-ups; forget what was counted of clusters that are gone.
+
+        Not before a page has shown the last of it: what a counter grew by would be lost with it.
+        """
+        held = {(name,): float(hold.consecutive) for name, hold in self._holds.items()}
+        counts.show("rollup_quarantined", ("cluster",), held)
+        refused = {dict(labels)["cluster"] for name, labels in counts.counters if name == REFUSED}
+        gone = {
+            name for name in refused - {OTHER} if not (is_connected(name) or self.rows_of(name))
+        }
+        for cluster in gone & self._gone:
+            counts.drop_all_with(REFUSED, cluster=cluster)
+        self._gone = gone - self._gone
+        self._logged_at = {key: at for key, at in self._logged_at.items() if is_connected(key[0])}
+
     # -- within ----------------------------------------------------------------------------------
 
     def _refuse(self, cluster: str, refused: RollupRefused, at: Instant) -> None:
         self._count("rejected")
         counts = self._effects.counts
-        counts.add("rollups_rejected_total", cluster=cluster, reason=refused.reason)
+        counts.add(REFUSED, cluster=cluster, reason=refused.reason)
         key = (cluster, refused.reason)
         logged = self._logged_at.get(key)
         if logged is None or at - logged >= _QUIET:
@@ -156,7 +176,6 @@ class Ingest:
     def _keep(self, cluster: str, hold: Hold) -> None:
         self._holds[cluster] = hold
         self._count("held")
-        self._effects.counts.set("rollup_quarantined", hold.consecutive, cluster=cluster)
         rails, rows = self.rails, len(hold.newest.needs)
         self._effects.log(
             "warning",
@@ -197,7 +216,6 @@ class Ingest:
 
     def _drop_hold(self, cluster: str) -> None:
         self._holds.pop(cluster, None)
-        self._effects.counts.drop("rollup_quarantined", cluster=cluster)
 
     def _accept(self, cluster: str, rollup: Rollup, at: Instant) -> None:
         self._needs.replace(cluster, rollup.needs)
