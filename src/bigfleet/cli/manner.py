@@ -33,6 +33,8 @@ _REFUSALS = (
     "ALREADY_EXISTS",
     "RESOURCE_EXHAUSTED",
 )
+#: Reasons of one that is there, and whose disk takes nothing.
+_UNWRITABLE = ("store", "store-down")
 #: Of many names, those that are told.
 _NAMED = 5
 #: gRPC tells a failure from the outside in; the last part is what happened.
@@ -117,4 +119,5 @@ def leave(sentence: str, rejected: "Rejected") -> "click.exceptions.Exit":
 def exit_code_of(rejected: "Rejected") -> int:
     if rejected.code == "INVALID_ARGUMENT":
         return EXIT_BAD_INPUT
-    return EXIT_REFUSED if rejected.code in _REFUSALS else EXIT_UNREACHABLE
+    refused = rejected.code in _REFUSALS or rejected.reason in _UNWRITABLE
+    return EXIT_REFUSED if refused else EXIT_UNREACHABLE

@@ -54,7 +54,7 @@ def answer_to(talk: Coroutine[Any, Any, T]) -> T:
     try:
         return asyncio.run(talk)
     except Rejected as rejected:
-        if rejected.code is Code.UNAVAILABLE:
+        if rejected.code is Code.UNAVAILABLE and not rejected.reason:
             what = "start one, or name another with --addr"
             text = f"no provider answers: {last_cause(rejected.text)}; {what}"
             raise leave(text, rejected) from None

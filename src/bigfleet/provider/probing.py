@@ -17,7 +17,7 @@ def why_not_ready(parts: Parts, *, stopping: bool) -> str | None:
     if stopping:
         return "stopping"
     if not parts.committer.writable:
-        return "the state cannot be written"
+        return f"the state cannot be written: {parts.committer.trouble}"
     if not parts.reconciler.healthy:
         return "the substrate cannot be described"
     return None

@@ -124,7 +124,11 @@ class Parts:
             birth.at,
         )
         self.ingest = Ingest(
-            effects, birth.settings.rails, self.needs, self.first_machines.on_demand
+            effects,
+            birth.settings.rails,
+            self.needs,
+            self.first_machines.on_demand,
+            self.claimed_of,
         )
         self.reconciler = Reconciler(
             effects,
@@ -200,6 +204,11 @@ class Parts:
             and self.is_owned(machine)
         )
 
+    def claimed_of(self, cluster: str) -> int:
+        """Machines that serve a cluster and are not being drained."""
+        bound = self.machines.bound_to(cluster)
+        return sum(1 for machine in bound if self.drains.intent(machine) is None)
+
     def why_backed_off(self, action: Action, at: Instant) -> Reason | None:
         drains = action.kind in (ActionKind.RECLAIM, ActionKind.PREEMPT)
         if drains and (problem := self._store_trouble()):
@@ -207,6 +216,9 @@ class Parts:
         if self.reconciler.unseen_lists(action.machine):
             provider = self.machines.provider_of(action.machine)
             return Reason("rail.unseen", {"machine": action.machine, "provider": provider})
+        if self.reconciler.is_rebound(action.machine):
+            provider = self.machines.provider_of(action.machine)
+            return Reason("rail.rebound", {"machine": action.machine, "provider": provider})
         return self.execution.why_backed_off(action, at)
 
     # -- how they are connected ------------------------------------------------------------------

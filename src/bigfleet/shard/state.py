@@ -324,6 +324,7 @@ class ShardState:
             ownership_revision=parts.reconciler.ownership.revision,
             need_states=deciding.ledger.counts(),
             stuck_pods=deciding.ledger.stuck_pods(),
+            store_error=parts.store_trouble,
         )
 
     def sessions(self, cluster: str = "") -> tuple[SessionView, ...]:

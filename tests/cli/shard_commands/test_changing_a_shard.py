@@ -155,7 +155,8 @@ async def test_a_held_list_is_shown_and_released(tmp_path: Path) -> None:
         await shard.do("list-empty", "1000000")
         await shard.until(lambda: shard.process.state.quarantines())
         held = steady(await shard.shown("quarantines"))
-        assert held.startswith("KIND SUBJECT BASELINE OBSERVED HOLDS SINCE\nlist sim 14 0 ")
+        assert held.startswith("KIND SUBJECT BASELINE OBSERVED HOLDS SINCE WHAT\nlist sim 14 0 ")
+        assert "14 of 14 machines are missing" in held
         assert "quarantine  sim" in await shard.shown("status")
         wrong = await shard.run("quarantines", "release", "rollup", "sim", "--accept", *WHY)
         assert wrong.exit_code == 3

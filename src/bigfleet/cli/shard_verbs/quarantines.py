@@ -39,7 +39,7 @@ def list_quarantines(line: Line) -> None:
         return
     page = Page.on_stdout(line.color)
     numbers = ("BASELINE", "OBSERVED", "HOLDS")
-    table = table_of("KIND", "SUBJECT", *numbers, "SINCE", numbers=numbers)
+    table = table_of("KIND", "SUBJECT", *numbers, "SINCE", sentence="WHAT", numbers=numbers)
     for each in held:
         table.add_row(
             cell(kind_word(each.kind)),
@@ -48,6 +48,7 @@ def list_quarantines(line: Line) -> None:
             cell(f"{each.observed:,}", "red"),
             cell(f"{each.consecutive}/{each.required}"),
             cell(since_text(each.since, line.now)),
+            cell(each.what),
         )
     if held:
         page.show(table)

@@ -367,7 +367,7 @@ class Leading:
 
     def _store_failed(self, problem: Exception) -> None:
         self.counts.add("store_errors_total")
-        self._log.warning("coordinator.store", msg=str(problem))
+        self._log.error("coordinator.store", msg=str(problem))
 
     def _tell(self) -> None:
         news, self._news = self._news, asyncio.Event()

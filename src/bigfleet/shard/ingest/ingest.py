@@ -7,7 +7,6 @@ then on its machines may be reclaimed.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from bigfleet.edge.counts import OTHER, Counts
 from bigfleet.engine.needs_table import NeedsTable
@@ -17,7 +16,14 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.rollups import Rollup, RollupRefused
 from bigfleet.model.shard_views import Quarantine
 from bigfleet.shard.effects import Effects
-from bigfleet.shard.ingest.rollup_guard import Hold, held_next, is_suspicious
+from bigfleet.shard.ingest.rollup_guard import (
+    GUARDED_MACHINES,
+    Accepted,
+    Hold,
+    accepted_of,
+    held_next,
+    why_suspicious,
+)
 from bigfleet.shard.settings import RailSettings
 
 REFUSED = "rollups_rejected_total"
@@ -37,12 +43,6 @@ class NothingHeld(LookupError):
     """No roll-up of that cluster is held."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Accepted:
-    digest: bytes
-    rows: int
-
-
 class Ingest:
     def __init__(
         self,
@@ -50,14 +50,17 @@ class Ingest:
         rails: RailSettings,
         needs: NeedsTable,
         in_force: InForce = _nobody,
+        claimed_of: Callable[[str], int] = lambda cluster: 0,
     ) -> None:
+        """`claimed_of`: how many machines serve a cluster and stay with it."""
         self.rails = rails
         #: Clusters whose machines may be reclaimed.
         self.reported: set[str] = set()
         self._effects = effects
         self._needs = needs
         self._in_force = in_force
-        self._accepted: dict[str, _Accepted] = {}
+        self._claimed_of = claimed_of
+        self._accepted: dict[str, Accepted] = {}
         self._holds: dict[str, Hold] = {}
         #: When the last roll-up of a cluster was accepted or held.
         self._last_at: dict[str, Instant] = {}
@@ -91,8 +94,9 @@ class Ingest:
             self._end_hold(cluster, rollup, at)
             self._count("accepted")
             return True
-        if known is not None and is_suspicious(len(rollup.needs), known.rows, self.rails):
-            hold = held_next(self._holds.get(cluster), rollup, known.rows, self.rails, at)
+        if known is not None and (what := self._why_suspicious(cluster, rollup, known)):
+            hold = self._holds.get(cluster)
+            hold = held_next(hold, rollup, known.rows, self.rails, at, what)
             if hold is not None:
                 self._keep(cluster, hold)
                 return True
@@ -157,6 +161,14 @@ class Ingest:
 
     # -- within ----------------------------------------------------------------------------------
 
+    def _why_suspicious(self, cluster: str, rollup: Rollup, known: Accepted) -> str:
+        # Those of a hold that has begun count on: its machines must not drain out of it.
+        held = cluster in self._holds
+        claimed = GUARDED_MACHINES if held else 0
+        return why_suspicious(
+            rollup, known, lambda: max(claimed, self._claimed_of(cluster)), self.rails
+        )
+
     def _refuse(self, cluster: str, refused: RollupRefused, at: Instant) -> None:
         self._count("rejected")
         counts = self._effects.counts
@@ -180,7 +192,7 @@ class Ingest:
         self._effects.log(
             "warning",
             "rollup_held",
-            f"held a roll-up of {cluster}: {rows} rows after {hold.baseline};"
+            f"held a roll-up of {cluster}: {hold.what};"
             f" number {hold.consecutive} in a row, believed after"
             f" {rails.rollup_guard_confirmations} over {rails.rollup_guard_min_hold:g} s",
             cluster=cluster,
@@ -220,7 +232,7 @@ class Ingest:
     def _accept(self, cluster: str, rollup: Rollup, at: Instant) -> None:
         self._needs.replace(cluster, rollup.needs)
         self._in_force(cluster, rollup.needs, at)
-        self._accepted[cluster] = _Accepted(rollup.digest, len(rollup.needs))
+        self._accepted[cluster] = accepted_of(rollup)
         self._count("accepted")
         self._effects.wake()
 

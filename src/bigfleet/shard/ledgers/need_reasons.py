@@ -39,6 +39,7 @@ _LIFT_PAUSE = {
 _LIFT_RAIL = {
     "rail.store": "make the disk of the shard's data_dir writable",
     "rail.unseen": "bigfleet quarantines",
+    "rail.rebound": "bigfleet quarantines",
     "rail.quota": "bigfleet quotas list",
     "rail.preempt-cap": "wait: more victims may drain in the next minute",
 }
