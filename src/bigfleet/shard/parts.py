@@ -36,6 +36,7 @@ from bigfleet.shard.failures.failures import Failures, Looking
 from bigfleet.shard.failures.lost import LostMachines
 from bigfleet.shard.hints import Hints
 from bigfleet.shard.ingest.ingest import Ingest
+from bigfleet.shard.ingest.weights import Weights
 from bigfleet.shard.ledgers.failing_actions import FailingActions
 from bigfleet.shard.ledgers.first_machines import FirstMachines
 from bigfleet.shard.machines import Machines
@@ -123,12 +124,14 @@ class Parts:
             self,
             birth.at,
         )
+        weights = Weights(self.needs, birth.settings.rollup, birth.settings.engine_timeout)
         self.ingest = Ingest(
             effects,
             birth.settings.rails,
             self.needs,
             self.first_machines.on_demand,
             self.claimed_of,
+            weights,
         )
         self.reconciler = Reconciler(
             effects,

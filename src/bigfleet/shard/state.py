@@ -191,6 +191,7 @@ class ShardState:
         parts.settings = self.deciding.settings = parts.reconciler.settings = settings
         parts.sessions.settings = parts.hints.settings = settings.session
         parts.ingest.rails = settings.rails
+        parts.ingest.weights.settings = settings.rollup
         parts.pauses.reconfigure(settings.rails)
         self.effects.wake()
         return self.taken()
@@ -232,6 +233,7 @@ class ShardState:
     def begin_cycle(self, at: Instant) -> CycleInput:
         self.last_cycle_began = at
         self.parts.first_machines.on_cycle_begun()
+        self.parts.ingest.weights.on_cycle_begun()
         return self.deciding.begin(at)
 
     def end_cycle(self, thought: Deliberation, at: Instant, seconds: float) -> list[Instruction]:
@@ -397,6 +399,7 @@ class ShardState:
             "queue": parts.execution.queue_depth,
             "inFlight": parts.execution.in_flight,
             "series": self.effects.counts.series,
+            **parts.ingest.weights.sizes(),
             **self.coordination.sizes(),
         }
 
@@ -431,6 +434,8 @@ class ShardState:
                 self.parts.drains.cancel(machine, at)
 
     def _decided(self, thought: Deliberation, at: Instant) -> None:
+        spent = sum(thought.seconds_of_phase.values())
+        self.parts.ingest.weights.on_cycle_ended(thought.decision, spent)
         self.shortfalls.on_decision(thought.decision, at)
         self.parts.first_machines.on_decision(thought.decision)
         self.parts.hints.on_decision(thought.decision, at, thought.availability)

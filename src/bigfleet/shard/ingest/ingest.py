@@ -24,6 +24,7 @@ from bigfleet.shard.ingest.rollup_guard import (
     held_next,
     why_suspicious,
 )
+from bigfleet.shard.ingest.weights import Weights
 from bigfleet.shard.settings import RailSettings
 
 REFUSED = "rollups_rejected_total"
@@ -51,9 +52,11 @@ class Ingest:
         needs: NeedsTable,
         in_force: InForce = _nobody,
         claimed_of: Callable[[str], int] = lambda cluster: 0,
+        weights: Weights | None = None,
     ) -> None:
         """`claimed_of`: how many machines serve a cluster and stay with it."""
         self.rails = rails
+        self.weights = weights or Weights(needs)
         #: Clusters whose machines may be reclaimed.
         self.reported: set[str] = set()
         self._effects = effects
@@ -84,13 +87,17 @@ class Ingest:
                 " each operator reports its own cluster"
             )
             rollup = RollupRefused("cluster_mismatch", text)
+        known = self._accepted.get(cluster)
+        repeats = isinstance(rollup, Rollup) and known is not None and known.digest == rollup.digest
+        if isinstance(rollup, Rollup) and not repeats:
+            # A first roll-up that is too heavy has not reported: its machines stay where they are.
+            rollup = self.weights.why_not(cluster, rollup) or rollup
         if isinstance(rollup, RollupRefused):
             self._refuse(cluster, rollup, at)
             return False
         self.reported.add(cluster)
         self._last_at[cluster] = at
-        known = self._accepted.get(cluster)
-        if known is not None and known.digest == rollup.digest:
+        if repeats:
             self._end_hold(cluster, rollup, at)
             self._count("accepted")
             return True
@@ -113,6 +120,7 @@ class Ingest:
         self._last_at.pop(cluster, None)
         self._drop_hold(cluster)
         if self._accepted.pop(cluster, None) is not None:
+            self.weights.replace(cluster, None)
             self._needs.replace(cluster, ())
             self._in_force(cluster, (), 0)
             self._effects.wake()
@@ -176,6 +184,7 @@ class Ingest:
         key = (cluster, refused.reason)
         logged = self._logged_at.get(key)
         if logged is None or at - logged >= _QUIET:
+            self._logged_at = {k: t for k, t in self._logged_at.items() if at - t < _QUIET}
             self._logged_at[key] = at
             self._effects.log(
                 "warning",
@@ -230,6 +239,7 @@ class Ingest:
         self._holds.pop(cluster, None)
 
     def _accept(self, cluster: str, rollup: Rollup, at: Instant) -> None:
+        self.weights.replace(cluster, rollup)
         self._needs.replace(cluster, rollup.needs)
         self._in_force(cluster, rollup.needs, at)
         self._accepted[cluster] = accepted_of(rollup)
