@@ -54,7 +54,7 @@ class AuditFile:
 
     @property
     def degraded(self) -> bool:
-        return bool(self._trouble)
+        return bool(self.trouble)
 
     def write(self, line: Mapping[str, Any]) -> None:
         """Never blocks."""
