@@ -6,6 +6,7 @@ import secrets
 import signal
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -153,10 +154,11 @@ async def _lived(
         watch.on_report(report)
         if looks and owners.is_due(report.at):
             owners.on_owners(fleet.owned(), report.at)
-        face.show(report)
+        face.show(replace(report, at=fleet.times.real_of(report.at)))
 
     def moved(transfer: "Transfer") -> None:
-        watch.on_move(transfer)
+        # The coordinator tells real time, as it does to anybody; what is judged is simulated.
+        watch.on_move(replace(transfer, updated_at=fleet.times.own_of(transfer.updated_at)))
         face.show_move(transfer)
 
     try:

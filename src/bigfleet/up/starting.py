@@ -20,6 +20,7 @@ from bigfleet.up.folders import keep_provider_port, kept_provider_port
 from bigfleet.up.plans import PROVIDER, Plan
 from bigfleet.up.ports import free_from, is_free, started_on
 from bigfleet.up.surroundings import Surroundings
+from bigfleet.wire.real_times import WireTimes
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class Starter:
     #: Simulated time.
     clock: Clock
     folder: Path
+    #: None: simulated time is real time.
+    times: WireTimes | None = None
 
     async def provider(self) -> ProviderServer:
         """A fleet that goes on with several shards has it where it was; raises StartRefused."""
@@ -55,7 +58,12 @@ class Starter:
     def world(self) -> World:
         around = self.around
         return World(
-            self.clock, around.stopwatch, around.new_id, around.log, version=around.version
+            self.clock,
+            around.stopwatch,
+            around.new_id,
+            around.log,
+            version=around.version,
+            times=self.times,
         )
 
     # -- within ----------------------------------------------------------------------------------
@@ -84,7 +92,12 @@ class Starter:
             metrics_addr=f"127.0.0.1:{free_from(plan.coordinator_metrics_port)}",
         )
         world = CoordinatorWorld(
-            self.clock, around.stopwatch, around.new_id, around.log, version=around.version
+            self.clock,
+            around.stopwatch,
+            around.new_id,
+            around.log,
+            version=around.version,
+            times=self.times,
         )
         process = CoordinatorProcess(settings, world)
         try:
