@@ -12,8 +12,8 @@ from bigfleet.model.pauses import PauseScope
 from bigfleet.model.shard_admin import Audit, PauseCall
 from bigfleet.model.shard_views import NeedQuery
 from bigfleet.up.real_times import SimulatedTimes
-from bigfleet.wire.shard_admin_client import ShardAdminClient
 from bigfleet.up.reports import CycleReport
+from bigfleet.wire.shard_admin_client import ShardAdminClient
 from tests.up.fleets import FAST, running, seen
 from tests.up.wire_instants import (
     COORDINATOR_SERVICES,

@@ -55,10 +55,12 @@ async def _answers(
     path = f"/{method.containing_service.full_name}/{method.name}"
     content = request.SerializeToString()
     if method.server_streaming:
-        async for frame in channel.unary_stream(path)(content, timeout=30.0):
+        many: grpc.aio.UnaryStreamMultiCallable[bytes, bytes] = channel.unary_stream(path)
+        async for frame in many(content, timeout=30.0):
             yield answer_type.FromString(frame)
     else:
-        yield answer_type.FromString(await channel.unary_unary(path)(content, timeout=30.0))
+        one: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(path)
+        yield answer_type.FromString(await one(content, timeout=30.0))
 
 
 def _instants_in(message: Message, path: str) -> Iterator[tuple[str, int]]:

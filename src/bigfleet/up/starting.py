@@ -43,7 +43,9 @@ class Starter:
                 "shards know who owns which machine, and that port is in use; stop what uses it, "
                 "or name another --data-dir"
             )
-        server = await started_on(lambda: self._provider(kept or free_from(plan.provider_port)))
+        server = await started_on(
+            lambda: self._provider(kept or self._port("the provider", plan.provider_port))
+        )
         if keeps:
             keep_provider_port(self.folder, server.port)
         return server
@@ -68,6 +70,20 @@ class Starter:
 
     # -- within ----------------------------------------------------------------------------------
 
+    def _address(self, who: str, port: int) -> str:
+        return f"127.0.0.1:{self._port(who, port)}"
+
+    def _port(self, who: str, port: int) -> int:
+        """The wanted one, or the next free one where that will do; raises StartRefused."""
+        if not self.plan.exact_ports:
+            return free_from(port)
+        if is_free(port):
+            return port
+        raise StartRefused(
+            f"port {port}, which --port-base gives to {who}, is in use; stop what uses it, or name "
+            "another --port-base"
+        )
+
     async def _provider(self, port: int) -> ProviderServer:
         around, plan, new_id = self.around, self.plan, self.around.new_id()
         lasting = plan.data_dir is not None
@@ -88,8 +104,10 @@ class Starter:
         around, plan = self.around, self.plan
         settings = replace(
             plan.coordinator_settings(self.folder / "coordinator"),
-            listen=f"127.0.0.1:{free_from(plan.coordinator_port)}",
-            metrics_addr=f"127.0.0.1:{free_from(plan.coordinator_metrics_port)}",
+            listen=self._address("the coordinator", plan.coordinator_port),
+            metrics_addr=self._address(
+                "the metrics of the coordinator", plan.coordinator_metrics_port
+            ),
         )
         world = CoordinatorWorld(
             self.clock,
@@ -115,8 +133,8 @@ class Starter:
         settings = plan.shard_settings(name, self.folder / name, provider)
         settings = replace(
             settings,
-            listen=f"127.0.0.1:{free_from(_nth(plan.shard_port, number))}",
-            metrics_addr=f"127.0.0.1:{free_from(_nth(plan.metrics_port, number))}",
+            listen=self._address(name, _nth(plan.shard_port, number)),
+            metrics_addr=self._address(f"the metrics of {name}", _nth(plan.metrics_port, number)),
             coordinator_addr=(coordinator,),
         )
         process = ShardProcess(plan.hurried(settings), self.world())
