@@ -1,6 +1,7 @@
 """`bigfleet up`: the whole system on a laptop, and a view of it deciding."""
 
 import asyncio
+import io
 import os
 import secrets
 import signal
@@ -166,7 +167,7 @@ async def _lived(
         watch.on_report(report)
         if looks and owners.is_due(report.at):
             owners.on_owners(fleet.owned(), report.at)
-        face.show(replace(report, at=fleet.times.real_of(report.at)))
+        face.show(fleet.times.in_real_time(report))
 
     def moved(transfer: "Transfer") -> None:
         # The coordinator tells real time, as it does to anybody; what is judged is simulated.
@@ -242,4 +243,15 @@ def _log() -> "Log":
     from bigfleet.edge.driver import RealClock
     from bigfleet.edge.log_lines import open_log
 
-    return open_log(sys.stderr, "up", RealClock().now, text=True, level="warning")
+    # By its name: the live view has another standard error.
+    return open_log(_CurrentStderr(), "up", RealClock().now, text=True, level="warning")
+
+
+class _CurrentStderr(io.StringIO):
+    """Standard error as it is at the moment of writing."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()

@@ -11,9 +11,16 @@ from bigfleet import __version__
 from bigfleet.cli.terminal import plain
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.coordination import Transfer, TransferState
+from bigfleet.model.pauses import Pause
 from bigfleet.model.shard_views import NeedCounts
 from bigfleet.sim.workloads import CLUSTERS
-from bigfleet.up.lines import document_of, line_of, transfer_document_of, transfer_line_of
+from bigfleet.up.lines import (
+    document_of,
+    line_of,
+    pause_text,
+    transfer_document_of,
+    transfer_line_of,
+)
 from bigfleet.up.local_fleet import LocalFleet
 from bigfleet.up.plans import COORDINATOR_PORT, Plan
 from bigfleet.up.reports import CycleReport
@@ -113,16 +120,29 @@ class LineFace:
         self._stopwatch = stopwatch
         self._names_shards = names_shards
         self._columns: dict[str, _ShardLines] = {}
+        #: Pauses in force by id, of each shard.
+        self._pauses: dict[str, dict[str, Pause]] = {}
 
     def open(self, banner: str) -> None:
         click.echo(banner)
 
     def show(self, report: CycleReport) -> None:
         name = report.shard
+        self._tell_pauses(report)
         lines = self._columns.setdefault(name, _ShardLines(name if self._names_shards else ""))
         text = lines.line(report, self._time_of_day(), self._stopwatch())
         if text:
             click.echo(plain(text))
+
+    def _tell_pauses(self, report: CycleReport) -> None:
+        """Each once when it begins and once when it has ended everywhere."""
+        before = {i: pause for known in self._pauses.values() for i, pause in known.items()}
+        self._pauses[report.shard] = {pause.pause_id: pause for pause in report.pauses}
+        after = {i: pause for known in self._pauses.values() for i, pause in known.items()}
+        said = [f"PAUSED {pause_text(after[i])}" for i in after if i not in before]
+        said += [f"pause {i} is over" for i in before if i not in after]
+        for text in said:
+            click.echo(plain(f"{self._time_of_day()}  {text}"))
 
     def show_move(self, transfer: Transfer) -> None:
         """Who owns what has changed, or was not to change after all; steps between are no news."""

@@ -5,9 +5,11 @@ dir begins where it ended, which may be ahead of the wall: what it wrote down in
 past for people too, and is never told as later than the moment this life began.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bigfleet.model.machines import Instant
+from bigfleet.up.reports import CycleReport
+from bigfleet.wire.real_times import turned_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +34,18 @@ class SimulatedTimes:
         if instant < self.real_began:
             return instant
         return self.began + round((instant - self.real_began) * self.speed)
+
+    def in_real_time(self, report: CycleReport) -> CycleReport:
+        """As people are to read it."""
+        if self.is_real:
+            return report
+        pauses = [
+            replace(
+                pause,
+                created_at=self.real_of(pause.created_at),
+                expires_at=pause.expires_at and self.real_of(pause.expires_at),
+            )
+            for pause in report.pauses
+        ]
+        unmet = [replace(n, text=turned_text(n.text, self.real_of)) for n in report.unmet]
+        return replace(report, at=self.real_of(report.at), pauses=tuple(pauses), unmet=tuple(unmet))

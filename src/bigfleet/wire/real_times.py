@@ -136,16 +136,18 @@ def _turn(message: Message, convert: Convert) -> None:
         if known.name.endswith(_ENDINGS):
             setattr(message, known.name, convert(value))
         elif known.name == _SENTENCE and isinstance(value, str):
-            setattr(message, known.name, _turned_text(value, convert))
+            setattr(message, known.name, turned_text(value, convert))
         elif known.name == _FACTS:
             for key in tuple(value):
-                value[key] = _turned_text(value[key], convert)
+                value[key] = turned_text(value[key], convert)
         elif known.message_type is not None:
             for inner in _messages_in(value):
                 _turn(inner, convert)
 
 
-def _turned_text(text: str, convert: Convert) -> str:
+def turned_text(text: str, convert: Convert) -> str:
+    """Every RFC 3339 time in it."""
+
     def turned(found: re.Match[str]) -> str:
         instant = instant_of(found[0])
         if instant is None:
