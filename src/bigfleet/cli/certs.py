@@ -77,6 +77,9 @@ def ca(folder: Path, days: int, force: bool, output: str) -> None:
 )
 @click.option("--days", type=click.IntRange(1), default=365, show_default=True)
 @_force
+@click.option(
+    "--context", default="", metavar="NAME", help="Put it into this context, which verbs then use."
+)
 @_output
 def issue(
     role: str,
@@ -86,6 +89,7 @@ def issue(
     hosts: tuple[str, ...],
     days: int,
     force: bool,
+    context: str,
     output: str,
 ) -> None:
     """Make a certificate for one role, in a folder of its own: tls.crt, tls.key and ca.crt.
@@ -96,9 +100,11 @@ def issue(
       bigfleet certs issue --role cluster --id shop --dir certs
       bigfleet certs issue --role coordinator --host coordinator.fleet.svc --dir certs
       bigfleet certs issue --role admin --name ada --dir certs
+      bigfleet certs issue --role admin --name ada --dir certs --context dev
     """
     from bigfleet.edge.certificates import Pair, UnusableAuthority, leaf
 
+    _check_context(context, role)
     uri, name = _identity(role, id_, person), id_ or person
     _check_hosts(hosts)
     own = folder / (f"{role}-{name}" if name else role)
@@ -120,7 +126,39 @@ def issue(
             files["ca"]: signer.certificate,
         }
     )
+    if context:
+        _remember(context, files)
     _say(files, made, uri, output)
+    if context and output != "json":
+        click.echo(f"It is in context {context}: bigfleet context show {context}")
+
+
+def _check_context(context: str, role: str) -> None:
+    from bigfleet.cli.contexts import why_not_a_name
+
+    if context and role not in ("admin", "readonly"):
+        raise click.UsageError(f"--context is for people, who are admin or readonly, not {role}")
+    if context and (why := why_not_a_name(context)):
+        raise refuse([f"--context {why}"])
+
+
+def _remember(context: str, files: dict[str, Path]) -> None:
+    """Its address, where it has one, stays as it is."""
+    from dataclasses import replace
+
+    from bigfleet.cli.contexts import Contexts, FleetContext, change_contexts, context_file
+    from bigfleet.model.errors import BadInput
+
+    cert, key, ca = (str(files[name].absolute()) for name in ("cert", "key", "ca"))
+
+    def with_files(known: Contexts) -> Contexts:
+        found = known.by_name.get(context) or FleetContext(context)
+        return known.with_context(replace(found, cert=cert, key=key, ca=ca))
+
+    try:
+        change_contexts(context_file(os.environ), with_files)
+    except BadInput as problem:
+        raise refuse(map(str, problem.problems)) from None
 
 
 def _identity(role: str, name: str, person: str) -> str:

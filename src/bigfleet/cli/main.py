@@ -62,6 +62,7 @@ VERBS: dict[str, Verb] = {
     "conformance": Verb(
         "bigfleet.cli.conformance", "conformance", "Whether a provider keeps its contract."
     ),
+    "context": Verb("bigfleet.cli.context", "context", "Fleets by name: which one verbs ask."),
     "certs": Verb("bigfleet.cli.certs", "certs", "Certificates for development, one per role."),
     "completion": Verb(
         "bigfleet.cli.completion", "completion", "A completion script for your shell."

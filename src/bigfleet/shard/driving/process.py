@@ -46,6 +46,7 @@ from bigfleet.shard.state import ShardState
 from bigfleet.shard.store import StateStore
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.provider_client import ProviderClient
+from bigfleet.wire.real_times import WireTimes
 from bigfleet.wire.session_server import ShardEndpoint
 from bigfleet.wire.shard_admin import ShardAdminService
 from bigfleet.wire.shard_read import ShardReadService
@@ -65,6 +66,8 @@ class World:
     log: Log
     tls: TlsFiles | None = None
     version: str = ""
+    #: None: it lives by the real clock, as every process does but a simulated one.
+    times: WireTimes | None = None
 
 
 class ShardProcess:
@@ -214,6 +217,7 @@ class ShardProcess:
             tls=self._world.tls,
             extra_services=[read, admin],
             failed=self._on_internal_error,
+            times=self._world.times,
         )
 
     def _attach(self, name: str, address: str) -> None:
