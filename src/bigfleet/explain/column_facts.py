@@ -266,9 +266,7 @@ class ColumnFacts:
                 example = int(first[missed].min())
                 value = self._value(example, requirement)
                 count = int(counts[missed].sum())
-                failed.append(
-                    Rejection(requirement, count, self._snapshot.ids[example], value)
-                )
+                failed.append(Rejection(requirement, count, self._snapshot.ids[example], value))
             open_kinds &= ~missed
         return Rejections(int(counts.sum()), tuple(failed), self._too_small(need, open_kinds))
 
