@@ -19,6 +19,7 @@ import click
 
 from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_line
 from bigfleet.cli.manner import Manner, leave, manner_of, named_text
+from bigfleet.cli.output import answer, reading_options
 from bigfleet.cli.settings.loading import DEFAULT, Configuration
 from bigfleet.cli.settings.options import configured
 from bigfleet.cli.settings.sections import CLI, TLS, CliSettings
@@ -198,9 +199,10 @@ def shard_verb(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(configuration: Configuration, **given: Any) -> None:
-        command(_line(configuration), **given)
+        output = configuration.of(CliSettings).output
+        answer(output, given, lambda: command(_line(configuration), **given))
 
-    return configured(CLI, TLS)(run)
+    return configured(CLI, TLS)(reading_options(run))
 
 
 def _line(configuration: Configuration) -> Line:

@@ -11,6 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from bigfleet import __version__
+from bigfleet.cli.output import with_watch_interval
 
 
 class Verb(NamedTuple):
@@ -70,6 +71,9 @@ VERBS: dict[str, Verb] = {
 
 
 class LazyGroup(click.Group):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, with_watch_interval(args))
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
 

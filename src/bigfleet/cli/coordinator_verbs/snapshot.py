@@ -10,6 +10,7 @@ import click
 
 from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_verb
 from bigfleet.cli.manner import EXIT_REFUSED, EXIT_UNREACHABLE
+from bigfleet.cli.output import answers_once
 from bigfleet.cli.terminal import plain, refuse
 from bigfleet.model.errors import BadInput
 
@@ -32,6 +33,7 @@ def snapshot() -> None:
 
 @snapshot.command(short_help="Everything a live coordinator holds, into FILE.")
 @coordinator_verb
+@answers_once
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def save(line: CoordinatorLine, file: Path) -> None:
     """Everything a live coordinator holds, as of now, into FILE.

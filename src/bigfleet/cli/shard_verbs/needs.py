@@ -12,9 +12,7 @@ from bigfleet.cli.object_names import CLUSTER, require_cluster
 from bigfleet.cli.terminal import plain
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from bigfleet.cli.tables import Page
+    from bigfleet.cli.tables import Page, Table
     from bigfleet.model.machines import Instant
     from bigfleet.model.profiles import Profile
     from bigfleet.model.shard_views import NeedCounts, NeedListing, NeedPage, NeedRow, NeedView
