@@ -160,16 +160,23 @@ def no_such_shard(shard_id: str, known: Mapping[str, object]) -> "Rejected":
 
 
 async def side_by_side(
-    manner: Manner, addresses: Mapping[str, str], question: Question[T]
+    manner: Manner,
+    addresses: Mapping[str, str],
+    question: Question[T],
+    whole: float | None = None,
 ) -> "dict[str, T | Rejected]":
-    """Shards by their name, asked at the same time; all of an answer has one deadline."""
+    """Shards by their name, asked at the same time; all of an answer has one deadline.
+
+    `whole`: in seconds, for questions that keep --timeout themselves, piece by piece.
+    """
     from bigfleet.model.provider_calls import Code, Rejected
 
     room = asyncio.Semaphore(_AT_ONCE)
 
     async def one(address: str) -> "T | Rejected":
         try:
-            async with room, asyncio.timeout(manner.timeout):
+            # Waiting for a turn counts too: the answer as a whole is due at one moment.
+            async with asyncio.timeout(whole or manner.timeout), room:
                 return await asked(manner, address, question)
         except Rejected as rejected:
             return rejected

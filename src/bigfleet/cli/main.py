@@ -55,7 +55,9 @@ VERBS: dict[str, Verb] = {
     "quotas": Verb(f"{_COORDINATOR}.quotas", "quotas", "How much of a region a fleet may hold."),
     "providers": Verb(f"{_COORDINATOR}.providers", "providers", "Providers, and their shards."),
     "snapshot": Verb(
-        f"{_COORDINATOR}.snapshot", "snapshot", "The coordinator's state: save it, restore it."
+        f"{_COORDINATOR}.snapshot",
+        "snapshot",
+        "The state of the coordinator, or the live fleet, as a file.",
     ),
     "provider": Verb(
         "bigfleet.cli.provider", "provider", "Run a provider of machines, and look into one."

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -123,8 +123,9 @@ async def living_fleet(
     clock: RealClock | None = None,
     shard: ShardSettings = SETTINGS,
     sim: bool = False,
+    with_sim: Collection[str] = (),
 ) -> AsyncIterator[LiveFleet]:
-    """These shards live and have reported."""
+    """These shards live and have reported; a sim for all, or for these."""
     async with AsyncExitStack() as stack:
         stand = await stack.enter_async_context(
             coordinated(folder / "coordinator", settings, clock=clock)
@@ -133,7 +134,7 @@ async def living_fleet(
         for name in names:
             own = replace(shard, id=name)
             (folder / name).mkdir()
-            living = living_shard(folder / name, own, sim=sim)
+            living = living_shard(folder / name, own, sim=sim or name in with_sim)
             shards[name] = await stack.enter_async_context(living)
         fleet = LiveFleet(stand, shards)
         for name in names:

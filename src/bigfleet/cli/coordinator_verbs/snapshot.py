@@ -11,6 +11,7 @@ import click
 from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_verb
 from bigfleet.cli.manner import EXIT_REFUSED, EXIT_UNREACHABLE
 from bigfleet.cli.output import answers_once
+from bigfleet.cli.shard_verbs.fleet_snapshot import fleet_snapshot
 from bigfleet.cli.terminal import plain, refuse
 from bigfleet.model.errors import BadInput
 
@@ -22,13 +23,17 @@ if TYPE_CHECKING:
 
 @click.group(no_args_is_help=True)
 def snapshot() -> None:
-    """The state of the coordinator as one file.
+    """The state of the coordinator, or the live fleet, as one file.
 
     \b
     Examples:
+      bigfleet snapshot fleet - | bigfleet plan -
       bigfleet snapshot save before-the-upgrade.snapshot
       bigfleet snapshot restore before-the-upgrade.snapshot --data-dir ./coord-data
     """
+
+
+snapshot.add_command(fleet_snapshot)
 
 
 @snapshot.command(short_help="Everything a live coordinator holds, into FILE.")
