@@ -72,6 +72,10 @@ class Line(Manner):
         by_flag = self.shard_said == len(_SOURCES) - 1
         return by_flag or self.shard_said > self.coordinator_said
 
+    def only(self, address: str) -> "Line":
+        """About the shard at this address alone, and no coordinator."""
+        return replace(self, shards=(address,), shard_said=len(_SOURCES) - 1, coordinator_said=0)
+
     def ask(self, question: Question[T]) -> T:
         """Of the one shard that is named; leaves with 2, 3 or 4 where that fails."""
         from bigfleet.model.provider_calls import Rejected

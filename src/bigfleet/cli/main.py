@@ -44,6 +44,10 @@ VERBS: dict[str, Verb] = {
     "needs": Verb(f"{_SHARD}.needs", "needs", "What clusters ask for, and what is short, and why."),
     "clusters": Verb(f"{_SHARD}.clusters", "clusters", "Clusters, their shards and sessions."),
     "machines": Verb(f"{_SHARD}.machines", "machines", "Machines of a shard, and their stories."),
+    "describe": Verb(
+        f"{_SHARD}.describe", "describe", "Everything known of a machine, need, cluster or shard."
+    ),
+    "top": Verb(f"{_SHARD}.top", "top", "The largest clusters and shards first."),
     "quarantines": Verb(
         f"{_SHARD}.quarantines", "quarantines", "Roll-ups and Lists that are held as suspicious."
     ),

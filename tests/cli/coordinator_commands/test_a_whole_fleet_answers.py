@@ -2,29 +2,13 @@
 
 import json
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 from bigfleet.fleetfile import load_fleet
-from tests.cli.coordinator_commands.rig import NOWHERE, LiveFleet, living_fleet
-from tests.cli.shard_commands.rig import BOUGHT, FIRST, WHY, need, run, steady
+from tests.cli.coordinator_commands.rig import NOWHERE, living_fleet, two_shards
+from tests.cli.shard_commands.rig import BOUGHT, FIRST, WHY, run, steady
 
 MISSING = "1 of 3 shards gave no answer: shard-2 at 127.0.0.1:1 (Connection refused)"
-
-
-@asynccontextmanager
-async def two_shards(folder: Path) -> AsyncIterator[LiveFleet]:
-    """shop asks shard-0, which has no machines; ml has two of the fourteen of shard-1."""
-    async with living_fleet(folder, "shard-0", "shard-1", with_sim=["shard-1"]) as fleet:
-        zero, one = fleet.shards["shard-0"], fleet.shards["shard-1"]
-        async with (
-            zero.operator("shop", need("shop", 1, priority=50)),
-            one.operator("ml", need("ml", 2)),
-        ):
-            await one.until_bound("ml", 2)
-            await zero.until(lambda: zero.process.state.deciding.ledger.unsatisfied == 1)
-            yield fleet
 
 
 async def test_needs_and_machines_of_all_shards_stand_in_one_table(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from bigfleet.cli.listings import Column, Listing
 from bigfleet.cli.shard_verbs.need_listings import as_of_text
-from bigfleet.cli.tables import Page, cell, since_text, table_of
+from bigfleet.cli.tables import Page, Table, cell, since_text, table_of
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.memory import Reservation
@@ -94,9 +94,9 @@ def pending_text(view: MachineView) -> str:
     return view.pending.kind.label if view.pending is not None else ""
 
 
-def _next_text(why: FailedView, now: Instant) -> str:
+def next_text(why: FailedView, now: Instant) -> str:
     if not why.automatic:
-        return "stuck: machines clear"
+        return "stuck: machines clear --mode retry"
     if why.next_attempt_at is None:
         return "when the provider says so"
     return f"in {since_text(now, why.next_attempt_at)}"
@@ -139,7 +139,7 @@ def _failed_fact(read: Callable[[FailedView, Instant], object]) -> Callable[[Sho
 _FAILED_COLUMNS: "list[Column[ShownMachine]]" = [
     Column("CAUSE", _failed_fact(lambda why, _: why.cause)),
     Column("TRIES", _failed_fact(lambda why, _: why.attempts), number=True),
-    Column("NEXT", _failed_fact(lambda why, at: _next_text(why, at))),
+    Column("NEXT", _failed_fact(lambda why, at: next_text(why, at))),
     Column("ERROR", lambda shown: shown.view.machine.last_error, sentence=True),
 ]
 
@@ -163,13 +163,22 @@ def present_text(machine_id: str, view: MachineView | None, now: Instant) -> str
 
 def show_stories(page: Page, told: Mapping[str, MachineStory]) -> None:
     """Of a machine that moved between shards, each of them tells its part."""
+    table = story_table(told)
+    if not table.row_count:
+        page.say("Nothing has touched it since the shard started.")
+        return
+    page.show(table)
+    if any(story.truncated for story in told.values()):
+        page.say("")
+        page.say("Older events are not shown or no longer kept.")
+
+
+def story_table(told: Mapping[str, MachineStory]) -> Table:
+    """Oldest first."""
     events = sorted(
         ((event.at, shard, event) for shard, story in told.items() for event in story.events),
         key=lambda part: part[:2],
     )
-    if not events:
-        page.say("Nothing has touched it since the shard started.")
-        return
     columns = ("TIME", "CYCLE", "SOURCE", "STATE", "CLUSTER", "SHARD")
     table = table_of(*columns, sentence="WHAT", numbers=["CYCLE"])
     for _, shard, event in events:
@@ -182,10 +191,7 @@ def show_stories(page: Page, told: Mapping[str, MachineStory]) -> None:
             cell(shard),
             cell(event.text),
         )
-    page.show(table)
-    if any(story.truncated for story in told.values()):
-        page.say("")
-        page.say("Older events are not shown or no longer kept.")
+    return table
 
 
 def _change_text(event: StoryEvent) -> str:

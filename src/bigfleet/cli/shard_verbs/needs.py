@@ -11,7 +11,7 @@ from bigfleet.cli.connections import Clients, Line, shard_verb
 from bigfleet.cli.object_names import CLUSTER, about_cluster, cluster_thing, require_cluster
 from bigfleet.cli.output import shows
 from bigfleet.cli.terminal import plain
-from bigfleet.cli.whole_fleet import ask_fleet, known_in
+from bigfleet.cli.whole_fleet import FleetAnswers, ask_fleet, known_in
 
 if TYPE_CHECKING:
     from bigfleet.cli.tables import Page, Table
@@ -69,6 +69,7 @@ def needs(line: Line, cluster: str, unmet: bool, limit: int) -> None:
             await require_cluster(shard, cluster)
         return found
 
+    answers: FleetAnswers[NeedListing | NeedPage]
     if cluster:
         asked = ask_fleet(line, about_cluster(cluster, look))
         answers = known_in(line, asked, cluster_thing(cluster))
