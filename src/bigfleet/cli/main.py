@@ -11,6 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from bigfleet import __version__
+from bigfleet.cli.output import with_watch_interval
 
 
 class Verb(NamedTuple):
@@ -43,6 +44,10 @@ VERBS: dict[str, Verb] = {
     "needs": Verb(f"{_SHARD}.needs", "needs", "What clusters ask for, and what is short, and why."),
     "clusters": Verb(f"{_SHARD}.clusters", "clusters", "Clusters, their shards and sessions."),
     "machines": Verb(f"{_SHARD}.machines", "machines", "Machines of a shard, and their stories."),
+    "describe": Verb(
+        f"{_SHARD}.describe", "describe", "Everything known of a machine, need, cluster or shard."
+    ),
+    "top": Verb(f"{_SHARD}.top", "top", "The largest clusters and shards first."),
     "quarantines": Verb(
         f"{_SHARD}.quarantines", "quarantines", "Roll-ups and Lists that are held as suspicious."
     ),
@@ -54,7 +59,9 @@ VERBS: dict[str, Verb] = {
     "quotas": Verb(f"{_COORDINATOR}.quotas", "quotas", "How much of a region a fleet may hold."),
     "providers": Verb(f"{_COORDINATOR}.providers", "providers", "Providers, and their shards."),
     "snapshot": Verb(
-        f"{_COORDINATOR}.snapshot", "snapshot", "The coordinator's state: save it, restore it."
+        f"{_COORDINATOR}.snapshot",
+        "snapshot",
+        "The state of the coordinator, or the live fleet, as a file.",
     ),
     "provider": Verb(
         "bigfleet.cli.provider", "provider", "Run a provider of machines, and look into one."
@@ -71,6 +78,9 @@ VERBS: dict[str, Verb] = {
 
 
 class LazyGroup(click.Group):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, with_watch_interval(args))
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
 

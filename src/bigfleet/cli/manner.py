@@ -50,6 +50,7 @@ class Manner:
     #: Seconds an answer may take.
     timeout: float
     tls: "TlsFiles | None"
+    #: Whether a document is wanted: JSON, or the same as YAML.
     json: bool
     color: str
     now: Instant
@@ -92,7 +93,7 @@ def manner_of(configuration: Configuration) -> Manner:
     return Manner(
         timeout=said.timeout,
         tls=tls,
-        json=said.output == "json",
+        json=said.output in ("json", "yaml"),
         color=said.color,
         now=time.time_ns(),
         context=context_of(configuration, "cli.coordinator"),

@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TypeVar
 
-from rich.text import Text
-
+from bigfleet.cli.drawing import Text
 from bigfleet.cli.tables import Page, counted, table_of
 from bigfleet.cli.terminal import plain
 from bigfleet.engine.decision import Verdict

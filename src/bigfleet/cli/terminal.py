@@ -11,11 +11,15 @@ from bigfleet.model.errors import BadInput
 EXIT_BAD_INPUT = 2
 
 
-def plain(text: str) -> str:
-    """Ids and labels come from others: what is not printable is shown escaped, never obeyed."""
+def escaped(text: str) -> str:
+    """Ids and labels come from others: control characters are shown as \\x1b, never obeyed."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+#: The older name of `escaped`.
+plain = escaped
 
 
 def write_out(content: bytes) -> None:

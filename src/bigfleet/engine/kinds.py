@@ -175,12 +175,17 @@ class Kinds:
         if found is None:
             found = np.ones(len(self), np.bool_)
             for requirement in requirements:
-                words, numbers = self._values[requirement.key]
-                # One entry per word, and one more, which -1 finds: the attribute is absent.
-                met = [requirement.met_by(word) for word in words.rows]
-                verdicts = np.array([*met, requirement.met_by(None)], np.bool_)
-                found &= verdicts[numbers[self._first]]
+                found &= self.meets(requirement)
             self._matches[requirements] = found
+        return found
+
+    def meets(self, requirement: Requirement) -> Bools:
+        """Which kinds meet this one."""
+        words, numbers = self._values[requirement.key]
+        # One entry per word, and one more, which -1 finds: the attribute is absent.
+        met = [requirement.met_by(word) for word in words.rows]
+        verdicts = np.array([*met, requirement.met_by(None)], np.bool_)
+        found: Bools = verdicts[numbers[self._first]]
         return found
 
     def domains(self, key: str) -> tuple[list[str], Int32s]:

@@ -304,6 +304,8 @@ class NeedRow:
     arriving: int = 0
     #: Pods that wait although the machines are there.
     stuck_pods: int = 0
+    #: Of a Need that is short: what else stands in its way.
+    further: tuple[ToldReason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,6 +337,8 @@ class NeedQuery:
     limit: int = 0
     #: Empty: of every state.
     states: tuple[NeedState, ...] = ()
+    #: Only Needs whose id begins so; empty: all.
+    id_prefix: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,10 +52,10 @@ async def test_a_machine_nobody_knows_is_answered_with_the_nearest(tmp_path: Pat
         for words in (("story",), ("clear", "--mode", "recheck", *WHY)):
             missed = await shard.run("machines", words[0], FIRST.replace("a--", "a-"), *words[1:])
             assert missed.exit_code == 3
-            assert f"did you mean {FIRST}?" in missed.stderr
+            assert f"nearest are {FIRST}, " in missed.stderr
         far = await shard.run("machines", "story", "zzz")
         assert far.exit_code == 3
-        assert "did you mean" not in far.stderr
+        assert "nearest" not in far.stderr
 
 
 async def test_whoever_may_only_look_changes_nothing(tmp_path: Path) -> None:

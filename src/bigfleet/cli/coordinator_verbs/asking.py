@@ -12,6 +12,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bigfleet.cli.manner import Manner, leave, manner_of
+from bigfleet.cli.output import answer, reading_options
 from bigfleet.cli.settings.loading import Configuration
 from bigfleet.cli.settings.options import configured
 from bigfleet.cli.settings.sections import CLI, TLS, CliSettings
@@ -59,9 +60,12 @@ def coordinator_verb(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(configuration: Configuration, **given: Any) -> None:
-        command(coordinator_line(configuration, manner_of(configuration)), **given)
+        def ask() -> None:
+            command(coordinator_line(configuration, manner_of(configuration)), **given)
 
-    return configured(CLI, TLS, without=("cli.shard",))(run)
+        answer(configuration.of(CliSettings).output, given, ask)
+
+    return configured(CLI, TLS, without=("cli.shard",))(reading_options(run))
 
 
 def coordinator_line(configuration: Configuration, manner: Manner) -> CoordinatorLine:

@@ -11,6 +11,8 @@ import click
 from bigfleet.cli.connections import audit_of, audited
 from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_verb
 from bigfleet.cli.manner import EXIT_REFUSED, EXIT_UNREACHABLE
+from bigfleet.cli.output import answers_once
+from bigfleet.cli.shard_verbs.fleet_snapshot import fleet_snapshot
 from bigfleet.cli.terminal import plain, refuse
 from bigfleet.model.errors import BadInput
 
@@ -22,17 +24,22 @@ if TYPE_CHECKING:
 
 @click.group(no_args_is_help=True)
 def snapshot() -> None:
-    """The state of the coordinator as one file.
+    """The state of the coordinator, or the live fleet, as one file.
 
     \b
     Examples:
+      bigfleet snapshot fleet - | bigfleet plan -
       bigfleet snapshot save before-the-upgrade.snapshot
       bigfleet snapshot restore before-the-upgrade.snapshot --data-dir ./coord-data
     """
 
 
+snapshot.add_command(fleet_snapshot)
+
+
 @snapshot.command(short_help="Everything a live coordinator holds, into FILE.")
 @coordinator_verb
+@answers_once
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def save(line: CoordinatorLine, file: Path) -> None:
     """Everything a live coordinator holds, as of now, into FILE.

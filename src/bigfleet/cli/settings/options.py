@@ -53,7 +53,7 @@ def configured(
             configuration = _configuration(sections, config_file, given)
             if print_config:
                 output = output or configuration.settings[_OUTPUT].value
-                shown = as_json if output == "json" else as_table
+                shown = as_json if output in ("json", "yaml") else as_table
                 write_out(shown(configuration))
                 return
             command(configuration, **given)

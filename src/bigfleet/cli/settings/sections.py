@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bigfleet.cli.output import FORMATS
 from bigfleet.cli.settings.keys import Alias, Section
 from bigfleet.coordinator.contradictions import (
     contradictions_of as coordinator_contradictions,
@@ -57,7 +58,7 @@ class CliSettings:
     context: str = setting("", "name of the fleet that is asked; see bigfleet context")
     timeout: Seconds = setting(10.0, "how long an answer may take", least=0.001)
     output: str = setting(
-        "table", "tables for people, JSON for programs", choices=("table", "json")
+        "table", "wide has more columns; name only names the objects", choices=FORMATS
     )
     color: str = setting("auto", "auto: only on a terminal", choices=("auto", "always", "never"))
 

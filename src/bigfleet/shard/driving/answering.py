@@ -43,6 +43,7 @@ from bigfleet.shard.driving.admin_writes import AdminWrites
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.effects import PAUSES
 from bigfleet.shard.failures.failures import NotFailed
+from bigfleet.shard.fleet_dump import FleetDump, pieces
 from bigfleet.shard.rails.pauses import PauseRequest, row_of_pause
 from bigfleet.shard.state import ShardState
 from bigfleet.wire.shard_admin import MachineListing
@@ -203,7 +204,22 @@ class AdminAnswers:
 
     async def list_needs(self, query: NeedQuery) -> NeedListing:
         listing = self._state.deciding.ledger.listing
-        return await asyncio.to_thread(listing, query.cluster, query.limit, query.states)
+        asked = (query.cluster, query.limit, query.states, query.id_prefix)
+        return await asyncio.to_thread(listing, *asked)
+
+    async def dump_fleet(self) -> AsyncGenerator[bytes, None]:
+        """Live records are read on the loop, a few at a time; lines are made in a thread."""
+        given, state = self._state.deciding.given, self._state
+        if given is None:
+            text = "no cycle has ended since the shard started; ask again in a moment"
+            raise Rejected(Code.UNAVAILABLE, text, reason="no-cycle")
+        dump = FleetDump(given, state.deciding.plan_options(), state.settings.id, state.epoch)
+        yield await asyncio.to_thread(dump.header)
+        for rows in pieces(dump.machine_count, AT_A_TIME):
+            extras = dump.extras(rows, state.parts.machines)
+            yield await asyncio.to_thread(dump.machine_lines, rows, extras)
+        for rows in pieces(dump.need_count, AT_A_TIME):
+            yield await asyncio.to_thread(dump.need_lines, rows)
 
     async def _done(self, what: str, audit: Audit, peer: Peer) -> None:
         """The log and the audit file name who changed what; returns when the change is on disk."""
