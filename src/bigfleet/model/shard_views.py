@@ -394,6 +394,7 @@ class ShardStatus:
     need_states: NeedCounts | None = None
     #: Pods that wait although the machines of their Needs are there.
     stuck_pods: int = 0
+    failed_machines: int = 0
 
     @property
     def ready(self) -> bool:

@@ -323,6 +323,7 @@ class ShardState:
             ownership_revision=parts.reconciler.ownership.revision,
             need_states=deciding.ledger.counts(),
             stuck_pods=deciding.ledger.stuck_pods(),
+            failed_machines=parts.failures.count(),
         )
 
     def sessions(self, cluster: str = "") -> tuple[SessionView, ...]:

@@ -123,6 +123,7 @@ def status_message(status: ShardStatus) -> pb.ShardStatus:
         journal_degraded=status.journal_degraded,
         need_states=counts_message(status.need_states),
         stuck_pods=status.stuck_pods,
+        failed_machines=status.failed_machines,
     )
 
 
@@ -158,6 +159,7 @@ def status_of(message: pb.ShardStatus) -> ShardStatus:
         journal_degraded=message.journal_degraded,
         need_states=counts_of(message.need_states) if message.HasField("need_states") else None,
         stuck_pods=message.stuck_pods,
+        failed_machines=message.failed_machines,
     )
 
 

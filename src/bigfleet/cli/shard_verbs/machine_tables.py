@@ -1,8 +1,9 @@
 """Machines as tables: many in a list, one with its story, those that are kept for somebody."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from bigfleet.cli.tables import Page, cell, since_text, table_of
+from bigfleet.cli.shard_verbs.failed_remedies import remedies_of
+from bigfleet.cli.tables import Page, cell, counted, since_text, table_of
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.reasons import dollars_text
@@ -50,6 +51,13 @@ def show_machines(page: Page, found: MachinePage, *, failed: bool) -> None:
     page.show(table)
 
 
+def show_remedies(page: Page, found: MachinePage, addresses: Mapping[str, str]) -> None:
+    """What brings Failed machines back, below the table of them."""
+    for number, cause, remedy in remedies_of(found.machines, addresses):
+        page.say("")
+        page.say(f"{counted(number, 'machine')} {cause}: {remedy}")
+
+
 def pending_text(view: MachineView) -> str:
     """What is under way with it: `Reclaim (evicting)`."""
     if view.drain is not None:
@@ -59,7 +67,7 @@ def pending_text(view: MachineView) -> str:
 
 def _next_text(why: FailedView, now: Instant) -> str:
     if not why.automatic:
-        return "stuck: machines clear"
+        return "never by itself"
     if why.next_attempt_at is None:
         return "when the provider says so"
     return f"in {since_text(now, why.next_attempt_at)}"

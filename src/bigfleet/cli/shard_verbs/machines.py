@@ -63,30 +63,40 @@ def list_machines(
     query = MachineQuery(selector_of(terms), limit=limit)
     named = query.selector.ids
 
-    async def look(shard: Clients) -> "tuple[MachinePage, list[Rejected]]":
+    async def look(shard: Clients) -> "tuple[MachinePage, list[Rejected], dict[str, str]]":
         page = await shard.admin.machines(query, shard.timeout)
-        return page, await unknown_machines(shard, named) if page.total < len(named) else []
+        unknown = await unknown_machines(shard, named) if page.total < len(named) else []
+        providers = (await shard.admin.status()).providers if failed else ()
+        return page, unknown, {each.name: each.address for each in providers}
 
-    found, unknown = line.ask(look)
+    found, unknown, addresses = line.ask(look)
     if len(unknown) < len(named) or not named:
-        _show_list(line, found, failed)
+        _show_list(line, found, failed, addresses)
     for each in unknown:
         click.echo(plain(each.text), err=True)
     if unknown:
         raise click.exceptions.Exit(EXIT_UNREACHABLE)
 
 
-def _show_list(line: Line, found: "MachinePage", failed: bool) -> None:
-    from bigfleet.cli.shard_verbs.machine_tables import show_machines
+def _show_list(line: Line, found: "MachinePage", failed: bool, addresses: dict[str, str]) -> None:
+    """`addresses`: of providers, by name, where Failed machines are asked for."""
+    from bigfleet.cli.shard_verbs.failed_remedies import remedy_of
+    from bigfleet.cli.shard_verbs.machine_tables import show_machines, show_remedies
     from bigfleet.cli.tables import Page, write_items
     from bigfleet.wire.shard_documents import document_of
 
     if line.json:
         head = {"cycle": found.cycle, "computedAtUnixNanos": found.computed_at}
-        write_items(map(document_of, found.machines), line.now, **head, total=found.total)
+        items = [
+            {**document_of(view), **({"remedy": remedy_of(view, addresses)} if failed else {})}
+            for view in found.machines
+        ]
+        write_items(items, line.now, **head, total=found.total)
         return
     page = Page.on_stdout(line.color)
     show_machines(page, found, failed=failed)
+    if failed:
+        show_remedies(page, found, addresses)
     rest = "; --limit 0 shows all" if len(found.machines) < found.total else ""
     page.say("")
     page.say(f"{len(found.machines):,} of {found.total:,} shown, as of cycle {found.cycle}{rest}")

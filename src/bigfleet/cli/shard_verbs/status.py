@@ -75,8 +75,10 @@ def headline_of(seen: "ShardStatus", now: "Instant") -> str:
         decided = f"cycle {seen.cycle} took {took}, {since_text(seen.last_cycle_at, now)} ago"
     # Whoever reads one line only must see why nothing is done.
     number = len({pause.pause_id for pause in seen.pauses})
-    pauses = f"; {counted(number, 'pause')} in force" if number else ""
-    return f"{seen.shard_id} {state}; {decided}; {demand_text(seen)}{pauses}"
+    held = f"; {counted(number, 'pause')} in force" if number else ""
+    if seen.failed_machines:
+        held += f"; {counted(seen.failed_machines, 'machine')} Failed"
+    return f"{seen.shard_id} {state}; {decided}; {demand_text(seen)}{held}"
 
 
 def demand_text(seen: "ShardStatus") -> str:
@@ -138,6 +140,9 @@ def _show_rails(
         since = since_text(each.since, now)
         said = f"{each.observed:,} of {each.baseline:,} came; held for {since}"
         table.add_row(cell("quarantine", "red"), cell(each.subject), cell(said))
+    if seen.failed_machines:
+        said = f"{counted(seen.failed_machines, 'machine')} Failed: bigfleet machines --failed"
+        table.add_row(cell("failed", "red"), cell("machines"), cell(said))
     if resting:
         said = f"{counted(len(resting), 'offering')} out of stock: bigfleet reports offerings"
         table.add_row(cell("back-off", "yellow"), cell("offerings"), cell(said))
