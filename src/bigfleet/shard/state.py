@@ -327,6 +327,7 @@ class ShardState:
             need_states=deciding.ledger.counts(),
             stuck_pods=deciding.ledger.stuck_pods(),
             store_error=parts.store_trouble,
+            failed_machines=parts.failures.count(),
         )
 
     def sessions(self, cluster: str = "") -> tuple[SessionView, ...]:
