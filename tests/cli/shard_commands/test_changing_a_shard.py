@@ -134,10 +134,11 @@ async def test_a_failed_machine_is_shown_with_its_cause_and_helped_out(tmp_path:
         failed = await shard.shown("machines", "--failed")
         assert failed.splitlines()[0].split() == [
             *"ID STATE CLUSTER TYPE ZONE CAPACITY $/H SINCE PENDING SHARD".split(),
-            *"CAUSE TRIES NEXT ERROR".split(),
+            *"CAUSE TRIES NEXT ERROR REMEDY".split(),
         ]
         assert "1 of 1 shown" in failed
         assert "provider_failed" in failed
+        assert f"bigfleet provider failed repair {FIRST} --reason WHY, at sim" in failed
         assert "disk" in failed
         helped = await shard.shown("machines", "clear", FIRST, "--mode", "recheck", *WHY)
         assert helped.startswith(f"machine/{FIRST}: ")

@@ -9,6 +9,7 @@ from bigfleet.cli.shard_verbs.machine_tables import (
     next_text,
     pending_text,
     present_text,
+    remedy_text,
     story_table,
 )
 from bigfleet.cli.whole_fleet import ask_fleet, known_in
@@ -100,9 +101,8 @@ def need_text(view: MachineView) -> str:
 
 def _commands(machine_id: str, view: MachineView | None) -> list[tuple[str, str]]:
     found = []
-    if view is not None and view.failed is not None:
-        clear = f"bigfleet machines clear {machine_id} --mode retry --reason WHY"
-        found.append((clear, "looks at it now, as if it had never failed"))
+    if view is not None and (remedy := remedy_text(view)):
+        found.append((remedy, "helps a Failed machine out"))
     if view is not None and view.claimed_by is not None:
         need = f"{view.claimed_by.cluster}/{view.claimed_by.need_id}"
         found.append((f"bigfleet describe need {need}", "why it is needed"))

@@ -95,11 +95,28 @@ def pending_text(view: MachineView) -> str:
 
 
 def next_text(why: FailedView, now: Instant) -> str:
+    """When the shard looks at it again by itself."""
     if not why.automatic:
-        return "stuck: machines clear --mode retry"
+        return "never by itself"
     if why.next_attempt_at is None:
         return "when the provider says so"
     return f"in {since_text(now, why.next_attempt_at)}"
+
+
+def remedy_text(view: MachineView) -> str:
+    """What a person does about a Failed machine; empty: nothing has to be done."""
+    from bigfleet.shard.failures.causes import FENCED, PROVIDER_FAILED
+
+    why, machine_id = view.failed, view.machine.id
+    if why is None:
+        return ""
+    clear = f"bigfleet machines clear {machine_id} --mode"
+    if why.cause == PROVIDER_FAILED:
+        # Looking again helps nothing: its provider has to say otherwise first.
+        return f"bigfleet provider failed repair {machine_id} --reason WHY, at {view.provider}"
+    if why.cause == FENCED:
+        return f"stop the other shard of this name, then {clear} recheck --reason WHY"
+    return "" if why.automatic else f"{clear} retry --reason WHY"
 
 
 def _style(shown: ShownMachine) -> str:
@@ -141,6 +158,7 @@ _FAILED_COLUMNS: "list[Column[ShownMachine]]" = [
     Column("TRIES", _failed_fact(lambda why, _: why.attempts), number=True),
     Column("NEXT", _failed_fact(lambda why, at: next_text(why, at))),
     Column("ERROR", lambda shown: shown.view.machine.last_error, sentence=True),
+    Column("REMEDY", lambda shown: remedy_text(shown.view), sentence=True),
 ]
 
 
