@@ -78,7 +78,7 @@ def test_gauges_by_class_and_age_sum_to_the_shortfalls() -> None:
         (plain("shop", 100, 1), 299),
         (plain("shop", -4, 1), 400),
     )
-    ledger.shortfalls.measure()
+    ledger.shortfalls.measure(ledger.effects.counts)
     classes = ("critical", "service", "batch", "other")
     by_class = [ledger.gauge("shortfalls_by_priority", priority_class=c) for c in classes]
     assert by_class == [1, 2, 1, 1]

@@ -37,7 +37,7 @@ _GLANCE_SECONDS = 3.0
 #: Shards asked at the same time.
 _AT_ONCE = 64
 #: Where a setting may come from, the strongest last.
-_SOURCES = (DEFAULT, "file", "environment", "flag")
+_SOURCES = (DEFAULT, "context", "file", "environment", "flag")
 _NOBODY_THERE = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "UNIMPLEMENTED")
 T = TypeVar("T")
 
@@ -62,7 +62,7 @@ class Line(Manner):
     #: Addresses, and ids where somebody named some.
     shards: tuple[str, ...]
     coordinator: CoordinatorLine
-    #: How strongly shards and the coordinator are named: by a flag 3, a variable 2, a file 1.
+    #: How strongly they are named: by a flag 4, a variable 3, a file 2, a context 1.
     shard_said: int = 0
     coordinator_said: int = 0
 
@@ -71,6 +71,10 @@ class Line(Manner):
         """Whether a verb about a fleet is to be about these shards alone."""
         by_flag = self.shard_said == len(_SOURCES) - 1
         return by_flag or self.shard_said > self.coordinator_said
+
+    def only(self, address: str) -> "Line":
+        """About the shard at this address alone, and no coordinator."""
+        return replace(self, shards=(address,), shard_said=len(_SOURCES) - 1, coordinator_said=0)
 
     def ask(self, question: Question[T]) -> T:
         """Of the one shard that is named; leaves with 2, 3 or 4 where that fails."""
@@ -160,16 +164,23 @@ def no_such_shard(shard_id: str, known: Mapping[str, object]) -> "Rejected":
 
 
 async def side_by_side(
-    manner: Manner, addresses: Mapping[str, str], question: Question[T]
+    manner: Manner,
+    addresses: Mapping[str, str],
+    question: Question[T],
+    whole: float | None = None,
 ) -> "dict[str, T | Rejected]":
-    """Shards by their name, asked at the same time; all of an answer has one deadline."""
+    """Shards by their name, asked at the same time; all of an answer has one deadline.
+
+    `whole`: in seconds, for questions that keep --timeout themselves, piece by piece.
+    """
     from bigfleet.model.provider_calls import Code, Rejected
 
     room = asyncio.Semaphore(_AT_ONCE)
 
     async def one(address: str) -> "T | Rejected":
         try:
-            async with room, asyncio.timeout(manner.timeout):
+            # Waiting for a turn counts too: the answer as a whole is due at one moment.
+            async with asyncio.timeout(whole or manner.timeout), room:
                 return await asked(manner, address, question)
         except Rejected as rejected:
             return rejected
@@ -212,16 +223,20 @@ def _line(configuration: Configuration) -> Line:
     said, manner = configuration.of(CliSettings), manner_of(configuration)
     if not said.shards():
         raise refuse(["cli.shard names nobody: name a shard with --shard"])
+    # Shards that are named by their addresses need not be of the context's fleet.
+    named = _strength(configuration, "shard") and all(map(is_address, said.shards()))
+    elsewhere = named and manner.context and not said.context
     return Line(
         timeout=manner.timeout,
         tls=manner.tls,
         json=manner.json,
         color=manner.color,
         now=manner.now,
+        context=manner.context,
         shards=said.shards(),
         coordinator=coordinator_line(configuration, manner),
         shard_said=_strength(configuration, "shard"),
-        coordinator_said=_strength(configuration, "coordinator"),
+        coordinator_said=0 if elsewhere else _strength(configuration, "coordinator"),
     )
 
 

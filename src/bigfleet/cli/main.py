@@ -44,6 +44,10 @@ VERBS: dict[str, Verb] = {
     "needs": Verb(f"{_SHARD}.needs", "needs", "What clusters ask for, and what is short, and why."),
     "clusters": Verb(f"{_SHARD}.clusters", "clusters", "Clusters, their shards and sessions."),
     "machines": Verb(f"{_SHARD}.machines", "machines", "Machines of a shard, and their stories."),
+    "describe": Verb(
+        f"{_SHARD}.describe", "describe", "Everything known of a machine, need, cluster or shard."
+    ),
+    "top": Verb(f"{_SHARD}.top", "top", "The largest clusters and shards first."),
     "quarantines": Verb(
         f"{_SHARD}.quarantines", "quarantines", "Roll-ups and Lists that are held as suspicious."
     ),
@@ -55,7 +59,9 @@ VERBS: dict[str, Verb] = {
     "quotas": Verb(f"{_COORDINATOR}.quotas", "quotas", "How much of a region a fleet may hold."),
     "providers": Verb(f"{_COORDINATOR}.providers", "providers", "Providers, and their shards."),
     "snapshot": Verb(
-        f"{_COORDINATOR}.snapshot", "snapshot", "The coordinator's state: save it, restore it."
+        f"{_COORDINATOR}.snapshot",
+        "snapshot",
+        "The state of the coordinator, or the live fleet, as a file.",
     ),
     "provider": Verb(
         "bigfleet.cli.provider", "provider", "Run a provider of machines, and look into one."
@@ -63,6 +69,7 @@ VERBS: dict[str, Verb] = {
     "conformance": Verb(
         "bigfleet.cli.conformance", "conformance", "Whether a provider keeps its contract."
     ),
+    "context": Verb("bigfleet.cli.context", "context", "Fleets by name: which one verbs ask."),
     "certs": Verb("bigfleet.cli.certs", "certs", "Certificates for development, one per role."),
     "completion": Verb(
         "bigfleet.cli.completion", "completion", "A completion script for your shell."

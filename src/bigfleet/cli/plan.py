@@ -27,6 +27,12 @@ _WORTH_A_SPINNER_BYTES = 2_000_000
 @click.option(
     "--explain", is_flag=True, help="Every reason with its facts, for each action and Need."
 )
+@click.option(
+    "--demand",
+    multiple=True,
+    metavar="'[cluster=NAME] xF'",
+    help="Plan with F times the demand of a cluster, or of all; may be repeated.",
+)
 @click.option("--verify", is_flag=True, help="Check the actions with the independent verifier.")
 @click.option(
     "--workers",
@@ -58,7 +64,14 @@ _WORTH_A_SPINNER_BYTES = 2_000_000
     help="Rows per table; 0 shows all. JSON is never cut.",
 )
 def plan(
-    file: str, explain: bool, verify: bool, workers: int, output: str, color: str, limit: int
+    file: str,
+    explain: bool,
+    demand: tuple[str, ...],
+    verify: bool,
+    workers: int,
+    output: str,
+    color: str,
+    limit: int,
 ) -> None:
     """Print what one cycle would decide on FILE: nothing is changed anywhere.
 
@@ -71,6 +84,8 @@ def plan(
       bigfleet plan fleet.yaml --explain           all reasons with their numbers
       bigfleet plan fleet.yaml -o json | jq .summary
       zcat dump.jsonl.gz | bigfleet plan -
+      bigfleet snapshot fleet - | bigfleet plan -  what the live fleet does next
+      bigfleet snapshot fleet - | bigfleet plan - --demand 'cluster=shop x1.5'
 
     \b
     A small fleet file:
@@ -89,7 +104,7 @@ def plan(
                 "run plan again without --verify"
             ]
         )
-    fleet = _fleet_from(file)
+    fleet = _with_demand(_fleet_from(file), demand)
     from bigfleet.plan.cycles import planned_cycles
 
     with ThreadPoolExecutor(workers) as threads:
@@ -100,6 +115,15 @@ def plan(
             _print_json(cycles, explain=explain)
         else:
             _print_tables(list(cycles), explain=explain, limit=limit, color=color)
+
+
+def _with_demand(fleet: "Fleet", wanted: tuple[str, ...]) -> "Fleet":
+    from bigfleet.plan.demand_scaling import scale_of, scaled
+
+    try:
+        return scaled(fleet, [scale_of(text) for text in wanted])
+    except ValueError as problem:
+        raise refuse([f"--demand: {problem}"]) from None
 
 
 def _print_json(cycles: Iterator["PlannedCycle"], *, explain: bool) -> None:

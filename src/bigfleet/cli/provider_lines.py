@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from bigfleet.wire.lines import TlsFiles
 
 T = TypeVar("T")
+NO_ADMIN_SERVICE = (
+    "this provider has no admin service (bigfleet.admin.v1alpha1.ProviderAdmin); only providers "
+    "made with the Python SDK have one. Ask a shard for its machines: bigfleet machines"
+)
 _PATH = click.Path(path_type=Path)
 _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--addr",), {"default": "127.0.0.1:9000", "show_default": True}),
@@ -71,9 +75,11 @@ def answer_to(talk: Coroutine[Any, Any, T]) -> T:
     try:
         return asyncio.run(talk)
     except Rejected as rejected:
-        if rejected.code is Code.UNAVAILABLE:
+        if rejected.code is Code.UNAVAILABLE and not rejected.reason:
             what = "start one, or name another with --addr"
             text = f"no provider answers: {last_cause(rejected.text)}; {what}"
             raise leave(text, rejected) from None
+        if rejected.code is Code.UNIMPLEMENTED:
+            raise leave(NO_ADMIN_SERVICE, rejected) from None
         bad_words = rejected.code is Code.INVALID_ARGUMENT
         raise leave(rejected.text if bad_words else str(rejected), rejected) from None

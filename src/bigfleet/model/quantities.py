@@ -40,6 +40,11 @@ class QuantityTooLarge(BadQuantity):
 @lru_cache(maxsize=65536)
 def quantity_of(dimension: str, text: str) -> int:
     """The whole number of units of `dimension` that `text` stands for."""
+    return read_quantity(dimension, text)
+
+
+def read_quantity(dimension: str, text: str) -> int:
+    """The same, for callers that remember themselves what they have read, as long as they want."""
     negative, amount, exponent = _parts_of(text)
     if negative and amount:
         raise BadQuantity(f"{text!r} is negative; a quantity is zero or more")

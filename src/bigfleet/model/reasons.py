@@ -115,6 +115,10 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
         1,
         ("the last Lists of {provider} did not name {machine}; it is left alone until one does",),
     ),
+    "rail.rebound": (
+        1,
+        ("a held List of {provider} shows another binding of {machine}; it is left alone",),
+    ),
     "rail.unowned": (1, ("{machine} is another shard's by now; it is left alone",)),
     "rail.quota": (
         1,

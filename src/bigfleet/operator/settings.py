@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from bigfleet.model.addresses import is_address
 from bigfleet.model.options import SECOND
 from bigfleet.model.settings import Seconds, setting
+from bigfleet.operator.bootstrap.tokens import why_not_token_prefix
 from bigfleet.operator.node_rules import (
     BadCondition,
     NodeRules,
@@ -77,6 +78,7 @@ class OperatorSettings:
     )
     api_server: str = setting("", "URL machines join at; empty: the one the operator talks to")
     mint_token: bool = setting(False, "make bootstrap tokens, for {{ .Token }} in the template")
+    token_prefix: str = setting("bf", "first characters of the ids of these tokens, at most 3")
     token_ttl: Seconds = setting(900.0, "how long such a token is good for", least=60)
     stuck_grace: Seconds = setting(
         10.0, "how long a pod must find no place before machines are added for it"
@@ -124,6 +126,8 @@ def contradictions_of(settings: OperatorSettings) -> list[tuple[str, str]]:
     if settings.mint_token and not settings.bootstrap_template_file:
         text = "needs bootstrap_template_file: nothing else would hold the token"
         found.append(("mint_token", text))
+    if why := why_not_token_prefix(settings.token_prefix):
+        found.append(("token_prefix", why))
     return found
 
 

@@ -126,6 +126,7 @@ def status_message(status: ShardStatus) -> pb.ShardStatus:
         journal_degraded=status.journal_degraded,
         need_states=counts_message(status.need_states),
         stuck_pods=status.stuck_pods,
+        store_error=status.store_error,
     )
 
 
@@ -159,6 +160,7 @@ def status_of(message: pb.ShardStatus) -> ShardStatus:
         else None,
         ownership_revision=message.ownership_revision,
         journal_degraded=message.journal_degraded,
+        store_error=message.store_error,
         need_states=counts_of(message.need_states) if message.HasField("need_states") else None,
         stuck_pods=message.stuck_pods,
     )
@@ -259,6 +261,7 @@ def quarantine_message(held: Quarantine) -> pb.Quarantine:
         required=held.required,
         since_unix_nanos=held.since,
         accepts_after_unix_nanos=held.accepts_after,
+        what=held.what,
     )
 
 
@@ -272,6 +275,7 @@ def quarantine_of(message: pb.Quarantine) -> Quarantine:
         message.required,
         message.since_unix_nanos,
         message.accepts_after_unix_nanos,
+        message.what,
     )
 
 

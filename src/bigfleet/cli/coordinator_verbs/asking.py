@@ -83,4 +83,5 @@ def coordinator_line(configuration: Configuration, manner: Manner) -> Coordinato
         json=manner.json,
         color=manner.color,
         now=manner.now,
+        context=manner.context,
     )

@@ -41,6 +41,7 @@ class CliSettings:
     coordinator: tuple[str, ...] = setting(
         ("127.0.0.1:7790",), "addresses of the coordinator; whoever leads is found from any"
     )
+    context: str = setting("", "name of the fleet that is asked; see bigfleet context")
     timeout: Seconds = setting(10.0, "how long an answer may take", least=0.001)
     output: str = setting(
         "table", "wide has more columns; name only names the objects", choices=FORMATS

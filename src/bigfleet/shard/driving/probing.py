@@ -28,10 +28,7 @@ def pages_of(
         why = state.why_not_ready()
         return probe(not why, why or "ready")
 
-    def scraped() -> HttpAnswer:
-        return HttpAnswer(metrics.text(), "text/plain; version=0.0.4; charset=utf-8")
-
-    return {"/healthz": live, "/readyz": ready, "/metrics": scraped}
+    return {"/healthz": live, "/readyz": ready, "/metrics": metrics.page}
 
 
 def why_not_alive(state: ShardState, lag_seconds: float, at: Instant) -> str:

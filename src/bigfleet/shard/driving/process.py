@@ -16,6 +16,7 @@ from typing import Any
 from bigfleet.edge.certificates import expires_at
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.core_tasks import until_one_dies
+from bigfleet.edge.counts import Survey
 from bigfleet.edge.debugging import debug_routes
 from bigfleet.edge.driver import real_profiler
 from bigfleet.edge.logs import Log
@@ -45,6 +46,7 @@ from bigfleet.shard.state import ShardState
 from bigfleet.shard.store import StateStore
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.provider_client import ProviderClient
+from bigfleet.wire.real_times import WireTimes
 from bigfleet.wire.session_server import ShardEndpoint
 from bigfleet.wire.shard_admin import ShardAdminService
 from bigfleet.wire.shard_read import ShardReadService
@@ -64,6 +66,8 @@ class World:
     log: Log
     tls: TlsFiles | None = None
     version: str = ""
+    #: None: it lives by the real clock, as every process does but a simulated one.
+    times: WireTimes | None = None
 
 
 class ShardProcess:
@@ -213,6 +217,7 @@ class ShardProcess:
             tls=self._world.tls,
             extra_services=[read, admin],
             failed=self._on_internal_error,
+            times=self._world.times,
         )
 
     def _attach(self, name: str, address: str) -> None:
@@ -223,12 +228,14 @@ class ShardProcess:
     def _end_session(self, session: int, code: Code, text: str) -> None:
         self._endpoint.end(session, Rejected(code, text))
 
-    def _refresh(self) -> None:
+    def _refresh(self) -> Survey:
         counts = self.state.effects.counts
-        self.state.measure()
         counts.set("state_degraded", float(self._store.degraded))
-        if self._audit is not None:
-            counts.set("audit_lines_lost", self._audit.lost)
+        audit = self._audit
+        counts.set("journal_degraded", float(audit is not None and audit.degraded))
+        if audit is not None:
+            counts.set("audit_lines_lost", audit.lost)
+        return self.state.survey()
 
     def _observe_lag(self, seconds: float) -> None:
         self.state.effects.counts.observe("loop_lag_seconds", seconds)

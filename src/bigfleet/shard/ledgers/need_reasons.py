@@ -11,6 +11,8 @@ from bigfleet.engine.decision import Decision
 from bigfleet.engine.need_progress import hold_of
 from bigfleet.engine.need_views import NeedViews
 from bigfleet.engine.places import held_code
+from bigfleet.explain.column_facts import ColumnFacts
+from bigfleet.explain.needs import reasons_of_need
 from bigfleet.model.actions import ActionKind, UnmetReason
 from bigfleet.model.fleet import HeldBy
 from bigfleet.model.instants import instant_text
@@ -39,6 +41,7 @@ _LIFT_PAUSE = {
 _LIFT_RAIL = {
     "rail.store": "make the disk of the shard's data_dir writable",
     "rail.unseen": "bigfleet quarantines",
+    "rail.rebound": "bigfleet quarantines",
     "rail.quota": "bigfleet quotas list",
     "rail.preempt-cap": "wait: more victims may drain in the next minute",
 }
@@ -52,7 +55,15 @@ def _when(instant: Instant) -> str:
 
 
 class NeedReasons:
-    def __init__(self, decision: Decision, views: NeedViews, states: NeedStates) -> None:
+    def __init__(
+        self,
+        decision: Decision,
+        views: NeedViews,
+        states: NeedStates,
+        facts: ColumnFacts | None = None,
+    ) -> None:
+        """`facts`: without them a short Need is explained briefly only."""
+        self._facts = facts
         self._decision = decision
         self._outcome = decision.outcome
         self._views = views
@@ -78,6 +89,12 @@ class NeedReasons:
     def of(self, row: int) -> Answer:
         """The reason, and what lifts it; empty: nothing has to be done."""
         return self._of_cause[Cause(int(self._states.cause[row]))](row)
+
+    def in_full(self, row: int) -> tuple[Reason, ...]:
+        """Of a Need that is short: everything in its way, in the words `plan` has for it."""
+        if self._facts is None or self._states.cause[row] != Cause.NO_SUPPLY:
+            return ()
+        return reasons_of_need(self._facts, self._facts.verdict(row))
 
     # -- met and arriving ------------------------------------------------------------------------
 
@@ -106,7 +123,7 @@ class NeedReasons:
         facts = {
             "pause": pause.pause_id,
             "source": pause.source.name.lower(),
-            "owner": pause.owner or "somebody",
+            "owner": pause.who or "somebody",
             "why": pause.reason or "no reason given",
             "since": _when(pause.created_at),
         }
