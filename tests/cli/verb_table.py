@@ -1,4 +1,4 @@
-"""The table of verbs on docs/cli.md, made from the code: `python -m tests.cli.verb_table` writes it."""
+"""The table of verbs on docs/cli.md: `python -m tests.cli.verb_table` writes it from the code."""
 
 import re
 from pathlib import Path
