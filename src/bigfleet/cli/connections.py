@@ -20,9 +20,9 @@ import click
 from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_line
 from bigfleet.cli.manner import Manner, leave, manner_of, named_text
 from bigfleet.cli.output import answer, reading_options
+from bigfleet.cli.settings.asking_sections import CLI, TLS, CliSettings
 from bigfleet.cli.settings.loading import DEFAULT, Configuration
 from bigfleet.cli.settings.options import configured
-from bigfleet.cli.settings.sections import CLI, TLS, CliSettings
 from bigfleet.cli.terminal import plain, refuse
 
 if TYPE_CHECKING:
@@ -195,6 +195,9 @@ async def asked(manner: Manner, address: str, question: Question[T]) -> T:
     """One shard; raises Rejected."""
     # The library's own lines on standard error say less than ours.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    from bigfleet.wire.light_imports import load_python_messages_late
+
+    load_python_messages_late()
     from bigfleet.wire.shard_admin_client import ShardAdminClient
     from bigfleet.wire.shard_read import ShardReadClient
 

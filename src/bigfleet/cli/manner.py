@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bigfleet.cli.settings.asking_sections import CliSettings, TlsSettings
 from bigfleet.cli.settings.loading import Configuration
-from bigfleet.cli.settings.sections import CliSettings, TlsSettings
 from bigfleet.cli.terminal import EXIT_BAD_INPUT, plain, refuse
 from bigfleet.model.durations import short_text
 from bigfleet.model.machines import Instant

@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from bigfleet.cli.manner import last_cause, leave
+from bigfleet.cli.output import FORMATS, answer, reading_options
 
 if TYPE_CHECKING:
     from bigfleet.wire.lines import TlsFiles
@@ -31,6 +33,25 @@ def provider_verb(command: Callable[..., None]) -> Callable[..., None]:
     for names, meaning in _OPTIONS:
         command = click.option(*names, **meaning)(command)
     return command
+
+
+def provider_list(command: Callable[..., None]) -> Callable[..., None]:
+    """A provider_verb that answers with a list: all forms of -o, --sort-by and --watch."""
+
+    @wraps(command)
+    def run(*given: Any, **flags: Any) -> None:
+        answer(flags["output"], flags, lambda: command(*given, **flags))
+
+    made = reading_options(run)
+    for names, meaning in _OPTIONS[:-1]:
+        made = click.option(*names, **meaning)(made)
+    listed: Callable[..., None] = _form(made)
+    return listed
+
+
+_form = click.option(
+    "-o", "--output", type=click.Choice(FORMATS), default="table", help="How the list is printed."
+)
 
 
 def line_params() -> list[click.Parameter]:

@@ -114,3 +114,19 @@ def quantity_text(dimension: str, amount: int) -> str:
         exponent += 3
     suffix = {-3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}[exponent]
     return f"{amount}{suffix}"
+
+
+def readable_text(dimension: str, amount: int) -> str:
+    """As people write it: `1093.5` cpu, `64Gi`; rounded to two decimals where it is not whole."""
+    if dimension in _MILLI_DIMENSIONS:
+        return _short(amount / 1000, 3)
+    if not is_binary(dimension):
+        return str(amount)
+    for suffix, exponent in reversed(_BINARY_EXPONENT.items()):
+        if amount >= 1 << exponent:
+            return f"{_short(amount / (1 << exponent), 2)}{suffix}i"
+    return str(amount)
+
+
+def _short(value: float, decimals: int) -> str:
+    return f"{value:.{decimals}f}".rstrip("0").rstrip(".")

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from bigfleet.model.addresses import is_address
 from bigfleet.model.options import SECOND
 from bigfleet.model.settings import Seconds, setting
-from bigfleet.operator.bootstrap.tokens import why_not_token_prefix
 from bigfleet.operator.node_rules import (
     BadCondition,
     NodeRules,
@@ -106,6 +105,9 @@ class OperatorSettings:
 
 def contradictions_of(settings: OperatorSettings) -> list[tuple[str, str]]:
     """Keys and what is wrong with them together or alone."""
+    # Here, so that the flags of a daemon are shown without loading a Kubernetes client's records.
+    from bigfleet.operator.bootstrap.tokens import why_not_token_prefix
+
     found = []
     if not settings.cluster_id:
         found.append(("cluster_id", "is missing: name this cluster, once and for ever"))

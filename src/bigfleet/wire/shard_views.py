@@ -29,6 +29,9 @@ from bigfleet.model.shard_views import (
 from bigfleet.wire.cluster_report_records import report_message, report_of
 from bigfleet.wire.machines import state_number, state_of
 
+#: Named here for both ends: a client must not load the server.
+SERVICE = "bigfleet.admin.v1alpha1.ShardAdmin"
+
 E = TypeVar("E", bound=IntEnum)
 
 

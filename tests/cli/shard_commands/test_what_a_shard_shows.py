@@ -47,7 +47,7 @@ WHY_NOT = (
 NEEDS = f"""\
 PRIORITY CLUSTER PROFILE DEMAND STATUS SHORT REASON AGE SHARD
 1000 ml n20b8c927c653 instance-type=std-2 cpu 2 met - - - shard-0
-100 shop nf8c05692a49e instance-type=std-8 cpu 22500m met - - - shard-0
+100 shop nf8c05692a49e instance-type=std-8 cpu 22.5 met - - - shard-0
 100 ml n96dafbd46a7a instance-type=gpu cpu 1 short cpu 1 NO_MATCHING_SUPPLY AGE shard-0
 1 need: {WHY_NOT}
 to lift it: add machines or offerings that fit, or ask for less
@@ -224,7 +224,7 @@ async def test_a_margin_is_told_from_the_need_it_belongs_to(tmp_path: Path) -> N
         await shard.until_bound("shop", 3)
         told = await shard.shown("needs")
         assert [line.count("std-8 (margin)") for line in told.splitlines()[1:3]] == [0, 1]
-        assert "for pods that found no place: cpu 7500m on 1 machine" in (
+        assert "for pods that found no place: cpu 7.5 on 1 machine" in (
             await shard.shown("clusters", "show", "shop")
         )
         shown = await shard.document("clusters", "show", "shop")

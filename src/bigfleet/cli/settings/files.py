@@ -4,7 +4,6 @@ A verb reads its own sections and leaves those of other verbs to them; a section
 mistake.
 """
 
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,6 +109,8 @@ def _decoded(path: Path) -> tuple[Any, LineOf]:
 
 
 def _toml(path: Path, text: str) -> Any:
+    import tomllib
+
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:

@@ -72,6 +72,7 @@ class _Value(click.ParamType[Any]):
     def __init__(self, key: Key) -> None:
         self._key = key
         self.name = _METAVAR[key.shape]
+        self.choices = key.choices
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if self._key.shape in _REPEATED:
