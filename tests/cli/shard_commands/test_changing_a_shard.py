@@ -138,7 +138,7 @@ async def test_a_failed_machine_is_shown_with_its_cause_and_helped_out(tmp_path:
         ]
         assert "1 of 1 shown" in failed
         assert "provider_failed" in failed
-        assert f"bigfleet provider failed repair {FIRST} --reason WHY, at sim" in failed
+        assert f"bigfleet provider failed repair {FIRST} --addr" in failed
         assert "disk" in failed
         helped = await shard.shown("machines", "clear", FIRST, "--mode", "recheck", *WHY)
         assert helped.startswith(f"machine/{FIRST}: ")
@@ -156,9 +156,8 @@ async def test_the_remedy_of_a_machine_that_its_provider_calls_failed_brings_it_
         (item,) = (await shard.document("machines", "--failed"))["items"]
         remedy = item["remedy"].partition(": ")[2]
         assert remedy.startswith(f"bigfleet provider failed repair {FIRST} --addr 127.0.0.1:")
-        assert f"1 machine provider_failed: {item['remedy']}" in (
-            await shard.shown("machines", "--failed")
-        )
+        table = " ".join((await shard.shown("machines", "--failed")).split())
+        assert f"bigfleet provider failed repair {FIRST}" in table
         repaired = await run(*remedy.split()[1:])
         assert repaired.exit_code == 0, repaired.output
         await shard.until(lambda: _state_of(shard, FIRST) is MachineState.IDLE)
