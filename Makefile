@@ -25,6 +25,8 @@ E2E_JOBS ?= -n 2 --dist worksteal
 CERTS   ?=
 CLUSTER ?=
 CERTIFY := tests/conformance tests/examples tests/provider/commands
+# What every command loads: compiled once at installation, half a second less for each command.
+COMMAND_LINE := click grpc google yaml orjson typing_extensions.py
 SHAPES ?= uber-50k uber-500k B1 B2 B7 B10 B11
 
 .PHONY: help install up test lint types contracts warm unit certify e2e-setup e2e e2e-bench cluster format nightly bench mutants protos lock clean
@@ -143,4 +145,5 @@ $(STAMP): pyproject.toml requirements/bootstrap.txt requirements/dev.txt
 	  $(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt; \
 	  installer="$(BIN)/python -m pip install --quiet"; fi; \
 	$$installer --no-deps --no-build-isolation --editable .; \
+	$(BIN)/python -m compileall -q src $(addprefix $(VENV)/lib/python3*/site-packages/,$(COMMAND_LINE)) || true; \
 	touch $@
