@@ -12,7 +12,8 @@ from io import StringIO
 from typing import Any
 
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.style import StyleType
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -104,15 +105,36 @@ def _drawn_plainly(table: Table) -> Iterator[str]:
         yield "  ".join(row).rstrip() + "\n"
 
 
+class EscapedTable(Table):
+    """Shows what is not printable in a cell escaped, whoever wrote the cell."""
+
+    def add_row(
+        self,
+        *cells: RenderableType | None,
+        style: StyleType | None = None,
+        end_section: bool = False,
+    ) -> None:
+        super().add_row(*map(escaped, cells), style=style, end_section=end_section)
+
+
 def table_of(*columns: str, sentence: str = "", numbers: Iterable[str] = ()) -> Table:
     """No column is folded but that of the sentence, which comes last."""
     right = frozenset(numbers)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = EscapedTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
         table.add_column(column, no_wrap=True, justify="right" if column in right else "left")
     if sentence:
         table.add_column(sentence, min_width=30)
     return table
+
+
+def escaped(shown: RenderableType | None) -> RenderableType | None:
+    """A cell that cannot drive the terminal; lines of a folded sentence stay lines."""
+    if isinstance(shown, str):
+        return plain(shown)
+    if isinstance(shown, Text) and not shown.plain.replace("\n", "").isprintable():
+        return Text("\n".join(map(plain, shown.plain.split("\n"))), shown.style)
+    return shown
 
 
 def cell(text: object, style: str = "") -> Text:
