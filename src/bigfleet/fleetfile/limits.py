@@ -9,6 +9,7 @@ import io
 import zlib
 from collections.abc import Iterator
 from gzip import GzipFile
+from typing import Any
 
 import yaml
 
@@ -71,7 +72,7 @@ def check_size(content: bytes) -> None:
 class TooMuch(yaml.MarkedYAMLError):
     """A YAML document beyond the limits; says where."""
 
-    def __init__(self, problem: str, mark: yaml.Mark) -> None:
+    def __init__(self, problem: str, mark: Any) -> None:
         super().__init__(problem=problem, problem_mark=mark)
 
 
@@ -124,7 +125,7 @@ def _check_events(events: Iterator[yaml.Event]) -> None:
         open_nodes[-1] = (anchor, before + cost)
 
 
-def _check_tag(tag: str | None, mark: yaml.Mark) -> None:
+def _check_tag(tag: str | None, mark: Any) -> None:
     if tag is not None and tag != "!" and tag not in _PLAIN_TAGS:
         shown = tag.replace("tag:yaml.org,2002:", "!!")
         raise TooMuch(f"tag {shown[:60]} is not read; write the plain value", mark)
@@ -139,5 +140,5 @@ def is_too_deep(document: object) -> bool:
             return False
         level = []
         for each in containers:
-            level += each.values() if type(each) is dict else each  # type: ignore[attr-defined]
+            level += each.values() if type(each) is dict else each
     return True
