@@ -54,7 +54,7 @@ def test_a_need_without_supply_is_short_and_keeps_its_wire_reason() -> None:
     fleet.run(4)
     row = fleet.row(WEB)
     assert (row.state, row.view.unmet_reason) == (SHORT, UnmetReason.PRIORITY_STARVED)
-    assert row.reason.code == "claim.higher"
+    assert row.reason.code == "preempt.none-lower", "as plan says it"
     assert "add machines" in row.remedy
     assert fleet.state.deciding.ledger.counts() == NeedCounts(short=1)
 

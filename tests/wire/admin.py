@@ -256,6 +256,11 @@ BLOCKED = NeedRow(
 )
 SERVED = NeedRow(MET, NeedState.MET, ToldReason("keep.order", "served by 1 machines"), 13)
 LISTING = NeedListing(9, 10, NeedCounts(90, 5, 4, 1), 95, (BLOCKED, SERVED))
+#: A fleet file in lines: longer than one frame.
+FLEET_LINES = (
+    b'{"version":1,"kind":"Fleet"}\n',
+    *(b'{"need":{"cluster":"%s"}}\n' % (b"x" * 90_000) for _ in range(4)),
+)
 
 
 @dataclass
@@ -335,3 +340,8 @@ class ScriptedAdmin:
     async def list_needs(self, query: NeedQuery) -> NeedListing:
         self.asked.append(("list_needs", query))
         return LISTING
+
+    async def dump_fleet(self) -> AsyncGenerator[bytes, None]:
+        self.asked.append(("dump_fleet",))
+        for line in FLEET_LINES:
+            yield line

@@ -21,7 +21,7 @@ from tests.wire.admin import BLOCKED, SERVED
 
 
 @pytest.mark.parametrize(
-    "query", [NeedQuery(), NeedQuery("shop", 7, tuple(NeedState))], ids=["all", "some"]
+    "query", [NeedQuery(), NeedQuery("shop", 7, tuple(NeedState), "n3f9")], ids=["all", "some"]
 )
 def test_a_query_arrives_as_it_was_asked(query: NeedQuery) -> None:
     assert query_of(pb.ListNeedsRequest.FromString(need_query_bytes(query))) == query
@@ -41,7 +41,10 @@ def test_states_nobody_knows_are_refused_with_those_that_are(states: tuple[int, 
     assert rejected.value.code is Code.INVALID_ARGUMENT
 
 
-@pytest.mark.parametrize("row", [BLOCKED, SERVED], ids=["blocked", "met"])
+SHORT = replace(BLOCKED, state=NeedState.SHORT, further=(SERVED.reason, BLOCKED.reason))
+
+
+@pytest.mark.parametrize("row", [BLOCKED, SERVED, SHORT], ids=["blocked", "met", "short"])
 def test_a_row_comes_back_as_it_was(row: object) -> None:
     assert need_row_of(need_row_message(row)) == row  # type: ignore[arg-type]
 

@@ -1,7 +1,7 @@
 """What people ask of a shard, over real gRPC: calls, answers, and what is refused at the door."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -59,6 +59,15 @@ from tests.wire.sessions import PATIENCE, ScriptedShard, line_to
 
 AUDIT = Audit("ada", "drill")
 NOBODY = Peer()
+
+
+async def whole(pieces: AsyncGenerator[bytes, None]) -> bytes:
+    found = [piece async for piece in pieces]
+    assert all(piece.endswith(b"\n") for piece in found), "lines are never cut"
+    assert len(found) > 1, "more than one frame"
+    return b"".join(found)
+
+
 SCOPE = PauseScope(("shard-0",), ("shop",), (ActionKind.PREEMPT,))
 Exchange = tuple[Callable[[ShardAdminClient], Awaitable[object]], tuple[object, ...], object]
 CALLS: dict[str, Exchange] = {
@@ -110,6 +119,11 @@ CALLS: dict[str, Exchange] = {
         ReleasedQuarantine(admin.HELD, "accepted"),
     ),
     "offerings": (lambda c: c.offerings(), ("offerings",), (admin.RESTING,)),
+    "the fleet": (
+        lambda c: whole(c.fleet()),
+        ("dump_fleet",),
+        b"".join(admin.FLEET_LINES),
+    ),
     "reset an offering": (
         lambda c: c.reset_offering("sim/a3/z-a/Spot", AUDIT),
         ("reset_offering", "sim/a3/z-a/Spot", AUDIT, NOBODY),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bigfleet.cli.terminal import refuse
+from bigfleet.model.identities import admin_identity, why_not_admin_name
 from bigfleet.model.instants import instant_text
 
 if TYPE_CHECKING:
@@ -64,8 +65,9 @@ def ca(folder: Path, days: int, force: bool, output: str) -> None:
 @certs.command(short_help="Make a certificate for one role.")
 @click.option("--role", type=click.Choice(ROLES), required=True)
 @click.option(
-    "--id", "name", default="", help="Cluster, shard or coordinator id; other roles have none."
+    "--id", "id_", default="", help="Cluster, shard or coordinator id; other roles have none."
 )
+@click.option("--name", "person", default="", help="Of role admin: whose it is, as audits show it.")
 @_dir
 @click.option(
     "--host",
@@ -81,7 +83,8 @@ def ca(folder: Path, days: int, force: bool, output: str) -> None:
 @_output
 def issue(
     role: str,
-    name: str,
+    id_: str,
+    person: str,
     folder: Path,
     hosts: tuple[str, ...],
     days: int,
@@ -96,14 +99,13 @@ def issue(
       bigfleet certs issue --role shard --id shard-0 --dir certs
       bigfleet certs issue --role cluster --id shop --dir certs
       bigfleet certs issue --role coordinator --host coordinator.fleet.svc --dir certs
-      bigfleet certs issue --role admin --dir certs
-      bigfleet certs issue --role admin --dir certs --context dev
+      bigfleet certs issue --role admin --name ada --dir certs
+      bigfleet certs issue --role admin --name ada --dir certs --context dev
     """
     from bigfleet.edge.certificates import Pair, UnusableAuthority, leaf
 
     _check_context(context, role)
-
-    uri = _identity(role, name)
+    uri, name = _identity(role, id_, person), id_ or person
     _check_hosts(hosts)
     own = folder / (f"{role}-{name}" if name else role)
     files = {"cert": own / "tls.crt", "key": own / "tls.key", "ca": own / "ca.crt"}
@@ -159,8 +161,16 @@ def _remember(context: str, files: dict[str, Path]) -> None:
         raise refuse(map(str, problem.problems)) from None
 
 
-def _identity(role: str, name: str) -> str:
+def _identity(role: str, name: str, person: str) -> str:
     """Empty: the certificate serves, and is nobody's identity."""
+    if person and role != "admin":
+        raise click.UsageError(f"--name is for role admin: role {role} is not a person's")
+    if role == "admin" and name:
+        raise click.UsageError(f"role admin has no --id; write --name {name}")
+    if person:
+        if wrong := why_not_admin_name(person):
+            raise click.UsageError(f"--name {person!r}: {wrong}")
+        return admin_identity(person)
     if role not in NAMED_ROLES and role != NAMELESS_ROLE:
         if name:
             raise click.UsageError(f"role {role} has no --id: all its holders are one")

@@ -19,9 +19,10 @@ import click
 
 from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_line
 from bigfleet.cli.manner import Manner, leave, manner_of, named_text
+from bigfleet.cli.output import answer, reading_options
+from bigfleet.cli.settings.asking_sections import CLI, TLS, CliSettings
 from bigfleet.cli.settings.loading import DEFAULT, Configuration
 from bigfleet.cli.settings.options import configured
-from bigfleet.cli.settings.sections import CLI, TLS, CliSettings
 from bigfleet.cli.terminal import plain, refuse
 
 if TYPE_CHECKING:
@@ -70,6 +71,10 @@ class Line(Manner):
         """Whether a verb about a fleet is to be about these shards alone."""
         by_flag = self.shard_said == len(_SOURCES) - 1
         return by_flag or self.shard_said > self.coordinator_said
+
+    def only(self, address: str) -> "Line":
+        """About the shard at this address alone, and no coordinator."""
+        return replace(self, shards=(address,), shard_said=len(_SOURCES) - 1, coordinator_said=0)
 
     def ask(self, question: Question[T]) -> T:
         """Of the one shard that is named; leaves with 2, 3 or 4 where that fails."""
@@ -159,16 +164,23 @@ def no_such_shard(shard_id: str, known: Mapping[str, object]) -> "Rejected":
 
 
 async def side_by_side(
-    manner: Manner, addresses: Mapping[str, str], question: Question[T]
+    manner: Manner,
+    addresses: Mapping[str, str],
+    question: Question[T],
+    whole: float | None = None,
 ) -> "dict[str, T | Rejected]":
-    """Shards by their name, asked at the same time; all of an answer has one deadline."""
+    """Shards by their name, asked at the same time; all of an answer has one deadline.
+
+    `whole`: in seconds, for questions that keep --timeout themselves, piece by piece.
+    """
     from bigfleet.model.provider_calls import Code, Rejected
 
     room = asyncio.Semaphore(_AT_ONCE)
 
     async def one(address: str) -> "T | Rejected":
         try:
-            async with room, asyncio.timeout(manner.timeout):
+            # Waiting for a turn counts too: the answer as a whole is due at one moment.
+            async with asyncio.timeout(whole or manner.timeout), room:
                 return await asked(manner, address, question)
         except Rejected as rejected:
             return rejected
@@ -183,6 +195,9 @@ async def asked(manner: Manner, address: str, question: Question[T]) -> T:
     """One shard; raises Rejected."""
     # The library's own lines on standard error say less than ours.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    from bigfleet.wire.light_imports import load_python_messages_late
+
+    load_python_messages_late()
     from bigfleet.wire.shard_admin_client import ShardAdminClient
     from bigfleet.wire.shard_read import ShardReadClient
 
@@ -198,9 +213,10 @@ def shard_verb(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(configuration: Configuration, **given: Any) -> None:
-        command(_line(configuration), **given)
+        output = configuration.of(CliSettings).output
+        answer(output, given, lambda: command(_line(configuration), **given))
 
-    return configured(CLI, TLS)(run)
+    return configured(CLI, TLS)(reading_options(run))
 
 
 def _line(configuration: Configuration) -> Line:

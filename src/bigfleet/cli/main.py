@@ -5,12 +5,13 @@ and nothing heavy is imported until a verb needs it.
 """
 
 from importlib import import_module
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 from click.shell_completion import CompletionItem
 
 from bigfleet import __version__
+from bigfleet.cli.output import with_watch_interval
 
 
 class Verb(NamedTuple):
@@ -29,6 +30,7 @@ VERBS: dict[str, Verb] = {
         "bigfleet.cli.plan", "plan", "What one cycle would decide on a fleet file, and why."
     ),
     "bench": Verb("bigfleet.cli.bench", "bench", "How fast engine, shard and provider are here."),
+    "warm": Verb("bigfleet.cli.warm", "warm", "Compile the engine once, for all later starts."),
     "shard": Verb("bigfleet.cli.shard", "shard", "Run a shard: one engine, many clusters."),
     "coordinator": Verb(
         "bigfleet.cli.coordinator", "coordinator", "Run a coordinator: many shards, one fleet."
@@ -43,6 +45,10 @@ VERBS: dict[str, Verb] = {
     "needs": Verb(f"{_SHARD}.needs", "needs", "What clusters ask for, and what is short, and why."),
     "clusters": Verb(f"{_SHARD}.clusters", "clusters", "Clusters, their shards and sessions."),
     "machines": Verb(f"{_SHARD}.machines", "machines", "Machines of a shard, and their stories."),
+    "describe": Verb(
+        f"{_SHARD}.describe", "describe", "Everything known of a machine, need, cluster or shard."
+    ),
+    "top": Verb(f"{_SHARD}.top", "top", "The largest clusters and shards first."),
     "quarantines": Verb(
         f"{_SHARD}.quarantines", "quarantines", "Roll-ups and Lists that are held as suspicious."
     ),
@@ -54,7 +60,9 @@ VERBS: dict[str, Verb] = {
     "quotas": Verb(f"{_COORDINATOR}.quotas", "quotas", "How much of a region a fleet may hold."),
     "providers": Verb(f"{_COORDINATOR}.providers", "providers", "Providers, and their shards."),
     "snapshot": Verb(
-        f"{_COORDINATOR}.snapshot", "snapshot", "The coordinator's state: save it, restore it."
+        f"{_COORDINATOR}.snapshot",
+        "snapshot",
+        "The state of the coordinator, or the live fleet, as a file.",
     ),
     "provider": Verb(
         "bigfleet.cli.provider", "provider", "Run a provider of machines, and look into one."
@@ -67,10 +75,34 @@ VERBS: dict[str, Verb] = {
     "completion": Verb(
         "bigfleet.cli.completion", "completion", "A completion script for your shell."
     ),
+    "help": Verb("bigfleet.cli.about", "show_help", "What a verb does, with examples."),
+    "version": Verb("bigfleet.cli.about", "version", "The version of this command line."),
 }
 
 
 class LazyGroup(click.Group):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, with_watch_interval(args))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Every verb is parsed and run in here, so that mistakes are met in one place."""
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as problem:
+            from bigfleet.cli.suggestions import with_nearest_choice
+
+            raise with_nearest_choice(problem) from None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        word = args[0]
+        if word not in VERBS and not word.startswith("-"):
+            from bigfleet.cli.suggestions import no_such_verb
+
+            raise no_such_verb(word, VERBS, ctx, args[1:])
+        return super().resolve_command(ctx, args)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
 

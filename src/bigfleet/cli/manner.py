@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bigfleet.cli.settings.asking_sections import CliSettings, TlsSettings
 from bigfleet.cli.settings.loading import Configuration
-from bigfleet.cli.settings.sections import CliSettings, TlsSettings
 from bigfleet.cli.terminal import EXIT_BAD_INPUT, plain, refuse
 from bigfleet.model.durations import short_text
 from bigfleet.model.machines import Instant
@@ -33,6 +33,8 @@ _REFUSALS = (
     "ALREADY_EXISTS",
     "RESOURCE_EXHAUSTED",
 )
+#: Reasons of one that is there, and whose disk takes nothing.
+_UNWRITABLE = ("store", "store-down")
 #: Of many names, those that are told.
 _NAMED = 5
 #: gRPC tells a failure from the outside in; the last part is what happened.
@@ -48,6 +50,7 @@ class Manner:
     #: Seconds an answer may take.
     timeout: float
     tls: "TlsFiles | None"
+    #: Whether a document is wanted: JSON, or the same as YAML.
     json: bool
     color: str
     now: Instant
@@ -90,7 +93,7 @@ def manner_of(configuration: Configuration) -> Manner:
     return Manner(
         timeout=said.timeout,
         tls=tls,
-        json=said.output == "json",
+        json=said.output in ("json", "yaml"),
         color=said.color,
         now=time.time_ns(),
         context=context_of(configuration, "cli.coordinator"),
@@ -132,4 +135,5 @@ def leave(sentence: str, rejected: "Rejected") -> "click.exceptions.Exit":
 def exit_code_of(rejected: "Rejected") -> int:
     if rejected.code == "INVALID_ARGUMENT":
         return EXIT_BAD_INPUT
-    return EXIT_REFUSED if rejected.code in _REFUSALS else EXIT_UNREACHABLE
+    refused = rejected.code in _REFUSALS or rejected.reason in _UNWRITABLE
+    return EXIT_REFUSED if refused else EXIT_UNREACHABLE

@@ -1,17 +1,18 @@
 """Objects as people name them: `machine/od-0117`, or only `od-0117` where a machine is meant.
 
-Whoever names one thing means that thing: where nobody knows it, that is told as such, with what was
-probably meant, and never as an empty list.
+A name that no shard knows is told as such, with the nearest names, and never as an empty list.
 """
 
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from bigfleet.cli.connections import Clients, Line, Question
+from bigfleet.cli.connections import Clients, Question
 
 if TYPE_CHECKING:
+    from bigfleet.cli.whole_fleet import Thing, Unknown
     from bigfleet.model.provider_calls import Rejected
+    from bigfleet.model.shard_views import MachineView
 
 KINDS = ("machine", "need", "action", "pod", "cr", "cluster", "shard", "offering")
 #: Ids looked at for one that was meant.
@@ -39,36 +40,65 @@ MACHINE, CLUSTER, OFFERING = ObjectName("machine"), ObjectName("cluster"), Objec
 SHARD = ObjectName("shard")
 
 
-def ask_about(line: Line, machine_id: str, question: Question[T]) -> T:
-    """A machine the shard does not know is answered with the one that was probably meant."""
+def machine_thing(machine_id: str) -> "Thing":
+    from bigfleet.cli.whole_fleet import Thing
+
+    return Thing("machine", machine_id, "bigfleet machines shows those there are")
+
+
+def cluster_thing(cluster: str) -> "Thing":
+    from bigfleet.cli.whole_fleet import Thing
+
+    return Thing("cluster", cluster, "bigfleet clusters shows those there are")
+
+
+def about_machine(machine_id: str, question: Question[T]) -> "Question[T | Unknown]":
+    """A shard that does not know the machine answers with ids like it."""
+    return or_unknown(question, lambda shard: nearest_machines(shard, machine_id))
+
+
+def about_cluster(cluster: str, question: Question[T]) -> "Question[T | Unknown]":
+    """A shard that does not know the cluster answers with those it serves."""
+    return or_unknown(question, _clusters_served)
+
+
+def or_unknown(question: Question[T], near: "Question[tuple[str, ...]]") -> "Question[T | Unknown]":
+    from bigfleet.cli.whole_fleet import Unknown
     from bigfleet.model.provider_calls import Code, Rejected
 
-    async def asked(shard: Clients) -> T:
+    async def asked(shard: Clients) -> "T | Unknown":
         try:
             return await question(shard)
         except Rejected as rejected:
             if rejected.code is not Code.NOT_FOUND:
                 raise
-            raise await no_such_machine(shard, machine_id) from None
+        return Unknown(await near(shard))
 
-    return line.ask(asked)
-
-
-async def no_such_machine(clients: Clients, wanted: str) -> "Rejected":
-    """The result is to be raised."""
-    near = await nearest_machine(clients, wanted)
-    hint = f"did you mean {near}?" if near else "bigfleet machines shows those it has"
-    return _not_found(f"no machine {wanted} in this shard; {hint}")
+    return asked
 
 
-async def unknown_machines(clients: Clients, wanted: frozenset[str]) -> "list[Rejected]":
-    """One for each that the shard does not know, by id, whatever else was asked of them."""
+async def _clusters_served(shard: Clients) -> tuple[str, ...]:
+    return tuple(view.cluster for view in await shard.admin.sessions())
+
+
+async def one_machine(shard: Clients, machine_id: str) -> "MachineView":
+    """Raises Rejected where the shard does not know it."""
+    from bigfleet.model.shard_views import MachineQuery, MachineSelector
+
+    query = MachineQuery(MachineSelector(ids=frozenset({machine_id})))
+    page = await shard.admin.machines(query, shard.timeout)
+    if not page.machines:
+        raise _not_found(f"no machine {machine_id}")
+    return page.machines[0]
+
+
+async def known_machines(shard: Clients, wanted: frozenset[str]) -> frozenset[str]:
+    """Those of these ids that the shard has."""
     from bigfleet.model.shard_views import MachineQuery, MachineSelector
 
     query = MachineQuery(MachineSelector(ids=wanted))
-    known = await clients.admin.machines(query, clients.timeout)
-    missing = wanted - {view.machine.id for view in known.machines}
-    return [await no_such_machine(clients, each) for each in sorted(missing)]
+    page = await shard.admin.machines(query, shard.timeout)
+    return frozenset(view.machine.id for view in page.machines)
 
 
 async def require_cluster(clients: Clients, wanted: str) -> None:
@@ -92,8 +122,8 @@ def _not_found(text: str) -> "Rejected":
     return Rejected(Code.NOT_FOUND, text)
 
 
-async def nearest_machine(clients: Clients, wanted: str) -> str:
-    """The id that was probably meant; empty: nothing like it.
+async def nearest_machines(clients: Clients, wanted: str) -> tuple[str, ...]:
+    """Ids that are much like it, the nearest first.
 
     Ids that begin alike are looked at first, so that a large fleet is not read for one letter.
     """
@@ -105,6 +135,6 @@ async def nearest_machine(clients: Clients, wanted: str) -> str:
         query = MachineQuery(MachineSelector(id_prefix=prefix), limit=_LOOKED_AT)
         page = await clients.admin.machines(query, clients.timeout)
         ids = [view.machine.id for view in page.machines]
-        if close := get_close_matches(wanted, ids, n=1):
-            return close[0]
-    return ""
+        if close := get_close_matches(wanted, ids, n=3):
+            return tuple(close)
+    return ()

@@ -27,6 +27,12 @@ _WORTH_A_SPINNER_BYTES = 2_000_000
 @click.option(
     "--explain", is_flag=True, help="Every reason with its facts, for each action and Need."
 )
+@click.option(
+    "--demand",
+    multiple=True,
+    metavar="'[cluster=NAME] xF'",
+    help="Plan with F times the demand of a cluster, or of all; may be repeated.",
+)
 @click.option("--verify", is_flag=True, help="Check the actions with the independent verifier.")
 @click.option(
     "--workers",
@@ -58,7 +64,14 @@ _WORTH_A_SPINNER_BYTES = 2_000_000
     help="Rows per table; 0 shows all. JSON is never cut.",
 )
 def plan(
-    file: str, explain: bool, verify: bool, workers: int, output: str, color: str, limit: int
+    file: str,
+    explain: bool,
+    demand: tuple[str, ...],
+    verify: bool,
+    workers: int,
+    output: str,
+    color: str,
+    limit: int,
 ) -> None:
     """Print what one cycle would decide on FILE: nothing is changed anywhere.
 
@@ -71,6 +84,8 @@ def plan(
       bigfleet plan fleet.yaml --explain           all reasons with their numbers
       bigfleet plan fleet.yaml -o json | jq .summary
       zcat dump.jsonl.gz | bigfleet plan -
+      bigfleet snapshot fleet - | bigfleet plan -  what the live fleet does next
+      bigfleet snapshot fleet - | bigfleet plan - --demand 'cluster=shop x1.5'
 
     \b
     A small fleet file:
@@ -89,9 +104,11 @@ def plan(
                 "run plan again without --verify"
             ]
         )
-    fleet = _fleet_from(file)
+    fleet = _with_demand(_fleet_from(file), demand)
+    from bigfleet.cli.progress import compile_all
     from bigfleet.plan.cycles import planned_cycles
 
+    compile_all()
     with ThreadPoolExecutor(workers) as threads:
         cycles = planned_cycles(
             fleet, workers=workers, clock=time.perf_counter, run_workers=threads.map
@@ -100,6 +117,15 @@ def plan(
             _print_json(cycles, explain=explain)
         else:
             _print_tables(list(cycles), explain=explain, limit=limit, color=color)
+
+
+def _with_demand(fleet: "Fleet", wanted: tuple[str, ...]) -> "Fleet":
+    from bigfleet.plan.demand_scaling import scale_of, scaled
+
+    try:
+        return scaled(fleet, [scale_of(text) for text in wanted])
+    except ValueError as problem:
+        raise refuse([f"--demand: {problem}"]) from None
 
 
 def _print_json(cycles: Iterator["PlannedCycle"], *, explain: bool) -> None:
@@ -124,7 +150,7 @@ def _fleet_from(file: str) -> "Fleet":
     from bigfleet.fleetfile import load_fleet
 
     try:
-        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        content = _read(file)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise refuse([f"{file}: cannot read the fleet file: {why}"]) from None
@@ -133,6 +159,17 @@ def _fleet_from(file: str) -> "Fleet":
             return load_fleet(content, file)
     except BadInput as problem:
         raise refuse_input(file, problem) from None
+
+
+def _read(file: str) -> bytes:
+    """No more than a fleet file may have, and one byte, by which the reader knows: a device or a
+    pipe may have no end."""
+    from bigfleet.fleetfile.limits import MOST_BYTES
+
+    if file == "-":
+        return sys.stdin.buffer.read(MOST_BYTES + 1)
+    with Path(file).open("rb") as opened:
+        return opened.read(MOST_BYTES + 1)
 
 
 @contextmanager

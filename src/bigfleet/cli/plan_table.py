@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TypeVar
 
-from rich.text import Text
-
+from bigfleet.cli.drawing import Text
 from bigfleet.cli.tables import Page, counted, table_of
 from bigfleet.cli.terminal import plain
 from bigfleet.engine.decision import Verdict
@@ -139,7 +138,7 @@ def _show_unmet(
     for verdict in _shown(unmet, limit):
         table.add_row(
             *_need_cells(cycle, verdict),
-            resources_text(verdict.deficit.positive().texts()),
+            plain(resources_text(verdict.deficit.positive().texts())),
             _why(reasons_of_need(situation, verdict), explain=explain, most=4),
         )
     page.show(table)

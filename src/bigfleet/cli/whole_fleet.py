@@ -1,13 +1,29 @@
-"""The shards of a fleet as its coordinator knows them, and answers of which some may be missing."""
+"""Verbs about a whole fleet: every shard the coordinator knows is asked, side by side.
 
+Shards that do not answer are named. Where no coordinator is asked (connections.py says when) the
+shards that are named by address answer alone. A verb about one machine, Need or cluster asks all
+of them too: a person need not know where it is. A shard that does not know it is left out; where
+none knows it, the nearest names are told and it is exit 3.
+"""
+
+import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 
-from bigfleet.cli.connections import Line, asked, is_address, no_such_shard
-from bigfleet.cli.manner import EXIT_PARTIAL, Manner, cause_of, named_text
+from bigfleet.cli.connections import (
+    Clients,
+    Line,
+    Question,
+    asked,
+    is_address,
+    no_such_shard,
+    side_by_side,
+)
+from bigfleet.cli.manner import EXIT_PARTIAL, EXIT_UNREACHABLE, Manner, cause_of, leave, named_text
 from bigfleet.cli.terminal import plain
 from bigfleet.model.durations import short_text
 
@@ -17,8 +33,150 @@ if TYPE_CHECKING:
 
 #: How long shards may take that are asked for something beside the point.
 _GLANCE_SECONDS = 5.0
+#: Names that are told where none is the one that was meant.
+_NEAREST = 3
 T = TypeVar("T")
 M = TypeVar("M", bound=Manner)
+
+
+@dataclass(frozen=True, slots=True)
+class FleetAnswers(Generic[T]):
+    """By shard id: what was said, and why the others said nothing."""
+
+    said: "dict[str, T]"
+    failed: "dict[str, Rejected]"
+    addresses: "dict[str, str]"
+
+    def document(self) -> dict[str, Any]:
+        """For the head of a JSON answer: shards whose part is missing."""
+        silent = [
+            {"shardId": shard, "address": self.addresses[shard], "error": failure_document(why)}
+            for shard, why in self.failed.items()
+        ]
+        return {"unreachable": silent}
+
+    def leave_partial(self, line: Line) -> None:
+        """Leaves with 5 where shards are missing in what was shown."""
+        leave_partial(line, self.addresses, self.failed)
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A shard's answer about something it does not know."""
+
+    #: What it has that is named alike.
+    near: tuple[str, ...] = ()
+
+
+def ask_fleet(line: Line, question: "Question[T]", whole: float | None = None) -> "FleetAnswers[T]":
+    """Every shard that is meant; leaves with 2, 3 or 4 where none of them answers.
+
+    `whole`: seconds for the answer where it may take longer than --timeout.
+    """
+    if line.is_led():
+        addresses, answers = line.coordinator.ask(lambda c: _led(line, c, question, whole))
+        said, failed = told_apart(answers)
+    elif len(line.shards) == 1:
+        shard_id, answer = line.ask(_with_id(question))
+        return FleetAnswers({shard_id: answer}, {}, {shard_id: line.shards[0]})
+    else:
+        pairs, failed = told_apart(line.ask_each(_with_id(question)))
+        said = dict(pairs.values())
+        addresses = {shard_id: at for at, (shard_id, _) in pairs.items()}
+        addresses |= {at: at for at in failed}
+    if not said:
+        shard, why = next(iter(failed.items()))
+        raise leave(line.explained("shard", f"{shard} at {addresses[shard]}", why), why)
+    return FleetAnswers(said, failed, addresses)
+
+
+async def _led(
+    line: Line,
+    coordinator: "CoordinatorAdminClient",
+    question: "Question[T]",
+    whole: float | None,
+) -> "tuple[dict[str, str], dict[str, T | Rejected]]":
+    from bigfleet.model.provider_calls import Code, Rejected
+
+    addresses = await shards_meant(line, coordinator)
+    if not addresses:
+        text = "the coordinator knows no shard yet; start one with --coordinator-addr"
+        raise Rejected(Code.NOT_FOUND, text)
+    return addresses, await side_by_side(line, addresses, question, whole)
+
+
+def _with_id(question: "Question[T]") -> "Question[tuple[str, T]]":
+    async def ask(shard: Clients) -> "tuple[str, T]":
+        return (await shard.admin.status()).shard_id, await question(shard)
+
+    return ask
+
+
+def ask_owner(
+    line: Line,
+    look: "Question[object | Unknown]",
+    act: "Question[T | Unknown]",
+    thing: "Thing",
+) -> T:
+    """Change something at the one shard that has it; leaves with 2, 3 or 4 where that fails.
+
+    Where one shard is named and no coordinator, that shard is told at once.
+    """
+    from bigfleet.model.provider_calls import Rejected
+
+    if len(line.shards) == 1 and not line.is_led():
+        answers = FleetAnswers({line.shards[0]: line.ask(act)}, {}, {})
+        return next(iter(known_in(line, answers, thing).said.values()))
+    owners = known_in(line, ask_fleet(line, look), thing)
+    if len(owners.said) > 1:
+        names = named_text(sorted(owners.said))
+        raise click.UsageError(f"several shards have it ({names}): name one with --shard")
+    (shard_id,) = owners.said
+    address = owners.addresses[shard_id]
+    try:
+        answer = asyncio.run(asked(line, address, act))
+    except Rejected as rejected:
+        said = line.explained("shard", f"{shard_id} at {address}", rejected)
+        raise leave(said, rejected) from None
+    found = FleetAnswers({shard_id: answer}, {}, {})
+    return known_in(line, found, thing).said[shard_id]
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """What is looked for in all shards."""
+
+    kind: str
+    wanted: str
+    #: Said where nothing is named alike.
+    hint: str
+
+
+def known_in(line: Line, answers: "FleetAnswers[T | Unknown]", thing: Thing) -> "FleetAnswers[T]":
+    """Without the shards that do not know it; leaves with 3 where none does, with 5 where one that
+    gave no answer might."""
+    said = {shard: each for shard, each in answers.said.items() if not isinstance(each, Unknown)}
+    if said:
+        return FleetAnswers(said, answers.failed, answers.addresses)
+    near = [name for each in answers.said.values() for name in _near(each)]
+    click.echo(plain(not_found_text(thing, near, len(answers.said))), err=True)
+    answers.leave_partial(line)
+    raise click.exceptions.Exit(EXIT_UNREACHABLE)
+
+
+def _near(answer: object) -> tuple[str, ...]:
+    return answer.near if isinstance(answer, Unknown) else ()
+
+
+def not_found_text(thing: Thing, near: list[str], shards: int) -> str:
+    """`no machine od-1 in these 2 shards; nearest are od-10, od-11`."""
+    where = "this shard" if shards == 1 else f"these {shards} shards"
+    hint, close = thing.hint, get_close_matches(thing.wanted, list(dict.fromkeys(near)), n=_NEAREST)
+    if len(close) == 1:
+        hint = f"did you mean {close[0]}?"
+    elif close:
+        hint = f"nearest are {', '.join(close)}"
+    return f"no {thing.kind} {thing.wanted} in {where}; {hint}"
 
 
 async def shards_meant(line: Line, coordinator: "CoordinatorAdminClient") -> dict[str, str]:

@@ -109,7 +109,7 @@ class Decision:
     def verdicts(self) -> tuple[Verdict, ...]:
         """One for each Need of the normalised demand, in its order."""
         claimed = self._claimed_by_need()
-        return tuple(self._verdict(n, claimed.get(n, ())) for n in range(len(self.outcome)))
+        return tuple(self.verdict(n, claimed.get(n, ())) for n in range(len(self.outcome)))
 
     def _action(self, kind: ActionKind, row: int, need: int, grace: int) -> Action:
         outcome, snapshot = self.outcome, self.outcome.scene.snapshot
@@ -142,7 +142,8 @@ class Decision:
             claimed.setdefault(int(holder[row]), []).append(ids[row])
         return {n: tuple(machines) for n, machines in claimed.items()}
 
-    def _verdict(self, n: int, claimed: tuple[str, ...]) -> Verdict:
+    def verdict(self, n: int, claimed: tuple[str, ...] = ()) -> Verdict:
+        """Of one Need of the normalised demand; with the ids of its machines where given."""
         outcome = self.outcome
         normalised, credit = outcome.normalised, outcome.credit
         members = normalised.members[normalised.starts[n] : normalised.starts[n + 1]].tolist()

@@ -81,6 +81,9 @@ class NeedViews:
             same_candidates=self.same_candidates(row) if short else (),
         )
 
+    def need_id(self, row: int) -> str:
+        return self._outcome.key(row).need_id
+
     def claims(self, row: int) -> int:
         """How many machines count for a Need."""
         return int(self._claims[row])

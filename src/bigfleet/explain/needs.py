@@ -1,25 +1,16 @@
 """Why a Need has what it has: for an unmet one everything that stands in its way, in tier order."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from bigfleet.engine.decision import Verdict
 from bigfleet.explain.contention import why_others_hold_it
-from bigfleet.explain.situation import (
-    SUPPLY_STATES,
-    Situation,
-    demanded,
-    failed_requirement,
-    is_for,
-    machine_name,
-    need_name,
-    total_of,
-)
+from bigfleet.explain.need_facts import Group, NeedFacts, TooSmall
+from bigfleet.explain.situation import demanded, machine_name, need_name
 from bigfleet.explain.topology import why_the_shape_fails
-from bigfleet.model.fleet import FleetMachine, HeldBy
+from bigfleet.model.fleet import HeldBy
 from bigfleet.model.instants import instant_text
-from bigfleet.model.machines import Machine, MachineState
+from bigfleet.model.machines import MachineState
 from bigfleet.model.needs import Need
 from bigfleet.model.quantities import quantity_text
 from bigfleet.model.reasons import Reason, ordered
@@ -35,114 +26,82 @@ _OPERATOR_WORDS = {
 }
 
 
-def reasons_of_need(situation: Situation, verdict: Verdict) -> tuple[Reason, ...]:
+def reasons_of_need(facts: NeedFacts, verdict: Verdict) -> tuple[Reason, ...]:
+    """The deciding one first."""
     if verdict.satisfied:
-        return ordered(_why_satisfied(situation, verdict))
+        return ordered(_why_satisfied(facts, verdict))
     reasons = [
-        *why_the_shape_fails(situation, verdict),
-        *_why_no_supply(situation, verdict),
-        *_what_is_on_its_way(situation, verdict),
-        *why_others_hold_it(situation, verdict),
+        *why_the_shape_fails(facts, verdict),
+        *_why_no_supply(facts, verdict),
+        *_what_is_on_its_way(facts, verdict),
+        *why_others_hold_it(facts, verdict),
     ]
-    return ordered(reasons or [Reason("supply.none", {}, (), situation.cycle)])
+    return ordered(reasons or [Reason("supply.none", {}, (), facts.cycle)])
 
 
-def _why_satisfied(situation: Situation, verdict: Verdict) -> Iterator[Reason]:
+def _why_satisfied(facts: NeedFacts, verdict: Verdict) -> Iterator[Reason]:
     acquired = verdict.bootstraps + verdict.provisions
     refs = (need_name(verdict.need),)
     if acquired:
-        facts = {"bootstraps": verdict.bootstraps, "provisions": verdict.provisions}
-        yield Reason("cost.rank", facts, refs, situation.cycle)
+        bought = {"bootstraps": verdict.bootstraps, "provisions": verdict.provisions}
+        yield Reason("cost.rank", bought, refs, facts.cycle)
     kept = len(verdict.claimed) - acquired
     if kept:
         facts_kept = {"kept": kept, "cluster": verdict.need.cluster}
-        yield Reason("keep.order", facts_kept, refs, situation.cycle)
+        yield Reason("keep.order", facts_kept, refs, facts.cycle)
     elif not acquired:
-        yield Reason("keep.order", {}, refs, situation.cycle)
+        yield Reason("keep.order", {}, refs, facts.cycle)
 
 
-def _why_no_supply(situation: Situation, verdict: Verdict) -> Iterator[Reason]:
-    yield from _held_supply(situation, verdict.need)
+def _why_no_supply(facts: NeedFacts, verdict: Verdict) -> Iterator[Reason]:
+    yield from _held_supply(facts, verdict)
     if verdict.matching_supply:
         return
-    supply = [
-        m for m in situation.fleet.machines if m.machine.state in SUPPLY_STATES and not m.marks.held
-    ]
-    if not supply:
-        facts = {"machines": len(situation.fleet.machines)}
-        yield Reason("supply.none", facts, (), situation.cycle)
+    if not facts.has_supply:
+        yield Reason("supply.none", {"machines": facts.machine_count}, (), facts.cycle)
         return
-    yield from _rejections(situation, verdict.need)
+    yield from _rejections(facts, verdict)
 
 
-def _held_supply(situation: Situation, need: Need) -> Iterator[Reason]:
+def _held_supply(facts: NeedFacts, verdict: Verdict) -> Iterator[Reason]:
     """Machines that fit and may not be taken now, by what holds them."""
-    held: dict[HeldBy, list[FleetMachine]] = {}
-    for entry in situation.fitting(need):
-        if entry.marks.held is not None:
-            held.setdefault(entry.marks.held.by, []).append(entry)
-    for by, machines in sorted(held.items()):
-        facts: dict[str, Any] = {"held": len(machines), "by": by.value}
-        ends = [m.marks.held.until for m in machines if m.marks.held and m.marks.held.until]
-        if ends and by is HeldBy.BACKOFF:
-            facts["until"] = instant_text(min(ends))
+    for by, (group, until) in sorted(facts.held_supply(verdict).items()):
+        said: dict[str, Any] = {"held": group.count, "by": by.value}
+        if until is not None and by is HeldBy.BACKOFF:
+            said["until"] = instant_text(until)
         code = _CODE_OF_HOLD.get(by, "supply.none")
-        yield Reason(code, facts, _refs(machines), situation.cycle)
+        yield Reason(code, said, _refs(group.names), facts.cycle)
 
 
-def _rejections(situation: Situation, need: Need) -> Iterator[Reason]:
+def _rejections(facts: NeedFacts, verdict: Verdict) -> Iterator[Reason]:
     """Of all that could be supply: how many fail at which requirement, or are too small."""
-    failed: Counter[Requirement] = Counter()
-    example: dict[Requirement, Machine] = {}
-    small: list[FleetMachine] = []
-    machines = 0
-    for shape in situation.shapes:
-        supply = [m for m in shape.machines if m.machine.state in SUPPLY_STATES]
-        machines += len(supply)
-        requirement = failed_requirement(need, shape.example)
-        if requirement is None:
-            small += [m for m in supply if not _holds_a_unit(m.machine, need)]
-        elif supply:
-            failed[requirement] += len(supply)
-            example.setdefault(requirement, supply[0].machine)
-    for requirement, count in sorted(failed.items(), key=lambda item: (-item[1], item[0])):
-        machine = example[requirement]
-        facts = {
-            "requirement": requirement_text(requirement),
-            "rejected": count,
-            "machines": machines,
-            "example": machine.id,
-            "value": machine.attribute(requirement.key) or "none",
+    found = facts.rejections(verdict)
+    for each in sorted(found.failed, key=lambda each: (-each.count, each.requirement)):
+        said = {
+            "requirement": requirement_text(each.requirement),
+            "rejected": each.count,
+            "machines": found.machines,
+            "example": each.example,
+            "value": each.value or "none",
         }
-        yield Reason("supply.requirement", facts, (machine_name(machine.id),), situation.cycle)
-    if small:
-        yield _too_small(situation, need, [entry.machine for entry in small])
+        yield Reason("supply.requirement", said, (machine_name(each.example),), facts.cycle)
+    if found.small is not None:
+        yield _too_small(facts, verdict.need, found.small)
 
 
-def _holds_a_unit(machine: Machine, need: Need) -> bool:
-    return machine.effective_allocatable.covers(need.min_unit)
-
-
-def _too_small(situation: Situation, need: Need, machines: list[Machine]) -> Reason:
-    """The machine that comes nearest, by the number of dimensions it lacks."""
-
-    def lacking(machine: Machine) -> list[str]:
-        have = machine.effective_allocatable
-        return [name for name, amount in need.min_unit.amounts if have[name] < amount]
-
-    nearest = min(machines, key=lambda m: (len(lacking(m)), m.id))
-    dimension = max(
-        (d for d in lacking(nearest)),
-        key=lambda d: (-nearest.effective_allocatable[d] / need.min_unit[d], d),
-    )
-    facts = {
-        "rejected": len(machines),
+def _too_small(facts: NeedFacts, need: Need, small: TooSmall) -> Reason:
+    """In the dimension of which the nearest machine has the smallest part."""
+    have, want = small.capacity, need.min_unit
+    lacking = [name for name, amount in want.amounts if have[name] < amount]
+    dimension = max(lacking, key=lambda name: (-have[name] / want[name], name))
+    said = {
+        "rejected": small.count,
         "dimension": dimension,
-        "have": quantity_text(dimension, nearest.effective_allocatable[dimension]),
-        "want": quantity_text(dimension, need.min_unit[dimension]),
-        "example": nearest.id,
+        "have": quantity_text(dimension, have[dimension]),
+        "want": quantity_text(dimension, want[dimension]),
+        "example": small.nearest,
     }
-    return Reason("supply.min-unit", facts, (machine_name(nearest.id),), situation.cycle)
+    return Reason("supply.min-unit", said, (machine_name(small.nearest),), facts.cycle)
 
 
 def requirement_text(requirement: Requirement) -> str:
@@ -151,55 +110,38 @@ def requirement_text(requirement: Requirement) -> str:
     return f"{requirement.key} {words}{values}"
 
 
-def _what_is_on_its_way(situation: Situation, verdict: Verdict) -> Iterator[Reason]:
+def _what_is_on_its_way(facts: NeedFacts, verdict: Verdict) -> Iterator[Reason]:
     need = verdict.need
-    claimed = [situation.machine_of_id[machine] for machine in verdict.claimed]
     for state, code in (
         (MachineState.CREATING, "flight.creating"),
         (MachineState.CONFIGURING, "flight.configuring"),
     ):
-        machines = [entry for entry in claimed if entry.machine.state is state]
-        if machines:
-            yield _flight(situation, need, code, machines)
-    reserved = [
-        entry
-        for machine, reservation in situation.fleet.memory.reservations.items()
-        if is_for(reservation, need) and (entry := situation.machine_of_id.get(machine))
-    ]
-    draining = [entry for entry in reserved if entry.machine.state is MachineState.DRAINING]
+        if (group := facts.coming(verdict, state)).count:
+            yield _flight(facts, need, code, group)
     if verdict.preempts:
-        yield _new_victims(situation, verdict)
-    if draining:
-        yield _flight(situation, need, "flight.draining", draining)
-    waiting = [entry for entry in reserved if entry.machine.state is MachineState.IDLE]
-    if waiting:
-        yield Reason("flight.reserved", {"own": len(waiting)}, _refs(waiting), situation.cycle)
-    others = [
-        entry
-        for entry in situation.fitting(need)
-        if entry.machine.state is MachineState.IDLE
-        and situation.reserved_for_other(entry.machine.id, need)
-    ]
-    if others:
-        yield Reason("flight.reserved", {"count": len(others)}, _refs(others), situation.cycle)
+        yield _new_victims(facts, verdict)
+    if (draining := facts.reserved(verdict, MachineState.DRAINING)).count:
+        yield _flight(facts, need, "flight.draining", draining)
+    if (waiting := facts.reserved(verdict, MachineState.IDLE)).count:
+        said = {"own": waiting.count}
+        yield Reason("flight.reserved", said, _refs(waiting.names), facts.cycle)
+    if (others := facts.reserved_for_others(verdict)).count:
+        said = {"count": others.count}
+        yield Reason("flight.reserved", said, _refs(others.names), facts.cycle)
 
 
-def _flight(situation: Situation, need: Need, code: str, machines: list[FleetMachine]) -> Reason:
-    facts = {"count": len(machines), "capacity": demanded(total_of(machines), need)}
-    return Reason(code, facts, _refs(machines), situation.cycle)
+def _flight(facts: NeedFacts, need: Need, code: str, group: Group) -> Reason:
+    said = {"count": group.count, "capacity": demanded(group.capacity, need)}
+    return Reason(code, said, _refs(group.names), facts.cycle)
 
 
-def _new_victims(situation: Situation, verdict: Verdict) -> Reason:
+def _new_victims(facts: NeedFacts, verdict: Verdict) -> Reason:
     """Its Preempts of this cycle; a victim is one kind of thing on its way."""
-    preempts = situation.preempts_of_need.get(verdict.need.key, [])
-    facts = {
-        "victims": len(preempts),
-        "grace": max((a.grace_seconds for a in preempts), default=0),
-    }
-    refs = tuple(machine_name(action.machine) for action in preempts[:8])
-    return Reason("flight.draining", facts, refs, situation.cycle)
+    victims = facts.new_victims(verdict)
+    said = {"victims": victims.count, "grace": victims.grace_seconds}
+    return Reason("flight.draining", said, _refs(victims.names), facts.cycle)
 
 
-def _refs(machines: Iterable[FleetMachine]) -> tuple[str, ...]:
-    """A few names to start from, in id order."""
-    return tuple(machine_name(m) for m in sorted(e.machine.id for e in machines)[:8])
+def _refs(names: Iterable[str]) -> tuple[str, ...]:
+    """A few names to start from."""
+    return tuple(map(machine_name, names))

@@ -1,7 +1,7 @@
 """Situation: a fleet and the decision on it, indexed for the questions reasons ask.
 
 Machines of one shape (attributes and capacity) are matched against a Need once. Nothing here
-decides; who claims what is read from the verdicts.
+decides; who claims what is read from the verdicts. It answers NeedFacts from records.
 """
 
 from collections import Counter
@@ -10,16 +10,25 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from bigfleet.engine.decision import Verdict
+from bigfleet.explain.need_facts import (
+    ACQUIRABLE,
+    MOST_NAMES,
+    SUPPLY_STATES,
+    Group,
+    Holder,
+    NewVictims,
+    Offer,
+    Rejection,
+    Rejections,
+    TooSmall,
+)
 from bigfleet.model.actions import Action, ActionKind
-from bigfleet.model.fleet import Fleet, FleetMachine
-from bigfleet.model.machines import Machine, MachineState
+from bigfleet.model.fleet import Fleet, FleetMachine, HeldBy
+from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.memory import Reservation
 from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.requirements import Requirement
 from bigfleet.model.resources import Resources
-
-#: States a Need may take a machine from, or see it taken in.
-SUPPLY_STATES = (MachineState.IDLE, MachineState.SPECULATIVE, MachineState.CONFIGURED)
 
 _ShapeKey = tuple[str, str, tuple[tuple[str, str], ...], Resources]
 _Asked = tuple[tuple[Requirement, ...], Resources]
@@ -123,6 +132,128 @@ class Situation:
         ready = self.fleet.options.clusters_ready
         return ready is None or cluster in ready
 
+    # -- NeedFacts -------------------------------------------------------------------------------
+
+    @property
+    def machine_count(self) -> int:
+        return len(self.fleet.machines)
+
+    @property
+    def has_supply(self) -> bool:
+        return any(
+            entry.machine.state in SUPPLY_STATES and not entry.marks.held
+            for entry in self.fleet.machines
+        )
+
+    @property
+    def parking_probe(self) -> int:
+        return self.fleet.options.parking.probe
+
+    def parking_age(self, need: Need) -> int | None:
+        return self.fleet.memory.parking.get(need.key)
+
+    def held_supply(self, verdict: Verdict) -> dict[HeldBy, tuple[Group, Instant | None]]:
+        held: dict[HeldBy, list[FleetMachine]] = {}
+        for entry in self.fitting(verdict.need):
+            if entry.marks.held is not None:
+                held.setdefault(entry.marks.held.by, []).append(entry)
+        return {by: (group_of(found), _first_end(found)) for by, found in held.items()}
+
+    def rejections(self, verdict: Verdict) -> Rejections:
+        need = verdict.need
+        failed: dict[Requirement, list[Machine]] = {}
+        small: list[Machine] = []
+        machines = 0
+        for shape in self.shapes:
+            supply = [e.machine for e in shape.machines if e.machine.state in SUPPLY_STATES]
+            machines += len(supply)
+            requirement = failed_requirement(need, shape.example)
+            if requirement is not None:
+                failed.setdefault(requirement, []).extend(supply)
+            elif not shape.example.effective_allocatable.covers(need.min_unit):
+                small += supply
+        told = []
+        for requirement, found in failed.items():
+            if found:
+                example = min(found, key=lambda machine: machine.id)
+                value = example.attribute(requirement.key)
+                told.append(Rejection(requirement, len(found), example.id, value))
+        return Rejections(machines, tuple(told), _nearest(need, small) if small else None)
+
+    def coming(self, verdict: Verdict, state: MachineState) -> Group:
+        claimed = (self.machine_of_id[machine] for machine in verdict.claimed)
+        return group_of(entry for entry in claimed if entry.machine.state is state)
+
+    def reserved(self, verdict: Verdict, state: MachineState) -> Group:
+        return group_of(
+            entry
+            for machine, reservation in self.fleet.memory.reservations.items()
+            if is_for(reservation, verdict.need)
+            and (entry := self.machine_of_id.get(machine))
+            and entry.machine.state is state
+        )
+
+    def reserved_for_others(self, verdict: Verdict) -> Group:
+        return group_of(
+            entry
+            for entry in self.fitting(verdict.need)
+            if entry.machine.state is MachineState.IDLE
+            and self.reserved_for_other(entry.machine.id, verdict.need)
+        )
+
+    def new_victims(self, verdict: Verdict) -> NewVictims:
+        preempts = self.preempts_of_need.get(verdict.need.key, [])
+        grace = max((action.grace_seconds for action in preempts), default=0)
+        names = tuple(action.machine for action in preempts[:MOST_NAMES])
+        return NewVictims(len(preempts), grace, names)
+
+    def holders(self, verdict: Verdict) -> list[Holder]:
+        held: Counter[NeedKey] = Counter()
+        needs: dict[NeedKey, Need] = {}
+        for entry in self.fitting(verdict.need):
+            holder = self.holder_of_machine.get(entry.machine.id)
+            if holder is not None and holder is not verdict:
+                held[holder.need.key] += 1
+                needs[holder.need.key] = holder.need
+        return [Holder(needs[key], machines) for key, machines in held.items()]
+
+    def configured(self, verdict: Verdict) -> tuple[int, int]:
+        found = [
+            self._victim_priority(entry.machine)
+            for entry in self.fitting(verdict.need)
+            if entry.machine.state is MachineState.CONFIGURED
+        ]
+        return len(found), min(found, default=0)
+
+    def _victim_priority(self, machine: Machine) -> int:
+        """The priority of the Need that claims it this cycle, else the stamped one."""
+        holder = self.holder_of_machine.get(machine.id)
+        return holder.need.profile.priority if holder else machine.assigned.priority
+
+    def offers(self, verdict: Verdict, key: str) -> dict[str, Offer]:
+        claimed = frozenset(verdict.claimed)
+        own: dict[str, list[FleetMachine]] = {}
+        free: dict[str, list[FleetMachine]] = {}
+        for entry in self.fitting(verdict.need):
+            value = entry.machine.attribute(key)
+            if value and entry.machine.id in claimed:
+                own.setdefault(value, []).append(entry)
+            elif value and self._is_free(entry, verdict.need):
+                free.setdefault(value, []).append(entry)
+        return {
+            value: Offer(group_of(own.get(value, ())), group_of(free.get(value, ())))
+            for value in own.keys() | free.keys()
+        }
+
+    def _is_free(self, entry: FleetMachine, need: Need) -> bool:
+        machine_id = entry.machine.id
+        return (
+            entry.machine.state in ACQUIRABLE
+            and entry.marks.held is None
+            and machine_id not in self.holder_of_machine
+            and not self.reserved_for_other(machine_id, need)
+        )
+
 
 def _preempts_of(decision: Decided) -> dict[NeedKey, list[Action]]:
     preempts: dict[NeedKey, list[Action]] = {}
@@ -144,11 +275,27 @@ def failed_requirement(need: Need, machine: Machine) -> Requirement | None:
     return None
 
 
-def total_of(machines: Iterable[FleetMachine]) -> Resources:
+def group_of(machines: Iterable[FleetMachine]) -> Group:
+    found = list(machines)
     total = Resources()
-    for entry in machines:
+    for entry in found:
         total = total.plus(entry.machine.effective_allocatable)
-    return total
+    names = sorted(entry.machine.id for entry in found)[:MOST_NAMES]
+    return Group(len(found), total.positive(), tuple(names))
+
+
+def _first_end(held: Iterable[FleetMachine]) -> Instant | None:
+    ends = (entry.marks.held.until for entry in held if entry.marks.held)
+    return min((end for end in ends if end is not None), default=None)
+
+
+def _nearest(need: Need, small: list[Machine]) -> TooSmall:
+    def lacking(machine: Machine) -> int:
+        have = machine.effective_allocatable
+        return sum(have[name] < amount for name, amount in need.min_unit.amounts)
+
+    nearest = min(small, key=lambda machine: (lacking(machine), machine.id))
+    return TooSmall(len(small), nearest.id, nearest.effective_allocatable)
 
 
 def demanded(amounts: Resources, need: Need) -> dict[str, str]:

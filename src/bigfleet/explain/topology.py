@@ -1,111 +1,83 @@
 """Why a shape cannot be placed: what each domain of a gang offers, where a skew stops a spread."""
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from bigfleet.engine.decision import Verdict
-from bigfleet.explain.situation import Situation, demanded, need_name, total_of
+from bigfleet.explain.need_facts import NeedFacts, Offer
+from bigfleet.explain.situation import demanded, need_name
 from bigfleet.model.actions import UnmetReason
-from bigfleet.model.fleet import FleetMachine
-from bigfleet.model.machines import MachineState
-from bigfleet.model.needs import Need
 from bigfleet.model.reasons import Reason
+from bigfleet.model.resources import Resources
 
-_ACQUIRABLE = (MachineState.IDLE, MachineState.SPECULATIVE)
 
-
-def why_the_shape_fails(situation: Situation, verdict: Verdict) -> Iterator[Reason]:
+def why_the_shape_fails(facts: NeedFacts, verdict: Verdict) -> Iterator[Reason]:
     if verdict.need.profile.same is not None:
         if verdict.parked:
-            yield _parked(situation, verdict)
+            yield _parked(facts, verdict)
         if verdict.domain is None:
-            facts = {"key": verdict.need.profile.same.key}
-            yield Reason("same.no-domain", facts, (need_name(verdict.need),), situation.cycle)
+            said = {"key": verdict.need.profile.same.key}
+            yield Reason("same.no-domain", said, (need_name(verdict.need),), facts.cycle)
         elif not verdict.same_satisfiable:
-            yield _too_small(situation, verdict, verdict.need.profile.same.key)
+            yield _too_small(facts, verdict, verdict.need.profile.same.key)
     elif verdict.unmet_reason is UnmetReason.TOPOLOGY_UNSATISFIABLE:
-        yield from _skewed(situation, verdict)
+        yield from _skewed(facts, verdict)
 
 
-def _parked(situation: Situation, verdict: Verdict) -> Reason:
+def _parked(facts: NeedFacts, verdict: Verdict) -> Reason:
     need = verdict.need
-    facts: dict[str, Any] = {}
-    age = situation.fleet.memory.parking.get(need.key)
+    said: dict[str, Any] = {}
+    age = facts.parking_age(need)
     if age is not None and not need.parked:
-        probe = situation.fleet.options.parking.probe
-        facts = {"age": age, "probeAge": (age // probe + 1) * probe}
-    return Reason("same.parked", facts, (need_name(need),), situation.cycle)
+        probe = facts.parking_probe
+        said = {"age": age, "probeAge": (age // probe + 1) * probe}
+    return Reason("same.parked", said, (need_name(need),), facts.cycle)
 
 
-def _offered(situation: Situation, verdict: Verdict) -> list[FleetMachine]:
-    """What fits and is the Need's own already, or free to take."""
+def _too_small(facts: NeedFacts, verdict: Verdict, key: str) -> Reason:
     need = verdict.need
-    own = frozenset(verdict.claimed)
-    return [
-        entry
-        for entry in situation.fitting(need)
-        if entry.machine.id in own or _is_free(situation, entry, need)
-    ]
-
-
-def _is_free(situation: Situation, entry: FleetMachine, need: Need) -> bool:
-    machine_id = entry.machine.id
-    return (
-        entry.machine.state in _ACQUIRABLE
-        and entry.marks.held is None
-        and machine_id not in situation.holder_of_machine
-        and not situation.reserved_for_other(machine_id, need)
-    )
-
-
-def _too_small(situation: Situation, verdict: Verdict, key: str) -> Reason:
-    need = verdict.need
-    domains: dict[str, list[FleetMachine]] = {}
-    for entry in _offered(situation, verdict):
-        value = entry.machine.attribute(key)
-        if value:
-            domains.setdefault(value, []).append(entry)
-    chosen = domains.pop(verdict.domain or "", [])
-    facts: dict[str, Any] = {
+    offers = dict(facts.offers(verdict, key))
+    chosen = offers.pop(verdict.domain or "", Offer())
+    said: dict[str, Any] = {
         "key": key,
         "domain": verdict.domain,
-        "offered": demanded(total_of(chosen), need),
-        "offeredMachines": len(chosen),
+        "offered": demanded(_capacity(chosen), need),
+        "offeredMachines": _count(chosen),
         "wanted": need.aggregate.positive().texts(),
     }
-    if domains:
-        following = min(domains, key=lambda value: (-len(domains[value]), value))
-        facts |= {
+    if offers:
+        following = min(offers, key=lambda value: (-_count(offers[value]), value))
+        said |= {
             "nextDomain": following,
-            "nextOffered": demanded(total_of(domains[following]), need),
+            "nextOffered": demanded(_capacity(offers[following]), need),
         }
-    return Reason("same.too-small", facts, (need_name(need),), situation.cycle)
+    return Reason("same.too-small", said, (need_name(need),), facts.cycle)
 
 
-def _skewed(situation: Situation, verdict: Verdict) -> Iterator[Reason]:
+def _count(offer: Offer) -> int:
+    return offer.own.count + offer.free.count
+
+
+def _capacity(offer: Offer) -> Resources:
+    return offer.own.capacity.plus(offer.free.capacity)
+
+
+def _skewed(facts: NeedFacts, verdict: Verdict) -> Iterator[Reason]:
     spread = verdict.need.profile.strict_spread
     if spread is None:
         return
     key = spread.topology_key
-    counts: Counter[str] = Counter()
-    free: Counter[str] = Counter()
-    own = frozenset(verdict.claimed)
-    for entry in _offered(situation, verdict):
-        value = entry.machine.attribute(key)
-        if value:
-            counts[value] += entry.machine.id in own
-            free[value] += entry.machine.id not in own
-    if not counts:
+    offers = facts.offers(verdict, key)
+    if not offers:
         return
-    lowest = min(counts, key=lambda value: (counts[value], value))
-    facts = {
+    lowest = min(offers, key=lambda value: (offers[value].own.count, value))
+    said = {
         "key": key,
         "maxSkew": spread.max_skew,
-        "free": sum(free.values()),
-        "domains": sorted(value for value, count in free.items() if count),
+        "free": sum(offer.free.count for offer in offers.values()),
+        "domains": sorted(value for value, offer in offers.items() if offer.free.count),
         "lowest": lowest,
-        "minimum": counts[lowest],
-        "counts": dict(sorted(counts.items())),
+        "minimum": offers[lowest].own.count,
+        "counts": {value: offers[value].own.count for value in sorted(offers)},
     }
-    yield Reason("spread.skew", facts, (need_name(verdict.need),), situation.cycle)
+    yield Reason("spread.skew", said, (need_name(verdict.need),), facts.cycle)

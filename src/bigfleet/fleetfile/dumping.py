@@ -13,7 +13,7 @@ from typing import Any
 
 from bigfleet.fleetfile.json_dialect import encode_json
 from bigfleet.fleetfile.machines import DEFAULT_PROVIDER, HOSTED
-from bigfleet.fleetfile.needs import OPERATORS, WHEN_UNSATISFIABLE
+from bigfleet.fleetfile.needs import OPERATORS_OF_DUMPS, WHEN_UNSATISFIABLE
 from bigfleet.fleetfile.yaml_dialect import encode_yaml
 from bigfleet.model.fleet import Costs, Fleet, FleetMachine, FleetNeed, Held, Provenance
 from bigfleet.model.instants import instant_text
@@ -28,7 +28,7 @@ Document = dict[str, Any]
 _RECORDS = ("machines", "needs")
 _AFTER_RECORDS: tuple[str, ...] = ("options", "memory", "costs")
 
-_OPERATOR_NAMES = {operator: name for name, operator in OPERATORS.items()}
+_OPERATOR_NAMES = {operator: name for name, operator in OPERATORS_OF_DUMPS.items()}
 _WHEN_NAMES = {when: name for name, when in WHEN_UNSATISFIABLE.items()}
 
 
@@ -60,11 +60,22 @@ def _in_id_order(fleet: Fleet) -> list[FleetMachine]:
 
 
 def _lines_of(fleet: Fleet) -> Iterator[bytes]:
-    yield encode_json(_header_of(fleet)) + b"\n"
-    for machine in _in_id_order(fleet):
-        yield encode_json({"machine": machine_document(machine)}) + b"\n"
-    for need in fleet.needs:
-        yield encode_json({"need": need_document(need)}) + b"\n"
+    yield header_line(fleet)
+    yield from map(machine_line, _in_id_order(fleet))
+    yield from map(need_line, fleet.needs)
+
+
+def header_line(fleet: Fleet) -> bytes:
+    """The first line of a .jsonl file: everything but machines and needs."""
+    return encode_json(_header_of(fleet)) + b"\n"
+
+
+def machine_line(entry: FleetMachine) -> bytes:
+    return encode_json({"machine": machine_document(entry)}) + b"\n"
+
+
+def need_line(entry: FleetNeed) -> bytes:
+    return encode_json({"need": need_document(entry)}) + b"\n"
 
 
 def _json_of(fleet: Fleet) -> bytes:

@@ -220,6 +220,8 @@ class Quarantine:
     required: int
     since: Instant
     accepts_after: Instant
+    #: What was seen, as a sentence.
+    what: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +304,8 @@ class NeedRow:
     arriving: int = 0
     #: Pods that wait although the machines are there.
     stuck_pods: int = 0
+    #: Of a Need that is short: what else stands in its way.
+    further: tuple[ToldReason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +337,8 @@ class NeedQuery:
     limit: int = 0
     #: Empty: of every state.
     states: tuple[NeedState, ...] = ()
+    #: Only Needs whose id begins so; empty: all.
+    id_prefix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,6 +400,8 @@ class ShardStatus:
     need_states: NeedCounts | None = None
     #: Pods that wait although the machines of their Needs are there.
     stuck_pods: int = 0
+    #: Why state.db or the audit file cannot be written; empty: they can.
+    store_error: str = ""
     failed_machines: int = 0
 
     @property

@@ -15,7 +15,9 @@ from bigfleet.edge.counts import FAST
 from bigfleet.engine.decision import Decision
 from bigfleet.engine.needs_table import NeedsTable
 from bigfleet.engine.snapshot import Snapshot
+from bigfleet.explain.column_facts import ColumnFacts
 from bigfleet.model.actions import Action, ActionKind
+from bigfleet.model.fleet import PlanOptions
 from bigfleet.model.machines import CapacityType, Instant
 from bigfleet.model.memory import EngineMemory, Reservation, ReservationKind
 from bigfleet.model.needs import NeedKey
@@ -24,6 +26,7 @@ from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import ActionView, Disposition, StorySource
 from bigfleet.shard.cycle import CycleInput, Deliberation
 from bigfleet.shard.effects import RESERVATIONS, Effects
+from bigfleet.shard.fleet_dump import CycleGiven
 from bigfleet.shard.instructions import WriteAudit
 from bigfleet.shard.ledgers.contention import measure_contention
 from bigfleet.shard.ledgers.needs import NeedsLedger
@@ -99,6 +102,8 @@ class Deciding:
         self.failures_in_a_row = 0
         self.ledger = NeedsLedger()
         self.decision: Decision | None = None
+        #: What that decision was made on.
+        self.given: CycleGiven | None = None
         #: Newest last; what was only repeated is left out.
         self.actions: deque[ActionView] = deque(maxlen=REMEMBERED)
 
@@ -180,7 +185,11 @@ class Deciding:
         given, decision = thought.given, thought.decision
         self.failures_in_a_row = 0
         self.decision = decision
-        snapshot = decision.outcome.scene.snapshot
+        scene = decision.outcome.scene
+        snapshot = scene.snapshot
+        self.given = CycleGiven(
+            given.number, given.now, snapshot, scene.demand, given.memory, given.options
+        )
         disposed = dispose(
             thought.actions,
             replace(
@@ -205,7 +214,8 @@ class Deciding:
         if thought.renumbered is not None:
             self._needs.take_over(thought.renumbered)
         states = self._judge.judge(decision, thought.progress, disposed, at)
-        self.ledger = NeedsLedger(decision, given.number, at, states)
+        facts = ColumnFacts(decision, given.memory, str(given.number), given.options.parking.probe)
+        self.ledger = NeedsLedger(decision, given.number, at, states, facts)
         self.last_at, self.last_seconds = at, seconds
         self._measure(thought, seconds)
 
@@ -254,6 +264,11 @@ class Deciding:
             reservation_margin_seconds=drain.reservation_margin,
             workers=self._workers,
         )
+
+    def plan_options(self) -> PlanOptions:
+        """The rails a plan knows too."""
+        rails = self.settings.rails
+        return PlanOptions(rails.reclaim_cap_fraction, self.settings.max_actions_per_cycle)
 
     def _limits(self) -> Limits:
         settings = self.settings

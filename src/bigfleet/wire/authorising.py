@@ -65,6 +65,7 @@ GATES: Mapping[str, Gate] = {
     _ADMIN + "ResetOffering": Gate.ADMINS,
     _ADMIN + "ReportCluster": Gate.CLUSTER,
     _ADMIN + "ListNeeds": Gate.READERS,
+    _ADMIN + "DumpFleet": Gate.READERS,
     _COORDINATOR + "ReportShard": Gate.SHARD,
     _COORDINATOR + "AssignDomain": Gate.ADMINS,
     _COORDINATOR + "UnassignDomain": Gate.ADMINS,

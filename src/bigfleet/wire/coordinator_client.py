@@ -36,11 +36,13 @@ class CoordinatorLines:
         self._lines: dict[str, ClientLine] = {}
 
     async def report(self, address: str, report: ShardReport, deadline: float) -> ReportReply:
-        answer = await self._call(address, REPORT_SHARD, report_bytes(report), deadline)
+        content = await asyncio.to_thread(report_bytes, report)
+        answer = await self._call(address, REPORT_SHARD, content, deadline)
         return _read("ReportShard", reply_of, answer)
 
     async def sync(self, address: str, request: SyncRequest, deadline: float) -> SyncReply:
-        answer = await self._call(address, SYNC_SHARD, sync_bytes(request), deadline)
+        content = await asyncio.to_thread(sync_bytes, request)
+        answer = await self._call(address, SYNC_SHARD, content, deadline)
         if len(answer) < _LARGE:
             return _read("SyncShard", sync_reply_of, answer)
         return await asyncio.to_thread(_read, "SyncShard", sync_reply_of, answer)

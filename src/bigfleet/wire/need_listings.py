@@ -41,7 +41,7 @@ def query_of(message: pb.ListNeedsRequest) -> NeedQuery:
         names = ", ".join(state.label for state in NeedState)
         text = f"states names a state this shard does not know; it knows {names}"
         raise Rejected(Code.INVALID_ARGUMENT, text)
-    return NeedQuery(message.cluster_id, max(0, message.limit), states)
+    return NeedQuery(message.cluster_id, max(0, message.limit), states, message.need_id_prefix)
 
 
 def _state(value: int) -> NeedState | None:
@@ -50,7 +50,12 @@ def _state(value: int) -> NeedState | None:
 
 def need_query_bytes(query: NeedQuery) -> bytes:
     states = [number(state) for state in query.states]
-    request = pb.ListNeedsRequest(cluster_id=query.cluster, limit=query.limit, states=states)
+    request = pb.ListNeedsRequest(
+        cluster_id=query.cluster,
+        limit=query.limit,
+        states=states,
+        need_id_prefix=query.id_prefix,
+    )
     return request.SerializeToString()
 
 
@@ -80,32 +85,40 @@ def _header_message(listing: NeedListing) -> pb.ListNeedsHeader:
 
 
 def need_row_message(row: NeedRow) -> pb.NeedRow:
-    reason = row.reason
-    facts = list(reason.facts.items())[:MOST_FACTS]
     return pb.NeedRow(
         view=need_view_message(row.view),
         state=number(row.state),
-        reason=pb.Reason(
-            code=reason.code,
-            text=cut_text(reason.text),
-            facts={name: cut_text(value) for name, value in facts},
-            refs=[cut_text(name) for name in reason.refs[:MOST_FACTS]],
-        ),
+        reason=_reason_message(row.reason),
         since_unix_nanos=row.since,
         remedy=cut_text(row.remedy),
         arriving_machines=row.arriving,
         stuck_pods=row.stuck_pods,
+        further_reasons=map(_reason_message, row.further[:MOST_FACTS]),
     )
 
 
+def _reason_message(reason: ToldReason) -> pb.Reason:
+    facts = list(reason.facts.items())[:MOST_FACTS]
+    return pb.Reason(
+        code=reason.code,
+        text=cut_text(reason.text),
+        facts={name: cut_text(value) for name, value in facts},
+        refs=[cut_text(name) for name in reason.refs[:MOST_FACTS]],
+    )
+
+
+def _reason_of(message: pb.Reason) -> ToldReason:
+    return ToldReason(message.code, message.text, dict(message.facts), tuple(message.refs))
+
+
 def need_row_of(message: pb.NeedRow) -> NeedRow:
-    reason = message.reason
     return NeedRow(
         need_view_of(message.view),
         NeedState(message.state),
-        ToldReason(reason.code, reason.text, dict(reason.facts), tuple(reason.refs)),
+        _reason_of(message.reason),
         message.since_unix_nanos,
         message.remedy,
         message.arriving_machines,
         message.stuck_pods,
+        tuple(map(_reason_of, message.further_reasons)),
     )

@@ -230,6 +230,8 @@ class Sessions:
                         f"{frame.cluster_id!r}; open another stream for another cluster",
                     )
                 self._handler.received(session, frame)
+                # The next frame may be long in coming, and this one may be large.
+                del content, frame
         except NoFrame as problem:
             return Rejected(Code.INVALID_ARGUMENT, str(problem))
         except grpc.aio.InternalError:

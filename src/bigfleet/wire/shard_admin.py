@@ -45,6 +45,8 @@ from bigfleet.wire import shard_views as views
 from bigfleet.wire.audits import audit_of
 from bigfleet.wire.cluster_reports import METHOD as REPORT_CLUSTER
 from bigfleet.wire.cluster_reports import answering_reports
+from bigfleet.wire.fleet_dumps import METHOD as DUMP_FLEET
+from bigfleet.wire.fleet_dumps import dumping_fleets
 from bigfleet.wire.machine_views import machine_view_message, query_of
 from bigfleet.wire.need_listings import METHOD as LIST_NEEDS
 from bigfleet.wire.need_listings import listing_needs
@@ -57,7 +59,7 @@ from bigfleet.wire.pausing import (
 )
 from bigfleet.wire.serving import Answering, Serving, answering
 
-SERVICE = "bigfleet.admin.v1alpha1.ShardAdmin"
+SERVICE = views.SERVICE
 #: Ids, zones and the like that a selector may name.
 _MOST_SELECTED = 10_000
 
@@ -96,6 +98,8 @@ class ShardAdminHandler(Protocol):
 
     async def report_cluster(self, report: ClusterReport) -> ClusterReportReply: ...
     async def list_needs(self, query: NeedQuery) -> NeedListing: ...
+    def dump_fleet(self) -> AsyncGenerator[bytes, None]:
+        """Whole lines of a fleet file."""
 
 
 class ShardAdminService:
@@ -128,6 +132,7 @@ class ShardAdminService:
                 **{name: serving.writes(name, answering) for name, answering in writes.items()},
                 "ListMachines": serving.streams("ListMachines", self._machines),
                 LIST_NEEDS: serving.streams(LIST_NEEDS, listing_needs(self._handler.list_needs)),
+                DUMP_FLEET: serving.streams(DUMP_FLEET, dumping_fleets(self._handler.dump_fleet)),
             },
         )
 

@@ -1,7 +1,7 @@
 """The calling end of ShardAdmin: records out, records back, every failure a Rejected."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Self, TypeVar
 
@@ -38,6 +38,8 @@ from bigfleet.model.shard_views import (
 from bigfleet.wire import shard_views as views
 from bigfleet.wire.audits import audit_message
 from bigfleet.wire.calling import ClientLine
+from bigfleet.wire.fleet_dumps import METHOD as DUMP_FLEET
+from bigfleet.wire.fleet_dumps import lines_in
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.machine_views import machine_view_of, query_message
 from bigfleet.wire.need_listings import METHOD as LIST_NEEDS
@@ -49,7 +51,7 @@ from bigfleet.wire.pausing import (
     resume_request,
     resumed_of,
 )
-from bigfleet.wire.shard_admin import SERVICE
+from bigfleet.wire.shard_views import SERVICE
 
 DEADLINE = 30.0
 #: A listing of everything is long.
@@ -123,6 +125,20 @@ class ShardAdminClient:
             return need_listing_of(frames)
         except (DecodeError, ValueError) as problem:
             raise _unreadable(LIST_NEEDS, problem) from None
+
+    async def fleet(self) -> AsyncGenerator[bytes, None]:
+        """Pieces of a .jsonl fleet file, whole lines each; the caller keeps the deadline.
+
+        Raises Rejected with UNIMPLEMENTED where the shard is older.
+        """
+        request = pb.DumpFleetRequest().SerializeToString()
+        stream = self._line.stream(f"/{SERVICE}/{DUMP_FLEET}", request)
+        async with aclosing(stream) as frames:
+            async for frame in frames:
+                try:
+                    yield lines_in(frame)
+                except DecodeError as problem:
+                    raise _unreadable(DUMP_FLEET, problem) from None
 
     async def story(self, call: StoryCall) -> MachineStory:
         request = pb.GetMachineStoryRequest(

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from click.testing import Result
 from google.protobuf.json_format import ParseDict
 from google.protobuf.message import Message
 
-from bigfleet.cli.settings.sections import CliSettings
+from bigfleet.cli.settings.asking_sections import CliSettings
 from bigfleet.coordinator.settings import CoordinatorSettings, RebalanceSettings
 from bigfleet.edge.clock import next_turn
 from bigfleet.edge.driver import RealClock
@@ -34,7 +34,7 @@ from bigfleet.model.resources import Resources
 from bigfleet.model.settings import Seconds
 from bigfleet.model.shard_views import ShardSummary, ShortfallRow
 from bigfleet.shard.settings import ShardSettings
-from tests.cli.shard_commands.rig import PATIENCE, SETTINGS, LiveShard, living_shard, run
+from tests.cli.shard_commands.rig import PATIENCE, SETTINGS, LiveShard, living_shard, need, run
 from tests.coordinator_process.stand import DEADLINE, PROVIDER, QUICK, CoordinatorStand, coordinated
 
 ZONE = "topology.kubernetes.io/zone"
@@ -123,8 +123,9 @@ async def living_fleet(
     clock: RealClock | None = None,
     shard: ShardSettings = SETTINGS,
     sim: bool = False,
+    with_sim: Collection[str] = (),
 ) -> AsyncIterator[LiveFleet]:
-    """These shards live and have reported."""
+    """These shards live and have reported; a sim for all, or for these."""
     async with AsyncExitStack() as stack:
         stand = await stack.enter_async_context(
             coordinated(folder / "coordinator", settings, clock=clock)
@@ -133,12 +134,26 @@ async def living_fleet(
         for name in names:
             own = replace(shard, id=name)
             (folder / name).mkdir()
-            living = living_shard(folder / name, own, sim=sim)
+            living = living_shard(folder / name, own, sim=sim or name in with_sim)
             shards[name] = await stack.enter_async_context(living)
         fleet = LiveFleet(stand, shards)
         for name in names:
             await fleet.report(name)
         yield fleet
+
+
+@asynccontextmanager
+async def two_shards(folder: Path) -> AsyncIterator[LiveFleet]:
+    """shop asks shard-0, which has no machines; ml has two of the fourteen of shard-1."""
+    async with living_fleet(folder, "shard-0", "shard-1", with_sim=["shard-1"]) as fleet:
+        zero, one = fleet.shards["shard-0"], fleet.shards["shard-1"]
+        async with (
+            zero.operator("shop", need("shop", 1, priority=50)),
+            one.operator("ml", need("ml", 2)),
+        ):
+            await one.until_bound("ml", 2)
+            await zero.until(lambda: zero.process.state.deciding.ledger.unsatisfied == 1)
+            yield fleet
 
 
 class LateClock(RealClock):

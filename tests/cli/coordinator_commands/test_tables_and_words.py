@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
-from rich.table import Table
 
 from bigfleet.cli.coordinator_verbs.instructions import about_text
 from bigfleet.cli.coordinator_verbs.providers import breaker_text
@@ -18,7 +17,7 @@ from bigfleet.cli.main import VERBS, cli
 from bigfleet.cli.manner import cause_of
 from bigfleet.cli.shard_verbs.fleet_status import Seen, Surveyed, headline_of, link_text, state_text
 from bigfleet.cli.shard_verbs.shard_reports import counts_text, totals_text
-from bigfleet.cli.tables import Page, cell, table_of
+from bigfleet.cli.tables import Page, Table, cell, table_of
 from bigfleet.model.coordination import ShardEntry
 from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import Code, Rejected

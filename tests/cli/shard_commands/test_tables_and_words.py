@@ -10,10 +10,15 @@ import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
+from bigfleet.cli.listings import show_listing
 from bigfleet.cli.main import VERBS, cli
 from bigfleet.cli.selectors import Term, selector_of
 from bigfleet.cli.shard_verbs.clusters import reported_cells
-from bigfleet.cli.shard_verbs.machine_tables import present_text, show_machines
+from bigfleet.cli.shard_verbs.machine_tables import (
+    machine_listing,
+    machines_in,
+    present_text,
+)
 from bigfleet.cli.shard_verbs.needs import profile_text
 from bigfleet.cli.shard_verbs.status import demand_text, headline_of, show_links
 from bigfleet.cli.tables import Page, age_text
@@ -22,21 +27,29 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.pauses import PauseSource
 from bigfleet.model.profiles import Profile, Spread, WhenUnsatisfiable
 from bigfleet.model.requirements import Operator, Requirement
-from bigfleet.model.shard_views import MachinePage, MachineSelector, MachineView, NeedCounts
+from bigfleet.model.shard_views import (
+    MachinePage,
+    MachineSelector,
+    MachineView,
+    NeedCounts,
+)
 from tests.wire.admin import BARE, FULL, SESSION, SILENT, STATUS
 
 PAGE = MachinePage(9, 125 * SECOND, 2, (BARE, FULL))
 TABLE = """\
-ID   STATE        CLUSTER  TYPE  ZONE  CAPACITY   $/H  SINCE  PENDING
-m-0  Speculative  -        -     -     Spot      0.00  -      -
-m-1  Draining     shop     a3    z-a   OnDemand  0.50  2m     Preempt (evicting)
+ID   STATE        CLUSTER  TYPE  ZONE  CAPACITY   $/H  SINCE  PENDING             SHARD
+m-0  Speculative  -        -     -     Spot      0.00  -      -                   s-0
+m-1  Draining     shop     a3    z-a   OnDemand  0.50  2m     Preempt (evicting)  s-0
+
+2 of 2 shown, as of cycle 9
 """
 SHARD_VERBS = {name: verb for name, verb in VERBS.items() if "shard_verbs" in verb.module}
 
 
 def drawn(page: MachinePage, *, color: bool = False, width: int | None = None) -> str:
     sheet = Page(color, width)
-    show_machines(sheet, page, failed=False)
+    listing = machine_listing(machines_in({"s-0": page}), failed=False, missing={})
+    show_listing(sheet, listing, listing.rows)
     return sheet.text()
 
 

@@ -40,22 +40,26 @@ No pause, quarantine or back-off is in force.
 PROVIDER ADDRESS MACHINES LISTED LISTS BREAKER ERROR
 sim ADDRESS 14 AGE full closed -"""
 
-NEEDS = """\
-PRIORITY CLUSTER PROFILE DEMAND STATUS SHORT REASON AGE
-1000 ml n20b8c927c653 instance-type=std-2 cpu 2 met - - -
-100 shop nf8c05692a49e instance-type=std-8 cpu 22500m met - - -
-100 ml n96dafbd46a7a instance-type=gpu cpu 1 short cpu 1 NO_MATCHING_SUPPLY AGE
-1 need: none of the 14 machines of the shard fits
+WHY_NOT = (
+    "14 of 14 machines fail node.kubernetes.io/instance-type in [gpu]; "
+    "sim--bare-metal--std-8--a--000 has std-8"
+)
+NEEDS = f"""\
+PRIORITY CLUSTER PROFILE DEMAND STATUS SHORT REASON AGE SHARD
+1000 ml n20b8c927c653 instance-type=std-2 cpu 2 met - - - shard-0
+100 shop nf8c05692a49e instance-type=std-8 cpu 22.5 met - - - shard-0
+100 ml n96dafbd46a7a instance-type=gpu cpu 1 short cpu 1 NO_MATCHING_SUPPLY AGE shard-0
+1 need: {WHY_NOT}
 to lift it: add machines or offerings that fit, or ask for less
 3 of 3 needs shown (2 met, 1 short), as of cycle N"""
 
 MACHINES = """\
-ID STATE CLUSTER TYPE ZONE CAPACITY $/H SINCE PENDING
-sim--bare-metal--std-8--a--000 Configured shop std-8 a BareMetal 0.00 AGE -
-sim--bare-metal--std-8--a--001 Configured shop std-8 a BareMetal 0.00 AGE -
-sim--bare-metal--std-8--a--002 Configured shop std-8 a BareMetal 0.00 AGE -
-sim--on-demand--std-2--b--000 Configured ml std-2 b OnDemand 0.095 AGE -
-sim--on-demand--std-2--b--001 Configured ml std-2 b OnDemand 0.095 AGE -
+ID STATE CLUSTER TYPE ZONE CAPACITY $/H SINCE PENDING SHARD
+sim--bare-metal--std-8--a--000 Configured shop std-8 a BareMetal 0.00 AGE - shard-0
+sim--bare-metal--std-8--a--001 Configured shop std-8 a BareMetal 0.00 AGE - shard-0
+sim--bare-metal--std-8--a--002 Configured shop std-8 a BareMetal 0.00 AGE - shard-0
+sim--on-demand--std-2--b--000 Configured ml std-2 b OnDemand 0.095 AGE - shard-0
+sim--on-demand--std-2--b--001 Configured ml std-2 b OnDemand 0.095 AGE - shard-0
 5 of 5 shown, as of cycle N"""
 
 CLUSTERS = """\
@@ -64,18 +68,18 @@ BLOCKED SHORT PAUSED
 ml shard-0 open AGE 2 1 2 - - - - 0 0 1 -
 shop shard-0 open AGE 1 0 3 - 2/3 4/5 1 0 0 0 -"""
 
-SHOWN = """\
+SHOWN = f"""\
 ml at shard-0, connected for AGE; 2 needs: 1 met, 1 short
 Its operator reports neither Nodes nor pods.
 PRIORITY CLUSTER PROFILE DEMAND STATUS SHORT REASON AGE
 100 ml n96dafbd46a7a instance-type=gpu cpu 1 short cpu 1 NO_MATCHING_SUPPLY AGE
-1 need: none of the 14 machines of the shard fits
+1 need: {WHY_NOT}
 to lift it: add machines or offerings that fit, or ask for less"""
 
 #: What a row says beside the NeedView that was there before it.
 STATE_FIELDS = (
     *("state", "reason", "sinceUnixNanos", "remedy"),
-    *("arrivingMachines", "stuckPods"),
+    *("arrivingMachines", "stuckPods", "furtherReasons"),
 )
 ML = (need("ml", 2, priority=1000, kind="std-2"), need("ml", 1, kind="gpu"))
 
@@ -136,7 +140,7 @@ async def test_the_same_is_shown_as_the_admin_messages_in_json(tmp_path: Path) -
         assert (len(needs["items"]), needs["totalNeeds"]) == (3, 3)
         for item in needs["items"]:
             view = {name: value for name, value in item.items() if name not in STATE_FIELDS}
-            assert reads_as(shardread_pb2.NeedView(), view, "needId")
+            assert reads_as(shardread_pb2.NeedView(), view, "needId", "shardId")
             state = {name: item[name] for name in STATE_FIELDS}
             assert reads_as(pb.NeedRow(), state)
         assert needs["needStates"] == {"met": 2, "arriving": 0, "blocked": 0, "short": 1}
@@ -144,12 +148,14 @@ async def test_the_same_is_shown_as_the_admin_messages_in_json(tmp_path: Path) -
         machines = await shard.document("machines", "cluster=shop")
         assert (len(machines["items"]), machines["total"]) == (3, 3)
         for item in machines["items"]:
-            assert reads_as(pb.MachineView(), item)
+            assert reads_as(pb.MachineView(), item, "shardId")
         assert machines["items"][0]["machine"]["state"] == "MACHINE_STATE_CONFIGURED"
         assert isinstance(machines["items"][0]["stateSinceUnixNanos"], int)
 
         story = await shard.document("machines", "story", FIRST)
-        assert reads_as(pb.GetMachineStoryResponse(), story, "queriedAt") is True
+        assert {event.pop("shardId") for event in story["events"]} == {"shard-0"}
+        beside = ("queriedAt", "shards", "unreachable")
+        assert reads_as(pb.GetMachineStoryResponse(), story, *beside) is True
         await _reported(shard)
         clusters = await shard.document("clusters")
         for item in clusters["items"]:
@@ -218,7 +224,7 @@ async def test_a_margin_is_told_from_the_need_it_belongs_to(tmp_path: Path) -> N
         await shard.until_bound("shop", 3)
         told = await shard.shown("needs")
         assert [line.count("std-8 (margin)") for line in told.splitlines()[1:3]] == [0, 1]
-        assert "for pods that found no place: cpu 7500m on 1 machine" in (
+        assert "for pods that found no place: cpu 7.5 on 1 machine" in (
             await shard.shown("clusters", "show", "shop")
         )
         shown = await shard.document("clusters", "show", "shop")
@@ -264,7 +270,7 @@ async def test_a_victim_is_shown_with_whom_it_waits_for(tmp_path: Path) -> None:
             assert "preemption" in kept
             assert "need/shop/n" in kept
             reserved = (await shard.document("machines", "reservations"))["items"]
-            assert [reads_as(shared.Reservation(), item) for item in reserved] == [True]
+            assert [reads_as(shared.Reservation(), item, "shardId") for item in reserved] == [True]
             assert "Preempt (" in await shard.shown("machines", "cluster=batch")
 
 

@@ -223,6 +223,7 @@ class ShardStatus(_message.Message):
     JOURNAL_DEGRADED_FIELD_NUMBER: _builtins.int
     NEED_STATES_FIELD_NUMBER: _builtins.int
     STUCK_PODS_FIELD_NUMBER: _builtins.int
+    STORE_ERROR_FIELD_NUMBER: _builtins.int
     FAILED_MACHINES_FIELD_NUMBER: _builtins.int
     shard_id: _builtins.str
     shard_epoch: _builtins.int
@@ -243,6 +244,8 @@ class ShardStatus(_message.Message):
     journal_degraded: _builtins.bool
     stuck_pods: _builtins.int
     """Pods that wait although the machines of their Needs are there."""
+    store_error: _builtins.str
+    """Why state.db or the audit file cannot be written, such as a full disk; empty: they can."""
     failed_machines: _builtins.int
     @_builtins.property
     def pauses(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Pause]: ...
@@ -279,11 +282,12 @@ class ShardStatus(_message.Message):
         journal_degraded: _builtins.bool = ...,
         need_states: Global___NeedCounts | None = ...,
         stuck_pods: _builtins.int = ...,
+        store_error: _builtins.str = ...,
         failed_machines: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["coordinator", b"coordinator", "need_states", b"need_states"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["coordinator", b"coordinator", "cycle", b"cycle", "dry_run", b"dry_run", "failed_machines", b"failed_machines", "in_flight", b"in_flight", "journal_degraded", b"journal_degraded", "last_cycle_seconds", b"last_cycle_seconds", "last_cycle_unix_nanos", b"last_cycle_unix_nanos", "machines", b"machines", "need_states", b"need_states", "needs", b"needs", "not_ready_reason", b"not_ready_reason", "ownership_revision", b"ownership_revision", "pauses", b"pauses", "providers", b"providers", "queue_depth", b"queue_depth", "ready", b"ready", "sessions", b"sessions", "shard_epoch", b"shard_epoch", "shard_id", b"shard_id", "shortfalls", b"shortfalls", "stuck_pods", b"stuck_pods", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["coordinator", b"coordinator", "cycle", b"cycle", "dry_run", b"dry_run", "failed_machines", b"failed_machines", "in_flight", b"in_flight", "journal_degraded", b"journal_degraded", "last_cycle_seconds", b"last_cycle_seconds", "last_cycle_unix_nanos", b"last_cycle_unix_nanos", "machines", b"machines", "need_states", b"need_states", "needs", b"needs", "not_ready_reason", b"not_ready_reason", "ownership_revision", b"ownership_revision", "pauses", b"pauses", "providers", b"providers", "queue_depth", b"queue_depth", "ready", b"ready", "sessions", b"sessions", "shard_epoch", b"shard_epoch", "shard_id", b"shard_id", "shortfalls", b"shortfalls", "store_error", b"store_error", "stuck_pods", b"stuck_pods", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -513,10 +517,13 @@ class ListNeedsRequest(_message.Message):
     CLUSTER_ID_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
     STATES_FIELD_NUMBER: _builtins.int
+    NEED_ID_PREFIX_FIELD_NUMBER: _builtins.int
     cluster_id: _builtins.str
     """Empty: of all clusters."""
     limit: _builtins.int
     """0: no cap."""
+    need_id_prefix: _builtins.str
+    """Only Needs whose id begins so; empty: all."""
     @_builtins.property
     def states(self) -> _containers.RepeatedScalarFieldContainer[Global___NeedState.ValueType]:
         """Empty: of every state."""
@@ -527,10 +534,11 @@ class ListNeedsRequest(_message.Message):
         cluster_id: _builtins.str = ...,
         limit: _builtins.int = ...,
         states: _abc.Iterable[Global___NeedState.ValueType] | None = ...,
+        need_id_prefix: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "limit", b"limit", "states", b"states"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "limit", b"limit", "need_id_prefix", b"need_id_prefix", "states", b"states"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -608,6 +616,7 @@ class NeedRow(_message.Message):
     REMEDY_FIELD_NUMBER: _builtins.int
     ARRIVING_MACHINES_FIELD_NUMBER: _builtins.int
     STUCK_PODS_FIELD_NUMBER: _builtins.int
+    FURTHER_REASONS_FIELD_NUMBER: _builtins.int
     state: Global___NeedState.ValueType
     since_unix_nanos: _builtins.int
     """When it came into its state."""
@@ -621,6 +630,10 @@ class NeedRow(_message.Message):
     def view(self) -> _shardread_pb2.NeedView: ...
     @_builtins.property
     def reason(self) -> Global___Reason: ...
+    @_builtins.property
+    def further_reasons(self) -> _containers.RepeatedCompositeFieldContainer[Global___Reason]:
+        """Of a Need that is short: what else stands in its way, after the reason above."""
+
     def __init__(
         self,
         *,
@@ -631,14 +644,50 @@ class NeedRow(_message.Message):
         remedy: _builtins.str = ...,
         arriving_machines: _builtins.int = ...,
         stuck_pods: _builtins.int = ...,
+        further_reasons: _abc.Iterable[Global___Reason] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["arriving_machines", b"arriving_machines", "reason", b"reason", "remedy", b"remedy", "since_unix_nanos", b"since_unix_nanos", "state", b"state", "stuck_pods", b"stuck_pods", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arriving_machines", b"arriving_machines", "further_reasons", b"further_reasons", "reason", b"reason", "remedy", b"remedy", "since_unix_nanos", b"since_unix_nanos", "state", b"state", "stuck_pods", b"stuck_pods", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___NeedRow: _TypeAlias = NeedRow  # noqa: Y015
+
+@_typing.final
+class DumpFleetRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DumpFleetRequest: _TypeAlias = DumpFleetRequest  # noqa: Y015
+
+@_typing.final
+class DumpFleetResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LINES_FIELD_NUMBER: _builtins.int
+    lines: _builtins.bytes
+    """Whole lines of a .jsonl fleet file: its header first, then machines by id, then Needs."""
+    def __init__(
+        self,
+        *,
+        lines: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["lines", b"lines"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DumpFleetResponse: _TypeAlias = DumpFleetResponse  # noqa: Y015
 
 @_typing.final
 class Reason(_message.Message):
@@ -1147,6 +1196,7 @@ class Quarantine(_message.Message):
     REQUIRED_FIELD_NUMBER: _builtins.int
     SINCE_UNIX_NANOS_FIELD_NUMBER: _builtins.int
     ACCEPTS_AFTER_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    WHAT_FIELD_NUMBER: _builtins.int
     kind: Global___QuarantineKind.ValueType
     subject: _builtins.str
     """A cluster id or a provider's name."""
@@ -1156,6 +1206,8 @@ class Quarantine(_message.Message):
     required: _builtins.int
     since_unix_nanos: _builtins.int
     accepts_after_unix_nanos: _builtins.int
+    what: _builtins.str
+    """What was seen, as a sentence."""
     def __init__(
         self,
         *,
@@ -1167,10 +1219,11 @@ class Quarantine(_message.Message):
         required: _builtins.int = ...,
         since_unix_nanos: _builtins.int = ...,
         accepts_after_unix_nanos: _builtins.int = ...,
+        what: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["accepts_after_unix_nanos", b"accepts_after_unix_nanos", "baseline", b"baseline", "consecutive", b"consecutive", "kind", b"kind", "observed", b"observed", "required", b"required", "since_unix_nanos", b"since_unix_nanos", "subject", b"subject"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accepts_after_unix_nanos", b"accepts_after_unix_nanos", "baseline", b"baseline", "consecutive", b"consecutive", "kind", b"kind", "observed", b"observed", "required", b"required", "since_unix_nanos", b"since_unix_nanos", "subject", b"subject", "what", b"what"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

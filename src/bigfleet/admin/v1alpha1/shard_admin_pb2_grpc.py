@@ -108,6 +108,11 @@ class ShardAdminStub:
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsRequest.SerializeToString,
                 response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsResponse.FromString,
                 _registered_method=True)
+        self.DumpFleet = channel.unary_stream(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/DumpFleet',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.DumpFleetRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.DumpFleetResponse.FromString,
+                _registered_method=True)
 
 
 class ShardAdminServicer:
@@ -208,6 +213,13 @@ class ShardAdminServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DumpFleet(self, request, context):
+        """What the last cycle was decided on, as a fleet file that `bigfleet plan` reads.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ShardAdminServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -280,6 +292,11 @@ def add_ShardAdminServicer_to_server(servicer, server):
                     servicer.ListNeeds,
                     request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsRequest.FromString,
                     response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsResponse.SerializeToString,
+            ),
+            'DumpFleet': grpc.unary_stream_rpc_method_handler(
+                    servicer.DumpFleet,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.DumpFleetRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.DumpFleetResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -663,6 +680,33 @@ class ShardAdmin:
             '/bigfleet.admin.v1alpha1.ShardAdmin/ListNeeds',
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsRequest.SerializeToString,
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListNeedsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DumpFleet(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/DumpFleet',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.DumpFleetRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.DumpFleetResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -59,6 +59,8 @@ class ShardAdminStub:
     """A cluster tells how it is, and is told how its Needs stand."""
     ListNeeds: _grpc.UnaryStreamMultiCallable[_shard_admin_pb2.ListNeedsRequest, _shard_admin_pb2.ListNeedsResponse]
     """Needs with their states: the header first, then rows in the order of ShardRead.InspectNeeds."""
+    DumpFleet: _grpc.UnaryStreamMultiCallable[_shard_admin_pb2.DumpFleetRequest, _shard_admin_pb2.DumpFleetResponse]
+    """What the last cycle was decided on, as a fleet file that `bigfleet plan` reads."""
 
 @_typing.type_check_only
 class ShardAdminAsyncStub(ShardAdminStub):
@@ -90,6 +92,8 @@ class ShardAdminAsyncStub(ShardAdminStub):
     """A cluster tells how it is, and is told how its Needs stand."""
     ListNeeds: _aio.UnaryStreamMultiCallable[_shard_admin_pb2.ListNeedsRequest, _shard_admin_pb2.ListNeedsResponse]  # type: ignore[assignment]
     """Needs with their states: the header first, then rows in the order of ShardRead.InspectNeeds."""
+    DumpFleet: _aio.UnaryStreamMultiCallable[_shard_admin_pb2.DumpFleetRequest, _shard_admin_pb2.DumpFleetResponse]  # type: ignore[assignment]
+    """What the last cycle was decided on, as a fleet file that `bigfleet plan` reads."""
 
 class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
     """The people's side of a shard, on the shard's port. With mTLS whatever only looks needs
@@ -202,5 +206,13 @@ class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_shard_admin_pb2.ListNeedsResponse], _abc.AsyncIterator[_shard_admin_pb2.ListNeedsResponse]]:
         """Needs with their states: the header first, then rows in the order of ShardRead.InspectNeeds."""
+
+    @_abc_1.abstractmethod
+    def DumpFleet(
+        self,
+        request: _shard_admin_pb2.DumpFleetRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_shard_admin_pb2.DumpFleetResponse], _abc.AsyncIterator[_shard_admin_pb2.DumpFleetResponse]]:
+        """What the last cycle was decided on, as a fleet file that `bigfleet plan` reads."""
 
 def add_ShardAdminServicer_to_server(servicer: ShardAdminServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -12,9 +12,10 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bigfleet.cli.manner import Manner, leave, manner_of
+from bigfleet.cli.output import answer, reading_options
+from bigfleet.cli.settings.asking_sections import CLI, TLS, CliSettings
 from bigfleet.cli.settings.loading import Configuration
 from bigfleet.cli.settings.options import configured
-from bigfleet.cli.settings.sections import CLI, TLS, CliSettings
 from bigfleet.cli.terminal import refuse
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ class CoordinatorLine(Manner):
     async def asked(self, question: "Led[T]") -> T:
         # The library's own lines on standard error say less than ours.
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+        from bigfleet.wire.light_imports import load_python_messages_late
+
+        load_python_messages_late()
         from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
 
         async with CoordinatorAdminClient(
@@ -59,9 +63,12 @@ def coordinator_verb(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(configuration: Configuration, **given: Any) -> None:
-        command(coordinator_line(configuration, manner_of(configuration)), **given)
+        def ask() -> None:
+            command(coordinator_line(configuration, manner_of(configuration)), **given)
 
-    return configured(CLI, TLS, without=("cli.shard",))(run)
+        answer(configuration.of(CliSettings).output, given, ask)
+
+    return configured(CLI, TLS, without=("cli.shard",))(reading_options(run))
 
 
 def coordinator_line(configuration: Configuration, manner: Manner) -> CoordinatorLine:

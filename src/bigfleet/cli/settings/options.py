@@ -14,7 +14,7 @@ from bigfleet.cli.settings.keys import Alias, Key, Section, Shape
 from bigfleet.cli.settings.loading import Configuration, Sources, config_path, loaded, meant_by
 from bigfleet.cli.settings.printing import as_json, as_table
 from bigfleet.cli.settings.values import BadValue, text_of, value_of
-from bigfleet.cli.terminal import refuse, write_out
+from bigfleet.cli.terminal import refuse_problems, write_out
 from bigfleet.model.errors import BadInput
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -53,7 +53,7 @@ def configured(
             configuration = _configuration(sections, config_file, given)
             if print_config:
                 output = output or configuration.settings[_OUTPUT].value
-                shown = as_json if output == "json" else as_table
+                shown = as_json if output in ("json", "yaml") else as_table
                 write_out(shown(configuration))
                 return
             command(configuration, **given)
@@ -72,6 +72,7 @@ class _Value(click.ParamType[Any]):
     def __init__(self, key: Key) -> None:
         self._key = key
         self.name = _METAVAR[key.shape]
+        self.choices = key.choices
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if self._key.shape in _REPEATED:
@@ -154,7 +155,7 @@ def _configuration(
         sources = Sources(flags, environment, file, _contexts(sections, environment))
         return loaded(sections, sources)
     except BadInput as problem:
-        raise refuse([str(p) for p in problem.problems]) from None
+        raise refuse_problems(problem) from None
 
 
 def _contexts(sections: tuple[Section, ...], environment: dict[str, str]) -> Path | None:
@@ -175,10 +176,7 @@ def _said(sections: tuple[Section, ...], given: dict[str, Any]) -> dict[str, tup
             value = given.pop(alias.parameter)
             if value is None:
                 continue
-            if alias.key:
-                said[f"{section.name}.{alias.key}"] = (alias.flag, meant_by(alias, value))
-            else:
-                click.echo(f"{alias.flag} has no effect: there is nothing to set here", err=True)
+            said[f"{section.name}.{alias.key}"] = (alias.flag, meant_by(alias, value))
         for key in section.all_keys():
             value = given.pop(key.parameter, None)
             if value is not None and value != ():

@@ -124,7 +124,7 @@ def _headline(cluster: str, seen: ClusterSeen, line: Line) -> str:
 
 
 def _margins_text(margins: "tuple[NeedRow, ...]") -> str:
-    """`beyond the requests, for pods that found no place: cpu 128900m on 18 machines`."""
+    """`beyond the requests, for pods that found no place: cpu 128.9 on 18 machines`."""
     from bigfleet.cli.tables import counted
     from bigfleet.model.reasons import resources_text
     from bigfleet.model.resources import Resources

@@ -20,8 +20,7 @@ from bigfleet.cli.object_names import CLUSTER
 from bigfleet.cli.whole_fleet import failure_document, leave_partial, shards_meant, told_apart
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
+    from bigfleet.cli.drawing import Text
     from bigfleet.cli.shard_verbs.cluster_page import ClusterSeen
     from bigfleet.model.coordination import ClusterBinding
     from bigfleet.model.need_states import NeedState

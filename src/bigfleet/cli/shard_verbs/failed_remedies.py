@@ -1,9 +1,9 @@
 """What brings a Failed machine back, by why it failed: the command that works, ready to be run.
 
-Whoever only the provider can mend is mended there: a shard that looks again sees it Failed again.
+What only the provider can mend is mended there: a shard that looks again sees it Failed again.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from bigfleet.model.shard_views import MachineView
 
@@ -27,20 +27,5 @@ def remedy_of(view: MachineView, addresses: Mapping[str, str]) -> str:
     if why.cause == _FENCED:
         return f"see that only one process has this shard's id, then: {clear} recheck"
     if not why.automatic:
-        return f"nobody looks at it any more: {clear} retry"
+        return f"the shard no longer looks at it: {clear} retry"
     return f"it comes back by itself when its provider shows it well; to look now: {clear} recheck"
-
-
-def remedies_of(
-    views: Iterable[MachineView], addresses: Mapping[str, str]
-) -> list[tuple[int, str, str]]:
-    """How many, the cause, and the remedy of the first of them; one for each kind of remedy."""
-    groups: dict[tuple[str, str, bool], list[MachineView]] = {}
-    for view in views:
-        if view.failed is not None:
-            key = (view.failed.cause, view.provider, view.failed.automatic)
-            groups.setdefault(key, []).append(view)
-    return [
-        (len(group), cause, remedy_of(group[0], addresses))
-        for (cause, _provider, _automatic), group in groups.items()
-    ]

@@ -332,6 +332,8 @@ def state_text(seen: Seen) -> str:
         said.append(f"breaker open: {named_text(opened)}")
     if not status.providers:
         said.append("no provider")
+    if status.store_error:
+        said.append(f"cannot write: {status.store_error}")
     if status.journal_degraded:
         said.append("the journal cannot be written")
     return "; ".join(said)

@@ -1,18 +1,20 @@
 """Machines as tables: many in a list, one with its story, those that are kept for somebody."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from bigfleet.cli.shard_verbs.failed_remedies import remedies_of
-from bigfleet.cli.tables import Page, cell, counted, since_text, table_of
+from bigfleet.cli.listings import Column, Listing
+from bigfleet.cli.shard_verbs.failed_remedies import remedy_of
+from bigfleet.cli.shard_verbs.need_listings import as_of_text
+from bigfleet.cli.tables import Page, Table, cell, since_text, table_of
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import Instant, MachineState
+from bigfleet.model.memory import Reservation
 from bigfleet.model.reasons import dollars_text
 from bigfleet.model.shard_admin import MachineStory
 from bigfleet.model.shard_views import FailedView, MachinePage, MachineView, StoryEvent
 
-COLUMNS = ("ID", "STATE", "CLUSTER", "TYPE", "ZONE", "CAPACITY", "$/H", "SINCE", "PENDING")
-#: Only where Failed machines are asked for.
-FAILED_COLUMNS = ("CAUSE", "TRIES", "NEXT")
 _STYLES = {
     MachineState.FAILED: "red",
     MachineState.CONFIGURED: "green",
@@ -22,40 +24,80 @@ _STYLES = {
 _MOVING = "yellow"
 
 
-def show_machines(page: Page, found: MachinePage, *, failed: bool) -> None:
-    more = FAILED_COLUMNS if failed else ()
-    sentence = "ERROR" if failed else ""
-    table = table_of(*COLUMNS, *more, sentence=sentence, numbers=["$/H", "TRIES"])
-    for view in found.machines:
-        machine = view.machine
-        row = [
-            cell(machine.id),
-            cell(machine.state.label, _STYLES.get(machine.state, _MOVING)),
-            cell(machine.cluster),
-            cell(machine.instance_type),
-            cell(machine.zone),
-            cell(machine.capacity_type.label),
-            cell(dollars_text(machine.price_per_hour).removeprefix("$")),
-            cell(since_text(view.state_since, found.computed_at)),
-            cell(pending_text(view)),
-        ]
-        if failed:
-            why = view.failed
-            row += [
-                cell(why.cause if why else ""),
-                cell(why.attempts if why else ""),
-                cell(_next_text(why, found.computed_at) if why else ""),
-                cell(machine.last_error),
-            ]
-        table.add_row(*row)
-    page.show(table)
+@dataclass(frozen=True, slots=True)
+class ShownMachine:
+    shard_id: str
+    view: MachineView
+    #: When its shard answered.
+    at: Instant
+    #: What brings it back, where it is Failed and that was asked.
+    remedy: str = ""
+
+    def document(self) -> dict[str, Any]:
+        from bigfleet.wire.shard_documents import document_of
+
+        remedy = {"remedy": self.remedy} if self.remedy else {}
+        return {**document_of(self.view), "shardId": self.shard_id, **remedy}
 
 
-def show_remedies(page: Page, found: MachinePage, addresses: Mapping[str, str]) -> None:
-    """What brings Failed machines back, below the table of them."""
-    for number, cause, remedy in remedies_of(found.machines, addresses):
-        page.say("")
-        page.say(f"{counted(number, 'machine')} {cause}: {remedy}")
+@dataclass(frozen=True, slots=True)
+class ShownMachines:
+    #: By id, cut to the limit.
+    rows: Sequence[ShownMachine]
+    #: Before the limit.
+    total: int
+    #: Cycle and time of each shard's answer.
+    cycles: Mapping[str, tuple[int, Instant]]
+
+
+def machines_in(
+    said: Mapping[str, MachinePage],
+    limit: int = 0,
+    addresses: Mapping[str, Mapping[str, str]] | None = None,
+) -> ShownMachines:
+    """`addresses`: of providers by name, for each shard whose Failed machines are asked for."""
+
+    def remedy(shard: str, view: MachineView) -> str:
+        return remedy_of(view, addresses[shard]) if addresses and shard in addresses else ""
+
+    rows = [
+        ShownMachine(shard, view, page.computed_at, remedy(shard, view))
+        for shard, page in said.items()
+        for view in page.machines
+    ]
+    if len(said) > 1:
+        rows.sort(key=lambda shown: shown.view.machine.id)
+    total = sum(page.total for page in said.values())
+    cycles = {shard: (page.cycle, page.computed_at) for shard, page in said.items()}
+    return ShownMachines(rows[:limit] if limit else rows, total, cycles)
+
+
+def head_of(cycles: Mapping[str, tuple[int, Instant]]) -> dict[str, Any]:
+    """Of a JSON answer: when each shard gave its part."""
+    head: dict[str, Any] = {}
+    if len(cycles) == 1:
+        ((cycle, at),) = cycles.values()
+        head = {"cycle": cycle, "computedAtUnixNanos": at}
+    shards = [
+        {"shardId": shard, "cycle": cycle, "computedAtUnixNanos": at}
+        for shard, (cycle, at) in cycles.items()
+    ]
+    return {**head, "shards": shards}
+
+
+def machine_listing(
+    found: ShownMachines, *, failed: bool, missing: Mapping[str, Any]
+) -> "Listing[ShownMachine]":
+    rest = "; --limit 0 shows all" if len(found.rows) < found.total else ""
+    counted = f"{len(found.rows):,} of {found.total:,} shown, {as_of_text(found.cycles)}{rest}"
+    return Listing(
+        columns=[*_COLUMNS, *(_FAILED_COLUMNS if failed else ())],
+        rows=found.rows,
+        document=ShownMachine.document,
+        name=lambda shown: f"machine/{shown.view.machine.id}",
+        head={**head_of(found.cycles), "total": found.total, **missing},
+        notes=[counted],
+    )
 
 
 def pending_text(view: MachineView) -> str:
@@ -65,12 +107,56 @@ def pending_text(view: MachineView) -> str:
     return view.pending.kind.label if view.pending is not None else ""
 
 
-def _next_text(why: FailedView, now: Instant) -> str:
+def next_text(why: FailedView, now: Instant) -> str:
+    """When the shard looks at it again by itself."""
     if not why.automatic:
         return "never by itself"
     if why.next_attempt_at is None:
         return "when the provider says so"
     return f"in {since_text(now, why.next_attempt_at)}"
+
+
+def _style(shown: ShownMachine) -> str:
+    return _STYLES.get(shown.view.machine.state, _MOVING)
+
+
+_COLUMNS: "list[Column[ShownMachine]]" = [
+    Column("ID", lambda shown: shown.view.machine.id),
+    Column("STATE", lambda shown: shown.view.machine.state.label, style=_style),
+    Column("CLUSTER", lambda shown: shown.view.machine.cluster),
+    Column("TYPE", lambda shown: shown.view.machine.instance_type),
+    Column("ZONE", lambda shown: shown.view.machine.zone),
+    Column("CAPACITY", lambda shown: shown.view.machine.capacity_type.label),
+    Column("$/H", lambda shown: price_text(shown.view), number=True),
+    Column(
+        "SINCE",
+        lambda shown: since_text(shown.view.state_since, shown.at),
+        sort=lambda shown: -(shown.view.state_since or shown.at),
+    ),
+    Column("PENDING", lambda shown: pending_text(shown.view)),
+    Column("SHARD", lambda shown: shown.shard_id),
+    Column("PROVIDER", lambda shown: shown.view.provider, wide=True),
+    Column("NODE", lambda shown: shown.view.node_name, wide=True),
+    Column("HOST", lambda shown: shown.view.machine.host.ref, wide=True),
+]
+
+
+def price_text(view: MachineView) -> str:
+    return dollars_text(view.machine.price_per_hour).removeprefix("$")
+
+
+def _failed_fact(read: Callable[[FailedView, Instant], object]) -> Callable[[ShownMachine], object]:
+    return lambda shown: read(shown.view.failed, shown.at) if shown.view.failed else ""
+
+
+#: Only where Failed machines are asked for.
+_FAILED_COLUMNS: "list[Column[ShownMachine]]" = [
+    Column("CAUSE", _failed_fact(lambda why, _: why.cause)),
+    Column("TRIES", _failed_fact(lambda why, _: why.attempts), number=True),
+    Column("NEXT", _failed_fact(lambda why, at: next_text(why, at))),
+    Column("ERROR", lambda shown: shown.view.machine.last_error, sentence=True),
+    Column("REMEDY", lambda shown: shown.remedy, sentence=True),
+]
 
 
 def present_text(machine_id: str, view: MachineView | None, now: Instant) -> str:
@@ -90,25 +176,37 @@ def present_text(machine_id: str, view: MachineView | None, now: Instant) -> str
     )
 
 
-def show_story(page: Page, told: MachineStory) -> None:
-    if not told.events:
+def show_stories(page: Page, told: Mapping[str, MachineStory]) -> None:
+    """Of a machine that moved between shards, each of them tells its part."""
+    table = story_table(told)
+    if not table.row_count:
         page.say("Nothing has touched it since the shard started.")
         return
-    columns = ("TIME", "CYCLE", "SOURCE", "STATE", "CLUSTER")
+    page.show(table)
+    if any(story.truncated for story in told.values()):
+        page.say("")
+        page.say("Older events are not shown or no longer kept.")
+
+
+def story_table(told: Mapping[str, MachineStory]) -> Table:
+    """Oldest first."""
+    events = sorted(
+        ((event.at, shard, event) for shard, story in told.items() for event in story.events),
+        key=lambda part: part[:2],
+    )
+    columns = ("TIME", "CYCLE", "SOURCE", "STATE", "CLUSTER", "SHARD")
     table = table_of(*columns, sentence="WHAT", numbers=["CYCLE"])
-    for event in told.events:
+    for _, shard, event in events:
         table.add_row(
             cell(instant_text(event.at // 1_000_000 * 1_000_000)),
             cell(event.cycle or ""),
             cell(event.source.name.lower()),
             cell(_change_text(event)),
             cell(event.cluster),
+            cell(shard),
             cell(event.text),
         )
-    page.show(table)
-    if told.truncated:
-        page.say("")
-        page.say("Older events are not shown or no longer kept.")
+    return table
 
 
 def _change_text(event: StoryEvent) -> str:
@@ -119,20 +217,31 @@ def _change_text(event: StoryEvent) -> str:
     return f"{event.from_state.label} -> {event.to_state.label}"
 
 
-def show_reservations(page: Page, held: Iterable[MachineView]) -> None:
-    table = table_of("MACHINE", "KIND", "FOR", "STATE", "EXPIRES")
-    for view in held:
-        kept = view.reservation
-        if kept is None:
-            continue
-        table.add_row(
-            cell(view.machine.id),
-            cell(kept.kind),
-            cell(f"need/{kept.holder.cluster}/{kept.holder.need_id}"),
-            cell(view.machine.state.label),
-            cell(instant_text(kept.expires_at) if kept.expires_at else ""),
-        )
-    if table.row_count:
-        page.show(table)
-    else:
-        page.say("No machine is reserved.")
+def reservation_listing(
+    found: ShownMachines, missing: Mapping[str, Any]
+) -> "Listing[ShownMachine]":
+    return Listing(
+        columns=_RESERVATION_COLUMNS,
+        rows=[shown for shown in found.rows if shown.view.reservation],
+        document=lambda shown: {**shown.document()["reservation"], "shardId": shown.shard_id},
+        name=lambda shown: f"machine/{shown.view.machine.id}",
+        head={**head_of(found.cycles), **missing},
+        empty="No machine is reserved.",
+    )
+
+
+def _reserved(read: Callable[[Reservation], object]) -> Callable[[ShownMachine], object]:
+    return lambda shown: read(shown.view.reservation) if shown.view.reservation else ""
+
+
+_RESERVATION_COLUMNS: "list[Column[ShownMachine]]" = [
+    Column("MACHINE", lambda shown: shown.view.machine.id),
+    Column("KIND", _reserved(lambda kept: kept.kind)),
+    Column("FOR", _reserved(lambda kept: f"need/{kept.holder.cluster}/{kept.holder.need_id}")),
+    Column("STATE", lambda shown: shown.view.machine.state.label),
+    Column(
+        "EXPIRES",
+        _reserved(lambda kept: instant_text(kept.expires_at) if kept.expires_at else ""),
+    ),
+    Column("SHARD", lambda shown: shown.shard_id),
+]

@@ -1,21 +1,30 @@
 """`bigfleet machines`: the inventory, one machine's story, reservations, ways out of Failed."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from bigfleet.cli.connections import Clients, Line, audit_of, audited, shard_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.manner import EXIT_UNREACHABLE
-from bigfleet.cli.object_names import MACHINE, ask_about, unknown_machines
+from bigfleet.cli.object_names import (
+    MACHINE,
+    about_machine,
+    known_machines,
+    machine_thing,
+    nearest_machines,
+    one_machine,
+)
 from bigfleet.cli.selectors import SYNTAX, Term, selector_of
 from bigfleet.cli.terminal import plain
+from bigfleet.cli.whole_fleet import FleetAnswers, ask_fleet, ask_owner, known_in, not_found_text
 
 if TYPE_CHECKING:
-    from bigfleet.model.provider_calls import Rejected
     from bigfleet.model.shard_admin import ClearedMachine, MachineStory
     from bigfleet.model.shard_views import MachinePage
 
+#: Unknown machines for which names like theirs are looked up.
+_MOST_LOOKED_FOR = 5
 _limit = click.option(
     "--limit",
     type=click.IntRange(0),
@@ -27,7 +36,9 @@ _limit = click.option(
 
 @click.group(cls=DefaultVerb)
 def machines() -> None:
-    """The machines of a shard; without a verb: the list of them.
+    """The machines of a fleet; without a verb: the list of them.
+
+    Of all shards, or of those that --shard names.
 
     \b
     Examples:
@@ -54,53 +65,54 @@ def list_machines(
 ) -> None:
     """List machines by id.
 
-    A machine that is named and that the shard does not know is told on standard error, and the exit
-    code is 3.
+    A machine that is named and that no shard knows is told on standard error, and the exit code is
+    3.
     """
+    from bigfleet.cli.listings import write_listing
+    from bigfleet.cli.shard_verbs.machine_tables import machine_listing, machines_in
     from bigfleet.model.shard_views import MachineQuery
 
     terms = (*selector, ("state", ("failed",))) if failed else selector
     query = MachineQuery(selector_of(terms), limit=limit)
     named = query.selector.ids
 
-    async def look(shard: Clients) -> "tuple[MachinePage, list[Rejected], dict[str, str]]":
+    async def look(shard: Clients) -> "Found":
         page = await shard.admin.machines(query, shard.timeout)
-        unknown = await unknown_machines(shard, named) if page.total < len(named) else []
+        seen = await known_machines(shard, named) if page.total < len(named) else named
         providers = (await shard.admin.status()).providers if failed else ()
-        return page, unknown, {each.name: each.address for each in providers}
+        addresses = {each.name: each.address for each in providers}
+        return Found(page, seen, await _nearest(shard, named - seen), addresses)
 
-    found, unknown, addresses = line.ask(look)
+    answers = ask_fleet(line, look)
+    unknown = named.difference(*(found.known for found in answers.said.values()))
     if len(unknown) < len(named) or not named:
-        _show_list(line, found, failed, addresses)
-    for each in unknown:
-        click.echo(plain(each.text), err=True)
+        pages = {shard: found.page for shard, found in answers.said.items()}
+        addresses = {shard: found.addresses for shard, found in answers.said.items() if failed}
+        shown = machines_in(pages, limit, addresses)
+        write_listing(line, machine_listing(shown, failed=failed, missing=answers.document()))
+    for each in sorted(unknown):
+        near = [name for found in answers.said.values() for name in found.near.get(each, ())]
+        click.echo(plain(not_found_text(machine_thing(each), near, len(answers.said))), err=True)
+    answers.leave_partial(line)
     if unknown:
         raise click.exceptions.Exit(EXIT_UNREACHABLE)
 
 
-def _show_list(line: Line, found: "MachinePage", failed: bool, addresses: dict[str, str]) -> None:
-    """`addresses`: of providers, by name, where Failed machines are asked for."""
-    from bigfleet.cli.shard_verbs.failed_remedies import remedy_of
-    from bigfleet.cli.shard_verbs.machine_tables import show_machines, show_remedies
-    from bigfleet.cli.tables import Page, write_items
-    from bigfleet.wire.shard_documents import document_of
+class Found(NamedTuple):
+    """What one shard has of the machines that are asked for."""
 
-    if line.json:
-        head = {"cycle": found.cycle, "computedAtUnixNanos": found.computed_at}
-        items = [
-            {**document_of(view), **({"remedy": remedy_of(view, addresses)} if failed else {})}
-            for view in found.machines
-        ]
-        write_items(items, line.now, **head, total=found.total)
-        return
-    page = Page.on_stdout(line.color)
-    show_machines(page, found, failed=failed)
-    if failed:
-        show_remedies(page, found, addresses)
-    rest = "; --limit 0 shows all" if len(found.machines) < found.total else ""
-    page.say("")
-    page.say(f"{len(found.machines):,} of {found.total:,} shown, as of cycle {found.cycle}{rest}")
-    page.write()
+    page: "MachinePage"
+    #: Of those that are named, the ones it has, whatever else was asked of them.
+    known: frozenset[str]
+    #: Ids like those it does not have.
+    near: dict[str, tuple[str, ...]]
+    #: Of its providers by name, where Failed machines are asked for.
+    addresses: dict[str, str]
+
+
+async def _nearest(shard: Clients, unknown: frozenset[str]) -> dict[str, tuple[str, ...]]:
+    some = sorted(unknown)[:_MOST_LOOKED_FOR]
+    return {each: await nearest_machines(shard, each) for each in some}
 
 
 list_machines.help = f"{list_machines.help}\n{SYNTAX}"
@@ -116,24 +128,38 @@ def story(line: Line, machine_id: str, limit: int) -> None:
     Decisions, calls to the provider, changes of state, people. A machine that is gone keeps its
     story for a while.
     """
-    from bigfleet.cli.shard_verbs.machine_tables import present_text, show_story
+    from bigfleet.cli.shard_verbs.machine_tables import present_text, show_stories
     from bigfleet.cli.tables import Page, write_json
-    from bigfleet.model.shard_admin import StoryCall
     from bigfleet.wire.shard_documents import document_of
+
+    answers = _stories_of(line, machine_id, limit)
+    told = answers.said
+    machine = next((story.machine for story in told.values() if story.machine), None)
+    if line.json:
+        now = {"machine": document_of(machine)} if machine else {}
+        parts = ((shard, event) for shard, story in told.items() for event in story.events)
+        events = [{**document_of(event), "shardId": shard} for shard, event in parts]
+        events.sort(key=lambda event: event["atUnixNanos"])
+        cut = any(story.truncated for story in told.values())
+        rest = {"shards": sorted(told), **answers.document()}
+        write_json({**now, "events": events, "truncated": cut, **rest}, line.now)
+    else:
+        page = Page.on_stdout(line.color)
+        page.say(present_text(machine_id, machine, line.now), "bold")
+        show_stories(page, told)
+        page.write()
+    answers.leave_partial(line)
+
+
+def _stories_of(line: Line, machine_id: str, limit: int) -> "FleetAnswers[MachineStory]":
+    """Of every shard that knows or knew it; leaves with 3 where none does."""
+    from bigfleet.model.shard_admin import StoryCall
 
     async def look(shard: Clients) -> "MachineStory":
         return await shard.admin.story(StoryCall(machine_id, limit=limit))
 
-    told = ask_about(line, machine_id, look)
-    if line.json:
-        now = {"machine": document_of(told.machine)} if told.machine else {}
-        events = [document_of(event) for event in told.events]
-        write_json({**now, "events": events, "truncated": told.truncated}, line.now)
-        return
-    page = Page.on_stdout(line.color)
-    page.say(present_text(machine_id, told.machine, line.now), "bold")
-    show_story(page, told)
-    page.write()
+    asked = ask_fleet(line, about_machine(machine_id, look))
+    return known_in(line, asked, machine_thing(machine_id))
 
 
 @machines.command()
@@ -143,22 +169,13 @@ def reservations(line: Line) -> None:
 
     The victim of a preemption waits for the Need that asked for it.
     """
-    from bigfleet.cli.shard_verbs.machine_tables import show_reservations
-    from bigfleet.cli.tables import Page, write_items
-    from bigfleet.wire.shard_documents import document_of
+    from bigfleet.cli.listings import write_listing
+    from bigfleet.cli.shard_verbs.machine_tables import machines_in, reservation_listing
 
-    async def look(shard: Clients) -> "MachinePage":
-        return await shard.admin.machines(deadline=shard.timeout)
-
-    found = line.ask(look)
-    held = [view for view in found.machines if view.reservation]
-    if line.json:
-        items = [document_of(view)["reservation"] for view in held]
-        write_items(items, line.now, cycle=found.cycle, computedAtUnixNanos=found.computed_at)
-        return
-    page = Page.on_stdout(line.color)
-    show_reservations(page, held)
-    page.write()
+    answers = ask_fleet(line, lambda shard: shard.admin.machines(deadline=shard.timeout))
+    found = machines_in(answers.said)
+    write_listing(line, reservation_listing(found, answers.document()))
+    answers.leave_partial(line)
 
 
 @machines.command()
@@ -191,7 +208,12 @@ def clear(line: Line, machine_id: str, mode: str, owner: str | None, reason: str
         audit = audit_of(owner, reason)
         return await shard.admin.clear(machine_id, ClearMode[mode.upper()], audit)
 
-    cleared = ask_about(line, machine_id, act)
+    cleared = ask_owner(
+        line,
+        about_machine(machine_id, lambda shard: one_machine(shard, machine_id)),
+        about_machine(machine_id, act),
+        machine_thing(machine_id),
+    )
     if line.json:
         now = {"machine": document_of(cleared.machine)} if cleared.machine else {}
         write_json({**now, "text": cleared.text}, line.now)

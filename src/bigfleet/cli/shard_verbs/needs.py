@@ -2,35 +2,38 @@
 it."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bigfleet.cli.connections import Clients, Line, shard_verb
-from bigfleet.cli.object_names import CLUSTER, require_cluster
+from bigfleet.cli.object_names import CLUSTER, about_cluster, cluster_thing, require_cluster
+from bigfleet.cli.output import shows
 from bigfleet.cli.terminal import plain
+from bigfleet.cli.whole_fleet import FleetAnswers, ask_fleet, known_in
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from bigfleet.cli.tables import Page
+    from bigfleet.cli.tables import Page, Table
     from bigfleet.model.machines import Instant
     from bigfleet.model.profiles import Profile
     from bigfleet.model.shard_views import NeedCounts, NeedListing, NeedPage, NeedRow, NeedView
 
-_COLUMNS = ("PRIORITY", "CLUSTER", "PROFILE", "DEMAND", "STATUS", "SHORT", "REASON", "AGE")
-_STYLES = {"arriving": "cyan", "blocked": "yellow", "short": "red"}
+COLUMNS = ("PRIORITY", "CLUSTER", "PROFILE", "DEMAND", "STATUS", "SHORT", "REASON", "AGE")
+STYLES = {"arriving": "cyan", "blocked": "yellow", "short": "red"}
 #: Reasons that are spelled out under the table; equal ones are told once.
 _MOST_TOLD = 10
+#: Of one Need, as many as `plan` tells.
+_MOST_REASONS = 4
 _OLDER = (
-    "this shard is older than this command: it tells what was planned, not whether it has come;"
+    "a shard is older than this command: it tells what was planned, not whether it has come;"
     " upgrade it to see states"
 )
 
 
 @click.command()
 @shard_verb
+@shows(lambda: (*COLUMNS, "SHARD"))
 @click.option("--cluster", type=CLUSTER, default="", help="Only the Needs of this cluster.")
 @click.option("--unmet", is_flag=True, help="Only what is not met: arriving, blocked, short.")
 @click.option(
@@ -49,12 +52,16 @@ def needs(line: Line, cluster: str, unmet: bool, limit: int) -> None:
     is no supply for it). SHORT is what is missing, REASON why, AGE for how long. What holds Needs
     back, and the command that lifts it, is told below the table.
 
+    Of all shards, or of those that --shard names.
+
     \b
     Examples:
       bigfleet needs --unmet
       bigfleet needs --cluster shop
       bigfleet needs --unmet -o json | jq '.items[] | {needId, state, remedy}'
     """
+    from bigfleet.cli.listings import write_listing
+    from bigfleet.cli.shard_verbs.need_listings import listing_of, needs_in
 
     async def look(shard: Clients) -> "NeedListing | NeedPage":
         found = await listed_needs(shard, cluster, limit, unmet=unmet)
@@ -62,14 +69,17 @@ def needs(line: Line, cluster: str, unmet: bool, limit: int) -> None:
             await require_cluster(shard, cluster)
         return found
 
-    from bigfleet.model.shard_views import NeedListing
-
-    found = line.ask(look)
-    if isinstance(found, NeedListing):
-        _show_listing(line, found, unmet)
+    answers: FleetAnswers[NeedListing | NeedPage]
+    if cluster:
+        asked = ask_fleet(line, about_cluster(cluster, look))
+        answers = known_in(line, asked, cluster_thing(cluster))
     else:
+        answers = ask_fleet(line, look)
+    found = needs_in(answers.said, unmet=unmet, limit=limit)
+    if found.older:
         click.echo(plain(_OLDER), err=True)
-        _show_page(line, found, unmet, limit)
+    write_listing(line, listing_of(found, line.now, unmet=unmet, missing=answers.document()))
+    answers.leave_partial(line)
 
 
 async def listed_needs(
@@ -96,25 +106,7 @@ def _total_of(found: "NeedListing | NeedPage") -> int:
     return found.counts.total if isinstance(found, NeedListing) else found.total
 
 
-# -- with states -----------------------------------------------------------------------------------
-
-
-def _show_listing(line: Line, found: "NeedListing", unmet: bool) -> None:
-    from bigfleet.cli.tables import Page, write_items
-
-    if line.json:
-        counts = {"met": found.counts.met, "arriving": found.counts.arriving}
-        counts |= {"blocked": found.counts.blocked, "short": found.counts.short}
-        head: dict[str, Any] = {"cycle": found.cycle, "computedAtUnixNanos": found.computed_at}
-        items = map(row_document, found.rows)
-        write_items(items, line.now, **head, totalNeeds=found.counts.total, needStates=counts)
-        return
-    page = Page.on_stdout(line.color)
-    page.show(rows_table(found.rows, line.now))
-    tell_reasons(page, found.rows)
-    page.say("")
-    page.say(_count_text(found, unmet))
-    page.write()
+# -- rows ----------------------------------------------------------------------------------------
 
 
 def row_document(row: "NeedRow") -> dict[str, Any]:
@@ -129,14 +121,14 @@ def rows_table(rows: "Sequence[NeedRow]", now: "Instant") -> "Table":
     from bigfleet.model.need_states import NeedState
     from bigfleet.model.reasons import resources_text
 
-    table = table_of(*_COLUMNS, numbers=["PRIORITY", "AGE"])
+    table = table_of(*COLUMNS, numbers=["PRIORITY", "AGE"])
     for row in rows:
         view, met = row.view, row.state is NeedState.MET
         short = row.state is NeedState.SHORT and view.unmet_reason is not None
         deficit = "" if view.satisfied else resources_text(view.deficit.positive().texts())
         table.add_row(
-            *_identity_cells(view),
-            cell(row.state.label, _STYLES.get(row.state.label, "")),
+            *identity_cells(view),
+            cell(row.state.label, STYLES.get(row.state.label, "")),
             cell(deficit),
             cell("" if met else view.unmet_reason if short else row.reason.code),
             cell("" if met else since_text(row.since, now)),
@@ -145,34 +137,33 @@ def rows_table(rows: "Sequence[NeedRow]", now: "Instant") -> "Table":
 
 
 def tell_reasons(page: "Page", rows: "Sequence[NeedRow]") -> None:
+    for note in reason_notes(rows):
+        page.say(note)
+
+
+def reason_notes(rows: "Iterable[NeedRow]") -> list[str]:
     """What holds Needs back, each once, with the number of Needs and what lifts it."""
     from bigfleet.cli.tables import counted
     from bigfleet.model.need_states import NeedState
 
     told = Counter(
-        (row.reason.text, row.remedy)
+        (why_text(row), row.remedy)
         for row in rows
         if row.state in (NeedState.BLOCKED, NeedState.SHORT)
     )
+    notes = []
     for (text, remedy), number in told.most_common(_MOST_TOLD):
-        page.say("")
-        page.say(f"{counted(number, 'need')}: {text}")
-        if remedy:
-            page.say(f"  to lift it: {remedy}")
+        notes += ["", f"{counted(number, 'need')}: {text}"]
+        notes += [f"  to lift it: {remedy}"] if remedy else []
     if len(told) > _MOST_TOLD:
-        page.say("")
-        page.say(f"{len(told) - _MOST_TOLD} more reasons; -o json has all of them")
+        notes += ["", f"{len(told) - _MOST_TOLD} more reasons; -o json has all of them"]
+    return notes
 
 
-def _count_text(found: "NeedListing", unmet: bool) -> str:
-    if not found.cycle:
-        return "No cycle has ended since the shard started; ask again in a moment."
-    shown, total = len(found.rows), found.counts.total
-    counted = f"{shown:,} of {total:,} needs shown"
-    if unmet:
-        counted = f"{shown:,} of {found.matching:,} unmet shown, {total:,} needs in all"
-    rest = "; --limit 0 shows all" if shown < found.matching else ""
-    return f"{counted} ({counts_text(found.counts)}), as of cycle {found.cycle}{rest}"
+def why_text(row: "NeedRow") -> str:
+    """In the words `plan` has for it."""
+    reasons = (row.reason, *row.further)
+    return "; ".join(reason.text for reason in reasons[:_MOST_REASONS])
 
 
 def counts_text(counts: "NeedCounts") -> str:
@@ -183,52 +174,27 @@ def counts_text(counts: "NeedCounts") -> str:
     return ", ".join(said) or "none"
 
 
-def _identity_cells(view: "NeedView") -> list[Any]:
+def identity_cells(view: "NeedView") -> list[Any]:
     from bigfleet.cli.tables import cell
-    from bigfleet.model.needs import is_margin
     from bigfleet.model.reasons import resources_text
 
     need = view.need
-    margin = "(margin)" if is_margin(need.group) else ""
-    said = (need.key.need_id, profile_text(need.profile), margin)
     return [
         cell(need.profile.priority),
         cell(need.cluster),
-        cell(" ".join(word for word in said if word)),
+        cell(name_text(view)),
         cell(resources_text(need.aggregate.texts())),
     ]
 
 
-# -- of an older shard -----------------------------------------------------------------------------
+def name_text(view: "NeedView") -> str:
+    """The Need's id, and what it asks of machines."""
+    from bigfleet.model.needs import is_margin
 
-
-def _show_page(line: Line, found: "NeedPage", unmet: bool, limit: int) -> None:
-    from bigfleet.cli.tables import Page, cell, table_of, write_items
-    from bigfleet.model.reasons import resources_text
-    from bigfleet.wire.shard_documents import document_of
-
-    chosen = [view for view in found.needs if not (unmet and view.satisfied)]
-    shown = chosen[:limit] if limit else chosen
-    if line.json:
-        head = {"cycle": found.cycle, "computedAtUnixNanos": found.computed_at}
-        write_items(map(document_of, shown), line.now, **head, totalNeeds=found.total)
-        return
-    page = Page.on_stdout(line.color)
-    table = table_of(*_COLUMNS, numbers=["PRIORITY", "AGE"])
-    for view in shown:
-        planned = view.satisfied
-        status = "planned" if planned else "parked" if view.parked else "unmet"
-        table.add_row(
-            *_identity_cells(view),
-            cell(status, "" if planned else "red"),
-            cell("" if planned else resources_text(view.deficit.positive().texts())),
-            cell("" if planned else view.unmet_reason),
-            cell("" if planned else f"{view.unmet_age} cycles"),
-        )
-    page.show(table)
-    page.say("")
-    page.say(f"{len(shown):,} of {found.total:,} needs shown, as of cycle {found.cycle}")
-    page.write()
+    need = view.need
+    margin = "(margin)" if is_margin(need.group) else ""
+    said = (need.key.need_id, profile_text(need.profile), margin)
+    return " ".join(word for word in said if word)
 
 
 def profile_text(profile: "Profile") -> str:

@@ -102,7 +102,7 @@ def _show(page: "Page", line: Line, pauses: "Iterable[Pause]", where: Iterable[s
             cell(each.pause_id),
             cell(scope_text(each.scope)),
             cell(each.source.name.lower()),
-            cell(each.owner),
+            cell(each.who),
             cell(since_text(each.created_at, line.now)),
             cell(until_text(each)),
             *([cell(places[number])] if places else []),

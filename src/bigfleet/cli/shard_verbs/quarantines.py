@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bigfleet.cli.connections import Clients, Line, audit_of, audited, shard_verb
+from bigfleet.cli.connections import Clients, Line, Question, audit_of, audited, shard_verb
 from bigfleet.cli.default_verbs import DefaultVerb
+from bigfleet.cli.whole_fleet import Thing, Unknown, ask_fleet, ask_owner
 
 if TYPE_CHECKING:
     from bigfleet.model.shard_admin import ReleasedQuarantine
-    from bigfleet.model.shard_views import QuarantineKind
+    from bigfleet.model.shard_views import Quarantine, QuarantineKind
 
 
 @click.group(cls=DefaultVerb)
@@ -29,31 +30,39 @@ def quarantines() -> None:
 @quarantines.command("list", short_help="What is held now.")
 @shard_verb
 def list_quarantines(line: Line) -> None:
-    """What is held now; HOLDS counts those in a row, of how many are believed."""
-    from bigfleet.cli.tables import Page, cell, since_text, table_of, write_items
+    """What is held now, by all shards or by those that --shard names.
+
+    HOLDS counts those in a row, of how many are believed.
+    """
+    from bigfleet.cli.listings import Column, Listing, write_listing
+    from bigfleet.cli.tables import since_text
     from bigfleet.wire.shard_documents import document_of
 
-    held = line.ask(lambda shard: shard.admin.quarantines())
-    if line.json:
-        write_items(map(document_of, held), line.now)
-        return
-    page = Page.on_stdout(line.color)
-    numbers = ("BASELINE", "OBSERVED", "HOLDS")
-    table = table_of("KIND", "SUBJECT", *numbers, "SINCE", numbers=numbers)
-    for each in held:
-        table.add_row(
-            cell(kind_word(each.kind)),
-            cell(each.subject),
-            cell(f"{each.baseline:,}"),
-            cell(f"{each.observed:,}", "red"),
-            cell(f"{each.consecutive}/{each.required}"),
-            cell(since_text(each.since, line.now)),
-        )
-    if held:
-        page.show(table)
-    else:
-        page.say("Nothing is held.")
-    page.write()
+    answers = ask_fleet(line, lambda shard: shard.admin.quarantines())
+    held = [(shard, each) for shard, some in answers.said.items() for each in some]
+    listing: Listing[tuple[str, Quarantine]] = Listing(
+        columns=[
+            Column("KIND", lambda row: kind_word(row[1].kind)),
+            Column("SUBJECT", lambda row: row[1].subject),
+            Column("BASELINE", lambda row: f"{row[1].baseline:,}", number=True),
+            Column("OBSERVED", lambda row: f"{row[1].observed:,}", number=True, style=_red),
+            Column("HOLDS", lambda row: f"{row[1].consecutive}/{row[1].required}", number=True),
+            Column("SINCE", lambda row: since_text(row[1].since, line.now)),
+            Column("SHARD", lambda row: row[0]),
+            Column("WHAT", lambda row: row[1].what, sentence=True),
+        ],
+        rows=held,
+        document=lambda row: {**document_of(row[1]), "shardId": row[0]},
+        name=lambda row: f"{kind_word(row[1].kind)}/{row[1].subject}",
+        head=answers.document(),
+        empty="Nothing is held.",
+    )
+    write_listing(line, listing)
+    answers.leave_partial(line)
+
+
+def _red(_row: object) -> str:
+    return "red"
 
 
 @quarantines.command(short_help="Decide about what is held.")
@@ -83,12 +92,24 @@ def release(
     async def act(shard: Clients) -> "ReleasedQuarantine":
         return await shard.admin.release(chosen, name, accept, audit_of(owner, reason))
 
-    released = line.ask(act)
+    hint = "bigfleet quarantines shows what is held"
+    released = ask_owner(line, _holds(chosen, name), act, Thing(f"held {kind} of", name, hint))
     if line.json:
         held = {"quarantine": document_of(released.quarantine)}
         write_json({**held, "text": released.text}, line.now)
         return
     click.echo(released.text)
+
+
+def _holds(kind: "QuarantineKind", subject: str) -> "Question[Quarantine | Unknown]":
+    """Whether a shard holds it."""
+
+    async def look(shard: Clients) -> "Quarantine | Unknown":
+        held = await shard.admin.quarantines()
+        found = [each for each in held if (each.kind, each.subject) == (kind, subject)]
+        return found[0] if found else Unknown(tuple(each.subject for each in held))
+
+    return look
 
 
 def kind_word(kind: "QuarantineKind") -> str:

@@ -4,13 +4,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bigfleet.cli.connections import Clients, Line, audit_of, shard_verb
+from bigfleet.cli.connections import Clients, Line, Question, audit_of, shard_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.object_names import OFFERING
 from bigfleet.cli.shard_verbs.shard_reports import show_reports
+from bigfleet.cli.whole_fleet import FleetAnswers, Thing, Unknown, ask_fleet, ask_owner
 
 if TYPE_CHECKING:
-    from bigfleet.cli.tables import Page
+    from bigfleet.cli.listings import Listing
     from bigfleet.model.shard_views import OfferingView
 
 
@@ -55,10 +56,11 @@ def shards(line: Line) -> None:
 def offerings(line: Line, reset: str, owner: str | None, reason: str) -> None:
     """Offerings that rest after failed Creates: nothing is bought there until the next probe.
 
-    An offering is PROVIDER/TYPE/ZONE/CAPACITY; an empty part stands for all of them.
+    An offering is PROVIDER/TYPE/ZONE/CAPACITY; an empty part stands for all of them. Of all shards,
+    or of those that --shard names.
     """
-    from bigfleet.cli.tables import Page, write_items, write_json
-    from bigfleet.wire.shard_documents import document_of
+    from bigfleet.cli.listings import write_listing
+    from bigfleet.cli.tables import write_json
 
     if reset:
         if not reason:
@@ -67,38 +69,57 @@ def offerings(line: Line, reset: str, owner: str | None, reason: str) -> None:
         async def act(shard: Clients) -> str:
             return await shard.admin.reset_offering(reset, audit_of(owner, reason))
 
-        text = line.ask(act)
+        hint = "bigfleet reports offerings shows those that rest"
+        text = ask_owner(line, _rests(reset), act, Thing("resting offering", reset, hint))
         if line.json:
             write_json({"text": text}, line.now)
         else:
             click.echo(text)
         return
-    resting = line.ask(lambda shard: shard.admin.offerings())
-    if line.json:
-        write_items(map(document_of, resting), line.now)
-        return
-    page = Page.on_stdout(line.color)
-    _show(page, resting, line)
-    page.write()
+    answers = ask_fleet(line, lambda shard: shard.admin.offerings())
+    write_listing(line, _listing(line, answers))
+    answers.leave_partial(line)
 
 
-def _show(page: "Page", resting: "tuple[OfferingView, ...]", line: Line) -> None:
-    from bigfleet.cli.tables import cell, since_text, table_of
+def _rests(name: str) -> "Question[OfferingView | Unknown]":
+    """Whether the offering rests in a shard."""
 
-    if not resting:
-        page.say("No offering rests.")
-        return
-    columns = ("OFFERING", "STATE", "KIND", "OPENINGS", "SINCE", "NEXT_PROBE")
-    table = table_of(*columns, sentence="SAID", numbers=["OPENINGS"])
-    for each in resting:
-        due = each.next_probe_at > line.now
-        table.add_row(
-            cell(each.name),
-            cell(each.state.name.lower().replace("_", "-"), "yellow"),
-            cell(each.kind),
-            cell(each.attempts),
-            cell(since_text(each.opened_at, line.now)),
-            cell(f"in {since_text(line.now, each.next_probe_at)}" if due else "now"),
-            cell(each.text),
-        )
-    page.show(table)
+    async def look(shard: Clients) -> "OfferingView | Unknown":
+        resting = {each.name: each for each in await shard.admin.offerings()}
+        return resting.get(name) or Unknown(tuple(resting))
+
+    return look
+
+
+def _listing(
+    line: Line, answers: "FleetAnswers[tuple[OfferingView, ...]]"
+) -> "Listing[tuple[str, OfferingView]]":
+    from bigfleet.cli.listings import Column, Listing
+    from bigfleet.cli.tables import since_text
+    from bigfleet.wire.shard_documents import document_of
+
+    def next_probe(row: "tuple[str, OfferingView]") -> str:
+        due = row[1].next_probe_at
+        return f"in {since_text(line.now, due)}" if due > line.now else "now"
+
+    return Listing(
+        columns=[
+            Column("OFFERING", lambda row: row[1].name),
+            Column("STATE", _state_text, style=lambda _row: "yellow"),
+            Column("KIND", lambda row: row[1].kind),
+            Column("OPENINGS", lambda row: row[1].attempts, number=True),
+            Column("SINCE", lambda row: since_text(row[1].opened_at, line.now)),
+            Column("NEXT_PROBE", next_probe, sort=lambda row: row[1].next_probe_at),
+            Column("SHARD", lambda row: row[0]),
+            Column("SAID", lambda row: row[1].text, sentence=True),
+        ],
+        rows=[(shard, each) for shard, some in answers.said.items() for each in some],
+        document=lambda row: {**document_of(row[1]), "shardId": row[0]},
+        name=lambda row: f"offering/{row[1].name}",
+        head=answers.document(),
+        empty="No offering rests.",
+    )
+
+
+def _state_text(row: "tuple[str, OfferingView]") -> str:
+    return row[1].state.name.lower().replace("_", "-")

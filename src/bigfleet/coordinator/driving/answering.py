@@ -41,6 +41,7 @@ from bigfleet.model.coordination import (
     Transfer,
 )
 from bigfleet.model.coordinator_calls import ReportReply, ShardReport
+from bigfleet.model.identities import who_text
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import Audit, PauseCall, Paused, PauseList, ResumeCall, Resumed
 from bigfleet.wire.coordinator_handlers import Snapshot
@@ -60,7 +61,7 @@ class _Answers:
         self, what: str, subject: str, audit: Audit, peer: Peer, operation: Operation[T]
     ) -> T:
         """Done, durable, and told who did it."""
-        who = audit.owner or peer.identity or "somebody"
+        who = who_text(audit.owner, peer.identity)
         text = f"{who}: {what} ({audit.reason})" if audit.reason else f"{who}: {what}"
 
         def noted(book: Book, draft: Draft) -> T:
@@ -261,7 +262,7 @@ class AdminAnswers(_Answers):
         return transfers.transfers(self._leading.book(), include_finished, limit)
 
     async def cancel_transfer(self, transfer: str, audit: Audit, peer: Peer) -> Transfer:
-        reason = f"{audit.owner}: {audit.reason}"
+        reason = f"{who_text(audit.owner, peer.identity)}: {audit.reason}"
         return await self._changed(
             f"cancel transfer {transfer}",
             transfer,
@@ -291,7 +292,7 @@ class AdminAnswers(_Answers):
             call.pause_id,
             call.audit,
             peer,
-            lambda book, draft: pauses.resume(book, draft, call),
+            lambda book, draft: pauses.resume(book, draft, call, peer.identity or ""),
         )
 
     async def pauses(self, include_expired: bool) -> PauseList:

@@ -11,6 +11,8 @@ from bigfleet.engine.decision import Decision
 from bigfleet.engine.need_progress import hold_of
 from bigfleet.engine.need_views import NeedViews
 from bigfleet.engine.places import held_code
+from bigfleet.explain.column_facts import ColumnFacts
+from bigfleet.explain.needs import reasons_of_need
 from bigfleet.model.actions import ActionKind, UnmetReason
 from bigfleet.model.fleet import HeldBy
 from bigfleet.model.instants import instant_text
@@ -39,6 +41,7 @@ _LIFT_PAUSE = {
 _LIFT_RAIL = {
     "rail.store": "make the disk of the shard's data_dir writable",
     "rail.unseen": "bigfleet quarantines",
+    "rail.rebound": "bigfleet quarantines",
     "rail.quota": "bigfleet quotas list",
     "rail.preempt-cap": "wait: more victims may drain in the next minute",
 }
@@ -52,32 +55,29 @@ def _when(instant: Instant) -> str:
 
 
 class NeedReasons:
-    def __init__(self, decision: Decision, views: NeedViews, states: NeedStates) -> None:
+    def __init__(
+        self,
+        decision: Decision,
+        views: NeedViews,
+        states: NeedStates,
+        facts: ColumnFacts | None = None,
+    ) -> None:
+        """`facts`: without them a short Need is explained briefly only."""
+        self._facts = facts
         self._decision = decision
         self._outcome = decision.outcome
         self._views = views
         self._states = states
-        self._of_cause: dict[Cause, Callable[[int], Answer]] = {
-            Cause.NONE: self._met,
-            Cause.NO_SUPPLY: self._short,
-            Cause.PAUSED: self._paused,
-            Cause.DRY_RUN: self._dry_run,
-            Cause.NO_OPERATOR: self._no_operator,
-            Cause.BREAKER: self._breaker,
-            Cause.RAIL: self._rail,
-            Cause.HELD_SUPPLY: self._held_supply,
-            Cause.FAILING: self._failing,
-            Cause.STALLED: self._stalled,
-            Cause.STUCK_PODS: self._stuck,
-            Cause.COMING: self._coming,
-            Cause.VICTIMS: self._victims,
-            Cause.JOINING: self._coming,
-            Cause.MARGIN: self._margin,
-        }
 
     def of(self, row: int) -> Answer:
         """The reason, and what lifts it; empty: nothing has to be done."""
-        return self._of_cause[Cause(int(self._states.cause[row]))](row)
+        return _OF_CAUSE[Cause(int(self._states.cause[row]))](self, row)
+
+    def in_full(self, row: int) -> tuple[Reason, ...]:
+        """Of a Need that is short: everything in its way, in the words `plan` has for it."""
+        if self._facts is None or self._states.cause[row] != Cause.NO_SUPPLY:
+            return ()
+        return reasons_of_need(self._facts, self._facts.verdict(row))
 
     # -- met and arriving ------------------------------------------------------------------------
 
@@ -106,7 +106,7 @@ class NeedReasons:
         facts = {
             "pause": pause.pause_id,
             "source": pause.source.name.lower(),
-            "owner": pause.owner or "somebody",
+            "owner": pause.who or "somebody",
             "why": pause.reason or "no reason given",
             "since": _when(pause.created_at),
         }
@@ -331,3 +331,24 @@ class NeedReasons:
         fits = self._outcome.kinds.eligible[self._outcome.needs.key[row]]
         found: list[int] = rows[fits[scene.supply.kind[rows]]].tolist()
         return found
+
+
+#: Not a table of the object's own methods: that would be a cycle, and whole decisions would wait
+#: for the collector.
+_OF_CAUSE: dict[Cause, Callable[[NeedReasons, int], Answer]] = {
+    Cause.NONE: NeedReasons._met,
+    Cause.NO_SUPPLY: NeedReasons._short,
+    Cause.PAUSED: NeedReasons._paused,
+    Cause.DRY_RUN: NeedReasons._dry_run,
+    Cause.NO_OPERATOR: NeedReasons._no_operator,
+    Cause.BREAKER: NeedReasons._breaker,
+    Cause.RAIL: NeedReasons._rail,
+    Cause.HELD_SUPPLY: NeedReasons._held_supply,
+    Cause.FAILING: NeedReasons._failing,
+    Cause.STALLED: NeedReasons._stalled,
+    Cause.STUCK_PODS: NeedReasons._stuck,
+    Cause.COMING: NeedReasons._coming,
+    Cause.VICTIMS: NeedReasons._victims,
+    Cause.JOINING: NeedReasons._coming,
+    Cause.MARGIN: NeedReasons._margin,
+}

@@ -12,14 +12,19 @@ from itertools import islice
 import numpy as np
 
 from bigfleet.engine.decision import Decision
-from bigfleet.engine.kernels.compiled import Int8s
+from bigfleet.engine.kernels.compiled import Int8s, Int64s
 from bigfleet.engine.need_views import NeedViews
+from bigfleet.explain.column_facts import ColumnFacts
 from bigfleet.model.cluster_reports import MOST_STANDINGS, ClusterReportReply, NeedStanding
 from bigfleet.model.machines import Instant
 from bigfleet.model.need_states import NeedState
+from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import NeedCounts, NeedListing, NeedPage, NeedRow
 from bigfleet.shard.ledgers.need_reasons import NeedReasons
 from bigfleet.shard.ledgers.need_states import NeedStates
+
+#: Short Needs of one answer that are explained with counts over the whole fleet.
+MOST_IN_FULL = 500
 
 
 class NeedsLedger:
@@ -29,6 +34,7 @@ class NeedsLedger:
         cycle: int = 0,
         at: Instant = 0,
         states: NeedStates | None = None,
+        facts: ColumnFacts | None = None,
     ) -> None:
         """Without a decision it says that nothing was computed yet; without states it lists Needs
         as the engine has them only."""
@@ -38,7 +44,7 @@ class NeedsLedger:
         self._states = states
         self._reasons: NeedReasons | None = None
         if decision is not None and self._views is not None and states is not None:
-            self._reasons = NeedReasons(decision, self._views, states)
+            self._reasons = NeedReasons(decision, self._views, states, facts)
 
     def __len__(self) -> int:
         return len(self._views) if self._views is not None else 0
@@ -69,18 +75,34 @@ class NeedsLedger:
         return int(self._states.stuck[self._views.of_cluster(cluster)].sum())
 
     def listing(
-        self, cluster: str = "", limit: int = 0, states: Collection[NeedState] = ()
+        self,
+        cluster: str = "",
+        limit: int = 0,
+        states: Collection[NeedState] = (),
+        id_prefix: str = "",
     ) -> NeedListing:
-        """Like `page`, with states; `states`: only these."""
+        """Like `page`, with states; `states`: only these, `id_prefix`: only ids that begin so.
+
+        Of the first short Needs it is told in full why they are, of the others briefly.
+        """
         if self._views is None or self._states is None:
             return NeedListing(0, 0, NeedCounts(), 0, ())
         rows = self._views.rows(cluster)
         counts = _counted(self._states.state[rows])
         if states:
             rows = rows[np.isin(self._states.state[rows], list(states))]
+        if id_prefix:
+            begins = (self._views.need_id(row).startswith(id_prefix) for row in rows.tolist())
+            rows = rows[np.fromiter(begins, np.bool_, len(rows))]
         shown = rows[:limit] if limit > 0 else rows
-        listed = tuple(self._row(row) for row in shown.tolist())
+        in_full = self._told_in_full(shown)
+        listed = tuple(self._row(row, row in in_full) for row in shown.tolist())
         return NeedListing(self.cycle, self.computed_at, counts, len(rows), listed)
+
+    def _told_in_full(self, rows: Int64s) -> set[int]:
+        assert self._states is not None, "asked by those who looked"
+        short: Int64s = rows[self._states.state[rows] == NeedState.SHORT]
+        return set(short[:MOST_IN_FULL].tolist())
 
     def standings(
         self, cluster: str, limit: int = MOST_STANDINGS, ask: Iterable[tuple[str, str]] = ()
@@ -103,12 +125,16 @@ class NeedsLedger:
 
     # -- within ----------------------------------------------------------------------------------
 
-    def _row(self, row: int) -> NeedRow:
+    def _row(self, row: int, in_full: bool) -> NeedRow:
         views, states, reasons = self._views, self._states, self._reasons
         assert views is not None, "asked by those who looked"
         assert states is not None, "asked by those who looked"
         assert reasons is not None, "made with the states"
         reason, remedy = reasons.of(row)
+        further: tuple[Reason, ...] = ()
+        if in_full and (told := reasons.in_full(row)):
+            reason, *rest = told
+            further = tuple(rest)
         return NeedRow(
             views.view(row),
             NeedState(int(states.state[row])),
@@ -117,6 +143,7 @@ class NeedsLedger:
             remedy,
             int(states.arriving[row]),
             int(states.stuck[row]),
+            tuple(each.told for each in further),
         )
 
     def _standings(self, row: int) -> Iterator[NeedStanding]:
