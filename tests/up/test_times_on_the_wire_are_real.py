@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 from bigfleet.model.instants import instant_of
@@ -13,8 +14,9 @@ from bigfleet.model.shard_views import NeedQuery
 from bigfleet.up.local_fleet import LocalFleet
 from bigfleet.up.real_times import SimulatedTimes
 from bigfleet.up.reports import CycleReport
+from bigfleet.up.script_place import keep
 from bigfleet.wire.shard_admin_client import ShardAdminClient
-from tests.up.fleets import FAST, running, seen
+from tests.up.fleets import FAST, running, seen, surroundings
 from tests.up.wire_instants import (
     COORDINATOR_SERVICES,
     SHARD_SERVICES,
@@ -99,3 +101,11 @@ def test_what_an_earlier_life_wrote_down_is_past_and_an_unknown_time_stays_unkno
     assert times.real_of(0) == times.own_of(0) == 0
     assert times.real_of(900 * SECOND) == 900 * SECOND
     assert times.real_of(4_000 * SECOND) == 1_000 * SECOND
+
+
+async def test_the_time_of_a_fleet_that_goes_on_begins_where_it_was(tmp_path: Path) -> None:
+    ahead = time.time_ns() + 36_000 * SECOND
+    keep(tmp_path, 5.0, ahead)
+    fleet = LocalFleet(replace(FAST, speed=1, data_dir=tmp_path), surroundings())
+    assert fleet.clock.now() >= ahead
+    assert fleet.times.real_of(ahead - SECOND) <= fleet.times.real_of(ahead) <= time.time_ns()

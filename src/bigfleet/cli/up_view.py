@@ -49,6 +49,8 @@ _REASON_ROWS = 2
 #: Between two drawings, in real seconds.
 DRAW_SECONDS = 0.25
 _INDENT = "   "
+#: Kinds of actions that take a machine from a cluster.
+_TAKEN = (ActionKind.RECLAIM, ActionKind.PREEMPT)
 
 
 class LiveFace:
@@ -149,7 +151,8 @@ class LiveFace:
     def _decided(self) -> Iterable[list[Text]]:
         for shard, action, count in reversed(self._decisions):
             others = f" and {count - 1} more" if count > 1 else ""
-            target = f" for {action.cluster}" if action.cluster else ""
+            way = "from" if action.kind in _TAKEN else "for"
+            target = f" {way} {action.cluster}" if action.cluster else ""
             where = f"{shard}  " if self._many else ""
             what = f"{count} {action.kind.label}{target}: {action.machine}{others}"
             yield self._block(Text(plain(f"{where}cycle {action.cycle}  {what}")), action.reason)
@@ -183,6 +186,8 @@ class LiveFace:
         width = max(1, width or self._width)
         rows = list(text.wrap(self._console, width))
         if len(rows) > most:
+            for row in rows:
+                row.rstrip()
             rest = Text(" ").join(rows[most - 1 :])
             rest.truncate(width, overflow="ellipsis")
             rows = [*rows[: most - 1], rest]
