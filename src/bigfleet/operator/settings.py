@@ -1,5 +1,6 @@
 """Everything about an operator that may be set, with its default; SIGHUP may change some of it."""
 
+import re
 from dataclasses import dataclass
 
 from bigfleet.model.addresses import is_address
@@ -11,6 +12,9 @@ from bigfleet.operator.node_rules import (
     UsableRules,
     repair_conditions,
 )
+
+#: An id has six characters; those after the prefix keep tokens apart.
+_TOKEN_PREFIX = re.compile(r"[a-z0-9]{0,3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +132,9 @@ def contradictions_of(settings: OperatorSettings) -> list[tuple[str, str]]:
     if settings.mint_token and not settings.bootstrap_template_file:
         text = "needs bootstrap_template_file: nothing else would hold the token"
         found.append(("mint_token", text))
-    if why := why_not_token_prefix(settings.token_prefix):
-        found.append(("token_prefix", why))
+    if not _TOKEN_PREFIX.fullmatch(settings.token_prefix):
+        text = f"{settings.token_prefix!r}: write at most 3 lower-case letters and digits"
+        found.append(("token_prefix", text))
     return found
 
 

@@ -24,7 +24,6 @@ MAKER = "operator-tokens"
 
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _ID_LETTERS, _SECRET_LETTERS = 6, 16
-_LONGEST_PREFIX = 3
 #: The largest multiple of 36 in a byte: above it letters would not be equally likely.
 _FAIR = 252
 
@@ -55,13 +54,6 @@ class Token:
 
 def object_name(token_id: str) -> str:
     return f"bootstrap-token-{token_id}"
-
-
-def why_not_token_prefix(prefix: str) -> str | None:
-    """An id has six characters; those after the prefix keep tokens apart."""
-    if len(prefix) <= _LONGEST_PREFIX and set(prefix) <= set(_LETTERS):
-        return None
-    return f"{prefix!r}: write at most {_LONGEST_PREFIX} lower-case letters and digits"
 
 
 def new_token(
