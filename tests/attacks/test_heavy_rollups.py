@@ -13,6 +13,8 @@ from contextlib import asynccontextmanager
 from itertools import count
 from pathlib import Path
 
+import pytest
+
 from bigfleet.edge.driver import RealClock
 from bigfleet.model.needs import Need
 from bigfleet.model.profiles import Profile
@@ -33,6 +35,7 @@ ROUNDS, WIDE_ROWS = (25, 470) if FULL else (4, 30)
 MANY_PROFILES = 200_000 if FULL else 11_000
 #: The memory that may stay behind. A small process measures its own noise.
 MAY_STAY = 1.10 if FULL else 1.25
+pytestmark = pytest.mark.timeout(900 if FULL else 120)
 CPU = Resources.parse({"cpu": "1"})
 _TIMES = count(1)
 
