@@ -1,5 +1,5 @@
 """The obvious reconciler: whole records are kept and compared, every machine is looked at, one by
-one. Slow, and for fleets too small to be guarded."""
+one. Slow, and for shards whose guards are off."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
