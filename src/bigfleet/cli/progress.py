@@ -21,6 +21,10 @@ def compile_all(*, always: bool = False) -> "Progress":
 
     if not always and compiling.is_complete():
         return compiling.Progress(0, 0, "", 0.0)
+    if not always and (why := compiling.why_not_kept()):
+        # Then each kernel is compiled when it is needed, not all for a plan that needs a few.
+        click.echo(why, err=True)
+        return compiling.Progress(0, 0, "", 0.0)
     shown = sys.stderr.isatty()
     is_open = False
 
