@@ -1,8 +1,15 @@
-"""How hard generated tests try: some hundred examples by default, thousands every night."""
+"""How hard generated tests try, and that no test finds or writes the context file of a person."""
 
+import atexit
 import os
+import shutil
+import tempfile
 
 from hypothesis import HealthCheck, settings
+
+#: For every process a test starts, too.
+os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="bigfleet-tests-")
+atexit.register(shutil.rmtree, os.environ["XDG_CONFIG_HOME"], ignore_errors=True)
 
 settings.register_profile(
     "normal",

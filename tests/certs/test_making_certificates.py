@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def issued(folder: Path, role: str, name: str = "", *more: str) -> TlsFiles:
-    words = ["--id", name] if name else []
+    words = ["--name" if role == "admin" else "--id", name] if name else []
     result = certs("issue", "--role", role, *words, "--dir", folder, *more, "-o", "json")
     assert result.exit_code == 0, result.output
     files = json.loads(result.stdout)["files"]
@@ -39,6 +39,7 @@ def issued(folder: Path, role: str, name: str = "", *more: str) -> TlsFiles:
         ("shard", "shard-0", "bigfleet://shard/shard-0", "shard-shard-0"),
         ("readonly", "", "bigfleet://readonly", "readonly"),
         ("admin", "", "bigfleet://admin", "admin"),
+        ("admin", "ada", "bigfleet://admin/ada", "admin-ada"),
     ],
 )
 def test_a_leaf_carries_the_name_of_its_role_and_serves_and_dials(
@@ -136,7 +137,9 @@ def test_nothing_is_replaced_without_force(folder: Path) -> None:
         (["--role", "shard"], "role shard needs --id"),
         (["--role", "cluster", "--id", "../up"], "letters, digits"),
         (["--role", "cluster", "--id", "a b"], "letters, digits"),
-        (["--role", "admin", "--id", "jane"], "role admin has no --id"),
+        (["--role", "admin", "--id", "jane"], "role admin has no --id; write --name jane"),
+        (["--role", "admin", "--name", "../up"], "letters, digits"),
+        (["--role", "readonly", "--name", "jane"], "--name is for role admin"),
         (["--role", "coordinator", "--id", "../up"], "letters, digits"),
         (["--role", "root"], "'root' is not one of"),
         (["--role", "admin", "--host", "bad host\n"], "--host"),

@@ -26,6 +26,7 @@ SET_BY_CHARTS = {
     "operator": {
         *("cluster_id", "shard_addr", "kubeconfig", "metrics_addr", "namespace", "identity"),
         *("bootstrap_template_file", "api_server", "mint_token", "delete_nodes"),
+        "token_prefix",
     },
     # ProvisioningRequests are not built yet: what they need is not offered.
     "podwatch": {

@@ -6,6 +6,8 @@ from typing import Any
 import yaml
 
 from bigfleet.kube.buffers import SCALABLE_KINDS
+from bigfleet.operator.bootstrap.tokens import GROUP, SECRET_TYPE
+from bigfleet.operator.settings import OperatorSettings
 from tests.charts.charts import BIGFLEET, OPERATOR, PODWATCH, Chart
 from tests.charts.rights import (
     FOR_BUFFERS,
@@ -63,6 +65,25 @@ def test_the_operator_touches_secrets_only_to_mint_tokens_and_reads_none() -> No
     assert "secrets" not in before
     assert re.findall(r"namespace: (\S+)", guarded) == ["kube-system"] * 2
     assert OPERATOR.values["bootstrap"]["mintToken"] is False
+
+
+def test_a_policy_keeps_the_operator_to_the_secrets_of_its_tokens() -> None:
+    text = (OPERATOR.folder / "templates" / "token-policy.yaml").read_text()
+    assert text.startswith(
+        "{{- if and .Values.bootstrap.mintToken .Values.bootstrap.tokenPolicy }}"
+    )
+    lines = [line for line in text.splitlines() if not line.startswith(("{{", "#"))]
+    plain = re.sub(r"\{\{.*?\}\}", "x", "\n".join(lines))
+    policy, binding = yaml.safe_load_all(plain)
+    (rule,) = policy["spec"]["matchConstraints"]["resourceRules"]
+    assert (rule["resources"], rule["operations"]) == (["secrets"], ["CREATE", "UPDATE", "DELETE"])
+    assert policy["spec"]["failurePolicy"] == "Fail"
+    said = " ".join(each["expression"] for each in policy["spec"]["validations"])
+    for word in ("'kube-system'", ".startsWith(", SECRET_TYPE, GROUP):
+        assert word in said
+    assert binding["spec"]["validationActions"] == ["Deny"]
+    assert OPERATOR.values["bootstrap"]["tokenPolicy"] is True
+    assert OPERATOR.values["bootstrap"]["tokenPrefix"] == OperatorSettings().token_prefix
 
 
 def test_podwatch_may_in_its_cluster_what_is_specified_and_no_more() -> None:

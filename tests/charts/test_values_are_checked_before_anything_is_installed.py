@@ -105,6 +105,7 @@ def test_a_chart_takes_every_setting_of_the_process_it_runs(
         pytest.param(BIGFLEET, {"image": {"digest": "sha256:123"}}, id="no digest"),
         pytest.param(OPERATOR, {"clusterId": "no spaces"}, id="no cluster id"),
         pytest.param(OPERATOR, {"bootstrap": {"mintToken": "yes"}}, id="no switch"),
+        pytest.param(OPERATOR, {"bootstrap": {"tokenPrefix": "BF-1"}}, id="no prefix of an id"),
         pytest.param(
             OPERATOR, {"networkPolicy": {"shardTo": [{"cidr": "10.0.0.0/8"}]}}, id="no peer"
         ),

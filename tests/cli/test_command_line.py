@@ -1,6 +1,9 @@
 """The frame around the verbs: help, version, completion."""
 
+import json
+
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from bigfleet import __version__
@@ -57,3 +60,49 @@ def test_a_provider_that_is_not_there_is_told_in_one_sentence(verb: str) -> None
         3,
         "no provider answers: Connection refused; start one, or name another with --addr\n",
     )
+
+
+MISSPELT = {
+    "a verb": (["machine"], "No such command 'machine'. Did you mean 'machines'?"),
+    "the words of another tool": (["get", "machines"], "Did you mean 'bigfleet machines'?"),
+    "a verb of a group": (["shards", "transfer"], "Did you mean 'transfers'?"),
+    "a verb of a plain group": (["snapshot", "sav"], "Did you mean 'save'?"),
+    "an option": (["machines", "--faild"], "Did you mean '--failed'?"),
+    "a choice": (["pause", "--kind", "reclaims", "--reason", "x"], "Did you mean 'reclaim'?"),
+    "a choice of a setting": (["needs", "-o", "jsn"], "Did you mean 'json'?"),
+    "a verb one wants help for": (["help", "machines", "stroy"], "Did you mean 'story'?"),
+}
+
+
+@pytest.mark.parametrize(("words", "said"), MISSPELT.values(), ids=MISSPELT)
+def test_what_was_probably_meant_is_suggested(words: list[str], said: str) -> None:
+    result = CliRunner().invoke(cli, words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said in result.stderr
+
+
+def test_the_version_is_a_verb_too() -> None:
+    assert output_of("version") == f"bigfleet {__version__}\n"
+    told = json.loads(output_of("version", "-o", "json"))
+    assert told["version"] == __version__
+    assert set(told) == {"version", "python", "platform", "queriedAt"}
+
+
+def test_help_is_a_verb_too() -> None:
+    assert output_of("help") == output_of("--help")
+    assert output_of("help", "machines", "story") == output_of("machines", "story", "--help")
+
+
+COMPLETED = {
+    "a verb": ("he", ["help"]),
+    "a form": ("needs -o y", ["yaml"]),
+    "a column": ("shards --sort-by ST", ["STATE"]),
+    "a verb to be explained": ("help machines st", ["story"]),
+}
+
+
+@pytest.mark.parametrize(("typed", "offered"), COMPLETED.values(), ids=COMPLETED)
+def test_a_shell_completes(typed: str, offered: list[str]) -> None:
+    *words, begun = typed.split()
+    found = ShellComplete(cli, {}, "bigfleet", "_BIGFLEET_COMPLETE").get_completions(words, begun)
+    assert [item.value for item in found] == offered

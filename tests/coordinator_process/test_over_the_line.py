@@ -79,21 +79,25 @@ async def test_people_change_what_they_may(tmp_path: Path) -> None:
         assert told_off.value.code is Code.NOT_FOUND
 
 
+#: What the certificate says; the caller may call itself what it likes.
+EVE = "bigfleet://admin/eve"
+
+
 async def test_whoever_changes_something_is_named(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     tls = authority.leaf("server", "bigfleet://shard/none")
-    admin = authority.leaf("admin", "bigfleet://admin")
+    admin = authority.leaf("admin", EVE)
     async with coordinated(tmp_path / "data", tls=tls, caller=admin) as stand:
         await stand.client.upsert_provider(ProviderEntry("sim", PROVIDER), ADA)
         events = [event async for event in stand.client.events()]
         named = next(event for event in events if event.kind == "admin")
-        assert named.text == "ada: register provider sim at 10.0.0.9:9000 (because)"
-        assert (named.subject, named.peer, named.term) == ("sim", "bigfleet://admin", 1)
+        assert named.text == f"ada ({EVE}): register provider sim at 10.0.0.9:9000 (because)"
+        assert (named.subject, named.peer, named.term) == ("sim", EVE, 1)
         (line,) = stand.log.events("admin")
         assert (line["owner"], line["reason"], line["peer"]) == (
             "ada",
             "because",
-            "bigfleet://admin",
+            EVE,
         )
         with pytest.raises(Rejected) as told:
             await stand.reported()

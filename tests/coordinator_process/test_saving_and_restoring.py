@@ -33,7 +33,8 @@ async def saved(stand: CoordinatorStand, file: Path, *more: str) -> Result:
 
 
 async def restored(file: Path, *into: str) -> Result:
-    return await asyncio.to_thread(run, "snapshot", "restore", str(file), *into)
+    why = ("--owner", "ada", "--reason", "disk lost")
+    return await asyncio.to_thread(run, "snapshot", "restore", str(file), *into, *why)
 
 
 async def filled(stand: CoordinatorStand) -> None:
@@ -65,6 +66,12 @@ async def test_a_saved_state_is_restored_into_a_file(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     async with coordinated(tmp_path / "two") as stand:
         await is_restored(stand, 1002)
+        (told,) = stand.log.events("admin")
+        assert told["msg"].startswith("ada: restored snapshot fleet.snapshot at 20")
+        assert told["msg"].endswith("(disk lost)")
+        assert told["msg"] in [event.text async for event in stand.client.events()]
+    async with coordinated(tmp_path / "two") as stand:
+        assert stand.log.events("admin") == [], "it is told once"
     again = await restored(file, "--data-dir", str(tmp_path / "two"))
     assert again.exit_code == 4
     assert "is there already" in again.stderr

@@ -160,8 +160,8 @@ TOO_MUCH: dict[str, tuple[str, Message, str]] = {
     ),
     "a large report": (
         REPORT_SHARD,
-        contract.ShardReport(shard_id="s", shard_address="x" * (17 * 1024 * 1024)),
-        "16777216 are the most",
+        contract.ShardReport(shard_id="s", shard_address="x" * (65 * 1024 * 1024)),
+        "67108864 are the most",
     ),
     "many clusters": (
         SYNC_SHARD,

@@ -3,7 +3,20 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bigfleet.model.syntax import (
+    LABEL_KEY_PATTERN,
+    LABEL_VALUE_PATTERN,
+    LONGEST_LABEL_KEY,
+    LONGEST_LABEL_VALUE,
+)
+
 Schema = Mapping[str, Any]
+
+#: Texts that are Kubernetes label syntax, by their notation.
+LABEL_SYNTAX = {
+    "label-key": {"pattern": LABEL_KEY_PATTERN, "maxLength": LONGEST_LABEL_KEY},
+    "label-value": {"pattern": LABEL_VALUE_PATTERN, "maxLength": LONGEST_LABEL_VALUE},
+}
 
 QUANTITY = {
     "anyOf": [{"type": "integer"}, {"type": "string"}],
@@ -47,6 +60,10 @@ def kind_of(schema: Schema) -> str:
             text = " ".join(("object", *filter(None, [said.pop("x-kubernetes-map-type", "")])))
         case _:
             words = [*filter(None, [said.pop("format", "")])]
+            for notation, limits in LABEL_SYNTAX.items():
+                if {name: said.get(name) for name in limits} == limits:
+                    words.append(notation)
+                    said = {name: each for name, each in said.items() if name not in limits}
             if "enum" in said:
                 words += ["enum", *said.pop("enum")]
             text = " ".join((kind, *words))

@@ -1,5 +1,6 @@
 """The three CRDs: the stored goldens, and every row of the wire contract's section 8."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +33,9 @@ COLUMNS = {
 SELECTABLE = {"capacityrequests": [".status.phase"]}
 REQUIREMENTS = {
     "spec.requirements": "array of object",
-    "spec.requirements[].key": "string !",
+    "spec.requirements[].key": "string label-key !",
     "spec.requirements[].operator": "string !",
-    "spec.requirements[].values": "array atomic of string",
+    "spec.requirements[].values": "array atomic of string label-value",
 }
 TOP = {
     "apiVersion": "string",
@@ -53,10 +54,10 @@ FIELDS = {
         "spec.reclamationPenalty": "Q",
         "spec.topologySpread": "array of object",
         "spec.topologySpread[].maxSkew": "integer int32 !",
-        "spec.topologySpread[].topologyKey": "string !",
+        "spec.topologySpread[].topologyKey": "string label-key !",
         "spec.topologySpread[].whenUnsatisfiable": "string !",
         "spec.coLocation": "object",
-        "spec.coLocation.topologyKey": "string !",
+        "spec.coLocation.topologyKey": "string label-key !",
         "spec.coLocation.labelSelector": "object atomic",
         "spec.coLocation.labelSelector.matchLabels": "map of string",
         "spec.coLocation.labelSelector.matchExpressions": "array atomic of object",
@@ -149,3 +150,18 @@ def test_one_version_is_served_and_stored_with_a_status_of_its_own(plural: str) 
 def test_every_field_is_the_one_of_the_contract_and_there_is_no_other(plural: str) -> None:
     (version,) = DOCUMENTS[plural]["spec"]["versions"]
     assert dict(fields_of(version["schema"]["openAPIV3Schema"])) == FIELDS[plural]
+
+
+@pytest.mark.parametrize("value", ["a3\nreboot", "a3\n", "$(id)", "a b", "v" * 64])
+def test_the_schema_refuses_a_requirement_that_is_no_label(value: str) -> None:
+    (version,) = DOCUMENTS["capacityrequests"]["spec"]["versions"]
+    spec = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    term = spec["requirements"]["items"]["properties"]
+    for field in (
+        term["key"],
+        term["values"]["items"],
+        spec["coLocation"]["properties"]["topologyKey"],
+    ):
+        # Go's `$` is the end of the text, which Python writes \\Z.
+        pattern = field["pattern"].removesuffix("$") + r"\Z"
+        assert re.match(pattern, value) is None or len(value) > field["maxLength"]

@@ -62,10 +62,17 @@ async def test_requests_are_selected_by_their_phase(east: Cluster) -> None:
         {"interruptionPenalty": "$5"},
         {"priority": "high"},
         {"requirements": [{"key": "zone"}]},
+        {"requirements": [{"key": "zone\nx", "operator": "Exists"}]},
+        {"requirements": [{"key": "zone", "operator": "In", "values": ["a\nreboot"]}]},
+        {"requirements": [{"key": "zone", "operator": "In", "values": ["v" * 64]}]},
         {"coLocation": {}},
+        {"coLocation": {"topologyKey": "../rack"}},
         {"topologySpread": [{"maxSkew": 1, "topologyKey": "zone"}]},
     ],
-    ids=["a quantity", "a penalty", "a priority", "a requirement", "a gang", "a spread"],
+    ids=[
+        *("a quantity", "a penalty", "a priority", "a requirement"),
+        *("a key", "a value with a line", "a long value", "a gang", "a path", "a spread"),
+    ],
 )
 async def test_what_is_no_request_is_refused(east: Cluster, fields: dict[str, Any]) -> None:
     await east.apply_crds(crd_documents())

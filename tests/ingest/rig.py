@@ -43,6 +43,7 @@ class Rig:
         return len(self.needs)
 
     def held(self, cluster: str = "shop") -> float:
+        self.ingest.measure(self.effects.counts, lambda cluster: True)
         return self.effects.counts.of("rollup_quarantined", cluster=cluster)
 
     def counted(self, result: str) -> float:

@@ -43,6 +43,7 @@ def test_the_baseline_stays_while_roll_ups_are_held() -> None:
         required=3,
         since=START + 10 * SECOND,
         accepts_after=START + 30 * SECOND,
+        what="5 rows after 100",
     )
 
 

@@ -14,6 +14,7 @@ from bigfleet.model.quantities import (
     is_binary,
     quantity_of,
     quantity_text,
+    readable_text,
 )
 
 DIMENSIONS = st.sampled_from(
@@ -203,3 +204,20 @@ def test_amounts_that_are_no_resources_are_exact_and_may_be_negative(
 def test_what_is_no_quantity_is_no_other_amount_either() -> None:
     with pytest.raises(BadQuantity, match="write it like"):
         exactly("$5")
+
+
+@pytest.mark.parametrize(
+    ("dimension", "amount", "text"),
+    [
+        ("cpu", 1_093_500, "1093.5"),
+        ("cpu", 8000, "8"),
+        ("cpu", 1, "0.001"),
+        ("memory", 64 << 30, "64Gi"),
+        ("memory", (3 << 30) // 2, "1.5Gi"),
+        ("memory", 1000, "1000"),
+        ("nvidia.com/gpu", 12_000, "12000"),
+        ("cpu", 0, "0"),
+    ],
+)
+def test_people_read_quantities_as_they_write_them(dimension: str, amount: int, text: str) -> None:
+    assert readable_text(dimension, amount) == text

@@ -35,7 +35,7 @@ def table_of(demands: dict[str, list[Need]]) -> NeedsTable:
 @pytest.fixture
 def soon_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(needs_table, "_GARBAGE_FACTOR", 1)
-    monkeypatch.setattr(needs_table, "_GARBAGE_FLOOR", 0)
+    monkeypatch.setattr(needs_table, "_GARBAGE_BYTES", 0)
 
 
 def test_what_was_frozen_is_sorted_as_it_was() -> None:

@@ -19,6 +19,7 @@ from bigfleet.operator.bootstrap.tokens import (
     new_token,
     secret_body,
 )
+from bigfleet.operator.settings import OperatorSettings, contradictions_of
 
 START: Instant = 1_700_000_000 * SECOND
 
@@ -31,6 +32,21 @@ def test_a_token_has_the_form_kubelets_present() -> None:
     texts = {minted(seed).text for seed in range(200)}
     assert len(texts) == 200
     assert all(re.fullmatch(r"[a-z0-9]{6}\.[a-z0-9]{16}", text) for text in texts)
+
+
+def test_the_id_of_a_token_begins_with_the_prefix_a_policy_knows() -> None:
+    tokens = [new_token(random.Random(seed).randbytes, START, 900, "bf") for seed in range(50)]
+    assert all(re.fullmatch(r"bf[a-z0-9]{4}\.[a-z0-9]{16}", each.text) for each in tokens)
+    assert all(each.object_name.startswith("bootstrap-token-bf") for each in tokens)
+    assert len({each.id for each in tokens}) == 50
+
+
+@pytest.mark.parametrize("prefix", ["abcd", "BF", "b-", "é"])
+def test_a_prefix_that_no_id_can_have_stops_the_operator_at_its_start(prefix: str) -> None:
+    settings = OperatorSettings(cluster_id="shop", shard_addr="a:1", token_prefix=prefix)
+    ((key, why),) = contradictions_of(settings)
+    assert key == "token_prefix"
+    assert "write at most 3 lower-case letters and digits" in why
 
 
 def test_every_letter_of_a_token_is_equally_likely() -> None:

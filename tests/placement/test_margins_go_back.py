@@ -60,6 +60,8 @@ def test_machines_whose_nodes_never_match_are_given_up_as_well() -> None:
     given = hopeless()
     for margin in (1, 2, 3):
         given.send()
+        given.after(1)
+        given.round(own=1, margin=margin)
         given.after(60)
         given.judge_again()
         given.round(own=1, margin=margin)

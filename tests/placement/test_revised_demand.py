@@ -74,6 +74,17 @@ def test_pods_judged_again_count_after_a_moment() -> None:
     assert given.round(own=5)
 
 
+def test_a_machine_that_is_gone_and_still_counted_is_waited_for() -> None:
+    given = Situation()
+    given.stuck(pod("p1", "5"))
+    given.after(10)
+    assert not given.round(own=1)
+    given.after(59)
+    assert not given.round(own=1)
+    given.after(1)
+    assert given.round(own=1)
+
+
 def test_a_verdict_that_was_on_its_way_when_the_node_came_buys_nothing() -> None:
     given = six_of_five()
     given.nodes(2, first=9)
@@ -104,6 +115,8 @@ def test_machines_on_their_way_are_subtracted() -> None:
     given = six_of_five()
     given.round(own=4)
     given.stuck(pod("p7", "5"))
+    given.occupancy.put_node(node("n5", since=given.at, cordoned=True), given.at)
+    given.judge_again()
     given.after(10)
     given.send()
     given.reply(own=5, margin=2, coming=2)
@@ -246,6 +259,8 @@ def test_events_come_once_per_controller_and_five_minutes() -> None:
     given = six_of_five()
     given.round(own=4)
     given.stuck(pod("p7", "5"), pod("q1", "5", owner="batch"))
+    given.occupancy.put_node(node("n5", since=given.at, cordoned=True), given.at)
+    given.judge_again()
     given.after(10)
     given.send()
     given.reply(own=5, margin=2, coming=2)

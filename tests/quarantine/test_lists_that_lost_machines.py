@@ -50,7 +50,17 @@ def test_a_hold_can_be_looked_at() -> None:
     since = rig.now
     rig.lists(*FLEET[7:])
     assert rig.reconciler.quarantines() == [
-        Quarantine(QuarantineKind.PROVIDER_LIST, "acme", 20, 13, 2, 3, since, since + 60 * SECOND)
+        Quarantine(
+            QuarantineKind.PROVIDER_LIST,
+            "acme",
+            20,
+            13,
+            2,
+            3,
+            since,
+            since + 60 * SECOND,
+            "7 of 20 machines are missing",
+        )
     ]
 
 

@@ -177,6 +177,11 @@ class Rig:
     def logged(self) -> list[str]:
         return [each.event for each in self.effects.taken() if isinstance(each, Log)]
 
+    def last_log(self, event: str) -> str:
+        """The text of the last line of that event."""
+        lines = [e for e in self.effects.taken() if isinstance(e, Log) and e.event == event]
+        return lines[-1].text
+
     def is_awake(self) -> bool:
         """Whether a cycle was asked for since this was last looked at."""
         return any(isinstance(each, WakeCycle) for each in self.effects.taken())

@@ -29,6 +29,7 @@ OPERATOR = {
     "node_delete_after": 2 * 60,
     "bootstrap_template_file": "",
     "mint_token": False,
+    "token_prefix": "bf",
     "token_ttl": 15 * 60,
     "lease": LeaseSettings(Seconds(15), Seconds(10), Seconds(2)),
     "reconnect": ReconnectSettings(Seconds(0.5), Seconds(30)),

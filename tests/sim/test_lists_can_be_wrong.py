@@ -28,7 +28,7 @@ RECORDS = tuple(
 async def test_an_empty_list_is_answered_as_often_as_asked_and_the_machines_stay() -> None:
     async with running() as rig:
         await rig.do("list-empty", "2")
-        assert [len(await rig.machines()) for _ in range(3)] == [0, 0, 24]
+        assert [len(await rig.machines()) for _ in range(3)] == [0, 0, 136]
         assert await rig.state(OD) is MachineState.SPECULATIVE
         await rig.wait(1)
         marked = [event["how"] for event in await rig.events() if event["event"] == "list.wrong"]
@@ -38,14 +38,14 @@ async def test_an_empty_list_is_answered_as_often_as_asked_and_the_machines_stay
 async def test_a_truncated_list_shows_a_fraction() -> None:
     async with running() as rig:
         await rig.do("list-truncate", "0.25")
-        assert [len(await rig.machines()) for _ in range(2)] == [6, 24]
+        assert [len(await rig.machines()) for _ in range(2)] == [34, 136]
 
 
 async def test_a_list_names_a_machine_twice() -> None:
     async with running() as rig:
         await rig.do("list-duplicate")
         ids = [record.id for record in await rig.machines()]
-        assert (len(ids), len(set(ids))) == (25, 24)
+        assert (len(ids), len(set(ids))) == (137, 136)
 
 
 async def test_a_stale_list_stands_still_for_its_time() -> None:

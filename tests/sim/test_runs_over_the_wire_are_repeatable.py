@@ -23,12 +23,14 @@ async def one_hour(folder: Path, seed: int, store: str = "mem") -> bytes:
     config = SimConfig(seed=seed, script=script, events=events, couple=True)
     async with running(config, MemoryStore(store)) as rig:
         machines = sorted(record.id for record in await rig.machines())
-        for machine in machines[8:16]:
+        on_demand = [machine for machine in machines if "--on-demand--" in machine]
+        spot = [machine for machine in machines if "--spot--" in machine]
+        for machine in on_demand[:8]:
             await rig.create(machine)
         await rig.wait(400)
         for machine in machines[:4]:
             await rig.configure(machine)
-        for machine in machines[16:]:
+        for machine in spot[:8]:
             await rig.create(machine)
         await rig.wait(3200)
     return events.read_bytes()

@@ -195,7 +195,7 @@ async def test_an_outage_answers_unavailable_and_ends() -> None:
         assert refused.value.code is Code.UNAVAILABLE
         assert await rig.state(OD) is S.SPECULATIVE
         await rig.do("outage", "off")
-        assert len(await rig.machines()) == 24
+        assert len(await rig.machines()) == 136
 
 
 async def test_commits_that_fail_are_refused_and_leave_no_trace() -> None:
@@ -213,10 +213,10 @@ async def test_slots_come_and_go_by_control() -> None:
         entry = {"instance_type": "std-4", "zone": "z", "capacity_type": "spot", "count": 3}
         await rig.do("add", json.dumps(entry))
         await rig.wait(1)
-        assert len(await rig.machines()) == 27
+        assert len(await rig.machines()) == 139
         await rig.do("remove", "type=std-4")
         await rig.wait(150)
-        assert len(await rig.machines()) == 24
+        assert len(await rig.machines()) == 136
 
 
 async def test_a_script_runs_by_the_clock_of_the_sim(tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ async def test_no_control_leaves_only_the_six_calls() -> None:
         with pytest.raises(Rejected) as refused:
             await rig.control.do("state")
         assert refused.value.code is Code.UNIMPLEMENTED
-        assert len(await rig.machines()) == 24
+        assert len(await rig.machines()) == 136
 
 
 async def test_the_same_verbs_answer_over_http() -> None:

@@ -142,7 +142,7 @@ def test_all_problems_of_an_offering_file_are_told_together() -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("small", {"idle": 8, "speculative": 16}),
+        ("small", {"idle": 8, "speculative": 128}),
         ("demo", {"idle": 480, "speculative": 720}),
         ("conformance", {"speculative": 32}),
         ("fleet-5k", {"configured": 6520, "idle": 1006, "speculative": 15_000}),

@@ -71,6 +71,43 @@ def test_a_full_disk_is_told_and_the_rows_wait_for_its_end(tmp_path: Path) -> No
     assert rows_after(tmp_path) == {"drains": {"m-1": b"new", "m-2": b"kept"}}
 
 
+def test_an_attempt_is_on_disk_when_it_is_done_with_all_that_was_written_before(
+    tmp_path: Path,
+) -> None:
+    store = StateStore(tmp_path)
+    store.write("drains", "m-1", b"one")
+    store.attempt({("pauses", "p-1"): b"two"}).result(PATIENCE)
+    other = sqlite3.connect(tmp_path / "state.db")
+    assert other.execute("SELECT value FROM kept ORDER BY key").fetchall() == [(b"one",), (b"two",)]
+    other.close()
+    store.close()
+
+
+def test_an_attempt_on_a_full_disk_is_refused_with_the_reason_and_never_written(
+    tmp_path: Path,
+) -> None:
+    store = StateStore(tmp_path, retry_seconds=1000)
+    with full_disk():
+        store.write("drains", "m-1", b"kept")
+        with pytest.raises(OSError, match="the disk is full"):
+            store.attempt({("pauses", "p-1"): b"refused"}).result(PATIENCE)
+        assert "the disk is full" in store.trouble
+    # A new attempt is a new try; what waits does not have to wait for its next one.
+    store.attempt({("pauses", "p-2"): b"taken"}).result(PATIENCE)
+    assert store.trouble == ""
+    assert store.close()
+    assert rows_after(tmp_path) == {"drains": {"m-1": b"kept"}, "pauses": {"p-2": b"taken"}}
+
+
+def test_an_attempt_that_deletes_and_is_refused_leaves_the_row(tmp_path: Path) -> None:
+    store = StateStore(tmp_path, retry_seconds=1000)
+    store.attempt({("pauses", "p-1"): b"set"}).result(PATIENCE)
+    with full_disk(), pytest.raises(OSError, match="the disk is full"):
+        store.attempt({("pauses", "p-1"): None}).result(PATIENCE)
+    assert store.close()
+    assert rows_after(tmp_path) == {"pauses": {"p-1": b"set"}}
+
+
 def test_closing_on_a_full_disk_ends_and_says_what_was_lost(tmp_path: Path) -> None:
     store = StateStore(tmp_path, retry_seconds=1000)
     with full_disk():
@@ -86,6 +123,8 @@ def test_what_is_asked_of_a_closed_store_fails_at_once(tmp_path: Path) -> None:
     store.close()
     with pytest.raises(OSError, match="is closed"):
         store.synced().result(0)
+    with pytest.raises(OSError, match="is closed"):
+        store.attempt({}).result(0)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from bigfleet.model.coordination import TransferState
 from bigfleet.model.machines import MachineState
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import NeedKey
+from bigfleet.model.pauses import Pause, PauseSource
 from bigfleet.model.shard_views import ActionView, Disposition, NeedCounts
 from bigfleet.up.reports import ClusterReport, CycleReport, UnmetNeed
 from tests.up.shown import MOVE
@@ -102,6 +103,20 @@ def test_the_live_view_shows_pods_that_run_wait_and_are_stuck() -> None:
     row = next(line for line in shown if " shop " in line)
     assert heading.split()[-4:-1] == ["RUNNING", "WAITING", "STUCK"]
     assert row.split()[-6:-1] == ["1,050", "of", "1,060", "10", "4"]
+
+
+def test_a_pause_is_told_when_it_begins_and_when_it_is_over(lines: Lines) -> None:
+    face, printed = lines
+    pause = Pause("p-17", PauseSource.RPC, owner="ada", reason="looking")
+    for shard in SHARDS:
+        face.show(replace(QUIET, shard=shard, pauses=(pause,)))
+    face.show(QUIET)
+    told = [line for line in printed.readouterr().out.splitlines() if "cycle" not in line]
+    assert told == ["14:00:21  PAUSED everything by ada until it is lifted: looking"]
+    for shard in SHARDS:
+        face.show(replace(QUIET, shard=shard))
+    told = [line for line in printed.readouterr().out.splitlines() if "cycle" not in line]
+    assert told == ["14:00:21  pause p-17 is over"]
 
 
 def test_of_a_transfer_the_grant_and_a_cancellation_are_lines(lines: Lines) -> None:

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from bigfleet.cli.main import cli
+from bigfleet.up.ports import is_free
 
 PATIENCE_SECONDS = 60
 
@@ -28,7 +29,7 @@ def up(temporary: Path, *words: str, before: str = "") -> Iterator[subprocess.Po
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=os.environ | {"TMPDIR": str(temporary)},
+        env=os.environ | {"TMPDIR": str(temporary), "XDG_CONFIG_HOME": f"{temporary}-config"},
     ) as process:
         try:
             yield process
@@ -41,9 +42,11 @@ def test_a_headless_run_prints_the_banner_and_lines_and_ends_by_itself(tmp_path:
         said, complaints = process.communicate(timeout=PATIENCE_SECONDS)
     head, *lines = said.splitlines()
     assert head.endswith("one process, simulated fleet, seed 3, speed 10")
-    assert "1,200 machines, clusters shop, ml, batch" in lines[1]
-    assert lines[2].startswith("ready in ")
-    assert all("cycle" in line for line in lines[3:])
+    ready = next(number for number, line in enumerate(lines) if line.startswith("ready in "))
+    words = [line.split()[0] for line in lines[:ready] if line.startswith("  ")]
+    assert words[:5] == ["shard-0", "coordinator", "provider", "fleet", "ask"]
+    assert "1,200 machines, clusters shop, ml, batch" in lines[3]
+    assert all("cycle" in line for line in lines[ready + 1 :])
     assert (process.returncode, complaints) == (0, "")
     assert list(tmp_path.iterdir()) == []
 
@@ -52,14 +55,15 @@ def test_a_banner_of_several_shards_names_each_with_what_it_has(tmp_path: Path) 
     words = ("--headless", "--for", "2s", "--speed", "10", "--shards", "3", "--assert")
     with up(tmp_path, *words) as process:
         said, complaints = process.communicate(timeout=PATIENCE_SECONDS)
-    _, *shards, coordinator, fleet, _, first = said.splitlines()[:8]
+    _, *shards, coordinator, provider, fleet = said.splitlines()[:7]
+    first = next(line for line in said.splitlines() if "  cycle " in line)
     assert [line.split()[0] for line in shards] == ["shard-0", "shard-1", "shard-2"]
     assert [line.partition("zone ")[2] for line in shards] == [
         "a; cluster shop",
         "b; cluster ml",
         "c; cluster batch",
     ]
-    assert coordinator.split()[0] == "coordinator"
+    assert (coordinator.split()[0], provider.split()[0]) == ("coordinator", "provider")
     assert "1,200 machines" in fleet
     assert "  shard-" in first
     assert (process.returncode, complaints) == (0, "")
@@ -172,3 +176,56 @@ def test_a_start_that_waits_for_its_provider_can_be_ended(tmp_path: Path) -> Non
         process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 0
     assert list(tmp_path.iterdir()) == []
+
+
+def asking(temporary: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A verb in a second shell, that knows nothing but its home."""
+    program = "from bigfleet.cli.main import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", program, *words],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        env=os.environ | {"XDG_CONFIG_HOME": f"{temporary}-config"},
+        check=False,
+    )
+
+
+def free_base() -> int:
+    """So many free ports in a row."""
+    return next(
+        base
+        for base in range(20_000 + os.getpid() % 20_000, 64_000, 10)
+        if all(map(is_free, range(base, base + 10)))
+    )
+
+
+def test_a_second_shell_finds_the_fleet_and_is_told_when_it_is_gone(tmp_path: Path) -> None:
+    base = free_base()
+    with up(tmp_path, "--headless", "--port-base", str(base)) as process:
+        assert process.stdout is not None
+        banner: list[str] = []
+        while not banner or not banner[-1].startswith("ready"):
+            banner.append(process.stdout.readline().rstrip("\n"))
+        assert f"export BIGFLEET_CLI_COORDINATOR=127.0.0.1:{base}" in banner
+        assert "  ask it       bigfleet status  (in any shell: its context is up)" in banner
+        assert max(map(len, banner)) <= 80
+        shown = asking(tmp_path, "status")
+        assert (shown.returncode, shown.stderr) == (0, "")
+        assert "leads in term" in shown.stdout
+        assert f"127.0.0.1:{base + 3}" in shown.stdout
+        document = json.loads(asking(tmp_path, "context", "-o", "json").stdout)
+        assert (document["name"], document["upPid"]) == ("up", process.pid)
+        taken = CliRunner().invoke(cli, ["up", "--headless", "--port-base", str(base)])
+        assert taken.exit_code == 2
+        assert (
+            f"port {base + 2}, which --port-base gives to the provider, is in use" in taken.stderr
+        )
+    # It was killed, and could not take its context away.
+    gone = asking(tmp_path, "status", "--timeout", "3s")
+    assert gone.returncode == 3
+    assert gone.stderr.startswith("the fleet of context up no longer answers at ")
+    with up(tmp_path, "--headless", "--for", "0.1s", "--port-base", str(free_base())) as again:
+        said, _ = again.communicate(timeout=PATIENCE_SECONDS)
+    assert "(in any shell: its context is up)" in said
+    assert "No context is used" in asking(tmp_path, "context").stdout

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bigfleet.cli.terminal import refuse
+from bigfleet.model.identities import admin_identity, why_not_admin_name
 from bigfleet.model.instants import instant_text
 
 if TYPE_CHECKING:
@@ -64,8 +65,9 @@ def ca(folder: Path, days: int, force: bool, output: str) -> None:
 @certs.command(short_help="Make a certificate for one role.")
 @click.option("--role", type=click.Choice(ROLES), required=True)
 @click.option(
-    "--id", "name", default="", help="Cluster, shard or coordinator id; other roles have none."
+    "--id", "id_", default="", help="Cluster, shard or coordinator id; other roles have none."
 )
+@click.option("--name", "person", default="", help="Of role admin: whose it is, as audits show it.")
 @_dir
 @click.option(
     "--host",
@@ -75,9 +77,20 @@ def ca(folder: Path, days: int, force: bool, output: str) -> None:
 )
 @click.option("--days", type=click.IntRange(1), default=365, show_default=True)
 @_force
+@click.option(
+    "--context", default="", metavar="NAME", help="Put it into this context, which verbs then use."
+)
 @_output
 def issue(
-    role: str, name: str, folder: Path, hosts: tuple[str, ...], days: int, force: bool, output: str
+    role: str,
+    id_: str,
+    person: str,
+    folder: Path,
+    hosts: tuple[str, ...],
+    days: int,
+    force: bool,
+    context: str,
+    output: str,
 ) -> None:
     """Make a certificate for one role, in a folder of its own: tls.crt, tls.key and ca.crt.
 
@@ -86,11 +99,13 @@ def issue(
       bigfleet certs issue --role shard --id shard-0 --dir certs
       bigfleet certs issue --role cluster --id shop --dir certs
       bigfleet certs issue --role coordinator --host coordinator.fleet.svc --dir certs
-      bigfleet certs issue --role admin --dir certs
+      bigfleet certs issue --role admin --name ada --dir certs
+      bigfleet certs issue --role admin --name ada --dir certs --context dev
     """
     from bigfleet.edge.certificates import Pair, UnusableAuthority, leaf
 
-    uri = _identity(role, name)
+    _check_context(context, role)
+    uri, name = _identity(role, id_, person), id_ or person
     _check_hosts(hosts)
     own = folder / (f"{role}-{name}" if name else role)
     files = {"cert": own / "tls.crt", "key": own / "tls.key", "ca": own / "ca.crt"}
@@ -111,11 +126,51 @@ def issue(
             files["ca"]: signer.certificate,
         }
     )
+    if context:
+        _remember(context, files)
     _say(files, made, uri, output)
+    if context and output != "json":
+        click.echo(f"It is in context {context}: bigfleet context show {context}")
 
 
-def _identity(role: str, name: str) -> str:
+def _check_context(context: str, role: str) -> None:
+    from bigfleet.cli.contexts import why_not_a_name
+
+    if context and role not in ("admin", "readonly"):
+        raise click.UsageError(f"--context is for people, who are admin or readonly, not {role}")
+    if context and (why := why_not_a_name(context)):
+        raise refuse([f"--context {why}"])
+
+
+def _remember(context: str, files: dict[str, Path]) -> None:
+    """Its address, where it has one, stays as it is."""
+    from dataclasses import replace
+
+    from bigfleet.cli.contexts import Contexts, FleetContext, change_contexts, context_file
+    from bigfleet.model.errors import BadInput
+
+    cert, key, ca = (str(files[name].absolute()) for name in ("cert", "key", "ca"))
+
+    def with_files(known: Contexts) -> Contexts:
+        found = known.by_name.get(context) or FleetContext(context)
+        return known.with_context(replace(found, cert=cert, key=key, ca=ca))
+
+    try:
+        change_contexts(context_file(os.environ), with_files)
+    except BadInput as problem:
+        raise refuse(map(str, problem.problems)) from None
+
+
+def _identity(role: str, name: str, person: str) -> str:
     """Empty: the certificate serves, and is nobody's identity."""
+    if person and role != "admin":
+        raise click.UsageError(f"--name is for role admin: role {role} is not a person's")
+    if role == "admin" and name:
+        raise click.UsageError(f"role admin has no --id; write --name {name}")
+    if person:
+        if wrong := why_not_admin_name(person):
+            raise click.UsageError(f"--name {person!r}: {wrong}")
+        return admin_identity(person)
     if role not in NAMED_ROLES and role != NAMELESS_ROLE:
         if name:
             raise click.UsageError(f"role {role} has no --id: all its holders are one")

@@ -20,9 +20,9 @@ import click
 from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_line
 from bigfleet.cli.manner import Manner, leave, manner_of, named_text
 from bigfleet.cli.output import answer, reading_options
+from bigfleet.cli.settings.asking_sections import CLI, TLS, CliSettings
 from bigfleet.cli.settings.loading import DEFAULT, Configuration
 from bigfleet.cli.settings.options import configured
-from bigfleet.cli.settings.sections import CLI, TLS, CliSettings
 from bigfleet.cli.terminal import plain, refuse
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _GLANCE_SECONDS = 3.0
 #: Shards asked at the same time.
 _AT_ONCE = 64
 #: Where a setting may come from, the strongest last.
-_SOURCES = (DEFAULT, "file", "environment", "flag")
+_SOURCES = (DEFAULT, "context", "file", "environment", "flag")
 _NOBODY_THERE = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "UNIMPLEMENTED")
 T = TypeVar("T")
 
@@ -62,7 +62,7 @@ class Line(Manner):
     #: Addresses, and ids where somebody named some.
     shards: tuple[str, ...]
     coordinator: CoordinatorLine
-    #: How strongly shards and the coordinator are named: by a flag 3, a variable 2, a file 1.
+    #: How strongly they are named: by a flag 4, a variable 3, a file 2, a context 1.
     shard_said: int = 0
     coordinator_said: int = 0
 
@@ -195,6 +195,9 @@ async def asked(manner: Manner, address: str, question: Question[T]) -> T:
     """One shard; raises Rejected."""
     # The library's own lines on standard error say less than ours.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    from bigfleet.wire.light_imports import load_python_messages_late
+
+    load_python_messages_late()
     from bigfleet.wire.shard_admin_client import ShardAdminClient
     from bigfleet.wire.shard_read import ShardReadClient
 
@@ -220,16 +223,20 @@ def _line(configuration: Configuration) -> Line:
     said, manner = configuration.of(CliSettings), manner_of(configuration)
     if not said.shards():
         raise refuse(["cli.shard names nobody: name a shard with --shard"])
+    # Shards that are named by their addresses need not be of the context's fleet.
+    named = _strength(configuration, "shard") and all(map(is_address, said.shards()))
+    elsewhere = named and manner.context and not said.context
     return Line(
         timeout=manner.timeout,
         tls=manner.tls,
         json=manner.json,
         color=manner.color,
         now=manner.now,
+        context=manner.context,
         shards=said.shards(),
         coordinator=coordinator_line(configuration, manner),
         shard_said=_strength(configuration, "shard"),
-        coordinator_said=_strength(configuration, "coordinator"),
+        coordinator_said=0 if elsewhere else _strength(configuration, "coordinator"),
     )
 
 

@@ -16,7 +16,7 @@ def reporting_of(process: ShardProcess, world: World) -> CoordinatorClient | Non
         return None
     client = CoordinatorClient(
         settings.coordinator_addr,
-        CoordinatorLines(world.tls),
+        CoordinatorLines(world.tls, world.times),
         Surroundings(
             clock=world.clock,
             chance=random.random,

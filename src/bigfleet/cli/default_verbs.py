@@ -7,6 +7,8 @@ default verb, and a shell completes them.
 import click
 from click.shell_completion import CompletionItem
 
+from bigfleet.cli.suggestions import no_such_verb
+
 
 class DefaultVerb(click.Group):
     """`default` is the name of the verb that is meant."""
@@ -17,7 +19,7 @@ class DefaultVerb(click.Group):
         own = set(ctx.help_option_names)
         # Whoever completes an empty line is offered the verbs.
         if not (args and args[0] in own) and not (ctx.resilient_parsing and not args):
-            args = self._with_verb(args)
+            args = self._with_verb(ctx, args)
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -34,12 +36,22 @@ class DefaultVerb(click.Group):
                     found += param.shell_complete(inner, incomplete)
         return list({item.value: item for item in found}.values())
 
-    def _with_verb(self, args: list[str]) -> list[str]:
-        """The verb first, wherever it stood among the flags."""
+    def _with_verb(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The verb first, wherever it stood among the flags.
+
+        A word that is neither a verb nor something the default verb takes is refused.
+        """
         place = self._first_word(args)
         if place is not None and args[place] in self.commands:
             return [args[place], *args[:place], *args[place + 1 :]]
+        lenient = ctx.resilient_parsing or self._default_takes_words()
+        if place is not None and not lenient:
+            raise no_such_verb(args[place], self.commands, ctx)
         return [self.default, *args]
+
+    def _default_takes_words(self) -> bool:
+        params = self.commands[self.default].params
+        return any(isinstance(param, click.Argument) for param in params)
 
     def _first_word(self, args: list[str]) -> int | None:
         takes_value = {

@@ -5,7 +5,7 @@ and nothing heavy is imported until a verb needs it.
 """
 
 from importlib import import_module
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 from click.shell_completion import CompletionItem
@@ -30,6 +30,7 @@ VERBS: dict[str, Verb] = {
         "bigfleet.cli.plan", "plan", "What one cycle would decide on a fleet file, and why."
     ),
     "bench": Verb("bigfleet.cli.bench", "bench", "How fast engine, shard and provider are here."),
+    "warm": Verb("bigfleet.cli.warm", "warm", "Compile the engine once, for all later starts."),
     "shard": Verb("bigfleet.cli.shard", "shard", "Run a shard: one engine, many clusters."),
     "coordinator": Verb(
         "bigfleet.cli.coordinator", "coordinator", "Run a coordinator: many shards, one fleet."
@@ -69,16 +70,38 @@ VERBS: dict[str, Verb] = {
     "conformance": Verb(
         "bigfleet.cli.conformance", "conformance", "Whether a provider keeps its contract."
     ),
+    "context": Verb("bigfleet.cli.context", "context", "Fleets by name: which one verbs ask."),
     "certs": Verb("bigfleet.cli.certs", "certs", "Certificates for development, one per role."),
     "completion": Verb(
         "bigfleet.cli.completion", "completion", "A completion script for your shell."
     ),
+    "help": Verb("bigfleet.cli.about", "show_help", "What a verb does, with examples."),
+    "version": Verb("bigfleet.cli.about", "version", "The version of this command line."),
 }
 
 
 class LazyGroup(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, with_watch_interval(args))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Every verb is parsed and run in here, so that mistakes are met in one place."""
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as problem:
+            from bigfleet.cli.suggestions import with_nearest_choice
+
+            raise with_nearest_choice(problem) from None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        word = args[0]
+        if word not in VERBS and not word.startswith("-"):
+            from bigfleet.cli.suggestions import no_such_verb
+
+            raise no_such_verb(word, VERBS, ctx, args[1:])
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bigfleet.cli.settings.asking_sections import CliSettings, TlsSettings
 from bigfleet.cli.settings.loading import Configuration
-from bigfleet.cli.settings.sections import CliSettings, TlsSettings
 from bigfleet.cli.terminal import EXIT_BAD_INPUT, plain, refuse
 from bigfleet.model.durations import short_text
 from bigfleet.model.machines import Instant
@@ -33,6 +33,8 @@ _REFUSALS = (
     "ALREADY_EXISTS",
     "RESOURCE_EXHAUSTED",
 )
+#: Reasons of one that is there, and whose disk takes nothing.
+_UNWRITABLE = ("store", "store-down")
 #: Of many names, those that are told.
 _NAMED = 5
 #: gRPC tells a failure from the outside in; the last part is what happened.
@@ -52,12 +54,20 @@ class Manner:
     json: bool
     color: str
     now: Instant
+    #: The context that names the coordinator; empty: something else does.
+    context: str = ""
 
     def explained(self, role: str, asked: str, rejected: "Rejected") -> str:
         """What went wrong, and what to do about it; `role` is the flag that names whom to ask."""
         match str(rejected.code):
             case "UNAVAILABLE" if rejected.reason:
                 return cause_of(rejected)
+            case "UNAVAILABLE" if self.context and role == "coordinator":
+                return (
+                    f"the fleet of context {self.context} no longer answers at {asked}: "
+                    f"{cause_of(rejected)}; start it, name another with --context or "
+                    f"--coordinator, or forget it: bigfleet context remove {self.context}"
+                )
             case "UNAVAILABLE":
                 secured = "with certificates" if self.tls else "without certificates"
                 return (
@@ -86,7 +96,14 @@ def manner_of(configuration: Configuration) -> Manner:
         json=said.output in ("json", "yaml"),
         color=said.color,
         now=time.time_ns(),
+        context=context_of(configuration, "cli.coordinator"),
     )
+
+
+def context_of(configuration: Configuration, name: str) -> str:
+    """The context that says this setting; empty: none does."""
+    source, _, context = configuration.settings[name].origin.partition(" ")
+    return context if source == "context" else ""
 
 
 def cause_of(rejected: "Rejected") -> str:
@@ -118,4 +135,5 @@ def leave(sentence: str, rejected: "Rejected") -> "click.exceptions.Exit":
 def exit_code_of(rejected: "Rejected") -> int:
     if rejected.code == "INVALID_ARGUMENT":
         return EXIT_BAD_INPUT
-    return EXIT_REFUSED if rejected.code in _REFUSALS else EXIT_UNREACHABLE
+    refused = rejected.code in _REFUSALS or rejected.reason in _UNWRITABLE
+    return EXIT_REFUSED if refused else EXIT_UNREACHABLE

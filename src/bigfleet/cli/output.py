@@ -79,9 +79,7 @@ def _sort_by(command: Any) -> Callable[[Any], Any]:
     columns: Callable[[], Iterable[str]] = getattr(command, _COLUMNS, tuple)
 
     def complete(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
-        minus = "-" if begun.startswith("-") else ""
-        wanted = begun.removeprefix("-").upper()
-        return [CompletionItem(minus + name) for name in columns() if name.startswith(wanted)]
+        return [CompletionItem(name) for name in columns() if name.startswith(begun.upper())]
 
     return click.option(
         "--sort-by",

@@ -54,7 +54,13 @@ _RUN_OPTIONS: list[Callable[[Any], Any]] = [
     click.option("--provider", "name", default="", help="Name; default: that of the class."),
     click.option("--state", default="", help="State file; empty: memory only."),
     click.option("--offerings", type=_PATH, help="JSON file of what can be bought."),
-    click.option("--seed-count", type=click.IntRange(0), default=32, show_default=True),
+    click.option(
+        "--seed-count",
+        type=click.IntRange(0),
+        default=256,
+        show_default=True,
+        help="Machines of a fake or of the sim's conformance fleet: enough for a whole suite.",
+    ),
     _switch("--use-fake-backend", "Run on the Backend's own fake, without credentials."),
     click.option(
         "--metrics-addr",
@@ -132,6 +138,42 @@ def new(name: str, template: str, into: Path | None) -> None:
     for file in files:
         click.echo(str(file))
     click.echo(f"Next: cd {folder} && PYTHONPATH=src python -m pytest")
+
+
+@provider.command(short_help="Write the .proto files, for a provider in any language.")
+@click.option(
+    "--out", "folder", type=_PATH, required=True, help="Folder to write into; made if missing."
+)
+@click.option(
+    "--language",
+    type=click.Choice(["go", "java", "typescript"]),
+    default=None,
+    help="Add the file options its generator needs.",
+)
+@click.option(
+    "--package",
+    default="",
+    help="Go: import path of the generated code, such as example.com/acme/gen. Java: its package.",
+)
+def protos(folder: Path, language: str | None, package: str) -> None:
+    """Write the contract's .proto files, so that a provider can be written in any language.
+
+    \b
+    bigfleet provider protos --out proto
+    bigfleet provider protos --out proto --language go --package example.com/acme/gen
+    bigfleet provider protos --out proto --language java --package com.acme.bigfleet
+
+    What each call must answer is in docs/provider-contract.md; `bigfleet conformance` checks it.
+    """
+    from bigfleet.provider.proto_files import next_command, written_protos
+
+    try:
+        files = written_protos(folder, language or "", package)
+    except BadInput as problem:
+        raise refuse([str(p) for p in problem.problems]) from None
+    for file in files:
+        click.echo(str(file))
+    click.echo(f"Next: {next_command(folder, language or '')}")
 
 
 @provider.command(

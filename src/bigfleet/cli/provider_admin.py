@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-import orjson
 
 from bigfleet.cli.connections import audited, login_name
-from bigfleet.cli.provider_lines import answer_to, provider_verb, tls_in
+from bigfleet.cli.output import current_output
+from bigfleet.cli.provider_lines import answer_to, provider_list, provider_verb, tls_in
 from bigfleet.cli.terminal import plain, write_out
 
 _PATH = click.Path(path_type=Path)
@@ -34,17 +34,27 @@ def _asked(verb: str, flags: dict[str, Any], **arguments: Any) -> tuple[dict[str
     return answer_to(ask())
 
 
-def _show(answer: dict[str, Any], flags: dict[str, Any], columns: dict[str, str]) -> None:
-    if flags["output"] == "json":
-        write_out(orjson.dumps(answer, option=orjson.OPT_INDENT_2) + b"\n")
-        return
-    from bigfleet.cli.tables import Page, cell, table_of
+def _show(answer: dict[str, Any], columns: dict[str, str], kind: str) -> None:
+    """The items of an answer by their fields; JSON is the provider's answer as it came."""
+    from bigfleet.cli.listings import Column, Listing, show_listing
+    from bigfleet.cli.tables import Page, document_bytes
 
+    def column(name: str, key: str) -> Column[dict[str, Any]]:
+        return Column(name, lambda item: item.get(key))
+
+    listing = Listing(
+        columns=[column(*each) for each in columns.items()],
+        rows=answer["items"],
+        document=lambda item: item,
+        name=lambda item: f"{kind}/{item.get(next(iter(columns.values())))}",
+    )
+    output = current_output()
+    rows = listing.sorted_by(output.sort_by) if output.sort_by else listing.rows
+    if output.is_document:
+        write_out(document_bytes({**answer, "items": rows}, output))
+        return
     page = Page.on_stdout("auto")
-    table = table_of(*columns)
-    for item in answer["items"]:
-        table.add_row(*(cell(item.get(key)) for key in columns.values()))
-    page.show(table)
+    show_listing(page, listing, rows)
     page.write()
 
 
@@ -52,7 +62,7 @@ def _show(answer: dict[str, Any], flags: dict[str, Any], columns: dict[str, str]
 @click.argument("machine_id", required=False, default="")
 @click.option("--state", default="", help="Only machines of this state, such as Idle.")
 @click.option("--limit", default=0, help="0: all.")
-@provider_verb
+@provider_list
 def machines(machine_id: str, state: str, limit: int, **flags: Any) -> None:
     """What the provider knows about its machines."""
     answer, _ = _asked("machines", flags, machine_id=machine_id, state=state, limit=limit)
@@ -67,14 +77,14 @@ def machines(machine_id: str, state: str, limit: int, **flags: Any) -> None:
         "CLUSTER": "cluster",
         "SHARD": "shard",
     }
-    _show(answer, flags, columns)
+    _show(answer, columns, "machine")
 
 
 @click.command()
 @click.argument("machine_id", required=False, default="")
 @click.option("--running", is_flag=True, help="Only what is still under way.")
 @click.option("--limit", default=100, show_default=True)
-@provider_verb
+@provider_list
 def ops(machine_id: str, running: bool, limit: int, **flags: Any) -> None:
     """The operations of the last seven days, newest first."""
     answer, _ = _asked("ops", flags, machine_id=machine_id, running=running, limit=limit)
@@ -89,14 +99,14 @@ def ops(machine_id: str, running: bool, limit: int, **flags: Any) -> None:
         "ACCEPTED": "acceptedAt",
         "NOTE": "note",
     }
-    _show(answer, flags, columns)
+    _show(answer, columns, "operation")
 
 
 @click.group(invoke_without_command=True)
 @click.option("--shard", "shard_id", default="")
 @click.option("--machine", "machine_id", default="")
 @click.option("--limit", default=0, help="0: all.")
-@provider_verb
+@provider_list
 @click.pass_context
 def fences(ctx: click.Context, /, shard_id: str, machine_id: str, limit: int, **flags: Any) -> None:
     """The highest token each shard has used on each machine."""
@@ -104,7 +114,7 @@ def fences(ctx: click.Context, /, shard_id: str, machine_id: str, limit: int, **
         return
     answer, _ = _asked("fences", flags, shard_id=shard_id, machine_id=machine_id, limit=limit)
     columns = {"SHARD": "shard", "MACHINE": "machine", "EPOCH": "epoch", "SEQUENCE": "sequence"}
-    _show(answer, flags, columns)
+    _show(answer, columns, "fence")
 
 
 @fences.command("prune")
@@ -119,7 +129,7 @@ def prune_fences(shard_id: str, **flags: Any) -> None:
 
 @click.group(invoke_without_command=True)
 @click.option("--limit", default=0, help="0: all.")
-@provider_verb
+@provider_list
 @click.pass_context
 def failed(ctx: click.Context, /, limit: int, **flags: Any) -> None:
     """Machines in FAILED, and why."""
@@ -133,7 +143,7 @@ def failed(ctx: click.Context, /, limit: int, **flags: Any) -> None:
         "HOST": "host",
         "ERROR": "lastError",
     }
-    _show(answer, flags, columns)
+    _show(answer, columns, "machine")
 
 
 def _on_failed(name: str, text: str) -> click.Command:

@@ -2,17 +2,23 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from bigfleet.cli.manner import last_cause, leave
+from bigfleet.cli.output import FORMATS, answer, reading_options
 
 if TYPE_CHECKING:
     from bigfleet.wire.lines import TlsFiles
 
 T = TypeVar("T")
+NO_ADMIN_SERVICE = (
+    "this provider has no admin service (bigfleet.admin.v1alpha1.ProviderAdmin); only providers "
+    "made with the Python SDK have one. Ask a shard for its machines: bigfleet machines"
+)
 _PATH = click.Path(path_type=Path)
 _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--addr",), {"default": "127.0.0.1:9000", "show_default": True}),
@@ -27,6 +33,25 @@ def provider_verb(command: Callable[..., None]) -> Callable[..., None]:
     for names, meaning in _OPTIONS:
         command = click.option(*names, **meaning)(command)
     return command
+
+
+def provider_list(command: Callable[..., None]) -> Callable[..., None]:
+    """A provider_verb that answers with a list: all forms of -o, --sort-by and --watch."""
+
+    @wraps(command)
+    def run(*given: Any, **flags: Any) -> None:
+        answer(flags["output"], flags, lambda: command(*given, **flags))
+
+    made = reading_options(run)
+    for names, meaning in _OPTIONS[:-1]:
+        made = click.option(*names, **meaning)(made)
+    listed: Callable[..., None] = _form(made)
+    return listed
+
+
+_form = click.option(
+    "-o", "--output", type=click.Choice(FORMATS), default="table", help="How the list is printed."
+)
 
 
 def line_params() -> list[click.Parameter]:
@@ -50,9 +75,11 @@ def answer_to(talk: Coroutine[Any, Any, T]) -> T:
     try:
         return asyncio.run(talk)
     except Rejected as rejected:
-        if rejected.code is Code.UNAVAILABLE:
+        if rejected.code is Code.UNAVAILABLE and not rejected.reason:
             what = "start one, or name another with --addr"
             text = f"no provider answers: {last_cause(rejected.text)}; {what}"
             raise leave(text, rejected) from None
+        if rejected.code is Code.UNIMPLEMENTED:
+            raise leave(NO_ADMIN_SERVICE, rejected) from None
         bad_words = rejected.code is Code.INVALID_ARGUMENT
         raise leave(rejected.text if bad_words else str(rejected), rejected) from None

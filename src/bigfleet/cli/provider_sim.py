@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import orjson
 
 from bigfleet.cli.provider_lines import answer_to, line_params, tls_in
 from bigfleet.cli.terminal import plain, refuse, write_out
@@ -94,6 +93,8 @@ def _do(verb: str) -> Talk:
 def events(follow: bool, after: int, **flags: Any) -> None:
     """What happened on the substrate, one JSON object a line."""
 
+    import orjson
+
     async def talk(client: "SimControlClient", _flags: dict[str, Any]) -> None:
         stream: AsyncGenerator[dict[str, object], None] = client.events(follow=follow, after=after)
         async with aclosing(stream) as found:
@@ -124,6 +125,8 @@ for _command in (events, script):
 
 def _show(answer: dict[str, object], output: str) -> None:
     if output == "json":
+        import orjson
+
         write_out(orjson.dumps(answer, option=orjson.OPT_INDENT_2) + b"\n")
         return
     for line in _lines(answer):

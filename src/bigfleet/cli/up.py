@@ -1,11 +1,13 @@
 """`bigfleet up`: the whole system on a laptop, and a view of it deciding."""
 
 import asyncio
+import io
 import os
 import secrets
 import signal
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,7 @@ import click
 from bigfleet import __version__
 from bigfleet.cli.durations import DURATION
 from bigfleet.cli.terminal import plain, refuse, unread
-from bigfleet.up.sizes import SIZES
+from bigfleet.up.sizes import LAST_PORT_BASE, SIZES
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -38,6 +40,9 @@ if TYPE_CHECKING:
               help="Your provider instead of the simulated one.")  # fmt: skip
 @click.option("--shards", type=click.IntRange(min=1), default=1, show_default=True,
               help="Shards that share the simulated fleet, with zones of their own.")  # fmt: skip
+@click.option("--port-base", type=click.IntRange(1, LAST_PORT_BASE), default=None, metavar="N",
+              help="First of the ports, all of which are the next ones.  [default: 7780, 7790, "
+                   "8780, 8790, 9000, or the next that are free]")  # fmt: skip
 @click.option("--headless", is_flag=True, help="Lines instead of the live view.")
 @click.option("--for", "lasting", type=DURATION, default=None, metavar="DURATION",
               help="Stop by itself, after real time like 60s; default: Ctrl-C.")  # fmt: skip
@@ -54,6 +59,7 @@ def up(
     data_dir: Path | None,
     provider_addr: str,
     shards: int,
+    port_base: int | None,
     headless: bool,
     lasting: float | None,
     asserting: bool,
@@ -67,6 +73,10 @@ def up(
     and the protocols between them; simulated are machines, prices, latencies, pods and their
     scheduler. Ctrl-C ends all of it.
 
+    Another shell finds it by itself: `up` writes a context of that name and takes it away at its
+    end, see `bigfleet context`. With --port-base 17000 the coordinator is on port 17000, then come
+    its metrics, the provider, the shards and their metrics; a port that is taken is an error.
+
     With --shards 3 every zone and every cluster has a shard of its own, and machines move between
     shards: the surge needs machines that only another shard has.
 
@@ -76,6 +86,7 @@ def up(
       bigfleet up --shards 3
       bigfleet up --headless --for 60s
       bigfleet up --speed 5 --data-dir ./fleet
+      bigfleet up --port-base 17000
     """
     if output == "json" and not headless:
         raise click.UsageError("-o json goes with --headless")
@@ -83,17 +94,21 @@ def up(
         raise click.UsageError(f"--provider-addr {provider_addr}: write HOST:PORT")
     began = time.perf_counter()
     from bigfleet.cli.manner import EXIT_UNREACHABLE
+    from bigfleet.cli.progress import compile_all
     from bigfleet.provider.stores.store import StoreDamaged, StoreFailed, StoreInUse
     from bigfleet.shard.epoch import StartRefused
     from bigfleet.up.local_fleet import ProviderSilent
     from bigfleet.up.plans import Plan
 
     plan = Plan(SIZES[size], seed, speed, data_dir, provider_addr, shards)
+    if port_base is not None:
+        plan = plan.on_ports_from(port_base)
     if shards > 1 and provider_addr:
         raise click.UsageError("--shards goes with the simulated provider, whose zones are known")
     if shards > len(plan.zones):
         named = ", ".join(plan.zones)
         raise click.UsageError(f"--shards {shards}: a shard has a zone, and there are {named}")
+    compile_all()
     try:
         code = asyncio.run(_lived(plan, began, headless, lasting, output == "json", asserting))
     except ProviderSilent as problem:
@@ -116,6 +131,7 @@ async def _lived(
     asserting: bool,
 ) -> int:
     from bigfleet.cli.coordinator_reports import reporting_of
+    from bigfleet.cli.up_contexts import written_context
     from bigfleet.cli.up_faces import Face, JsonFace, LineFace, banner
     from bigfleet.cli.up_view import LiveFace
     from bigfleet.edge.collecting import collect_rarely
@@ -153,16 +169,19 @@ async def _lived(
         watch.on_report(report)
         if looks and owners.is_due(report.at):
             owners.on_owners(fleet.owned(), report.at)
-        face.show(report)
+        face.show(fleet.times.in_real_time(report))
 
     def moved(transfer: "Transfer") -> None:
-        watch.on_move(transfer)
+        # The coordinator tells real time, as it does to anybody; what is judged is simulated.
+        watch.on_move(replace(transfer, updated_at=fleet.times.own_of(transfer.updated_at)))
         face.show_move(transfer)
 
+    address = fleet.addresses["coordinator"]
     try:
-        face.open(banner(plan, fleet, ready))
-        work = [fleet.follow(heard), fleet.follow_moves(moved), fleet.until_dead()]
-        await _until_asked(work, asked, lasting)
+        with written_context(address, plan.data_dir) as context:
+            face.open(banner(plan, fleet, ready, context.how_to_ask(address)))
+            work = [fleet.follow(heard), fleet.follow_moves(moved), fleet.until_dead()]
+            await _until_asked(work, asked, lasting)
     except BrokenPipeError:
         # Whoever read our lines has seen enough.
         unread()
@@ -226,4 +245,15 @@ def _log() -> "Log":
     from bigfleet.edge.driver import RealClock
     from bigfleet.edge.log_lines import open_log
 
-    return open_log(sys.stderr, "up", RealClock().now, text=True, level="warning")
+    # By its name: the live view has another standard error.
+    return open_log(_CurrentStderr(), "up", RealClock().now, text=True, level="warning")
+
+
+class _CurrentStderr(io.StringIO):
+    """Standard error as it is at the moment of writing."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()

@@ -11,11 +11,18 @@ from bigfleet import __version__
 from bigfleet.cli.terminal import plain
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.coordination import Transfer, TransferState
+from bigfleet.model.pauses import Pause
 from bigfleet.model.shard_views import NeedCounts
 from bigfleet.sim.workloads import CLUSTERS
-from bigfleet.up.lines import document_of, line_of, transfer_document_of, transfer_line_of
+from bigfleet.up.lines import (
+    document_of,
+    line_of,
+    pause_text,
+    transfer_document_of,
+    transfer_line_of,
+)
 from bigfleet.up.local_fleet import LocalFleet
-from bigfleet.up.plans import Plan
+from bigfleet.up.plans import COORDINATOR_PORT, Plan
 from bigfleet.up.reports import CycleReport
 
 #: Between two lines of a shard, in real seconds.
@@ -34,7 +41,8 @@ class Face(Protocol):
     def close(self) -> None: ...
 
 
-def banner(plan: Plan, fleet: LocalFleet, ready_seconds: float) -> str:
+def banner(plan: Plan, fleet: LocalFleet, ready_seconds: float, how_to_ask: str) -> str:
+    """`how_to_ask`: the verb that asks this fleet in another shell."""
     where = "simulated fleet" if plan.simulated else f"machines of {plan.provider_addr}"
     pace = "" if plan.speed == 1 else f", speed {plan.speed:g}"
     return "\n".join(
@@ -42,6 +50,8 @@ def banner(plan: Plan, fleet: LocalFleet, ready_seconds: float) -> str:
             f"BigFleet {__version__}   one process, {where}, seed {plan.seed}{pace}",
             *_addresses(fleet),
             f"  fleet        {fleet.machines:,} machines, clusters {', '.join(CLUSTERS)}; rails on",
+            f"  ask it       {how_to_ask}",
+            *_moved(fleet),
             f"ready in {ready_seconds:.1f} s",
         )
     )
@@ -49,17 +59,28 @@ def banner(plan: Plan, fleet: LocalFleet, ready_seconds: float) -> str:
 
 def _addresses(fleet: LocalFleet) -> list[str]:
     found, metrics = fleet.addresses, fleet.metrics
-    coordinator, provider = found["coordinator"], found["provider"]
-    if len(fleet.shards) == 1:
-        [name] = fleet.shards
-        head = f"  shard        {found[name]}   coordinator {coordinator}"
-        return [f"{head}   provider {provider}   metrics {metrics[name]}"]
+    several = len(fleet.shards) > 1
     lines = [
-        f"  {name:<12} {found[name]}   metrics {metrics[name]}   {_belongings(fleet, name)}"
+        f"  {name:<12} {found[name]}   metrics {metrics[name]}"
+        + (f"   {_belongings(fleet, name)}" if several else "")
         for name in fleet.shards
     ]
-    page = metrics["coordinator"]
-    return [*lines, f"  coordinator  {coordinator}   metrics {page}   provider {provider}"]
+    return [
+        *lines,
+        f"  coordinator  {found['coordinator']}   metrics {metrics['coordinator']}",
+        f"  provider     {found['provider']}",
+    ]
+
+
+def _moved(fleet: LocalFleet) -> list[str]:
+    """The line that another shell needs where the coordinator is not at its default address."""
+    address = fleet.addresses["coordinator"]
+    if address == f"127.0.0.1:{COORDINATOR_PORT}":
+        return []
+    return [
+        "  ports        not the defaults; where contexts are not used, export:",
+        f"export BIGFLEET_CLI_COORDINATOR={address}",
+    ]
 
 
 def _belongings(fleet: LocalFleet, shard: str) -> str:
@@ -99,16 +120,29 @@ class LineFace:
         self._stopwatch = stopwatch
         self._names_shards = names_shards
         self._columns: dict[str, _ShardLines] = {}
+        #: Pauses in force by id, of each shard.
+        self._pauses: dict[str, dict[str, Pause]] = {}
 
     def open(self, banner: str) -> None:
         click.echo(banner)
 
     def show(self, report: CycleReport) -> None:
         name = report.shard
+        self._tell_pauses(report)
         lines = self._columns.setdefault(name, _ShardLines(name if self._names_shards else ""))
         text = lines.line(report, self._time_of_day(), self._stopwatch())
         if text:
             click.echo(plain(text))
+
+    def _tell_pauses(self, report: CycleReport) -> None:
+        """Each once when it begins and once when it has ended everywhere."""
+        before = {i: pause for known in self._pauses.values() for i, pause in known.items()}
+        self._pauses[report.shard] = {pause.pause_id: pause for pause in report.pauses}
+        after = {i: pause for known in self._pauses.values() for i, pause in known.items()}
+        said = [f"PAUSED {pause_text(after[i])}" for i in after if i not in before]
+        said += [f"pause {i} is over" for i in before if i not in after]
+        for text in said:
+            click.echo(plain(f"{self._time_of_day()}  {text}"))
 
     def show_move(self, transfer: Transfer) -> None:
         """Who owns what has changed, or was not to change after all; steps between are no news."""

@@ -7,6 +7,9 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from bigfleet.conformance.contract import Cell
+from bigfleet.conformance.contract import Check as ContractCheck
+
 if TYPE_CHECKING:
     from bigfleet.conformance.trial import Trial
 
@@ -53,6 +56,9 @@ class Row:
     inherits: bool = False
     #: Part of a row may take longer than a few settle times; seconds at the normal pace.
     longest: float = 120.0
+    #: What of the contract it judges: answers in a state, and the order of checks.
+    judges: tuple[Cell, ...] = ()
+    order: tuple[ContractCheck, ...] = ()
 
     @property
     def phase(self) -> int:
@@ -87,6 +93,8 @@ class Area:
         boots: bool = False,
         inherits: bool = False,
         longest: float = 120.0,
+        judges: tuple[Cell, ...] = (),
+        order: tuple[ContractCheck, ...] = (),
     ) -> Callable[[Check], Check]:
         def register(check: Check) -> Check:
             self.rows.append(
@@ -108,6 +116,8 @@ class Area:
                     boots=boots,
                     inherits=inherits,
                     longest=longest,
+                    judges=judges,
+                    order=order,
                 )
             )
             return check

@@ -9,7 +9,8 @@ all again, to the next address if need be.
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from functools import partial
+from typing import Protocol, TypeVar
 
 from bigfleet.coordclient.obeying import DONE, TERM, Answer, Handler, Obeying
 from bigfleet.coordclient.reporting import Pace, Reporting
@@ -22,6 +23,14 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.shard_views import CoordinatorLink
+from bigfleet.wire.report_fitting import (
+    fitted_report,
+    fitted_sync,
+    is_small_report,
+    is_small_sync,
+)
+
+T = TypeVar("T")
 
 #: Before a report that acknowledges what was just done.
 AT_ONCE_SECONDS = 0.02
@@ -61,7 +70,7 @@ class Surroundings:
     obey: Handler
     #: Returns when the value is on disk under the key.
     keep: Callable[[str, bytes], Awaitable[None]]
-    #: A counter's name and labels.
+    #: A counter's name, by how much it grows (1 where nothing is said), and labels.
     count: Callable[..., None]
     pace: Callable[[], Pace]
     call_timeout_seconds: float
@@ -80,6 +89,7 @@ class CoordinatorClient:
         self._acknowledged_cycle = -1
         #: What was last said of a failure: the same is not said twice.
         self._said = ""
+        self._said_cut = ""
 
     @property
     def due(self) -> Instant:
@@ -101,30 +111,35 @@ class CoordinatorClient:
     async def report(self) -> None:
         """One round, whatever becomes of it."""
         around, reporting = self._around, self._reporting
-        acks = self._obeying.acks()
-        report = replace(await around.report(), acks=acks)
+        whole = replace(await around.report(), acks=self._obeying.acks())
+        fitted = await _beside(is_small_report(whole), partial(fitted_report, whole))
+        report = fitted.message
         try:
             reply = await self._lines.report(reporting.address, report, around.call_timeout_seconds)
             await self._keep_term(reply.term)
             # Only now: an acknowledgement that a deposed leader heard was heard by nobody.
-            self._obeying.on_sent(acks)
+            self._obeying.on_sent(report.acks)
             done = await self._obey(reply)
         except Rejected as problem:
             self._on_rejected("coordinator_reports_total", problem)
             return
         around.count("coordinator_reports_total", result="ok")
         self._syncing.on_report()
+        left_off = fitted.left_off
         if self._syncing.is_due(around.clock.now()):
             try:
-                await self._sync()
+                left_off = _sum(left_off, await self._sync(fitted.rows_left_off))
             except Rejected as problem:
                 self._on_rejected("coordinator_syncs_total", problem)
                 return
-        complaint = self._complaint(report, reply)
+        complaint, cut = self._complaint(report, reply), _cut_text(left_off)
+        for name, rows in left_off.items():
+            around.count("coordinator_rows_left_off_total", rows, field=name)
         # Somebody else waits for what was done: it is told at once.
         soon = AT_ONCE_SECONDS if done else self._syncing.soon_seconds
-        reporting.on_answered(around.clock.now(), around.chance(), complaint, soon)
+        reporting.on_answered(around.clock.now(), around.chance(), complaint or cut, soon)
         self._say(complaint)
+        self._say_cut(cut)
         await self._lines.keep_only(reporting.addresses)
 
     # -- instructions ----------------------------------------------------------------------------
@@ -149,9 +164,13 @@ class CoordinatorClient:
 
     # -- syncs -----------------------------------------------------------------------------------
 
-    async def _sync(self) -> None:
+    async def _sync(self, left_off_before: int) -> Mapping[str, int]:
+        """How many rows of the sync were left off, by field."""
         around, deadline = self._around, self._around.call_timeout_seconds
-        request = await around.sync_request(self._syncing.merging)
+        whole = await around.sync_request(self._syncing.merging)
+        fit = partial(fitted_sync, whole, left_off_before)
+        fitted = await _beside(is_small_sync(whole), fit)
+        request = fitted.message
         try:
             reply = await self._lines.sync(self._reporting.address, request, deadline)
         except Rejected as problem:
@@ -160,11 +179,12 @@ class CoordinatorClient:
             around.count("coordinator_syncs_total", result="unimplemented")
             if self._syncing.on_unknown(around.clock.now()):
                 around.log.warning("coordinator.no_sync", msg=_UNKNOWN)
-            return
+            return {}
         await self._keep_term(reply.term)
         await self._durably("the answer to SyncShard", around.take_sync(reply, request))
         self._syncing.on_reply(reply)
         around.count("coordinator_syncs_total", result="ok")
+        return fitted.left_off
 
     # -- what is kept ----------------------------------------------------------------------------
 
@@ -209,6 +229,11 @@ class CoordinatorClient:
         if result != "not_leader" or self._reporting.due > at:
             self._say(text)
 
+    def _say_cut(self, cut: str) -> None:
+        if cut and not self._said_cut:
+            self._around.log.warning("coordinator.report_cut", msg=cut)
+        self._said_cut = cut
+
     def _say(self, trouble: str) -> None:
         if trouble and not self._said:
             text = f"{trouble}; the shard goes on without the coordinator"
@@ -223,6 +248,23 @@ class StaleTerm(Rejected):
 
     def __init__(self, text: str) -> None:
         super().__init__(Code.UNAVAILABLE, text)
+
+
+async def _beside(is_small: bool, work: Callable[[], T]) -> T:
+    """In a thread, unless it is done in a moment."""
+    return work() if is_small else await asyncio.to_thread(work)
+
+
+def _sum(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:
+    return {name: left.get(name, 0) + right.get(name, 0) for name in {**left, **right}}
+
+
+def _cut_text(left_off: Mapping[str, int]) -> str:
+    """Empty: everything fitted."""
+    if not left_off:
+        return ""
+    rows = ", ".join(f"{number} of {name}" for name, number in sorted(left_off.items()))
+    return f"rows that do not fit into a message were left off: {rows}"
 
 
 def _result_of(problem: Rejected) -> str:

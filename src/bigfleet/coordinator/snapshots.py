@@ -64,8 +64,11 @@ def export(tables: Tables, revision: int, backend: str, at: Instant) -> Snapshot
     return Snapshot(meta, content)
 
 
-def imported(snapshot: Snapshot) -> Rows:
-    """What an empty store is to hold; raises BadInput where the snapshot is not whole."""
+def imported(snapshot: Snapshot, restored: str = "") -> Rows:
+    """What an empty store is to hold; raises BadInput where the snapshot is not whole.
+
+    `restored`: who restores it and why, for the first leader to tell.
+    """
     _check(snapshot)
     try:
         document = msgspec.json.decode(snapshot.data, type=_Document)
@@ -77,7 +80,9 @@ def imported(snapshot: Snapshot) -> Rows:
     stored = max((tables.term.get() or TermRow(0)).term, snapshot.meta.term, 0)
     rows[key_text("term", ())] = value_bytes(TermRow(stored + TERMS_AHEAD))
     numbers = tables.seq.get() or SeqRow()
-    rows[key_text("seq", ())] = value_bytes(replace(numbers, merging=True, merge_from=0))
+    rows[key_text("seq", ())] = value_bytes(
+        replace(numbers, merging=True, merge_from=0, restored=restored)
+    )
     return rows
 
 

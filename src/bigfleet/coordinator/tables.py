@@ -40,6 +40,8 @@ class SeqRow:
     merging: bool = False
     #: The first number after what was used before the restore; 0: not yet known.
     merge_from: int = 0
+    #: Who restored the snapshot and why, until the first leader has told it; empty: told.
+    restored: str = ""
 
 
 @dataclass(frozen=True, slots=True)

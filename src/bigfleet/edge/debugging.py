@@ -24,6 +24,8 @@ USUAL_SECONDS = 5
 LONGEST_SECONDS = 30
 #: Calls of a task that are shown.
 _DEPTH = 8
+#: Tasks that are shown: three for each of some hundred sessions. Looking at one takes 50 us.
+_MOST_TASKS = 1000
 _TEXT = "text/plain; charset=utf-8"
 
 #: Sizes of everything that could grow, by name.
@@ -43,7 +45,7 @@ class Debugging:
         self._pages: Mapping[str, Page] = {
             "tasks": _tasks,
             "stacks": _stacks,
-            "state": lambda: HttpAnswer(orjson.dumps(sizes(), default=str)),
+            "state": lambda: _json(sizes()),
             **more,
         }
 
@@ -91,7 +93,11 @@ def seconds_of(query: str) -> int:
 
 def _tasks() -> HttpAnswer:
     """What the process is at: its tasks and where each of them stands."""
-    lines = [line for task in asyncio.all_tasks() for line in (repr(task), *_stack(task))]
+    tasks = list(asyncio.all_tasks())
+    shown = tasks[:_MOST_TASKS]
+    lines = [line for task in shown for line in (repr(task), *_stack(task))]
+    if len(shown) < len(tasks):
+        lines.append(f"{len(tasks) - len(shown)} of {len(tasks)} tasks are left off")
     return _text("\n".join(lines))
 
 
@@ -116,6 +122,10 @@ def _places(innermost: FrameType) -> list[str]:
 def _place(frame: FrameType, line: int | None) -> str:
     """Without the source line: frames of compiled code have no numbers to look it up by."""
     return f"  {frame.f_code.co_filename}:{line} {frame.f_code.co_name}"
+
+
+def _json(facts: Mapping[str, Any]) -> HttpAnswer:
+    return HttpAnswer(b"", build=lambda: orjson.dumps(facts, default=str))
 
 
 def _text(text: str, status: HTTPStatus = HTTPStatus.OK) -> HttpAnswer:

@@ -1,6 +1,9 @@
 """The small HTTP side of a process: metrics, probes, and what else it adds. One answer per line.
 
 Deliberately no framework: a few pages for probes and scrapers, bound to the loopback by default.
+
+A page that takes long to make is made in a thread and written piece by piece, so that probes are
+answered meanwhile. Requests for a page that is being made share it.
 """
 
 import asyncio
@@ -13,6 +16,8 @@ from http import HTTPStatus
 #: A slow or endless request is not listened to for longer, or beyond this size.
 PATIENCE_SECONDS = 10.0
 LARGEST_BODY = 8 * 1024 * 1024
+#: Bytes that are handed to the line at once.
+_PIECE = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +25,8 @@ class HttpAnswer:
     body: bytes
     content_type: str = "application/json"
     status: int = 200
+    #: Makes the body, in a thread.
+    build: Callable[[], bytes] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,8 @@ class Pages:
         self._server: asyncio.Server | None = None
         #: All and only the connections that are open, each with the task that serves it.
         self._open: dict[asyncio.StreamWriter, asyncio.Task[None] | None] = {}
+        #: All and only the pages that are being made, by path.
+        self._making: dict[str, asyncio.Task[HttpAnswer]] = {}
         self.port = 0
 
     async def start(self, address: str, certificate: ssl.SSLContext | None = None) -> int:
@@ -77,6 +86,8 @@ class Pages:
                 writer.transport.abort()
                 if serving is not None:
                     serving.cancel()
+            for making in self._making.values():
+                making.cancel()
             await self._server.wait_closed()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -98,19 +109,30 @@ class Pages:
         except (TimeoutError, ValueError, asyncio.IncompleteReadError, ConnectionError):
             answer = plain(HTTPStatus.BAD_REQUEST)
         try:
-            writer.write(_bytes_of(answer))
-            await writer.drain()
-        except ConnectionError:
-            return
+            await _written(writer, answer)
+        except (ConnectionError, TimeoutError):
+            # The reader went away, or does not read.
+            writer.transport.abort()
 
     async def _answer(self, request: HttpRequest) -> HttpAnswer:
         if request.method == "GET" and (page := self._pages.get(request.path)):
-            return _shown(page)
+            return await self._page(request.path, page)
         for prefix, route in self._routes.items():
             if request.path.startswith(prefix):
                 below = request.path.removeprefix(prefix)
                 return await _routed(route, replace(request, path=below))
         return plain(HTTPStatus.NOT_FOUND)
+
+    async def _page(self, path: str, page: Page) -> HttpAnswer:
+        making = self._making.get(path)
+        if making is None:
+            answer = _shown(page)
+            if answer.build is None:
+                return answer
+            making = self._making[path] = asyncio.create_task(_built(answer))
+            making.add_done_callback(lambda _: self._making.pop(path))
+        # The others still wait for it when this caller hangs up.
+        return await asyncio.shield(making)
 
 
 def probe(fine: bool, text: str) -> HttpAnswer:
@@ -131,9 +153,29 @@ def _shown(page: Page) -> HttpAnswer:
 
 async def _routed(route: Route, request: HttpRequest) -> HttpAnswer:
     try:
-        return await route(request)
+        return await _built(await route(request))
     except Exception:  # noqa: BLE001 - a fault of one route answers one request
         return plain(HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+async def _built(answer: HttpAnswer) -> HttpAnswer:
+    if answer.build is None:
+        return answer
+    try:
+        return replace(answer, body=await asyncio.to_thread(answer.build), build=None)
+    except Exception:  # noqa: BLE001 - a fault of one page answers one request
+        return plain(HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+async def _written(writer: asyncio.StreamWriter, answer: HttpAnswer) -> None:
+    """TimeoutError where the reader takes nothing for long."""
+    writer.write(_head_of(answer))
+    for start in range(0, len(answer.body), _PIECE):
+        writer.write(answer.body[start : start + _PIECE])
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await writer.drain()
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await writer.drain()
 
 
 async def _read(reader: asyncio.StreamReader) -> HttpRequest:
@@ -153,7 +195,7 @@ async def _read(reader: asyncio.StreamReader) -> HttpRequest:
     return HttpRequest(method, path, query, body, authorization)
 
 
-def _bytes_of(answer: HttpAnswer) -> bytes:
+def _head_of(answer: HttpAnswer) -> bytes:
     status = HTTPStatus(answer.status)
     head = (
         f"HTTP/1.1 {status.value} {status.phrase}\r\n"
@@ -161,4 +203,4 @@ def _bytes_of(answer: HttpAnswer) -> bytes:
         f"Content-Length: {len(answer.body)}\r\n"
         "Connection: close\r\n\r\n"
     )
-    return head.encode() + answer.body
+    return head.encode()

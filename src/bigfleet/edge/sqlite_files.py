@@ -4,14 +4,19 @@ A commit is on disk when it returns. A file that is damaged, foreign or of a lat
 refused and left as it is.
 """
 
+import errno
 import os
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 _PASSING = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY})
+#: No room: on the disk, within the quota of its owner, or within the process's own limit.
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_ONE_PAGE = bytes(4096)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,33 @@ def is_passing(problem: Exception) -> bool:
         # The low byte is the kind; SQLite's own calls have one, misuse of the module has none.
         return getattr(problem, "sqlite_errorcode", 0) & 0xFF in _PASSING
     return False
+
+
+def disk_problem(path: Path, problem: Exception) -> str:
+    """Why the file could not be written; a full disk is called that.
+
+    SQLite says "disk I/O error" for most of what the system refuses, so a page is written beside
+    the file to hear the system's own word.
+    """
+    if isinstance(problem, OSError):
+        return _system_problem(problem)
+    kind = getattr(problem, "sqlite_errorcode", 0) & 0xFF
+    if kind == sqlite3.SQLITE_FULL:
+        return "the disk is full"
+    if kind != sqlite3.SQLITE_IOERR:
+        return str(problem)
+    try:
+        with tempfile.TemporaryFile(dir=path.parent) as probe:
+            probe.write(_ONE_PAGE)
+            probe.flush()
+    except OSError as refused:
+        return _system_problem(refused)
+    return str(problem)
+
+
+def _system_problem(problem: OSError) -> str:
+    said = problem.strerror or str(problem)
+    return f"the disk is full ({said})" if problem.errno in _NO_ROOM else said
 
 
 def _make_or_check(connection: sqlite3.Connection, kind: FileKind) -> None:

@@ -88,6 +88,13 @@ class DemandCensus:
     unmet: Mapping[str, float]
 
 
+def bound_count(snapshot: Snapshot, source: str) -> int:
+    """Machines of a source that are bound to a cluster and not Failed."""
+    columns = snapshot.columns
+    bound = (columns.source == snapshot.tables.sources.find(source)) & (columns.cluster >= 0)
+    return int(np.count_nonzero(bound & (columns.state != MachineState.FAILED)))
+
+
 def demand_census_of(decision: Decision) -> DemandCensus:
     outcome = decision.outcome
     scene = outcome.scene

@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s
-from bigfleet.engine.vocabulary import ProfileColumns, Profiles, Vectors, Words
+from bigfleet.engine.vocabulary import ProfileColumns, Profiles, Vectors, WeighedWords, Words
 from bigfleet.model.needs import Need
 
 
@@ -62,11 +62,31 @@ class NeedTables:
     clusters: Words
     profiles: Profiles
     vectors: Vectors
-    groups: Words
+    groups: WeighedWords
 
     @classmethod
     def empty(cls) -> "NeedTables":
-        return cls(Words(), Profiles(), Vectors(), Words())
+        return cls(Words(), Profiles(), Vectors(), WeighedWords())
+
+    @property
+    def weight(self) -> int:
+        """Roughly the bytes of all entries, of use or not."""
+        return self.profiles.weights.total + self.vectors.weights.total + self.groups.weights.total
+
+    def weight_of(self, columns: NeedColumns) -> int:
+        """Roughly the bytes of the entries these Needs use."""
+        vectors = np.concatenate([columns.aggregate, columns.unit])
+        return (
+            _weight(self.profiles.weights.column(), columns.profile)
+            + _weight(self.vectors.weights.column(), vectors)
+            + _weight(self.groups.weights.column(), columns.group)
+        )
+
+
+def _weight(weights: Int64s, numbers: Int32s) -> int:
+    used = np.zeros(len(weights), np.bool_)
+    used[numbers] = True
+    return int(weights[used].sum())
 
 
 class Demand(Sequence[Need]):

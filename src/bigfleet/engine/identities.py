@@ -9,8 +9,9 @@ import hashlib
 from functools import lru_cache
 
 
-@lru_cache(maxsize=262144)
+@lru_cache(maxsize=65536)
 def pair_of(fingerprint: str, group: str) -> int:
+    """Emptied when the tables of the demand start anew: fingerprints may be long."""
     digest = hashlib.blake2b(f"{fingerprint}\0{group}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
 

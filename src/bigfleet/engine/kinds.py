@@ -15,6 +15,9 @@ from bigfleet.engine.kernels.compiled import Bools, Floats, Int32s, Int64s
 from bigfleet.engine.vocabulary import OfferingColumns, Offerings, Vectors, Words
 from bigfleet.model.requirements import HOSTNAME_KEY, Requirement, attribute_of
 
+#: Columns of keys that no Need asks about any more are kept up to here.
+_UNUSED_COLUMNS = 16
+
 #: A key's words and, per row of some table, the number of its word (-1: absent).
 Values = tuple[Words, Int32s]
 
@@ -73,6 +76,8 @@ class Attributes:
         """
         asked = set(requirements)
         keys = {requirement.key for requirement in asked} | set(topology_keys)
+        if len(self._columns) > 2 * len(keys) + _UNUSED_COLUMNS:
+            self._columns = {key: self._columns[key] for key in keys & self._columns.keys()}
         if HOSTNAME_KEY in keys:
             return self._kinds_by_name(columns, machines, asked, keys, set(topology_keys))
         wanted = tuple(sorted(keys))
@@ -81,6 +86,7 @@ class Attributes:
             known = np.arange(len(columns.price))
             self._kinds = (mark, Kinds(columns, self._types(known), self._values(keys, known)))
         kinds = self._kinds[1]
+        kinds.begin_cycle()
         return kinds, kinds.kind_of_row[machines.offering]
 
     def _kinds_by_name(
@@ -149,15 +155,23 @@ class Kinds:
         self.shape: Int32s = columns.shape[first]
         #: Order of the instance type among all of them, -1 where the field is empty.
         self.type_rank = _ranks(type_words, type_numbers[first])
+        #: What this cycle asked for, and what the one before did.
         self._matches: dict[tuple[Requirement, ...], Bools] = {}
+        self._matched_before: dict[tuple[Requirement, ...], Bools] = {}
         self._domains: dict[str, tuple[list[str], Int32s]] = {}
 
     def __len__(self) -> int:
         return len(self._first)
 
+    def begin_cycle(self) -> None:
+        """Forget what the last cycle did not ask for."""
+        self._matched_before, self._matches = self._matches, {}
+
     def matches(self, requirements: tuple[Requirement, ...]) -> Bools:
         """Which kinds meet every requirement."""
         found = self._matches.get(requirements)
+        if found is None and (found := self._matched_before.get(requirements)) is not None:
+            self._matches[requirements] = found
         if found is None:
             found = np.ones(len(self), np.bool_)
             for requirement in requirements:

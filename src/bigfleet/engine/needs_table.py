@@ -6,7 +6,7 @@ the tables anew when most of them is history, cost all rows: both work on what w
 another thread may do them. The sorted demand is kept until something changes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,9 +19,11 @@ from bigfleet.engine.kernels.compiled import Int32s, Int64s
 from bigfleet.engine.vocabulary import ProfileColumns, descending_level
 from bigfleet.model.needs import Need
 
-#: The tables are rebuilt when they hold this many times what the demand still uses.
-_GARBAGE_FACTOR = 4
-_GARBAGE_FLOOR = 4096
+#: The tables are rebuilt when they weigh this many times what the demand still uses, and so many
+#: bytes beside; or when they have so many resource names more: each is a column of every vector.
+_GARBAGE_FACTOR = 3
+_GARBAGE_BYTES = 2**18
+_GARBAGE_NAMES = 16
 
 
 class FrozenNeeds:
@@ -50,11 +52,17 @@ class FrozenNeeds:
         order = order[np.argsort(level[order], kind="stable")]
         return Demand(columns.taken(order), self.tables, self._profiles)
 
-    @property
+    @cached_property
     def mostly_garbage(self) -> bool:
-        """Tables only grow, with every amount and every gang that comes and goes."""
-        used = _GARBAGE_FACTOR * sum(map(len, self.blocks.values())) + _GARBAGE_FLOOR
-        return max(len(self.tables.vectors), len(self.tables.groups)) > used
+        """Tables only grow, with every amount, gang and profile that comes and goes."""
+        tables, columns = self.tables, self.demand.columns
+        if tables.weight <= _GARBAGE_BYTES and len(tables.vectors.names) <= _GARBAGE_NAMES:
+            return False
+        if tables.weight > _GARBAGE_FACTOR * tables.weight_of(columns) + _GARBAGE_BYTES:
+            return True
+        vectors = np.concatenate([columns.aggregate, columns.unit])
+        names = tables.vectors.names_of(vectors)
+        return len(tables.vectors.names) > len(names) + _GARBAGE_NAMES
 
     def renumbered(self) -> "Renumbered":
         """The same demand over tables that hold nothing else."""
@@ -88,6 +96,16 @@ class FrozenNeeds:
 
 
 @dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What some demand needs words for."""
+
+    #: Their fingerprints.
+    profiles: frozenset[str]
+    #: Of resources.
+    names: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Renumbered:
     before: FrozenNeeds
     blocks: Mapping[str, NeedColumns]
@@ -109,6 +127,30 @@ class NeedsTable:
     @property
     def cluster_count(self) -> int:
         return len(self._blocks)
+
+    @property
+    def profile_count(self) -> int:
+        """Distinct profiles, with some that are not asked for any more."""
+        return len(self._tables.profiles)
+
+    @property
+    def name_count(self) -> int:
+        """Distinct resource names, with some that are not asked for any more."""
+        return len(self._tables.vectors.names)
+
+    def vocabulary(self, chosen: Callable[[str], bool]) -> Vocabulary:
+        """Exactly what the chosen clusters ask for; costs all their rows."""
+        with self._lock:
+            blocks = [block for name, block in self._blocks.items() if chosen(name)]
+            if not blocks:
+                return Vocabulary(frozenset(), frozenset())
+            profiles = np.unique(np.concatenate([block.profile for block in blocks])).tolist()
+            vectors = np.concatenate([v for b in blocks for v in (b.aggregate, b.unit)])
+            rows, tables = self._tables.profiles.rows, self._tables
+            return Vocabulary(
+                frozenset([rows[number].fingerprint for number in profiles]),
+                frozenset(tables.vectors.names_of(np.unique(vectors))),
+            )
 
     def replace(self, cluster: str, needs: Sequence[Need]) -> None:
         """Make `needs` the cluster's whole demand; an empty list withdraws everything."""
@@ -157,6 +199,7 @@ class NeedsTable:
                 needs = Demand(block, self._tables).needs
                 blocks[cluster] = _block_of(cluster, needs, tables)
         self._tables, self._blocks = tables, blocks
+        pair_of.cache_clear()
         self._joining, self._frozen = _Joining(), None
 
 

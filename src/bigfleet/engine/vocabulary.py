@@ -27,6 +27,9 @@ from bigfleet.model.quantities import LARGEST
 from bigfleet.model.requirements import INSTANCE_TYPE_KEY, Operator, Requirement
 from bigfleet.model.resources import Resources
 
+#: What an entry of a table weighs beside its text, roughly.
+_ENTRY = 64
+
 T = TypeVar("T", bound=Hashable)
 S = TypeVar("S", bound=np.generic)
 
@@ -54,8 +57,43 @@ class Interned(Generic[T]):
         return self._number_of.get(value, -1)
 
 
+class Grown:
+    """A list of numbers that only grows, as a column when somebody asks."""
+
+    def __init__(self) -> None:
+        self._values: list[int] = []
+        self._column: Int64s = np.zeros(0, np.int64)
+        self.total = 0
+
+    def append(self, value: int) -> None:
+        self._values.append(value)
+        self.total += value
+
+    def column(self) -> Int64s:
+        done = len(self._column)
+        if done < len(self._values):
+            self._column = np.append(self._column, np.array(self._values[done:], np.int64))
+        return self._column
+
+
 class Words(Interned[str]):
     pass
+
+
+class WeighedWords(Words):
+    """Words that come and go with clusters: how much text they are decides when they are sorted
+    out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weights = Grown()
+
+    def number(self, value: str) -> int:
+        found = self._number_of.get(value)
+        if found is None:
+            found = super().number(value)
+            self.weights.append(len(value) + _ENTRY)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +157,7 @@ class Profiles:
         self.stripped: list[int] = []
         self._number_of: dict[str, int] = {}
         self._columns = ProfileColumns.empty()
+        self.weights = Grown()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -128,6 +167,7 @@ class Profiles:
         if found is None:
             found = self._number_of[profile.fingerprint] = len(self.rows)
             self.rows.append(profile)
+            self.weights.append(len(profile.fingerprint) + _ENTRY)
             self.stripped.append(found)
             if profile.same is not None:
                 self.stripped[found] = self.number(profile.without_same())
@@ -164,17 +204,32 @@ class Vectors:
         self._dimensions: tuple[str, ...] = ()
         #: Every dimension some vector has.
         self.names: set[str] = set()
+        self.weights = Grown()
+        #: The dimensions of each vector: few combinations, however many amounts.
+        self._combinations: Interned[tuple[str, ...]] = Interned()
+        self._combination_of = Grown()
 
     def __len__(self) -> int:
         return len(self._table)
 
     def number(self, vector: Resources) -> int:
+        number = self._table.find(vector.amounts)
+        if number >= 0:
+            return number
         amounts = vector.positive().amounts
         number = self._table.find(amounts)
         if number < 0:
             number = self._table.number(amounts)
-            self.names.update(name for name, _ in amounts)
+            names = tuple(name for name, _ in amounts)
+            self.names.update(names)
+            self.weights.append(_ENTRY * (1 + len(names)))
+            self._combination_of.append(self._combinations.number(names))
         return number
+
+    def names_of(self, numbers: Int64s | Int32s) -> set[str]:
+        """Every dimension that one of these vectors has."""
+        combinations = np.unique(self._combination_of.column()[numbers]).tolist()
+        return {name for each in combinations for name in self._combinations.rows[each]}
 
     def resources(self, number: int) -> Resources:
         return Resources(self._table.rows[number])

@@ -199,6 +199,8 @@ class SyncRequest:
     #: It has heard that the coordinator merges: `held_pairs` and `held_overrides` are all it holds.
     #: Without it, an empty list says nothing.
     tells_all: bool = False
+    #: Rows of this call and of the report before it that did not fit into their messages.
+    rows_left_off: int = 0
 
 
 @dataclass(frozen=True, slots=True)

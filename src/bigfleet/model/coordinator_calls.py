@@ -90,6 +90,8 @@ class ShardReport:
     summary: ShardSummary
     shortfalls: tuple[ShortfallRow, ...] = ()
     acks: tuple[InstructionAck, ...] = ()
+    #: Shortfalls that the coordinator did not keep, because they are too large.
+    rows_left_off: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from bigfleet.model.actions import ActionKind
+from bigfleet.model.identities import who_text
 from bigfleet.model.machines import Instant
 
 
@@ -49,3 +50,10 @@ class Pause:
     expires_at: Instant | None = None
     #: The certificate name of who asked, where there was one.
     created_by: str = ""
+
+    @property
+    def who(self) -> str:
+        """Who paused: what they say of themselves beside what their certificate says."""
+        if not (self.owner or self.created_by):
+            return ""
+        return who_text(self.owner, self.created_by)

@@ -40,6 +40,11 @@ class QuantityTooLarge(BadQuantity):
 @lru_cache(maxsize=65536)
 def quantity_of(dimension: str, text: str) -> int:
     """The whole number of units of `dimension` that `text` stands for."""
+    return read_quantity(dimension, text)
+
+
+def read_quantity(dimension: str, text: str) -> int:
+    """The same, for callers that remember themselves what they have read, as long as they want."""
     negative, amount, exponent = _parts_of(text)
     if negative and amount:
         raise BadQuantity(f"{text!r} is negative; a quantity is zero or more")
@@ -109,3 +114,19 @@ def quantity_text(dimension: str, amount: int) -> str:
         exponent += 3
     suffix = {-3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}[exponent]
     return f"{amount}{suffix}"
+
+
+def readable_text(dimension: str, amount: int) -> str:
+    """As people write it: `1093.5` cpu, `64Gi`; rounded to two decimals where it is not whole."""
+    if dimension in _MILLI_DIMENSIONS:
+        return _short(amount / 1000, 3)
+    if not is_binary(dimension):
+        return str(amount)
+    for suffix, exponent in reversed(_BINARY_EXPONENT.items()):
+        if amount >= 1 << exponent:
+            return f"{_short(amount / (1 << exponent), 2)}{suffix}i"
+    return str(amount)
+
+
+def _short(value: float, decimals: int) -> str:
+    return f"{value:.{decimals}f}".rstrip("0").rstrip(".")

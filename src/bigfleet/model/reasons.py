@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bigfleet.model.quantities import BadQuantity, quantity_of, readable_text
+
 Facts = Mapping[str, Any]
 #: A text with fields, or a function that says None where its facts are not there.
 Template = str | Callable[[Facts], str | None]
@@ -112,6 +114,10 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
     "rail.unseen": (
         1,
         ("the last Lists of {provider} did not name {machine}; it is left alone until one does",),
+    ),
+    "rail.rebound": (
+        1,
+        ("a held List of {provider} shows another binding of {machine}; it is left alone",),
     ),
     "rail.unowned": (1, ("{machine} is another shard's by now; it is left alone",)),
     "rail.quota": (
@@ -456,7 +462,16 @@ def duration_text(seconds: float) -> str:
 
 
 def resources_text(amounts: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {amount}" for name, amount in amounts.items()) or "nothing"
+    """`cpu 1093.5, memory 64Gi`; the amounts come as canonical quantities."""
+    said = (f"{name} {_amount_text(name, text)}" for name, text in amounts.items())
+    return ", ".join(said) or "nothing"
+
+
+def _amount_text(name: str, text: str) -> str:
+    try:
+        return readable_text(name, quantity_of(name, text))
+    except BadQuantity:
+        return text  # a reason may come from another version
 
 
 class _Sentences(string.Formatter):

@@ -13,6 +13,28 @@ class Rollup:
     needs: tuple[Need, ...]
     #: Of the content without the timestamp: equal digests say the same.
     digest: bytes
+    #: Bytes of its rows as they were sent.
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RollupLimits:
+    """The most one roll-up may weigh, whatever its rows say."""
+
+    max_bytes: int = 32 * 2**20
+    max_row_bytes: int = 32 * 2**10
+    max_profiles: int = 10_000
+    max_resource_names: int = 64
+    #: Of one profile; as many spreads are allowed beside them.
+    max_requirements: int = 64
+    #: Of one requirement.
+    max_values: int = 1_000
+    max_group_bytes: int = 1_024
+
+
+def over_limit(what: str, sent: int, limit: int, setting: str) -> str:
+    """The sentence of a refusal for weight: what was sent, what is allowed, what to set."""
+    return f"{what}: {sent} sent, {limit} allowed; see {setting}"
 
 
 class RollupRefused(ValueError):

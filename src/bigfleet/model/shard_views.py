@@ -220,6 +220,8 @@ class Quarantine:
     required: int
     since: Instant
     accepts_after: Instant
+    #: What was seen, as a sentence.
+    what: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,6 +400,9 @@ class ShardStatus:
     need_states: NeedCounts | None = None
     #: Pods that wait although the machines of their Needs are there.
     stuck_pods: int = 0
+    #: Why state.db or the audit file cannot be written; empty: they can.
+    store_error: str = ""
+    failed_machines: int = 0
 
     @property
     def ready(self) -> bool:

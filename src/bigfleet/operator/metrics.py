@@ -5,7 +5,7 @@ Prefix: `bigfleet_operator_`.
 
 from collections.abc import Callable
 
-from bigfleet.edge.counts import Counts
+from bigfleet.edge.counts import Counts, Survey
 from bigfleet.edge.exposition import Catalogue, Exposition
 from bigfleet.placement.admission import RefusedBy
 
@@ -89,11 +89,13 @@ class OperatorMetrics(Exposition):
     def __init__(
         self,
         counts: Counts,
-        refresh: Callable[[], None],
+        refresh: Callable[[], Survey | None],
         version: str,
         certificate_ends: Callable[[], float | None] = lambda: None,
     ) -> None:
         super().__init__(CATALOGUE, counts, refresh, version, certificate_ends)
+        for name in ("connected", "rollup_needs", "dispatch_inflight", "nodes_unusable"):
+            counts.set(name, 0)
         for op in _WRITES:
             for outcome in _WRITTEN:
                 counts.add("upcoming_node_writes_total", 0, op=op, outcome=outcome)

@@ -77,6 +77,7 @@ class OperatorSettings:
     )
     api_server: str = setting("", "URL machines join at; empty: the one the operator talks to")
     mint_token: bool = setting(False, "make bootstrap tokens, for {{ .Token }} in the template")
+    token_prefix: str = setting("bf", "first characters of the ids of these tokens, at most 3")
     token_ttl: Seconds = setting(900.0, "how long such a token is good for", least=60)
     stuck_grace: Seconds = setting(
         10.0, "how long a pod must find no place before machines are added for it"
@@ -104,6 +105,9 @@ class OperatorSettings:
 
 def contradictions_of(settings: OperatorSettings) -> list[tuple[str, str]]:
     """Keys and what is wrong with them together or alone."""
+    # Here, so that the flags of a daemon are shown without loading a Kubernetes client's records.
+    from bigfleet.operator.bootstrap.tokens import why_not_token_prefix
+
     found = []
     if not settings.cluster_id:
         found.append(("cluster_id", "is missing: name this cluster, once and for ever"))
@@ -124,6 +128,8 @@ def contradictions_of(settings: OperatorSettings) -> list[tuple[str, str]]:
     if settings.mint_token and not settings.bootstrap_template_file:
         text = "needs bootstrap_template_file: nothing else would hold the token"
         found.append(("mint_token", text))
+    if why := why_not_token_prefix(settings.token_prefix):
+        found.append(("token_prefix", why))
     return found
 
 

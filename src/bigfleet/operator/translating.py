@@ -3,9 +3,9 @@
 One object must never cost the others: whatever a shard would refuse a whole roll-up for is refused
 here, alone, with the field it stands in and what to write instead. The same bytes are read once.
 
-A fingerprint joins its parts by `,`, `;`, `:` and `|` without escaping (wire contract), so a text
-that contains one of them could pass for somebody else's requirement; no Kubernetes label can, so
-nothing that could ever be met is refused for it.
+Keys and values are label syntax: a fingerprint joins them by `,`, `;`, `:` and `|` without escaping
+(wire contract), and a bootstrap template prints them. No label of a machine can be anything else,
+so nothing that could ever be met is refused for it.
 """
 
 import re
@@ -28,6 +28,12 @@ from bigfleet.model.profiles import Profile, Spread, WhenUnsatisfiable
 from bigfleet.model.quantities import BadQuantity, exactly, quantity_of
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.resources import Resources
+from bigfleet.model.syntax import (
+    shown,
+    why_not_label_key,
+    why_not_label_value,
+    why_not_resource_name,
+)
 
 #: A pod's request has a few hundred bytes; one of this size is a mistake or an attack.
 LARGEST_SPEC = 64 * 1024
@@ -42,7 +48,6 @@ _OPERATORS = {
 }
 _WITH_VALUES = (Operator.IN, Operator.NOT_IN)
 _COMPARING = ("Gt", "Lt")
-_SEPARATOR = re.compile(r"[,;:|]")
 #: How msgspec names a place: "... - at `$.requirements[1].key`".
 _PLACE = re.compile(r"(?P<what>.*?)(?: - at `(?:key in )?\$\.?(?P<field>.*)`)?", re.DOTALL)
 
@@ -154,17 +159,18 @@ def _requirement(place: int, term: SelectorTerm) -> Requirement:
             if term.operator in _COMPARING
             else "is no operator: use In, NotIn, Exists or DoesNotExist"
         )
-        text = f"{term.operator!r} on {term.key!r} {why}"
+        text = f"{shown(term.operator)} on {shown(term.key)} {why}"
         raise _Refusal("operator", f"{where}.operator", text)
     _named("key", f"{where}.key", term.key)
     if operator not in _WITH_VALUES:
         # Values of Exists and DoesNotExist mean nothing: equal demands have equal identities.
         return Requirement(term.key, operator)
     if not term.values:
-        text = f"{term.operator} on {term.key!r} lists no values; name at least one"
+        text = f"{term.operator} on {term.key} lists no values; name at least one"
         raise _Refusal("values", f"{where}.values", text)
     for i, value in enumerate(term.values):
-        _whole("values", f"{where}.values[{i}]", value)
+        if wrong := why_not_label_value(value):
+            raise _Refusal("values", f"{where}.values[{i}]", wrong)
     return Requirement.of(term.key, operator, term.values)
 
 
@@ -176,7 +182,8 @@ def _spread(constraints: Iterable[SpreadConstraint]) -> list[Spread]:
         if constraint.when_unsatisfiable == "ScheduleAnyway":
             continue
         if constraint.when_unsatisfiable != "DoNotSchedule":
-            text = f"{constraint.when_unsatisfiable!r} is neither DoNotSchedule nor ScheduleAnyway"
+            rule = shown(constraint.when_unsatisfiable)
+            text = f"{rule} is neither DoNotSchedule nor ScheduleAnyway"
             raise _Refusal("spread", f"{where}.whenUnsatisfiable", text)
         if constraint.max_skew not in _INT32:
             text = f"{constraint.max_skew} is no int32; a skew is a small number from 1 on"
@@ -224,6 +231,8 @@ def _bucket_of(dollars: str) -> Bucket:
 def _unit(resources: dict[str, Quantity]) -> Resources:
     amounts: dict[str, int] = {}
     for name, quantity in resources.items():
+        if wrong := why_not_resource_name(name):
+            raise _Refusal("resource_name", f"resources[{shown(name)}]", wrong)
         try:
             amounts[name] = quantity_of(name, str(quantity))
         except BadQuantity as problem:
@@ -234,11 +243,5 @@ def _unit(resources: dict[str, Quantity]) -> Resources:
 def _named(reason: str, field: str, key: str) -> None:
     if not key:
         raise _Refusal(reason, field, "it is empty; name the label that machines are told apart by")
-    _whole(reason, field, key)
-
-
-def _whole(reason: str, field: str, text: str) -> None:
-    found = _SEPARATOR.search(text)
-    if found is not None:
-        why = f"{text!r} contains {found[0]!r}, which no label of a machine can; list values singly"
-        raise _Refusal(reason, field, why)
+    if wrong := why_not_label_key(key):
+        raise _Refusal(reason, field, wrong)

@@ -80,6 +80,8 @@ class Margins:
         self._first_reply: ClusterReportReply | None = None
         #: By margin: the last standing that was confirmed.
         self._last: dict[NeedKey, Standing] = {}
+        #: By margin: since when the shard counts more machines than there are Nodes.
+        self._lacking: dict[NeedKey, Instant] = {}
         #: Nodes that left a margin because they were empty.
         self._left: set[str] = set()
         #: By Node: how often a refused drain has raised a margin.
@@ -267,6 +269,7 @@ class Margins:
             "left": len(self._left),
             "refusals": len(self._refusals),
             "last": len(self._last),
+            "lacking": len(self._lacking),
         }
 
     # -- a turn ----------------------------------------------------------------------------------
@@ -294,6 +297,8 @@ class Margins:
             self._cap(subject, margin, at)
         if not standing.is_covered or standing.arriving or not subject.nodes.all_usable:
             return []
+        if self._lacks_nodes(subject, standing, at):
+            return []
         stuck = subject.stuck(at)
         self.stuck.update(subject.count_by_need(stuck))
         notes: list[Note] = []
@@ -311,6 +316,19 @@ class Margins:
         if margin is not None and not self._waiting(subject, at) and not margin.unconfirmed:
             notes += self._lower(subject, margin, standing, at)
         return notes
+
+    def _lacks_nodes(self, subject: Subject, standing: Standing, at: Instant) -> bool:
+        """The shard counts machines that are no longer here: its next reply says what it does.
+
+        For a minute; a Node whose labels do not match what its machine declared never shows up.
+        """
+        counted = standing.machines
+        if subject.form in (Form.ROW, Form.GANG_ROW):
+            counted += standing.row_machines - standing.row_arriving
+        if sum(not node.instruction for node in subject.nodes.nodes) >= counted:
+            self._lacking.pop(subject.key, None)
+            return False
+        return at - self._lacking.setdefault(subject.key, at) < self._settings.judged_after
 
     def _keep_stuck(self, subject: Subject) -> None:
         """While a Need rests, pods that were stuck and still wait are not said to be better off."""
@@ -558,5 +576,6 @@ class Margins:
         self._refusals = kept
         for key in [key for key in self._last if self._subjects.with_margin(key) is None]:
             del self._last[key]
+            self._lacking.pop(key, None)
         for key in [key for key in self._margins if self._subjects.with_margin(key) is None]:
             del self._margins[key]

@@ -7,7 +7,7 @@ without the scheduler's word.
 """
 
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bigfleet.kube.objects import ObjectKey
@@ -115,11 +115,20 @@ class Book:
 
     def untranslated(self) -> Counter[str]:
         """Pods with something that is not translated, by what it is."""
-        found: Counter[str] = Counter()
-        for uid, pod in self.pods.items():
-            if notes := self._told.get(uid) or pod.notes:
-                found.update({note.untranslated for note in notes if note.untranslated})
-        return found
+        return self.counting_untranslated()()
+
+    def counting_untranslated(self) -> Callable[[], Counter[str]]:
+        """Counts the same as of now, in any thread: it looks at every pod."""
+        pods, told = dict(self.pods), dict(self._told)
+
+        def count() -> Counter[str]:
+            found: Counter[str] = Counter()
+            for uid, pod in pods.items():
+                if notes := told.get(uid) or pod.notes:
+                    found.update({note.untranslated for note in notes if note.untranslated})
+            return found
+
+        return count
 
     def of(self, owner: str) -> tuple[OwnRequest, ...]:
         return tuple(self.requests.get(owner, {}).values())

@@ -5,7 +5,7 @@ Prefix: `bigfleet_`, because the oldest of them has a name of its own that dashb
 
 from collections.abc import Callable
 
-from bigfleet.edge.counts import Counts
+from bigfleet.edge.counts import Counts, Survey
 from bigfleet.edge.exposition import Catalogue, Exposition
 from bigfleet.podwatch.reconciling import Outcome
 
@@ -35,7 +35,7 @@ CATALOGUE = Catalogue(PREFIX, HISTOGRAMS, COUNTERS, GAUGES)
 class PodwatchMetrics(Exposition):
     """`refresh` sets the gauges that are looked up rather than counted."""
 
-    def __init__(self, counts: Counts, refresh: Callable[[], None], version: str) -> None:
+    def __init__(self, counts: Counts, refresh: Callable[[], Survey | None], version: str) -> None:
         super().__init__(CATALOGUE, counts, refresh, version)
         for outcome in Outcome:
             counts.add(RECONCILES, 0, outcome=outcome.value)

@@ -7,6 +7,7 @@ from bigfleet.edge.clock import Clock, ManualClock
 from bigfleet.model.errors import BadInput, Problem
 from bigfleet.model.machines import CapacityType, Instant, MachineState
 from bigfleet.model.provider_calls import MachineRecord
+from bigfleet.model.syntax import shell_word, yaml_text
 from bigfleet.provider.backend import (
     BOUND,
     GONE,
@@ -117,4 +118,6 @@ __all__ = [
     "SlotIndex",
     "Ssh",
     "Timing",
+    "shell_word",
+    "yaml_text",
 ]

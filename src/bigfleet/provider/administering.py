@@ -10,21 +10,21 @@ from bigfleet.edge.clock import Clock
 from bigfleet.model.errors import BadInput
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import Instant, MachineState
-from bigfleet.model.provider_calls import Code, Peer, Rejected
+from bigfleet.model.provider_calls import STORE, Code, Peer, Rejected
 from bigfleet.provider.assembling import Parts
-from bigfleet.provider.committing import WriteSet
+from bigfleet.provider.committing import Committer, WriteSet
 from bigfleet.provider.ledger.entries import Entry, failed
 from bigfleet.provider.ledger.failures import Reason
 from bigfleet.provider.snapshots import Snapshot, imported, read, why_not_importable, written
-from bigfleet.provider.stores.store import JournalRow, Store
-from bigfleet.wire.provider_admin import AdminHandler, Arguments, JsonObject, Verb
+from bigfleet.provider.stores.store import JournalRow, Store, StoreFailed
+from bigfleet.wire.provider_admin import RPCS, AdminHandler, Arguments, JsonObject, Verb
 
 T = TypeVar("T")
 
 
 def admin_handlers(parts: Parts, store: Store, clock: Clock) -> Mapping[Verb, AdminHandler]:
     admin = _Admin(parts, store, clock)
-    return {
+    handlers: Mapping[Verb, AdminHandler] = {
         Verb.MACHINES: admin.machines,
         Verb.OPS: admin.operations,
         Verb.FENCES: admin.fences,
@@ -38,6 +38,25 @@ def admin_handlers(parts: Parts, store: Store, clock: Clock) -> Mapping[Verb, Ad
         Verb.IMPORT: admin.import_,
         Verb.BACKUP: admin.backup,
     }
+    return {
+        verb: _durable(handler, parts.committer) if RPCS[verb].writes else handler
+        for verb, handler in handlers.items()
+    }
+
+
+def _durable(handler: AdminHandler, committer: Committer) -> AdminHandler:
+    """The same, but refused before it begins where nothing can be written."""
+
+    async def handle(asked: Arguments, peer: Peer) -> JsonObject:
+        try:
+            await committer.require_writable()
+            return await handler(asked, peer)
+        except StoreFailed as failed:
+            text = f"not done, since it cannot be kept: {failed}; make room on that disk"
+            text = f"{text}, then ask again"
+            raise Rejected(Code.RESOURCE_EXHAUSTED, text, STORE) from None
+
+    return handle
 
 
 class _Admin:

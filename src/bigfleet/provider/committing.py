@@ -21,6 +21,7 @@ from bigfleet.provider.ledger.entries import FRESH, Entry, Standing
 from bigfleet.provider.ledger.fences import Fences, KeptMark, Mark, MarkKey
 from bigfleet.provider.ledger.published import Published, PublishedMachines
 from bigfleet.provider.ledger.sharing import SharedMaps
+from bigfleet.provider.logs import Log, Silence
 from bigfleet.provider.metrics import ProviderMetrics
 from bigfleet.provider.stores.store import (
     Batch,
@@ -74,6 +75,7 @@ class Committer:
         before_commit: Callable[[], None] | None = None,
         operation_prefix: str,
         journal_rows: int,
+        log: Log | None = None,
     ) -> None:
         self.published = PublishedMachines()
         self.fences = Fences(self.published.__contains__)
@@ -84,6 +86,9 @@ class Committer:
         self._before_commit = before_commit
         self._prefix = operation_prefix
         self._journal_rows = journal_rows
+        self._log = log or Silence()
+        #: Why the last write failed; empty: it did not.
+        self.trouble = ""
         self._counter = 0
         self._next_slot = 0
         self._queue: deque[tuple[WriteSet, asyncio.Future[None]]] = deque()
@@ -162,6 +167,15 @@ class Committer:
         if self._writer is None or self._writer.done():
             self._writer = asyncio.create_task(self._write_queued())
         await future
+
+    async def require_writable(self) -> None:
+        """Raises StoreFailed where a commit would fail now.
+
+        A file is not written where nothing has changed, so the number of an operation is given up.
+        """
+        if self._thread is not None:
+            self._counter += 1
+        await self.commit(WriteSet())
 
     async def commit_at_last(self, write: Callable[[], WriteSet | None]) -> None:
         """Commits what `write` says, asked anew before each try, until the store takes it."""
@@ -255,10 +269,12 @@ class Committer:
         if failed is not None:
             self._failures.append(now)
             self._metrics.store_failures_total.inc()
+            self._in_trouble(str(failed))
             if self.read_only and (self._prober is None or self._prober.done()):
                 self._prober = asyncio.create_task(self._probe())
             raise failed
         self._failures.clear()
+        self._in_trouble("")
         if prepared.batch.forget_before:
             self._swept_at = now
         self._dropped = []
@@ -271,6 +287,15 @@ class Committer:
             for listener in self.listeners:
                 listener(published.entry)
         self.published.head = prepared.batch.revision
+
+    def _in_trouble(self, why: str) -> None:
+        """Told when it begins and when it ends, not with every write in between."""
+        was, self.trouble = self.trouble, why
+        if why and not was:
+            text = f"{why}; whatever would have to be written is refused until it can be"
+            self._log.error("store.failed", text=text)
+        elif was and not why:
+            self._log.info("store.recovered", text="the state is written again")
 
     def _take_over(self, write: WriteSet, now: Instant) -> None:
         for machine_id in write.retired:
@@ -298,7 +323,7 @@ class Committer:
         while self.read_only:
             await self._clock.sleep(PROBE_SECONDS)
             try:
-                await self.commit(WriteSet())
+                await self.require_writable()
             except StoreFailed:
                 continue
 

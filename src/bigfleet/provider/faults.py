@@ -23,6 +23,7 @@ from bigfleet.provider.calls import BackendCalls, Work
 
 CREATE_FAULT = "conformance.fault/create"
 SLOTS = 8
+_FAULT_PRICE = 10_000.0
 
 
 def with_fault_selectors(calls: BackendCalls, clock: Clock) -> BackendCalls:
@@ -60,8 +61,16 @@ def _describe(
 
 
 def _fault_slot(model: Instance, number: int) -> Instance:
+    """Listed last and priced so that a shard or a suite takes it only when it asks for a fault."""
     labels = {**model.labels, CREATE_FAULT: "error"}
-    return replace(model, id=f"faultcreate-{number}", host=None, labels=labels, bound=None)
+    return replace(
+        model,
+        id=f"faultcreate-{number}",
+        host=None,
+        price_per_hour=_FAULT_PRICE,
+        labels=labels,
+        bound=None,
+    )
 
 
 def _create(

@@ -9,12 +9,15 @@ from bigfleet.provider.assembling import Parts
 from bigfleet.provider.committing import Committer
 from bigfleet.provider.metrics import ProviderMetrics
 
+#: On the debug page of machines; `bigfleet provider machines` lists all of them.
+MOST_MACHINES = 10_000
+
 
 def why_not_ready(parts: Parts, *, stopping: bool) -> str | None:
     if stopping:
         return "stopping"
     if not parts.committer.writable:
-        return "the state cannot be written"
+        return f"the state cannot be written: {parts.committer.trouble}"
     if not parts.reconciler.healthy:
         return "the substrate cannot be described"
     return None
@@ -29,13 +32,10 @@ def pages_of(
         why = why_not()
         return probe(why is None, why or "ready")
 
-    def scraped() -> HttpAnswer:
-        return HttpAnswer(metrics.text(), "text/plain; version=0.0.4; charset=utf-8")
-
     return {
         "/healthz": lambda: probe(True, "alive"),
         "/readyz": ready,
-        "/metrics": scraped,
+        "/metrics": metrics.page,
     }
 
 
@@ -49,17 +49,24 @@ def sizes_of(parts: Parts) -> dict[str, int]:
 
 
 def machines_page(committer: Committer) -> HttpAnswer:
-    items = [
-        {
-            "id": entry.id,
-            "state": entry.state.label,
-            "revision": entry.revision,
-            "operations": entry.standing.operations,
-            "lastError": entry.record.last_error,
-        }
-        for entry in committer.published.entries()
-    ]
-    return HttpAnswer(orjson.dumps({"items": items}))
+    """The first machines by id; `leftOff` says how many there are beside them."""
+    entries = committer.published.entries()
+
+    def build() -> bytes:
+        shown = sorted(entries, key=lambda entry: entry.id)[:MOST_MACHINES]
+        items = [
+            {
+                "id": entry.id,
+                "state": entry.state.label,
+                "revision": entry.revision,
+                "operations": entry.standing.operations,
+                "lastError": entry.record.last_error,
+            }
+            for entry in shown
+        ]
+        return orjson.dumps({"items": items, "leftOff": len(entries) - len(shown)})
+
+    return HttpAnswer(b"", build=build)
 
 
 def refresh_gauges(metrics: ProviderMetrics, committer: Committer) -> None:

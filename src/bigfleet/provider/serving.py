@@ -96,6 +96,7 @@ class ProviderServer:
             before_commit=self._before_commit,
             operation_prefix=self.options.operation_prefix,
             journal_rows=self.options.journal_rows,
+            log=self._log,
         )
         self._opened = False
         self._parts: Parts | None = None

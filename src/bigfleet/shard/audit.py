@@ -14,6 +14,8 @@ from typing import Any
 
 import orjson
 
+from bigfleet.edge.sqlite_files import disk_problem
+
 #: Lines that may wait: a few cycles of a busy shard, some tens of megabytes.
 CAPACITY = 100_000
 #: Lines written between two looks at the queue.
@@ -39,7 +41,8 @@ class AuditFile:
         self._capacity = capacity
         #: Lines that never reached the file.
         self.lost = 0
-        self._trouble = ""
+        #: Why lines do not reach the file; empty: they do.
+        self.trouble = ""
         self._changed = threading.Condition()
         self._waiting: deque[Mapping[str, Any]] = deque()
         self._idle = True
@@ -48,6 +51,10 @@ class AuditFile:
         self._size = 0
         self._thread = threading.Thread(target=self._work, name="audit", daemon=True)
         self._thread.start()
+
+    @property
+    def degraded(self) -> bool:
+        return bool(self.trouble)
 
     def write(self, line: Mapping[str, Any]) -> None:
         """Never blocks."""
@@ -81,7 +88,8 @@ class AuditFile:
             except OSError as problem:
                 self._close_handle()
                 self._lose(len(lines))
-                self._say(f"{self._path}: {problem.strerror}; lines are lost until that ends")
+                why = disk_problem(self._path, problem)
+                self._say(f"{self._path}: {why}; lines are lost until that ends")
             else:
                 self._say("")
         self._close_handle()
@@ -141,8 +149,8 @@ class AuditFile:
             self.lost += lines
 
     def _say(self, trouble: str) -> None:
-        if trouble != self._trouble:
-            self._trouble = trouble
+        if trouble != self.trouble:
+            self.trouble = trouble
             self._on_trouble(trouble)
 
 

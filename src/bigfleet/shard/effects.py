@@ -40,7 +40,7 @@ class Effects:
 
 
 #: The tables of `state.db`.
-DRAINS, RESERVATIONS, PAUSES, FAILURES, LOST, MARKS, COORDINATION = (
+DRAINS, RESERVATIONS, PAUSES, FAILURES, LOST, MARKS, COORDINATION, ADMIN = (
     "drains",
     "reservations",
     "pauses",
@@ -48,5 +48,6 @@ DRAINS, RESERVATIONS, PAUSES, FAILURES, LOST, MARKS, COORDINATION = (
     "lost",
     "marks",
     "coordination",
+    "admin",
 )
 NO_TIME: Instant = 0

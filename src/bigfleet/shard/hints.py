@@ -59,6 +59,8 @@ class Hints:
         """
         connected = self._connected()
         if not connected:
+            # What was told holds on to the tables of the demand it was told of.
+            self._memory = HintMemory()
             return
         if availability is None:
             availability = availability_of(decision.outcome, self._breakers_open())

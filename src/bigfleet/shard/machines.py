@@ -14,6 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
+from bigfleet.engine.census import bound_count
 from bigfleet.engine.inventory import Inventory
 from bigfleet.engine.kernels.compiled import Bools
 from bigfleet.model.batches import MachineBatch
@@ -90,6 +91,10 @@ class Machines:
 
     def count_of(self, provider: str) -> int:
         return self._count_of[provider]
+
+    def bound_count_of(self, provider: str) -> int:
+        """Machines of a provider that are bound to a cluster and not Failed."""
+        return bound_count(self.inventory.snapshot(), provider)
 
     def ids_of(self, provider: str) -> set[str]:
         return {name for name, owner in self._provider_of.items() if owner == provider}

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 
-from bigfleet.edge.counts import Counts
+from bigfleet.edge.counts import Counts, Survey
 from bigfleet.edge.exposition import Catalogue, Exposition
+from bigfleet.model.actions import ActionKind
+from bigfleet.shard.execution.outcomes import Outcome
 
 PREFIX = "bigfleet_shard_"
 
@@ -65,6 +67,7 @@ COUNTERS = {
     "retry is enough.",
     "coordinator_reports_total": "Reports to the coordinator by result.",
     "coordinator_syncs_total": "SyncShard calls by result.",
+    "coordinator_rows_left_off_total": "Rows of reports and syncs that did not fit, by field.",
     "instructions_total": "Instructions of the coordinator by kind and outcome.",
     "machines_lost_total": "Configured machines that their cluster lost, by cause.",
     "report_machines_ignored_total": "Machines in cluster reports that are not Configured for "
@@ -115,10 +118,22 @@ GAUGES = {
     "are expected to cost: probability times the penalty stamped on the machine; +Inf where a "
     "pinned workload may be interrupted.",
     "audit_lines_lost": "Audit lines that never reached the file.",
+    "journal_degraded": "1 while the audit log, the journal people read, cannot be written.",
     "state_degraded": "1 while state.db cannot be written.",
 }
 
 
+_PLAIN = (
+    *("cycles_total", "cycle_errors_total", "creates_avoided_total"),
+    *("session_identity_rejected_total", "session_misbound_total", "outbox_overflows_total"),
+)
+_CLOSED = (
+    ("session_lifecycle_total", "event", ("installed", "removed", "replaced", "stalled")),
+    ("rollups_total", "result", ("accepted", "held", "rejected")),
+    ("drains_aborted_total", "reason", ("pdb", "cancelled", "no_session", "refused")),
+    ("phase1_occ_proposals_total", "outcome", ("committed", "conflict")),
+    ("coordinator_reports_total", "result", ("ok", "not_leader", "error", "stale_term")),
+)
 CATALOGUE = Catalogue(PREFIX, HISTOGRAMS, COUNTERS, GAUGES)
 
 
@@ -128,8 +143,23 @@ class ShardMetrics(Exposition):
     def __init__(
         self,
         counts: Counts,
-        refresh: Callable[[], None],
+        refresh: Callable[[], Survey | None],
         version: str,
         certificate_ends: Callable[[], float | None] = lambda: None,
     ) -> None:
         super().__init__(CATALOGUE, counts, refresh, version, certificate_ends)
+        _begin(counts)
+
+
+def _begin(counts: Counts) -> None:
+    """Rows at 0 for everything that has a closed set of labels: an alert sees its first step."""
+    for name in _PLAIN:
+        counts.add(name, 0)
+    for kind in ActionKind:
+        counts.add("actions_total", 0, kind=kind.label)
+        for outcome in Outcome:
+            counts.add("action_execute_outcomes_total", 0, kind=kind.label, outcome=outcome.value)
+    for name, label, values in _CLOSED:
+        for value in values:
+            counts.add(name, 0, **{label: value})
+    counts.set("actuation_paused", 0)

@@ -56,7 +56,8 @@ class NeedJudge:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._last: NeedStates | None = None
-        self._decision: Decision | None = None
+        #: Both of the same cycle, and replaced together: a thread may read them.
+        self._shown: tuple[NeedStates, Decision] | None = None
         #: Rows of the machines a report calls unusable, as long as neither report nor rows change.
         self._unusable: dict[str, tuple[ClusterReport, list[str], Int64s]] = {}
 
@@ -70,14 +71,15 @@ class NeedJudge:
         self._forget_failures(progress, at)
         holds = self._holds(decision, progress, disposed, at)
         self._last = judged(decision, progress, holds, self._last)
-        self._decision = decision
+        self._shown = self._last, decision
         return self._last
 
     def measure(self, counts: Counts, at: Instant) -> None:
-        """Set the gauges: Needs by state and class of priority, and the oldest of each state."""
-        states, decision = self._last, self._decision
-        if states is None or decision is None:
+        """Set the gauges: Needs by state and class of priority, and the oldest of each state; in
+        any thread."""
+        if self._shown is None:
             return
+        states, decision = self._shown
         classes = class_numbers(decision.outcome.needs.priority)
         number = (states.state.astype(np.int64) - 1) * len(CLASSES) + classes
         found = np.bincount(number, minlength=len(NeedState) * len(CLASSES)).tolist()

@@ -36,6 +36,7 @@ from bigfleet.shard.failures.failures import Failures, Looking
 from bigfleet.shard.failures.lost import LostMachines
 from bigfleet.shard.hints import Hints
 from bigfleet.shard.ingest.ingest import Ingest
+from bigfleet.shard.ingest.weights import Weights
 from bigfleet.shard.ledgers.failing_actions import FailingActions
 from bigfleet.shard.ledgers.first_machines import FirstMachines
 from bigfleet.shard.machines import Machines
@@ -123,8 +124,14 @@ class Parts:
             self,
             birth.at,
         )
+        weights = Weights(self.needs, birth.settings.rollup, birth.settings.engine_timeout)
         self.ingest = Ingest(
-            effects, birth.settings.rails, self.needs, self.first_machines.on_demand
+            effects,
+            birth.settings.rails,
+            self.needs,
+            self.first_machines.on_demand,
+            self.claimed_of,
+            weights,
         )
         self.reconciler = Reconciler(
             effects,
@@ -200,6 +207,11 @@ class Parts:
             and self.is_owned(machine)
         )
 
+    def claimed_of(self, cluster: str) -> int:
+        """Machines that serve a cluster and are not being drained."""
+        bound = self.machines.bound_to(cluster)
+        return sum(1 for machine in bound if self.drains.intent(machine) is None)
+
     def why_backed_off(self, action: Action, at: Instant) -> Reason | None:
         drains = action.kind in (ActionKind.RECLAIM, ActionKind.PREEMPT)
         if drains and (problem := self._store_trouble()):
@@ -207,6 +219,9 @@ class Parts:
         if self.reconciler.unseen_lists(action.machine):
             provider = self.machines.provider_of(action.machine)
             return Reason("rail.unseen", {"machine": action.machine, "provider": provider})
+        if self.reconciler.is_rebound(action.machine):
+            provider = self.machines.provider_of(action.machine)
+            return Reason("rail.rebound", {"machine": action.machine, "provider": provider})
         return self.execution.why_backed_off(action, at)
 
     # -- how they are connected ------------------------------------------------------------------

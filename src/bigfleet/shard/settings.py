@@ -6,6 +6,7 @@ Durations are seconds, sizes are bytes; the field's type says which, for whoever
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from bigfleet.model.rollups import RollupLimits
 from bigfleet.model.settings import Bytes, Seconds, setting
 
 
@@ -82,6 +83,62 @@ class RailSettings:
         7 * 24 * 3600.0, "longest expiry a pause may name", least=0.001
     )
     journal_required: bool = setting(False, "start nothing while the journal cannot be written")
+
+
+_ROLLUP = RollupLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class RollupSettings:
+    """What one cluster may cost, and what all of them may cost together (ADR-0011)."""
+
+    max_bytes: Bytes = setting(_ROLLUP.max_bytes, "bytes of a roll-up", reloadable=True, least=1)
+    max_row_bytes: Bytes = setting(
+        _ROLLUP.max_row_bytes, "bytes of a row of a roll-up", reloadable=True, least=1
+    )
+    max_profiles: int = setting(
+        _ROLLUP.max_profiles, "distinct profiles of a roll-up", reloadable=True, least=1
+    )
+    max_resource_names: int = setting(
+        _ROLLUP.max_resource_names, "distinct resource names of a roll-up", reloadable=True, least=1
+    )
+    max_requirements: int = setting(
+        _ROLLUP.max_requirements,
+        "requirements of a profile; as many spreads are allowed beside them",
+        reloadable=True,
+        least=1,
+    )
+    max_values: int = setting(
+        _ROLLUP.max_values, "values of a requirement", reloadable=True, least=1
+    )
+    max_group_bytes: Bytes = setting(
+        _ROLLUP.max_group_bytes, "bytes of a group", reloadable=True, least=1
+    )
+    fleet_bytes: Bytes = setting(
+        512 * 1024 * 1024,
+        "bytes of the roll-ups of all clusters; half of it, and of the two below, is shared in "
+        "equal parts",
+        reloadable=True,
+        least=2,
+    )
+    fleet_profiles: int = setting(
+        100_000, "distinct profiles of all clusters", reloadable=True, least=2
+    )
+    fleet_resource_names: int = setting(
+        512, "distinct resource names of all clusters", reloadable=True, least=2
+    )
+
+    def limits(self) -> RollupLimits:
+        """Those of a single roll-up."""
+        return RollupLimits(
+            self.max_bytes,
+            self.max_row_bytes,
+            self.max_profiles,
+            self.max_resource_names,
+            self.max_requirements,
+            self.max_values,
+            self.max_group_bytes,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +273,7 @@ class ShardSettings:
     execute: ExecuteSettings = ExecuteSettings()
     reconcile: ReconcileSettings = ReconcileSettings()
     rails: RailSettings = RailSettings()
+    rollup: RollupSettings = RollupSettings()
     drain: DrainSettings = DrainSettings()
     deadlines: DeadlineSettings = DeadlineSettings()
     release: ReleaseSettings = ReleaseSettings()

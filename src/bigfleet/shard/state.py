@@ -7,12 +7,13 @@ instructions it caused, in order. What people ask is answered without changing a
 from collections.abc import Callable, Sequence
 from typing import Any, assert_never
 
+from bigfleet.edge.counts import Counts, Survey
 from bigfleet.model.coordination import SyncReply, SyncRequest
 from bigfleet.model.coordinator_calls import CoordinatorInstruction, Obeyed
 from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.options import SECOND
-from bigfleet.model.provider_calls import Code, Rejected
+from bigfleet.model.provider_calls import STORE, Code, Rejected
 from bigfleet.model.session_frames import ShardFrame
 from bigfleet.model.shard_views import (
     CoordinatorLink,
@@ -40,7 +41,7 @@ from bigfleet.shard.events import (
 )
 from bigfleet.shard.execution.outcomes import audit_line
 from bigfleet.shard.ingest.ingest import NothingHeld
-from bigfleet.shard.instructions import Instruction
+from bigfleet.shard.instructions import GetCall, Instruction
 from bigfleet.shard.ledgers.shortfalls import Shortfalls
 from bigfleet.shard.ledgers.summaries import measure_demand, measure_machines
 from bigfleet.shard.need_holds import NeedJudge
@@ -190,6 +191,7 @@ class ShardState:
         parts.settings = self.deciding.settings = parts.reconciler.settings = settings
         parts.sessions.settings = parts.hints.settings = settings.session
         parts.ingest.rails = settings.rails
+        parts.ingest.weights.settings = settings.rollup
         parts.pauses.reconfigure(settings.rails)
         self.effects.wake()
         return self.taken()
@@ -231,6 +233,7 @@ class ShardState:
     def begin_cycle(self, at: Instant) -> CycleInput:
         self.last_cycle_began = at
         self.parts.first_machines.on_cycle_begun()
+        self.parts.ingest.weights.on_cycle_begun()
         return self.deciding.begin(at)
 
     def end_cycle(self, thought: Deliberation, at: Instant, seconds: float) -> list[Instruction]:
@@ -323,6 +326,8 @@ class ShardState:
             ownership_revision=parts.reconciler.ownership.revision,
             need_states=deciding.ledger.counts(),
             stuck_pods=deciding.ledger.stuck_pods(),
+            store_error=parts.store_trouble,
+            failed_machines=parts.failures.count(),
         )
 
     def sessions(self, cluster: str = "") -> tuple[SessionView, ...]:
@@ -359,14 +364,25 @@ class ShardState:
 
     def measure(self) -> None:
         """Set the gauges that are looked up rather than counted."""
-        counts = self.effects.counts
+        self.survey()(self.effects.counts)
+
+    def survey(self) -> Survey:
+        """The same for a copy of the counts, which a thread may fill: what it reads is replaced by
+        the next cycle and never changed."""
+        counts, at = self.effects.counts, self._at
         counts.set("epoch", self.epoch)
         counts.set("ownership_revision", self.parts.reconciler.ownership.revision)
-        measure_machines(counts, self.parts.machines.inventory.snapshot())
-        if self.deciding.decision is not None:
-            measure_demand(counts, self.deciding.decision)
-        self.shortfalls.measure()
-        self.need_judge.measure(counts, self._at)
+        self.parts.ingest.measure(counts, self.parts.sessions.is_open)
+        snapshot, decision = self.parts.machines.inventory.snapshot(), self.deciding.decision
+
+        def look_up(counts: Counts) -> None:
+            measure_machines(counts, snapshot)
+            if decision is not None:
+                measure_demand(counts, decision)
+            self.shortfalls.measure(counts)
+            self.need_judge.measure(counts, at)
+
+        return look_up
 
     def dump(self) -> dict[str, Any]:
         """For /debug/state: sizes of everything that could grow."""
@@ -384,6 +400,7 @@ class ShardState:
             "queue": parts.execution.queue_depth,
             "inFlight": parts.execution.in_flight,
             "series": self.effects.counts.series,
+            **parts.ingest.weights.sizes(),
             **self.coordination.sizes(),
         }
 
@@ -393,6 +410,10 @@ class ShardState:
         parts = self.parts
         code = event.answer.code if isinstance(event.answer, Rejected) else Code.OK
         parts.reconciler.on_call_result(event.call.provider, code, event.at)
+        if isinstance(event.answer, Rejected) and event.answer.reason == STORE:
+            parts.reconciler.on_write(event.call.provider, event.answer.text)
+        elif code is Code.OK and not isinstance(event.call.call, GetCall):
+            parts.reconciler.on_write(event.call.provider)
         parts.execution.on_answer(event)
 
     def _circumstances(self, at: Instant) -> Circumstances:
@@ -418,6 +439,8 @@ class ShardState:
                 self.parts.drains.cancel(machine, at)
 
     def _decided(self, thought: Deliberation, at: Instant) -> None:
+        spent = sum(thought.seconds_of_phase.values())
+        self.parts.ingest.weights.on_cycle_ended(thought.decision, spent)
         self.shortfalls.on_decision(thought.decision, at)
         self.parts.first_machines.on_decision(thought.decision)
         self.parts.hints.on_decision(thought.decision, at, thought.availability)

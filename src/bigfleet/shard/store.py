@@ -2,16 +2,18 @@
 
 Tables of keys and values in one SQLite file. A thread of its own writes; rows that wait are
 replaced by newer ones of the same key, so what waits is never more than what is kept. While the
-disk refuses, the rows wait on, `trouble` says why, and every second is a new try.
+disk refuses, the rows wait on, `trouble` says why, and every second is a new try. What somebody
+waits for is tried once: it is on disk, or it is refused and never written.
 """
 
 import sqlite3
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from dataclasses import dataclass
 from pathlib import Path
 
-from bigfleet.edge.sqlite_files import FileKind, FileRefused, opened, transaction
+from bigfleet.edge.sqlite_files import FileKind, FileRefused, disk_problem, opened, transaction
 from bigfleet.shard.epoch import StartRefused
 
 STATE_FILE = "state.db"
@@ -29,6 +31,16 @@ Rows = Mapping[str, Mapping[str, bytes]]
 #: Hears, in the store's thread, of trouble and (empty) of its end.
 Trouble = Callable[[str], None]
 _Waiting = dict[tuple[str, str], bytes | None]
+#: New values by table and key; None deletes the row.
+Changes = Mapping[tuple[str, str], bytes | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """Rows that are written now or never."""
+
+    rows: Changes
+    outcome: "Future[None]"
 
 
 class StateStore:
@@ -51,6 +63,7 @@ class StateStore:
         self._waiting: _Waiting = {}
         #: Told when everything that waited when they were asked for is on disk.
         self._promised: list[Future[None]] = []
+        self._attempts: list[_Attempt] = []
         self._closing = False
         self._thread = threading.Thread(target=self._work, name="state-db", daemon=True)
         self._thread.start()
@@ -76,6 +89,21 @@ class StateStore:
                 self._changed.notify()
         return promise
 
+    def attempt(self, rows: Changes) -> "Future[None]":
+        """Done when the rows, and everything written before, are on disk.
+
+        OSError: none of these rows is there, or will be; what was written before waits on. Nobody
+        else writes these keys until it is done.
+        """
+        attempt = _Attempt(rows, Future())
+        with self._changed:
+            if self._closing:
+                attempt.outcome.set_exception(OSError(f"{self.path} is closed"))
+            else:
+                self._attempts.append(attempt)
+                self._changed.notify()
+        return attempt.outcome
+
     def close(self, patience_seconds: float = 5.0) -> bool:
         """Writes what waits, once more; False where the disk refused or took too long."""
         with self._changed:
@@ -94,25 +122,29 @@ class StateStore:
     def _step(self) -> bool:
         """One batch; False: there is no more."""
         with self._changed:
-            while not (self._waiting or self._promised or self._closing):
+            while not (self._waiting or self._promised or self._attempts or self._closing):
                 self._changed.wait()
             batch, self._waiting = self._waiting, {}
             promised, self._promised = self._promised, []
+            attempts, self._attempts = self._attempts, []
             closing = self._closing
-        problem = self._commit(batch)
+        problem = self._commit(_with_attempts(batch, attempts))
         if problem is None:
-            for promise in promised:
-                _fulfil(promise)
+            # The end of trouble is told before anyone can ask about it.
             self._say("")
+            for promise in (*promised, *(each.outcome for each in attempts)):
+                _fulfil(promise)
             return not closing or bool(self._waiting)
-        self._say(f"{self.path}: {problem}")
+        self._say(f"{self.path}: {disk_problem(self.path, problem)}")
+        _break([each.outcome for each in attempts], OSError(self.trouble))
         with self._changed:
             self._waiting = batch | self._waiting
             self._promised = promised + self._promised
             if self._closing:
-                _break(self._promised, OSError(self.trouble))
+                late = [each.outcome for each in self._attempts]
+                _break([*self._promised, *late], OSError(self.trouble))
                 return False
-            self._changed.wait_for(lambda: self._closing, self._retry_seconds)
+            self._changed.wait_for(lambda: self._closing or self._attempts, self._retry_seconds)
         return True
 
     def _commit(self, batch: _Waiting) -> Exception | None:
@@ -133,6 +165,14 @@ class StateStore:
         if trouble != self.trouble:
             self.trouble = trouble
             self._on_trouble(trouble)
+
+
+def _with_attempts(batch: _Waiting, attempts: list[_Attempt]) -> _Waiting:
+    """In the order they were asked for: attempts are newer than what waits."""
+    rows = dict(batch)
+    for attempt in attempts:
+        rows |= attempt.rows
+    return rows
 
 
 def _fulfil(promise: "Future[None]") -> None:

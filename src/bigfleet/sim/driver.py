@@ -19,6 +19,7 @@ from bigfleet.sim.cluster import Cluster
 from bigfleet.sim.operator import Operator, Rollup, Said
 from bigfleet.sim.script import Change, NodeLoss, Scale
 from bigfleet.wire.cluster_reports import ClusterReportClient
+from bigfleet.wire.real_times import WireTimes
 from bigfleet.wire.rollups import rollup_bytes
 from bigfleet.wire.session_client import Session, SessionClient
 
@@ -30,12 +31,20 @@ class OperatorLine:
     """One cluster's operator and its stream."""
 
     def __init__(
-        self, operator: Operator, address: str, clock: Clock, chance: Random, log: Log
+        self,
+        operator: Operator,
+        address: str,
+        clock: Clock,
+        chance: Random,
+        log: Log,
+        times: WireTimes | None = None,
     ) -> None:
+        """`times`: of a cluster that lives by a clock of its own."""
         self.operator = operator
         self.reconnects = 0
         self._client = SessionClient(address)
-        self._reports = ClusterReportClient(address)
+        self._reports = ClusterReportClient(address, times=times)
+        self._times = times
         self._reporting: asyncio.Task[None] | None = None
         self._clock = clock
         self._chance = chance
@@ -112,7 +121,9 @@ class OperatorLine:
     def _frame(self, said: Said) -> OperatorFrame:
         if isinstance(said, Rollup):
             cluster = self.operator.cluster.name
-            return RollupFrame(rollup_bytes(cluster, self._clock.now(), said.needs))
+            at = self._clock.now()
+            real = at if self._times is None else self._times.times.real_of(at)
+            return RollupFrame(rollup_bytes(cluster, real, said.needs))
         return said
 
 
@@ -130,11 +141,12 @@ class SimClusters:
         began_seconds: float = 0.0,
         tick_seconds: float = TICK_SECONDS,
         changed: Callable[[Change], None] | None = None,
+        times: WireTimes | None = None,
     ) -> None:
         """`addresses`: of its shard, by the name of each cluster. `began_seconds`: how much of the
         script is past; it has happened before the start."""
         self.lines = {
-            name: OperatorLine(Operator(Cluster(name)), address, clock, chance, log)
+            name: OperatorLine(Operator(Cluster(name)), address, clock, chance, log, times)
             for name, address in addresses.items()
         }
         self._script = script

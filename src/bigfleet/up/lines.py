@@ -8,6 +8,9 @@ from bigfleet.model.coordination import Transfer, TransferTier
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import MachineState
 from bigfleet.model.need_states import NeedState
+from bigfleet.model.options import SECOND
+from bigfleet.model.pauses import Pause
+from bigfleet.shard.rails.pauses import scope_text
 from bigfleet.up.reports import ClusterReport, CycleReport
 
 _ORDER = (
@@ -61,6 +64,16 @@ def _running_text(cluster: ClusterReport) -> str:
         return f"{cluster.running:,}"
     stuck = f" ({cluster.stuck:,} stuck)" if cluster.stuck else ""
     return f"{cluster.running:,}/{cluster.pods:,}{stuck}"
+
+
+def pause_text(pause: Pause) -> str:
+    """`every action of cluster shop by ada until 2027-01-15T08:00:00Z: strange reclaims`."""
+    owner = f" by {pause.owner}" if pause.owner else ""
+    until = "until it is lifted"
+    if pause.expires_at is not None:
+        until = f"until {instant_text(pause.expires_at // SECOND * SECOND)}"
+    reason = f": {pause.reason}" if pause.reason else ""
+    return f"{scope_text(pause.scope)}{owner} {until}{reason}"
 
 
 def line_of(
@@ -127,6 +140,16 @@ def document_of(report: CycleReport) -> dict[str, Any]:
             for action in report.actions
         ],
         "machines": {state.label: report.machines.get(state, 0) for state in MachineState if state},
+        "pauses": [
+            {
+                "pause": pause.pause_id,
+                "scope": scope_text(pause.scope),
+                "owner": pause.owner,
+                "reason": pause.reason,
+                "until": instant_text(pause.expires_at) if pause.expires_at else "",
+            }
+            for pause in report.pauses
+        ],
         "dollarsPerHour": round(report.dollars_per_hour, 4),
         "clusters": {
             cluster.name: {

@@ -18,6 +18,7 @@ from random import Random
 from bigfleet.coordinator.driving.process import CoordinatorProcess
 from bigfleet.edge.clock import Clock
 from bigfleet.model.coordination import Transfer
+from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.requirements import ZONE_KEY
 from bigfleet.provider.serving import ProviderServer
@@ -32,11 +33,13 @@ from bigfleet.up.folders import claim
 from bigfleet.up.moves import Moves
 from bigfleet.up.overdue_pods import OverduePods
 from bigfleet.up.plans import Plan
+from bigfleet.up.real_times import SimulatedTimes
 from bigfleet.up.reports import CycleReport, report_of
-from bigfleet.up.script_place import keep, keep_often, kept_seconds
+from bigfleet.up.script_place import KEEP_SECONDS, keep, keep_often, kept_instant, kept_seconds
 from bigfleet.up.starting import Starter
 from bigfleet.up.surroundings import LogOfTheLiving, Surroundings
 from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.real_times import WireTimes
 
 #: What running actions get at the end; the machines are simulated and lose nothing.
 STOP_GRACE_SECONDS = 0.3
@@ -59,7 +62,9 @@ class LocalFleet:
         """`changed` hears of every step of the script."""
         self.plan = plan
         #: Simulated time: what shards, coordinator and clusters live by.
-        self.clock: Clock = ScaledClock(around.clock, plan.speed)
+        self.times = _times_of(plan, around.clock.now())
+        self.clock: Clock = ScaledClock(around.clock, plan.speed, self.times.began)
+        self._wire_times = None if self.times.is_real else WireTimes(self.times)
         self._log = LogOfTheLiving(around.log)
         self._around = replace(around, log=self._log)
         self._changed = changed
@@ -106,7 +111,7 @@ class LocalFleet:
         """Returns when every shard has its machines and has decided on them."""
         try:
             folder = self._folder()
-            starter = Starter(self.plan, self._around, self.clock, folder)
+            starter = Starter(self.plan, self._around, self.clock, folder, self._wire_times)
             address = self.plan.provider_addr or await self._start_provider(starter)
             await self._start_coordinator(starter)
             await self._start_shards(starter, address)
@@ -264,6 +269,7 @@ class LocalFleet:
             began_seconds=kept_seconds(folder),
             tick_seconds=plan.tick_seconds,
             changed=self._changed,
+            times=self._wire_times,
         )
         for name, line in self.clusters.lines.items():
             machines = self.shards[self.shard_of_cluster[name]].state.parts.machines
@@ -272,7 +278,19 @@ class LocalFleet:
         self.clusters.start()
         self._closing.push_async_callback(self.clusters.stop)
         if plan.data_dir is not None:
-            self._closing.callback(lambda: keep(folder, self.clusters.seconds))
-            often = keep_often(folder, lambda: self.clusters.seconds, self._around.clock)
+            self._closing.callback(lambda: keep(folder, self.clusters.seconds, self.clock.now()))
+            margin = round(KEEP_SECONDS * plan.speed * SECOND)
+            often = keep_often(
+                folder,
+                lambda: self.clusters.seconds,
+                lambda: self.clock.now() + margin,
+                self._around.clock,
+            )
             keeping = asyncio.create_task(often)
             self._closing.callback(keeping.cancel)
+
+
+def _times_of(plan: Plan, now: Instant) -> SimulatedTimes:
+    """Simulated time never runs backwards, not from one life of a data dir to the next either."""
+    kept = kept_instant(plan.data_dir) if plan.data_dir is not None else 0
+    return SimulatedTimes(now, max(now, kept), plan.speed)

@@ -56,6 +56,21 @@ class Plan:
     provider_port: int = PROVIDER_PORT
     coordinator_port: int = COORDINATOR_PORT
     coordinator_metrics_port: int = COORDINATOR_METRICS_PORT
+    #: Whether a port that is taken is an error; else the next free one is used.
+    exact_ports: bool = False
+
+    def on_ports_from(self, base: int) -> "Plan":
+        """The coordinator, its metrics, the provider, the shards, and their metrics, in a row."""
+        shards = base + 3
+        return replace(
+            self,
+            coordinator_port=base,
+            coordinator_metrics_port=base + 1,
+            provider_port=base + 2,
+            shard_port=shards,
+            metrics_port=shards + self.shards,
+            exact_ports=True,
+        )
 
     @property
     def size(self) -> float:

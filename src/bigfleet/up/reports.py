@@ -9,6 +9,7 @@ from bigfleet.model.actions import ActionKind
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.needs import NeedKey
+from bigfleet.model.pauses import Pause
 from bigfleet.model.resources import Resources
 from bigfleet.model.shard_views import ActionView, Disposition, NeedCounts, NeedRow, NeedView
 from bigfleet.shard.state import ShardState
@@ -75,6 +76,8 @@ class CycleReport:
     #: Empty: of all of them together.
     shard: str = ""
     need_states: NeedCounts = NeedCounts()
+    #: In force, each once.
+    pauses: tuple[Pause, ...] = ()
 
     @property
     def started(self) -> Counter[ActionKind]:
@@ -112,6 +115,7 @@ def report_of(
         unmet=tuple(map(_unmet, ledger.listing(states=_IN_TROUBLE).rows)),
         shard=state.settings.id,
         need_states=ledger.counts(),
+        pauses=_each_once(state.parts.pauses.active()),
     )
 
 
@@ -135,7 +139,16 @@ def whole_of(reports: Collection[CycleReport]) -> CycleReport:
             sum(report.need_states.blocked for report in reports),
             sum(report.need_states.short for report in reports),
         ),
+        pauses=_each_once(pause for report in reports for pause in report.pauses),
     )
+
+
+def _each_once(pauses: Iterable[Pause]) -> tuple[Pause, ...]:
+    """One of a whole fleet comes from the command line and from the coordinator, at every shard."""
+    found: dict[str, Pause] = {}
+    for pause in pauses:
+        found.setdefault(pause.pause_id, pause)
+    return tuple(found.values())
 
 
 def _actions_of(state: ShardState, cycle: int) -> tuple[ActionView, ...]:

@@ -1,6 +1,7 @@
-"""How far the clusters' script is, for a fleet that goes on another day.
+"""How far the clusters' script and simulated time are, for a fleet that goes on another day.
 
-The clusters' part of a data dir is no more than that: all else they are told by their shards.
+The clusters' part of a data dir is no more than that: all else they are told by their shards. Time
+goes on from where it was: what a hurried fleet wrote down must not lie ahead of its next life.
 """
 
 import json
@@ -8,9 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bigfleet.edge.clock import Clock
+from bigfleet.model.machines import Instant
 
 _FILE = "clusters.json"
-_KEEP_SECONDS = 5.0
+#: Real seconds.
+KEEP_SECONDS = 5.0
 
 
 def kept_seconds(folder: Path) -> float:
@@ -20,11 +23,22 @@ def kept_seconds(folder: Path) -> float:
         return 0.0
 
 
-def keep(folder: Path, seconds: float) -> None:
-    (folder / _FILE).write_text(json.dumps({"seconds": seconds}))
+def kept_instant(folder: Path) -> Instant:
+    """Simulated time that has passed there; 0: none has, or an older version wrote it."""
+    try:
+        return int(json.loads((folder / _FILE).read_text())["at"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0
 
 
-async def keep_often(folder: Path, seconds: Callable[[], float], clock: Clock) -> None:
+def keep(folder: Path, seconds: float, at: Instant) -> None:
+    (folder / _FILE).write_text(json.dumps({"seconds": seconds, "at": at}))
+
+
+async def keep_often(
+    folder: Path, seconds: Callable[[], float], at: Callable[[], Instant], clock: Clock
+) -> None:
+    """`at` is to be what time it may be by the next time."""
     while True:
-        await clock.sleep(_KEEP_SECONDS)
-        keep(folder, seconds())
+        keep(folder, seconds(), at())
+        await clock.sleep(KEEP_SECONDS)

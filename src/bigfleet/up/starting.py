@@ -20,6 +20,7 @@ from bigfleet.up.folders import keep_provider_port, kept_provider_port
 from bigfleet.up.plans import PROVIDER, Plan
 from bigfleet.up.ports import free_from, is_free, started_on
 from bigfleet.up.surroundings import Surroundings
+from bigfleet.wire.real_times import WireTimes
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class Starter:
     #: Simulated time.
     clock: Clock
     folder: Path
+    #: None: simulated time is real time.
+    times: WireTimes | None = None
 
     async def provider(self) -> ProviderServer:
         """A fleet that goes on with several shards has it where it was; raises StartRefused."""
@@ -40,7 +43,9 @@ class Starter:
                 "shards know who owns which machine, and that port is in use; stop what uses it, "
                 "or name another --data-dir"
             )
-        server = await started_on(lambda: self._provider(kept or free_from(plan.provider_port)))
+        server = await started_on(
+            lambda: self._provider(kept or self._port("the provider", plan.provider_port))
+        )
         if keeps:
             keep_provider_port(self.folder, server.port)
         return server
@@ -55,10 +60,29 @@ class Starter:
     def world(self) -> World:
         around = self.around
         return World(
-            self.clock, around.stopwatch, around.new_id, around.log, version=around.version
+            self.clock,
+            around.stopwatch,
+            around.new_id,
+            around.log,
+            version=around.version,
+            times=self.times,
         )
 
     # -- within ----------------------------------------------------------------------------------
+
+    def _address(self, who: str, port: int) -> str:
+        return f"127.0.0.1:{self._port(who, port)}"
+
+    def _port(self, who: str, port: int) -> int:
+        """The wanted one, or the next free one where that will do; raises StartRefused."""
+        if not self.plan.exact_ports:
+            return free_from(port)
+        if is_free(port):
+            return port
+        raise StartRefused(
+            f"port {port}, which --port-base gives to {who}, is in use; stop what uses it, or name "
+            "another --port-base"
+        )
 
     async def _provider(self, port: int) -> ProviderServer:
         around, plan, new_id = self.around, self.plan, self.around.new_id()
@@ -80,11 +104,18 @@ class Starter:
         around, plan = self.around, self.plan
         settings = replace(
             plan.coordinator_settings(self.folder / "coordinator"),
-            listen=f"127.0.0.1:{free_from(plan.coordinator_port)}",
-            metrics_addr=f"127.0.0.1:{free_from(plan.coordinator_metrics_port)}",
+            listen=self._address("the coordinator", plan.coordinator_port),
+            metrics_addr=self._address(
+                "the metrics of the coordinator", plan.coordinator_metrics_port
+            ),
         )
         world = CoordinatorWorld(
-            self.clock, around.stopwatch, around.new_id, around.log, version=around.version
+            self.clock,
+            around.stopwatch,
+            around.new_id,
+            around.log,
+            version=around.version,
+            times=self.times,
         )
         process = CoordinatorProcess(settings, world)
         try:
@@ -102,8 +133,8 @@ class Starter:
         settings = plan.shard_settings(name, self.folder / name, provider)
         settings = replace(
             settings,
-            listen=f"127.0.0.1:{free_from(_nth(plan.shard_port, number))}",
-            metrics_addr=f"127.0.0.1:{free_from(_nth(plan.metrics_port, number))}",
+            listen=self._address(name, _nth(plan.shard_port, number)),
+            metrics_addr=self._address(f"the metrics of {name}", _nth(plan.metrics_port, number)),
             coordinator_addr=(coordinator,),
         )
         process = ShardProcess(plan.hurried(settings), self.world())

@@ -123,15 +123,16 @@ def why_out_of_bounds(message: pb.ClusterReport) -> str:
 
 
 def reply_message(reply: ClusterReportReply) -> pb.ReportClusterResponse:
-    """Standings beyond the size are left out; `total_needs` tells that there are more."""
+    """Standings beyond the size are left out; `total_needs` tells that there are more. One that is
+    too large does not cost the others their place."""
     standings, size = [], sum(len(each) + 8 for each in reply.preemptions)
     for each in reply.standings:
         standing = _standing_message(each)
         # Eight bytes for its tag and its length.
-        size += standing.ByteSize() + 8
-        if size > MOST_BYTES:
-            break
-        standings.append(standing)
+        weight = standing.ByteSize() + 8
+        if size + weight <= MOST_BYTES:
+            standings.append(standing)
+            size += weight
     return pb.ReportClusterResponse(
         standings=standings,
         cycle=reply.cycle,

@@ -19,6 +19,7 @@ from bigfleet.wire.cluster_report_records import (
     why_out_of_bounds,
 )
 from bigfleet.wire.lines import TlsFiles
+from bigfleet.wire.real_times import WireTimes
 from bigfleet.wire.serving import Answering, answering
 
 METHOD = "ReportCluster"
@@ -45,16 +46,26 @@ class ClusterReportClient:
     """An operator's end; every failure is a Rejected, and nothing is told twice."""
 
     def __init__(
-        self, address: str, tls: TlsFiles | None = None, *, deadline: float = DEADLINE
+        self,
+        address: str,
+        tls: TlsFiles | None = None,
+        *,
+        deadline: float = DEADLINE,
+        times: WireTimes | None = None,
     ) -> None:
+        self._times = times
         self._line = ClientLine(address, tls)
         self._deadline = deadline
 
     async def report(self, report: ClusterReport) -> ClusterReportReply:
         """UNIMPLEMENTED: the shard is older than reports."""
         request = pb.ReportClusterRequest(report=report_message(report)).SerializeToString()
+        if self._times is not None:
+            request = self._times.request_sent(_PATH, request)
         content = await self._line.call(_PATH, request, self._deadline)
         try:
+            if self._times is not None:
+                content = self._times.answer_received(_PATH, content)
             return reply_of(pb.ReportClusterResponse.FromString(content))
         except DecodeError as problem:
             text = f"the answer to {METHOD} cannot be read: {problem}"

@@ -103,6 +103,18 @@ def domain_of(message: contract.DomainAssignment) -> DomainAssignment:
     return DomainAssignment(message.topology_key, message.topology_value, message.shard_id)
 
 
+def fitting_report_view(view: ReportView, most_bytes: int) -> contract.ShardReportSnapshot:
+    """Shortfalls and counts that do not fit are left off; the total of machines is always told."""
+    message = report_view_message(view)
+    while message.shortfalls and message.ByteSize() > most_bytes:
+        half = len(message.shortfalls) // 2
+        del message.shortfalls[half:]
+    if message.ByteSize() > most_bytes:
+        message.summary.per_instance_type_counts.clear()
+        message.summary.per_zone_counts.clear()
+    return message
+
+
 def report_view_message(view: ReportView) -> contract.ShardReportSnapshot:
     """Requirements are not shown: what a shortfall asks for may say too much."""
     return contract.ShardReportSnapshot(

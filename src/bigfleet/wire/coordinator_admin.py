@@ -13,6 +13,7 @@ from google.protobuf.message import Message
 
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import coordinator_admin_pb2 as pb
+from bigfleet.model.coordination import SyncRequest
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.wire import coordination as records
 from bigfleet.wire.audits import audit_of, name_of, needed
@@ -35,6 +36,8 @@ from bigfleet.wire.shard_syncs import sync_of, sync_reply_bytes
 
 #: Bytes of a sync: half a million machines that lie elsewhere than their domain.
 MOST_SYNCED = 64 * 1024 * 1024
+#: Bytes of a sync that is read beside the event loop.
+_LARGE = 256 * 1024
 #: Shards a registry entry may name.
 MOST_ATTACHED = 1_000
 
@@ -49,11 +52,10 @@ class CoordinatorAdminService:
         self._writing = asyncio.Lock()
 
     def rpc_handler(self, serving: Serving) -> grpc.GenericRpcHandler:
-        sync = answering(pb.SyncShardRequest, self._sync, MOST_SYNCED)
         return grpc.method_handlers_generic_handler(
             ADMIN_SERVICE,
             {
-                "SyncShard": serving.writes("SyncShard", sync),
+                "SyncShard": serving.writes("SyncShard", self._sync),
                 **{name: serving.reads(name, each) for name, each in self._reads().items()},
                 **{name: serving.writes(name, each) for name, each in self._writes().items()},
                 "TailEvents": serving.streams("TailEvents", self._events),
@@ -98,11 +100,12 @@ class CoordinatorAdminService:
     async def _status(self, _request: pb.GetCoordinatorStatusRequest, _peer: Peer) -> Message:
         return records.status_message(await self._handler.status())
 
-    async def _sync(self, request: pb.SyncShardRequest, peer: Peer) -> bytes:
-        require_shard(peer, request.shard_id)
-        if not request.shard_id:
-            raise Rejected(Code.INVALID_ARGUMENT, "shard_id is missing; a sync names its shard")
-        reply = await self._handler.sync(sync_of(request), peer)
+    async def _sync(self, content: bytes, peer: Peer) -> bytes:
+        if len(content) < _LARGE:
+            request = _sync_in(content, peer)
+        else:
+            request = await asyncio.to_thread(_sync_in, content, peer)
+        reply = await self._handler.sync(request, peer)
         if reply.ownership is None:
             return sync_reply_bytes(reply, self._views)
         async with self._writing:
@@ -124,7 +127,9 @@ class CoordinatorAdminService:
         if request.total < 0:
             text = f"total is {request.total}; a quota is 0 or more, and none is unlimited"
             raise Rejected(Code.INVALID_ARGUMENT, text)
-        quota = await self._handler.set_quota(provider, region, request.total, audit, peer)
+        quota = await self._handler.set_quota(
+            provider, region, request.total, audit, peer, force=request.force
+        )
         return pb.SetQuotaResponse(quota=records.quota_message(quota))
 
     async def _delete_quota(self, request: pb.DeleteQuotaRequest, peer: Peer) -> Message:
@@ -218,3 +223,12 @@ class CoordinatorAdminService:
 def _pool_of(request: pb.SetQuotaRequest | pb.DeleteQuotaRequest) -> tuple[str, str]:
     """A provider that lies in one place only may have no name of a region."""
     return needed("provider", request.provider), name_of("region", request.region)
+
+
+def _sync_in(content: bytes, peer: Peer) -> SyncRequest:
+    """Raises Rejected or DecodeError."""
+    request = read_as(pb.SyncShardRequest, content, MOST_SYNCED)
+    require_shard(peer, request.shard_id)
+    if not request.shard_id:
+        raise Rejected(Code.INVALID_ARGUMENT, "shard_id is missing; a sync names its shard")
+    return sync_of(request)

@@ -17,6 +17,7 @@ from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.wire.calling import ClientLine
 from bigfleet.wire.coordinator_paths import REPORT_SHARD, SYNC_SHARD
 from bigfleet.wire.lines import TlsFiles
+from bigfleet.wire.real_times import WireTimes
 from bigfleet.wire.shard_reports import reply_of, report_bytes
 from bigfleet.wire.shard_syncs import sync_bytes, sync_reply_of
 
@@ -28,16 +29,20 @@ _LARGE = 256 * 1024
 
 
 class CoordinatorLines:
-    def __init__(self, tls: TlsFiles | None = None) -> None:
+    def __init__(self, tls: TlsFiles | None = None, times: WireTimes | None = None) -> None:
+        """`times`: of a shard that lives by a clock of its own."""
         self._tls = tls
+        self._times = times
         self._lines: dict[str, ClientLine] = {}
 
     async def report(self, address: str, report: ShardReport, deadline: float) -> ReportReply:
-        answer = await self._call(address, REPORT_SHARD, report_bytes(report), deadline)
+        content = await asyncio.to_thread(report_bytes, report)
+        answer = await self._call(address, REPORT_SHARD, content, deadline)
         return _read("ReportShard", reply_of, answer)
 
     async def sync(self, address: str, request: SyncRequest, deadline: float) -> SyncReply:
-        answer = await self._call(address, SYNC_SHARD, sync_bytes(request), deadline)
+        content = await asyncio.to_thread(sync_bytes, request)
+        answer = await self._call(address, SYNC_SHARD, content, deadline)
         if len(answer) < _LARGE:
             return _read("SyncShard", sync_reply_of, answer)
         return await asyncio.to_thread(_read, "SyncShard", sync_reply_of, answer)
@@ -51,8 +56,12 @@ class CoordinatorLines:
         await self.keep_only(())
 
     async def _call(self, address: str, path: str, request: bytes, deadline: float) -> bytes:
+        times = self._times
+        if times is not None:
+            request = times.request_sent(path, request)
         try:
-            return await self._line(address).call(path, request, deadline)
+            answer = await self._line(address).call(path, request, deadline)
+            return answer if times is None else times.answer_received(path, answer)
         except Rejected as problem:
             # A line that failed would not dial again for seconds, whoever is back by then.
             if problem.code is Code.UNAVAILABLE and (line := self._lines.pop(address, None)):

@@ -23,6 +23,7 @@ from bigfleet.wire.coordinator_paths import (
 )
 from bigfleet.wire.coordinator_service import CoordinatorService
 from bigfleet.wire.lines import SERVER_OPTIONS, TlsFiles, bind
+from bigfleet.wire.real_times import WireTimes, interceptors_of
 from bigfleet.wire.serving import Failed, Observe, Serving, tell_nobody
 
 _LED = (f"/{SERVICE}/", f"/{ADMIN_SERVICE}/")
@@ -41,7 +42,9 @@ class CoordinatorEndpoint:
         reflection: bool = True,
         observe: Observe | None = None,
         failed: Failed | None = None,
+        times: WireTimes | None = None,
     ) -> None:
+        self._times = times
         self._handler = handler
         self._address = address
         self._tls = tls
@@ -59,7 +62,9 @@ class CoordinatorEndpoint:
         guard = Authorising(
             secured=self._tls is not None, denied=self._denied, first=self._require_leader
         )
-        self._server = server = grpc.aio.server(interceptors=[guard], options=SERVER_OPTIONS)
+        self._server = server = grpc.aio.server(
+            interceptors=interceptors_of(guard, self._times), options=SERVER_OPTIONS
+        )
         handlers = [service.rpc_handler(self._serving) for service in self._services]
         server.add_generic_rpc_handlers(tuple(handlers))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)

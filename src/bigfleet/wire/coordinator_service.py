@@ -5,12 +5,14 @@ without a shard id is refused as such before its sender's name is looked at; eve
 arguments are looked at last. Those who change something may say who and why in their metadata.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TypeVar
 
 import grpc
 from google.protobuf.message import Message
 
+from bigfleet.model.coordinator_calls import ShardReport
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import Audit
 from bigfleet.v1alpha1 import coordinator_pb2 as pb
@@ -26,8 +28,13 @@ from bigfleet.wire.snapshot_frames import frames_of
 
 M = TypeVar("M", bound=Message)
 
-#: Bytes of a report: a hundred shortfalls, and counts of ten thousand types and zones.
-MOST_REPORTED = 16 * 1024 * 1024
+#: Bytes of a report: more than a shard of this version sends. One of an earlier version sends a
+#: hundred rows however long they are; what does not fit of them is not kept.
+MOST_REPORTED = 64 * 1024 * 1024
+#: Bytes of a report that is read beside the event loop.
+_LARGE = 256 * 1024
+#: Bytes of all reports that are listed at once.
+_MOST_LISTED = 64 * 1024 * 1024
 #: Bytes of any other request.
 MOST_ASKED = 1024 * 1024
 #: Characters of a label's key: a prefix of 253, a slash and a name of 63, and a little more.
@@ -54,22 +61,22 @@ class CoordinatorService:
             "UnassignDomain": _changing(pb.UnassignDomainRequest, self._unassign),
             "RemoveShard": _changing(pb.RemoveShardRequest, self._remove),
         }
-        report = answering(pb.ShardReport, self._report, MOST_REPORTED)
         return grpc.method_handlers_generic_handler(
             SERVICE,
             {
-                "ReportShard": serving.writes("ReportShard", report),
+                "ReportShard": serving.writes("ReportShard", self._report),
                 **{name: serving.reads(name, each) for name, each in reads.items()},
                 **{name: serving.writes_told(name, each) for name, each in changes.items()},
                 "SnapshotSave": serving.streams("SnapshotSave", self._snapshot),
             },
         )
 
-    async def _report(self, request: pb.ShardReport, peer: Peer) -> bytes:
-        if not request.shard_id:
-            raise Rejected(Code.INVALID_ARGUMENT, "shard_id is missing; a report names its shard")
-        require_shard(peer, request.shard_id)
-        return reply_bytes(await self._handler.report(report_of(request), peer))
+    async def _report(self, content: bytes, peer: Peer) -> bytes:
+        if len(content) < _LARGE:
+            report = _report_in(content, peer)
+        else:
+            report = await asyncio.to_thread(_report_in, content, peer)
+        return reply_bytes(await self._handler.report(report, peer))
 
     async def _assign(self, request: pb.AssignDomainRequest, audit: Audit, peer: Peer) -> Message:
         key, value = _pair_of(request)
@@ -101,10 +108,12 @@ class CoordinatorService:
         )
 
     async def _reports(self, request: pb.ListShardReportsRequest, _peer: Peer) -> bytes:
+        found = await self._handler.reports(name_of("shard_id", request.shard_id))
+        most_bytes = _MOST_LISTED // max(1, len(found))
         return await answer_of(
-            await self._handler.reports(name_of("shard_id", request.shard_id)),
+            found,
             lambda some: pb.ListShardReportsResponse(
-                reports=map(records.report_view_message, some)
+                reports=(records.fitting_report_view(each, most_bytes) for each in some)
             ),
         )
 
@@ -116,6 +125,15 @@ class CoordinatorService:
         read_as(pb.SnapshotSaveRequest, request, MOST_ASKED)
         for frame in frames_of(await self._handler.snapshot()):
             yield frame
+
+
+def _report_in(content: bytes, peer: Peer) -> ShardReport:
+    """Raises Rejected or DecodeError."""
+    request = read_as(pb.ShardReport, content, MOST_REPORTED)
+    if not request.shard_id:
+        raise Rejected(Code.INVALID_ARGUMENT, "shard_id is missing; a report names its shard")
+    require_shard(peer, request.shard_id)
+    return report_of(request)
 
 
 def _changing(

@@ -18,20 +18,28 @@ from bigfleet.v1alpha1 import provider_pb2
 
 _OPERATORS = {int(operator): operator for operator in Operator}
 _RULES = {int(rule): rule for rule in WhenUnsatisfiable}
-#: Requirements: a few megabytes at most.
+#: Requirements, and how much text each may be: a few megabytes at most.
 _REMEMBERED = 16_384
+_LONGEST = 256
 
 
 def requirements_of(
     messages: Iterable[pb.NodeSelectorRequirement],
 ) -> tuple[Requirement, ...]:
-    return tuple(_requirement(m.key, m.operator, tuple(m.values)) for m in messages)
+    return tuple(
+        (_requirement if m.ByteSize() <= _LONGEST else _requirement_once)(
+            m.key, m.operator, tuple(m.values)
+        )
+        for m in messages
+    )
 
 
-@lru_cache(_REMEMBERED)
-def _requirement(key: str, operator: int, values: tuple[str, ...]) -> Requirement:
-    """Two hundred shards ask a coordinator for the same things: equal ones are kept once."""
+def _requirement_once(key: str, operator: int, values: tuple[str, ...]) -> Requirement:
     return Requirement.of(key, _OPERATORS.get(operator, Operator.UNSPECIFIED), values)
+
+
+#: Two hundred shards ask a coordinator for the same things: equal ones are kept once.
+_requirement = lru_cache(_REMEMBERED)(_requirement_once)
 
 
 def requirement_messages(

@@ -23,6 +23,7 @@ from bigfleet.model.session_frames import Hello, OperatorFrame, ShardFrame
 from bigfleet.wire.authorising import Authorising, require_cluster
 from bigfleet.wire.lines import SERVER_OPTIONS, TlsFiles, bind, peer_of
 from bigfleet.wire.provider_server import ExtraService
+from bigfleet.wire.real_times import WireTimes, interceptors_of
 from bigfleet.wire.serving import Context, Failed, Observe, RpcHandler, Serving, tell_nobody
 from bigfleet.wire.session_frames import SERVICE, SESSION, NoFrame, operator_frame, shard_bytes
 from bigfleet.wire.statuses import end_with
@@ -67,7 +68,9 @@ class ShardEndpoint:
         extra_services: Sequence[ExtraService] = (),
         observe: Observe | None = None,
         failed: Failed | None = None,
+        times: WireTimes | None = None,
     ) -> None:
+        self._times = times
         self._address = address
         self._tls = tls
         self._reflection = reflection
@@ -84,7 +87,9 @@ class ShardEndpoint:
     async def start(self) -> int:
         """The port; OSError where the address is taken or the certificates do not fit."""
         guard = Authorising(secured=self._tls is not None, denied=self._denied)
-        self._server = server = grpc.aio.server(interceptors=[guard], options=SERVER_OPTIONS)
+        self._server = server = grpc.aio.server(
+            interceptors=interceptors_of(guard, self._times), options=SERVER_OPTIONS
+        )
         extra = [service.rpc_handler(self._serving) for service in self._extra_services]
         server.add_generic_rpc_handlers((self._sessions.rpc_handler(), *extra))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
@@ -225,6 +230,8 @@ class Sessions:
                         f"{frame.cluster_id!r}; open another stream for another cluster",
                     )
                 self._handler.received(session, frame)
+                # The next frame may be long in coming, and this one may be large.
+                del content, frame
         except NoFrame as problem:
             return Rejected(Code.INVALID_ARGUMENT, str(problem))
         except grpc.aio.InternalError:

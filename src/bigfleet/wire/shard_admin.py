@@ -59,7 +59,7 @@ from bigfleet.wire.pausing import (
 )
 from bigfleet.wire.serving import Answering, Serving, answering
 
-SERVICE = "bigfleet.admin.v1alpha1.ShardAdmin"
+SERVICE = views.SERVICE
 #: Ids, zones and the like that a selector may name.
 _MOST_SELECTED = 10_000
 

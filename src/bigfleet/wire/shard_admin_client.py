@@ -51,7 +51,7 @@ from bigfleet.wire.pausing import (
     resume_request,
     resumed_of,
 )
-from bigfleet.wire.shard_admin import SERVICE
+from bigfleet.wire.shard_views import SERVICE
 
 DEADLINE = 30.0
 #: A listing of everything is long.

@@ -1,9 +1,11 @@
 """A shard's report and its answer as messages, both ways: what ReportShard carries.
 
-The reader bounds what it takes: of shortfalls the contract's hundred are kept, reasons are cut,
-and whatever else is too long is refused by name.
+The reader bounds what it takes: of shortfalls the contract's hundred are kept, as far as they fit
+into its memory, reasons are cut, and whatever else is too long is refused by name. Instructions
+that do not fit into an answer come with the next one.
 """
 
+from collections.abc import Iterable
 from typing import cast
 
 from bigfleet.model.coordinator_calls import (
@@ -31,6 +33,10 @@ from bigfleet.wire.needs import (
 
 #: The most pressing ones come first.
 MOST_SHORTFALLS = 100
+#: Bytes of shortfalls that are sent and kept: a coordinator keeps those of all its shards.
+MOST_SHORTFALL_BYTES = 4 * 1024 * 1024
+#: Bytes of instructions in one answer; at least one is always told.
+MOST_INSTRUCTED_BYTES = 32 * 1024 * 1024
 #: Instance types, zones, and instructions answered at once.
 MOST_COUNTED, MOST_ACKS = 10_000, 10_000
 
@@ -54,6 +60,8 @@ def report_of(message: pb.ShardReport) -> ShardReport:
     """Raises Rejected for what is too much."""
     acks = message.instruction_acks
     most_of("instruction_acks", len(acks), MOST_ACKS)
+    told = message.shortfalls[:MOST_SHORTFALLS]
+    kept = _fitting(told, MOST_SHORTFALL_BYTES)
     return ShardReport(
         shard_id=name_of("shard_id", message.shard_id),
         cycle=message.cycle,
@@ -61,16 +69,24 @@ def report_of(message: pb.ShardReport) -> ShardReport:
         epoch=message.shard_epoch,
         address=name_of("shard_address", message.shard_address),
         summary=summary_of(message.summary),
-        shortfalls=tuple(_shortfall_of(row) for row in message.shortfalls[:MOST_SHORTFALLS]),
+        shortfalls=tuple(map(_shortfall_of, kept)),
         acks=tuple(_ack_of(ack) for ack in acks),
+        rows_left_off=len(told) - len(kept),
     )
 
 
 def reply_bytes(reply: ReportReply) -> bytes:
+    """Instructions are resent until they are acknowledged: the first ones that fit will do."""
+    told: list[pb.CoordinatorInstruction] = []
+    size = 0
+    for each in reply.instructions:
+        instruction = instruction_message(each)
+        size += instruction.ByteSize()
+        if told and size > MOST_INSTRUCTED_BYTES:
+            break
+        told.append(instruction)
     return pb.ReportAck(
-        coordinator_term=reply.term,
-        acknowledged=reply.acknowledged,
-        instructions=[instruction_message(each) for each in reply.instructions],
+        coordinator_term=reply.term, acknowledged=reply.acknowledged, instructions=told
     ).SerializeToString(deterministic=True)
 
 
@@ -191,6 +207,26 @@ def most_of(field: str, count: int, most: int) -> None:
         raise Rejected(Code.INVALID_ARGUMENT, text)
 
 
+def shortfall_row_bytes(row: ShortfallRow) -> int:
+    return _shortfall_message(row).ByteSize()
+
+
+def ack_row_bytes(ack: InstructionAck) -> int:
+    return _ack_message(ack).ByteSize()
+
+
+def _fitting(rows: Iterable[pb.Shortfall], most_bytes: int) -> list[pb.Shortfall]:
+    """One that is too large does not cost the others their place."""
+    kept, size = [], 0
+    for row in rows:
+        # Eight bytes for its tag and its length.
+        weight = row.ByteSize() + 8
+        if size + weight <= most_bytes:
+            kept.append(row)
+            size += weight
+    return kept
+
+
 def _shortfall_message(row: ShortfallRow) -> pb.Shortfall:
     profile = row.need.profile
     return pb.Shortfall(
@@ -216,7 +252,9 @@ def _shortfall_of(message: pb.Shortfall) -> ShortfallRow:
 
 def _ack_message(ack: InstructionAck) -> pb.InstructAck:
     return pb.InstructAck(
-        instruction_id=ack.instruction_id, outcome=outcome_number(ack.outcome), reason=ack.reason
+        instruction_id=ack.instruction_id,
+        outcome=outcome_number(ack.outcome),
+        reason=ack.reason[:LONGEST_REASON],
     )
 
 

@@ -73,6 +73,7 @@ def sync_bytes(request: SyncRequest) -> bytes:
         ),
         held_defaults=default_messages((address, request.shard_id) for _, address in defaults),
         tells_all=request.tells_all,
+        rows_left_off=request.rows_left_off,
     ).SerializeToString(deterministic=True)
 
 
@@ -106,6 +107,7 @@ def sync_of(message: pb.SyncShardRequest) -> SyncRequest:
         backoffs=tuple(map(rows.backoff_of, message.backoffs)),
         held_pairs=tuple(chain(pairs, defaults)),
         tells_all=message.tells_all,
+        rows_left_off=max(0, message.rows_left_off),
     )
 
 

@@ -29,6 +29,9 @@ from bigfleet.model.shard_views import (
 from bigfleet.wire.cluster_report_records import report_message, report_of
 from bigfleet.wire.machines import state_number, state_of
 
+#: Named here for both ends: a client must not load the server.
+SERVICE = "bigfleet.admin.v1alpha1.ShardAdmin"
+
 E = TypeVar("E", bound=IntEnum)
 
 
@@ -123,6 +126,8 @@ def status_message(status: ShardStatus) -> pb.ShardStatus:
         journal_degraded=status.journal_degraded,
         need_states=counts_message(status.need_states),
         stuck_pods=status.stuck_pods,
+        store_error=status.store_error,
+        failed_machines=status.failed_machines,
     )
 
 
@@ -156,8 +161,10 @@ def status_of(message: pb.ShardStatus) -> ShardStatus:
         else None,
         ownership_revision=message.ownership_revision,
         journal_degraded=message.journal_degraded,
+        store_error=message.store_error,
         need_states=counts_of(message.need_states) if message.HasField("need_states") else None,
         stuck_pods=message.stuck_pods,
+        failed_machines=message.failed_machines,
     )
 
 
@@ -256,6 +263,7 @@ def quarantine_message(held: Quarantine) -> pb.Quarantine:
         required=held.required,
         since_unix_nanos=held.since,
         accepts_after_unix_nanos=held.accepts_after,
+        what=held.what,
     )
 
 
@@ -269,6 +277,7 @@ def quarantine_of(message: pb.Quarantine) -> Quarantine:
         message.required,
         message.since_unix_nanos,
         message.accepts_after_unix_nanos,
+        message.what,
     )
 
 

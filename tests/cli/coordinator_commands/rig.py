@@ -13,7 +13,7 @@ from click.testing import Result
 from google.protobuf.json_format import ParseDict
 from google.protobuf.message import Message
 
-from bigfleet.cli.settings.sections import CliSettings
+from bigfleet.cli.settings.asking_sections import CliSettings
 from bigfleet.coordinator.settings import CoordinatorSettings, RebalanceSettings
 from bigfleet.edge.clock import next_turn
 from bigfleet.edge.driver import RealClock

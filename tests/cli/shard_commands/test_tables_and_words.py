@@ -18,7 +18,6 @@ from bigfleet.cli.shard_verbs.machine_tables import (
     machine_listing,
     machines_in,
     present_text,
-    remedy_text,
 )
 from bigfleet.cli.shard_verbs.needs import profile_text
 from bigfleet.cli.shard_verbs.status import demand_text, headline_of, show_links
@@ -29,7 +28,6 @@ from bigfleet.model.pauses import PauseSource
 from bigfleet.model.profiles import Profile, Spread, WhenUnsatisfiable
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.shard_views import (
-    FailedView,
     MachinePage,
     MachineSelector,
     MachineView,
@@ -57,29 +55,6 @@ def drawn(page: MachinePage, *, color: bool = False, width: int | None = None) -
 
 def test_machines_are_drawn_in_the_stable_columns() -> None:
     assert drawn(PAGE) == TABLE
-
-
-REMEDIES = {
-    "it is looked at by itself": (FailedView("timeout_creating", 1, 2, 3, True), ""),
-    "it has been given up": (
-        FailedView("timeout_creating", 1, 9, None, False),
-        "bigfleet machines clear m-1 --mode retry --reason WHY",
-    ),
-    "its provider says so": (
-        FailedView("provider_failed", 1, 1, None, True),
-        "bigfleet provider failed repair m-1 --reason WHY, at sim",
-    ),
-    "another shard of that name acts": (
-        FailedView("fenced", 1, 1, None, False),
-        "stop the other shard of this name, then bigfleet machines clear m-1 --mode recheck"
-        " --reason WHY",
-    ),
-}
-
-
-@pytest.mark.parametrize(("failed", "said"), REMEDIES.values(), ids=REMEDIES)
-def test_a_failed_machine_is_told_with_the_remedy_that_works(failed: FailedView, said: str) -> None:
-    assert remedy_text(replace(FULL, provider="sim", failed=failed)) == said
 
 
 def test_the_age_of_a_state_is_told_where_it_is_known() -> None:

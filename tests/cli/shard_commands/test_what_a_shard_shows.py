@@ -47,7 +47,7 @@ WHY_NOT = (
 NEEDS = f"""\
 PRIORITY CLUSTER PROFILE DEMAND STATUS SHORT REASON AGE SHARD
 1000 ml n20b8c927c653 instance-type=std-2 cpu 2 met - - - shard-0
-100 shop nf8c05692a49e instance-type=std-8 cpu 22500m met - - - shard-0
+100 shop nf8c05692a49e instance-type=std-8 cpu 22.5 met - - - shard-0
 100 ml n96dafbd46a7a instance-type=gpu cpu 1 short cpu 1 NO_MATCHING_SUPPLY AGE shard-0
 1 need: {WHY_NOT}
 to lift it: add machines or offerings that fit, or ask for less
@@ -64,9 +64,9 @@ sim--on-demand--std-2--b--001 Configured ml std-2 b OnDemand 0.095 AGE - shard-0
 
 CLUSTERS = """\
 CLUSTER SHARD SESSION NEEDS UNMET MACHINES BOUND_SINCE NODES REQUESTS COVERED_NOT_PLACED ARRIVING \
-BLOCKED SHORT
-ml shard-0 open AGE 2 1 2 - - - - 0 0 1
-shop shard-0 open AGE 1 0 3 - 2/3 4/5 1 0 0 0"""
+BLOCKED SHORT PAUSED
+ml shard-0 open AGE 2 1 2 - - - - 0 0 1 -
+shop shard-0 open AGE 1 0 3 - 2/3 4/5 1 0 0 0 -"""
 
 SHOWN = f"""\
 ml at shard-0, connected for AGE; 2 needs: 1 met, 1 short
@@ -159,7 +159,7 @@ async def test_the_same_is_shown_as_the_admin_messages_in_json(tmp_path: Path) -
         await _reported(shard)
         clusters = await shard.document("clusters")
         for item in clusters["items"]:
-            assert reads_as(pb.SessionView(), item, "shardId", "unmet", "machines")
+            assert reads_as(pb.SessionView(), item, "shardId", "unmet", "machines", "pauses")
         shown = await shard.document("clusters", "show", "ml")
         assert [row["state"] for row in shown["unmetNeeds"]] == ["NEED_STATE_SHORT"]
         ml, shop = clusters["items"]
@@ -224,7 +224,7 @@ async def test_a_margin_is_told_from_the_need_it_belongs_to(tmp_path: Path) -> N
         await shard.until_bound("shop", 3)
         told = await shard.shown("needs")
         assert [line.count("std-8 (margin)") for line in told.splitlines()[1:3]] == [0, 1]
-        assert "for pods that found no place: cpu 7500m on 1 machine" in (
+        assert "for pods that found no place: cpu 7.5 on 1 machine" in (
             await shard.shown("clusters", "show", "shop")
         )
         shown = await shard.document("clusters", "show", "shop")

@@ -65,8 +65,8 @@ async def test_whoever_may_only_look_changes_nothing(tmp_path: Path) -> None:
         process = await running(stack, tmp_path / "data", SETTINGS, own)
         shard = LiveShard(process, tmp_path)
 
-        def as_role(role: str) -> list[str]:
-            files = ca.leaf(role, f"bigfleet://{role}")
+        def as_role(role: str, name: str = "") -> list[str]:
+            files = ca.leaf(role, f"bigfleet://{role}{name}")
             names = {"--tls-cert": files.cert, "--tls-key": files.key, "--tls-ca": files.ca}
             return [word for pair in names.items() for word in map(str, pair)]
 
@@ -84,10 +84,11 @@ async def test_whoever_may_only_look_changes_nothing(tmp_path: Path) -> None:
             assert "bigfleet://readonly may not do this" in refused.stderr
         assert process.state.parts.pauses.active() == ()
 
-        shard.asked_with = as_role("admin")
-        await shard.shown("pause", *WHY)
-        listed = await shard.document("pause", "list")
-        assert listed["items"][0]["createdBy"] == "bigfleet://admin"
+        shard.asked_with = as_role("admin", "/eve")
+        await shard.shown("pause", *WHY, "--owner", "ada")
+        (listed,) = (await shard.document("pause", "list"))["items"]
+        assert (listed["audit"]["owner"], listed["createdBy"]) == ("ada", "bigfleet://admin/eve")
+        assert "ada (bigfleet://admin/eve)" in await shard.shown("pause", "list")
 
         shard.asked_with = ()
         plaintext = await shard.run("status", "--timeout", "5s")

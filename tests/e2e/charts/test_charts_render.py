@@ -38,6 +38,8 @@ def test_every_object_is_in_the_namespace_of_the_release_or_says_why_not(trial: 
         ("CustomResourceDefinition", None),
         ("Role", "kube-system"),
         ("RoleBinding", "kube-system"),
+        ("ValidatingAdmissionPolicy", None),
+        ("ValidatingAdmissionPolicyBinding", None),
     }
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bigfleet.model.machines import MachineState
+from bigfleet.model.provider_calls import ListCall
 from bigfleet.provider.options import Timing
 from bigfleet.provider.testing import slots
 from tests.provider.bench import OPTIONS, running
@@ -54,3 +55,11 @@ async def test_eight_extra_slots_fail_their_create_and_come_back() -> None:
 async def test_without_the_switch_such_a_cluster_is_a_cluster() -> None:
     async with running() as rig:
         await rig.to_configured("m-0", "fault-error")
+
+
+async def test_slots_that_fail_are_listed_last_and_dearest() -> None:
+    async with running(slots(3), options=FAULTY) as rig:
+        records, _ = await rig.client.list(ListCall())
+        ordinary, failing = records[:3], records[3:]
+        assert all("conformance.fault/create" in record.labels for record in failing)
+        assert max(r.price_per_hour for r in ordinary) < min(r.price_per_hour for r in failing)

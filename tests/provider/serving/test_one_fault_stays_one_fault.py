@@ -1,8 +1,9 @@
 """What goes wrong in one place does not stop the rest."""
 
+from bigfleet.edge.counts import MOST_VALUES
 from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import Code, Token
-from bigfleet.provider.metrics import SHARD_LABELS, ProviderMetrics
+from bigfleet.provider.metrics import ProviderMetrics
 from bigfleet.provider.testing import slots
 from tests.provider.bench import rejection, running
 from tests.provider.serving.test_the_store_fails import Failing
@@ -35,8 +36,8 @@ async def test_a_backend_that_breaks_in_admission_breaks_one_call() -> None:
 
 def test_invented_shards_do_not_multiply_the_metrics() -> None:
     metrics = ProviderMetrics()
-    for number in range(3 * SHARD_LABELS):
+    for number in range(3 * MOST_VALUES):
         metrics.fenced(Token(f"shard-{number}").shard_id)
     text = metrics.text().decode()
-    assert text.count("bigfleet_provider_fenced_total{") == SHARD_LABELS + 1
+    assert text.count("bigfleet_provider_fenced_total{") == MOST_VALUES + 1
     assert 'bigfleet_provider_fenced_total{shard="other"} 200.0' in text

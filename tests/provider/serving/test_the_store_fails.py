@@ -4,9 +4,12 @@ import pytest
 
 from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import Code, Token
-from bigfleet.provider import Kind, MemoryStore
+from bigfleet.provider import Kind, MemoryStore, Permanent
 from bigfleet.provider.stores.store import Batch, StoreFailed
+from bigfleet.wire.provider_admin import ProviderAdminClient, Verb
 from tests.provider.bench import rejection, running
+
+WHY = {"owner": "ada", "reason": "clean-up"}
 
 
 class Failing(MemoryStore):
@@ -83,3 +86,33 @@ async def test_finished_work_waits_for_the_store_and_is_not_lost(store: Failing)
         store.broken = False
         await rig.clock.advance(1)
         assert await rig.state("m-0") is MachineState.IDLE
+
+
+@pytest.mark.parametrize(
+    ("verb", "asked"),
+    [
+        (Verb.PRUNE_FENCES, {"shard_id": "a"}),
+        (Verb.REPAIR, {"machine_id": "m-0"}),
+        (Verb.ADOPT, {"machine_id": "m-0"}),
+        (Verb.FORGET, {"machine_id": "m-0"}),
+        (Verb.ACCEPT_DESCRIBE, {}),
+        (Verb.IMPORT, {"content": b"{}"}),
+    ],
+    ids=lambda value: str(value) if isinstance(value, Verb) else "",
+)
+async def test_an_order_that_cannot_be_kept_is_refused_before_it_begins(
+    store: Failing, verb: Verb, asked: dict[str, str]
+) -> None:
+    async with running(store=store) as rig:
+        rig.substrate.fail_next(Kind.CREATE, Permanent("bad"))
+        await rig.create("m-0", Token("a", 3, 4))
+        await rig.get("m-0")
+        store.broken = True
+        async with ProviderAdminClient(f"127.0.0.1:{rig.server.port}") as admin:
+            refused = await rejection(admin.do(verb, {**asked, **WHY}))
+            assert (refused.code, refused.reason) == (Code.RESOURCE_EXHAUSTED, "store")
+            assert "disk full" in refused.text
+            marks = (await admin.do(Verb.FENCES)).answer["items"]
+            assert marks == [{"shard": "a", "machine": "m-0", "epoch": 3, "sequence": 4}]
+        assert await rig.state("m-0") is MachineState.FAILED
+        assert rig.server.parts.committer.trouble == "disk full"

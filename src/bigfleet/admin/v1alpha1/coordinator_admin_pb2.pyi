@@ -161,6 +161,7 @@ class SyncShardRequest(_message.Message):
     HELD_DOMAINS_FIELD_NUMBER: _builtins.int
     HELD_DEFAULTS_FIELD_NUMBER: _builtins.int
     TELLS_ALL_FIELD_NUMBER: _builtins.int
+    ROWS_LEFT_OFF_FIELD_NUMBER: _builtins.int
     shard_id: _builtins.str
     shard_epoch: _builtins.int
     ownership_revision: _builtins.int
@@ -168,6 +169,8 @@ class SyncShardRequest(_message.Message):
     cycle: _builtins.int
     tells_all: _builtins.bool
     """What is held is listed in full: the shard has heard that the coordinator is merging."""
+    rows_left_off: _builtins.int
+    """Rows of this call and of the report before it that the shard left off to make them fit."""
     @_builtins.property
     def cluster_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property
@@ -212,10 +215,11 @@ class SyncShardRequest(_message.Message):
         held_domains: _abc.Iterable[_coordinator_pb2.DomainAssignment] | None = ...,
         held_defaults: _abc.Iterable[Global___DefaultOwner] | None = ...,
         tells_all: _builtins.bool = ...,
+        rows_left_off: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["backoffs", b"backoffs", "cluster_ids", b"cluster_ids", "cycle", b"cycle", "held_defaults", b"held_defaults", "held_domains", b"held_domains", "held_overrides", b"held_overrides", "offer_replies", b"offer_replies", "ownership_revision", b"ownership_revision", "providers", b"providers", "quota_usage", b"quota_usage", "returnable_machine_ids", b"returnable_machine_ids", "shard_epoch", b"shard_epoch", "shard_id", b"shard_id", "shortfalls", b"shortfalls", "tells_all", b"tells_all"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["backoffs", b"backoffs", "cluster_ids", b"cluster_ids", "cycle", b"cycle", "held_defaults", b"held_defaults", "held_domains", b"held_domains", "held_overrides", b"held_overrides", "offer_replies", b"offer_replies", "ownership_revision", b"ownership_revision", "providers", b"providers", "quota_usage", b"quota_usage", "returnable_machine_ids", b"returnable_machine_ids", "rows_left_off", b"rows_left_off", "shard_epoch", b"shard_epoch", "shard_id", b"shard_id", "shortfalls", b"shortfalls", "tells_all", b"tells_all"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -700,9 +704,12 @@ class SetQuotaRequest(_message.Message):
     REGION_FIELD_NUMBER: _builtins.int
     TOTAL_FIELD_NUMBER: _builtins.int
     AUDIT_FIELD_NUMBER: _builtins.int
+    FORCE_FIELD_NUMBER: _builtins.int
     provider: _builtins.str
     region: _builtins.str
     total: _builtins.int
+    force: _builtins.bool
+    """Also where more than the total is in use; refused with ABORTED without it."""
     @_builtins.property
     def audit(self) -> _common_pb2.Audit: ...
     def __init__(
@@ -712,10 +719,11 @@ class SetQuotaRequest(_message.Message):
         region: _builtins.str = ...,
         total: _builtins.int = ...,
         audit: _common_pb2.Audit | None = ...,
+        force: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["audit", b"audit"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["audit", b"audit", "provider", b"provider", "region", b"region", "total", b"total"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["audit", b"audit", "force", b"force", "provider", b"provider", "region", b"region", "total", b"total"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bigfleet.cli.manner import Manner, leave, manner_of
 from bigfleet.cli.output import answer, reading_options
+from bigfleet.cli.settings.asking_sections import CLI, TLS, CliSettings
 from bigfleet.cli.settings.loading import Configuration
 from bigfleet.cli.settings.options import configured
-from bigfleet.cli.settings.sections import CLI, TLS, CliSettings
 from bigfleet.cli.terminal import refuse
 
 if TYPE_CHECKING:
@@ -47,6 +47,9 @@ class CoordinatorLine(Manner):
     async def asked(self, question: "Led[T]") -> T:
         # The library's own lines on standard error say less than ours.
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+        from bigfleet.wire.light_imports import load_python_messages_late
+
+        load_python_messages_late()
         from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
 
         async with CoordinatorAdminClient(
@@ -80,4 +83,5 @@ def coordinator_line(configuration: Configuration, manner: Manner) -> Coordinato
         json=manner.json,
         color=manner.color,
         now=manner.now,
+        context=manner.context,
     )

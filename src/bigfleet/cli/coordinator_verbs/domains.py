@@ -15,6 +15,7 @@ from bigfleet.cli.coordinator_verbs.confirming import confirm
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.manner import named_text
 from bigfleet.cli.object_names import SHARD
+from bigfleet.cli.output import shows
 from bigfleet.model.addresses import is_address
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def domains() -> None:
 
 @domains.command("list", short_help="Every assigned domain, and who owns it.")
 @coordinator_verb
+@shows(lambda: ("KEY", "VALUE", "SHARD"))
 def list_domains(line: CoordinatorLine) -> None:
     """Every assigned domain, and who owns it; nobody does while it changes hands.
 
@@ -69,7 +71,7 @@ def list_domains(line: CoordinatorLine) -> None:
     rows = [(each.key, each.value, each.shard) for each in found]
     for key, value, shard in (*rows, *((PROVIDER_KEY, *each) for each in defaults)):
         owner = cell(shard) if shard else cell("(changes hands)", "yellow")
-        table.add_row(cell(key), cell(value), owner)
+        table.add_row(cell(key), cell(value), owner, name=f"domain/{key}={value}")
     if not found:
         page.say("No domain is assigned: default owners own everything.")
     if table.row_count:

@@ -7,17 +7,19 @@ import click
 from bigfleet.cli.connections import no_such_shard
 from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_verb
 from bigfleet.cli.object_names import SHARD
+from bigfleet.cli.output import shows
 
 if TYPE_CHECKING:
     from bigfleet.model.coordination import PendingInstruction
     from bigfleet.model.coordinator_calls import CoordinatorInstruction
     from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
 
-_COLUMNS = ("SHARD", "SEQUENCE", "INSTRUCTION", "KIND", "AGE", "TRIES", "LAST")
+_COLUMNS = ("SHARD", "SEQUENCE", "INSTRUCTION", "KIND", "AGE", "TRIES", "LAST", "WHAT")
 
 
 @click.command(short_help="What shards were told and have not yet confirmed.")
 @coordinator_verb
+@shows(lambda: _COLUMNS)
 @click.argument("shard_id", metavar="[ID]", type=SHARD, required=False, default="")
 def instructions(line: CoordinatorLine, shard_id: str) -> None:
     """What shards were told and have not yet confirmed; with ID only that shard.
@@ -30,7 +32,8 @@ def instructions(line: CoordinatorLine, shard_id: str) -> None:
       bigfleet shards instructions
       bigfleet shards instructions shard-1
     """
-    from bigfleet.cli.tables import Page, cell, since_text, table_of, write_items
+    from bigfleet.cli.listings import Column, Listing, write_listing
+    from bigfleet.cli.tables import since_text
     from bigfleet.wire.coordinator_documents import document_of
 
     async def look(coordinator: "CoordinatorAdminClient") -> "tuple[PendingInstruction, ...]":
@@ -42,28 +45,34 @@ def instructions(line: CoordinatorLine, shard_id: str) -> None:
         return waiting
 
     found = line.ask(look)
-    if line.json:
-        write_items(map(document_of, found), line.now)
-        return
-    page = Page.on_stdout(line.color)
-    table = table_of(*_COLUMNS, sentence="WHAT", numbers=["SEQUENCE", "TRIES"])
-    for each in found:
-        last = each.last_outcome
-        table.add_row(
-            cell(each.shard),
-            cell(each.instruction.sequence),
-            cell(each.instruction.id),
-            cell(each.instruction.kind.replace("_", "-")),
-            cell(since_text(each.created_at, line.now)),
-            cell(each.attempts),
-            cell(last.label.replace("_", "-") if last else "", "red"),
-            cell(what_text(each)),
-        )
-    if found:
-        page.show(table)
-    else:
-        page.say("No instruction waits.")
-    page.write()
+    columns: list[Column[PendingInstruction]] = [
+        Column("SHARD", lambda each: each.shard),
+        Column("SEQUENCE", lambda each: each.instruction.sequence, number=True),
+        Column("INSTRUCTION", lambda each: each.instruction.id),
+        Column("KIND", lambda each: each.instruction.kind.replace("_", "-")),
+        Column(
+            "AGE",
+            lambda each: since_text(each.created_at, line.now),
+            sort=lambda each: line.now - each.created_at,
+        ),
+        Column("TRIES", lambda each: each.attempts, number=True),
+        Column("LAST", _last_text, style=lambda each: "red"),
+        Column("WHAT", what_text, sentence=True),
+    ]
+    write_listing(
+        line,
+        Listing(
+            columns=columns,
+            rows=found,
+            document=document_of,
+            name=lambda each: f"instruction/{each.instruction.id}",
+            empty="No instruction waits.",
+        ),
+    )
+
+
+def _last_text(each: "PendingInstruction") -> str:
+    return each.last_outcome.label.replace("_", "-") if each.last_outcome else ""
 
 
 def what_text(each: "PendingInstruction") -> str:

@@ -14,6 +14,7 @@ from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_v
 from bigfleet.cli.coordinator_verbs.confirming import confirm
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.manner import named_text
+from bigfleet.cli.output import shows
 from bigfleet.cli.whole_fleet import at_a_glance, leave_partial, told_apart
 from bigfleet.model.addresses import is_address
 
@@ -49,6 +50,7 @@ def providers() -> None:
 
 @providers.command("list", short_help="Every provider, its shards, and its breakers.")
 @coordinator_verb
+@shows(lambda: _COLUMNS)
 def list_providers(line: CoordinatorLine) -> None:
     """Every provider, its shards, and its breakers.
 
@@ -89,29 +91,30 @@ def breaker_text(breakers: Mapping[str, str]) -> str:
 
 
 def _show(line: CoordinatorLine, found: "list[tuple[ProviderEntry, dict[str, str]]]") -> None:
-    from bigfleet.cli.tables import Page, cell, table_of, write_items
+    from bigfleet.cli.listings import Column, Listing, write_listing
     from bigfleet.wire.coordinator_documents import document_of
 
-    if line.json:
-        items = ({**document_of(each), "breakers": breakers} for each, breakers in found)
-        write_items(items, line.now)
-        return
-    page = Page.on_stdout(line.color)
-    table = table_of(*_COLUMNS)
-    for each, breakers in found:
-        said = breaker_text(breakers)
-        table.add_row(
-            cell(each.name),
-            cell(each.address),
-            cell(each.region),
-            cell(named_text(each.attached_shards)),
-            cell(said, "red" if said.startswith("open") else ""),
-        )
-    if found:
-        page.show(table)
-    else:
-        page.say("No provider is listed, and no shard reports one.")
-    page.write()
+    columns: list[Column[tuple[ProviderEntry, dict[str, str]]]] = [
+        Column("NAME", lambda row: row[0].name),
+        Column("ADDRESS", lambda row: row[0].address),
+        Column("REGION", lambda row: row[0].region),
+        Column("SHARDS", lambda row: named_text(row[0].attached_shards)),
+        Column(
+            "BREAKER",
+            lambda row: breaker_text(row[1]),
+            style=lambda row: "red" if breaker_text(row[1]).startswith("open") else "",
+        ),
+    ]
+    write_listing(
+        line,
+        Listing(
+            columns=columns,
+            rows=found,
+            document=lambda row: {**document_of(row[0]), "breakers": row[1]},
+            name=lambda row: f"provider/{row[0].name}",
+            empty="No provider is listed, and no shard reports one.",
+        ),
+    )
 
 
 @providers.command("set", short_help="List a provider, or change its entry.")

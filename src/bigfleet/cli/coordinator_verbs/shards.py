@@ -4,7 +4,7 @@ EPOCH is asked of the shards themselves: the registry's frozen message has no pl
 goes by the default interval of reports, since a coordinator tells nobody its settings.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,6 +22,7 @@ from bigfleet.cli.coordinator_verbs.instructions import instructions
 from bigfleet.cli.coordinator_verbs.transfers import cancel, transfers
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.object_names import SHARD
+from bigfleet.cli.output import shows
 from bigfleet.cli.whole_fleet import at_a_glance, leave_partial, told_apart
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def shards() -> None:
 
 @shards.command("list", short_help="Every shard that has reported and was not removed.")
 @coordinator_verb
+@shows(lambda: _COLUMNS)
 def list_shards(line: CoordinatorLine) -> None:
     """Every shard that has reported and was not removed.
 
@@ -92,35 +94,46 @@ def _show(
     states: dict[str, str],
     epochs: dict[str, int],
 ) -> None:
-    from bigfleet.cli.tables import Page, cell, since_text, table_of, write_items
+    from bigfleet.cli.listings import Column, Listing, write_listing
+    from bigfleet.cli.tables import since_text
     from bigfleet.wire.coordinator_documents import document_of
 
-    if line.json:
-        items = []
-        for entry in entries:
-            document = {**document_of(entry), "state": states[entry.shard_id]}
-            if entry.shard_id in epochs:
-                document["epoch"] = epochs[entry.shard_id]
-            items.append(document)
-        write_items(items, line.now)
-        return
-    page = Page.on_stdout(line.color)
-    table = table_of(*_COLUMNS, numbers=["EPOCH"])
-    for entry in entries:
-        state = states[entry.shard_id]
-        table.add_row(
-            cell(entry.shard_id),
-            cell(entry.address),
-            cell(epochs.get(entry.shard_id)),
-            cell(since_text(entry.registered_at, line.now)),
-            cell(since_text(entry.last_heartbeat_at, line.now)),
-            cell(state, "" if state == LIVE else "red"),
-        )
-    if entries:
-        page.show(table)
-    else:
-        page.say("No shard has reported yet; start one with --coordinator-addr.")
-    page.write()
+    def document(entry: "ShardEntry") -> dict[str, Any]:
+        shown = {**document_of(entry), "state": states[entry.shard_id]}
+        if entry.shard_id in epochs:
+            shown["epoch"] = epochs[entry.shard_id]
+        return shown
+
+    columns: list[Column[ShardEntry]] = [
+        Column("SHARD", lambda each: each.shard_id),
+        Column("ADDRESS", lambda each: each.address),
+        Column("EPOCH", lambda each: epochs.get(each.shard_id), number=True),
+        Column(
+            "REGISTERED",
+            lambda each: since_text(each.registered_at, line.now),
+            sort=lambda each: line.now - each.registered_at,
+        ),
+        Column(
+            "LAST_HEARTBEAT",
+            lambda each: since_text(each.last_heartbeat_at, line.now),
+            sort=lambda each: line.now - (each.last_heartbeat_at or 0),
+        ),
+        Column(
+            "STATE",
+            lambda each: states[each.shard_id],
+            style=lambda each: "" if states[each.shard_id] == LIVE else "red",
+        ),
+    ]
+    write_listing(
+        line,
+        Listing(
+            columns=columns,
+            rows=entries,
+            document=document,
+            name=lambda each: f"shard/{each.shard_id}",
+            empty="No shard has reported yet; start one with --coordinator-addr.",
+        ),
+    )
 
 
 @shards.command(short_help="Forget a shard that is gone.")

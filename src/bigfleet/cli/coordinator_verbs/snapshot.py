@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bigfleet.cli.connections import audit_of, audited
 from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_verb
 from bigfleet.cli.manner import EXIT_REFUSED, EXIT_UNREACHABLE
 from bigfleet.cli.output import answers_once
@@ -70,6 +71,7 @@ def save(line: CoordinatorLine, file: Path) -> None:
 @click.option("--etcd-tls-key", default="", help="Its key, PEM.")
 @click.option("--etcd-tls-ca", default="", help="Who signed etcd's certificates, PEM.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table")
+@audited
 def restore(
     file: Path,
     data_dir: Path | None,
@@ -79,16 +81,19 @@ def restore(
     etcd_tls_key: str,
     etcd_tls_ca: str,
     output: str,
+    owner: str | None,
+    reason: str,
 ) -> None:
     """A snapshot into an empty store, while no coordinator runs on it.
 
     Its term jumps 1000 ahead, so that no shard hears an older one than it knows. The coordinator
-    that starts on it gives nobody anything until every shard has told what it holds.
+    that starts on it gives nobody anything until every shard has told what it holds. Who restores
+    and why is written into the store; the first coordinator that leads logs it.
 
     \b
     Examples:
-      bigfleet snapshot restore latest.snapshot --data-dir ./coord-data
-      bigfleet snapshot restore latest.snapshot --etcd-endpoints etcd-1:2379
+      bigfleet snapshot restore latest.snapshot --data-dir ./coord-data --reason "disk lost"
+      bigfleet snapshot restore latest.snapshot --etcd-endpoints etcd-1:2379 --reason "etcd lost"
     """
     endpoints = tuple(
         word for part in etcd_endpoints for each in part.split(",") if (word := each.strip())
@@ -96,7 +101,7 @@ def restore(
     if (data_dir is None) == (not endpoints):
         raise click.UsageError("name one store: --data-dir DIR or --etcd-endpoints HOST:PORT")
     tls = _tls(etcd_tls_cert, etcd_tls_key, etcd_tls_ca)
-    rows, meta = _read(file)
+    rows, meta = _read(file, _restored_text(file, owner, reason))
     asyncio.run(_restored(rows, data_dir, endpoints, etcd_prefix, tls))
     into = str(data_dir) if data_dir is not None else f"etcd below {etcd_prefix}"
     if output == "json":
@@ -112,12 +117,21 @@ def restore(
     )
 
 
-def _read(file: Path) -> "tuple[Rows, SnapshotMeta]":
+def _restored_text(file: Path, owner: str | None, reason: str) -> str:
+    from bigfleet.model.identities import who_text
+    from bigfleet.model.instants import instant_text
+
+    # No server checks a certificate here: whoever may write the store may restore into it.
+    who = who_text(audit_of(owner, reason).owner, None)
+    return f"{who}: restored snapshot {file.name} at {instant_text(time.time_ns())} ({reason})"
+
+
+def _read(file: Path, restored: str) -> "tuple[Rows, SnapshotMeta]":
     from bigfleet.coordinator.snapshots import imported, snapshot_of
 
     try:
         read = snapshot_of(file.read_bytes())
-        return imported(read), read.meta
+        return imported(read, restored), read.meta
     except OSError as problem:
         raise refuse([f"{file} cannot be read: {problem.strerror}"]) from None
     except BadInput as problem:

@@ -1,7 +1,7 @@
 """Loading: what the strongest source says about each key, and everything that is wrong with it.
 
-Precedence: flag, environment, config file, default. Variables that match no key are left alone:
-Kubernetes puts its own, such as BIGFLEET_SHARD_PORT, beside ours.
+Precedence: flag, environment, config file, context, default. Variables that match no key are left
+alone: Kubernetes puts its own, such as BIGFLEET_SHARD_PORT, beside ours.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from bigfleet.cli.contexts import FleetContext, read_contexts
 from bigfleet.cli.settings.files import ConfigFile, read_config
 from bigfleet.cli.settings.keys import Alias, Key, Section
 from bigfleet.cli.settings.values import BadValue, text_of, value_of
@@ -16,6 +17,7 @@ from bigfleet.model.errors import BadInput, Problem
 
 CONFIG_VARIABLE = "BIGFLEET_CONFIG"
 DEFAULT = "default"
+CONTEXT, COORDINATOR = "cli.context", "cli.coordinator"
 
 T = TypeVar("T")
 
@@ -28,13 +30,15 @@ class Sources:
     flags: Mapping[str, tuple[str, Any]] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     file: Path | None = None
+    #: The file of contexts, for verbs that ask a fleet; daemons have none.
+    contexts: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     key: Key
     value: Any
-    #: `default`, `file shard.yaml`, `environment BIGFLEET_...` or `flag --...`.
+    #: `default`, `context up`, `file shard.yaml`, `environment BIGFLEET_...` or `flag --...`.
     origin: str
 
 
@@ -97,7 +101,8 @@ def loaded(sections: tuple[Section, ...], sources: Sources) -> Configuration:
     keys = [key for section in sections for key in section.all_keys()]
     file = read_config(sources.file, keys) if sources.file else None
     problems = list(file.problems) if file else []
-    settings = {key.name: _setting(key, sources, file, problems) for key in keys}
+    context = _context_in(sources, file)
+    settings = {key.name: _setting(key, sources, file, context, problems) for key in keys}
     _refuse(problems)
     configuration = Configuration(sections, settings, sources)
     _refuse(_contradictions(configuration))
@@ -113,8 +118,31 @@ def meant_by(alias: Alias, said: str) -> str:
     return alias.value_of.get(said.lower(), said)
 
 
+def _context_in(sources: Sources, file: ConfigFile | None) -> FleetContext | None:
+    """Raises BadInput. A coordinator that is named otherwise is another fleet's: no context is
+    used then, but for one that is named as well."""
+    if sources.contexts is None:
+        return None
+    name = _said_of(CONTEXT, sources, file)
+    if not name and _said_of(COORDINATOR, sources, file):
+        return None
+    contexts = read_contexts(sources.contexts)
+    return contexts.named(str(name)) if name else contexts.in_force()
+
+
+def _said_of(name: str, sources: Sources, file: ConfigFile | None) -> Any:
+    if name in sources.flags:
+        return sources.flags[name][1]
+    variable = "_".join(("bigfleet", *name.split("."))).upper()
+    return sources.environment.get(variable) or (file.said.get(name) if file else None)
+
+
 def _setting(
-    key: Key, sources: Sources, file: ConfigFile | None, problems: list[Problem]
+    key: Key,
+    sources: Sources,
+    file: ConfigFile | None,
+    context: FleetContext | None,
+    problems: list[Problem],
 ) -> Setting:
     said: Any
     if key.name in sources.flags:
@@ -125,6 +153,9 @@ def _setting(
         origin = place = f"environment {key.variable}"
     elif file is not None and key.name in file.said:
         said, origin, place = file.said[key.name], f"file {file.path}", file.place(key.name)
+    elif context is not None and key.name in (there := context.settings()):
+        said, origin = there[key.name], f"context {context.name}"
+        place = f"{origin}: {key.name}"
     else:
         return Setting(key, key.default, DEFAULT)
     try:

@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from bigfleet.cli.contexts import context_file
 from bigfleet.cli.settings.keys import Alias, Key, Section, Shape
 from bigfleet.cli.settings.loading import Configuration, Sources, config_path, loaded, meant_by
 from bigfleet.cli.settings.printing import as_json, as_table
 from bigfleet.cli.settings.values import BadValue, text_of, value_of
-from bigfleet.cli.terminal import refuse, write_out
+from bigfleet.cli.terminal import refuse_problems, write_out
 from bigfleet.model.errors import BadInput
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -33,6 +34,8 @@ _REPEATED = (Shape.TEXTS, Shape.RECORDS)
 #: Where verbs have a setting for how they print, --print-config goes by it as well.
 _OUTPUT = "cli.output"
 _SHORT = {_OUTPUT: "-o"}
+#: The section of verbs that ask a fleet.
+_ASKING = "cli"
 
 
 def configured(
@@ -69,6 +72,7 @@ class _Value(click.ParamType[Any]):
     def __init__(self, key: Key) -> None:
         self._key = key
         self.name = _METAVAR[key.shape]
+        self.choices = key.choices
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if self._key.shape in _REPEATED:
@@ -147,10 +151,21 @@ def _configuration(
     environment = dict(os.environ)
     flags = _said(sections, given)
     try:
-        sources = Sources(flags, environment, config_path(config_file, environment))
+        file = config_path(config_file, environment)
+        sources = Sources(flags, environment, file, _contexts(sections, environment))
         return loaded(sections, sources)
     except BadInput as problem:
-        raise refuse([str(p) for p in problem.problems]) from None
+        raise refuse_problems(problem) from None
+
+
+def _contexts(sections: tuple[Section, ...], environment: dict[str, str]) -> Path | None:
+    """Only verbs that ask a fleet have one; a process without a home has none either."""
+    if not any(section.name == _ASKING for section in sections):
+        return None
+    try:
+        return context_file(environment)
+    except BadInput:
+        return None
 
 
 def _said(sections: tuple[Section, ...], given: dict[str, Any]) -> dict[str, tuple[str, Any]]:
@@ -161,10 +176,7 @@ def _said(sections: tuple[Section, ...], given: dict[str, Any]) -> dict[str, tup
             value = given.pop(alias.parameter)
             if value is None:
                 continue
-            if alias.key:
-                said[f"{section.name}.{alias.key}"] = (alias.flag, meant_by(alias, value))
-            else:
-                click.echo(f"{alias.flag} has no effect: there is nothing to set here", err=True)
+            said[f"{section.name}.{alias.key}"] = (alias.flag, meant_by(alias, value))
         for key in section.all_keys():
             value = given.pop(key.parameter, None)
             if value is not None and value != ():

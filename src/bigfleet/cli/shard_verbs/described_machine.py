@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from bigfleet.cli.connections import Clients, Line
 from bigfleet.cli.object_names import about_machine, machine_thing
 from bigfleet.cli.shard_verbs.described import Description, lifting, pauses_of
+from bigfleet.cli.shard_verbs.failed_remedies import remedy_of
 from bigfleet.cli.shard_verbs.machine_tables import (
     next_text,
     pending_text,
     present_text,
-    remedy_text,
     story_table,
 )
 from bigfleet.cli.whole_fleet import ask_fleet, known_in
@@ -101,7 +101,7 @@ def need_text(view: MachineView) -> str:
 
 def _commands(machine_id: str, view: MachineView | None) -> list[tuple[str, str]]:
     found = []
-    if view is not None and (remedy := remedy_text(view)):
+    if view is not None and (remedy := remedy_of(view, {})):
         found.append((remedy, "helps a Failed machine out"))
     if view is not None and view.claimed_by is not None:
         need = f"{view.claimed_by.cluster}/{view.claimed_by.need_id}"

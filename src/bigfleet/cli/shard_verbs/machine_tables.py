@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bigfleet.cli.listings import Column, Listing
+from bigfleet.cli.shard_verbs.failed_remedies import remedy_of
 from bigfleet.cli.shard_verbs.need_listings import as_of_text
 from bigfleet.cli.tables import Page, Table, cell, since_text, table_of
 from bigfleet.model.instants import instant_text
@@ -29,11 +30,14 @@ class ShownMachine:
     view: MachineView
     #: When its shard answered.
     at: Instant
+    #: What brings it back, where it is Failed and that was asked.
+    remedy: str = ""
 
     def document(self) -> dict[str, Any]:
         from bigfleet.wire.shard_documents import document_of
 
-        return {**document_of(self.view), "shardId": self.shard_id}
+        remedy = {"remedy": self.remedy} if self.remedy else {}
+        return {**document_of(self.view), "shardId": self.shard_id, **remedy}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +50,18 @@ class ShownMachines:
     cycles: Mapping[str, tuple[int, Instant]]
 
 
-def machines_in(said: Mapping[str, MachinePage], limit: int = 0) -> ShownMachines:
+def machines_in(
+    said: Mapping[str, MachinePage],
+    limit: int = 0,
+    addresses: Mapping[str, Mapping[str, str]] | None = None,
+) -> ShownMachines:
+    """`addresses`: of providers by name, for each shard whose Failed machines are asked for."""
+
+    def remedy(shard: str, view: MachineView) -> str:
+        return remedy_of(view, addresses[shard]) if addresses and shard in addresses else ""
+
     rows = [
-        ShownMachine(shard, view, page.computed_at)
+        ShownMachine(shard, view, page.computed_at, remedy(shard, view))
         for shard, page in said.items()
         for view in page.machines
     ]
@@ -103,22 +116,6 @@ def next_text(why: FailedView, now: Instant) -> str:
     return f"in {since_text(now, why.next_attempt_at)}"
 
 
-def remedy_text(view: MachineView) -> str:
-    """What a person does about a Failed machine; empty: nothing has to be done."""
-    from bigfleet.shard.failures.causes import FENCED, PROVIDER_FAILED
-
-    why, machine_id = view.failed, view.machine.id
-    if why is None:
-        return ""
-    clear = f"bigfleet machines clear {machine_id} --mode"
-    if why.cause == PROVIDER_FAILED:
-        # Looking again helps nothing: its provider has to say otherwise first.
-        return f"bigfleet provider failed repair {machine_id} --reason WHY, at {view.provider}"
-    if why.cause == FENCED:
-        return f"stop the other shard of this name, then {clear} recheck --reason WHY"
-    return "" if why.automatic else f"{clear} retry --reason WHY"
-
-
 def _style(shown: ShownMachine) -> str:
     return _STYLES.get(shown.view.machine.state, _MOVING)
 
@@ -158,7 +155,7 @@ _FAILED_COLUMNS: "list[Column[ShownMachine]]" = [
     Column("TRIES", _failed_fact(lambda why, _: why.attempts), number=True),
     Column("NEXT", _failed_fact(lambda why, at: next_text(why, at))),
     Column("ERROR", lambda shown: shown.view.machine.last_error, sentence=True),
-    Column("REMEDY", lambda shown: remedy_text(shown.view), sentence=True),
+    Column("REMEDY", lambda shown: shown.remedy, sentence=True),
 ]
 
 

@@ -49,6 +49,7 @@ def list_quarantines(line: Line) -> None:
             Column("HOLDS", lambda row: f"{row[1].consecutive}/{row[1].required}", number=True),
             Column("SINCE", lambda row: since_text(row[1].since, line.now)),
             Column("SHARD", lambda row: row[0]),
+            Column("WHAT", lambda row: row[1].what, sentence=True),
         ],
         rows=held,
         document=lambda row: {**document_of(row[1]), "shardId": row[0]},

@@ -74,9 +74,12 @@ def headline_of(seen: "ShardStatus", now: "Instant") -> str:
         took = f"{seen.last_cycle_seconds * 1000:.0f} ms"
         decided = f"cycle {seen.cycle} took {took}, {since_text(seen.last_cycle_at, now)} ago"
     # Whoever reads one line only must see why nothing is done.
+    disk = f"; cannot write: {seen.store_error}" if seen.store_error else ""
     number = len({pause.pause_id for pause in seen.pauses})
-    pauses = f"; {counted(number, 'pause')} in force" if number else ""
-    return f"{seen.shard_id} {state}; {decided}; {demand_text(seen)}{pauses}"
+    held = f"; {counted(number, 'pause')} in force" if number else ""
+    if seen.failed_machines:
+        held += f"; {counted(seen.failed_machines, 'machine')} Failed"
+    return f"{seen.shard_id} {state}; {decided}; {demand_text(seen)}{held}{disk}"
 
 
 def demand_text(seen: "ShardStatus") -> str:
@@ -136,11 +139,18 @@ def _show_rails(
         table.add_row(cell("dry-run", "yellow"), cell(seen.shard_id), cell(said))
     for each in held:
         since = since_text(each.since, now)
-        said = f"{each.observed:,} of {each.baseline:,} came; held for {since}"
+        came = each.what or f"{each.observed:,} of {each.baseline:,} came"
+        said = f"{came}; held for {since}"
         table.add_row(cell("quarantine", "red"), cell(each.subject), cell(said))
+    if seen.failed_machines:
+        said = f"{counted(seen.failed_machines, 'machine')} Failed: bigfleet machines --failed"
+        table.add_row(cell("failed", "red"), cell("machines"), cell(said))
     if resting:
         said = f"{counted(len(resting), 'offering')} out of stock: bigfleet reports offerings"
         table.add_row(cell("back-off", "yellow"), cell("offerings"), cell(said))
+    if seen.store_error:
+        said = f"{seen.store_error}; admin writes are refused and no new drain is begun"
+        table.add_row(cell("disk", "red"), cell(seen.shard_id), cell(said))
     if seen.journal_degraded:
         said = "the journal cannot be written"
         table.add_row(cell("journal", "red"), cell(seen.shard_id), cell(said))

@@ -10,6 +10,7 @@ from bigfleet.conformance.claims import (
     must_be_clean,
     must_equal,
 )
+from bigfleet.conformance.contract import Check, on
 from bigfleet.conformance.hand import Answer
 from bigfleet.conformance.rows import Area
 from bigfleet.conformance.trial import Trial
@@ -40,6 +41,8 @@ def one_operation(answers: Sequence[Answer]) -> str:
     "16 Creates at once are one operation",
     mutant="create race mints two ids",
     creates=1,
+    judges=on("Create", S.CREATING, S.IDLE),
+    order=(Check.IDEMPOTENCY,),
 )
 async def creates_at_once(trial: Trial) -> None:
     machine = trial.lease_speculative()
@@ -57,6 +60,8 @@ async def creates_at_once(trial: Trial) -> None:
     "16 equal Configures at once are one operation",
     mutant="configure race",
     machines=1,
+    judges=on("Configure", S.CONFIGURING, S.CONFIGURED),
+    order=(Check.IDEMPOTENCY,),
 )
 async def configures_at_once(trial: Trial) -> None:
     machine, metadata = await trial.lease_idle(), {"a": "1", "b": "2"}
@@ -73,6 +78,8 @@ async def configures_at_once(trial: Trial) -> None:
     "16 Drains at once are one operation",
     mutant="drain race",
     machines=1,
+    judges=on("Drain", S.DRAINING, S.IDLE),
+    order=(Check.IDEMPOTENCY,),
 )
 async def drains_at_once(trial: Trial) -> None:
     machine = await trial.lease_configured("b403", {"k": "v"})
@@ -193,6 +200,8 @@ async def acks_show_the_way(trial: Trial) -> None:
     creates=1,
     gates=("delete",),
     also=("cloud",),
+    judges=on("Delete", S.DELETING, S.SPECULATIVE),
+    order=(Check.IDEMPOTENCY,),
 )
 async def deletes_at_once(trial: Trial) -> None:
     machine = await trial.lease_idle()

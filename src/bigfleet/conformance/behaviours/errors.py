@@ -1,6 +1,7 @@
 """Transition matrix and errors: what is refused is refused whole, and never as stale."""
 
 from bigfleet.conformance.claims import must, must_be_bound, must_be_clean, must_equal
+from bigfleet.conformance.contract import EMPTY_ID, UNKNOWN_ID, Check, each, on
 from bigfleet.conformance.rows import Area
 from bigfleet.conformance.trial import Trial
 from bigfleet.model.machines import MachineState as S
@@ -16,6 +17,8 @@ MIB = 1024 * 1024
     "Create on a CONFIGURED machine is rejected and leaves it bound",
     mutant="Create resets C",
     machines=1,
+    judges=on("Create", S.CONFIGURED),
+    order=(Check.POSITION,),
 )
 async def create_on_configured(trial: Trial) -> None:
     machine = await trial.lease_configured("b201")
@@ -29,6 +32,8 @@ async def create_on_configured(trial: Trial) -> None:
     "Configure on a SPECULATIVE machine is rejected and binds nothing",
     mutant="Configure accepts S",
     creates=1,
+    judges=on("Configure", S.SPECULATIVE),
+    order=(Check.POSITION,),
 )
 async def configure_on_speculative(trial: Trial) -> None:
     machine = trial.lease_speculative()
@@ -43,6 +48,8 @@ async def configure_on_speculative(trial: Trial) -> None:
     "Drain on an IDLE machine changes nothing and is never called stale",
     mutant="FP for position",
     machines=1,
+    judges=on("Drain", S.IDLE),
+    order=(Check.POSITION,),
 )
 async def drain_on_idle(trial: Trial) -> None:
     machine = await trial.lease_idle()
@@ -58,6 +65,8 @@ async def drain_on_idle(trial: Trial) -> None:
     machines=2,
     slots_first=True,
     also=("cloud",),
+    judges=on("Delete", S.SPECULATIVE, S.CONFIGURED),
+    order=(Check.CAPABILITY,),
 )
 async def delete_out_of_position(trial: Trial) -> None:
     if trial.has_slot:
@@ -84,6 +93,8 @@ def judge_capability(trial: Trial, code: Code) -> None:
     mutant="repeat restarts work",
     machines=1,
     slots_first=True,
+    judges=(*on("Create", S.IDLE), *on("Configure", S.CONFIGURED)),
+    order=(Check.IDEMPOTENCY,),
 )
 async def repeats_restart_nothing(trial: Trial) -> None:
     slot = trial.has_slot
@@ -103,6 +114,8 @@ async def repeats_restart_nothing(trial: Trial) -> None:
     mutant="repeat mints id",
     machines=1,
     slots_first=True,
+    judges=(*on("Create", S.IDLE), *on("Configure", S.CONFIGURED)),
+    order=(Check.IDEMPOTENCY,),
 )
 async def repeats_keep_their_id(trial: Trial) -> None:
     machine, slot = trial.lease_fresh()
@@ -124,6 +137,8 @@ async def repeats_keep_their_id(trial: Trial) -> None:
     "B207",
     "A mutation of an unknown machine is NOT_FOUND and creates no record",
     mutant="unknown id auto-created",
+    judges=each(("Create", "Configure", "Drain"), UNKNOWN_ID),
+    order=(Check.EXISTENCE,),
 )
 async def unknown_machines(trial: Trial) -> None:
     unknown = trial.unknown_id()
@@ -133,7 +148,13 @@ async def unknown_machines(trial: Trial) -> None:
     (await trial.look(unknown)).must_be(Code.NOT_FOUND)
 
 
-@ERRORS.row("B208", "An empty machine id is INVALID_ARGUMENT", mutant='"" gives NF')
+@ERRORS.row(
+    "B208",
+    "An empty machine id is INVALID_ARGUMENT",
+    mutant='"" gives NF',
+    judges=each(("Create", "Configure", "Drain", "Get"), EMPTY_ID),
+    order=(Check.ARGUMENTS,),
+)
 async def empty_ids(trial: Trial) -> None:
     (await trial.look("")).must_be(Code.INVALID_ARGUMENT)
     (await trial.create("")).must_be(Code.INVALID_ARGUMENT)
@@ -146,6 +167,7 @@ async def empty_ids(trial: Trial) -> None:
     "512 keys of metadata come back verbatim or are refused whole",
     mutant="map cut to 256 keys",
     machines=1,
+    order=(Check.ARGUMENTS,),
 )
 async def many_keys(trial: Trial) -> None:
     machine = await trial.lease_idle()
@@ -163,6 +185,7 @@ async def many_keys(trial: Trial) -> None:
     "Negative grace is INVALID_ARGUMENT or taken as none",
     mutant="negative grace gives FP",
     machines=1,
+    order=(Check.ARGUMENTS,),
 )
 async def negative_grace(trial: Trial) -> None:
     machine = await trial.lease_configured("b210")
@@ -178,6 +201,7 @@ async def negative_grace(trial: Trial) -> None:
     mutant="negative token gives FP",
     machines=3,
     slots_first=True,
+    order=(Check.ARGUMENTS,),
 )
 async def negative_tokens(trial: Trial) -> None:
     for epoch, sequence in ((-1, 1), (1, -1), (-7, -3)):
@@ -213,6 +237,7 @@ async def the_largest_token(trial: Trial) -> None:
     "A blob of 3 MiB is taken or refused whole",
     mutant="reject leaves CONFIGURING",
     machines=1,
+    order=(Check.ARGUMENTS,),
 )
 async def a_big_blob(trial: Trial) -> None:
     machine = await trial.lease_idle()
@@ -229,6 +254,7 @@ async def a_big_blob(trial: Trial) -> None:
     mutant="one id per kind",
     machines=1,
     slots_first=True,
+    order=(Check.ACCEPT,),
 )
 async def every_trip_has_its_id(trial: Trial) -> None:
     machine, slot = trial.lease_fresh()
@@ -251,6 +277,8 @@ async def every_trip_has_its_id(trial: Trial) -> None:
     "Get of an unknown machine is NOT_FOUND, Delete of it NOT_FOUND or UNIMPLEMENTED",
     mutant="Get gives empty record",
     also=("cloud",),
+    judges=each(("Get", "Delete"), UNKNOWN_ID),
+    order=(Check.EXISTENCE,),
 )
 async def unknown_to_get_and_delete(trial: Trial) -> None:
     unknown = trial.unknown_id()

@@ -2,6 +2,7 @@
 
 from bigfleet.conformance.broker import FAULT_CREATE
 from bigfleet.conformance.claims import WentFailed, must, must_equal
+from bigfleet.conformance.contract import Check, on
 from bigfleet.conformance.hand import Hand
 from bigfleet.conformance.rows import Area
 from bigfleet.conformance.trial import Trial
@@ -98,6 +99,8 @@ async def late_successes_are_dropped(trial: Trial) -> None:
     mutant="F restarts",
     machines=MACHINES,
     gates=("fault",),
+    judges=on("Configure", S.FAILED),
+    order=(Check.POSITION,),
 )
 async def failed_stays_failed(trial: Trial) -> None:
     machine = await configured_with(trial, "fault-error")

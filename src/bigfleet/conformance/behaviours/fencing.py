@@ -8,6 +8,7 @@ import random
 from collections.abc import Iterator
 
 from bigfleet.conformance.claims import must, must_equal
+from bigfleet.conformance.contract import MUTATIONS, STALE_TOKEN, Check, each, on
 from bigfleet.conformance.hand import Answer
 from bigfleet.conformance.rows import Area
 from bigfleet.conformance.trial import Trial
@@ -58,6 +59,7 @@ async def is_stale(trial: Trial, machine: str, token: Token) -> None:
     "B301",
     "The fence comes before existence, and unknown machines have marks too",
     mutant="existence before fence",
+    order=(Check.FENCE,),
 )
 async def fence_before_existence(trial: Trial) -> None:
     unknown, shard = trial.unknown_id(), trial.shards.fresh()
@@ -128,6 +130,8 @@ async def reads_are_never_fenced(trial: Trial) -> None:
     "The fence comes before idempotency for Configure",
     mutant="idempotency before fence",
     machines=1,
+    judges=on("Configure", STALE_TOKEN),
+    order=(Check.FENCE,),
 )
 async def configure_is_fenced_first(trial: Trial) -> None:
     machine, shard = await trial.lease_idle(), trial.shards.fresh()
@@ -144,6 +148,8 @@ async def configure_is_fenced_first(trial: Trial) -> None:
     "The fence comes before idempotency for Drain",
     mutant="Drain repeat unfenced",
     machines=1,
+    judges=on("Drain", STALE_TOKEN),
+    order=(Check.FENCE,),
 )
 async def drain_is_fenced_first(trial: Trial) -> None:
     machine, shard = await trial.lease_configured("b307"), trial.shards.fresh()
@@ -179,6 +185,8 @@ async def absent_tokens_pass(trial: Trial) -> None:
     mutant="fence on Create only",
     machines=1,
     slots_first=True,
+    judges=each(MUTATIONS, STALE_TOKEN),
+    order=(Check.FENCE,),
 )
 async def every_kind_is_fenced(trial: Trial) -> None:
     (machine, _), shard = trial.lease_fresh(), trial.shards.fresh()
@@ -226,6 +234,7 @@ async def a_new_epoch(trial: Trial) -> None:
     mutant="mark moves on success only",
     machines=1,
     slots_first=True,
+    order=(Check.FENCE,),
 )
 async def rejected_calls_move_the_mark(trial: Trial) -> None:
     (machine, slot), shard = trial.lease_fresh(), trial.shards.fresh()

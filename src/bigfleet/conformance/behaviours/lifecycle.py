@@ -10,6 +10,7 @@ from bigfleet.conformance.claims import (
     must_be_clean,
     must_equal,
 )
+from bigfleet.conformance.contract import Check, on
 from bigfleet.conformance.rows import Area
 from bigfleet.conformance.trial import Trial
 from bigfleet.model.machines import MachineState as S
@@ -103,6 +104,8 @@ async def drain_passes_draining(trial: Trial) -> None:
     mutant="Create lands in C",
     machines=1,
     slots_first=True,
+    judges=(*on("Create", S.SPECULATIVE), *on("Configure", S.IDLE), *on("Drain", S.CONFIGURED)),
+    order=(Check.ACCEPT,),
 )
 async def every_step_is_legal(trial: Trial) -> None:
     machine, slot = trial.lease_fresh()
@@ -186,6 +189,8 @@ async def a_settled_machine_rests(trial: Trial) -> None:
     creates=1,
     gates=("delete",),
     also=("cloud",),
+    judges=on("Delete", S.IDLE),
+    order=(Check.ACCEPT,),
 )
 async def delete_passes_deleting(trial: Trial) -> None:
     machine = await trial.lease_idle()

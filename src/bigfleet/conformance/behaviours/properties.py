@@ -9,6 +9,7 @@ from typing import Literal
 
 from bigfleet.conformance.behaviours.fencing import is_stale, passes
 from bigfleet.conformance.claims import must, must_be_bound, must_be_clean, must_carry
+from bigfleet.conformance.contract import EMPTY_ID, MUTATIONS, UNKNOWN_ID, Check, each
 from bigfleet.conformance.hand import Answer
 from bigfleet.conformance.rows import Area
 from bigfleet.conformance.trial import Trial
@@ -99,6 +100,8 @@ async def maps_come_back(trial: Trial) -> None:
     machines=WALKS,
     slots_first=True,
     generated=True,
+    judges=each(MUTATIONS, S.SPECULATIVE, S.IDLE, S.CONFIGURED),
+    order=(Check.POSITION,),
 )
 async def random_walks(trial: Trial) -> None:
     chance = trial.chance
@@ -207,6 +210,8 @@ def malformed(chance: random.Random) -> list[Malformed]:
     mutant="big map gives FP",
     machines=3,
     generated=True,
+    judges=each((*MUTATIONS, "Get"), EMPTY_ID, UNKNOWN_ID),
+    order=(Check.ARGUMENTS,),
 )
 async def malformed_calls(trial: Trial) -> None:
     for call in trial.chosen(malformed(trial.chance)):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from bigfleet.conformance.behaviours.failure import fails
 from bigfleet.conformance.behaviours.listing import must_have_no_duplicates
 from bigfleet.conformance.claims import fields_match, must, must_be_bound, must_equal
+from bigfleet.conformance.contract import Check
 from bigfleet.conformance.rows import Area
 from bigfleet.conformance.trial import Trial
 from bigfleet.model.machines import MachineState as S
@@ -51,6 +52,7 @@ async def ids_and_zones(trial: Trial) -> None:
     "A Configure for another cluster is rejected and the binding stays",
     mutant="rebinds to another cluster",
     machines=1,
+    order=(Check.POSITION,),
 )
 async def other_clusters(trial: Trial) -> None:
     machine, metadata = await trial.lease_idle(), {"k": "v"}

@@ -15,6 +15,7 @@ from bigfleet.conformance.reference.fleet import FAULT_LABEL
 from bigfleet.conformance.reference.memory import Memory
 from bigfleet.conformance.reference.shelf import Shelf
 from bigfleet.conformance.reference.statefile import StateFile
+from bigfleet.model.identities import is_admin
 from bigfleet.model.machines import Host
 from bigfleet.model.machines import MachineState as S
 from bigfleet.model.provider_calls import (
@@ -33,7 +34,6 @@ from bigfleet.model.provider_calls import (
 from bigfleet.wire.machines import ack_bytes, machine_bytes
 from bigfleet.wire.provider_server import ProviderEndpoint
 
-ADMIN = "bigfleet://admin"
 MARK = tuple[int, int]
 
 
@@ -172,7 +172,7 @@ class Reference:
         return self.ack(*self.accept(kind, call, record))
 
     def check_identity(self, token: Token, peer: Peer) -> None:
-        if not peer.authenticated or peer.identity == ADMIN or not token.shard_id:
+        if not peer.authenticated or is_admin(peer.identity) or not token.shard_id:
             return
         if peer.identity != f"bigfleet://shard/{token.shard_id}":
             raise Rejected(Code.PERMISSION_DENIED, "the certificate names another shard")

@@ -41,6 +41,7 @@ from bigfleet.model.coordination import (
     Transfer,
 )
 from bigfleet.model.coordinator_calls import ReportReply, ShardReport
+from bigfleet.model.identities import who_text
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import Audit, PauseCall, Paused, PauseList, ResumeCall, Resumed
 from bigfleet.wire.coordinator_handlers import Snapshot
@@ -60,7 +61,7 @@ class _Answers:
         self, what: str, subject: str, audit: Audit, peer: Peer, operation: Operation[T]
     ) -> T:
         """Done, durable, and told who did it."""
-        who = audit.owner or peer.identity or "somebody"
+        who = who_text(audit.owner, peer.identity)
         text = f"{who}: {what} ({audit.reason})" if audit.reason else f"{who}: {what}"
 
         def noted(book: Book, draft: Draft) -> T:
@@ -178,14 +179,21 @@ class AdminAnswers(_Answers):
         return quotas.quotas(self._leading.book())
 
     async def set_quota(
-        self, provider: str, region: str, total: int, audit: Audit, peer: Peer
+        self,
+        provider: str,
+        region: str,
+        total: int,
+        audit: Audit,
+        peer: Peer,
+        *,
+        force: bool = False,
     ) -> QuotaAllocation:
         return await self._changed(
             f"set the quota of {provider} in {region} to {total}",
             f"{provider}/{region}",
             audit,
             peer,
-            lambda book, draft: quotas.set_quota(book, draft, provider, region, total),
+            lambda book, draft: quotas.set_quota(book, draft, provider, region, total, force=force),
         )
 
     async def delete_quota(self, provider: str, region: str, audit: Audit, peer: Peer) -> None:
@@ -254,7 +262,7 @@ class AdminAnswers(_Answers):
         return transfers.transfers(self._leading.book(), include_finished, limit)
 
     async def cancel_transfer(self, transfer: str, audit: Audit, peer: Peer) -> Transfer:
-        reason = f"{audit.owner}: {audit.reason}"
+        reason = f"{who_text(audit.owner, peer.identity)}: {audit.reason}"
         return await self._changed(
             f"cancel transfer {transfer}",
             transfer,
@@ -284,7 +292,7 @@ class AdminAnswers(_Answers):
             call.pause_id,
             call.audit,
             peer,
-            lambda book, draft: pauses.resume(book, draft, call),
+            lambda book, draft: pauses.resume(book, draft, call, peer.identity or ""),
         )
 
     async def pauses(self, include_expired: bool) -> PauseList:

@@ -81,7 +81,10 @@ class Duties:
             made = await self.snapshot()
             await asyncio.to_thread(folder.write, made)
         except Rejected as problem:
-            if problem.code is not Code.NOT_FOUND:
+            if problem.code is Code.NOT_FOUND:
+                # There is nothing yet that a snapshot could miss.
+                self.saved_at = self._clock.now()
+            else:
                 self._log.warning("coordinator.snapshot", msg=f"no snapshot: {problem}")
         except OSError as problem:
             text = f"no snapshot: {problem}; the next one is tried in time"

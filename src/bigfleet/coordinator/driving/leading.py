@@ -8,7 +8,7 @@ before anything else is answered. A replica that cannot read a row does not lead
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from bigfleet.coordinator.book import Book
@@ -309,6 +309,7 @@ class Leading:
 
         def begun(book: Book, draft: Draft) -> str:
             draft.note("election", settings.id, text)
+            self._tell_restore(draft)
             return set_partition_keys(book, draft, settings.partition_keys)
 
         try:
@@ -317,6 +318,13 @@ class Leading:
             why_not = f"partition_keys are not written: {problem}"
         if why_not:
             self._log.error("coordinator.partition_keys", msg=why_not)
+
+    def _tell_restore(self, draft: Draft) -> None:
+        """Of a snapshot that was put into the store since anybody led: once."""
+        if restored := draft.numbers.restored:
+            draft.note("admin", "snapshot", restored)
+            draft.seq.put(replace(draft.numbers, restored=""))
+            self._log.warning("admin", msg=restored)
 
     async def _until_deposed(self, store: Store, reigning: _Reigning) -> None:
         reigning.end(await store.until_deposed())
@@ -359,7 +367,7 @@ class Leading:
 
     def _store_failed(self, problem: Exception) -> None:
         self.counts.add("store_errors_total")
-        self._log.warning("coordinator.store", msg=str(problem))
+        self._log.error("coordinator.store", msg=str(problem))
 
     def _tell(self) -> None:
         news, self._news = self._news, asyncio.Event()

@@ -30,6 +30,7 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import Code
 from bigfleet.wire.coordinator_server import CoordinatorEndpoint
 from bigfleet.wire.lines import TlsFiles
+from bigfleet.wire.real_times import WireTimes
 
 #: How long the one process of a file waits for its disk before it gives up.
 STORE_PATIENCE_SECONDS = 30.0
@@ -54,6 +55,8 @@ class World:
     version: str = ""
     #: Which store it is; tests have their own.
     store_of: OpenStore = store_of
+    #: None: it lives by the real clock, as every process does but a simulated one.
+    times: WireTimes | None = None
 
 
 class StartRefused(Exception):
@@ -82,6 +85,7 @@ class CoordinatorProcess:
             tls=world.tls,
             observe=self._on_call,
             failed=self._on_internal_error,
+            times=world.times,
         )
         self._pages = Pages(
             pages_of(self.leading, self._metrics),

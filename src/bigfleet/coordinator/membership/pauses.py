@@ -10,6 +10,7 @@ from dataclasses import replace
 from bigfleet.coordinator.book import Book
 from bigfleet.coordinator.draft import Draft
 from bigfleet.coordinator.membership.asking import require, require_shard
+from bigfleet.model.identities import who_text
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
@@ -86,12 +87,12 @@ def pause(
             created_by,
         )
     )
-    said = f"{made.owner} paused {_text(made.scope)} {_until(made)}: {made.reason}"
+    said = f"{made.who} paused {_text(made.scope)} {_until(made)}: {made.reason}"
     draft.note("pause_set", made.pause_id, said, created_by)
     return Paused(made, _active(draft))
 
 
-def resume(book: Book, draft: Draft, call: ResumeCall) -> Resumed:
+def resume(book: Book, draft: Draft, call: ResumeCall, lifted_by: str = "") -> Resumed:
     """What was lifted; a pause that is gone already is no error."""
     require(owner=call.audit.owner, reason=call.audit.reason)
     if bool(call.pause_id) == call.everything:
@@ -102,8 +103,9 @@ def resume(book: Book, draft: Draft, call: ResumeCall) -> Resumed:
     )
     for each in lifted:
         _end(book, draft, each)
-        said = f"{call.audit.owner} resumed {_text(each.scope)}: {call.audit.reason}"
-        draft.note("pause_lifted", each.pause_id, said)
+        who = who_text(call.audit.owner, lifted_by)
+        said = f"{who} resumed {_text(each.scope)}: {call.audit.reason}"
+        draft.note("pause_lifted", each.pause_id, said, lifted_by)
     return Resumed(lifted, _active(draft))
 
 

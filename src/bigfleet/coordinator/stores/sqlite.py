@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -28,7 +29,7 @@ from bigfleet.coordinator.stores.rows import latest
 from bigfleet.coordinator.stores.sqlite_file import FILE, CoordinatorFile
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.edge.dir_locks import DirLock, DirRefused
-from bigfleet.edge.sqlite_files import FileRefused
+from bigfleet.edge.sqlite_files import FileRefused, disk_problem
 from bigfleet.model.machines import Instant
 
 RETRY_SECONDS = 1.0
@@ -67,7 +68,7 @@ class SqliteStore:
             raise StoreRefused(str(refused)) from refused
         except FileRefused as refused:
             if refused.passing:
-                raise self._down(refused) from refused
+                raise self._down(str(refused)) from refused
             raise StoreRefused(unusable(self.path, str(refused))) from refused
 
     async def campaign(self) -> Reign:
@@ -149,9 +150,10 @@ class SqliteStore:
         try:
             return await self._in_thread(work)
         except sqlite3.Error as problem:
+            down = self._down(await self._in_thread(partial(disk_problem, self.path, problem)))
             if self._trying is None or self._trying.done():
                 self._trying = asyncio.create_task(self._try_again())
-            raise self._down(problem) from problem
+            raise down from problem
 
     async def _try_again(self) -> None:
         """Until the disk takes what is written; nobody need ask for it."""
@@ -160,8 +162,8 @@ class SqliteStore:
             try:
                 await self._in_thread(self._opened().try_to_write)
                 self._trouble = ""
-            except sqlite3.Error as problem:
-                self._down(problem)
+            except sqlite3.Error:
+                continue
 
     async def _in_thread(self, work: Callable[[], _T]) -> _T:
         began = self._clock.now()
@@ -181,9 +183,9 @@ class SqliteStore:
             why = self._over.result() if self._over is not None else "it has never led"
             raise Deposed(f"this replica does not lead: {why}")
 
-    def _down(self, problem: Exception) -> StoreDown:
+    def _down(self, said: str) -> StoreDown:
         self._trouble = (
-            f"{self.path} cannot be written: {problem}; nothing was changed. Free the disk or mend "
+            f"{self.path} cannot be written: {said}; nothing was changed. Free the disk or mend "
             "it: it is tried again every second"
         )
         return StoreDown(self._trouble)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from bigfleet.model.machines import Instant
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse
+from bigfleet.model.syntax import why_not_request_id, why_not_requirement
 from bigfleet.operator.bootstrap.templates import RequirementWords, Template, Values
 from bigfleet.operator.bootstrap.tokens import Token
 
@@ -35,12 +36,23 @@ class ClusterFacts:
 
 
 def why_not_answered(request: BootstrapRequest, cluster_id: str) -> str:
-    """Empty: nothing against it. A shard that names no cluster means the session's."""
+    """Empty: nothing against it. A shard that names no cluster means the session's.
+
+    What a template prints is checked here again: a shard may be another one than ours.
+    """
     if request.cluster_id not in ("", cluster_id):
         return (
             f"the blob was asked for cluster {request.cluster_id!r}, but this is {cluster_id!r}: "
             f"check which operator uses which --cluster-id"
         )
+    if wrong := why_not_request_id(request.request_id):
+        return f"the shard's request has a bad id: {wrong}"
+    for place, each in enumerate(request.requirements):
+        if found := why_not_requirement(each.key, each.values):
+            return (
+                f"the shard asks for a machine of requirements[{place}].{found[0]}: {found[1]}; "
+                "nothing was rendered"
+            )
     return ""
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 ALLOWED = (
     "allowed are {{ .ClusterID }}, {{ .RequestID }}, {{ .Token }}, {{ .CABundle }}, "
     "{{ .APIServer }}, {{ range .Requirements }} with .Key, .Operator and .Values, "
-    '{{ join .Values "," }}, {{ if }}, {{ else }}, {{ end }}, {{ "text" }} and {{/* comments */}}'
+    '{{ join .Values "," }}, quote and shellquote as in {{ quote .Key }} and {{ .Key | quote }}, '
+    '{{ if }}, {{ else }}, {{ end }}, {{ "text" }} and {{/* comments */}}'
 )
 
 _OPEN, _CLOSE = "{{", "}}"

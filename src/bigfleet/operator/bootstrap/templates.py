@@ -3,13 +3,21 @@
 A template that loads can be rendered for every request: what a name means is known when the file is
 read, so a misspelt field stops the start and not a machine at night. Output is what Go prints: a
 list as `[a b]`, nothing for an empty text; `if` holds for what is not empty.
+
+No value can become a line or a command of its own. What the shard chooses (keys, values, the id of
+the request) is printed with `_` for every character that a shell or YAML may read as more than a
+letter; label syntax has no such character, so nothing a cluster may ask for is changed. The
+operator's own settings are printed as they are, on one line. `quote` and `shellquote` print a value
+as one text of YAML and JSON, and as one word of a shell.
 """
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from bigfleet.model.syntax import one_line, shell_word, yaml_text
 from bigfleet.operator.bootstrap.scanning import Action, BadTemplate, Text, pieces_of
 
 __all__ = ["BadTemplate", "RequirementWords", "Template", "Values"]
@@ -65,6 +73,19 @@ _ATTRIBUTES = {
 _INSIDE = {".Requirements": _Dot.REQUIREMENT, ".Values": _Dot.VALUE}
 
 
+#: What the operator itself was given by its administrator.
+_OWN = ("cluster_id", "token", "ca_bundle", "api_server")
+_MAY_BE_MORE = re.compile(r"[^A-Za-z0-9._/-]")
+
+
+def _inert(text: str) -> str:
+    return _MAY_BE_MORE.sub("_", text)
+
+
+_Quoting = Callable[[str], str]
+_QUOTING: dict[str, _Quoting] = {"quote": yaml_text, "shellquote": shell_word}
+
+
 @dataclass(frozen=True, slots=True)
 class _Field:
     """`is_root`: of the request, wherever it stands."""
@@ -81,13 +102,26 @@ class _Field:
 
 @dataclass(frozen=True, slots=True)
 class _Print:
-    field: _Field
+    """`separator`: of a list that is joined; None: it is printed as Go prints it."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Join:
     field: _Field
-    separator: str
+    separator: str | None = None
+    quoting: _Quoting | None = None
+
+    def of(self, root: Values, dot: _Scope) -> str:
+        value = self.field.of(root, dot)
+        # The template's author chose the separator: it is printed as written unless all is quoted.
+        plain = str if self.quoting else self._plain
+        if isinstance(value, str):
+            text = plain(value)
+        elif self.separator is None:
+            text = f"[{' '.join(plain(str(each)) for each in value)}]"
+        else:
+            text = self.separator.join(plain(str(each)) for each in value)
+        return self.quoting(text) if self.quoting else text
+
+    def _plain(self, text: str) -> str:
+        return one_line(text) if self.field.attribute in _OWN else _inert(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +134,7 @@ class _Branch:
     otherwise: "tuple[_Part, ...]"
 
 
-_Part = str | _Print | _Join | _Branch
+_Part = str | _Print | _Branch
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,26 +213,31 @@ class _Parser:
         words = action.words
         if not words:
             raise action.refused("{{ }} is empty")
-        if words[0] == "join":
-            return self._join(action, dot)
         if words[0][0] in '"`' and len(words) == 1:
-            # The only way to write braces that are meant for somebody else.
+            # The only way to write braces that are meant for another program.
             return _quoted(action, words[0])
+        quoting = None
+        if words[0] in _QUOTING:
+            quoting, words = _QUOTING[words[0]], words[1:]
+        elif len(words) > 2 and words[-2] == "|" and words[-1] in _QUOTING:
+            quoting, words = _QUOTING[words[-1]], words[:-2]
+        if words[:1] == ("join",):
+            found, separator = self._joined(action, words, dot)
+            return _Print(found, separator, quoting)
         if len(words) != 1:
             raise action.refused(f"{action.text} is not known")
         found = self._field(action, words[0], dot)
         if found.attribute == "requirements":
             raise action.refused(f"{action.text}: a list of requirements is not printed, range it")
-        return _Print(found)
+        return _Print(found, None, quoting)
 
-    def _join(self, action: Action, dot: _Dot) -> _Join:
-        words = action.words
+    def _joined(self, action: Action, words: tuple[str, ...], dot: _Dot) -> tuple[_Field, str]:
         if len(words) != 3 or words[2][0] not in '"`':
             raise action.refused(f'{action.text}: write {{{{ join .Values "," }}}}')
         found = self._field(action, words[1], dot)
         if found.attribute != "values":
             raise action.refused(f"{action.text}: only .Values of a requirement can be joined")
-        return _Join(found, _quoted(action, words[2]))
+        return found, _quoted(action, words[2])
 
     def _field(self, action: Action, word: str, dot: _Dot) -> _Field:
         if word == "." and dot is _Dot.VALUE:
@@ -233,10 +272,7 @@ def _render(parts: tuple[_Part, ...], root: Values, dot: _Scope, out: list[str])
             case str():
                 out.append(part)
             case _Print():
-                value = part.field.of(root, dot)
-                out.append(value if isinstance(value, str) else f"[{' '.join(map(str, value))}]")
-            case _Join():
-                out.append(part.separator.join(map(str, part.field.of(root, dot))))
+                out.append(part.of(root, dot))
             case _Branch():
                 value = part.field.of(root, dot)
                 if not value:

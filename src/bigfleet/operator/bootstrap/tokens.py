@@ -24,6 +24,7 @@ MAKER = "operator-tokens"
 
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _ID_LETTERS, _SECRET_LETTERS = 6, 16
+_LONGEST_PREFIX = 3
 #: The largest multiple of 36 in a byte: above it letters would not be equally likely.
 _FAIR = 252
 
@@ -56,10 +57,22 @@ def object_name(token_id: str) -> str:
     return f"bootstrap-token-{token_id}"
 
 
-def new_token(random_bytes: Callable[[int], bytes], at: Instant, ttl_seconds: float) -> Token:
-    """`random_bytes` must be fit for secrets. Life is in whole seconds, as the API has it."""
+def why_not_token_prefix(prefix: str) -> str | None:
+    """An id has six characters; those after the prefix keep tokens apart."""
+    if len(prefix) <= _LONGEST_PREFIX and set(prefix) <= set(_LETTERS):
+        return None
+    return f"{prefix!r}: write at most {_LONGEST_PREFIX} lower-case letters and digits"
+
+
+def new_token(
+    random_bytes: Callable[[int], bytes], at: Instant, ttl_seconds: float, prefix: str = ""
+) -> Token:
+    """`random_bytes` must be fit for secrets. Life is in whole seconds, as the API has it.
+
+    `prefix`: how its id begins, so that a policy can tell our tokens by their names.
+    """
     at -= at % SECOND
-    letters = _letters(random_bytes, _ID_LETTERS + _SECRET_LETTERS)
+    letters = prefix + _letters(random_bytes, _ID_LETTERS + _SECRET_LETTERS - len(prefix))
     expires = at + int(ttl_seconds) * SECOND
     return Token(letters[:_ID_LETTERS], letters[_ID_LETTERS:], at, expires)
 

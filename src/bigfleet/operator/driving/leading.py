@@ -206,4 +206,5 @@ class Leading:
             world.log,
             cluster_id=settings.cluster_id,
             ttl_seconds=settings.token_ttl,
+            prefix=settings.token_prefix,
         )

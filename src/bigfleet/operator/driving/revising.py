@@ -18,6 +18,8 @@ from bigfleet.placement.margin_notes import MarginFigures, Note
 
 LOOK_SECONDS = 1.0
 _MILLI = ("cpu",)
+#: Shown before the names that a cluster's own pods may choose.
+_USUAL = ("cpu", "memory", "ephemeral-storage", "pods")
 
 
 class Revising:
@@ -39,7 +41,6 @@ class Revising:
         self._counts = counts
         self._log = log
         self._counted = MarginFigures()
-        self._resources: set[str] = set()
 
     async def run(self) -> None:
         """For ever."""
@@ -88,11 +89,10 @@ class Revising:
 
     def _count(self) -> None:
         counts, totals = self._counts, self._demand.margin_totals()
-        for name in self._resources - totals.keys():
-            counts.drop("margin", resource=name)
-        for name, amount in totals.items():
-            counts.set("margin", amount / 1000 if name in _MILLI else amount, resource=name)
-        self._resources = set(totals)
+        margins = {
+            (name,): amount / 1000 if name in _MILLI else amount for name, amount in totals.items()
+        }
+        counts.show("margin", ("resource",), margins, first=_USUAL)
         counts.set("stuck_pods", self._demand.stuck_pods)
         now, before = self._demand.figures, self._counted
         for result in ("fruitless", "refusals", "probes", "restored", "left_empty"):

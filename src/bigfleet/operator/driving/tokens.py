@@ -38,6 +38,7 @@ class Tokens:
         *,
         cluster_id: str,
         ttl_seconds: float = 900.0,
+        prefix: str = "",
     ) -> None:
         self._api = api
         self._clock = clock
@@ -45,6 +46,7 @@ class Tokens:
         self._log = log
         self._cluster_id = cluster_id
         self._ttl_seconds = ttl_seconds
+        self._prefix = prefix
         self._newest: Token | None = None
         #: Names and ends of the Secrets this process made or may have made.
         self._made: dict[str, Instant] = {}
@@ -95,7 +97,8 @@ class Tokens:
 
     async def _mint(self) -> Token:
         for left in reversed(range(_MOST_TRIES)):
-            token = new_token(self._random_bytes, self._clock.now(), self._ttl_seconds)
+            now = self._clock.now()
+            token = new_token(self._random_bytes, now, self._ttl_seconds, self._prefix)
             self._made[token.object_name] = token.expires_at
             try:
                 await self._api.create(SECRETS, secret_body(token, self._cluster_id), NAMESPACE)

@@ -12,7 +12,7 @@ from typing import Any
 
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.core_tasks import until_one_dies
-from bigfleet.edge.counts import Counts
+from bigfleet.edge.counts import Counts, Survey
 from bigfleet.edge.debugging import debug_routes
 from bigfleet.edge.driver import real_profiler
 from bigfleet.edge.logs import Log
@@ -292,15 +292,20 @@ class PodwatchProcess:
             self.buffers.working.end()
             self._world.log.warning("podwatch.lost", msg="the lease is lost: nothing is written")
 
-    def _refresh(self) -> None:
+    def _refresh(self) -> Survey:
         counts = self.counts
         counts.set("podwatch_queue_depth", len(self.pods.working) + len(self.buffers.working))
         counts.set("podwatch_leader", float(self.election.holding))
         counts.set("podwatch_pods", len(self._book.pods))
         counts.set("podwatch_buffers", len(self.buffers))
-        untranslated = self._book.untranslated()
-        for kind in UNTRANSLATED_KINDS:
-            counts.set("podwatch_untranslated", untranslated[kind], kind=kind)
+        untranslated = self._book.counting_untranslated()
+
+        def look_up(counts: Counts) -> None:
+            found = untranslated()
+            for kind in UNTRANSLATED_KINDS:
+                counts.set("podwatch_untranslated", found[kind], kind=kind)
+
+        return look_up
 
     def _sizes(self) -> dict[str, int]:
         return {

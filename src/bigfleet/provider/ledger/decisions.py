@@ -9,6 +9,7 @@ stale token and nothing else.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from bigfleet.model.identities import READONLY, is_admin
 from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import (
     Code,
@@ -23,8 +24,6 @@ from bigfleet.provider.kinds import Kind
 from bigfleet.provider.ledger.entries import Entry, accepted
 from bigfleet.provider.ledger.fences import Mark, is_stale, mark_of
 
-ADMIN = "bigfleet://admin"
-READONLY = "bigfleet://readonly"
 _SHARD = "bigfleet://shard/"
 
 
@@ -78,7 +77,7 @@ Verdict = Refused | Repeated | Accepted
 
 def why_not_this_caller(peer: Peer, token: Token) -> Refusal | None:
     """A shard speaks for itself only; an administrator for anyone."""
-    if not peer.authenticated or peer.identity == ADMIN:
+    if not peer.authenticated or is_admin(peer.identity):
         return None
     who = peer.identity or "a caller without exactly one bigfleet name"
     if not who.startswith(_SHARD):
@@ -91,7 +90,7 @@ def why_not_this_caller(peer: Peer, token: Token) -> Refusal | None:
 
 def why_not_read(peer: Peer) -> Refusal | None:
     who = peer.identity or ""
-    if not peer.authenticated or who in (ADMIN, READONLY) or who.startswith(_SHARD):
+    if not peer.authenticated or is_admin(who) or who == READONLY or who.startswith(_SHARD):
         return None
     text = f"{who or 'a caller without exactly one bigfleet name'} may not read machines"
     return Refusal(Code.PERMISSION_DENIED, text, "identity")

@@ -154,8 +154,9 @@ class Reconciler:
             self._log.warning("describe.invalid", machine=machine_id, text=why)
         try:
             await self._take_in(found, inventory.complete, head, began)
-        except StoreFailed as failed:  # the next describe finds the same differences
-            self._log.error("store.failed", text=str(failed))
+        except StoreFailed:
+            # The committer tells of it, and the next describe finds the same differences.
+            return
 
     async def _describe(self) -> Inventory:
         async def describe() -> Inventory:

@@ -14,10 +14,12 @@ STEPPED_START = 1_767_225_600 * SECOND
 class ScaledClock:
     """Runs `speed` times as fast as another clock, and can change its speed on the way."""
 
-    def __init__(self, real: Clock, speed: float) -> None:
+    def __init__(self, real: Clock, speed: float, began: Instant | None = None) -> None:
+        """`began`: what it shows at first; the other clock's time where nothing is said."""
         self._real = real
         self._speed = speed
-        self._began_real = self._began = real.now()
+        self._began_real = real.now()
+        self._began = self._began_real if began is None else began
         self._timers: dict[int, _ScaledTimer] = {}
         self._number = 0
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
+from bigfleet.edge.sqlite_files import disk_problem
 from bigfleet.provider.kinds import Kind
 from bigfleet.provider.ledger.fences import KeptMark, Mark, MarkKey
 from bigfleet.provider.stores.sqlite_schema import FileLock, copied, opened
@@ -90,7 +91,7 @@ class SQLiteStore:
             connection.execute("COMMIT")
         except (sqlite3.Error, OSError) as error:
             self._roll_back()
-            raise StoreFailed(f"{self.path}: {error}") from error
+            raise StoreFailed(f"{self.path}: {disk_problem(self.path, error)}") from error
 
     def _roll_back(self) -> None:
         connection = self._connection

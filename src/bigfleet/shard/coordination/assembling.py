@@ -73,7 +73,7 @@ def why_nothing_moves(parts: Parts) -> str:
         return f"state.db cannot be written ({problem})"
     pause = next((each for each in parts.pauses.active() if _stops_moves(each, parts)), None)
     if pause is not None:
-        return f"paused by {pause.owner or 'somebody'}: {pause.reason or 'no reason given'}"
+        return f"paused by {pause.who or 'somebody'}: {pause.reason or 'no reason given'}"
     return ""
 
 

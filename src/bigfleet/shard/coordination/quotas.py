@@ -44,6 +44,7 @@ KEY = "quotas"
 _QUOTA = held_code(HeldBy.QUOTA)
 #: Slots are shown anew at most this often.
 _PACE = SECOND
+_LABELS = ("provider", "region")
 #: Offerings of a place that are looked at for what is wanted of it, the cheapest first.
 MOST_OFFERINGS = 256
 
@@ -269,15 +270,10 @@ class Quotas:
         return wishes
 
     def _measure(self) -> None:
-        counts = self._effects.counts
-        for provider, region in self._gauged - self._limits.keys():
-            counts.drop("quota_allocated", provider=provider, region=region)
-            counts.drop("quota_in_use", provider=provider, region=region)
-        for (provider, region), limit in self._limits.items():
-            in_use = self._in_use[provider, region]
-            counts.set("quota_allocated", limit, provider=provider, region=region)
-            counts.set("quota_in_use", in_use, provider=provider, region=region)
-        self._gauged = set(self._limits)
+        counts, limits = self._effects.counts, self._limits
+        counts.show("quota_allocated", _LABELS, limits)
+        counts.show("quota_in_use", _LABELS, {place: self._in_use[place] for place in limits})
+        self._gauged = set(limits)
 
     def _read(self, row: bytes) -> _Row:
         if not row:

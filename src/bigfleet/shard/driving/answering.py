@@ -12,7 +12,7 @@ from itertools import islice
 from bigfleet.edge.clock import next_turn
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.errors import NoSuchMachine
-from bigfleet.model.instants import instant_text
+from bigfleet.model.identities import who_text
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import (
     Audit,
@@ -39,11 +39,12 @@ from bigfleet.model.shard_views import (
     SessionView,
     ShardStatus,
 )
+from bigfleet.shard.driving.admin_writes import AdminWrites
 from bigfleet.shard.driving.outlet import Outlet
+from bigfleet.shard.effects import PAUSES
 from bigfleet.shard.failures.failures import NotFailed
 from bigfleet.shard.fleet_dump import FleetDump, pieces
-from bigfleet.shard.instructions import WriteAudit
-from bigfleet.shard.rails.pauses import PauseRequest
+from bigfleet.shard.rails.pauses import PauseRequest, row_of_pause
 from bigfleet.shard.state import ShardState
 from bigfleet.wire.shard_admin import MachineListing
 
@@ -63,11 +64,17 @@ class AdminAnswers:
     def __init__(self, state: ShardState, outlet: Outlet) -> None:
         self._state = state
         self._outlet = outlet
+        self._writes = AdminWrites(state, outlet)
 
     async def status(self) -> ShardStatus:
-        return self._state.status()
+        status, audit = self._state.status(), self._outlet.audit
+        lost = audit.trouble if audit is not None else ""
+        return replace(status, store_error=status.store_error or lost)
 
     async def pause(self, call: PauseCall, peer: Peer) -> Paused:
+        return await self._writes.alone(self._pause(call, peer))
+
+    async def _pause(self, call: PauseCall, peer: Peer) -> Paused:
         pauses = self._state.parts.pauses
         asked = PauseRequest(
             call.audit.owner,
@@ -78,18 +85,30 @@ class AdminAnswers:
             call.pause_id,
             peer.identity or "",
         )
-        made = pauses.pause(asked, self._outlet.now())
-        self._audit(f"pause {made.pause_id}", call.audit, peer)
+        made = pauses.planned(asked, self._outlet.now())
+        what = f"pause {made.pause_id}"
+        file = self._state.settings.rails.pause_file
+        hint = f"; to stop everything meanwhile, put an empty file {file!r} into the data dir"
+        row = {(PAUSES, made.pause_id): row_of_pause(made)}
+        await self._writes.begin(what, call.audit, peer, row, hint)
+        pauses.begin(made)
+        self._writes.audit(what, call.audit, peer)
+        self._outlet.obey(self._state.taken())
         return Paused(made, pauses.active())
 
     async def resume(self, call: ResumeCall, peer: Peer) -> Resumed:
+        return await self._writes.alone(self._resume(call, peer))
+
+    async def _resume(self, call: ResumeCall, peer: Peer) -> Resumed:
         pauses, audit = self._state.parts.pauses, call.audit
-        lifted = pauses.resume(
-            call.pause_id, call.everything, self._outlet.now(), audit.owner, audit.reason
-        )
+        if rows := {(PAUSES, p.pause_id): None for p in pauses.to_lift(*_lifting(call))}:
+            what = f"resume {', '.join(pause_id for _, pause_id in rows)}"
+            await self._writes.begin(what, audit, peer, rows)
+        at, who = self._outlet.now(), who_text(audit.owner, peer.identity)
+        lifted = pauses.resume(*_lifting(call), at, who, audit.reason)
         for pause in lifted:
-            self._audit(f"resume {pause.pause_id}", audit, peer)
-        self._obey()
+            self._writes.audit(f"resume {pause.pause_id}", audit, peer)
+        self._outlet.obey(self._state.taken())
         return Resumed(lifted, pauses.active())
 
     async def pauses(self, include_expired: bool) -> PauseList:
@@ -124,13 +143,20 @@ class AdminAnswers:
     async def clear(
         self, machine_id: str, mode: ClearMode, audit: Audit, peer: Peer
     ) -> ClearedMachine:
+        return await self._writes.alone(self._clear(machine_id, mode, audit, peer))
+
+    async def _clear(
+        self, machine_id: str, mode: ClearMode, audit: Audit, peer: Peer
+    ) -> ClearedMachine:
+        what = f"{mode.name.lower()} of {machine_id}"
+        await self._writes.begin(what, audit, peer)
         try:
             text = self._state.parts.failures.clear(machine_id, mode, self._outlet.now())
         except NoSuchMachine as problem:
             raise Rejected(Code.NOT_FOUND, str(problem.args[0])) from None
         except NotFailed as problem:
             raise Rejected(Code.ABORTED, str(problem)) from None
-        self._note(f"{mode.name.lower()} of {machine_id}", audit, peer)
+        await self._done(what, audit, peer)
         return ClearedMachine(self._view_or_none(machine_id), text)
 
     async def quarantines(self) -> Sequence[Quarantine]:
@@ -139,20 +165,32 @@ class AdminAnswers:
     async def release(
         self, kind: QuarantineKind, subject: str, accept: bool, audit: Audit, peer: Peer
     ) -> ReleasedQuarantine:
+        return await self._writes.alone(self._release(kind, subject, accept, audit, peer))
+
+    async def _release(
+        self, kind: QuarantineKind, subject: str, accept: bool, audit: Audit, peer: Peer
+    ) -> ReleasedQuarantine:
+        word = "accepted" if accept else "discarded"
+        what = f"{word} the held {kind.name.lower()} of {subject}"
+        await self._writes.begin(what, audit, peer)
         held = {(q.kind, q.subject): q for q in self._state.quarantines()}.get((kind, subject))
         text = self._state.release_quarantine(kind, subject, accept, self._outlet.now())
         assert held is not None, "what was released was held"
-        word = "accepted" if accept else "discarded"
-        self._note(f"{word} the held {kind.name.lower()} of {subject}", audit, peer)
+        await self._done(what, audit, peer)
         return ReleasedQuarantine(held, text)
 
     async def offerings(self) -> Sequence[OfferingView]:
         return self._state.parts.offerings.views()
 
     async def reset_offering(self, name: str, audit: Audit, peer: Peer) -> str:
+        return await self._writes.alone(self._reset_offering(name, audit, peer))
+
+    async def _reset_offering(self, name: str, audit: Audit, peer: Peer) -> str:
+        what = f"reset offering {name}"
+        await self._writes.begin(what, audit, peer)
         if not self._state.parts.offerings.reset(name, self._outlet.now()):
             raise Rejected(Code.NOT_FOUND, f"offering {name} does not rest; nothing to reset")
-        self._note(f"reset offering {name}", audit, peer)
+        await self._done(what, audit, peer)
         return f"{name} may be bought again from the next cycle on"
 
     async def report_cluster(self, report: ClusterReport) -> ClusterReportReply:
@@ -183,34 +221,18 @@ class AdminAnswers:
         for rows in pieces(dump.need_count, AT_A_TIME):
             yield await asyncio.to_thread(dump.need_lines, rows)
 
-    def _note(self, what: str, audit: Audit, peer: Peer) -> None:
-        """Whoever changes something is named."""
+    async def _done(self, what: str, audit: Audit, peer: Peer) -> None:
+        """The log and the audit file name who changed what; returns when the change is on disk."""
         self._state.effects.log(
             "warning",
             "admin",
-            f"{audit.owner}: {what} ({audit.reason})",
+            f"{who_text(audit.owner, peer.identity)}: {what} ({audit.reason})",
             owner=audit.owner,
             reason=audit.reason,
             peer=peer.identity or "",
         )
-        self._audit(what, audit, peer)
-
-    def _audit(self, what: str, audit: Audit, peer: Peer) -> None:
-        at = self._outlet.now()
-        line = {
-            "time": instant_text(at),
-            "cycle": self._state.deciding.number,
-            "kind": "admin",
-            "what": what,
-            "owner": audit.owner,
-            "reason": audit.reason,
-            "peer": peer.identity or "",
-        }
-        self._state.effects.ask(WriteAudit(at, line))
-        self._obey()
-
-    def _obey(self) -> None:
-        self._outlet.obey(self._state.taken())
+        self._writes.audit(what, audit, peer)
+        await self._writes.finish()
 
     def _view_or_none(self, machine_id: str) -> MachineView | None:
         try:
@@ -224,3 +246,7 @@ class AdminAnswers:
                 await next_turn()
             if (view := self._view_or_none(machine_id)) is not None:
                 yield view
+
+
+def _lifting(call: ResumeCall) -> tuple[str, bool]:
+    return call.pause_id, call.everything

@@ -3,7 +3,9 @@
 Runs on the event loop and never waits; what takes time is handed to a task or a thread.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
 from typing import Any, Protocol, assert_never
 
 from bigfleet.edge.clock import Clock
@@ -21,15 +23,24 @@ from bigfleet.shard.instructions import (
     WakeCycle,
     WriteAudit,
 )
+from bigfleet.shard.store import Changes
 
 
 class Keeper(Protocol):
-    """Durable rows; a write is queued, never waited for."""
+    """Durable rows."""
 
-    def write(self, table: str, key: str, value: bytes | None) -> None: ...
+    def write(self, table: str, key: str, value: bytes | None) -> None:
+        """Queued, never waited for."""
+
+    def attempt(self, rows: Changes) -> "Future[None]":
+        """Done when the rows and everything written before are on disk; OSError: they are not."""
 
 
 class AuditWriter(Protocol):
+    @property
+    def trouble(self) -> str:
+        """Why lines are lost; empty: none is."""
+
     def write(self, line: Mapping[str, Any]) -> None: ...
 
 
@@ -51,6 +62,11 @@ class Outlet:
 
     def now(self) -> Instant:
         return self.clock.now()
+
+    async def durably(self, rows: Changes) -> None:
+        """Returns when the rows and everything obeyed before are on disk; raises OSError."""
+        if self.keeper is not None:
+            await asyncio.wrap_future(self.keeper.attempt(rows))
 
     def obey(self, instructions: Iterable[Instruction]) -> None:
         for instruction in instructions:

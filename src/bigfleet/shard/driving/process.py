@@ -16,6 +16,7 @@ from typing import Any
 from bigfleet.edge.certificates import expires_at
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.core_tasks import until_one_dies
+from bigfleet.edge.counts import Survey
 from bigfleet.edge.debugging import debug_routes
 from bigfleet.edge.driver import real_profiler
 from bigfleet.edge.logs import Log
@@ -35,6 +36,7 @@ from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.driving.probing import pages_of
 from bigfleet.shard.driving.providers import ProviderLines
 from bigfleet.shard.driving.sessions import SessionLines
+from bigfleet.shard.driving.warming import Warming
 from bigfleet.shard.driving.watching import every_second, settle_ownership
 from bigfleet.shard.effects import COORDINATION
 from bigfleet.shard.epoch import DirLock, next_epoch
@@ -45,6 +47,7 @@ from bigfleet.shard.state import ShardState
 from bigfleet.shard.store import StateStore
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.provider_client import ProviderClient
+from bigfleet.wire.real_times import WireTimes
 from bigfleet.wire.session_server import ShardEndpoint
 from bigfleet.wire.shard_admin import ShardAdminService
 from bigfleet.wire.shard_read import ShardReadService
@@ -64,6 +67,8 @@ class World:
     log: Log
     tls: TlsFiles | None = None
     version: str = ""
+    #: None: it lives by the real clock, as every process does but a simulated one.
+    times: WireTimes | None = None
 
 
 class ShardProcess:
@@ -105,8 +110,9 @@ class ShardProcess:
             state.effects.counts, self._refresh, world.version, self._certificate_ends
         )
         self._endpoint = self._make_endpoint(settings)
+        self._warming = Warming(world.log)
         self._pages = Pages(
-            pages_of(state, self._metrics, self._lag, world.clock.now),
+            pages_of(state, self._metrics, self._lag, self._warming, world.clock.now),
             debug_routes(settings.debug_endpoints, state.dump, real_profiler()),
         )
         self._tasks: list[asyncio.Task[None]] = []
@@ -128,13 +134,21 @@ class ShardProcess:
         return settings.advertise_addr or f"{host}:{self.port}"
 
     async def start(self) -> int:
-        """Serving; the port of the gRPC services. OSError where an address is taken."""
+        """Serving; the port of the gRPC services. OSError where an address is taken.
+
+        The pages come first, so that a probe can read how far compiling is.
+        """
         settings = self.state.settings
-        self._connect()
-        await self._endpoint.start()
-        self.coordinating.address = self.address
         if settings.metrics_addr not in ("", "0"):
             await self._pages.start(settings.metrics_addr)
+        await self._warming.run()
+        self._connect()
+        try:
+            await self._endpoint.start()
+        except OSError:
+            await self._pages.stop()
+            raise
+        self.coordinating.address = self.address
         pause_file = self._data_dir / settings.rails.pause_file
         work: Mapping[str, Coroutine[Any, Any, None]] = {
             "cycle": self._cycles.run(),
@@ -213,6 +227,7 @@ class ShardProcess:
             tls=self._world.tls,
             extra_services=[read, admin],
             failed=self._on_internal_error,
+            times=self._world.times,
         )
 
     def _attach(self, name: str, address: str) -> None:
@@ -223,12 +238,14 @@ class ShardProcess:
     def _end_session(self, session: int, code: Code, text: str) -> None:
         self._endpoint.end(session, Rejected(code, text))
 
-    def _refresh(self) -> None:
+    def _refresh(self) -> Survey:
         counts = self.state.effects.counts
-        self.state.measure()
         counts.set("state_degraded", float(self._store.degraded))
-        if self._audit is not None:
-            counts.set("audit_lines_lost", self._audit.lost)
+        audit = self._audit
+        counts.set("journal_degraded", float(audit is not None and audit.degraded))
+        if audit is not None:
+            counts.set("audit_lines_lost", audit.lost)
+        return self.state.survey()
 
     def _observe_lag(self, seconds: float) -> None:
         self.state.effects.counts.observe("loop_lag_seconds", seconds)

@@ -2,6 +2,8 @@
 
 Receiving only routes. A roll-up waits in the one slot of its session, where a newer one takes its
 place, and is read by a single worker in turn: large ones in a thread, so that the loop goes on.
+The worker also makes the reader forget clusters whose session has ended, since the reader has one
+user at a time.
 """
 
 import asyncio
@@ -55,6 +57,8 @@ class SessionLines:
         self._outlet = outlet
         self._reader = RollupReader()
         self._lines: dict[int, _Line] = {}
+        #: Clusters whose session ended since the worker last looked.
+        self._left: set[str] = set()
         #: Sessions with a roll-up in their slot, each once, in order of arrival.
         self._waiting: deque[int] = deque()
         self._arrived = asyncio.Event()
@@ -117,15 +121,21 @@ class SessionLines:
             line.flush.set()
 
     def closed(self, session: int) -> None:
-        self._lines.pop(session, None)
+        line = self._lines.pop(session, None)
+        if line is not None:
+            self._left.add(line.cluster)
+            self._arrived.set()
         self._outlet.obey(self._state.handle(SessionClosed(session, self._outlet.now())))
 
     async def ingest(self) -> None:
         """Reads roll-ups for ever, one after the other."""
         while True:
-            while not self._waiting:
+            while not self._waiting and not self._left:
                 self._arrived.clear()
                 await self._arrived.wait()
+            await self._forget_left()
+            if not self._waiting:
+                continue
             session = self._waiting.popleft()
             line = self._lines.get(session)
             if line is None or line.rollup is None:
@@ -134,13 +144,21 @@ class SessionLines:
             rollup = await self._read(content, line.cluster)
             event = RollupArrived(session, rollup, self._outlet.now())
             self._outlet.obey(self._state.handle(event))
+            # The next roll-up may be long in coming: nothing of this one is held on to.
+            del content, rollup, event, line
             await next_turn()
 
+    async def _forget_left(self) -> None:
+        left, self._left = self._left, set()
+        for cluster in left - {line.cluster for line in self._lines.values()}:
+            await asyncio.to_thread(self._reader.forget, cluster)
+
     async def _read(self, content: bytes, cluster: str) -> Rollup | RollupRefused:
-        limit = self._state.settings.max_needs_per_rollup
+        settings = self._state.settings
+        limit, limits = settings.max_needs_per_rollup, settings.rollup.limits()
         try:
             if len(content) <= READ_IN_LOOP:
-                return self._reader.read(content, cluster, limit)
-            return await asyncio.to_thread(self._reader.read, content, cluster, limit)
+                return self._reader.read(content, cluster, limit, limits)
+            return await asyncio.to_thread(self._reader.read, content, cluster, limit, limits)
         except RollupRefused as refused:
             return refused

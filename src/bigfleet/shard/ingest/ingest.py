@@ -7,8 +7,8 @@ then on its machines may be reclaimed.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from bigfleet.edge.counts import OTHER, Counts
 from bigfleet.engine.needs_table import NeedsTable
 from bigfleet.model.machines import Instant
 from bigfleet.model.needs import Need
@@ -16,9 +16,18 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.rollups import Rollup, RollupRefused
 from bigfleet.model.shard_views import Quarantine
 from bigfleet.shard.effects import Effects
-from bigfleet.shard.ingest.rollup_guard import Hold, held_next, is_suspicious
+from bigfleet.shard.ingest.rollup_guard import (
+    GUARDED_MACHINES,
+    Accepted,
+    Hold,
+    accepted_of,
+    held_next,
+    why_suspicious,
+)
+from bigfleet.shard.ingest.weights import Weights
 from bigfleet.shard.settings import RailSettings
 
+REFUSED = "rollups_rejected_total"
 #: One log line per cluster and reason within this time.
 _QUIET = 60 * SECOND
 
@@ -35,12 +44,6 @@ class NothingHeld(LookupError):
     """No roll-up of that cluster is held."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Accepted:
-    digest: bytes
-    rows: int
-
-
 class Ingest:
     def __init__(
         self,
@@ -48,18 +51,25 @@ class Ingest:
         rails: RailSettings,
         needs: NeedsTable,
         in_force: InForce = _nobody,
+        claimed_of: Callable[[str], int] = lambda cluster: 0,
+        weights: Weights | None = None,
     ) -> None:
+        """`claimed_of`: how many machines serve a cluster and stay with it."""
         self.rails = rails
+        self.weights = weights or Weights(needs)
         #: Clusters whose machines may be reclaimed.
         self.reported: set[str] = set()
         self._effects = effects
         self._needs = needs
         self._in_force = in_force
-        self._accepted: dict[str, _Accepted] = {}
+        self._claimed_of = claimed_of
+        self._accepted: dict[str, Accepted] = {}
         self._holds: dict[str, Hold] = {}
         #: When the last roll-up of a cluster was accepted or held.
         self._last_at: dict[str, Instant] = {}
         self._logged_at: dict[tuple[str, str], Instant] = {}
+        #: Clusters that were gone when the last page was made, and are still counted.
+        self._gone: set[str] = set()
 
     def rows_of(self, cluster: str) -> int:
         """Rows of the demand in force."""
@@ -77,18 +87,23 @@ class Ingest:
                 " each operator reports its own cluster"
             )
             rollup = RollupRefused("cluster_mismatch", text)
+        known = self._accepted.get(cluster)
+        repeats = isinstance(rollup, Rollup) and known is not None and known.digest == rollup.digest
+        if isinstance(rollup, Rollup) and not repeats:
+            # A first roll-up that is too heavy has not reported: its machines stay where they are.
+            rollup = self.weights.why_not(cluster, rollup) or rollup
         if isinstance(rollup, RollupRefused):
             self._refuse(cluster, rollup, at)
             return False
         self.reported.add(cluster)
         self._last_at[cluster] = at
-        known = self._accepted.get(cluster)
-        if known is not None and known.digest == rollup.digest:
+        if repeats:
             self._end_hold(cluster, rollup, at)
             self._count("accepted")
             return True
-        if known is not None and is_suspicious(len(rollup.needs), known.rows, self.rails):
-            hold = held_next(self._holds.get(cluster), rollup, known.rows, self.rails, at)
+        if known is not None and (what := self._why_suspicious(cluster, rollup, known)):
+            hold = self._holds.get(cluster)
+            hold = held_next(hold, rollup, known.rows, self.rails, at, what)
             if hold is not None:
                 self._keep(cluster, hold)
                 return True
@@ -105,6 +120,7 @@ class Ingest:
         self._last_at.pop(cluster, None)
         self._drop_hold(cluster)
         if self._accepted.pop(cluster, None) is not None:
+            self.weights.replace(cluster, None)
             self._needs.replace(cluster, ())
             self._in_force(cluster, (), 0)
             self._effects.wake()
@@ -135,15 +151,40 @@ class Ingest:
         self._effects.log("warning", "rollup_released", text, cluster=subject, accepted=accept)
         return text
 
+    def measure(self, counts: Counts, is_connected: Callable[[str], bool]) -> None:
+        """Set the gauge of held roll-ups; forget what was counted of clusters that are gone.
+
+        Not before a page has shown the last of it: what a counter grew by would be lost with it.
+        """
+        held = {(name,): float(hold.consecutive) for name, hold in self._holds.items()}
+        counts.show("rollup_quarantined", ("cluster",), held)
+        refused = {dict(labels)["cluster"] for name, labels in counts.counters if name == REFUSED}
+        gone = {
+            name for name in refused - {OTHER} if not (is_connected(name) or self.rows_of(name))
+        }
+        for cluster in gone & self._gone:
+            counts.drop_all_with(REFUSED, cluster=cluster)
+        self._gone = gone - self._gone
+        self._logged_at = {key: at for key, at in self._logged_at.items() if is_connected(key[0])}
+
     # -- within ----------------------------------------------------------------------------------
+
+    def _why_suspicious(self, cluster: str, rollup: Rollup, known: Accepted) -> str:
+        # Those of a hold that has begun count on: its machines must not drain out of it.
+        held = cluster in self._holds
+        claimed = GUARDED_MACHINES if held else 0
+        return why_suspicious(
+            rollup, known, lambda: max(claimed, self._claimed_of(cluster)), self.rails
+        )
 
     def _refuse(self, cluster: str, refused: RollupRefused, at: Instant) -> None:
         self._count("rejected")
         counts = self._effects.counts
-        counts.add("rollups_rejected_total", cluster=cluster, reason=refused.reason)
+        counts.add(REFUSED, cluster=cluster, reason=refused.reason)
         key = (cluster, refused.reason)
         logged = self._logged_at.get(key)
         if logged is None or at - logged >= _QUIET:
+            self._logged_at = {k: t for k, t in self._logged_at.items() if at - t < _QUIET}
             self._logged_at[key] = at
             self._effects.log(
                 "warning",
@@ -156,12 +197,11 @@ class Ingest:
     def _keep(self, cluster: str, hold: Hold) -> None:
         self._holds[cluster] = hold
         self._count("held")
-        self._effects.counts.set("rollup_quarantined", hold.consecutive, cluster=cluster)
         rails, rows = self.rails, len(hold.newest.needs)
         self._effects.log(
             "warning",
             "rollup_held",
-            f"held a roll-up of {cluster}: {rows} rows after {hold.baseline};"
+            f"held a roll-up of {cluster}: {hold.what};"
             f" number {hold.consecutive} in a row, believed after"
             f" {rails.rollup_guard_confirmations} over {rails.rollup_guard_min_hold:g} s",
             cluster=cluster,
@@ -197,12 +237,12 @@ class Ingest:
 
     def _drop_hold(self, cluster: str) -> None:
         self._holds.pop(cluster, None)
-        self._effects.counts.drop("rollup_quarantined", cluster=cluster)
 
     def _accept(self, cluster: str, rollup: Rollup, at: Instant) -> None:
+        self.weights.replace(cluster, rollup)
         self._needs.replace(cluster, rollup.needs)
         self._in_force(cluster, rollup.needs, at)
-        self._accepted[cluster] = _Accepted(rollup.digest, len(rollup.needs))
+        self._accepted[cluster] = accepted_of(rollup)
         self._count("accepted")
         self._effects.wake()
 

@@ -10,6 +10,7 @@ from heapq import nlargest
 
 import numpy as np
 
+from bigfleet.edge.counts import Counts
 from bigfleet.engine.decision import Decision
 from bigfleet.engine.kernels.compiled import Int64s
 from bigfleet.model.coordination import ShortfallDetail
@@ -63,7 +64,8 @@ class Shortfalls:
 
     @property
     def _entries(self) -> Mapping[NeedKey, Shortfall]:
-        return self._decision.memory.shortfalls if self._decision is not None else {}
+        decision = self._decision
+        return decision.memory.shortfalls if decision is not None else {}
 
     def on_decision(self, decision: Decision, at: Instant) -> None:
         """The cycle ended; costs nothing unless a warning is due."""
@@ -113,9 +115,9 @@ class Shortfalls:
             if not row.deficit.is_zero()
         )
 
-    def measure(self) -> None:
-        """Set the gauges; for whoever reads the metrics."""
-        counts, entries = self._effects.counts, self._entries
+    def measure(self, counts: Counts) -> None:
+        """Set the gauges of the metrics page; in any thread."""
+        entries = self._entries
         class_of = {key.fingerprint: "" for key in entries}
         for fingerprint in class_of:
             class_of[fingerprint] = priority_class(priority_of(fingerprint))

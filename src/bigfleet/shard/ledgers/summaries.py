@@ -3,8 +3,6 @@
 Looked up when somebody reads it; a cycle pays nothing for it.
 """
 
-from collections.abc import Iterable, Mapping
-
 from bigfleet.edge.counts import Counts
 from bigfleet.engine.census import census_of, demand_census_of
 from bigfleet.engine.decision import Decision
@@ -12,26 +10,35 @@ from bigfleet.engine.snapshot import Snapshot
 from bigfleet.model.penalties import bucket_label
 from bigfleet.model.shard_views import ShardSummary
 
+#: Every machine has them, whether or not its provider says so.
+_USUAL_RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
+
 
 def measure_demand(counts: Counts, decision: Decision) -> None:
-    """Set the gauges of what is asked for, and of what of it is not covered."""
+    """Set the gauges of what is asked for, and of what of it is not covered.
+
+    Clusters name resources as they like: those that machines have come first, then the largest, and
+    what no Need asks for any more is not shown.
+    """
     census = demand_census_of(decision)
-    rows = {bucket_label(bucket): rows for bucket, rows in census.rows_by_bucket.items()}
-    _set_all(counts, "demand_machines", "interruption_penalty_bucket", rows)
+    rows = {(bucket_label(bucket),): rows for bucket, rows in census.rows_by_bucket.items()}
+    counts.show("demand_machines", ("interruption_penalty_bucket",), rows)
+    had = {*_USUAL_RESOURCES, *decision.outcome.scene.snapshot.tables.shapes.names}
     for name, amounts in (("demand_resources", census.wanted), ("unmet_resources", census.unmet)):
-        units = {d: a / 1000 if d == "cpu" else a for d, a in amounts.items()}
-        _set_all(counts, name, "resource", units)
+        asked = {d: a for d, a in amounts.items() if d in had or census.wanted[d] > 0}
+        units = {(d,): a / 1000 if d == "cpu" else a for d, a in asked.items()}
+        counts.show(name, ("resource",), units, first=had)
 
 
 def measure_machines(counts: Counts, snapshot: Snapshot) -> None:
     """Set the gauges of owned machines: how many of each sort, and what the real ones cost."""
     census = census_of(snapshot)
-    _drop_others(counts, "inventory_machines", ())
+    counts.clear("inventory_machines")
     for name, costs in (
         ("cost_per_hour", census.cost),
         ("expected_interruption_cost_per_hour", census.interruption_cost),
     ):
-        _drop_others(counts, name, ())
+        counts.clear(name)
         for (state, capacity_type), dollars in costs.items():
             counts.set(name, dollars, capacity_type=capacity_type.label, state=state.label)
     for (state, capacity_type, bucket), machines in census.by_sort.items():
@@ -53,17 +60,3 @@ def summary_of(snapshot: Snapshot, provider_address: str = "") -> ShardSummary:
         count_of_zone=census.by_zone,
         provider_address=provider_address,
     )
-
-
-def _set_all(counts: Counts, name: str, label: str, values: Mapping[str, float]) -> None:
-    """Set these series of a gauge and forget its others."""
-    _drop_others(counts, name, values)
-    for value, amount in values.items():
-        counts.set(name, amount, **{label: value})
-
-
-def _drop_others(counts: Counts, name: str, kept: Iterable[str]) -> None:
-    keeping = set(kept)
-    for series, labels in list(counts.gauges):
-        if series == name and not (labels and labels[0][1] in keeping):
-            del counts.gauges[series, labels]

@@ -94,6 +94,12 @@ class Pauses:
 
     def pause(self, asked: PauseRequest, at: Instant) -> Pause:
         """Raises Rejected. Asking again with the same id changes nothing."""
+        made = self.planned(asked, at)
+        self.begin(made)
+        return made
+
+    def planned(self, asked: PauseRequest, at: Instant) -> Pause:
+        """The pause that would be in force, or is; raises Rejected."""
         if not (asked.owner and asked.reason):
             raise Rejected(
                 Code.INVALID_ARGUMENT, "who pauses this, and why? owner and reason are needed"
@@ -109,7 +115,7 @@ class Pauses:
             )
         if len(self._of_source[PauseSource.RPC]) >= MOST:
             raise Rejected(Code.RESOURCE_EXHAUSTED, f"{MOST} pauses are in force; lift some first")
-        made = Pause(
+        return Pause(
             asked.pause_id or self._new_id(),
             PauseSource.RPC,
             asked.scope,
@@ -119,15 +125,28 @@ class Pauses:
             self._expiry(asked, at),
             asked.created_by,
         )
+
+    def begin(self, made: Pause) -> None:
+        """In force from here on; one that is in force already stays as it is."""
+        if self._of_source[made.source].get(made.pause_id) == made:
+            return
         self._put(made)
-        self._effects.persist(PAUSES, made.pause_id, msgspec.json.encode(made))
+        self._effects.persist(PAUSES, made.pause_id, row_of_pause(made))
         self._changed(made, "pause_set", f"paused {scope_text(made.scope)} {_until(made)}")
-        return made
 
     def resume(
         self, pause_id: str, everything: bool, at: Instant, owner: str = "", reason: str = ""
     ) -> tuple[Pause, ...]:
         """What was lifted; a pause that is gone already is no error."""
+        lifted = self.to_lift(pause_id, everything)
+        for pause in lifted:
+            self._drop(pause)
+            said = f"resumed {scope_text(pause.scope)}"
+            self._changed(pause, "pause_lifted", said, lifted_by=owner, why=reason)
+        return lifted
+
+    def to_lift(self, pause_id: str, everything: bool) -> tuple[Pause, ...]:
+        """What `resume` would lift; raises Rejected."""
         if bool(pause_id) == everything:
             raise Rejected(
                 Code.INVALID_ARGUMENT, "name one pause_id, or ask for all; not both, not neither"
@@ -135,16 +154,11 @@ class Pauses:
         known = self._named(pause_id) if pause_id else None
         if known is not None and known.source is not PauseSource.RPC:
             raise Rejected(Code.ABORTED, f"pause {pause_id} {_HOW_TO_LIFT[known.source]}")
-        lifted = tuple(
+        return tuple(
             pause
             for pause in self.active()
             if pause.source is PauseSource.RPC and (everything or pause.pause_id == pause_id)
         )
-        for pause in lifted:
-            self._drop(pause)
-            said = f"resumed {scope_text(pause.scope)}"
-            self._changed(pause, "pause_lifted", said, lifted_by=owner, why=reason)
-        return lifted
 
     # -- by the other sources --------------------------------------------------------------------
 
@@ -286,12 +300,17 @@ class Pauses:
         return here and replace(scope, shard_ids=()).everything
 
 
+def row_of_pause(pause: Pause) -> bytes:
+    """As it is kept through a restart."""
+    return msgspec.json.encode(pause)
+
+
 @lru_cache(maxsize=256)
 def why_paused(pause: Pause) -> Reason:
     """One for all actions it stops."""
     facts: dict[str, object] = {"pause": pause.pause_id, "source": pause.source.name.lower()}
-    if pause.owner:
-        facts |= {"owner": pause.owner, "why": pause.reason or "no reason given"}
+    if pause.who:
+        facts |= {"owner": pause.who, "why": pause.reason or "no reason given"}
     if pause.expires_at is not None:
         facts["until"] = instant_text(pause.expires_at)
     return Reason("rail.paused", facts)

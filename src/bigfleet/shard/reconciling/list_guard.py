@@ -76,6 +76,7 @@ class ListGuard:
             rails.list_guard_confirmations,
             self._since,
             self._since + int(rails.list_guard_min_hold * SECOND),
+            f"{self._baseline - self._observed} of {self._baseline} machines are missing",
         )
 
     def _suspicious(self, missing: int, rails: RailSettings) -> bool:

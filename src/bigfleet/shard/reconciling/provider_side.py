@@ -9,6 +9,7 @@ from bigfleet.shard.reconciling.breaker import Breaker
 from bigfleet.shard.reconciling.list_guard import ListGuard
 from bigfleet.shard.reconciling.planning import Schedule
 from bigfleet.shard.reconciling.reading import Remembered
+from bigfleet.shard.reconciling.rebind_guard import RebindGuard
 from bigfleet.wire.machine_batches import KnownMachines
 
 
@@ -16,6 +17,7 @@ from bigfleet.wire.machine_batches import KnownMachines
 class ProviderSide:
     name: str
     guard: ListGuard
+    rebinds: RebindGuard
     #: Of its machines that are listed without these labels.
     label_defaults: Mapping[str, str] = field(default_factory=dict)
     schedule: Schedule = field(default_factory=Schedule)
@@ -46,10 +48,17 @@ class ProviderSide:
     was_taken_over: bool = False
     last_list_at: Instant | None = None
     last_error: str = ""
+    #: Why it refused the last change: it cannot write its state. Its Lists may be sound meanwhile.
+    unwritable: str = ""
 
     def remembered(self) -> Remembered:
         touched = frozenset(self.touched)
         return Remembered(self.known, touched, self.generation, self.label_defaults)
+
+    @property
+    def holds(self) -> int:
+        """Lists in a row that are held, for whichever reason."""
+        return max(self.guard.consecutive, self.rebinds.consecutive)
 
     def forget(self, machine_id: str) -> None:
         """The machine is gone, or nobody's business any more."""

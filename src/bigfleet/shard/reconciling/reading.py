@@ -12,12 +12,16 @@ from numpy.typing import NDArray
 
 from bigfleet.model.batches import MachineBatch
 from bigfleet.model.machines import MachineState
+from bigfleet.model.syntax import printable
+from bigfleet.shard.reconciling.machine_texts import rows_with_bad_texts, told_id
 from bigfleet.shard.reconciling.screening import (
     DUPLICATE_ID,
     STRUCTURAL,
     Rejection,
     labelled_batch,
+    machine_at,
     nameless,
+    rejection_of_texts,
     why_rejected,
 )
 from bigfleet.wire import list_walker as walker
@@ -75,11 +79,14 @@ def read_list(content: bytes, remembered: Remembered, *, whole: bool) -> ListRea
     rejected += [_repeated(now, row) for row in repeated]
     named = np.array([name != "" for name in read.batch.ids], np.bool_)
     rejected += [nameless() for _ in range(len(named) - int(np.count_nonzero(named)))]
+    batch = read.batch.taken(named)
+    bad = rows_with_bad_texts(batch)
+    rejected += _refused_texts(batch, bad)
     as_before = len(rows) == 0 and (not whole or count == len(known.ids))
     return ListReading(
         count=count,
         revision=now.revision,
-        batch=labelled_batch(_unbound(read.batch.taken(named)), remembered.label_defaults),
+        batch=labelled_batch(_cleaned(batch.taken(~bad)), remembered.label_defaults),
         rejected=tuple(rejected),
         gone=() if as_before or not whole else tuple(known.ids_gone_from(now)),
         known=known if as_before else _after(known, now, unread, whole=whole),
@@ -117,6 +124,11 @@ def _is_text(now: Listed, row: int) -> bool:
     return True
 
 
+def _refused_texts(batch: MachineBatch, bad: NDArray[np.bool_]) -> list[Rejection]:
+    machines = (machine_at(batch, row) for row in np.flatnonzero(bad).tolist())
+    return [why for machine in machines if (why := rejection_of_texts(machine)) is not None]
+
+
 def _unreadable(now: Listed, row: np.int64) -> Rejection:
     return Rejection(_id_of(now, row), STRUCTURAL, "a text of the record is no UTF-8")
 
@@ -127,7 +139,7 @@ def _repeated(now: Listed, row: np.int64) -> Rejection:
 
 def _id_of(now: Listed, row: np.int64) -> str:
     try:
-        return now.ids_of(np.array([row]))[0]
+        return told_id(now.ids_of(np.array([row]))[0])
     except ValueError:
         return ""
 
@@ -148,12 +160,14 @@ def _after(known: KnownMachines, now: Listed, unread: Rows, *, whole: bool) -> K
     return known.after(now, whole=whole, unread=unread)
 
 
-def _unbound(batch: MachineBatch) -> MachineBatch:
-    """Idle and Speculative machines belong to no cluster, whatever a provider has left on them."""
+def _cleaned(batch: MachineBatch) -> MachineBatch:
+    """Idle and Speculative machines belong to no cluster, and an error is one printable line,
+    whatever a provider has left on them."""
     free = np.isin(batch.state_of_machine, _UNBOUND)
     none = np.int32(-1)
     return replace(
         batch,
         cluster_of_machine=np.where(free, none, batch.cluster_of_machine),
         stamp_of_machine=np.where(free, none, batch.stamp_of_machine),
+        errors={row: printable(text) for row, text in batch.errors.items()},
     )

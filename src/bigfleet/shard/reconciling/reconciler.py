@@ -23,16 +23,24 @@ from bigfleet.shard.label_defaults import label_defaults_of
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.reconciling.adopting import Adopter, FailedMachines, adopted_machine
 from bigfleet.shard.reconciling.leaving import Leaving
-from bigfleet.shard.reconciling.list_guard import ListGuard
+from bigfleet.shard.reconciling.list_guard import ListGuard, Verdict
 from bigfleet.shard.reconciling.missing import MissingMachines
 from bigfleet.shard.reconciling.pieces import COLUMNS_AT_A_TIME, Listing
 from bigfleet.shard.reconciling.planning import ListPlan
 from bigfleet.shard.reconciling.provider_side import ProviderSide
 from bigfleet.shard.reconciling.reading import Remembered
+from bigfleet.shard.reconciling.rebind_guard import (
+    RebindGuard,
+    Rebinding,
+    done_text,
+    rebinding_of,
+    seen_text,
+)
 from bigfleet.shard.reconciling.screening import (
     DUPLICATE_ID,
     Rejection,
     labelled_machine,
+    machine_at,
     screened_machine,
 )
 from bigfleet.shard.reconciling.second_looks import Asking, Judging, SecondLooks
@@ -64,9 +72,9 @@ class Reconciler:
         self.settings = settings
         self._effects = effects
         self._machines = machines
-        self._second_looks = looks = self._looks(asking, is_pending, failures)
-        doubting = {"doubts": looks.doubts} if looks else {}
-        self._adopter = adopter = Adopter(effects, machines, is_pending, failures, **doubting)
+        self._failures = failures
+        self._second_looks = self._looks(asking, is_pending, failures)
+        self._adopter = adopter = Adopter(effects, machines, is_pending, failures, self._doubts)
         self._missing = MissingMachines(effects, machines, adopter, audience.publish)
         self._leaving = Leaving(
             machines, self._missing, ownership, address_of or {}, is_pending, audience.lost
@@ -110,7 +118,7 @@ class Reconciler:
         return side.schedule.next(
             at,
             self.settings.reconcile,
-            missing=len(side.absences) > 0,
+            missing=len(side.absences) > 0 or side.rebinds.consecutive > 0,
             breaker_open=side.breaker.open,
         )
 
@@ -131,8 +139,15 @@ class Reconciler:
             return 0
         return self._sides[self._machines.provider_of(machine_id)].absences.lists(machine_id)
 
+    def is_rebound(self, machine_id: str) -> bool:
+        """Whether a held List shows another binding: such a machine is not drained."""
+        provider = self._machines.provider_or_none(machine_id)
+        return provider is not None and self._sides[provider].rebinds.holds(machine_id)
+
     def quarantines(self) -> list[Quarantine]:
-        held = (side.guard.quarantine(self.settings.rails) for side in self._sides.values())
+        rails, sides = self.settings.rails, self._sides.values()
+        guards = (guard for side in sides for guard in (side.guard, side.rebinds))
+        held = (guard.quarantine(rails) for guard in guards)
         return [each for each in held if each is not None]
 
     def status(self, provider: str, address: str = "", region: str = "") -> ProviderStatus:
@@ -143,7 +158,7 @@ class Reconciler:
             region=region,
             breaker_open=side.breaker.open,
             last_list_at=side.last_list_at,
-            last_error=side.last_error,
+            last_error=side.last_error or side.unwritable,
             machines=self._machines.count_of(provider),
             incremental=side.schedule.incremental(self.settings.reconcile),
         )
@@ -213,6 +228,14 @@ class Reconciler:
         else:
             self._succeeded(side)
 
+    def on_write(self, provider: str, refused: str = "") -> None:
+        """A provider took a change, or refused it since it cannot write it down."""
+        side = self._sides[provider]
+        if refused and not side.unwritable:
+            text = f"{provider} refuses every change: {refused}"
+            self._effects.log("error", "provider_unwritable", text, provider=provider)
+        side.unwritable = refused
+
     def on_ownership(
         self, ownership: Ownership, at: Instant, lost: Sequence[str] | None = None
     ) -> None:
@@ -239,17 +262,23 @@ class Reconciler:
     def release(self, provider: str, accept: bool, at: Instant) -> str:
         """End a hold by hand: believe what every held List said, or none of it."""
         side = self._sides.get(provider)
-        if side is None or side.guard.consecutive == 0:
+        if side is None or side.holds == 0:
             return f"no List of provider {provider} is held"
-        held, missing = side.guard.consecutive, len(side.guard.missing_in_all)
+        held, lost, rebound = side.holds, side.guard.consecutive, side.rebinds.consecutive
+        missing = len(side.guard.missing_in_all)
         self._finish(side)
         if not accept:
             side.guard.discard()
+            side.rebinds.discard()
             self._gauge(side)
-            return f"{held} held Lists of {provider} were discarded; nothing was removed"
-        side.rest = self._confirmed(side, at)
+            kept = ["nothing was removed"] if lost else []
+            kept += ["no binding was changed"] if rebound else []
+            return f"{held} held Lists of {provider} were discarded; {' and '.join(kept)}"
+        done = [f"{missing} machines are removed"] if lost else []
+        done += [done_text(side.rebinds.accept())] if rebound else []
+        side.rest = self._confirmed(side, at, lost=lost > 0)
         self.continue_list(provider)
-        return f"{held} held Lists of {provider} were accepted; {missing} machines are removed"
+        return f"{held} held Lists of {provider} were accepted; {'; '.join(done)}"
 
     def settle(self, at: Instant) -> None:
         """Machines that were only waited for leave, if they are free by now."""
@@ -273,7 +302,7 @@ class Reconciler:
 
     def _side(self, provider: str) -> ProviderSide:
         defaults = label_defaults_of(self.settings.label_defaults, provider)
-        return ProviderSide(provider, ListGuard(provider), defaults)
+        return ProviderSide(provider, ListGuard(provider), RebindGuard(provider), defaults)
 
     def _looks(
         self, asking: Asking | None, is_pending: Callable[[str], bool], failures: FailedMachines
@@ -316,6 +345,7 @@ class Reconciler:
             settings = self.settings
             yield from self._missing.miss(side, event, settings.rails, settings.reconcile)
         listed = frozenset(batch.ids if side.postponed else ())
+        yield from self._judge_bindings(side, listed, event)
         yield from taker.look_again(side, listed, event)
         for piece in self._in_pieces(batch):
             # Whose they are is asked now: a view may have come between two pieces.
@@ -329,6 +359,58 @@ class Reconciler:
                 side.guard.believed(self._machines.count_of(side.name))
         side.last_list_at, side.last_error = at, ""
         self._gauge(side)
+
+    def _judge_bindings(
+        self, side: ProviderSide, listed: frozenset[str], event: Listing
+    ) -> Iterator[None]:
+        """Before anything of a List is taken over: does it move or free too many machines?"""
+        seen: dict[str, Rebinding] = {}
+
+        def look(machine: Machine) -> None:
+            rebinding = self._rebinding(side, machine, event.started)
+            if rebinding is not None:
+                seen[machine.id] = rebinding
+
+        for name, machine in side.postponed.items():
+            if name not in listed and name not in side.absences:
+                look(machine)
+        for piece in self._in_pieces(event.listing.batch):
+            known, stays = self._machines.stays(piece)
+            for row in np.flatnonzero(known & ~stays).tolist():
+                look(machine_at(piece, row))
+            yield
+        bound = self._machines.bound_count_of(side.name) if seen else 0
+        rails, was_held = self.settings.rails, side.rebinds.consecutive
+        verdict = side.rebinds.judge(seen, bound, event.at, rails, whole=event.whole)
+        if verdict is Verdict.HELD and not was_held:
+            self._effects.log(
+                "warning",
+                "list_quarantined",
+                f"a List of {side.name} is held: {seen_text(seen, bound)}; no binding is changed"
+                " until Lists say so again and again, or an administrator accepts it",
+                provider=side.name,
+                rebound=len(seen),
+            )
+        if verdict is Verdict.CONFIRMED:
+            text = f"Lists of {side.name} went on to say so; bindings are changed"
+            self._effects.log("warning", "list_quarantine_confirmed", text, provider=side.name)
+
+    def _rebinding(self, side: ProviderSide, listed: Machine, started: Instant) -> Rebinding | None:
+        """What the List would change in a machine's binding that this shard did not ask for."""
+        ahead = self._adopter.is_ahead(listed.id, started)
+        if not self._is_of(side, listed.id) or ahead or self._failures.holds(listed.id):
+            return None
+        before = self._machines.truth(listed.id)
+        return rebinding_of(before, adopted_machine(before, listed))
+
+    def _doubts(self, before: Machine, after: Machine, provider: str, at: Instant) -> bool:
+        """Whether the machine stays as it is, whatever the List shows."""
+        rebinds, looks = self._sides[provider].rebinds, self._second_looks
+        if rebinds.is_held(before, after):
+            return True
+        if looks is None or rebinds.is_believed(before, after):
+            return False
+        return looks.doubts(before, after, provider, at)
 
     def _in_pieces(self, batch: MachineBatch) -> Iterator[MachineBatch]:
         for start in range(0, len(batch), COLUMNS_AT_A_TIME):
@@ -356,10 +438,16 @@ class Reconciler:
     def _is_of(self, side: ProviderSide, machine_id: str) -> bool:
         return self._machines.provider_or_none(machine_id) == side.name
 
-    def _confirmed(self, side: ProviderSide, at: Instant) -> Iterator[None]:
-        """An administrator accepts: machines acted on in this very moment stay, all others go."""
-        yield from self._missing.confirm(side, at, at)
-        side.guard.believed(self._machines.count_of(side.name))
+    def _confirmed(self, side: ProviderSide, at: Instant, *, lost: bool) -> Iterator[None]:
+        """An administrator accepts: machines acted on in this very moment stay as they are."""
+        if lost:
+            yield from self._missing.confirm(side, at, at)
+            side.guard.believed(self._machines.count_of(side.name))
+        for machine in tuple(side.postponed.values()):
+            if self._is_of(side, machine.id) and side.rebinds.believes(machine.id):
+                del side.postponed[machine.id]
+                self._taker.look(side, machine, at, at)
+                yield
         self._gauge(side)
 
     def _finish(self, side: ProviderSide) -> None:
@@ -383,7 +471,7 @@ class Reconciler:
         counts, name = self._effects.counts, side.name
         counts.set("provider_list_machines", len(side.known.ids), provider=name)
         counts.set("machines_unseen", len(side.absences), provider=name)
-        counts.set("list_quarantined", side.guard.consecutive, provider=name)
+        counts.set("list_quarantined", side.holds, provider=name)
         counts.set("machines_ignored_unowned", len(side.unowned), provider=name)
 
     def _on_change(self, before: Machine | None, after: Machine | None, at: Instant) -> None:

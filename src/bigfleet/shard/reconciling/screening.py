@@ -21,10 +21,12 @@ from bigfleet.model.metadata import decode
 from bigfleet.model.provider_calls import MachineRecord
 from bigfleet.model.requirements import HOSTNAME_KEY
 from bigfleet.model.resources import Resources
+from bigfleet.model.syntax import printable
+from bigfleet.shard.reconciling.machine_texts import told_id, why_bad_text
 
 #: Labels of `machines_rejected_total`.
 PRICE, PROBABILITY = "price", "interruption_probability"
-STRUCTURAL, DUPLICATE_ID = "structural", "duplicate_id"
+STRUCTURAL, DUPLICATE_ID, SYNTAX = "structural", "duplicate_id", "syntax"
 
 _LABEL_OF_FIELD = {"pricePerHour": PRICE, "interruptionProbability": PROBABILITY}
 _UNBOUND = (MachineState.IDLE, MachineState.SPECULATIVE)
@@ -58,9 +60,17 @@ def screened_machine(record: MachineRecord) -> Machine | Rejection:
     machine = _machine_of(record)
     problems = broken_invariants(machine)
     if not problems:
-        return machine
+        return rejection_of_texts(machine) or machine
     field, text = problems[0]
-    return Rejection(record.id, _LABEL_OF_FIELD.get(field, STRUCTURAL), f"{field}: {text}")
+    reason = _LABEL_OF_FIELD.get(field, STRUCTURAL)
+    return Rejection(told_id(record.id), reason, f"{field}: {text}")
+
+
+def rejection_of_texts(machine: Machine) -> Rejection | None:
+    found = why_bad_text(machine)
+    if found is None:
+        return None
+    return Rejection(told_id(machine.id), SYNTAX, f"{found[0]}: {found[1]}")
 
 
 def _machine_of(record: MachineRecord) -> Machine:
@@ -81,7 +91,7 @@ def _machine_of(record: MachineRecord) -> Machine:
         allocatable=Resources.parse_leniently(record.allocatable),
         price_per_hour=record.price_per_hour,
         interruption_probability=record.interruption_probability,
-        last_error=record.last_error if failed else "",
+        last_error=printable(record.last_error) if failed else "",
         assigned=assigned,
     )
 

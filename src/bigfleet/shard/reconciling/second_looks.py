@@ -2,7 +2,8 @@
 
 Either the provider took the step back, or the List is of the past: some providers list from a copy
 that lags behind what they do. Believed at once, such a List frees a machine that serves, or binds
-one that was freed, and the shard goes on to take others instead. So a Get is asked, which speaks of
+one that was freed, and the shard goes on to take others instead. The same holds for a List that
+gives a bound machine to another cluster. So a Get is asked, which speaks of
 this machine alone, and what it shows is taken over, whichever of the two it is. Where no Get can be
 had, the next List is believed.
 """
@@ -19,6 +20,7 @@ from bigfleet.shard.calls import Answer, Calls
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.instructions import GetCall
 from bigfleet.shard.machines import Machines
+from bigfleet.shard.reconciling.rebind_guard import moves
 
 #: A List that is older than this is believed.
 REMEMBERED = 60 * SECOND
@@ -62,6 +64,8 @@ class SecondLooks:
         #: Where the shard took a machine from, and when; the machine moved longest ago first.
         self._left: OrderedDict[str, dict[Place, Instant]] = OrderedDict()
         self._asked = 0
+        #: Moved to another cluster by a List, and no Get was answered: the next List is believed.
+        self._unconfirmed: dict[str, Instant] = {}
 
     def left(self, before: Machine, at: Instant) -> None:
         """The shard itself took the machine from there."""
@@ -71,17 +75,25 @@ class SecondLooks:
 
     def forget(self, machine_id: str) -> None:
         self._left.pop(machine_id, None)
+        self._unconfirmed.pop(machine_id, None)
 
     def doubts(self, before: Machine, after: Machine, provider: str, at: Instant) -> bool:
         """Whether the machine stays as it is until the provider was asked about it."""
+        if _place(before) == _place(after):
+            return False
         then = self._left.get(before.id, {}).get(_place(after))
-        if then is None or at - then >= REMEMBERED or _place(before) == _place(after):
+        undoes = then is not None and at - then < REMEMBERED
+        if moves(before, after) and self._unconfirmed.pop(before.id, None) is None:
+            undoes = True
+        if not undoes:
             return False
         if self._asked < MOST_AT_ONCE and not self._asking.calls.is_busy(before.id):
             self._ask(before, provider, at)
         return True
 
     def tick(self, at: Instant) -> None:
+        for name in [n for n, then in self._unconfirmed.items() if at - then >= REMEMBERED]:
+            del self._unconfirmed[name]
         while self._left:
             machine_id, places = next(iter(self._left.items()))
             if at - max(places.values(), default=0) < REMEMBERED:
@@ -108,6 +120,7 @@ class SecondLooks:
         if not isinstance(answer, MachineRecord):
             if not isinstance(answer, Rejected) or answer.code not in _NO_ANSWER:
                 self.forget(name)
+                self._unconfirmed[name] = at
             return
         seen = self._judging.screen(answer, provider)
         if isinstance(seen, str) or seen.id != name:
@@ -119,6 +132,10 @@ class SecondLooks:
             return
         self._left.get(name, {}).pop(_place(after), None)
         text = f"{provider} shows it as {after.state.label}"
+        if moves(now, after):
+            text = f"{text} for cluster {after.cluster}; it was bound to {now.cluster}"
+            said = f"{name}: {text}"
+            self._effects.log("warning", "machine_changed_cluster", said, provider=provider)
         machines.step(after, at, text, StorySource.PROVIDER, local=True, adopted=True)
         self._effects.wake()
 

@@ -116,7 +116,7 @@ class ListTaker:
         left = np.flatnonzero(~fresh & ~stays & ~foreign).tolist()
         for piece in pieces_of(left, RECORDS_AT_A_TIME):
             for row in piece:
-                self.look(side, machine_at(batch, row), event)
+                self.look(side, machine_at(batch, row), event.started, event.at)
             yield
 
     def look_again(
@@ -128,12 +128,12 @@ class ListTaker:
         for piece in pieces_of(again, RECORDS_AT_A_TIME):
             for machine in piece:
                 if machine.id not in listed and self._is_ours(side, machine.id):
-                    self.look(side, machine, event)
+                    self.look(side, machine, event.started, event.at)
             yield
 
-    def look(self, side: ProviderSide, listed: Machine, event: Listing) -> None:
-        """One machine as a List shows it."""
-        sight = Sight(listed, side.name, event.started, event.at)
+    def look(self, side: ProviderSide, listed: Machine, started: Instant, at: Instant) -> None:
+        """One machine as a List shows it that was asked for then."""
+        sight = Sight(listed, side.name, started, at)
         if listed.id not in self._machines:
             if not self._is_owned(side, listed):
                 side.unowned.add(listed.id)

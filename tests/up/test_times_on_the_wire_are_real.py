@@ -1,0 +1,101 @@
+"""A fleet may live sixty times as fast as people do; what it tells people is the time of day."""
+
+import time
+from dataclasses import replace
+from random import Random
+
+from bigfleet.model.instants import instant_of
+from bigfleet.model.need_states import NeedState
+from bigfleet.model.options import SECOND
+from bigfleet.model.pauses import PauseScope
+from bigfleet.model.shard_admin import Audit, PauseCall
+from bigfleet.model.shard_views import NeedQuery
+from bigfleet.up.local_fleet import LocalFleet
+from bigfleet.up.real_times import SimulatedTimes
+from bigfleet.up.reports import CycleReport
+from bigfleet.wire.shard_admin_client import ShardAdminClient
+from tests.up.fleets import FAST, running, seen
+from tests.up.wire_instants import (
+    COORDINATOR_SERVICES,
+    SHARD_SERVICES,
+    Instants,
+    instants_at,
+    lies_ahead,
+)
+
+SKEW = SECOND
+HURRIED = replace(FAST, speed=60)
+PAUSE_SECONDS = 3600
+
+
+def has_pods(report: CycleReport) -> bool:
+    return any(cluster.running for cluster in report.clusters)
+
+
+async def everything_told(fleet_addresses: dict[str, str], machine: str) -> Instants:
+    shard, coordinator = fleet_addresses["shard-0"], fleet_addresses["coordinator"]
+    found = await instants_at(shard, SHARD_SERVICES, machine_id=machine, include_expired=True)
+    return found | await instants_at(coordinator, COORDINATOR_SERVICES, include_finished=True)
+
+
+async def test_no_time_that_a_hurried_fleet_tells_lies_in_the_future_or_runs_backwards() -> None:
+    began = time.time_ns()
+    async with running(HURRIED) as fleet:
+        report = await seen(fleet, has_pods)
+        pace = (fleet.clock.now() - began) / (time.time_ns() - began)
+        assert pace > 5, "the fleet must have lived through more than people have"
+        address = fleet.addresses["shard-0"]
+        async with ShardAdminClient(address) as shard:
+            audit, scope = Audit("me", "to see when it ends"), PauseScope()
+            await shard.pause(PauseCall(audit, scope, PAUSE_SECONDS))
+            blocked = await a_reason_with_a_time(fleet, shard)
+        machine = next(action.machine for action in report.actions) if report.actions else ""
+        machine = machine or next(iter(fleet.owned()["shard-0"]))
+        first = await everything_told(fleet.addresses, machine)
+        second = await everything_told(fleet.addresses, machine)
+        now = time.time_ns()
+
+    assert {"ListShards.shards.last_heartbeat_unix_ns", "GetStatus.last_cycle_unix_nanos"} <= {
+        *first
+    }
+    assert len(first) >= 15, sorted(first)
+    told = {path: instants for path, instants in second.items() if not lies_ahead(path)}
+    ahead = {p: max(i) - now for p, i in told.items() if max(i) > now + SKEW}
+    assert ahead == {}
+    heartbeat = "ListShards.shards.last_heartbeat_unix_ns"
+    assert second[heartbeat] >= first[heartbeat] > [began - SKEW]
+    # An hour of the fleet is a minute of ours.
+    ends = [max(i) for p, i in second.items() if "expires" in p and "Pauses" in p]
+    assert ends
+    assert now < max(ends) < now + PAUSE_SECONDS / 60 * SECOND + SKEW
+    assert now < blocked < now + PAUSE_SECONDS / 60 * SECOND + SKEW
+
+
+async def a_reason_with_a_time(fleet: LocalFleet, shard: ShardAdminClient) -> int:
+    """When a blocked Need says that the pause ends; its sentence says since when it lasts."""
+    while True:
+        await seen(fleet, lambda report: any(n.reason == "rail.paused" for n in report.unmet))
+        listing = await shard.needs(NeedQuery(states=(NeedState.BLOCKED,)))
+        for row in listing.rows:
+            if until := row.reason.facts.get("until"):
+                since = str(row.reason.facts["since"])
+                assert since in row.reason.text
+                assert (instant_of(since) or 0) <= time.time_ns() + SKEW
+                return instant_of(str(until)) or 0
+
+
+def test_real_and_simulated_instants_are_one_to_one_and_keep_their_order() -> None:
+    chance = Random(7)
+    times = SimulatedTimes(real_began=1_000 * SECOND, began=5_000 * SECOND, speed=60.0)
+    instants = sorted(chance.randrange(5_000 * SECOND, 90_000 * SECOND) for _ in range(200))
+    real = [times.real_of(each) for each in instants]
+    assert real == sorted(real)
+    assert all(abs(times.own_of(r) - each) <= 60 for r, each in zip(real, instants, strict=True))
+    assert times.real_of(5_060 * SECOND) == 1_001 * SECOND
+
+
+def test_what_an_earlier_life_wrote_down_is_past_and_an_unknown_time_stays_unknown() -> None:
+    times = SimulatedTimes(real_began=1_000 * SECOND, began=5_000 * SECOND, speed=60.0)
+    assert times.real_of(0) == times.own_of(0) == 0
+    assert times.real_of(900 * SECOND) == 900 * SECOND
+    assert times.real_of(4_000 * SECOND) == 1_000 * SECOND
