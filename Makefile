@@ -11,8 +11,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 WARMED := $(VENV)/.warmed
-WARMED_ALL := $(VENV)/.warmed-all
-KERNELS := $(wildcard src/bigfleet/engine/kernels/*.py src/bigfleet/wire/list_walker.py)
+KERNELS := $(wildcard src/bigfleet/engine/kernels/*.py src/bigfleet/wire/list_walker.py src/bigfleet/compiling.py)
 # At most four: every worker loads its own compiled kernels, and tests are short.
 JOBS   ?= -n auto --maxprocesses 4 --dist loadfile
 # More words for `make up`, such as UP="--headless --for 60s".
@@ -73,26 +72,12 @@ e2e-bench: $(WARMED) ## Measure a surge of 1,000 pods in a real cluster (needs e
 	@$(BIN)/python -m tests.e2e.surge --pods 1000
 
 # Once, before several workers start: otherwise each of them compiles the same kernels.
-warm: $(WARMED_ALL) ## Compile the engine's kernels (skipped when none has changed)
+warm: $(WARMED) ## Compile the engine's kernels (skipped when none has changed)
 
-# What a live fleet needs, so that `make up` does not wait for more.
 $(WARMED): $(STAMP) $(KERNELS)
 	@echo "Compiling the engine's kernels (once, half a minute)"
-	@$(BIN)/bigfleet up --headless --speed 60 --for 2s >$@.log 2>&1 || { cat $@.log; exit 1; }
+	@$(BIN)/bigfleet warm
 	@touch $@
-
-$(WARMED_ALL): $(WARMED)
-	@$(BIN)/python -c "$$WARM"
-	@touch $@
-
-define WARM
-from pathlib import Path
-from bigfleet.fleetfile import load_fleet
-from bigfleet.plan.cycle import decide_fleet
-for path in Path("examples/fleets").glob("*.yaml"):
-    decide_fleet(load_fleet(path.read_bytes(), path.name))
-endef
-export WARM
 
 format: $(STAMP) ## Rewrite the code in the house format
 	$(BIN)/ruff check --fix --select I .

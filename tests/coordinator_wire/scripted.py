@@ -99,9 +99,16 @@ class ScriptedCoordinator:
         return (samples.QUOTA,)
 
     async def set_quota(
-        self, provider: str, region: str, total: int, audit: Audit, peer: Peer
+        self,
+        provider: str,
+        region: str,
+        total: int,
+        audit: Audit,
+        peer: Peer,
+        *,
+        force: bool = False,
     ) -> QuotaAllocation:
-        self._asked("set_quota", provider, region, total, audit, peer=peer)
+        self._asked("set_quota", provider, region, total, audit, force, peer=peer)
         return samples.QUOTA
 
     async def delete_quota(self, provider: str, region: str, audit: Audit, peer: Peer) -> None:

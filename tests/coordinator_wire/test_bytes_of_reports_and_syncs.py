@@ -1,11 +1,27 @@
 """A report and a sync to the byte, field by field: what every implementation sends and reads."""
 
+from dataclasses import replace
+
 from bigfleet.admin.v1alpha1 import coordinator_admin_pb2 as pb
-from bigfleet.model.coordination import ProviderEntry, QuotaGrant, SyncReply, SyncRequest
+from bigfleet.model.coordination import (
+    ProviderEntry,
+    QuotaGrant,
+    ReportedShortfall,
+    SyncReply,
+    SyncRequest,
+)
+from bigfleet.model.coordinator_calls import CoordinatorInstruction, InstructionKind, ReportReply
 from bigfleet.model.ownership import PROVIDER_KEY, MachineOverride, OwnershipView
 from bigfleet.v1alpha1 import coordinator_pb2 as contract
+from bigfleet.wire.coordination import fitting_report_view
 from bigfleet.wire.ownership_views import ViewWriter
-from bigfleet.wire.shard_reports import report_bytes, report_of
+from bigfleet.wire.shard_reports import (
+    MOST_INSTRUCTED_BYTES,
+    reply_bytes,
+    reply_of,
+    report_bytes,
+    report_of,
+)
 from bigfleet.wire.shard_syncs import sync_bytes, sync_of, sync_reply_bytes, sync_reply_of
 from tests.coordinator_wire import samples
 
@@ -81,3 +97,35 @@ def test_a_sync_is_these_bytes() -> None:
 def test_the_answer_to_a_sync_is_these_bytes() -> None:
     assert sync_reply_bytes(REPLY, ViewWriter()) == REPLY_BYTES
     assert sync_reply_of(REPLY_BYTES) == REPLY
+
+
+def test_instructions_that_do_not_fit_come_with_the_next_answer() -> None:
+    machines = tuple(f"{n:06}" + "m" * 994 for n in range(10_000))
+    told = tuple(
+        CoordinatorInstruction(
+            f"i{n}", InstructionKind.REASSIGN_SPECULATIVE, 3, n, machine_ids=machines
+        )
+        for n in range(5)
+    )
+    content = reply_bytes(ReportReply(3, True, told))
+    assert len(content) <= MOST_INSTRUCTED_BYTES
+    assert reply_of(content).instructions == told[:3]
+
+
+def test_an_instruction_that_is_too_large_by_itself_is_told_all_the_same() -> None:
+    machines = ("m" * (MOST_INSTRUCTED_BYTES + 1),)
+    told = CoordinatorInstruction(
+        "i1", InstructionKind.REASSIGN_SPECULATIVE, 3, 1, machine_ids=machines
+    )
+    assert reply_of(reply_bytes(ReportReply(3, True, (told, told)))).instructions == (told,)
+
+
+def test_reports_that_are_listed_together_share_the_room() -> None:
+    row = ReportedShortfall(samples.FOUR, 5, 6, 2)
+    view = replace(samples.REPORT_VIEW, shortfalls=(row,) * 1000)
+    assert len(fitting_report_view(view, 1_000_000).shortfalls) == 1000
+    cut = fitting_report_view(view, 2_000)
+    assert 0 < len(cut.shortfalls) < 1000
+    assert cut.ByteSize() <= 2_000
+    alone = fitting_report_view(view, 30)
+    assert (len(alone.shortfalls), alone.summary.total_machines) == (0, 3)

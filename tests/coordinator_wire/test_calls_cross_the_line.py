@@ -43,8 +43,8 @@ CALLS: dict[str, Exchange] = {
     "remove": (lambda c: c.remove_shard("shard-0", AUDIT), ("remove", "shard-0", AUDIT), None),
     "quotas": (lambda c: c.quotas(), ("quotas",), (samples.QUOTA,)),
     "set quota": (
-        lambda c: c.set_quota("sim", "eu", 0, AUDIT),
-        ("set_quota", "sim", "eu", 0, AUDIT),
+        lambda c: c.set_quota("sim", "eu", 0, AUDIT, force=True),
+        ("set_quota", "sim", "eu", 0, AUDIT, True),
         samples.QUOTA,
     ),
     "delete quota": (

@@ -34,6 +34,8 @@ tricky = st.sampled_from(
 )
 texts = tricky | st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
 maybe = st.just("") | texts
+#: A hold for any other would have no effect, and is refused.
+RELEASED = [CapacityType.ON_DEMAND, CapacityType.SPOT]
 instants = st.integers(-(10**18), 4 * 10**18)
 dollars = st.floats(0, 1e9) | st.just(math.inf)
 resources = st.dictionaries(
@@ -118,7 +120,9 @@ memories = st.builds(
 options = st.builds(
     EngineOptions,
     st.none() | st.frozensets(texts, max_size=2),
-    st.dictionaries(st.sampled_from(CapacityType), st.floats(0, 1e6), max_size=3),
+    st.dictionaries(
+        st.sampled_from([CapacityType.ON_DEMAND, CapacityType.SPOT]), st.floats(0, 1e6), max_size=3
+    ),
     st.builds(VictimWeights, *[st.floats(0, 9)] * 4),
     st.floats(0, 1e6),
     st.floats(0, 1e6),

@@ -4,11 +4,14 @@ from math import inf
 
 import pytest
 
+from bigfleet.edge.counts import MOST_VALUES
 from bigfleet.model.fleet import FleetMachine
 from bigfleet.model.machines import Assigned, CapacityType, Instant, MachineState
 from bigfleet.model.memory import EngineMemory, Shortfall
 from bigfleet.model.needs import Need
 from bigfleet.model.options import SECOND
+from bigfleet.model.profiles import Profile
+from bigfleet.model.resources import Resources
 from bigfleet.model.shard_views import ShardSummary
 from bigfleet.plan.cycle import cycle_input
 from bigfleet.shard.effects import Effects
@@ -194,3 +197,19 @@ def test_demand_is_measured_with_what_of_it_is_unmet() -> None:
     assert ledger.gauge("demand_machines", interruption_penalty_bucket="8192") == 2
     assert ledger.gauge("demand_resources", resource="gpu") == 32
     assert ledger.gauge("unmet_resources", resource="gpu") == 24
+
+
+def test_however_many_resources_clusters_name_few_are_shown_and_those_of_machines_first() -> None:
+    names = {f"flood.example/r-{n}": "1000" for n in range(5 * MOST_VALUES)}
+    flood = Need("mallory", Profile.of(priority=5), Resources.parse(names))
+    ledger = Ledger((plain("shop", 100, 3), 0), (flood, 0), machines=[host("m1")])
+    counts = ledger.effects.counts
+    measure_demand(counts, ledger.decision)
+    for gauge in ("demand_resources", "unmet_resources"):
+        assert len([name for name, _ in counts.gauges if name == gauge]) == MOST_VALUES + 1
+    assert ledger.gauge("demand_resources", resource="gpu") == 24
+    assert ledger.gauge("demand_resources", resource="other") > 1000
+    calm = Ledger((plain("shop", 100, 3), 0), machines=[host("m1")])
+    measure_demand(counts, calm.decision)
+    assert not [labels for _, labels in counts.gauges if "flood" in str(labels)]
+    assert ledger.gauge("demand_resources", resource="other") == 0

@@ -7,7 +7,11 @@ import pytest
 from bigfleet.fleetfile import dump_fleet, load_fleet
 from bigfleet.model.actions import Action
 from bigfleet.model.fleet import Fleet
+from bigfleet.model.needs import Need
 from bigfleet.model.options import SECOND
+from bigfleet.model.profiles import Profile
+from bigfleet.model.requirements import Operator, Requirement
+from bigfleet.model.resources import Resources
 from bigfleet.plan.cycles import planned_cycles
 from tests.hazards.virtual_fleet import bound, need
 from tests.need_states.virtual_shard import BANK, SHOP, VirtualShard, idle, slot
@@ -52,6 +56,18 @@ def test_every_cycle_of_a_busy_shard_is_decided_again_alike(seed: int) -> None:
         acted += decision.action_count
         assert planned(dumped(shard)) == decided(decision.actions)
     assert acted, "a test of nothing otherwise"
+
+
+def test_a_requirement_without_operator_is_dumped_as_such() -> None:
+    """wire.md accepts it, and it matches nothing."""
+    shard = VirtualShard([idle("m-1")], {})
+    odd = Profile.of([Requirement.of("rack", Operator.UNSPECIFIED)], priority=3)
+    unit = Resources.parse({"cpu": "1"})
+    shard.report(SHOP, Need(SHOP, odd, unit, unit))
+    shard.run(2)
+    fleet = dumped(shard)
+    assert fleet.needs[0].need.profile == odd
+    assert planned(fleet) == []
 
 
 def test_what_is_dumped_is_canonical_and_says_where_it_comes_from() -> None:

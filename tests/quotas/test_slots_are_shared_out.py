@@ -40,7 +40,7 @@ class Office:
         return result
 
     def limit(self, total: int) -> None:
-        self.do(lambda book, draft: quotas.set_quota(book, draft, *PAIR, total))
+        self.do(lambda book, draft: quotas.set_quota(book, draft, *PAIR, total, force=True))
 
     def tell(self, shard: str, *usages: QuotaUsage) -> tuple[QuotaGrant, ...]:
         """What it syncs, and what it is granted."""
@@ -69,6 +69,19 @@ class Office:
     def shares(self) -> dict[str, int]:
         known = quotas.quotas(self.book)
         return dict(known[0].per_shard) if known else {}
+
+
+def test_a_limit_below_what_is_in_use_is_set_by_force_only() -> None:
+    office = Office()
+    office.limit(100)
+    office.sync("a", in_use=40)
+    office.sync("b", in_use=7)
+    with pytest.raises(Rejected, match="47 slots of acme north are in use, 37 more than 10"):
+        office.do(lambda book, draft: quotas.set_quota(book, draft, *PAIR, 10))
+    assert [each.total for each in quotas.quotas(office.book)] == [100]
+    office.do(lambda book, draft: quotas.set_quota(book, draft, *PAIR, 47))
+    office.limit(10)
+    assert [each.total for each in quotas.quotas(office.book)] == [10]
 
 
 def test_without_a_record_there_is_no_limit() -> None:

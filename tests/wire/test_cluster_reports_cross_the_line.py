@@ -209,6 +209,13 @@ def test_a_reply_that_is_too_large_loses_its_end_and_says_how_many_there_are() -
     assert reply_of(told).standings == standings[:836]
 
 
+def test_a_standing_that_is_too_large_does_not_cost_the_others_their_place() -> None:
+    huge = NeedStanding("f" * (MOST_BYTES + 1), "", True)
+    small = tuple(NeedStanding(f"{n}", "", True) for n in range(10))
+    told = reply_message(ClusterReportReply((huge, *small), 1, 1, 11))
+    assert (reply_of(told).standings, told.total_needs) == (small, 11)
+
+
 def test_a_shard_that_does_not_tell_what_it_claims_is_recognised() -> None:
     older = reply_of(pb.ReportClusterResponse(standings=[pb.NeedStanding(satisfied=True)]))
     assert older.standings == (NeedStanding("", "", True, wanted=None),)

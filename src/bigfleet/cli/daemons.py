@@ -34,8 +34,10 @@ async def run_daemon(
     """
     from bigfleet.edge.collecting import collect_rarely
     from bigfleet.edge.driver import RealClock
+    from bigfleet.edge.heap import return_freed_memory
 
     collecting = asyncio.create_task(collect_rarely(RealClock()))
+    returning = asyncio.create_task(return_freed_memory(RealClock()))
     # Before the start says that it is up: whoever waits for that may ask for the end at once.
     asked = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -54,6 +56,7 @@ async def run_daemon(
     if more is not None:
         more.cancel()
     collecting.cancel()
+    returning.cancel()
     await process.stop()
     # Everything is durable and closed. To return would be to wait for every thread, and one may
     # hang on a disk.

@@ -105,8 +105,10 @@ def plan(
             ]
         )
     fleet = _with_demand(_fleet_from(file), demand)
+    from bigfleet.cli.progress import compile_all
     from bigfleet.plan.cycles import planned_cycles
 
+    compile_all()
     with ThreadPoolExecutor(workers) as threads:
         cycles = planned_cycles(
             fleet, workers=workers, clock=time.perf_counter, run_workers=threads.map
@@ -148,7 +150,7 @@ def _fleet_from(file: str) -> "Fleet":
     from bigfleet.fleetfile import load_fleet
 
     try:
-        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        content = _read(file)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise refuse([f"{file}: cannot read the fleet file: {why}"]) from None
@@ -157,6 +159,17 @@ def _fleet_from(file: str) -> "Fleet":
             return load_fleet(content, file)
     except BadInput as problem:
         raise refuse_input(file, problem) from None
+
+
+def _read(file: str) -> bytes:
+    """No more than a fleet file may have, and one byte, by which the reader knows: a device or a
+    pipe may have no end."""
+    from bigfleet.fleetfile.limits import MOST_BYTES
+
+    if file == "-":
+        return sys.stdin.buffer.read(MOST_BYTES + 1)
+    with Path(file).open("rb") as opened:
+        return opened.read(MOST_BYTES + 1)
 
 
 @contextmanager

@@ -138,7 +138,7 @@ def _show_unmet(
     for verdict in _shown(unmet, limit):
         table.add_row(
             *_need_cells(cycle, verdict),
-            resources_text(verdict.deficit.positive().texts()),
+            plain(resources_text(verdict.deficit.positive().texts())),
             _why(reasons_of_need(situation, verdict), explain=explain, most=4),
         )
     page.show(table)

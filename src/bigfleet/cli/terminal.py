@@ -9,6 +9,10 @@ import click
 from bigfleet.model.errors import BadInput
 
 EXIT_BAD_INPUT = 2
+#: Problems of one input that are printed; the rest is counted.
+MOST_SHOWN = 50
+#: A single line: what is longer is no sentence any more.
+_LONGEST_LINE = 2_000
 
 
 def escaped(text: str) -> str:
@@ -40,13 +44,21 @@ def unread() -> None:
 def refuse(lines: Iterable[str]) -> "click.exceptions.Exit":
     """One problem a line on standard error; the result is to be raised."""
     for line in lines:
-        click.echo(plain(line), err=True)
+        click.echo(plain(line[:_LONGEST_LINE]), err=True)
     return click.exceptions.Exit(EXIT_BAD_INPUT)
 
 
 def refuse_input(name: str, problem: BadInput) -> "click.exceptions.Exit":
-    return refuse([*(str(p) for p in problem.problems), _count_text(name, len(problem.problems))])
+    """The first problems in full, and how many there are in all."""
+    count = len(problem.problems) + problem.left_out
+    said = f"{name}: {count:,} problem{'s' if count > 1 else ''}"
+    if count > MOST_SHOWN:
+        said += f", of which the first {MOST_SHOWN} are shown"
+    return refuse([*map(str, problem.problems[:MOST_SHOWN]), f"{said}; nothing was planned"])
 
 
-def _count_text(name: str, count: int) -> str:
-    return f"{name}: {count} problem{'s' if count > 1 else ''}; nothing was planned"
+def refuse_problems(problem: BadInput) -> "click.exceptions.Exit":
+    """The first problems in full, and how many more there are, if any."""
+    lines = [str(each) for each in problem.problems[:MOST_SHOWN]]
+    more = len(problem.problems) + problem.left_out - len(lines)
+    return refuse([*lines, *([f"and {more:,} more"] if more else [])])

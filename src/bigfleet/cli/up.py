@@ -94,6 +94,7 @@ def up(
         raise click.UsageError(f"--provider-addr {provider_addr}: write HOST:PORT")
     began = time.perf_counter()
     from bigfleet.cli.manner import EXIT_UNREACHABLE
+    from bigfleet.cli.progress import compile_all
     from bigfleet.provider.stores.store import StoreDamaged, StoreFailed, StoreInUse
     from bigfleet.shard.epoch import StartRefused
     from bigfleet.up.local_fleet import ProviderSilent
@@ -107,6 +108,7 @@ def up(
     if shards > len(plan.zones):
         named = ", ".join(plan.zones)
         raise click.UsageError(f"--shards {shards}: a shard has a zone, and there are {named}")
+    compile_all()
     try:
         code = asyncio.run(_lived(plan, began, headless, lasting, output == "json", asserting))
     except ProviderSilent as problem:

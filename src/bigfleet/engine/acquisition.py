@@ -142,7 +142,8 @@ def _dealt(
         return worker, contested
     key = needs.key[queue]
     keys = len(pool.key_starts) - 1
-    area_of_key = contention_areas(np.bincount(key, minlength=keys) > 0, pool)
+    shared = (len(pool.start), pool.key_starts, pool.key_runs)
+    area_of_key = contention_areas(np.bincount(key, minlength=keys) > 0, *shared)
     area = area_of_key[key]
     sizes = np.bincount(area + 1, minlength=len(pool.start) + 1)
     owner = np.zeros(len(sizes), np.int32)
@@ -151,7 +152,7 @@ def _dealt(
         if sizes[a] * busy > len(queue) and a > 0:
             places = np.flatnonzero(area + 1 == a)
             pieces = (np.arange(len(places)) * busy // len(places)).astype(np.int32)
-            if conflicts_of_cut(key[places], pieces, pool) <= most_conflicts * len(places):
+            if conflicts_of_cut(key[places], pieces, *shared) <= most_conflicts * len(places):
                 contested[places] = True
                 worker[places] = pieces
                 continue

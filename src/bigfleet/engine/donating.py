@@ -158,7 +158,8 @@ def _scores(snapshot: Snapshot, rows: Int64s, gaps: Int64s, options: EngineOptio
     stamps, weights = snapshot.stamps, options.victim_weights
     stamp = snapshot.columns.stamp[rows].astype(np.int64)
     sorts, place = np.unique(np.stack([gaps, stamp]), axis=1, return_inverse=True)
-    weighed = np.array([weights.priority, weights.drain, weights.interruption, weights.reclamation])
+    terms = [weights.priority, weights.drain, weights.interruption, weights.reclamation]
+    weighed = np.array(terms, np.float64)
     found = [
         victim_score(
             gap,

@@ -73,7 +73,9 @@ def preempt_for(
         np.array([row for rows in awaited for row in rows], np.int32),
         np.concatenate([[0], np.cumsum([len(rows) for rows in awaited])]).astype(np.int64),
         float(options.drain_seconds),
-        np.array([weights.priority, weights.drain, weights.interruption, weights.reclamation]),
+        np.array(
+            [weights.priority, weights.drain, weights.interruption, weights.reclamation], np.float64
+        ),
         unresolved,
         counts,
         whole_domain,
@@ -122,7 +124,8 @@ def _victims(
     penalty = np.unique(penalty, return_inverse=True)[1].astype(np.int32)
     rows, starts, shown, priority = group_victims(
         snapshot.columns.state,
-        scene.supply,
+        scene.supply.kind,
+        scene.supply.stamp,
         snapshot.columns.cluster,
         ready,
         credit.holder,

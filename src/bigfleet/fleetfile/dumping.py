@@ -13,7 +13,7 @@ from typing import Any
 
 from bigfleet.fleetfile.json_dialect import encode_json
 from bigfleet.fleetfile.machines import DEFAULT_PROVIDER, HOSTED
-from bigfleet.fleetfile.needs import OPERATORS, WHEN_UNSATISFIABLE
+from bigfleet.fleetfile.needs import OPERATORS_OF_DUMPS, WHEN_UNSATISFIABLE
 from bigfleet.fleetfile.yaml_dialect import encode_yaml
 from bigfleet.model.fleet import Costs, Fleet, FleetMachine, FleetNeed, Held, Provenance
 from bigfleet.model.instants import instant_text
@@ -28,7 +28,7 @@ Document = dict[str, Any]
 _RECORDS = ("machines", "needs")
 _AFTER_RECORDS: tuple[str, ...] = ("options", "memory", "costs")
 
-_OPERATOR_NAMES = {operator: name for name, operator in OPERATORS.items()}
+_OPERATOR_NAMES = {operator: name for name, operator in OPERATORS_OF_DUMPS.items()}
 _WHEN_NAMES = {when: name for name, when in WHEN_UNSATISFIABLE.items()}
 
 

@@ -6,10 +6,13 @@ to the checks that name its path.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+
+from bigfleet.fleetfile.limits import MOST_DEPTH, MOST_DIGITS, is_too_deep
 
 
 class BadJson(ValueError):
@@ -21,6 +24,7 @@ def decode_json(raw: bytes) -> object:
         document = msgspec.json.decode(raw)
     except (msgspec.DecodeError, RecursionError) as error:
         return _decode_slowly(raw, str(error))
+    _refuse_depth(document)
     # Our own dumps come back byte by byte, which settles it; other writers' spaces need a count.
     if msgspec.json.encode(document) != raw and raw.count(b'":') != _keys_in(document):
         _decode_slowly(raw, "")
@@ -43,20 +47,51 @@ def _keys_in(document: object) -> int:
 
 def _decode_slowly(raw: bytes, refusal: str) -> object:
     try:
-        document = json.loads(raw.decode(), object_pairs_hook=_object_of)
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        document = json.loads(raw.decode(), object_pairs_hook=_object_of, parse_int=_whole_of)
+    except BadJson:
+        raise
+    except RecursionError:
+        raise BadJson(
+            f"not valid JSON: more than {MOST_DEPTH} levels of objects and lists"
+        ) from None
+    except ValueError as error:
         raise BadJson(f"not valid JSON: {error}") from None
+    _refuse_depth(document)
+    _refuse_half_characters(document)
     if refusal and not _holds_unordinary_number(document):
         raise BadJson(f"not valid JSON: {refusal}")
     return document
 
 
+def _refuse_depth(document: object) -> None:
+    if is_too_deep(document):
+        raise _too_deep()
+
+
+def _too_deep() -> BadJson:
+    return BadJson(f"not valid JSON: more than {MOST_DEPTH} levels of objects and lists")
+
+
+def _refuse_half_characters(document: object) -> None:
+    """Half of a surrogate pair is no character: it could be read and never be written again."""
+    try:
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise BadJson("not valid JSON: half of a surrogate pair in a text") from None
+
+
+def _whole_of(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise BadJson(f"a number of {len(digits):,} digits; {MOST_DIGITS} fit")
+    return int(digits)
+
+
 def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise BadJson(f"key {json.dumps(twice)} appears twice in one object")
+        counts = Counter(key for key, _ in pairs)
+        twice = next(key for key, count in counts.items() if count > 1)
+        raise BadJson(f"key {json.dumps(twice[:80])} appears twice in one object")
     return record
 
 

@@ -1,8 +1,6 @@
 """From a file to a Fleet: which format it is, and all of it checked before any of it is used."""
 
 import gc
-import gzip
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import PurePath
@@ -12,6 +10,7 @@ import yaml
 
 from bigfleet.fleetfile.complaints import Complaints, LineOf, Path, shown
 from bigfleet.fleetfile.json_dialect import BadJson, decode_json
+from bigfleet.fleetfile.limits import check_size, unpacked
 from bigfleet.fleetfile.machines import machines_of
 from bigfleet.fleetfile.needs import needs_of
 from bigfleet.fleetfile.records import Record
@@ -64,11 +63,9 @@ def _fleet_in(content: bytes, name: str) -> Fleet:
 
 
 def _plain(content: bytes) -> bytes:
+    check_size(content)
     if content.startswith(_GZIP_MAGIC):
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error) as error:
-            raise BadInput([Problem("", f"not a gzip file: {error}")]) from None
+        content = unpacked(content)
     return content.removeprefix(b"\xef\xbb\xbf")
 
 

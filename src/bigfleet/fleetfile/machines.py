@@ -6,11 +6,13 @@ one of R racks of each zone, `<zone>-rack-<(i // Z) % R>` as label `topology.big
 every zone has as many racks whatever Z and R are.
 """
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from bigfleet.fleetfile.complaints import Path
+from bigfleet.fleetfile.limits import MOST_DOLLARS_PER_HOUR, MOST_MACHINES
 from bigfleet.fleetfile.records import Record
 from bigfleet.fleetfile.shapes import Shapes
 from bigfleet.model.fleet import FleetMachine, Held, HeldBy, Marks
@@ -73,6 +75,10 @@ def machines_of(records: Iterator[Record]) -> tuple[FleetMachine, ...]:
                     f"duplicate id, first used by machines[{other[-1]}]",
                 )
             machines.append(machine)
+            if len(machines) > MOST_MACHINES:
+                more = f"more than {MOST_MACHINES:,} machines in one file; leave some out"
+                record.complaints.add(record.path, more)
+                return ()
     return tuple(machines)
 
 
@@ -101,6 +107,8 @@ def _machine_of(record: Record, shapes: Shapes) -> FleetMachine:
         record.text("lastError") if "lastError" in raw else "",
         shapes.assigned_of(record) if "assigned" in raw else _UNASSIGNED,
     )
+    if MOST_DOLLARS_PER_HOUR < machine.price_per_hour < math.inf:
+        record.refuse("pricePerHour", f"write dollars an hour, at most {MOST_DOLLARS_PER_HOUR:g}")
     if broken := broken_invariants(machine):
         _complain_of(record, broken, refused_already=len(record.complaints) > before)
     return FleetMachine(machine, _marks_of(record, state))

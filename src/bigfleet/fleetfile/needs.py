@@ -17,6 +17,8 @@ OPERATORS = {
     "DoesNotExist": Operator.DOES_NOT_EXIST,
     "Same": Operator.SAME,
 }
+#: `Unspecified`: what a dump writes for a requirement that says none; no machine meets it.
+OPERATORS_OF_DUMPS = {**OPERATORS, "Unspecified": Operator.UNSPECIFIED}
 #: `Unspecified`: what a dump writes for a spread whose sender left it open; it binds nobody.
 WHEN_UNSATISFIABLE = {
     "DoNotSchedule": WhenUnsatisfiable.DO_NOT_SCHEDULE,
@@ -84,7 +86,10 @@ def _requirements_of(record: Record) -> Iterator[Requirement]:
         yield Requirement.of(
             requirement.text("key", required="the attribute that is compared"),
             requirement.choice(
-                "operator", OPERATORS, Operator.EXISTS, required=f"one of {', '.join(OPERATORS)}"
+                "operator",
+                OPERATORS_OF_DUMPS,
+                Operator.EXISTS,
+                required=f"one of {', '.join(OPERATORS)}",
             ),
             requirement.texts("values"),
         )

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 from bigfleet.fleetfile.complaints import Complaints, Path
+from bigfleet.fleetfile.limits import MOST_PENALTY_DOLLARS
 from bigfleet.model.instants import EARLIEST, LATEST, instant_of
 from bigfleet.model.machines import Instant
 from bigfleet.model.penalties import ENUM_NAMES, LABELS, UNSPECIFIED, Bucket, bucket_of_dollars
@@ -131,8 +132,9 @@ class Record:
         if self.raw.get(key) == "pinned":
             return math.inf
         value = self.number(key, 0.0)
-        if not (math.isfinite(value) and value >= 0.0):
-            self.refuse(key, "write dollars, zero or more, or pinned")
+        if not (math.isfinite(value) and 0.0 <= value <= MOST_PENALTY_DOLLARS):
+            most = f"at most {MOST_PENALTY_DOLLARS:g}"
+            self.refuse(key, f"write dollars, zero or more and {most}, or pinned")
             return 0.0
         return value
 
@@ -144,7 +146,7 @@ class Record:
             bucket = LABELS.get(value, ENUM_NAMES.get(value))
             if bucket is not None:
                 return bucket
-        elif type(value) in (int, float) and math.isfinite(value) and value >= 0:
+        elif type(value) in (int, float) and 0 <= value <= MOST_PENALTY_DOLLARS:
             return bucket_of_dollars(value)
         self.refuse(
             key, 'write dollars, zero or more, or a bucket: "0", "0.5", "1", ... "8388608", pinned'

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from bigfleet.fleetfile.limits import MOST_SECONDS, MOST_WEIGHT
 from bigfleet.fleetfile.records import Record
 from bigfleet.fleetfile.shapes import CAPACITY_TYPES
 from bigfleet.model.fleet import Costs, PlanOptions, Provenance
@@ -43,14 +44,14 @@ def options_of(record: Record) -> tuple[Instant | None, EngineOptions, PlanOptio
             clusters_ready=_clusters_ready_of(record),
             release_holds=_holds_of(record, engine.release_holds),
             victim_weights=VictimWeights(
-                weights.amount("priority", default.priority),
-                weights.amount("drain", default.drain),
-                weights.amount("interruption", default.interruption),
-                weights.amount("reclamation", default.reclamation),
+                weights.amount("priority", default.priority, MOST_WEIGHT),
+                weights.amount("drain", default.drain, MOST_WEIGHT),
+                weights.amount("interruption", default.interruption, MOST_WEIGHT),
+                weights.amount("reclamation", default.reclamation, MOST_WEIGHT),
             ),
-            drain_seconds=record.amount("drainSeconds", engine.drain_seconds),
+            drain_seconds=record.amount("drainSeconds", engine.drain_seconds, MOST_SECONDS),
             reservation_margin_seconds=record.amount(
-                "reservationMargin", engine.reservation_margin_seconds
+                "reservationMargin", engine.reservation_margin_seconds, MOST_SECONDS
             ),
             parking=Parking(
                 parking.whole("after", engine.parking.after, 0, _INT64),
@@ -83,11 +84,14 @@ def _holds_of(
         return default
     holds = record.record("releaseHolds")
     holds.check_keys(frozenset(CAPACITY_TYPES))
-    return {
-        kind: holds.amount(name, 0.0)
-        for name, kind in CAPACITY_TYPES.items()
-        if holds.raw.get(name) is not None
-    }
+    found: dict[CapacityType, float] = {}
+    for name, kind in CAPACITY_TYPES.items():
+        if holds.raw.get(name) is None:
+            continue
+        found[kind] = holds.amount(name, 0.0, MOST_SECONDS)
+        if found[kind] > 0 and kind not in default:
+            holds.refuse(name, f"{name} machines are never released; leave it out, or write 0")
+    return found
 
 
 def memory_of(record: Record) -> EngineMemory:

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from bigfleet.fleetfile.complaints import LineOf, Path
+from bigfleet.fleetfile.limits import MOST_DIGITS, TooMuch, check_yaml
 
 _BOOL = re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$")
 _INT = re.compile(r"^[-+]?[0-9]+$")
@@ -48,7 +49,10 @@ class FleetLoader(yaml.CSafeLoader):
         return super().construct_mapping(node, deep)
 
     def construct_decimal(self, node: yaml.ScalarNode) -> int:
-        return int(self.construct_scalar(node))
+        digits = self.construct_scalar(node)
+        if len(digits) > MOST_DIGITS:
+            raise TooMuch(f"a number of {len(digits):,} digits; {MOST_DIGITS} fit", node.start_mark)
+        return int(digits)
 
 
 class FleetDumper(yaml.CSafeDumper):
@@ -68,7 +72,8 @@ FleetLoader.add_constructor("tag:yaml.org,2002:int", FleetLoader.construct_decim
 
 
 def decode_yaml(text: str) -> object:
-    """The document; raises yaml.YAMLError with the place of what it cannot read."""
+    """The document; raises yaml.YAMLError with the place of what it cannot read, or will not."""
+    check_yaml(text)
     loader = FleetLoader(text)
     try:
         return loader.get_single_data()

@@ -15,11 +15,15 @@ class Problem:
 
 
 class BadInput(ValueError):
-    """The input is refused whole; `problems` lists everything that is wrong with it."""
+    """The input is refused whole; `problems` lists what is wrong with it.
 
-    def __init__(self, problems: list[Problem]) -> None:
+    `left_out` counts further problems, where there are too many to list.
+    """
+
+    def __init__(self, problems: list[Problem], left_out: int = 0) -> None:
         super().__init__("; ".join(str(p) for p in problems))
         self.problems = problems
+        self.left_out = left_out
 
 
 class DuplicateMachine(ValueError):

@@ -117,6 +117,10 @@ class Code(StrEnum):
     UNAUTHENTICATED = "UNAUTHENTICATED"
 
 
+#: The reason of a call that was refused since it could not be written down, as on a full disk.
+STORE = "store"
+
+
 class Rejected(Exception):
     """A call ended with a code other than OK; `reason` is the machine-readable why, if given."""
 

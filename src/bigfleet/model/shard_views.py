@@ -402,6 +402,7 @@ class ShardStatus:
     stuck_pods: int = 0
     #: Why state.db or the audit file cannot be written; empty: they can.
     store_error: str = ""
+    failed_machines: int = 0
 
     @property
     def ready(self) -> bool:

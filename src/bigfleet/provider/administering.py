@@ -10,7 +10,7 @@ from bigfleet.edge.clock import Clock
 from bigfleet.model.errors import BadInput
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import Instant, MachineState
-from bigfleet.model.provider_calls import Code, Peer, Rejected
+from bigfleet.model.provider_calls import STORE, Code, Peer, Rejected
 from bigfleet.provider.assembling import Parts
 from bigfleet.provider.committing import Committer, WriteSet
 from bigfleet.provider.ledger.entries import Entry, failed
@@ -54,7 +54,7 @@ def _durable(handler: AdminHandler, committer: Committer) -> AdminHandler:
         except StoreFailed as failed:
             text = f"not done, since it cannot be kept: {failed}; make room on that disk"
             text = f"{text}, then ask again"
-            raise Rejected(Code.RESOURCE_EXHAUSTED, text, "store") from None
+            raise Rejected(Code.RESOURCE_EXHAUSTED, text, STORE) from None
 
     return handle
 

@@ -7,6 +7,7 @@ import asyncio
 
 from bigfleet.edge.clock import Clock
 from bigfleet.model.provider_calls import (
+    STORE,
     Code,
     ConfigureCall,
     CreateCall,
@@ -142,12 +143,12 @@ class Answers:
         if self._stopping:
             raise Rejected(Code.UNAVAILABLE, "the provider is stopping")
         if self._committer.read_only:
-            raise Rejected(Code.UNAVAILABLE, _unwritable(self._committer.trouble), "store")
+            raise Rejected(Code.UNAVAILABLE, _unwritable(self._committer.trouble), STORE)
         async with self._locks.hold(call.machine_id):
             try:
                 return await self._decided(kind, call)
             except StoreFailed as failed:
-                raise Rejected(Code.UNAVAILABLE, _unwritable(str(failed)), "store") from None
+                raise Rejected(Code.UNAVAILABLE, _unwritable(str(failed)), STORE) from None
 
     async def _decided(self, kind: Kind, call: Mutation) -> bytes:
         committer = self._committer
@@ -214,7 +215,7 @@ class Answers:
 
     def _tell(self, kind: Kind, call: Mutation, code: Code, reason: str, began: int) -> None:
         token = call.token
-        tell = self._log.error if reason == "store" else self._log.info
+        tell = self._log.error if reason == STORE else self._log.info
         tell(
             "rpc",
             method=_METHODS[kind],

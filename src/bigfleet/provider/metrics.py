@@ -30,12 +30,12 @@ class Labelled(Generic[W]):
 
     def __init__(self, metric: W, labels: tuple[str, ...]) -> None:
         self._metric = metric
-        self._labels = labels
+        self.names = labels
         self._bounds = LabelBounds()
         self._known: set[Labels] = set()
 
     def labels(self, *values: str) -> W:
-        named = tuple(zip(self._labels, map(str, values), strict=True))
+        named = tuple(zip(self.names, map(str, values), strict=True))
         if named not in self._known:
             named = self._bounds.bounded("", named)
             if named not in self._known:

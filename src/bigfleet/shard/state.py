@@ -13,7 +13,7 @@ from bigfleet.model.coordinator_calls import CoordinatorInstruction, Obeyed
 from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.options import SECOND
-from bigfleet.model.provider_calls import Code, Rejected
+from bigfleet.model.provider_calls import STORE, Code, Rejected
 from bigfleet.model.session_frames import ShardFrame
 from bigfleet.model.shard_views import (
     CoordinatorLink,
@@ -41,7 +41,7 @@ from bigfleet.shard.events import (
 )
 from bigfleet.shard.execution.outcomes import audit_line
 from bigfleet.shard.ingest.ingest import NothingHeld
-from bigfleet.shard.instructions import Instruction
+from bigfleet.shard.instructions import GetCall, Instruction
 from bigfleet.shard.ledgers.shortfalls import Shortfalls
 from bigfleet.shard.ledgers.summaries import measure_demand, measure_machines
 from bigfleet.shard.need_holds import NeedJudge
@@ -327,6 +327,7 @@ class ShardState:
             need_states=deciding.ledger.counts(),
             stuck_pods=deciding.ledger.stuck_pods(),
             store_error=parts.store_trouble,
+            failed_machines=parts.failures.count(),
         )
 
     def sessions(self, cluster: str = "") -> tuple[SessionView, ...]:
@@ -409,6 +410,10 @@ class ShardState:
         parts = self.parts
         code = event.answer.code if isinstance(event.answer, Rejected) else Code.OK
         parts.reconciler.on_call_result(event.call.provider, code, event.at)
+        if isinstance(event.answer, Rejected) and event.answer.reason == STORE:
+            parts.reconciler.on_write(event.call.provider, event.answer.text)
+        elif code is Code.OK and not isinstance(event.call.call, GetCall):
+            parts.reconciler.on_write(event.call.provider)
         parts.execution.on_answer(event)
 
     def _circumstances(self, at: Instant) -> Circumstances:

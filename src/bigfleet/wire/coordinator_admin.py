@@ -127,7 +127,9 @@ class CoordinatorAdminService:
         if request.total < 0:
             text = f"total is {request.total}; a quota is 0 or more, and none is unlimited"
             raise Rejected(Code.INVALID_ARGUMENT, text)
-        quota = await self._handler.set_quota(provider, region, request.total, audit, peer)
+        quota = await self._handler.set_quota(
+            provider, region, request.total, audit, peer, force=request.force
+        )
         return pb.SetQuotaResponse(quota=records.quota_message(quota))
 
     async def _delete_quota(self, request: pb.DeleteQuotaRequest, peer: Peer) -> Message:

@@ -130,10 +130,11 @@ class CoordinatorAdminClient:
         )
 
     async def set_quota(
-        self, provider: str, region: str, total: int, audit: Audit
+        self, provider: str, region: str, total: int, audit: Audit, *, force: bool = False
     ) -> QuotaAllocation:
+        """Raises Rejected with ABORTED where more than that is in use, but for `force`."""
         request = pb.SetQuotaRequest(
-            provider=provider, region=region, total=total, audit=audit_message(audit)
+            provider=provider, region=region, total=total, audit=audit_message(audit), force=force
         )
         answer = pb.SetQuotaResponse()
         return await self._admin("SetQuota", request, answer, lambda m: records.quota_of(m.quota))

@@ -20,13 +20,18 @@ looks for collisions: a provider is believed anyway.
 The label `kubernetes.io/hostname` is apart from the offering, since no two machines share it.
 """
 
-import numba
+from typing import Annotated
+
 import numpy as np
 from numpy.typing import NDArray
 
-Bytes = NDArray[np.uint8]
-Spans = NDArray[np.int64]
-Keys = NDArray[np.uint64]
+from bigfleet.compiling import Columns, ReadOnly, copied, kernel, step
+
+#: As they lie in an answer: a view of `bytes`, which cannot be written to.
+Bytes = Annotated[NDArray[np.uint8], ReadOnly]
+Places = NDArray[np.int64]
+Spans = Annotated[NDArray[np.int64], Columns]
+Keys = Annotated[NDArray[np.uint64], Columns]
 States = NDArray[np.int32]
 Flags = NDArray[np.uint8]
 Int = int | np.int64
@@ -47,18 +52,15 @@ _MIX_B = np.uint64(0x94D049BB133111EB)
 _HOSTNAME = np.frombuffer(b"\x0a\x16kubernetes.io/hostname\x12", np.uint8).copy()
 _30, _27, _31 = np.uint64(30), np.uint64(27), np.uint64(31)
 
-_compiled = numba.njit(cache=True, nogil=True)
-_inlined = numba.njit(nogil=True, inline="always")
 
-
-@_inlined
+@copied
 def _mixed(key: np.uint64) -> np.uint64:
     key = (key ^ (key >> _30)) * _MIX_A
     key = (key ^ (key >> _27)) * _MIX_B
     return key ^ (key >> _31)
 
 
-@numba.njit(nogil=True)
+@step
 def _key(content: Bytes, start: Int, end: Int, field: Int) -> np.uint64:
     key = _BASIS ^ np.uint64(field)
     for i in range(start, end):
@@ -66,7 +68,7 @@ def _key(content: Bytes, start: Int, end: Int, field: Int) -> np.uint64:
     return _mixed(key)
 
 
-@numba.njit(nogil=True)
+@step
 def _varint(content: Bytes, at: Int, end: Int) -> tuple[Int, Int]:
     """The number and the position behind it; a number wider than 64 bits is broken."""
     value = np.uint64(0)
@@ -81,7 +83,7 @@ def _varint(content: Bytes, at: Int, end: Int) -> tuple[Int, Int]:
     return 0, _BROKEN
 
 
-@numba.njit(nogil=True)
+@step
 def _field(content: Bytes, at: Int, end: Int) -> tuple[Int, Int, Int, Int]:
     """Number and wire type of the field at this position, and where its payload begins and ends;
     the next field follows at once. Number 0: broken."""
@@ -108,7 +110,7 @@ def _field(content: Bytes, at: Int, end: Int) -> tuple[Int, Int, Int, Int]:
     return number, kind, start, at
 
 
-@numba.njit(nogil=True)
+@step
 def _entries(content: Bytes, at: Int, end: Int, field: Int) -> tuple[np.uint64, bool]:
     """One key of a Resources message, whatever the order of its entries; False: broken."""
     total = np.uint64(field)
@@ -120,8 +122,8 @@ def _entries(content: Bytes, at: Int, end: Int, field: Int) -> tuple[np.uint64, 
     return _mixed(total), True
 
 
-@numba.njit(nogil=True)
-def _host(content: Bytes, at: Int, end: Int, row: int, spans: Spans, keys: Keys) -> int:
+@step
+def _host(content: Bytes, at: Int, end: Int, row: Int, spans: Spans, keys: Keys) -> int:
     """HAS_HOST where either text is not empty, else 0; -1: broken."""
     found = 0
     while at < end:
@@ -132,13 +134,13 @@ def _host(content: Bytes, at: Int, end: Int, row: int, spans: Spans, keys: Keys)
             if at > start:
                 found = HAS_HOST
             if number == 1:
-                keys[row, HOST_KEY] = _key(content, start, at, 1)
+                keys[row, HOST_KEY] = _key(content, start, at, np.int64(1))
             else:
                 spans[row, REF], spans[row, REF + 1] = start, at
     return found
 
 
-@numba.njit(nogil=True)
+@step
 def _hostname(content: Bytes, start: Int, end: Int) -> Int:
     """Where the value of the label begins, if it is a node name and nothing follows it; or -1."""
     if end - start <= len(_HOSTNAME):
@@ -150,10 +152,10 @@ def _hostname(content: Bytes, start: Int, end: Int) -> Int:
     return at if at != _BROKEN and 0 < size == end - at else _BROKEN
 
 
-@_compiled
+@kernel
 def count_machines(content: Bytes) -> int:
     """How many machines the list holds; -1: broken."""
-    at: Int = 0
+    at: Int = np.int64(0)
     end, count = len(content), 0
     while at < end:
         number, kind, _, at = _field(content, at, end)
@@ -164,13 +166,13 @@ def count_machines(content: Bytes) -> int:
     return count
 
 
-@_compiled
+@kernel
 def walk_list(
-    content: Bytes, spans: Spans, keys: Keys, states: States, flags: Flags, revision: Spans
+    content: Bytes, spans: Spans, keys: Keys, states: States, flags: Flags, revision: Places
 ) -> bool:
     """Fills one row per machine, and the span of the revision; False: broken."""
-    at: Int = 0
-    end, row = len(content), 0
+    at: Int = np.int64(0)
+    end, row = len(content), np.int64(0)
     while at < end:
         number, kind, start, at = _field(content, at, end)
         if kind == 2 and number == 1:
@@ -182,12 +184,12 @@ def walk_list(
     return True
 
 
-@numba.njit(nogil=True)
+@step
 def _walk_machine(
     content: Bytes,
     at: Int,
     end: Int,
-    row: int,
+    row: Int,
     spans: Spans,
     keys: Keys,
     states: States,
@@ -243,15 +245,15 @@ def _walk_machine(
     return True
 
 
-@numba.njit(nogil=True)
+@step
 def _state(content: Bytes, start: Int, end: Int) -> Int:
     """The state's number; one that fits no MachineState is UNSPECIFIED."""
     number, _ = _varint(content, start, end)
     return number if 0 <= number <= 8 else 0
 
 
-@_compiled
-def _is_beyond_ascii(content: Bytes, starts: Spans, ends: Spans, beyond: Flags) -> None:
+@kernel
+def _is_beyond_ascii(content: Bytes, starts: Places, ends: Places, beyond: Flags) -> None:
     """Marks the texts that hold a byte above 127."""
     for row in range(len(starts)):
         for i in range(starts[row], ends[row]):
@@ -260,7 +262,7 @@ def _is_beyond_ascii(content: Bytes, starts: Spans, ends: Spans, beyond: Flags) 
                 break
 
 
-def rows_beyond_ascii(content: Bytes, starts: Spans, ends: Spans) -> Spans:
+def rows_beyond_ascii(content: Bytes, starts: Places, ends: Places) -> Places:
     """Texts that may be none: whatever is plain ASCII surely is one."""
     beyond = np.zeros(len(starts), np.uint8)
     _is_beyond_ascii(content, starts, ends, beyond)

@@ -127,6 +127,7 @@ def status_message(status: ShardStatus) -> pb.ShardStatus:
         need_states=counts_message(status.need_states),
         stuck_pods=status.stuck_pods,
         store_error=status.store_error,
+        failed_machines=status.failed_machines,
     )
 
 
@@ -163,6 +164,7 @@ def status_of(message: pb.ShardStatus) -> ShardStatus:
         store_error=message.store_error,
         need_states=counts_of(message.need_states) if message.HasField("need_states") else None,
         stuck_pods=message.stuck_pods,
+        failed_machines=message.failed_machines,
     )
 
 

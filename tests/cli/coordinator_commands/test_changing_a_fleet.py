@@ -7,7 +7,7 @@ import pytest
 
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import coordinator_admin_pb2 as pb
-from bigfleet.model.coordination import ProviderEntry
+from bigfleet.model.coordination import ProviderEntry, QuotaUsage
 from bigfleet.model.provider_calls import Code, Rejected
 from tests.cli.coordinator_commands.rig import (
     EAGER,
@@ -45,6 +45,27 @@ async def test_a_change_is_confirmed_and_told_with_its_owner_and_reason(tmp_path
         await fleet.shown("domains", "assign", *DOMAIN, "--shard", "shard-0", "--reason", "mine")
         assert (await said_of(fleet))[-1] == (
             f"{getpass.getuser()}: assign {ZONE}=z1 to shard-0 (mine)"
+        )
+
+
+async def test_a_quota_below_what_is_in_use_takes_force_and_says_by_how_much(
+    tmp_path: Path,
+) -> None:
+    async with living_fleet(tmp_path, "shard-0", "shard-1") as fleet:
+        for shard, used in (("shard-0", 300), ("shard-1", 5)):
+            await fleet.sync(shard, usage=(QuotaUsage("sim", "eu", 0, used, 10, 100),))
+        said = await fleet.refused(4, "quotas", "set", *POOL, "--total", "100", *WHY)
+        assert said == (
+            "305 slots of sim eu are in use, 205 more than 100: nothing could be bought until 205 "
+            "are given back; --force sets it anyway\n"
+        )
+        assert (await fleet.document("quotas"))["items"] == []
+        assert await fleet.shown("quotas", "set", *POOL, "--total", "305", *WHY) == (
+            "sim eu is limited to 305; 305 in use\n"
+        )
+        said = await fleet.shown("quotas", "set", *POOL, "--total", "100", "--force", *WHY)
+        assert said == (
+            "sim eu is limited to 100; 305 in use: nothing is bought until 205 are given back\n"
         )
 
 

@@ -22,8 +22,8 @@ async def test_what_is_missing_is_a_dash_and_the_answer_partial(tmp_path: Path) 
         shown = await fleet.run("clusters")
         assert (shown.exit_code, shown.stderr) == (5, SILENCE)
         assert steady(shown.stdout).splitlines()[1:] == [
-            "ml shard-1 - - - - AGE - - - - - -",
-            "shop shard-0 closed - 0 0 AGE - - - 0 0 0",
+            "ml shard-1 - - - - AGE - - - - - - -",
+            "shop shard-0 closed - 0 0 AGE - - - 0 0 0 -",
         ]
         listed = await fleet.run("clusters", "-o", "json")
         document = json.loads(listed.stdout)

@@ -12,6 +12,7 @@ from bigfleet.cli.coordinator_verbs.instructions import about_text
 from bigfleet.cli.coordinator_verbs.providers import breaker_text
 from bigfleet.cli.coordinator_verbs.quotas import by_shard_text, pool_text
 from bigfleet.cli.coordinator_verbs.shards import state_of
+from bigfleet.cli.coordinator_verbs.transfers import ids_text
 from bigfleet.cli.main import VERBS, cli
 from bigfleet.cli.manner import cause_of
 from bigfleet.cli.shard_verbs.fleet_status import Seen, Surveyed, headline_of, link_text, state_text
@@ -239,3 +240,9 @@ def test_every_change_wants_a_reason(verb: str) -> None:
     shown = CliRunner().invoke(cli, [*verb.split(), "--help"]).output
     assert "Why; it is logged and shown.  [required]" in shown
     assert "[default: your login name]" in shown
+
+
+def test_a_transfer_names_its_first_machines_and_how_many_more_there_are() -> None:
+    assert ids_text(()) == ""
+    assert ids_text(("m-1", "m-2", "m-3")) == "m-1, m-2, m-3"
+    assert ids_text(tuple(f"m-{n}" for n in range(1, 45))) == "m-1, m-2, m-3 and 41 more"

@@ -20,25 +20,27 @@ from tests.cli.coordinator_commands.rig import (
     reads_as,
     shortfall,
 )
-from tests.cli.shard_commands.rig import WHY, LiveShard, living_shard, need, steady
+from tests.cli.shard_commands.rig import FIRST, WHY, LiveShard, living_shard, need, steady
 from tests.coordinator_process.stand import ADA, PROVIDER
 
 STATUS = """\
 node-1 leads in term 1; 2 shards, 2 clusters, 1 domain; 1 instruction pending, 0 transfers open
 COORDINATOR REPLICA ROLE TERM STORE REVISION VERSION ERROR
 ADDRESS node-1 leader 1 sqlite N 1.2.3 -
-SHARD ADDRESS CYCLE SESSIONS MACHINES NEEDS SHORT LINK STATE
-shard-0 ADDRESS N 1 14 1 0 none ready
-shard-1 ADDRESS N 0 14 0 0 none ready"""
+SHARD ADDRESS CYCLE SESSIONS MACHINES FAILED NEEDS SHORT LINK STATE
+shard-0 ADDRESS N 1 14 0 1 0 none ready
+shard-1 ADDRESS N 0 14 0 0 0 none ready
+No pause or quarantine is in force, and no quota is set."""
 
+INSTANT = "INSTANT"
 POOL = ("--provider", "sim", "--region", "eu")
 DOMAIN = ("--key", ZONE, "--value", "z1")
 CLUSTERS = """\
 CLUSTER SHARD SESSION NEEDS UNMET MACHINES BOUND_SINCE NODES REQUESTS COVERED_NOT_PLACED ARRIVING \
-BLOCKED SHORT
-ml shard-1 closed - 0 0 AGE - - - 0 0 0
-shop shard-0 open AGE 1 0 3 AGE - - - 0 0 0
-stray shard-1 open AGE 1 0 1 - - - - 0 0 0"""
+BLOCKED SHORT PAUSED
+ml shard-1 closed - 0 0 AGE - - - 0 0 0 -
+shop shard-0 open AGE 1 0 3 AGE - - - 0 0 0 -
+stray shard-1 open AGE 1 0 1 - - - - 0 0 0 -"""
 
 
 async def test_a_fleet_is_shown_in_one_screen(tmp_path: Path) -> None:
@@ -65,8 +67,64 @@ async def test_what_holds_a_shard_back_is_said_in_its_line(tmp_path: Path) -> No
     async with living_fleet(tmp_path, "shard-0", "shard-1") as fleet:
         await fleet.shown("pause", "--rebalance", *WHY)
         shown = await fleet.shown("status")
-        assert "transfers open; rebalancing is paused\n" in shown
+        assert "transfers open; rebalancing is paused; 1 pause in force\n" in shown
         assert "ready; 1 pause in force; no provider" in shown
+
+
+async def test_what_holds_a_fleet_back_is_shown_once_in_its_status(tmp_path: Path) -> None:
+    async with living_fleet(tmp_path, "shard-0", "shard-1", sim=True) as fleet:
+        await fleet.shown("pause", "--cluster", "shop", *WHY)
+        await fleet.shown("quotas", "set", *POOL, "--total", "1000", *WHY)
+        await fleet.sync("shard-0", usage=(QuotaUsage("sim", "eu", 0, 300, 10, 100),))
+        shard = fleet.shards["shard-0"]
+        await shard.do("fail", FIRST, "disk")
+        await shard.until(lambda: shard.process.state.parts.failures.count() == 1)
+        broken = fleet.shards["shard-1"]
+        await broken.do("list-empty", "1000000")
+        await broken.until(lambda: broken.process.state.quarantines())
+
+        shown = await fleet.shown("status")
+        assert "; 1 pause in force; 1 machine Failed: bigfleet machines --failed\n" in shown
+        (pause,) = [line for line in shown.splitlines() if "every action of cluster shop" in line]
+        assert "ada" in pause
+        assert pause.rstrip().endswith("all    a test")
+        (held,) = [line for line in shown.splitlines() if line.startswith("shard-1  list")]
+        assert "0 of 14 came" in held
+        (quota,) = [line for line in shown.splitlines() if line.startswith("sim       eu")]
+        assert quota.split() == ["sim", "eu", "300", "1,000"]
+
+        found = await fleet.document("status")
+        (document,) = found["pauses"]
+        assert (document["coordinator"], document["shardIds"]) == (True, ["shard-0", "shard-1"])
+        assert found["quotas"][0]["inUse"] == {"shard-0": 300}
+        assert [item.get("failedMachines", 0) for item in found["items"]] == [1, 0]
+        assert "1 machine Failed" in await fleet.shown("status", "--shard", "shard-0")
+
+
+async def test_a_cluster_says_what_is_paused_for_it(tmp_path: Path) -> None:
+    async with living_fleet(tmp_path, "shard-0", sim=True) as fleet:
+        shard = fleet.shards["shard-0"]
+        async with (
+            shard.operator("shop", need("shop", 1)),
+            shard.operator("ml", need("ml", 1)),
+        ):
+            await shard.until_bound("shop", 1)
+            await fleet.sync("shard-0", "shop", "ml")
+            words = ("--kind", "reclaim", "--kind", "preempt", "--ttl", "30m")
+            await fleet.shown("pause", "--cluster", "shop", *words, *WHY)
+            await fleet.shown("pause", "--rebalance", *WHY)
+            rows = {line.split()[0]: line for line in (await fleet.shown("clusters")).splitlines()}
+            assert rows["shop"].endswith("Reclaim and Preempt")
+            assert rows["ml"].split()[-1] == "-"
+            items = {i["clusterId"]: i for i in (await fleet.document("clusters"))["items"]}
+            (pause,) = items["shop"]["pauses"]
+            assert pause["scope"]["clusterIds"] == ["shop"]
+            assert items["ml"]["pauses"] == []
+            shown = await fleet.shown("clusters", "show", "shop")
+            assert f"Paused: Reclaim and Preempt of cluster shop by ada until {INSTANT}" in (
+                steady(shown)
+            )
+            assert f"bigfleet resume {pause['pauseId']} --reason WHY" in shown
 
 
 async def test_one_shard_of_a_fleet_is_shown_by_its_id(tmp_path: Path) -> None:
@@ -126,7 +184,7 @@ async def test_clusters_are_listed_over_all_shards(tmp_path: Path) -> None:
             assert reads_as(
                 shard_pb.SessionView(),
                 one["items"][0],
-                *("shardId", "unmet", "machines", "boundUnixNanos"),
+                *("shardId", "unmet", "machines", "pauses", "boundUnixNanos"),
             )
             assert (one["items"][0]["machines"], one["unreachable"]) == (3, [])
 
@@ -248,8 +306,8 @@ async def test_transfers_are_shown_with_their_reason(tmp_path: Path) -> None:
         begun = await fleet.transfer_to("shard-1", donor="shard-0")
         shown = await fleet.shown("shards", "transfers")
         assert steady(shown).startswith(
-            "TRANSFER TIER FROM TO MACHINES STATE AGE REASON\n"
-            f"{begun.id} idle shard-0 shard-1 0 offered AGE shard-1 is short of cpu 4"
+            "TRANSFER TIER FROM TO MACHINES STATE AGE IDS REASON\n"
+            f"{begun.id} idle shard-0 shard-1 0 offered AGE - shard-1 is short of cpu 4"
         )
         (item,) = (await fleet.document("shards", "transfers"))["items"]
         assert reads_as(pb.Transfer(), item)

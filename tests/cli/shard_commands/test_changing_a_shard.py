@@ -9,7 +9,9 @@ import pytest
 from google.protobuf.json_format import ParseDict
 
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
-from bigfleet.model.machines import MachineState
+from bigfleet.cli.shard_verbs.failed_remedies import remedy_of
+from bigfleet.model.machines import CapacityType, Machine, MachineState
+from bigfleet.model.shard_views import FailedView, MachineView
 from bigfleet.shard.settings import RailSettings
 from tests.cli.shard_commands.rig import (
     FIRST,
@@ -18,6 +20,7 @@ from tests.cli.shard_commands.rig import (
     LiveShard,
     living_shard,
     need,
+    run,
     steady,
 )
 
@@ -131,16 +134,53 @@ async def test_a_failed_machine_is_shown_with_its_cause_and_helped_out(tmp_path:
         failed = await shard.shown("machines", "--failed")
         assert failed.splitlines()[0].split() == [
             *"ID STATE CLUSTER TYPE ZONE CAPACITY $/H SINCE PENDING SHARD".split(),
-            *"CAUSE TRIES NEXT ERROR".split(),
+            *"CAUSE TRIES NEXT ERROR REMEDY".split(),
         ]
         assert "1 of 1 shown" in failed
         assert "provider_failed" in failed
+        assert f"bigfleet provider failed repair {FIRST} --addr" in failed
         assert "disk" in failed
         helped = await shard.shown("machines", "clear", FIRST, "--mode", "recheck", *WHY)
         assert helped.startswith(f"machine/{FIRST}: ")
         cleared = await shard.document("machines", "clear", FIRST, "--mode", "retry", *WHY)
         assert cleared["text"]
         assert cleared["machine"]["machine"]["id"] == FIRST
+
+
+async def test_the_remedy_of_a_machine_that_its_provider_calls_failed_brings_it_back(
+    tmp_path: Path,
+) -> None:
+    async with living_shard(tmp_path) as shard:
+        await shard.do("fail", FIRST, "disk")
+        await shard.until(lambda: _state_of(shard, FIRST) is MachineState.FAILED)
+        (item,) = (await shard.document("machines", "--failed"))["items"]
+        remedy = item["remedy"].partition(": ")[2]
+        assert remedy.startswith(f"bigfleet provider failed repair {FIRST} --addr 127.0.0.1:")
+        table = " ".join((await shard.shown("machines", "--failed")).split())
+        assert f"bigfleet provider failed repair {FIRST}" in table
+        repaired = await run(*remedy.split()[1:])
+        assert repaired.exit_code == 0, repaired.output
+        await shard.until(lambda: _state_of(shard, FIRST) is MachineState.IDLE)
+        assert "0 of 0 shown" in await shard.shown("machines", "--failed")
+
+
+@pytest.mark.parametrize(
+    ("cause", "automatic", "mode"),
+    [
+        ("fenced", False, "recheck"),
+        ("timeout_creating", False, "retry"),
+        ("configure_error", True, "recheck"),
+    ],
+    ids=["fenced", "stuck", "looked at again"],
+)
+def test_every_other_cause_names_the_way_to_clear_it(
+    cause: str, automatic: bool, mode: str
+) -> None:
+    machine = Machine(FIRST, MachineState.FAILED, CapacityType.BARE_METAL)
+    view = MachineView(machine, "sim", failed=FailedView(cause, 0, 5, None, automatic))
+    remedy = remedy_of(view, {})
+    assert remedy.endswith(f": bigfleet machines clear {FIRST} --reason WHY --mode {mode}")
+    assert remedy_of(replace(view, failed=None), {}) == ""
 
 
 async def test_a_machine_that_is_well_cannot_be_cleared(tmp_path: Path) -> None:

@@ -14,7 +14,11 @@ from bigfleet.cli.listings import show_listing
 from bigfleet.cli.main import VERBS, cli
 from bigfleet.cli.selectors import Term, selector_of
 from bigfleet.cli.shard_verbs.clusters import reported_cells
-from bigfleet.cli.shard_verbs.machine_tables import machine_listing, machines_in, present_text
+from bigfleet.cli.shard_verbs.machine_tables import (
+    machine_listing,
+    machines_in,
+    present_text,
+)
 from bigfleet.cli.shard_verbs.needs import profile_text
 from bigfleet.cli.shard_verbs.status import demand_text, headline_of, show_links
 from bigfleet.cli.tables import Page, age_text
@@ -23,7 +27,12 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.pauses import PauseSource
 from bigfleet.model.profiles import Profile, Spread, WhenUnsatisfiable
 from bigfleet.model.requirements import Operator, Requirement
-from bigfleet.model.shard_views import MachinePage, MachineSelector, MachineView, NeedCounts
+from bigfleet.model.shard_views import (
+    MachinePage,
+    MachineSelector,
+    MachineView,
+    NeedCounts,
+)
 from tests.wire.admin import BARE, FULL, SESSION, SILENT, STATUS
 
 PAGE = MachinePage(9, 125 * SECOND, 2, (BARE, FULL))

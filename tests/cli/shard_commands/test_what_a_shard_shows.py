@@ -64,9 +64,9 @@ sim--on-demand--std-2--b--001 Configured ml std-2 b OnDemand 0.095 AGE - shard-0
 
 CLUSTERS = """\
 CLUSTER SHARD SESSION NEEDS UNMET MACHINES BOUND_SINCE NODES REQUESTS COVERED_NOT_PLACED ARRIVING \
-BLOCKED SHORT
-ml shard-0 open AGE 2 1 2 - - - - 0 0 1
-shop shard-0 open AGE 1 0 3 - 2/3 4/5 1 0 0 0"""
+BLOCKED SHORT PAUSED
+ml shard-0 open AGE 2 1 2 - - - - 0 0 1 -
+shop shard-0 open AGE 1 0 3 - 2/3 4/5 1 0 0 0 -"""
 
 SHOWN = f"""\
 ml at shard-0, connected for AGE; 2 needs: 1 met, 1 short
@@ -159,7 +159,7 @@ async def test_the_same_is_shown_as_the_admin_messages_in_json(tmp_path: Path) -
         await _reported(shard)
         clusters = await shard.document("clusters")
         for item in clusters["items"]:
-            assert reads_as(pb.SessionView(), item, "shardId", "unmet", "machines")
+            assert reads_as(pb.SessionView(), item, "shardId", "unmet", "machines", "pauses")
         shown = await shard.document("clusters", "show", "ml")
         assert [row["state"] for row in shown["unmetNeeds"]] == ["NEED_STATE_SHORT"]
         ml, shop = clusters["items"]

@@ -173,7 +173,7 @@ ACQUISITION = (
     Mutant(
         "Needs that share machines are dealt to workers as if they did not",
         _BROKER,
-        "parent[next_free(parent, pool.key_runs[r])] = first",
+        "parent[next_free(parent, key_runs[r])] = first",
         "parent[first] = first",
     ),
     Mutant(

@@ -704,9 +704,12 @@ class SetQuotaRequest(_message.Message):
     REGION_FIELD_NUMBER: _builtins.int
     TOTAL_FIELD_NUMBER: _builtins.int
     AUDIT_FIELD_NUMBER: _builtins.int
+    FORCE_FIELD_NUMBER: _builtins.int
     provider: _builtins.str
     region: _builtins.str
     total: _builtins.int
+    force: _builtins.bool
+    """Also where more than the total is in use; refused with ABORTED without it."""
     @_builtins.property
     def audit(self) -> _common_pb2.Audit: ...
     def __init__(
@@ -716,10 +719,11 @@ class SetQuotaRequest(_message.Message):
         region: _builtins.str = ...,
         total: _builtins.int = ...,
         audit: _common_pb2.Audit | None = ...,
+        force: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["audit", b"audit"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["audit", b"audit", "provider", b"provider", "region", b"region", "total", b"total"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["audit", b"audit", "force", b"force", "provider", b"provider", "region", b"region", "total", b"total"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -73,13 +73,21 @@ def list_quotas(line: CoordinatorLine) -> None:
 @_provider
 @_region
 @click.option("--total", type=click.IntRange(0), required=True, help="Machines of all shards.")
+@click.option("--force", is_flag=True, help="Even though more than that is in use.")
 @audited
 def set_quota(
-    line: CoordinatorLine, provider: str, region: str, total: int, owner: str | None, reason: str
+    line: CoordinatorLine,
+    provider: str,
+    region: str,
+    total: int,
+    force: bool,
+    owner: str | None,
+    reason: str,
 ) -> None:
     """Limit a provider's region, or change the limit.
 
-    Nothing that runs is given back for it: above the limit nothing more is bought.
+    Nothing that runs is given back for it: above the limit nothing more is bought. A limit below
+    what is in use is refused with exit 4 unless you give --force.
 
     \b
     Example:
@@ -88,11 +96,14 @@ def set_quota(
     from bigfleet.wire.coordinator_documents import document_of
 
     async def act(coordinator: "CoordinatorAdminClient") -> "QuotaAllocation":
-        return await coordinator.set_quota(provider, region, total, audit_of(owner, reason))
+        audit = audit_of(owner, reason)
+        return await coordinator.set_quota(provider, region, total, audit, force=force)
 
     quota = line.ask(act)
     used = sum(quota.in_use.values())
     said = f"{pool_text(provider, region)} is limited to {quota.total:,}; {used:,} in use"
+    if used > quota.total:
+        said += f": nothing is bought until {used - quota.total:,} are given back"
     confirm(line, said, quota=document_of(quota))
 
 

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from bigfleet.model.coordination import Transfer
     from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
 
-_COLUMNS = ("TRANSFER", "TIER", "FROM", "TO", "MACHINES", "STATE", "AGE")
+#: Machines that a row names.
+_NAMED = 3
+_COLUMNS = ("TRANSFER", "TIER", "FROM", "TO", "MACHINES", "STATE", "AGE", "IDS")
 
 
 @click.command(short_help="Machines on their way from one shard to another.")
@@ -23,7 +25,7 @@ def transfers(line: CoordinatorLine, everything: bool) -> None:
 
     TIER: idle machines, speculative slots, machines that are drained first, or a return home. A
     transfer goes from offered over releasing (a drain before it) and granted to done; up to the
-    grant it may be cancelled. The ids of the machines are in -o json.
+    grant it may be cancelled. IDS names the first machines; -o json names all of them.
 
     \b
     Examples:
@@ -48,6 +50,7 @@ def transfers(line: CoordinatorLine, everything: bool) -> None:
             cell(len(each.machine_ids)),
             cell(each.state.label, "yellow" if each.state.open else ""),
             cell(since_text(each.created_at, line.now)),
+            cell(ids_text(each.machine_ids)),
             cell(each.reason),
         )
     if found:
@@ -77,6 +80,12 @@ def cancel(line: CoordinatorLine, transfer: str, owner: str | None, reason: str)
 
     ended = line.ask(act)
     confirm(line, f"{_name(ended)} is {ended.state.label}", transfer=document_of(ended))
+
+
+def ids_text(ids: "tuple[str, ...]") -> str:
+    """The first of them; a transfer may have thousands, and JSON has all."""
+    more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+    return f"{', '.join(ids[:_NAMED])}{more}"
 
 
 def _name(each: "Transfer") -> str:

@@ -16,6 +16,10 @@ SECTIONS = (
     *("shard", "coordinator", "operator", "podwatch", "provider", "up"),
     *("tls", "log", "cli"),
 )
+#: A config file with every key has 20,000.
+_MOST_CHARACTERS = 1_000_000
+#: Unknown keys that are each compared with the known ones.
+_MOST_GUESSES = 50
 _ENDINGS = "a config file ends in .yaml, .yml or .toml"
 
 LineOf = Callable[[tuple[str, ...]], int | None]
@@ -71,11 +75,13 @@ def _gather(
         return
     below = sorted({_below(name, key) for key in known if key.startswith(f"{name}.")})
     if not below:
-        problems.append(Problem(file.place(name), f"no such key{_nearest(name, known)}"))
+        guess = _nearest(name, known) if len(problems) < _MOST_GUESSES else ""
+        where = file.place(name) if len(problems) < _MOST_GUESSES else name
+        problems.append(Problem(where, f"no such key{guess}"))
     elif value is None:
         return
     elif not isinstance(value, dict):
-        text = f"{value!r} stands where a mapping of {', '.join(below)} belongs"
+        text = f"{repr(value)[:80]} stands where a mapping of {', '.join(below)} belongs"
         problems.append(Problem(file.place(name), text))
     else:
         for word, inner in value.items():
@@ -95,10 +101,14 @@ def _nearest(name: str, known: set[str]) -> str:
 
 def _decoded(path: Path) -> tuple[Any, LineOf]:
     try:
-        text = path.read_text()
+        with path.open(encoding="utf-8") as file:
+            text = file.read(_MOST_CHARACTERS + 1)
     except (OSError, UnicodeDecodeError) as problem:
         said = getattr(problem, "strerror", None) or str(problem)
         raise BadInput([Problem(str(path), f"cannot be read: {said}")]) from None
+    if len(text) > _MOST_CHARACTERS:
+        larger = f"is larger than {_MOST_CHARACTERS:,} characters"
+        raise BadInput([Problem(str(path), f"{larger}: is it a config file?")])
     match path.suffix.lower():
         case ".toml":
             return _toml(path, text), lambda key: None
@@ -113,7 +123,7 @@ def _toml(path: Path, text: str) -> Any:
 
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as problem:
+    except (ValueError, RecursionError) as problem:
         raise BadInput([Problem(str(path), f"is no TOML: {problem}")]) from None
 
 
@@ -124,6 +134,6 @@ def _yaml(path: Path, text: str) -> tuple[Any, LineOf]:
 
     try:
         return decode_yaml(text), lambda key: lines_of(text)(key)
-    except (yaml.YAMLError, RecursionError) as problem:
+    except (yaml.YAMLError, RecursionError, ValueError) as problem:
         said = " ".join(str(problem).split())
         raise BadInput([Problem(str(path), f"is no YAML: {said}")]) from None

@@ -76,8 +76,7 @@ class Alias:
     """A flag of the existing binaries with the same meaning as a key of ours."""
 
     flag: str
-    #: Empty: there is nothing like it here; accepted so that start scripts go on working.
-    key: str = ""
+    key: str
     #: Where the words differ too.
     value_of: Mapping[str, str] = field(default_factory=dict)
 

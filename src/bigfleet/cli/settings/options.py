@@ -14,7 +14,7 @@ from bigfleet.cli.settings.keys import Alias, Key, Section, Shape
 from bigfleet.cli.settings.loading import Configuration, Sources, config_path, loaded, meant_by
 from bigfleet.cli.settings.printing import as_json, as_table
 from bigfleet.cli.settings.values import BadValue, text_of, value_of
-from bigfleet.cli.terminal import refuse, write_out
+from bigfleet.cli.terminal import refuse_problems, write_out
 from bigfleet.model.errors import BadInput
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -155,7 +155,7 @@ def _configuration(
         sources = Sources(flags, environment, file, _contexts(sections, environment))
         return loaded(sections, sources)
     except BadInput as problem:
-        raise refuse([str(p) for p in problem.problems]) from None
+        raise refuse_problems(problem) from None
 
 
 def _contexts(sections: tuple[Section, ...], environment: dict[str, str]) -> Path | None:
@@ -176,10 +176,7 @@ def _said(sections: tuple[Section, ...], given: dict[str, Any]) -> dict[str, tup
             value = given.pop(alias.parameter)
             if value is None:
                 continue
-            if alias.key:
-                said[f"{section.name}.{alias.key}"] = (alias.flag, meant_by(alias, value))
-            else:
-                click.echo(f"{alias.flag} has no effect: there is nothing to set here", err=True)
+            said[f"{section.name}.{alias.key}"] = (alias.flag, meant_by(alias, value))
         for key in section.all_keys():
             value = given.pop(key.parameter, None)
             if value is not None and value != ():

@@ -38,8 +38,6 @@ SHARD = Section(
             {"true": "incremental", "1": "incremental", "false": "full", "0": "full"},
         ),
         Alias("--phase1-workers", "workers"),
-        # Ours retry until they commit; there is nothing to set.
-        Alias("--phase1-retries"),
     ),
 )
 COORDINATOR = Section("coordinator", CoordinatorSettings, coordinator_contradictions)

@@ -18,6 +18,7 @@ from bigfleet.cli.terminal import plain
 
 if TYPE_CHECKING:
     from bigfleet.cli.tables import Page
+    from bigfleet.model.pauses import Pause
     from bigfleet.model.shard_views import NeedListing, NeedPage, NeedRow, SessionView
 
 #: Needs that are shown; `bigfleet needs --cluster` shows all.
@@ -34,9 +35,13 @@ class ClusterSeen:
     needs: "NeedListing | NeedPage"
     #: Its margins, met or not.
     margins: "tuple[NeedRow, ...]" = ()
+    #: Those that hold actions for it.
+    pauses: "tuple[Pause, ...]" = ()
 
 
 async def look_at(shard: Clients, cluster: str) -> ClusterSeen:
+    from bigfleet.cli.shard_verbs.clusters import holds
+
     status = await shard.admin.status()
     sessions = await shard.admin.sessions(cluster)
     found = await listed_needs(shard, cluster, _MOST_NEEDS, unmet=True)
@@ -44,7 +49,17 @@ async def look_at(shard: Clients, cluster: str) -> ClusterSeen:
     if session is None:
         await require_cluster(shard, cluster)
     margins = _margins_in(await listed_needs(shard, cluster, _MOST_READ))
-    return ClusterSeen(status.shard_id, session, found, margins)
+    pauses = {each.pause_id: each for each in status.pauses}.values()
+    held = tuple(each for each in pauses if holds(each, cluster, status.shard_id))
+    return ClusterSeen(status.shard_id, session, found, margins, held)
+
+
+def _pause_line(pause: "Pause") -> str:
+    from bigfleet.cli.shard_verbs.pause_words import scope_text, until_text
+
+    who = pause.owner or pause.source.name.lower()
+    said = f"Paused: {scope_text(pause.scope)} by {who} {until_text(pause)}: {pause.reason}"
+    return f"{said}; to lift it: bigfleet resume {pause.pause_id} --reason WHY"
 
 
 def _margins_in(found: "NeedListing | NeedPage") -> "tuple[NeedRow, ...]":
@@ -65,11 +80,15 @@ def show_cluster(line: Line, cluster: str, seen: ClusterSeen) -> None:
         shown = document_of(seen.session) if seen.session else {"clusterId": cluster}
         unmet = [row_document(row) for row in listing.rows] if listing else []
         margins = [row_document(row) for row in seen.margins]
+        paused = [document_of(pause) for pause in seen.pauses]
         known = {"shardId": seen.shard_id, "unmetNeeds": unmet, "margins": margins}
+        known["pauses"] = paused
         write_json({**shown, **known}, line.now)
         return
     page = Page.on_stdout(line.color)
     page.say(_headline(cluster, seen, line), "bold")
+    for pause in seen.pauses:
+        page.say(_pause_line(pause), "red")
     if seen.session is not None:
         _show_report(page, seen.session)
     if seen.margins:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bigfleet.cli.shard_verbs.cluster_page import ClusterSeen
     from bigfleet.model.coordination import ClusterBinding
     from bigfleet.model.need_states import NeedState
+    from bigfleet.model.pauses import Pause
     from bigfleet.model.provider_calls import Rejected
     from bigfleet.model.shard_views import SessionView
     from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
@@ -46,6 +47,8 @@ class Served:
     machines: Counter[str]
     #: By cluster and state; None: the shard is older and does not tell.
     of_state: "Counter[tuple[str, NeedState]] | None" = None
+    #: In force at the shard, each once.
+    pauses: "tuple[Pause, ...]" = ()
 
     def names(self) -> set[str]:
         return {*self.views, *self.unmet, *self.machines}
@@ -68,6 +71,12 @@ class Row:
             return None
         return {s.label: found[self.cluster, s] for s in NeedState if s is not NeedState.MET}
 
+    def pauses(self) -> "list[Pause]":
+        """Those that hold actions for it."""
+        served = self.served
+        held = served.pauses if served else ()
+        return [pause for pause in held if holds(pause, self.cluster, self.shard_id)]
+
     def document(self) -> dict[str, Any]:
         from bigfleet.wire.shard_documents import document_of
 
@@ -79,6 +88,7 @@ class Row:
             if (counted := self.states()) is not None:
                 shown.setdefault("needStates", counted)
             shown["machines"] = self.served.machines[self.cluster]
+            shown["pauses"] = [document_of(pause) for pause in self.pauses()]
         if self.binding:
             shown["boundUnixNanos"] = self.binding.bound_at
         return shown
@@ -105,7 +115,7 @@ def list_clusters(line: Line) -> None:
     UNMET counts the Needs that are not met; the last columns say how many of them are arriving,
     blocked and short. What its operator reports stands before them: NODES that are ready of all,
     REQUESTS that are acknowledged of all, and COVERED_NOT_PLACED, pods that wait although machines
-    serve their Need.
+    serve their Need. PAUSED says which actions nobody starts for it: bigfleet pause list.
 
     With a coordinator: of all its shards, or of those that --shard names.
     """
@@ -212,7 +222,7 @@ def _show(line: Line, rows: list[Row], **head: Any) -> None:
         return
     page = Page.on_stdout(line.color)
     numbers = ["NEEDS", "UNMET", "MACHINES", *_REPORTED, *_STATES]
-    table = table_of(*_COLUMNS, *_REPORTED, *_STATES, numbers=numbers)
+    table = table_of(*_COLUMNS, *_REPORTED, *_STATES, "PAUSED", numbers=numbers)
     for row in rows:
         view = row.served.views.get(row.cluster) if row.served else None
         up = view is not None and view.connected
@@ -228,9 +238,26 @@ def _show(line: Line, rows: list[Row], **head: Any) -> None:
             cell(since_text(row.binding.bound_at, line.now) if row.binding else ""),
             *reported_cells(view),
             *state_cells(row),
+            cell(paused_text(row.pauses()), "red"),
         )
     page.show(table)
     page.write()
+
+
+def holds(pause: "Pause", cluster: str, shard_id: str) -> bool:
+    """Whether it stops actions for the cluster, of whatever kind."""
+    scope = pause.scope
+    here = not scope.shard_ids or shard_id in scope.shard_ids
+    its = not scope.cluster_ids or cluster in scope.cluster_ids
+    return here and its and not scope.rebalance_only
+
+
+def paused_text(pauses: "list[Pause]") -> str:
+    """`every action`, or the kinds: `Reclaim and Preempt`."""
+    if any(not pause.scope.kinds for pause in pauses):
+        return "every action"
+    kinds = {kind: kind.label for pause in pauses for kind in pause.scope.kinds}
+    return " and ".join(kinds[kind] for kind in sorted(kinds))
 
 
 def reported_cells(view: "SessionView | None") -> "list[Text]":
@@ -277,4 +304,5 @@ async def _look(shard: Clients) -> Served:
     query = MachineQuery(MachineSelector(states=frozenset(bound)))
     found = await shard.admin.machines(query, shard.timeout)
     machines = Counter(view.machine.cluster for view in found.machines)
-    return Served(status.shard_id, views, unmet, machines, of_state)
+    pauses = tuple({pause.pause_id: pause for pause in status.pauses}.values())
+    return Served(status.shard_id, views, unmet, machines, of_state, pauses)

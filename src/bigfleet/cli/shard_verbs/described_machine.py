@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from bigfleet.cli.connections import Clients, Line
 from bigfleet.cli.object_names import about_machine, machine_thing
 from bigfleet.cli.shard_verbs.described import Description, lifting, pauses_of
+from bigfleet.cli.shard_verbs.failed_remedies import remedy_of
 from bigfleet.cli.shard_verbs.machine_tables import (
     next_text,
     pending_text,
@@ -100,9 +101,8 @@ def need_text(view: MachineView) -> str:
 
 def _commands(machine_id: str, view: MachineView | None) -> list[tuple[str, str]]:
     found = []
-    if view is not None and view.failed is not None:
-        clear = f"bigfleet machines clear {machine_id} --mode retry --reason WHY"
-        found.append((clear, "looks at it now, as if it had never failed"))
+    if view is not None and (remedy := remedy_of(view, {})):
+        found.append((remedy, "helps a Failed machine out"))
     if view is not None and view.claimed_by is not None:
         need = f"{view.claimed_by.cluster}/{view.claimed_by.need_id}"
         found.append((f"bigfleet describe need {need}", "why it is needed"))

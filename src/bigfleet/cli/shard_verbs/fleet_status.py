@@ -18,10 +18,12 @@ from bigfleet.cli.whole_fleet import (
 )
 
 if TYPE_CHECKING:
+    from bigfleet.cli.shard_verbs.pause_tables import Known
     from bigfleet.cli.tables import Page
-    from bigfleet.model.coordination import CoordinatorStatus
+    from bigfleet.model.coordination import CoordinatorStatus, QuotaAllocation
     from bigfleet.model.machines import Instant
     from bigfleet.model.provider_calls import Rejected
+    from bigfleet.model.shard_admin import PauseList
     from bigfleet.model.shard_views import (
         CoordinatorLink,
         OfferingView,
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
     Replicas = dict[str, CoordinatorStatus | Rejected]
 
-_NUMBERS = ("CYCLE", "SESSIONS", "MACHINES", "NEEDS", "SHORT")
+_NUMBERS = ("CYCLE", "SESSIONS", "MACHINES", "FAILED", "NEEDS", "SHORT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,24 @@ class Surveyed:
     answers: "dict[str, Seen | Rejected]"
     #: Why there are no shards to show.
     leaderless: "Rejected | None" = None
+    #: Those of the coordinator; shards tell theirs in their status.
+    pauses: "PauseList | None" = None
+    quotas: "tuple[QuotaAllocation, ...]" = ()
+
+    def seen(self) -> "dict[str, Seen]":
+        return told_apart(self.answers)[0]
+
+    def pauses_in_force(self) -> "list[Known]":
+        """Each once, with who knows of it: the coordinator and its shards know the same ones."""
+        from bigfleet.cli.shard_verbs.pause_calls import Answers
+        from bigfleet.cli.shard_verbs.pause_tables import united
+        from bigfleet.model.shard_admin import PauseList
+
+        shards: dict[str, PauseList | Rejected] = {
+            name: PauseList(each.status.pauses, each.status.dry_run)
+            for name, each in self.seen().items()
+        }
+        return united(Answers(shards, self.pauses))
 
 
 def show_fleet(line: Line) -> None:
@@ -69,6 +89,7 @@ def show_fleet(line: Line) -> None:
         page.say(headline_of(found), "bold")
         _show_replicas(page, line, found)
         _show_shards(page, line, found)
+        _show_rails(page, line, found)
         page.write()
     if found.leaderless is not None:
         click.echo(plain(line.coordinator.told(found.leaderless)), err=True)
@@ -87,9 +108,11 @@ async def _survey(line: Line, coordinator: "CoordinatorAdminClient") -> Surveyed
         return Surveyed(replicas, {}, {})
     try:
         meant = await shards_meant(line, coordinator)
+        pauses, quotas = await coordinator.pauses(), await coordinator.quotas()
     except Rejected as rejected:
         return Surveyed(replicas, {}, {}, rejected)
-    return Surveyed(replicas, meant, await side_by_side(line, meant, _look))
+    answers = await side_by_side(line, meant, _look)
+    return Surveyed(replicas, meant, answers, pauses=pauses, quotas=quotas)
 
 
 async def _replicas(line: Line, coordinator: "CoordinatorAdminClient") -> "Replicas":
@@ -140,8 +163,15 @@ def headline_of(found: Surveyed) -> str:
     )
     waits = f"{counted(leader.pending_instructions, 'instruction')} pending"
     moves = f"{counted(leader.open_transfers, 'transfer')} open"
-    paused = "; rebalancing is paused" if leader.rebalance_paused else ""
-    return f"{leader.replica_id} leads in term {leader.term}; {size}; {waits}, {moves}{paused}"
+    said = f"{leader.replica_id} leads in term {leader.term}; {size}; {waits}, {moves}"
+    if leader.rebalance_paused:
+        said += "; rebalancing is paused"
+    # Whoever reads one line only must see why nothing is done, and what is broken.
+    if pauses := len(found.pauses_in_force()):
+        said += f"; {counted(pauses, 'pause')} in force"
+    if failed := sum(each.status.failed_machines for each in found.seen().values()):
+        said += f"; {counted(failed, 'machine')} Failed: bigfleet machines --failed"
+    return said
 
 
 def _show_replicas(page: "Page", line: Line, found: Surveyed) -> None:
@@ -188,6 +218,7 @@ def _show_shards(page: "Page", line: Line, found: Surveyed) -> None:
             cell(status.cycle),
             cell(status.sessions),
             cell(f"{status.machines:,}"),
+            cell(f"{status.failed_machines:,}", "red" if status.failed_machines else ""),
             cell(f"{status.needs:,}"),
             cell(f"{status.shortfalls:,}", "red" if status.shortfalls else ""),
             cell(link_text(link, line.now), "" if up else "red"),
@@ -195,6 +226,75 @@ def _show_shards(page: "Page", line: Line, found: Surveyed) -> None:
         )
     if table.row_count:
         page.show(table)
+
+
+def _show_rails(page: "Page", line: Line, found: Surveyed) -> None:
+    """Only what holds something back: an empty table would be read as a loss of data."""
+    if found.leaderless is not None:
+        return
+    pauses, seen = found.pauses_in_force(), found.seen()
+    held = any(each.quarantines for each in seen.values())
+    if pauses:
+        _show_pauses(page, pauses, len(found.addresses))
+    if held:
+        _show_quarantines(page, seen, line.now)
+    if found.quotas:
+        _show_quotas(page, found.quotas)
+    if not (pauses or held):
+        none = "" if found.quotas else ", and no quota is set"
+        page.say("")
+        page.say(f"No pause or quarantine is in force{none}.")
+
+
+def _show_pauses(page: "Page", pauses: "list[Known]", shards: int) -> None:
+    from bigfleet.cli.shard_verbs.pause_words import scope_text, until_text
+    from bigfleet.cli.tables import cell, table_of
+
+    table = table_of("PAUSE", "SCOPE", "OWNER", "EXPIRES", "WHERE", sentence="REASON")
+    for each in pauses:
+        pause = each.pause
+        table.add_row(
+            cell(pause.pause_id, "red"),
+            cell(scope_text(pause.scope)),
+            cell(pause.owner or pause.source.name.lower()),
+            cell(until_text(pause)),
+            cell(each.where_text(shards)),
+            cell(pause.reason),
+        )
+    page.show(table)
+
+
+def _show_quarantines(page: "Page", seen: dict[str, Seen], now: "Instant") -> None:
+    from bigfleet.cli.shard_verbs.quarantines import kind_word
+    from bigfleet.cli.tables import cell, since_text, table_of
+
+    table = table_of("SHARD", "QUARANTINE", "SUBJECT", sentence="WHAT")
+    for shard, one in seen.items():
+        for each in one.quarantines:
+            said = f"{each.observed:,} of {each.baseline:,} came; held for "
+            table.add_row(
+                cell(shard),
+                cell(kind_word(each.kind), "red"),
+                cell(each.subject),
+                cell(said + since_text(each.since, now)),
+            )
+    page.show(table)
+
+
+def _show_quotas(page: "Page", quotas: "tuple[QuotaAllocation, ...]") -> None:
+    from bigfleet.cli.tables import cell, table_of
+
+    table = table_of("PROVIDER", "REGION", "IN_USE", "TOTAL", numbers=["IN_USE", "TOTAL"])
+    for each in quotas:
+        used = sum(each.in_use.values())
+        style = "red" if used >= each.total else ""
+        table.add_row(
+            cell(each.provider),
+            cell(each.region),
+            cell(f"{used:,}", style),
+            cell(f"{each.total:,}"),
+        )
+    page.show(table)
 
 
 def link_text(link: "CoordinatorLink | None", now: "Instant") -> str:
@@ -263,5 +363,8 @@ def _write(line: Line, found: Surveyed) -> None:
         }
         items.append({**document_of(seen.status), "address": address, **rails})
     leader = leader_in(found)
-    head = {"coordinator": coordinator_document(leader)} if leader else {}
+    head: dict[str, Any] = {"coordinator": coordinator_document(leader)} if leader else {}
+    if found.leaderless is None:
+        head["pauses"] = [known.document() for known in found.pauses_in_force()]
+        head["quotas"] = [coordinator_document(each) for each in found.quotas]
     write_items(items, line.now, **head, replicas=replicas)

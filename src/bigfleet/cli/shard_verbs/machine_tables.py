@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bigfleet.cli.listings import Column, Listing
+from bigfleet.cli.shard_verbs.failed_remedies import remedy_of
 from bigfleet.cli.shard_verbs.need_listings import as_of_text
 from bigfleet.cli.tables import Page, Table, cell, since_text, table_of
 from bigfleet.model.instants import instant_text
@@ -29,11 +30,14 @@ class ShownMachine:
     view: MachineView
     #: When its shard answered.
     at: Instant
+    #: What brings it back, where it is Failed and that was asked.
+    remedy: str = ""
 
     def document(self) -> dict[str, Any]:
         from bigfleet.wire.shard_documents import document_of
 
-        return {**document_of(self.view), "shardId": self.shard_id}
+        remedy = {"remedy": self.remedy} if self.remedy else {}
+        return {**document_of(self.view), "shardId": self.shard_id, **remedy}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +50,18 @@ class ShownMachines:
     cycles: Mapping[str, tuple[int, Instant]]
 
 
-def machines_in(said: Mapping[str, MachinePage], limit: int = 0) -> ShownMachines:
+def machines_in(
+    said: Mapping[str, MachinePage],
+    limit: int = 0,
+    addresses: Mapping[str, Mapping[str, str]] | None = None,
+) -> ShownMachines:
+    """`addresses`: of providers by name, for each shard whose Failed machines are asked for."""
+
+    def remedy(shard: str, view: MachineView) -> str:
+        return remedy_of(view, addresses[shard]) if addresses and shard in addresses else ""
+
     rows = [
-        ShownMachine(shard, view, page.computed_at)
+        ShownMachine(shard, view, page.computed_at, remedy(shard, view))
         for shard, page in said.items()
         for view in page.machines
     ]
@@ -95,8 +108,9 @@ def pending_text(view: MachineView) -> str:
 
 
 def next_text(why: FailedView, now: Instant) -> str:
+    """When the shard looks at it again by itself."""
     if not why.automatic:
-        return "stuck: machines clear --mode retry"
+        return "never by itself"
     if why.next_attempt_at is None:
         return "when the provider says so"
     return f"in {since_text(now, why.next_attempt_at)}"
@@ -141,6 +155,7 @@ _FAILED_COLUMNS: "list[Column[ShownMachine]]" = [
     Column("TRIES", _failed_fact(lambda why, _: why.attempts), number=True),
     Column("NEXT", _failed_fact(lambda why, at: next_text(why, at))),
     Column("ERROR", lambda shown: shown.view.machine.last_error, sentence=True),
+    Column("REMEDY", lambda shown: shown.remedy, sentence=True),
 ]
 
 

@@ -79,13 +79,16 @@ def list_machines(
     async def look(shard: Clients) -> "Found":
         page = await shard.admin.machines(query, shard.timeout)
         seen = await known_machines(shard, named) if page.total < len(named) else named
-        return Found(page, seen, await _nearest(shard, named - seen))
+        providers = (await shard.admin.status()).providers if failed else ()
+        addresses = {each.name: each.address for each in providers}
+        return Found(page, seen, await _nearest(shard, named - seen), addresses)
 
     answers = ask_fleet(line, look)
     unknown = named.difference(*(found.known for found in answers.said.values()))
     if len(unknown) < len(named) or not named:
         pages = {shard: found.page for shard, found in answers.said.items()}
-        shown = machines_in(pages, limit)
+        addresses = {shard: found.addresses for shard, found in answers.said.items() if failed}
+        shown = machines_in(pages, limit, addresses)
         write_listing(line, machine_listing(shown, failed=failed, missing=answers.document()))
     for each in sorted(unknown):
         near = [name for found in answers.said.values() for name in found.near.get(each, ())]
@@ -103,6 +106,8 @@ class Found(NamedTuple):
     known: frozenset[str]
     #: Ids like those it does not have.
     near: dict[str, tuple[str, ...]]
+    #: Of its providers by name, where Failed machines are asked for.
+    addresses: dict[str, str]
 
 
 async def _nearest(shard: Clients, unknown: frozenset[str]) -> dict[str, tuple[str, ...]]:

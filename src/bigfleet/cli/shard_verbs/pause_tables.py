@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bigfleet.cli.connections import Line
 from bigfleet.cli.manner import named_text
@@ -33,6 +33,12 @@ class Known:
         lead = ["coordinator"] if self.coordinator else []
         return named_text([*lead, *self.shards])
 
+    def document(self) -> dict[str, Any]:
+        from bigfleet.wire.shard_documents import document_of
+
+        known: dict[str, Any] = document_of(self.pause)
+        return {**known, "coordinator": self.coordinator, "shardIds": self.shards}
+
 
 def show_pauses(line: Line, found: "PauseList") -> None:
     from bigfleet.cli.tables import Page, write_items
@@ -51,20 +57,12 @@ def show_pauses(line: Line, found: "PauseList") -> None:
 def show_fleet(line: Line, answers: "Answers[PauseList]") -> None:
     """Leaves with 5 where a shard gave no answer."""
     from bigfleet.cli.tables import Page, write_items
-    from bigfleet.wire.shard_documents import document_of
 
     said, failed = told_apart(answers.shards)
     known = united(answers)
     dry = [shard for shard, found in said.items() if found.dry_run]
     if line.json:
-        items = [
-            {
-                **document_of(each.pause),
-                "coordinator": each.coordinator,
-                "shardIds": each.shards,
-            }
-            for each in known
-        ]
+        items = [each.document() for each in known]
         write_items(items, line.now, dryRun=bool(dry), dryRunShardIds=dry)
     else:
         page = Page.on_stdout(line.color)

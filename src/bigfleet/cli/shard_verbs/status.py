@@ -76,8 +76,10 @@ def headline_of(seen: "ShardStatus", now: "Instant") -> str:
     # Whoever reads one line only must see why nothing is done.
     disk = f"; cannot write: {seen.store_error}" if seen.store_error else ""
     number = len({pause.pause_id for pause in seen.pauses})
-    pauses = f"; {counted(number, 'pause')} in force" if number else ""
-    return f"{seen.shard_id} {state}; {decided}; {demand_text(seen)}{pauses}{disk}"
+    held = f"; {counted(number, 'pause')} in force" if number else ""
+    if seen.failed_machines:
+        held += f"; {counted(seen.failed_machines, 'machine')} Failed"
+    return f"{seen.shard_id} {state}; {decided}; {demand_text(seen)}{held}{disk}"
 
 
 def demand_text(seen: "ShardStatus") -> str:
@@ -140,6 +142,9 @@ def _show_rails(
         came = each.what or f"{each.observed:,} of {each.baseline:,} came"
         said = f"{came}; held for {since}"
         table.add_row(cell("quarantine", "red"), cell(each.subject), cell(said))
+    if seen.failed_machines:
+        said = f"{counted(seen.failed_machines, 'machine')} Failed: bigfleet machines --failed"
+        table.add_row(cell("failed", "red"), cell("machines"), cell(said))
     if resting:
         said = f"{counted(len(resting), 'offering')} out of stock: bigfleet reports offerings"
         table.add_row(cell("back-off", "yellow"), cell("offerings"), cell(said))

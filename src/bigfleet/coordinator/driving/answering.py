@@ -179,14 +179,21 @@ class AdminAnswers(_Answers):
         return quotas.quotas(self._leading.book())
 
     async def set_quota(
-        self, provider: str, region: str, total: int, audit: Audit, peer: Peer
+        self,
+        provider: str,
+        region: str,
+        total: int,
+        audit: Audit,
+        peer: Peer,
+        *,
+        force: bool = False,
     ) -> QuotaAllocation:
         return await self._changed(
             f"set the quota of {provider} in {region} to {total}",
             f"{provider}/{region}",
             audit,
             peer,
-            lambda book, draft: quotas.set_quota(book, draft, provider, region, total),
+            lambda book, draft: quotas.set_quota(book, draft, provider, region, total, force=force),
         )
 
     async def delete_quota(self, provider: str, region: str, audit: Audit, peer: Peer) -> None:

@@ -239,12 +239,22 @@ def drop_shard(draft: Draft, shard: str) -> None:
 # -- what people do ------------------------------------------------------------------------------
 
 
-def set_quota(book: Book, draft: Draft, provider: str, region: str, total: int) -> QuotaAllocation:
+def set_quota(
+    book: Book, draft: Draft, provider: str, region: str, total: int, *, force: bool = False
+) -> QuotaAllocation:
+    """Below what is in use only by force: nothing is bought then until so much was given back."""
     if not provider:
         raise Rejected(Code.INVALID_ARGUMENT, "a quota needs the name of a provider")
     if total < 0:
         text = f"a quota of {total} slots: give 0 or more, or delete the quota to have no limit"
         raise Rejected(Code.INVALID_ARGUMENT, text)
+    used = sum(_view(book, draft, QuotaRow(provider, region, total)).in_use.values())
+    if used > total and not force:
+        text = (
+            f"{used} slots of {provider} {region} are in use, {used - total} more than {total}: "
+            f"nothing could be bought until {used - total} are given back; --force sets it anyway"
+        )
+        raise Rejected(Code.ABORTED, text)
     draft.quotas.put(QuotaRow(provider, region, total))
     draft.note("quota", f"{provider}/{region}", f"there may be {total} slots in all")
     return _view(book, draft, QuotaRow(provider, region, total))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bigfleet.engine.kernels.compiled import Floats, Int32s, Int64s, copied, inner
+from bigfleet.engine.kernels.compiled import Floats, Int, Int32s, Int64s, copied, inner, step
 from bigfleet.engine.kernels.records import KindArrays, NeedArrays, PoolArrays, SupplyArrays
 from bigfleet.engine.kernels.vectors import first_at, is_covered, may_use, take
 
@@ -36,7 +36,7 @@ def scratch_for(pool: PoolArrays) -> Scratch:
     )
 
 
-@inner
+@step
 def cost_of(n: int, kind: int, needs: NeedArrays, kinds: KindArrays) -> float:
     """Effective cost: price, and what an interruption is expected to cost (no risk, nothing)."""
     price = kinds.price[kind]
@@ -45,8 +45,8 @@ def cost_of(n: int, kind: int, needs: NeedArrays, kinds: KindArrays) -> float:
     return float(price)
 
 
-@inner
-def _sift_down(runs: Int32s, costs: Floats, heads: Int32s, size: int, top: int) -> None:
+@step
+def _sift_down(runs: Int32s, costs: Floats, heads: Int32s, size: int, top: Int) -> None:
     i = top
     while True:
         least = i
@@ -107,7 +107,7 @@ def merge_runs(
                 for i in range(live // 2 - 1, 0, -1):
                     _sift_down(usable, costs, heads, live, i)
                 is_heap, best = True, 0
-            _sift_down(usable, costs, heads, live, 0)
+            _sift_down(usable, costs, heads, live, np.int64(0))
     return size
 
 
@@ -194,7 +194,7 @@ def spread_runs(
     return size
 
 
-@inner
+@step
 def _domain_heads(
     n: int,
     speculative: bool,
@@ -226,7 +226,7 @@ def _domain_heads(
             heads[where] = run
 
 
-@inner
+@step
 def candidates_left(
     n: int, needs: NeedArrays, kinds: KindArrays, pool: PoolArrays, cursor: Int32s
 ) -> bool:

@@ -2,21 +2,21 @@
 
 import numpy as np
 
-from bigfleet.engine.kernels.compiled import Bools, Floats, Int32s, Int64s, kernel
+from bigfleet.engine.kernels.compiled import BoolTable, Floats, Int32s, Int64s, Int64Table, kernel
 from bigfleet.engine.kernels.vectors import covers
 
 
 @kernel
 def free_for_keys(
     profile_of_key: Int32s,
-    unit_of_key: Int64s,
+    unit_of_key: Int64Table,
     penalty_of_key: Floats,
-    matches: Bools,
-    units: Int64s,
+    matches: BoolTable,
+    units: Int64Table,
     price: Floats,
     probability: Floats,
     kinds: Int64s,
-    free: Int64s,
+    free: Int64Table,
 ) -> tuple[Int64s, Floats]:
     """For each key, over the kinds that match its profile and hold one unit of it: the sums of the
     columns of `free` (idle, speculative, speculative with a healthy provider), and the lowest price

@@ -16,7 +16,7 @@ from bigfleet.engine.kernels.acquire import (
     scratch_for,
     spread_runs,
 )
-from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s, kernel
+from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s, Int64Table, kernel
 from bigfleet.engine.kernels.records import KindArrays, NeedArrays, PoolArrays, SupplyArrays
 from bigfleet.engine.kernels.vectors import grown, is_covered, may_use, next_free, take
 
@@ -67,44 +67,46 @@ def commit(
 
 
 @kernel
-def contention_areas(asked: Bools, pool: PoolArrays) -> Int32s:
+def contention_areas(asked: Bools, runs: int, key_starts: Int32s, key_runs: Int32s) -> Int32s:
     """For each key the area its Needs contend in; -1: they may use nothing at all.
 
     Two of the keys somebody asks for are in one area if a chain of shared runs leads from one to
     the other, so what happens in one area never matters in another.
     """
-    parent = np.empty(len(pool.start), np.int32)
+    parent = np.empty(runs, np.int32)
     for r in range(len(parent)):
         parent[r] = r
     for key in range(len(asked)):
-        if asked[key] and pool.key_starts[key] < pool.key_starts[key + 1]:
-            first = next_free(parent, pool.key_runs[pool.key_starts[key]])
-            for r in range(pool.key_starts[key] + 1, pool.key_starts[key + 1]):
-                parent[next_free(parent, pool.key_runs[r])] = first
+        if asked[key] and key_starts[key] < key_starts[key + 1]:
+            first = next_free(parent, key_runs[key_starts[key]])
+            for r in range(key_starts[key] + 1, key_starts[key + 1]):
+                parent[next_free(parent, key_runs[r])] = first
     area = np.full(len(asked), -1, np.int32)
     for key in range(len(asked)):
-        if asked[key] and pool.key_starts[key] < pool.key_starts[key + 1]:
-            area[key] = next_free(parent, pool.key_runs[pool.key_starts[key]])
+        if asked[key] and key_starts[key] < key_starts[key + 1]:
+            area[key] = next_free(parent, key_runs[key_starts[key]])
     return area
 
 
 @kernel
-def conflicts_of_cut(key_of_place: Int32s, piece_of_place: Int32s, pool: PoolArrays) -> int:
+def conflicts_of_cut(
+    key_of_place: Int32s, piece_of_place: Int32s, runs: int, key_starts: Int32s, key_runs: Int32s
+) -> int:
     """How many places of an area may find their proposal stale if it is cut into these pieces.
 
     A place may be stale if an earlier piece may use one of its runs. Pieces are in queue order.
     """
-    first_piece = np.full(len(pool.start), np.iinfo(np.int32).max, np.int32)
-    asked_in = np.full(len(pool.key_starts) - 1, -1, np.int32)
-    clashes = np.zeros(len(pool.key_starts) - 1, np.bool_)
+    first_piece = np.full(runs, np.iinfo(np.int32).max, np.int32)
+    asked_in = np.full(len(key_starts) - 1, -1, np.int32)
+    clashes = np.zeros(len(key_starts) - 1, np.bool_)
     found = 0
     for place in range(len(key_of_place)):
         key, piece = key_of_place[place], piece_of_place[place]
         if asked_in[key] != piece:
             asked_in[key] = piece
             clashes[key] = False
-            for r in range(pool.key_starts[key], pool.key_starts[key + 1]):
-                run = pool.key_runs[r]
+            for r in range(key_starts[key], key_starts[key + 1]):
+                run = key_runs[r]
                 clashes[key] = clashes[key] or first_piece[run] < piece
                 first_piece[run] = min(first_piece[run], piece)
         found += clashes[key]
@@ -121,7 +123,7 @@ def propose_slice(
     holder: Int32s,
     domain: Int32s,
     may_acquire: Bools,
-    remaining: Int64s,
+    remaining: Int64Table,
     cursor: Int32s,
 ) -> tuple[Int32s, Int64s]:
     """One worker's proposals for its share of the queue: rows, and where each Need's begin.
@@ -202,12 +204,12 @@ class Ledger(NamedTuple):
     """What the broker writes: per machine its holder, per Need what it took and still lacks."""
 
     holder: Int32s  # M
-    remaining: Int64s  # N x D
+    remaining: Int64Table  # N x D
     taken: Int32s  # machines in the order they were claimed
     taken_start: Int64s  # N
     taken_count: Int64s  # N
     skew_stopped: Bools  # N
-    counters: Int64s  # 2 x 6
+    counters: Int64Table  # 2 x 6
 
 
 @kernel

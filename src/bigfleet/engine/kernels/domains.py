@@ -1,10 +1,12 @@
 """Which domain serves a gang: totals per domain, compared rule by rule."""
 
-from bigfleet.engine.kernels.compiled import Int32s, Int64s, inner, kernel
+import numpy as np
+
+from bigfleet.engine.kernels.compiled import Int, Int32s, Int64s, Int64Table, kernel, step
 from bigfleet.engine.kernels.vectors import covers
 
 
-@inner
+@step
 def coverage(total: Int64s, wanted: Int64s, capped: bool) -> float:
     """Sum over wanted dimensions, in name order, of the share that `total` offers."""
     score = 0.0
@@ -22,9 +24,9 @@ def choose_domain(
     wanted: Int64s,
     domains: Int32s,
     count: Int64s,
-    total: Int64s,
-    creditable: Int64s,
-    own: Int64s,
+    total: Int64Table,
+    creditable: Int64Table,
+    own: Int64Table,
 ) -> int:
     """Index into `domains` of the one that serves the gang best, -1 if there is none.
 
@@ -32,19 +34,19 @@ def choose_domain(
     gang's own, then the tightest fit. Among the others: the largest share, then most credited.
     Last: more machines, then the smaller value. `domains` numbers values in their order.
     """
-    best = -1
+    best: Int = np.int64(-1)
     for i in range(len(domains)):
         if count[i] == 0:
             continue
         if best < 0 or _is_better(i, best, wanted, domains, count, total, creditable, own):
             best = i
-    return best
+    return int(best)
 
 
-@inner
+@step
 def _is_better(
-    a: int,
-    b: int,
+    a: Int,
+    b: Int,
     wanted: Int64s,
     domains: Int32s,
     count: Int64s,

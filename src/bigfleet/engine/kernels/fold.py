@@ -7,7 +7,16 @@ class than the machines that fit can hold, where smaller machines would serve th
 
 import numpy as np
 
-from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s, inner, kernel
+from bigfleet.engine.kernels.compiled import (
+    Bools,
+    BoolTable,
+    Int,
+    Int32s,
+    Int64s,
+    Int64Table,
+    kernel,
+    step,
+)
 from bigfleet.engine.kernels.hashing import find
 from bigfleet.engine.kernels.records import SupplyArrays
 from bigfleet.engine.kernels.vectors import LARGEST, covers, first_at
@@ -20,10 +29,10 @@ def has_small_incumbent(
     supply: SupplyArrays,
     demand_cluster_of_row: Int32s,
     named_stamp: Bools,
-    units: Int64s,
+    units: Int64Table,
     identity: Int64s,
     slot: Int32s,
-    wanted: Int64s,
+    wanted: Int64Table,
     mix: int,
 ) -> None:
     """Mark gangs that hold a bound machine, stamped for them, too small to host them alone."""
@@ -50,8 +59,8 @@ def has_own_order(stays: Bools, pair: Int64s, cluster: Int32s, supply: SupplyArr
             j += 1
 
 
-@inner
-def _plus_times(total: int, gangs: int, machines: int) -> int:
+@step
+def _plus_times(total: Int, gangs: int, machines: int) -> int:
     """total + gangs * machines, held at the largest number a column can count."""
     if machines > 0 and gangs > (LARGEST - total) // machines:
         return LARGEST
@@ -66,10 +75,10 @@ def hosts_of_classes(
     match: Int32s,
     folded_pair: Int64s,
     folded_identity: Int64s,
-    wanted: Int64s,
-    unit: Int64s,
-    matches: Bools,
-    units: Int64s,
+    wanted: Int64Table,
+    unit: Int64Table,
+    matches: BoolTable,
+    units: Int64Table,
     pool_machines: Int64s,
     supply: SupplyArrays,
     draining_identity: Int64s,
@@ -85,11 +94,12 @@ def hosts_of_classes(
     holds = np.zeros(len(units) + 1, np.int64)
     serves = np.zeros(len(units) + 1, np.bool_)
     known = -1
-    shared_fit, shared_small = 0, False
+    shared_fit: Int = np.int64(0)
+    shared_small = False
     for c in classes:
         if shape[c] != known:
             known = shape[c]
-            shared_fit, shared_small = 0, False
+            shared_fit, shared_small = np.int64(0), False
             for k in range(len(units)):
                 holds[k] = 0
                 serves[k] = False

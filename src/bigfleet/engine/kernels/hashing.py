@@ -2,17 +2,17 @@
 
 import numpy as np
 
-from bigfleet.engine.kernels.compiled import Int32s, Int64s, inner, kernel
+from bigfleet.engine.kernels.compiled import Int32s, Int64s, kernel, step
 
 _SPREADER = -7046029254386353131  # odd, bits well mixed: 2**64 divided by the golden ratio
 
 
-@inner
+@step
 def _home(key: int, mask: int) -> int:
     return int(((key * np.int64(_SPREADER)) >> np.int64(20)) & mask)
 
 
-@inner
+@step
 def _size_for(count: int) -> int:
     size = 16
     while size < 2 * count:
@@ -54,7 +54,7 @@ def index_by_value(keys: Int64s) -> Int32s:
     return slot
 
 
-@inner
+@step
 def find(key: int, slot: Int32s, keys: Int64s) -> int:
     """Position of `key` among `keys`, -1 if it is not there."""
     at = _home(key, len(slot) - 1)

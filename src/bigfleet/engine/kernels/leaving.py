@@ -31,7 +31,7 @@ def excess_rows(
             row = order[i]
             if holder[row] < 0:
                 if len(preempted):
-                    at = first_at(preempted, row)
+                    at = first_at(preempted, np.int64(row))
                     if at < len(preempted) and preempted[at] == row:
                         continue
                 found[size] = row

@@ -7,10 +7,10 @@ pass over it.
 
 import numpy as np
 
-from bigfleet.engine.kernels.compiled import Bools, Floats, Int32s, inner, kernel
+from bigfleet.engine.kernels.compiled import Bools, Floats, Int32s, kernel, step
 
 
-@inner
+@step
 def keeps_before(
     a: int,
     b: int,

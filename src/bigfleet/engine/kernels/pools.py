@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bigfleet.engine.kernels.compiled import Bools, Int8s, Int32s, Int64s, kernel
+from bigfleet.engine.kernels.compiled import Bools, BoolTable, Int8s, Int32s, Int64s, kernel
 
 IDLE, SPECULATIVE = 3, 1
 
@@ -76,7 +76,7 @@ def pool_runs(
 
 
 @kernel
-def runs_by_key(eligible: Bools, kind_of_run: Int32s) -> tuple[Int32s, Int32s]:
+def runs_by_key(eligible: BoolTable, kind_of_run: Int32s) -> tuple[Int32s, Int32s]:
     """The runs each eligibility key may use, as one list with starts."""
     starts = np.zeros(len(eligible) + 1, np.int32)
     for e in range(len(eligible)):
@@ -95,7 +95,9 @@ def runs_by_key(eligible: Bools, kind_of_run: Int32s) -> tuple[Int32s, Int32s]:
 
 
 @kernel
-def any_supply(queue: Int64s, key_of_need: Int32s, eligible: Bools, present_kind: Bools) -> Bools:
+def any_supply(
+    queue: Int64s, key_of_need: Int32s, eligible: BoolTable, present_kind: Bools
+) -> Bools:
     """For each Need of the queue, whether any machine in sight matches it and holds one unit."""
     found = np.zeros(len(queue), np.bool_)
     for q in range(len(queue)):

@@ -9,7 +9,16 @@ drain for a gang count in the total of their domain (U26): a gang stays where it
 
 import numpy as np
 
-from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s, inner, kernel
+from bigfleet.engine.kernels.compiled import (
+    Bools,
+    Int,
+    Int32s,
+    Int64s,
+    Int64Table,
+    inner,
+    kernel,
+    step,
+)
 from bigfleet.engine.kernels.domains import choose_domain
 from bigfleet.engine.kernels.records import KindArrays, NeedArrays, PoolArrays, SupplyArrays
 from bigfleet.engine.kernels.vectors import (
@@ -34,7 +43,7 @@ def credit_supply(
     coming: Int32s,
     coming_need: Int64s,
     holder: Int32s,
-    remaining: Int64s,
+    remaining: Int64Table,
     domain: Int32s,
     satisfiable: Bools,
     may_acquire: Bools,
@@ -92,7 +101,7 @@ def credit_supply(
             )
 
 
-@inner
+@step
 def _domain_count(kinds: KindArrays) -> int:
     most = 0
     for t in range(kinds.domain.shape[0]):
@@ -101,13 +110,13 @@ def _domain_count(kinds: KindArrays) -> int:
     return int(most)
 
 
-@inner
+@step
 def _is_own_order(n: int, row: int, needs: NeedArrays, supply: SupplyArrays) -> bool:
     cluster = supply.cluster_of_stamp[supply.stamp[row]]
     return bool(cluster == -1 or cluster == needs.cluster[n])
 
 
-@inner
+@step
 def _credit_orders(
     n: int,
     needs: NeedArrays,
@@ -171,7 +180,7 @@ def _creditable(
     return found[:size]
 
 
-@inner
+@step
 def _row_at(position: int, supply: SupplyArrays) -> int:
     if position < len(supply.order):
         return int(supply.order[position])
@@ -238,7 +247,7 @@ def _credit_gang(
         add_times(creditable[b], offered, 1)
         if supply.pair_of_stamp[supply.stamp[row]] == needs.pair[n]:
             is_own[i] = True
-            add_times(own[b], offered, 1)
+            add_times(own[b], offered, np.int64(1))
     for r in range(len(runs)):
         run = runs[r]
         left = pool.end[run] - spoken_for[run]
@@ -253,7 +262,7 @@ def _credit_gang(
         if where >= 0:
             b = bucket_of_domain[where]
             count[b] += 1
-            add_times(total[b], kinds.units[supply.kind[awaited[i]]], 1)
+            add_times(total[b], kinds.units[supply.kind[awaited[i]]], np.int64(1))
 
     for i in range(size):
         bucket_of_domain[domains[i]] = -1
@@ -299,7 +308,7 @@ def _speak_for(
     left = remaining.copy()
     for speculative in range(2):
         while True:
-            best = -1
+            best: Int = np.int64(-1)
             for r in range(len(runs)):
                 run = runs[r]
                 kind = pool.kind[run]
@@ -320,9 +329,9 @@ def _speak_for(
                 return
 
 
-@inner
+@step
 def _spoken_before(
-    a: int, b: int, pinned: bool, kinds: KindArrays, pool: PoolArrays, spoken_for: Int32s
+    a: Int, b: Int, pinned: bool, kinds: KindArrays, pool: PoolArrays, spoken_for: Int32s
 ) -> bool:
     if pinned:
         ka, kb = pool.kind[a], pool.kind[b]

@@ -6,16 +6,25 @@ and unit), D dimensions in name order, T topology keys, G guards (reservations).
 
 from typing import NamedTuple
 
-from bigfleet.engine.kernels.compiled import Bools, Floats, Int8s, Int32s, Int64s
+from bigfleet.engine.kernels.compiled import (
+    Bools,
+    BoolTable,
+    Floats,
+    Int8s,
+    Int32s,
+    Int32Table,
+    Int64s,
+    Int64Table,
+)
 
 
 class KindArrays(NamedTuple):
     price: Floats  # K
     probability: Floats  # K
     type_rank: Int32s  # K, -1: no instance type
-    units: Int64s  # K x D, what one machine offers
-    domain: Int32s  # T x K, -1: no domain
-    eligible: Bools  # E x (K + 1), matches and holds one unit; the last column is False
+    units: Int64Table  # K x D, what one machine offers
+    domain: Int32Table  # T x K, -1: no domain
+    eligible: BoolTable  # E x (K + 1), matches and holds one unit; the last column is False
 
 
 class NeedArrays(NamedTuple):
@@ -25,7 +34,7 @@ class NeedArrays(NamedTuple):
     identity: Int64s  # N, (cluster, fingerprint, group)
     fingerprint: Int64s  # N
     parked: Bools  # N
-    wanted: Int64s  # N x D
+    wanted: Int64Table  # N x D
     same: Int32s  # N -> T, -1: no gang
     spread: Int32s  # N -> T, -1: no strict spread
     skew: Int64s  # N

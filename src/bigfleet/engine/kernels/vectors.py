@@ -2,7 +2,17 @@
 
 import numpy as np
 
-from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s, inner, kernel
+from bigfleet.engine.kernels.compiled import (
+    Bools,
+    BoolTable,
+    Int,
+    Int32s,
+    Int64s,
+    Int64Table,
+    inner,
+    kernel,
+    step,
+)
 from bigfleet.engine.kernels.records import NeedArrays, PoolArrays
 
 LARGEST = 2**62 - 1
@@ -26,7 +36,7 @@ def take(remaining: Int64s, offered: Int64s) -> bool:
     return covered
 
 
-@inner
+@step
 def is_covered(remaining: Int64s) -> bool:
     for d in range(len(remaining)):
         if remaining[d] > 0:
@@ -34,7 +44,7 @@ def is_covered(remaining: Int64s) -> bool:
     return True
 
 
-@inner
+@step
 def covers(offered: Int64s, wanted: Int64s) -> bool:
     for d in range(len(wanted)):
         if offered[d] < wanted[d]:
@@ -42,8 +52,8 @@ def covers(offered: Int64s, wanted: Int64s) -> bool:
     return True
 
 
-@inner
-def add_times(total: Int64s, offered: Int64s, count: int) -> None:
+@step
+def add_times(total: Int64s, offered: Int64s, count: Int) -> None:
     """total += offered * count, held at the largest number a column can count."""
     for d in range(len(total)):
         if offered[d] > 0 and count > 0:
@@ -53,7 +63,7 @@ def add_times(total: Int64s, offered: Int64s, count: int) -> None:
                 total[d] += offered[d] * count
 
 
-@inner
+@step
 def next_free(skip: Int32s, i: int) -> int:
     """The first position at or after `i` that is not claimed; shortens the path it follows."""
     while skip[i] != i:
@@ -62,7 +72,7 @@ def next_free(skip: Int32s, i: int) -> int:
     return i
 
 
-@inner
+@step
 def may_use(n: int, run: int, needs: NeedArrays, pool: PoolArrays) -> bool:
     """Whether a reservation lets Need n take machines of a run."""
     g = pool.guard[run]
@@ -78,8 +88,8 @@ def may_use(n: int, run: int, needs: NeedArrays, pool: PoolArrays) -> bool:
     return bool(needs.identity[n] == pool.guard_identity[g])
 
 
-@inner
-def first_at(ascending: Int64s, value: int) -> int:
+@step
+def first_at(ascending: Int64s, value: Int) -> int:
     """The first position whose entry is not below `value`."""
     low, high = 0, len(ascending)
     while low < high:
@@ -101,7 +111,9 @@ def grown(array: Int32s) -> Int32s:
 
 
 @kernel
-def eligibility(matches: Bools, match_of_key: Int32s, unit_of_key: Int64s, units: Int64s) -> Bools:
+def eligibility(
+    matches: BoolTable, match_of_key: Int32s, unit_of_key: Int64Table, units: Int64Table
+) -> Bools:
     """For each key, the kinds that match its requirements and hold one unit of it.
 
     One kind more than there are is nobody's: what must not be used is given that kind.

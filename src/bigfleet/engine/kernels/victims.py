@@ -7,7 +7,17 @@ a million machines. Machines leave a run in id order whoever takes them, as they
 import numpy as np
 
 from bigfleet.engine.kernels.acquire import claimed_by_domain
-from bigfleet.engine.kernels.compiled import Bools, Floats, Int8s, Int32s, Int64s, inner, kernel
+from bigfleet.engine.kernels.compiled import (
+    Bools,
+    Floats,
+    Int8s,
+    Int32s,
+    Int64s,
+    Int64Table,
+    inner,
+    kernel,
+    step,
+)
 from bigfleet.engine.kernels.records import (
     KindArrays,
     NeedArrays,
@@ -19,7 +29,7 @@ from bigfleet.engine.kernels.vectors import grown, is_covered, take
 CONFIGURED = 5
 
 
-@inner
+@step
 def _slot(table: Int64s, key: int) -> int:
     """Where `key` is, or belongs, in an open-addressing table of a power-of-two size."""
     mask = len(table) - 1
@@ -32,7 +42,8 @@ def _slot(table: Int64s, key: int) -> int:
 @kernel
 def group_victims(
     state: Int8s,
-    supply: SupplyArrays,
+    kind_of_row: Int32s,
+    stamp_of_row: Int32s,
     cluster_of_row: Int32s,
     ready: Bools,
     holder: Int32s,
@@ -58,15 +69,15 @@ def group_victims(
     group_of = np.empty(len(state), np.int32)
     rows = np.empty(len(state), np.int32)
     for row in range(len(state)):
-        if state[row] != CONFIGURED or not interesting_kind[supply.kind[row]]:
+        if state[row] != CONFIGURED or not interesting_kind[kind_of_row[row]]:
             continue
         by = holder[row]
-        priority = priority_of_need[by] if by >= 0 else priority_of_stamp[supply.stamp[row]]
+        priority = priority_of_need[by] if by >= 0 else priority_of_stamp[stamp_of_row[row]]
         if priority >= below:
             continue
         excess = 1 if by < 0 and ready[cluster_of_row[row]] else 0
-        key = np.int64(supply.kind[row])
-        key = key * penalties + penalty_of_stamp[supply.stamp[row]]
+        key = np.int64(kind_of_row[row])
+        key = key * penalties + penalty_of_stamp[stamp_of_row[row]]
         key = (key << 33) | ((priority + 2147483648) << 1) | excess
         at = _slot(table, key)
         if table[at] == -1:
@@ -133,7 +144,7 @@ def grace_seconds(gap: int) -> int:
     return 600
 
 
-@inner
+@step
 def _goes_first(a: int, b: int, victims: VictimArrays, scores: Floats, cursor: Int64s) -> bool:
     if victims.excess[a] != victims.excess[b]:
         return bool(victims.excess[a])
@@ -172,7 +183,7 @@ def _first_domains(
     return counts, exists
 
 
-@inner
+@step
 def _lowest_run(runs: Int32s, victims: VictimArrays, cursor: Int64s) -> int:
     """The run whose next machine is lowest in priority, then first by id; -1: none is left."""
     lowest = -1
@@ -231,26 +242,36 @@ def _whole_domain(
 
     The one whose highest victim is lowest, then the one with fewest victims, then the first value.
     """
-    where = np.empty(len(usable), np.int64)
+    domain_of_kind = kinds.domain[needs.same[n]]
+    most = 0
     for u in range(len(usable)):
-        where[u] = kinds.domain[needs.same[n], victims.kind[usable[u]]]
-    order = np.argsort(where)
-    best, best_count, best_priority = np.int64(-1), 0, np.int64(0)
+        most = max(most, domain_of_kind[victims.kind[usable[u]]] + 1)
+    # Runs by domain: counted and laid out, since to compile a sort takes as long as all of this.
+    ends = np.zeros(most + 1, np.int64)
+    for u in range(len(usable)):
+        ends[domain_of_kind[victims.kind[usable[u]]] + 1] += 1
+    for where in range(most):
+        ends[where + 1] += ends[where]
+    grouped = np.empty(len(usable), np.int32)
+    for u in range(len(usable)):
+        where = domain_of_kind[victims.kind[usable[u]]]
+        grouped[ends[where]] = usable[u]
+        ends[where] += 1
+    best, best_count, best_priority = -1, 0, np.int64(0)
     best_runs = usable[:0]
     first = 0
-    while first < len(order):
-        last = first
-        while last < len(order) and where[order[last]] == where[order[first]]:
-            last += 1
-        runs = usable[order[first:last]]
+    for where in range(most):
+        if first == ends[where]:
+            continue
+        runs = grouped[first : ends[where]]
+        first = ends[where]
         count, highest = _cost_of_domain(needs.wanted[n], runs, kinds, victims, cursor)
         if count > 0 and (
             best < 0 or highest < best_priority or (highest == best_priority and count < best_count)
         ):
-            best, best_count, best_priority = where[order[first]], count, np.int64(highest)
+            best, best_count, best_priority = where, count, np.int64(highest)
             best_runs = runs
-        first = last
-    return int(best), best_runs
+    return best, best_runs
 
 
 @kernel
@@ -269,7 +290,7 @@ def preempt(
     draining_starts: Int64s,
     drain_seconds: float,
     weights: Floats,
-    unresolved: Int64s,
+    unresolved: Int64Table,
     preempts: Int64s,
     whole_domain: Bools,
 ) -> tuple[Int32s, Int32s, Int32s]:

@@ -110,6 +110,17 @@ def altered(records: tuple[MachineRecord, ...], wrong: WrongList) -> tuple[Machi
             return records[: round(len(records) * wrong.fraction)]
         case "duplicate":
             return (*records, *records[:1])
+        case "rebind":
+            return tuple(_rebound(record, wrong.field) for record in records)
         case _:
             bad = _BAD_VALUES[wrong.field]
             return (*(replace(r, **bad) for r in records[:1]), *records[1:])  # type: ignore[arg-type]
+
+
+def _rebound(record: MachineRecord, cluster: str) -> MachineRecord:
+    """A Configured machine as another cluster's; `-`: as one that is free."""
+    if record.state is not MachineState.CONFIGURED:
+        return record
+    if cluster == "-":
+        return replace(record, state=MachineState.IDLE, cluster="")
+    return replace(record, cluster=cluster)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import orjson
 
 from bigfleet.model.instants import instant_text
-from bigfleet.model.provider_calls import Code, Peer, Rejected
+from bigfleet.model.provider_calls import STORE, Code, Peer, Rejected
 from bigfleet.model.shard_admin import Audit
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.effects import ADMIN
@@ -22,8 +22,6 @@ from bigfleet.shard.store import Changes
 
 T = TypeVar("T")
 LAST = "last"
-#: The machine-readable reason of a write that the disk refused.
-STORE = "store"
 
 
 class AdminWrites:

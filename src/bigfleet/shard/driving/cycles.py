@@ -1,13 +1,14 @@
 """Runs cycles: on a wake or at the interval, one at a time, the engine in its own thread.
 
 A cycle that takes too long decides nothing: its late result is thrown away, and no other begins
-before it has ended.
+before it has ended. Seconds in which the process compiled are not the engine's: they do not count.
 """
 
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+from bigfleet.compiling import seconds_spent
 from bigfleet.engine.acquisition import RunWorkers
 from bigfleet.shard.cycle import Deliberation, deliberate
 from bigfleet.shard.driving.outlet import Outlet
@@ -21,11 +22,14 @@ class Cycles:
         outlet: Outlet,
         run_workers: RunWorkers,
         stopwatch: Callable[[], float],
+        compiled_for: Callable[[], float] = seconds_spent,
     ) -> None:
         self._state = state
         self._outlet = outlet
         self._run_workers = run_workers
         self._stopwatch = stopwatch
+        #: Seconds this process has compiled, so far.
+        self._compiled_for = compiled_for
         self._engine = ThreadPoolExecutor(1, "engine")
         self._woken = asyncio.Event()
 
@@ -55,7 +59,7 @@ class Cycles:
         running: asyncio.Future[Deliberation] = loop.run_in_executor(
             self._engine, deliberate, given, self._run_workers, self._stopwatch
         )
-        await asyncio.wait({running}, timeout=state.settings.engine_timeout)
+        await self._ended_or_late(running)
         if not running.done():
             why = f"the engine took longer than {state.settings.engine_timeout:g} s"
             outlet.obey(state.fail_cycle(given, why, outlet.now()))
@@ -71,6 +75,15 @@ class Cycles:
 
     def close(self) -> None:
         self._engine.shutdown(wait=False, cancel_futures=True)
+
+    async def _ended_or_late(self, running: "asyncio.Future[Deliberation]") -> None:
+        """Waits as long as the engine may take, and as long again as was compiled meanwhile."""
+        wait: float = self._state.settings.engine_timeout
+        counted = self._compiled_for()
+        while wait > 0 and not running.done():
+            await asyncio.wait({running}, timeout=wait)
+            compiled = self._compiled_for()
+            wait, counted = compiled - counted, compiled
 
     async def _wake_or(self, seconds: float) -> None:
         if seconds <= 0 or self._woken.is_set():

@@ -6,6 +6,7 @@ from bigfleet.edge.loop_lag import LoopLag
 from bigfleet.edge.pages import HttpAnswer, Page, probe
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
+from bigfleet.shard.driving.warming import Warming
 from bigfleet.shard.metrics import ShardMetrics
 from bigfleet.shard.state import ShardState
 
@@ -18,14 +19,17 @@ def pages_of(
     state: ShardState,
     metrics: ShardMetrics,
     lag: LoopLag,
+    warming: Warming,
     now: Callable[[], Instant],
 ) -> Mapping[str, Page]:
     def live() -> HttpAnswer:
+        if not warming.is_done:
+            return probe(True, "alive, and " + warming.why_not_ready())
         why = why_not_alive(state, lag.seconds, now())
         return probe(not why, why or "alive")
 
     def ready() -> HttpAnswer:
-        why = state.why_not_ready()
+        why = warming.why_not_ready() or state.why_not_ready()
         return probe(not why, why or "ready")
 
     return {"/healthz": live, "/readyz": ready, "/metrics": metrics.page}

@@ -36,6 +36,7 @@ from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.driving.probing import pages_of
 from bigfleet.shard.driving.providers import ProviderLines
 from bigfleet.shard.driving.sessions import SessionLines
+from bigfleet.shard.driving.warming import Warming
 from bigfleet.shard.driving.watching import every_second, settle_ownership
 from bigfleet.shard.effects import COORDINATION
 from bigfleet.shard.epoch import DirLock, next_epoch
@@ -109,8 +110,9 @@ class ShardProcess:
             state.effects.counts, self._refresh, world.version, self._certificate_ends
         )
         self._endpoint = self._make_endpoint(settings)
+        self._warming = Warming(world.log)
         self._pages = Pages(
-            pages_of(state, self._metrics, self._lag, world.clock.now),
+            pages_of(state, self._metrics, self._lag, self._warming, world.clock.now),
             debug_routes(settings.debug_endpoints, state.dump, real_profiler()),
         )
         self._tasks: list[asyncio.Task[None]] = []
@@ -132,13 +134,21 @@ class ShardProcess:
         return settings.advertise_addr or f"{host}:{self.port}"
 
     async def start(self) -> int:
-        """Serving; the port of the gRPC services. OSError where an address is taken."""
+        """Serving; the port of the gRPC services. OSError where an address is taken.
+
+        The pages come first, so that a probe can read how far compiling is.
+        """
         settings = self.state.settings
-        self._connect()
-        await self._endpoint.start()
-        self.coordinating.address = self.address
         if settings.metrics_addr not in ("", "0"):
             await self._pages.start(settings.metrics_addr)
+        await self._warming.run()
+        self._connect()
+        try:
+            await self._endpoint.start()
+        except OSError:
+            await self._pages.stop()
+            raise
+        self.coordinating.address = self.address
         pause_file = self._data_dir / settings.rails.pause_file
         work: Mapping[str, Coroutine[Any, Any, None]] = {
             "cycle": self._cycles.run(),

@@ -78,6 +78,10 @@ class Failures:
 
     # -- asking ----------------------------------------------------------------------------------
 
+    def count(self) -> int:
+        """Machines that are Failed."""
+        return len(self._failed)
+
     def holds(self, machine: str) -> bool:
         """Whether a List alone must not change the machine's state: it is for `on_list` then."""
         return machine in self._failed

@@ -68,27 +68,10 @@ class NeedReasons:
         self._outcome = decision.outcome
         self._views = views
         self._states = states
-        self._of_cause: dict[Cause, Callable[[int], Answer]] = {
-            Cause.NONE: self._met,
-            Cause.NO_SUPPLY: self._short,
-            Cause.PAUSED: self._paused,
-            Cause.DRY_RUN: self._dry_run,
-            Cause.NO_OPERATOR: self._no_operator,
-            Cause.BREAKER: self._breaker,
-            Cause.RAIL: self._rail,
-            Cause.HELD_SUPPLY: self._held_supply,
-            Cause.FAILING: self._failing,
-            Cause.STALLED: self._stalled,
-            Cause.STUCK_PODS: self._stuck,
-            Cause.COMING: self._coming,
-            Cause.VICTIMS: self._victims,
-            Cause.JOINING: self._coming,
-            Cause.MARGIN: self._margin,
-        }
 
     def of(self, row: int) -> Answer:
         """The reason, and what lifts it; empty: nothing has to be done."""
-        return self._of_cause[Cause(int(self._states.cause[row]))](row)
+        return _OF_CAUSE[Cause(int(self._states.cause[row]))](self, row)
 
     def in_full(self, row: int) -> tuple[Reason, ...]:
         """Of a Need that is short: everything in its way, in the words `plan` has for it."""
@@ -348,3 +331,24 @@ class NeedReasons:
         fits = self._outcome.kinds.eligible[self._outcome.needs.key[row]]
         found: list[int] = rows[fits[scene.supply.kind[rows]]].tolist()
         return found
+
+
+#: Not a table of the object's own methods: that would be a cycle, and whole decisions would wait
+#: for the collector.
+_OF_CAUSE: dict[Cause, Callable[[NeedReasons, int], Answer]] = {
+    Cause.NONE: NeedReasons._met,
+    Cause.NO_SUPPLY: NeedReasons._short,
+    Cause.PAUSED: NeedReasons._paused,
+    Cause.DRY_RUN: NeedReasons._dry_run,
+    Cause.NO_OPERATOR: NeedReasons._no_operator,
+    Cause.BREAKER: NeedReasons._breaker,
+    Cause.RAIL: NeedReasons._rail,
+    Cause.HELD_SUPPLY: NeedReasons._held_supply,
+    Cause.FAILING: NeedReasons._failing,
+    Cause.STALLED: NeedReasons._stalled,
+    Cause.STUCK_PODS: NeedReasons._stuck,
+    Cause.COMING: NeedReasons._coming,
+    Cause.VICTIMS: NeedReasons._victims,
+    Cause.JOINING: NeedReasons._coming,
+    Cause.MARGIN: NeedReasons._margin,
+}

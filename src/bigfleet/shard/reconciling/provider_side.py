@@ -48,6 +48,8 @@ class ProviderSide:
     was_taken_over: bool = False
     last_list_at: Instant | None = None
     last_error: str = ""
+    #: Why it refused the last change: it cannot write its state. Its Lists may be sound meanwhile.
+    unwritable: str = ""
 
     def remembered(self) -> Remembered:
         touched = frozenset(self.touched)

@@ -158,7 +158,7 @@ class Reconciler:
             region=region,
             breaker_open=side.breaker.open,
             last_list_at=side.last_list_at,
-            last_error=side.last_error,
+            last_error=side.last_error or side.unwritable,
             machines=self._machines.count_of(provider),
             incremental=side.schedule.incremental(self.settings.reconcile),
         )
@@ -227,6 +227,14 @@ class Reconciler:
             self._failed(side, at)
         else:
             self._succeeded(side)
+
+    def on_write(self, provider: str, refused: str = "") -> None:
+        """A provider took a change, or refused it since it cannot write it down."""
+        side = self._sides[provider]
+        if refused and not side.unwritable:
+            text = f"{provider} refuses every change: {refused}"
+            self._effects.log("error", "provider_unwritable", text, provider=provider)
+        side.unwritable = refused
 
     def on_ownership(
         self, ownership: Ownership, at: Instant, lost: Sequence[str] | None = None

@@ -22,7 +22,7 @@ BAD_FIELDS = (
 class WrongList:
     """One way to answer a List wrongly, `left` times; stale ones end at `until` instead."""
 
-    #: empty, truncate, stale, duplicate or bad-record
+    #: empty, truncate, stale, duplicate, bad-record or rebind
     how: str
     left: int = 1
     fraction: float = 1.0

@@ -75,6 +75,11 @@ def _list_bad_record(world: World, command: Command, out: list[Instruction]) -> 
     return _wrong(world, WrongList("bad-record", count_of(command, "n", 1), field=field))
 
 
+def _list_rebind(world: World, command: Command, out: list[Instruction]) -> Facts:
+    cluster = command.text("cluster")
+    return _wrong(world, WrongList("rebind", count_of(command, "n", 1), field=cluster))
+
+
 API_VERBS: Mapping[str, Callable[[World, Command, list[Instruction]], Facts]] = {
     "outage": _outage,
     "rpc-delay": _rpc_delay,
@@ -84,4 +89,5 @@ API_VERBS: Mapping[str, Callable[[World, Command, list[Instruction]], Facts]] = 
     "list-stale": _list_stale,
     "list-duplicate": _list_duplicate,
     "list-bad-record": _list_bad_record,
+    "list-rebind": _list_rebind,
 }

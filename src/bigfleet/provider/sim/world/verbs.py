@@ -53,6 +53,7 @@ _VERBS = (
     Verb("list-stale", ("seconds",), "Lists stand still for that long."),
     Verb("list-duplicate", ("n?",), "Lists name a machine twice."),
     Verb("list-bad-record", ("field", "n?"), "Lists hold a record with one bad field."),
+    Verb("list-rebind", ("cluster", "n?"), "Lists give bound machines to that cluster; - frees."),
     Verb("describe-empty", ("n?",), "The substrate claims to be empty."),
     Verb("describe-truncate", ("fraction", "n?"), "The substrate shows only a fraction."),
     Verb("hold", ("kind", "select?"), "Operations stay transitional until released."),

@@ -1,0 +1,300 @@
+"""Compiles kernels: which types each is compiled for, where the result is kept, and when.
+
+A kernel is compiled for exactly the types its annotations name, so `compile_kernels` can do all of
+it before a fleet lives: a process that has called it compiles nothing later.
+
+| annotation | compiled as |
+|---|---|
+| `int`, `float`, `bool` | int64, float64, boolean |
+| `NDArray[T]` | one dimension, contiguous, writable |
+| `Annotated[NDArray[T], Columns]` | the same in two dimensions |
+| `Annotated[NDArray[T], ReadOnly]` | one dimension, contiguous, read only |
+| a NamedTuple | a tuple of what its fields are annotated with |
+
+The cache on disk is kept per version of all these sources: a kernel contains the code of those it
+calls, while the compiler would look only at the file the kernel itself stands in.
+"""
+
+import hashlib
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.resources import files
+from typing import Annotated, Any, NamedTuple, Protocol, TypeVar, cast, get_args, get_origin
+from typing import get_type_hints as hints_of
+
+import llvmlite.binding as llvm
+import numba
+import numpy as np
+from numba import types as numba_types
+from numba.core import event
+from numba.misc.appdirs import AppDirs
+from numba.np.numpy_support import from_dtype
+
+F = TypeVar("F", bound=Callable[..., object])
+
+#: Files of this package with kernels in them; those of a folder are found in it.
+_FOLDER = "engine/kernels"
+_MODULES = ("compiling.py", "wire/list_walker.py")
+
+
+class Columns:
+    """Marks an array of two dimensions."""
+
+
+class ReadOnly:
+    """Marks an array of one dimension that nobody may write to."""
+
+
+class _Settings(Protocol):
+    CACHE_DIR: str
+    DISABLE_JIT: int
+
+
+class Dispatcher(Protocol):
+    """What numba makes of a function."""
+
+    py_func: Callable[..., object]
+    signatures: list[tuple[object, ...]]
+
+    def compile(self, signature: tuple[object, ...]) -> object: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A function that Python calls, compiled for one list of types."""
+
+    name: str
+    dispatcher: Dispatcher
+    arguments: Callable[..., object]
+
+    def compile(self) -> None:
+        """Reads it from the cache, or compiles it and keeps the result there."""
+        try:
+            self.dispatcher.compile(signature_of(self.arguments))
+        except OSError:
+            # A full disk: what could not be kept is compiled all the same.
+            if not self.dispatcher.signatures:
+                raise
+
+
+class Progress(NamedTuple):
+    """How far compiling is; `name` is the kernel that was just done."""
+
+    done: int
+    total: int
+    name: str
+    seconds: float
+
+
+#: Kernels of the modules imported so far; `all_kernels` imports the rest.
+_known: list[Kernel] = []
+
+
+def _sources() -> Iterator[tuple[str, bytes]]:
+    package = files("bigfleet")
+    for file in sorted(package.joinpath(*_FOLDER.split("/")).iterdir(), key=lambda each: each.name):
+        if file.name.endswith(".py"):
+            yield f"{_FOLDER}/{file.name}", file.read_bytes()
+    for module in _MODULES:
+        yield module, package.joinpath(*module.split("/")).read_bytes()
+
+
+def all_kernels() -> tuple[Kernel, ...]:
+    """Imports every module with kernels. Empty where compiling is switched off."""
+    for source, _ in _sources():
+        import_module("bigfleet." + source.removesuffix(".py").replace("/", "."))
+    return tuple(_known)
+
+
+def signature_of(function: Callable[..., object]) -> tuple[object, ...]:
+    hints = hints_of(function, include_extras=True)
+    hints.pop("return", None)
+    return tuple(_compiled_type(hint) for hint in hints.values())
+
+
+def _compiled_type(hint: Any) -> object:
+    scalars = {int: numba_types.int64, float: numba_types.float64, bool: numba_types.boolean}
+    if hint in scalars:
+        return scalars[hint]
+    if isinstance(hint, type) and issubclass(hint, tuple):
+        fields = hints_of(hint, include_extras=True).values()
+        return numba_types.NamedTuple([_compiled_type(field) for field in fields], hint)
+    mark: object = None
+    if get_origin(hint) is Annotated:
+        hint, mark = get_args(hint)
+    dtype = get_args(get_args(hint)[1])[0]
+    return numba_types.Array(
+        from_dtype(np.dtype(dtype)), 2 if mark is Columns else 1, "C", readonly=mark is ReadOnly
+    )
+
+
+# -- where compiled code is kept ------------------------------------------------------------------
+
+
+def _version() -> str:
+    """Changes with every source of a kernel."""
+    digest = hashlib.blake2b(digest_size=8)
+    for _, content in _sources():
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def _candidates(given: str) -> Iterator[str]:
+    """The folder that was named; else beside the code, else in the user's own cache."""
+    if given:
+        yield given
+        return
+    yield str(files("bigfleet").joinpath("__pycache__"))
+    own = str(AppDirs("bigfleet", False).user_cache_dir)
+    if os.path.isabs(own):
+        yield own
+
+
+def writable_folder(given: str, version: str) -> str:
+    """Where this version's code is kept, made if need be; empty: it can be kept nowhere."""
+    for base in _candidates(given):
+        folder = f"{base}/bigfleet-kernels-{version}"
+        try:
+            os.makedirs(folder, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                return folder
+        except OSError:
+            continue
+    return ""
+
+
+_config = cast(_Settings, numba.config)
+#: Empty: nothing can be kept, and each process compiles for itself.
+CACHE_FOLDER = "" if _config.DISABLE_JIT else writable_folder(_config.CACHE_DIR, _version())
+if CACHE_FOLDER:
+    _config.CACHE_DIR = CACHE_FOLDER
+if _config.DISABLE_JIT:
+    # As compiled: integers wrap around without a word where kernels mix hashes.
+    np.seterr(over="ignore")
+
+
+# -- the decorators -------------------------------------------------------------------------------
+
+
+def kernel(function: F) -> F:
+    """A loop that Python calls."""
+    cached = bool(CACHE_FOLDER)
+    compiled = numba.njit(cache=cached, nogil=True, no_cfunc_wrapper=True)(function)
+    if not _config.DISABLE_JIT:
+        name = f"{function.__module__}.{function.__name__}"
+        _known.append(Kernel(name, cast(Dispatcher, compiled), function))
+    return cast(F, compiled)
+
+
+def inner(function: F) -> F:
+    """A part of kernels that Python never calls: compiled without the way in."""
+    compiled = numba.njit(nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True)(function)
+    return cast(F, compiled)
+
+
+def step(function: F) -> F:
+    """An inner part that makes no array and returns none: compiled without counting references,
+    which for bundles of columns is a fifth of the work."""
+    options = {"nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": True, "_nrt": False}
+    return cast(F, numba.njit(**options)(function))
+
+
+def copied(function: F) -> F:
+    """An inner part copied into its callers before compilation: where a loop calls it so often
+    that passing the columns would cost more than the work."""
+    return cast(F, numba.njit(nogil=True, inline="always")(function))
+
+
+def why_not_kept() -> str:
+    """Empty: what is compiled is kept on disk for the next process."""
+    if CACHE_FOLDER or _config.DISABLE_JIT:
+        return ""
+    return (
+        "compiled kernels cannot be kept: no folder can be written; each start compiles them again "
+        "in memory. Set NUMBA_CACHE_DIR to a folder that can be written"
+    )
+
+
+# -- compiling before it is needed ----------------------------------------------------------------
+
+
+def compile_kernels(told: Callable[[Progress], None] = lambda progress: None) -> Progress:
+    """Compiles every kernel, or reads it from the cache; the result is the last that was told.
+
+    Takes seconds without a cache: never call it on an event loop.
+    """
+    began = time.perf_counter()
+    kernels = all_kernels()
+    progress = Progress(0, len(kernels), "", 0.0)
+    for done, each in enumerate(kernels, start=1):
+        told(progress)
+        each.compile()
+        progress = Progress(done, len(kernels), each.name, time.perf_counter() - began)
+    told(progress)
+    if CACHE_FOLDER and not is_complete():
+        _mark_complete()
+    return progress
+
+
+def _mark() -> str:
+    """Code is compiled for one processor by one compiler: so is what says that it is all there."""
+    made_by = f"{numba.__version__} {sys.version} {llvm.get_host_cpu_name()}"
+    return f"{CACHE_FOLDER}/complete-{hashlib.blake2b(made_by.encode(), digest_size=8).hexdigest()}"
+
+
+def is_complete() -> bool:
+    """Whether the cache has every kernel for this processor: nothing will be compiled."""
+    return bool(_config.DISABLE_JIT) or (bool(CACHE_FOLDER) and os.path.exists(_mark()))
+
+
+def _mark_complete() -> None:
+    # Without the mark the cache is read a second time, no more.
+    with suppress(OSError), open(_mark(), "x", encoding="ascii"):
+        pass
+
+
+class _Spent(event.Listener):  # type: ignore[misc]  # numba ships no types
+    """Adds up the seconds in which this process compiled, over all threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._nested: dict[int, int] = {}
+        self._began = 0.0
+        self._seconds = 0.0
+
+    def on_start(self, event: object) -> None:
+        me = threading.get_ident()
+        with self._lock:
+            if not self._nested:
+                self._began = time.perf_counter()
+            self._nested[me] = self._nested.get(me, 0) + 1
+
+    def on_end(self, event: object) -> None:
+        me = threading.get_ident()
+        with self._lock:
+            self._nested[me] -= 1
+            if not self._nested[me]:
+                del self._nested[me]
+            if not self._nested:
+                self._seconds += time.perf_counter() - self._began
+
+    def seconds(self) -> float:
+        with self._lock:
+            running = time.perf_counter() - self._began if self._nested else 0.0
+            return self._seconds + running
+
+
+_spent = _Spent()
+event.register("numba:compile", _spent)
+
+
+def seconds_spent() -> float:
+    """How long this process has compiled so far, also while it does."""
+    return _spent.seconds()

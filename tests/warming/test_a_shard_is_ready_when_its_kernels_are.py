@@ -1,0 +1,113 @@
+"""A shard compiles before it serves, says so on its pages, and compiles nothing afterwards."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bigfleet import compiling
+from bigfleet.model.options import SECOND
+from bigfleet.shard.driving.cycles import Cycles
+from bigfleet.shard.driving.probing import pages_of
+from bigfleet.shard.driving.warming import Warming
+from tests.shard_system.demand import HIGH, LOW
+from tests.shard_system.operators import operating
+from tests.shard_system.stand import QUICK, Lines, offered, provided, sharded
+from tests.shard_system.waiting import until
+from tests.warming.dispatchers import compiled_types
+
+
+async def test_a_live_shard_compiles_nothing(tmp_path: Path) -> None:
+    offers = [offered("bare_metal", 2), offered("on_demand", 2)]
+    async with (
+        provided(tmp_path, offers) as provider,
+        sharded(tmp_path / "data", [provider.address], QUICK) as shard,
+    ):
+        before, spent = compiled_types(), compiling.seconds_spent()
+        async with (
+            operating("batch", shard.address) as batch,
+            operating("web", shard.address) as web,
+        ):
+            await batch.wants(4, LOW)
+            await until(lambda: len(batch.configured()) == 4, lambda: batch.nodes)
+            await web.wants(2, HIGH)
+            await until(lambda: len(web.configured()) == 2, lambda: web.nodes)
+            await web.wants(0, HIGH)
+            await until(lambda: not web.configured(), lambda: web.nodes)
+        assert compiled_types() == before
+        assert compiling.seconds_spent() == spent
+
+
+class Kernels:
+    """Stands for the compiler: goes on with each kernel when it is told to."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.done = asyncio.Event()
+        self.on_loop = False
+        self._loop = asyncio.get_running_loop()
+        monkeypatch.setattr(compiling, "compile_kernels", self.compile)
+
+    def compile(self, told: Callable[[compiling.Progress], None]) -> compiling.Progress:
+        self.on_loop = threading.current_thread() is threading.main_thread()
+        told(compiling.Progress(12, 31, "k", 8.3))
+        asyncio.run_coroutine_threadsafe(self.done.wait(), self._loop).result(30)
+        return compiling.Progress(31, 31, "k", 20.0)
+
+
+async def test_pages_say_how_far_compiling_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels, log = Kernels(monkeypatch), Lines()
+    warming = Warming(log)
+    state: Any = SimpleNamespace(
+        why_not_ready=lambda: "",
+        last_cycle_began=0,
+        settings=SimpleNamespace(cycle_interval=1.0),
+    )
+    lag: Any = SimpleNamespace(seconds=0.0)
+    metrics: Any = None
+    # Longer than a shard may be silent: a cold start on a slow machine is no reason to kill it.
+    pages = pages_of(state, metrics, lag, warming, lambda: 3_600 * SECOND)
+    running = asyncio.create_task(warming.run())
+    await until(lambda: "12 of 31" in warming.why_not_ready())
+    ready, live = pages["/readyz"](), pages["/healthz"]()
+    assert (ready.status, b"compiling kernels: 12 of 31 after 8 s" in ready.body) == (503, True)
+    assert live.status == 200
+    kernels.done.set()
+    await running
+    assert pages["/readyz"]().status == 200
+    assert pages["/healthz"]().status == 503
+    assert not kernels.on_loop
+    assert [(level, event) for level, event, _ in log.said] == [("info", "kernels.compiled")]
+
+
+async def test_that_nothing_is_kept_is_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        compiling, "compile_kernels", lambda told: compiling.Progress(31, 31, "k", 0.4)
+    )
+    monkeypatch.setattr(compiling, "why_not_kept", lambda: "cannot be kept")
+    log = Lines()
+    await Warming(log).run()
+    assert [(level, event) for level, event, _ in log.said] == [("warning", "kernels.not_kept")]
+
+
+@pytest.mark.parametrize(
+    ("compiled", "is_late"), [([0.0, 0.0], True), ([0.0, 30.0, 30.0], False)], ids=["no", "yes"]
+)
+async def test_seconds_of_compiling_do_not_count_against_a_cycle(
+    compiled: list[float], is_late: bool
+) -> None:
+    state: Any = SimpleNamespace(settings=SimpleNamespace(engine_timeout=0.001))
+    outlet: Any = None
+    left = iter(compiled)
+    cycles = Cycles(state, outlet, map, lambda: 0.0, lambda: next(left))
+    loop = asyncio.get_running_loop()
+    running: asyncio.Future[Any] = loop.create_future()
+    if not is_late:
+        loop.call_later(0.05, running.set_result, None)
+    await cycles._ended_or_late(running)
+    assert running.done() is not is_late
+    running.cancel()
+    cycles.close()
