@@ -144,4 +144,5 @@ def _joined(texts: Texts, lengths: NDArray[np.int64], rows: slice) -> bytes:
     starts, sizes = texts.starts[rows], lengths[rows]
     places = np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
     places += np.arange(len(places))
-    return texts.content[places].tobytes()
+    content: bytes = texts.content[places].tobytes()
+    return content
