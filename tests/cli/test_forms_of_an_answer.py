@@ -141,7 +141,7 @@ def page_of_tables() -> None:
     beside = table_of("REPLICA")
     beside.add_row(cell("c-0"))
     page.show(beside, aside=True)
-    table = table_of("SHARD", "CYCLE", "HOST", numbers=["CYCLE"], wide=["HOST"], kind="shard")
+    table = table_of("SHARD", "CYCLE", "HOST", numbers=["CYCLE"], wide=["HOST"])
     table.add_row(cell("shard-1"), cell("1,000"), cell("h1"))
     table.add_row(cell("shard-0"), cell("7"), cell(""))
     page.show(table)
@@ -153,6 +153,12 @@ def test_of_a_page_with_several_tables_the_main_one_is_listed() -> None:
     said = verb(page_of_tables, "-o", "csv", "--sort-by", "cycle").stdout
     assert said == 'SHARD,CYCLE,HOST\nshard-0,7,\nshard-1,"1,000",h1\n'
     assert "HOST" not in verb(page_of_tables).stdout
+
+
+def test_rows_are_named_by_their_kind() -> None:
+    table = table_of("ID", kind="pause")
+    table.add_row(cell("7f3a\x1b"))
+    assert table.names == ["pause/7f3a\\x1b"]
 
 
 def test_documents_are_sorted_by_their_fields() -> None:

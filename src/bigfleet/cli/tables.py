@@ -28,6 +28,10 @@ from bigfleet.model.machines import Instant
 _SECOND = 1_000_000_000
 #: (unit, its seconds): a unit is used from two of it on.
 _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60))
+#: What the rows are where the first column names them.
+_KIND_OF_HEADING = {
+    name.upper(): name for name in ("machine", "cluster", "shard", "transfer", "offering")
+}
 #: In a table, nothing to show.
 _DASH = "-"
 
@@ -171,7 +175,7 @@ def table_of(
     heads = [Head(name, number=name in right, wide=name in extra) for name in columns]
     if sentence:
         heads.append(Head(sentence, sentence=True))
-    return Table(heads, kind)
+    return Table(heads, kind or _KIND_OF_HEADING.get(heads[0].name, ""))
 
 
 def cell(text: object, style: str = "", sort: object = None) -> Text:

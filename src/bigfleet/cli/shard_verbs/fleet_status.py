@@ -195,7 +195,7 @@ def _show_replicas(page: "Page", line: Line, found: Surveyed) -> None:
             cell(each.version),
             cell(cause_in(each.store_error), "red"),
         )
-    page.show(table)
+    page.show(table, aside=True)
 
 
 def _show_shards(page: "Page", line: Line, found: Surveyed) -> None:
