@@ -109,9 +109,6 @@ class OperatorSettings:
 
 def contradictions_of(settings: OperatorSettings) -> list[tuple[str, str]]:
     """Keys and what is wrong with them together or alone."""
-    # Here, so that the flags of a daemon are shown without loading a Kubernetes client's records.
-    from bigfleet.operator.bootstrap.tokens import why_not_token_prefix
-
     found = []
     if not settings.cluster_id:
         found.append(("cluster_id", "is missing: name this cluster, once and for ever"))
