@@ -1,13 +1,15 @@
 """Memory that was freed goes back to the operating system.
 
 After a large roll-up has come and gone the C library keeps what was freed, for the next one that
-may never come. Every few seconds it is asked how much it keeps; when that has grown by more than a
-little, it is told to give it back, in a thread.
+may never come. Every few seconds it is asked how much it keeps; when that, or the resident memory,
+has grown by more than a little, it is told to give back what it does not need, in a thread.
 """
 
 import asyncio
 import ctypes
+import os
 from collections.abc import Callable
+from pathlib import Path
 
 from bigfleet.edge.clock import Clock
 
@@ -37,19 +39,23 @@ class _MallInfo(ctypes.Structure):
 
 
 class FreedMemory:
-    """When to give back: pure, on the number of free bytes the C library holds."""
+    """When to give back: pure, on the bytes that are kept free and those that are resident."""
 
     def __init__(self) -> None:
-        #: What was free and not worth giving back, or has been given back: pages that went stay
-        #: counted as free.
-        self._usual = 0
+        #: The least free since memory was given back: pages that went stay counted as free.
+        self._free = 0
+        #: What was resident then. It grows when such pages are used again, be it for a moment.
+        self._resident: int | None = None
 
-    def is_worth_returning(self, free: int) -> bool:
-        self._usual = min(self._usual, free)
-        return free > self._usual + _LITTLE
+    def is_worth_returning(self, free: int, resident: int) -> bool:
+        self._free = min(self._free, free)
+        if self._resident is None:
+            self._resident = resident
+        self._resident = min(self._resident, resident)
+        return free > self._free + _LITTLE or resident > self._resident + _LITTLE
 
-    def returned(self, free: int) -> None:
-        self._usual = free
+    def returned(self, free: int, resident: int) -> None:
+        self._free, self._resident = free, resident
 
 
 async def return_freed_memory(clock: Clock) -> None:
@@ -61,9 +67,14 @@ async def return_freed_memory(clock: Clock) -> None:
     memory = FreedMemory()
     while True:
         await clock.sleep(_SECONDS)
-        if memory.is_worth_returning(await asyncio.to_thread(free)):
+        if memory.is_worth_returning(free(), _resident()):
             await asyncio.to_thread(give_back)
-            memory.returned(await asyncio.to_thread(free))
+            memory.returned(free(), _resident())
+
+
+def _resident() -> int:
+    with Path("/proc/self/statm").open() as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _library() -> tuple[Callable[[], int], Callable[[], object]] | None:

@@ -21,7 +21,7 @@ class Rollup:
 class RollupLimits:
     """The most one roll-up may weigh, whatever its rows say."""
 
-    max_bytes: int = 32 * 2**20
+    max_bytes: int = 8 * 2**20
     max_row_bytes: int = 32 * 2**10
     max_profiles: int = 10_000
     max_resource_names: int = 64
