@@ -189,9 +189,11 @@ class Schedule:
                 donor = self.cloud.shards[moved.donor]
                 donor.owning.readopt(name, self.cloud.at)
                 donor.obey(donor.state.taken())
-        for _ in range(12):
+        for _ in range(15):
             for name in SHARDS:
                 shard = self.cloud.shards[name]
+                # As operators do, again and again: demand that vanishes once is not believed.
+                shard.wants(0)
                 shard.take(self.coordinator.view())
                 for pair in self.coordinator.pending(name):
                     self.obey(shard, pair, 1.0)

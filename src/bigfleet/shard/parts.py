@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from bigfleet.engine.needs_table import NeedsTable
 from bigfleet.model.actions import Action, ActionKind
 from bigfleet.model.errors import NoSuchMachine
-from bigfleet.model.machines import Instant, Machine
+from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.ownership import Ownership
 from bigfleet.model.provider_calls import MachineRecord
 from bigfleet.model.reasons import Reason
@@ -208,9 +208,12 @@ class Parts:
         )
 
     def claimed_of(self, cluster: str) -> int:
-        """Machines that serve a cluster and are not being drained."""
-        bound = self.machines.bound_to(cluster)
-        return sum(1 for machine in bound if self.drains.intent(machine) is None)
+        """Machines that serve a cluster, or soon will, and are not being drained."""
+        serving = (MachineState.CONFIGURING, MachineState.CONFIGURED)
+        return sum(
+            self.machines.state_of(machine) in serving and self.drains.intent(machine) is None
+            for machine in self.machines.bound_to(cluster)
+        )
 
     def why_backed_off(self, action: Action, at: Instant) -> Reason | None:
         drains = action.kind in (ActionKind.RECLAIM, ActionKind.PREEMPT)
