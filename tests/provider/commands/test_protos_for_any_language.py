@@ -89,3 +89,11 @@ def test_a_file_that_was_changed_is_not_written_over(tmp_path: Path) -> None:
     result = written(tmp_path)
     assert result.exit_code == 2
     assert (tmp_path / FILE).read_text() == "mine"
+
+
+def test_the_page_shows_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "providers.md").read_text()
+    asked, _, rest = page.partition("$ bigfleet provider protos ")[2].partition("\n")
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(cli, ["provider", "protos", *asked.split()])
+    assert result.output == rest.partition("```")[0]
