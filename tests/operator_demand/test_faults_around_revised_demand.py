@@ -7,6 +7,7 @@ import msgspec
 
 from bigfleet.kube.objects import Pod
 from bigfleet.model.needs import Need
+from bigfleet.model.resources import Resources
 from bigfleet.operator.pods_on_nodes import PodOnNode, pod_on_node
 from bigfleet.placement.margin_notes import Note, NoteKind
 from tests.operator_demand.demand import Operator
@@ -16,7 +17,9 @@ WORDS = "0/2 nodes are available: 2 node(s) didn't match the moon phase."
 
 
 def crowded() -> Operator:
-    """Two machines with a pod of five cpus each; requests of further pods `c` and `d`."""
+    """Two machines with a pod of five cpus each and one that is too small for another; requests of
+    further pods `c` and `d`.
+    """
     operator = Operator()
     operator.hears()
     for name in ("a", "b", "c", "d"):
@@ -24,6 +27,7 @@ def crowded() -> Operator:
     for machine, name in (("m-1", "a"), ("m-2", "b")):
         operator.joins(machine)
         operator.puts(operator.pod(name, f"n-{machine}"))
+    operator.joins("m-0", Resources.parse({"cpu": "5", "memory": "32Gi"}))
     return operator
 
 
