@@ -148,7 +148,7 @@ def loop_disagreement(seed: int) -> str | None:
     with (
         patch.object(inventory, "_FEW_ROWS", 4),
         patch.object(needs_table, "_GARBAGE_FACTOR", 0),
-        patch.object(needs_table, "_GARBAGE_FLOOR", 4),
+        patch.object(needs_table, "_GARBAGE_BYTES", 0),
     ):
         return _disagreement_of(seed)
 
