@@ -82,7 +82,7 @@ def profiles(many: int) -> list[Need]:
 def wide_rows(number: int) -> list[Need]:
     """Rows just below the limit of a row, none of which was there before."""
     return [
-        evil(Profile.of([one_of(f"{number}-{row}-{value}-" + "x" * 40 for value in range(550))]))
+        evil(Profile.of([one_of(f"v{number}-{row}-{value}-" + "x" * 40 for value in range(550))]))
         for row in range(WIDE_ROWS)
     ]
 

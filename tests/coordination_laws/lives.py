@@ -56,7 +56,7 @@ from tests.shard_system.stand import Lines
 #: Everything a shard is by default, but that it gives back at once what nobody wants.
 SETTINGS = ShardSettings(
     coordinator_addr=("c1", "c2"),
-    rails=RailSettings(reclaim_cap_fraction=0),
+    rails=RailSettings(reclaim_cap_fraction=0, empty_rollup_guard=False),
     release=ReleaseSettings(on_demand=Seconds(2.0), spot=Seconds(2.0)),
     # Nobody listens to hints.
     session=SessionSettings(available_capacity_interval=Seconds(3600.0)),

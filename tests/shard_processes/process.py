@@ -140,5 +140,6 @@ def shard_words(data_dir: Path, provider: str, *more: str) -> list[str]:
         *("--cycle-interval", "200ms", "--cycle-min-gap", "20ms"),
         *("--reconcile-interval", "100ms", "--reconcile-breaker-probe", "500ms"),
         *("--reclaim-cap-fraction", "0"),
+        *("--empty-rollup-guard", "false"),
         *more,
     ]

@@ -122,12 +122,12 @@ async def accounted(shard: ShardStand) -> None:
     done = {
         dict(labels)["kind"]: value
         for (name, labels), value in metrics.items()
-        if name == "action_execute_outcomes_total"
+        if name == "action_execute_outcomes_total" and value
     }
     ended = {
         dict(labels)["outcome"]
-        for name, labels in metrics
-        if name == "action_execute_outcomes_total"
+        for (name, labels), value in metrics.items()
+        if name == "action_execute_outcomes_total" and value
     }
     assert ended == {"success"}
     assert done == {"Provision": 2, "Bootstrap": 7, "Preempt": 2, "Reclaim": 5, "Delete": 2}

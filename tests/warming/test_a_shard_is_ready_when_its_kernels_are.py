@@ -67,7 +67,7 @@ async def test_pages_say_how_far_compiling_is(monkeypatch: pytest.MonkeyPatch) -
         settings=SimpleNamespace(cycle_interval=1.0),
     )
     lag: Any = SimpleNamespace(seconds=0.0)
-    metrics: Any = None
+    metrics: Any = SimpleNamespace(page=None)
     # Longer than a shard may be silent: a cold start on a slow machine is no reason to kill it.
     pages = pages_of(state, metrics, lag, warming, lambda: 3_600 * SECOND)
     running = asyncio.create_task(warming.run())
