@@ -137,7 +137,7 @@ class Attacker:
 async def fleet(folder: Path) -> AsyncIterator[tuple[Running, Operator]]:
     """A shard that has decided things already, also that there is not enough of something."""
     words = provider_words(folder, [offered("on_demand", 4)], ANYWHERE)
-    quick = ("--rollup-guard-min-hold", "500ms")
+    quick = ("--empty-rollup-guard", "true", "--rollup-guard-min-hold", "500ms")
     async with (
         serving(*words) as provider,
         serving(*shard_words(folder / "data", provider.address, *quick)) as shard,
