@@ -72,7 +72,7 @@ def test_a_line_without_change_says_whether_demand_is_met() -> None:
 def test_a_line_does_not_say_that_all_is_met_while_pods_wait() -> None:
     waiting = replace(CALM, clusters=with_pods(running=50))
     line = line_of("14:00:21", waiting, {}, {})
-    assert "needs met, pods waiting: 10" in line
+    assert "machines there, 10 pods wait" in line
     assert "all demand met" not in line
 
 

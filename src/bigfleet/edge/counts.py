@@ -4,7 +4,7 @@ Names are those of the metrics catalogue without their prefix. Nothing here know
 state stays pure and a test reads a count by its name.
 
 Values of labels may come from tenants and providers: cluster ids, names of resources, regions. So
-every label is bounded here, whoever writes it. The first values keep series of their own, the rest
+every label is bounded here, for every caller. The first values keep series of their own, the rest
 share one with the value `other`, long values are cut, and a series that is dropped makes room.
 """
 

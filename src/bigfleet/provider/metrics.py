@@ -1,7 +1,7 @@
 """What a provider counts; every name begins with `bigfleet_provider_`.
 
-Methods and shard ids come from callers, reasons and API classes from the backend's author: whoever
-writes a label, a metric has few series. Beyond the most, the rest share one with `other`.
+Methods and shard ids come from callers, reasons and API classes from the backend's author: none of
+them can make a metric have many series. Beyond the most, the rest share one with `other`.
 """
 
 from collections.abc import Callable

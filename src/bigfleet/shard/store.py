@@ -2,8 +2,8 @@
 
 Tables of keys and values in one SQLite file. A thread of its own writes; rows that wait are
 replaced by newer ones of the same key, so what waits is never more than what is kept. While the
-disk refuses, the rows wait on, `trouble` says why, and every second is a new try. What somebody
-waits for is tried once: it is on disk, or it is refused and never written.
+disk refuses, the rows wait on, `trouble` says why, and every second is a new try. A write that
+a caller waits for is tried once: it is on disk, or it is refused and never written.
 """
 
 import sqlite3

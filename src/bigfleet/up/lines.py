@@ -47,7 +47,7 @@ def met_text(report: CycleReport) -> str:
     if counts.met == counts.total:
         # The shard hears of them with the next report of their cluster.
         waiting = sum(cluster.waiting for cluster in report.clusters)
-        return f"needs met, pods waiting: {waiting:,}" if waiting else "all demand met"
+        return f"machines there, {waiting:,} pods wait" if waiting else "all demand met"
     others = [state for state in NeedState if state is not NeedState.MET and counts.count(state)]
     said = ", ".join(f"{counts.count(state)} {state.label}" for state in others)
     return f"{said} of {counts.total} needs"

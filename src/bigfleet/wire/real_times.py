@@ -1,8 +1,8 @@
 """Real time on the lines of a process that lives by a clock of its own.
 
-A fleet in a hurry (`up --speed 60`) decides by simulated time. Whoever reads its answers has a
-watch: every instant that leaves such a process is turned into real time, and every instant that
-comes in is turned into its own. Fields are found by their names, which end in `_unix_nanos` or
+A fleet in a hurry (`up --speed 60`) decides by simulated time. People read its answers by
+their watches: every instant that leaves such a process is turned into real time, and every instant
+that comes in is turned into its own. Fields are found by their names, which end in `_unix_nanos` or
 `_unix_ns` on all our messages; in sentences and facts of reasons, RFC 3339 times are turned. A
 process that lives by the real clock has no such thing on its lines.
 """

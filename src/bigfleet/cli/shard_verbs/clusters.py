@@ -115,7 +115,7 @@ def list_clusters(line: Line) -> None:
     UNMET counts the Needs that are not met; the last columns say how many of them are arriving,
     blocked and short. What its operator reports stands before them: NODES that are ready of all,
     REQUESTS that are acknowledged of all, and COVERED_NOT_PLACED, pods that wait although machines
-    serve their Need. PAUSED says which actions nobody starts for it: bigfleet pause list.
+    serve their Need. PAUSED says which actions are not started for it: bigfleet pause list.
 
     With a coordinator: of all its shards, or of those that --shard names.
     """
