@@ -33,8 +33,8 @@ FULL = os.environ.get("BIGFLEET_NIGHTLY") == "1"
 #: Roll-ups within the limits, and rows of 32 KB in each: 8 MB a roll-up in a full run.
 ROUNDS, WIDE_ROWS = (25, 230) if FULL else (4, 30)
 MANY_PROFILES = 200_000 if FULL else 11_000
-#: The memory that may stay behind: arenas of the interpreter in which something else lives.
-MAY_STAY = 1.25
+#: The memory that may stay behind.
+MAY_STAY = 1.10
 pytestmark = pytest.mark.timeout(900 if FULL else 120)
 CPU = Resources.parse({"cpu": "1"})
 _TIMES = count(1)

@@ -16,7 +16,7 @@ from tests.coordinator_process.test_as_a_process import words
 from tests.shard_processes.process import Running, serving, shard_words
 from tests.shard_system.operators import operating
 from tests.shard_system.stand import offered, page, provided
-from tests.shard_system.waiting import until_told
+from tests.shard_system.waiting import until, until_told
 
 NIGHTLY = os.environ.get("BIGFLEET_NIGHTLY") == "1"
 #: Rows of a roll-up, and bytes of each. A report has room for 23 of them.
@@ -105,5 +105,6 @@ async def test_more_types_than_a_report_may_count_do_not_end_it(tmp_path: Path) 
             return await counted(coordinator, LEFT_OFF) == TOO_MANY_TYPES
 
         await until_told(is_told)
-        assert shard.logged("coordinator.report_cut")
+        # Said once the coordinator has answered.
+        await until(lambda: shard.logged("coordinator.report_cut"), lambda: shard.lines)
         await reports_go_on(shard)

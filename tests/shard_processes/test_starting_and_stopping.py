@@ -23,6 +23,8 @@ async def shard(tmp_path: Path) -> AsyncIterator[Running]:
 
 
 async def test_a_shard_is_told_apart_reloaded_and_stopped(shard: Running, tmp_path: Path) -> None:
+    settings = Path(f"/proc/{shard.pid}/environ").read_text().split("\0")
+    assert "PYTHONMALLOC=malloc" in settings, "memory would not be given back"
     async with launched(*shard_words(tmp_path / "data", NOBODY)) as second:
         assert await second.ended() == 2
     assert f"in use by process {shard.pid}" in json.dumps(second.lines)

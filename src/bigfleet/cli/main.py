@@ -4,6 +4,7 @@ Help and completion must answer at once, so the list of verbs with its one-line 
 and nothing heavy is imported until a verb needs it.
 """
 
+import sys
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -140,4 +141,8 @@ def cli() -> None:
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["shard"]:
+        from bigfleet.edge.allocator import restart_on_c_allocator
+
+        restart_on_c_allocator()
     cli(prog_name="bigfleet")

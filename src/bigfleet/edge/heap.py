@@ -2,7 +2,8 @@
 
 After a large roll-up has come and gone the C library keeps what was freed, for the next one that
 may never come. Every few seconds it is asked how much it keeps; when that, or the resident memory,
-has grown by more than a little, it is told to give back what it does not need, in a thread.
+has grown by more than a little, caches by text are emptied and the library is told to give back
+what it does not need, in a thread.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bigfleet.edge.clock import Clock
+from bigfleet.model.text_caches import forget_texts
 
 _SECONDS = 5.0
 #: Free memory that is not worth giving back: a few roll-ups of ordinary size come and go with it.
@@ -68,6 +70,7 @@ async def return_freed_memory(clock: Clock) -> None:
     while True:
         await clock.sleep(_SECONDS)
         if memory.is_worth_returning(free(), _resident()):
+            forget_texts()
             await asyncio.to_thread(give_back)
             memory.returned(free(), _resident())
 

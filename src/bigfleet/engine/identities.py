@@ -6,12 +6,13 @@ chance of two meeting by accident is below one in ten million.
 """
 
 import hashlib
-from functools import lru_cache
+
+from bigfleet.model.text_caches import cached_by_text
 
 
-@lru_cache(maxsize=65536)
+@cached_by_text(65_536)
 def pair_of(fingerprint: str, group: str) -> int:
-    """Emptied when the tables of the demand start anew: fingerprints may be long."""
+    """Fingerprints may be long: the cache is emptied when the tables of the demand start anew."""
     digest = hashlib.blake2b(f"{fingerprint}\0{group}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
 

@@ -18,6 +18,7 @@ from bigfleet.engine.identities import pair_of
 from bigfleet.engine.kernels.compiled import Int32s, Int64s
 from bigfleet.engine.vocabulary import ProfileColumns, descending_level
 from bigfleet.model.needs import Need
+from bigfleet.model.text_caches import forget_texts
 
 #: The tables are rebuilt when they weigh this many times what the demand still uses, and so many
 #: bytes beside; or when they have so many resource names more: each is a column of every vector.
@@ -199,7 +200,7 @@ class NeedsTable:
                 needs = Demand(block, self._tables).needs
                 blocks[cluster] = _block_of(cluster, needs, tables)
         self._tables, self._blocks = tables, blocks
-        pair_of.cache_clear()
+        forget_texts()
         self._joining, self._frozen = _Joining(), None
 
 

@@ -6,11 +6,11 @@ a Kubernetes quantity has, and only the sum is rounded up to what is counted (AD
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 
 from bigfleet.kube.objects import Quantity
 from bigfleet.model.quantities import BadQuantity, quantity_text
 from bigfleet.model.resources import Resources
+from bigfleet.model.text_caches import cached_by_text
 
 #: Billionths of a unit, by resource name.
 Amounts = dict[str, int]
@@ -24,7 +24,7 @@ _DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15,
 _BINARY = {"K": 10, "M": 20, "G": 30, "T": 40, "P": 50, "E": 60}
 
 
-@lru_cache(maxsize=65536)
+@cached_by_text(65_536)
 def nanos_of(said: Quantity) -> int:
     """Raises BadQuantity for text outside the grammar, and for what is below zero."""
     text = str(said)

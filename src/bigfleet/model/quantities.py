@@ -10,7 +10,8 @@ refused at the edge: no Need asks for 64 Pi of anything, and no machine has a Pi
 
 import re
 from fractions import Fraction
-from functools import lru_cache
+
+from bigfleet.model.text_caches import cached_by_text
 
 #: Two such numbers can be added in a signed 64-bit column.
 LARGEST = 2**62 - 1
@@ -37,7 +38,7 @@ class QuantityTooLarge(BadQuantity):
     """The text is a quantity, and more than BigFleet can count."""
 
 
-@lru_cache(maxsize=65536)
+@cached_by_text(65_536)
 def quantity_of(dimension: str, text: str) -> int:
     """The whole number of units of `dimension` that `text` stands for."""
     return read_quantity(dimension, text)

@@ -15,7 +15,8 @@ costs one look into a bounded cache; texts that are too long are refused before 
 import json
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+
+from bigfleet.model.text_caches import cached_by_text
 
 LONGEST_LABEL_NAME = 63
 LONGEST_PREFIX = 253
@@ -163,7 +164,7 @@ def first_wrong(texts: Sequence[str], why_not: Callable[[str], str | None]) -> s
     return next((wrong for text in texts if (wrong := why_not(text))), None)
 
 
-@lru_cache(_REMEMBERED)
+@cached_by_text(_REMEMBERED)
 def _why_not_label_key(text: str) -> str | None:
     prefix, _, _ = text.rpartition("/")
     if _LABEL_KEY.fullmatch(text) and len(prefix) <= LONGEST_PREFIX:
@@ -172,7 +173,7 @@ def _why_not_label_key(text: str) -> str | None:
     return f"{what}; {_KEY_FORM}"
 
 
-@lru_cache(_REMEMBERED)
+@cached_by_text(_REMEMBERED)
 def _why_not_label_value(text: str) -> str | None:
     if _LABEL_VALUE.fullmatch(text):
         return None

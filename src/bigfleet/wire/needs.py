@@ -5,7 +5,6 @@ refuse such things, as the reader of roll-ups must, looks before it comes here.
 """
 
 from collections.abc import Iterable
-from functools import lru_cache
 from sys import intern
 from typing import cast
 
@@ -13,6 +12,7 @@ from bigfleet.model.needs import Need
 from bigfleet.model.profiles import Profile, Spread, WhenUnsatisfiable
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.resources import Resources
+from bigfleet.model.text_caches import cached_by_text
 from bigfleet.v1alpha1 import capacity_pb2 as pb
 from bigfleet.v1alpha1 import provider_pb2
 
@@ -39,7 +39,7 @@ def _requirement_once(key: str, operator: int, values: tuple[str, ...]) -> Requi
 
 
 #: Two hundred shards ask a coordinator for the same things: equal ones are kept once.
-_requirement = lru_cache(_REMEMBERED)(_requirement_once)
+_requirement = cached_by_text(_REMEMBERED)(_requirement_once)
 
 
 def requirement_messages(
