@@ -71,6 +71,7 @@ def _margins_in(found: "NeedListing | NeedPage") -> "tuple[NeedRow, ...]":
 
 
 def show_cluster(line: Line, cluster: str, seen: ClusterSeen) -> None:
+    from bigfleet.cli.shard_verbs.clusters import refused_text
     from bigfleet.cli.tables import Page, write_json
     from bigfleet.model.shard_views import NeedListing
     from bigfleet.wire.shard_documents import document_of
@@ -90,6 +91,8 @@ def show_cluster(line: Line, cluster: str, seen: ClusterSeen) -> None:
     for pause in seen.pauses:
         page.say(_pause_line(pause), "red")
     if seen.session is not None:
+        if said := refused_text(seen.session, line.now):
+            page.say(said, "red")
         _show_report(page, seen.session)
     if seen.margins:
         page.say(_margins_text(seen.margins))

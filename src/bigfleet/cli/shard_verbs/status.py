@@ -142,6 +142,11 @@ def _show_rails(
         came = each.what or f"{each.observed:,} of {each.baseline:,} came"
         said = f"{came}; held for {since}"
         table.add_row(cell("quarantine", "red"), cell(each.subject), cell(said))
+    if seen.clusters_refused:
+        said = (
+            f"those of {counted(seen.clusters_refused, 'cluster')} are refused: bigfleet clusters"
+        )
+        table.add_row(cell("refused", "red"), cell("roll-ups"), cell(said))
     if seen.failed_machines:
         said = f"{counted(seen.failed_machines, 'machine')} Failed: bigfleet machines --failed"
         table.add_row(cell("failed", "red"), cell("machines"), cell(said))

@@ -200,7 +200,8 @@ class AdminAnswers:
         preemptions = parts.drains.preemptions(report.cluster_id)
         ledger = self._state.deciding.ledger
         told = await asyncio.to_thread(ledger.standings, report.cluster_id, ask=report.ask)
-        return replace(told, preemptions=preemptions)
+        refused = parts.ingest.refusal_of(report.cluster_id)
+        return replace(told, preemptions=preemptions, refused_rollup=refused)
 
     async def list_needs(self, query: NeedQuery) -> NeedListing:
         listing = self._state.deciding.ledger.listing
