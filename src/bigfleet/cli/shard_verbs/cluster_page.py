@@ -57,7 +57,7 @@ async def look_at(shard: Clients, cluster: str) -> ClusterSeen:
 def _pause_line(pause: "Pause") -> str:
     from bigfleet.cli.shard_verbs.pause_words import scope_text, until_text
 
-    who = pause.owner or pause.source.name.lower()
+    who = pause.who or pause.source.name.lower()
     said = f"Paused: {scope_text(pause.scope)} by {who} {until_text(pause)}: {pause.reason}"
     return f"{said}; to lift it: bigfleet resume {pause.pause_id} --reason WHY"
 

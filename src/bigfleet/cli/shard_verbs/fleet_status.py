@@ -256,7 +256,7 @@ def _show_pauses(page: "Page", pauses: "list[Known]", shards: int) -> None:
         table.add_row(
             cell(pause.pause_id, "red"),
             cell(scope_text(pause.scope)),
-            cell(pause.owner or pause.source.name.lower()),
+            cell(pause.who or pause.source.name.lower()),
             cell(until_text(pause)),
             cell(each.where_text(shards)),
             cell(pause.reason),

@@ -132,7 +132,7 @@ def _show_rails(
     table = table_of("RAIL", "SUBJECT", sentence="WHAT")
     # A pause of a whole fleet comes twice: from the command line and from the coordinator.
     for pause in {each.pause_id: each for each in seen.pauses}.values():
-        said = f"by {pause.owner or pause.source.name.lower()} {until_text(pause)}: {pause.reason}"
+        said = f"by {pause.who or pause.source.name.lower()} {until_text(pause)}: {pause.reason}"
         table.add_row(cell("paused", "red"), cell(scope_text(pause.scope)), cell(said))
     if seen.dry_run:
         said = "decisions are logged, nothing is started"
