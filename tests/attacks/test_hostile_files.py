@@ -216,7 +216,7 @@ def test_names_in_a_file_cannot_drive_the_terminal() -> None:
         f"machines:\n  - {{id: {quoted}, state: Idle, capacityType: Spot,"
         f" labels: {{a: {quoted}}}}}\n"
     )
-    for words in ([], ["--explain"], ["--color", "always"]):
+    for words in ([], ["--explain"], ["--color", "always"], ["-o", "json"]):
         result = plan(text, *words)
         assert result.exit_code == 0, repr(result.exception)
         said = result.stdout.replace("\x1b[0m", "")

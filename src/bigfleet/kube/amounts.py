@@ -31,7 +31,9 @@ def nanos_of(said: Quantity) -> int:
     text = str(said)
     match = _PATTERN.fullmatch(text)
     if match is None or not (match[2] or match[3]):
-        raise BadQuantity(f"{shown(text)} is not a Kubernetes quantity; write it like 2, 500m or 16Gi")
+        raise BadQuantity(
+            f"{shown(text)} is not a Kubernetes quantity; write it like 2, 500m or 16Gi"
+        )
     whole, part = match[2] or "", match[3] or ""
     exponent = 9 - len(part)
     factor = 1

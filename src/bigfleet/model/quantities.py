@@ -80,7 +80,9 @@ def _parts_of(text: str) -> tuple[bool, int, int]:
     """Whether it is negative, and the amount as a whole number times a power of ten."""
     match = _PATTERN.fullmatch(text)
     if match is None or not (match["whole"] or match["part"]):
-        raise BadQuantity(f"{shown(text)} is not a Kubernetes quantity; write it like 2, 500m or 16Gi")
+        raise BadQuantity(
+            f"{shown(text)} is not a Kubernetes quantity; write it like 2, 500m or 16Gi"
+        )
     digits = (match["whole"] or "") + (match["part"] or "")
     exponent = -len(match["part"] or "")
     factor = 1
