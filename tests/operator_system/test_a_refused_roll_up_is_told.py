@@ -8,9 +8,10 @@ from bigfleet.kube.kinds import CAPACITY_REQUESTS
 from bigfleet.model.cluster_reports import ClusterReportReply
 from bigfleet.model.rollups import RollupRefusal
 from bigfleet.model.session_frames import OperatorFrame, RollupFrame
+from bigfleet.wire.rollups import RollupReader
 from tests.kube_api import FakeApiServer
 from tests.operator_system.reports import ReportDesk
-from tests.operator_system.rig import AttentiveShard, JumpingClock, operating
+from tests.operator_system.rig import CLUSTER, AttentiveShard, JumpingClock, operating
 
 WHY = "distinct profiles: 11000 sent, 10000 allowed; see rollup.max_profiles"
 
@@ -72,3 +73,26 @@ async def test_while_roll_ups_are_refused_the_cluster_goes_on_to_report(tmp_path
             before = len(desk.taken)
             await rig.passes(60)
             assert len(desk.taken) >= before + 5
+
+
+async def test_requests_beyond_the_budget_are_left_out_with_an_event_and_the_rest_is_sent(
+    tmp_path: Path,
+) -> None:
+    clock, shard = JumpingClock(), AttentiveShard()
+    async with FakeApiServer(clock) as server:
+        for number in range(70):
+            odd = request(number)
+            odd["spec"]["resources"] = {"cpu": "1", f"evil.example/r{number}": "1"}
+            server.put(CAPACITY_REQUESTS, odd)
+        async with operating(tmp_path, server, clock, shard) as rig:
+            await rig.until(lambda: len(rig.events("UntranslatableRequirement")) == 10)
+            read = RollupReader().read(shard.rollups[-1], CLUSTER, 1_000)
+            assert sum(need.aggregate["cpu"] for need in read.needs) == 60_000
+            (said, *_) = rig.events("UntranslatableRequirement")
+            assert "with it the cluster asks for more than 60 unusual resources" in said["message"]
+            page = await rig.metrics()
+            assert 'crs_skipped_total{reason="too_heavy"} 10' in page
+            assert "bigfleet_operator_crs_skipped 10" in page
+            # A request of the usual kind is served all the same.
+            server.put(CAPACITY_REQUESTS, request(99))
+            await rig.until(lambda: rig.milli_cpus() == 61_000)

@@ -71,6 +71,8 @@ class Demand:
     #: The gang's id; empty where there is none.
     group: str
     unit: Resources
+    #: Bytes as a row of its own.
+    size: int = 0
 
     @property
     def buckets(self) -> tuple[Bucket, Bucket]:
@@ -161,10 +163,9 @@ def _demand_of(spec: CapacityRequestSpec) -> Demand:
     )
     unit = _unit(spec.resources)
     _fits("resource names", "resources", len(unit.amounts), MOST_RESOURCES)
-    demand = Demand(profile, group, unit)
     size = len(need_row(Need("", profile, unit, unit, group=group)))
     _fits("bytes as a row", "", size, LARGEST_ROW)
-    return demand
+    return Demand(profile, group, unit, size)
 
 
 def _fits(what: str, field: str, count: int, most: int) -> None:
