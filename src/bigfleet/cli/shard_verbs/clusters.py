@@ -52,7 +52,8 @@ class Served:
     pauses: "tuple[Pause, ...]" = ()
 
     def names(self) -> set[str]:
-        return {*self.views, *self.unmet, *self.machines}
+        # A machine may have become Idle after it was chosen and before it was read.
+        return {*self.views, *self.unmet, *self.machines} - {""}
 
 
 @dataclass(frozen=True, slots=True)
