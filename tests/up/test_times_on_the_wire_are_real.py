@@ -1,5 +1,6 @@
 """A fleet may live sixty times as fast as people do; what it tells people is the time of day."""
 
+import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -51,6 +52,7 @@ async def test_no_time_that_a_hurried_fleet_tells_lies_in_the_future_or_runs_bac
             audit, scope = Audit("me", "to see when it ends"), PauseScope()
             await shard.pause(PauseCall(audit, scope, PAUSE_SECONDS))
             blocked = await a_reason_with_a_time(fleet, shard)
+            header = b"".join([lines async for lines in shard.fleet()]).partition(b"\n")[0]
         machine = next(action.machine for action in report.actions) if report.actions else ""
         machine = machine or next(iter(fleet.owned()["shard-0"]))
         first = await everything_told(fleet.addresses, machine)
@@ -64,6 +66,9 @@ async def test_no_time_that_a_hurried_fleet_tells_lies_in_the_future_or_runs_bac
     told = {path: instants for path, instants in second.items() if not lies_ahead(path)}
     ahead = {p: max(i) - now for p, i in told.items() if max(i) > now + SKEW}
     assert ahead == {}
+    captured = instant_of(json.loads(header)["provenance"]["capturedAt"])
+    assert captured is not None
+    assert began - SKEW < captured < now + SKEW
     heartbeat = "ListShards.shards.last_heartbeat_unix_ns"
     assert second[heartbeat] >= first[heartbeat] > [began - SKEW]
     # An hour of the fleet is a minute of ours.

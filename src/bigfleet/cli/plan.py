@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bigfleet import __version__
-from bigfleet.cli.terminal import refuse, refuse_input, write_out
+from bigfleet.cli.terminal import json_escaped, refuse, refuse_input, write_out
 from bigfleet.model.errors import BadInput
 
 if TYPE_CHECKING:
@@ -134,7 +134,8 @@ def _print_json(cycles: Iterator["PlannedCycle"], *, explain: bool) -> None:
     from bigfleet.plan.document import plan_document
 
     document = plan_document(cycles, explain=explain)
-    write_out(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+    content = msgspec.json.format(msgspec.json.encode(document), indent=2)
+    write_out(json_escaped(content) + b"\n")
 
 
 def _print_tables(cycles: "list[PlannedCycle]", *, explain: bool, limit: int, color: str) -> None:

@@ -171,6 +171,9 @@ def protos(folder: Path, language: str | None, package: str) -> None:
         files = written_protos(folder, language or "", package)
     except BadInput as problem:
         raise refuse([str(p) for p in problem.problems]) from None
+    except OSError as problem:
+        said = f"--out {folder}: {problem.filename or folder}: {problem.strerror}"
+        raise refuse([f"{said}; name another folder"]) from None
     for file in files:
         click.echo(str(file))
     click.echo(f"Next: {next_command(folder, language or '')}")

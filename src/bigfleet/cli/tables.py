@@ -21,7 +21,7 @@ from bigfleet.cli.output import (
     sorted_rows,
     unknown_sort,
 )
-from bigfleet.cli.terminal import escaped, write_out
+from bigfleet.cli.terminal import escaped, json_escaped, write_out
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import Instant
 
@@ -221,7 +221,7 @@ def document_bytes(document: dict[str, Any], output: Output) -> bytes:
         text = yaml.safe_dump(plain, sort_keys=False, allow_unicode=False, width=100)
         return (start + text).encode()
     option = 0 if output.one_line else orjson.OPT_INDENT_2
-    return orjson.dumps(document, option=option) + b"\n"
+    return json_escaped(orjson.dumps(document, option=option)) + b"\n"
 
 
 def write_items(items: Iterable[Any], now: Instant, **head: Any) -> None:

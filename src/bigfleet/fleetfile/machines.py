@@ -27,6 +27,10 @@ from bigfleet.model.requirements import RACK_KEY
 
 #: A slip of the keyboard in `count` must not eat all memory.
 MOST_MACHINES_PER_ENTRY = 2_000_000
+#: Characters of an id that is repeated.
+LONGEST_COUNTED_ID = 253
+#: Labels that one entry may stand for: every zone and rack has a set of its own.
+MOST_LABELS_PER_ENTRY = 20_000_000
 
 STATES = {state.label: state for state in MachineState if state is not MachineState.UNSPECIFIED}
 HELD_BY = {by.value: by for by in HeldBy}
@@ -173,6 +177,14 @@ def _expanded(record: Record, first: FleetMachine) -> Iterator[FleetMachine]:
     number = _NUMBER.search(machine.id) if "count" in record.raw else None
     if "count" in record.raw and number is None and count != 1:
         record.refuse("id", "with count the id holds zeros in braces, like od-{000}")
+        return
+    if number is not None and len(machine.id) > LONGEST_COUNTED_ID:
+        record.refuse("id", f"with count it has at most {LONGEST_COUNTED_ID} characters")
+        return
+    places = min(count, max(1, len(zones)) * max(1, racks))
+    if places * (len(machine.labels) + 1) > MOST_LABELS_PER_ENTRY:
+        text = f"at most {MOST_LABELS_PER_ENTRY:,} labels in one entry; write fewer racks or labels"
+        record.refuse("racks" if racks else "zones", text)
         return
     if zones and machine.zone:
         record.refuse("zones", "give zone or zones, not both")

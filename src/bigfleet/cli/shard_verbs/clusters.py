@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bigfleet.cli.drawing import Text
     from bigfleet.cli.shard_verbs.cluster_page import ClusterSeen
     from bigfleet.model.coordination import ClusterBinding
+    from bigfleet.model.machines import Instant
     from bigfleet.model.need_states import NeedState
     from bigfleet.model.pauses import Pause
     from bigfleet.model.provider_calls import Rejected
@@ -51,7 +52,8 @@ class Served:
     pauses: "tuple[Pause, ...]" = ()
 
     def names(self) -> set[str]:
-        return {*self.views, *self.unmet, *self.machines}
+        # A machine may have become Idle after it was chosen and before it was read.
+        return {*self.views, *self.unmet, *self.machines} - {""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +243,23 @@ def _show(line: Line, rows: list[Row], **head: Any) -> None:
             cell(paused_text(row.pauses()), "red"),
         )
     page.show(table)
+    for row in rows:
+        view = row.served.views.get(row.cluster) if row.served else None
+        if view is not None and (said := refused_text(view, line.now)):
+            page.say("")
+            page.say(f"{row.cluster}: {said}", "red")
     page.write()
+
+
+def refused_text(view: "SessionView", now: "Instant") -> str:
+    """Why its roll-ups are not taken; empty: they are."""
+    from bigfleet.cli.tables import counted, since_text
+
+    refused = view.refused_rollup
+    if refused is None:
+        return ""
+    number = counted(refused.times, "roll-up")
+    return f"{number} refused in the last {since_text(refused.since, now)}: {refused.text}"
 
 
 def holds(pause: "Pause", cluster: str, shard_id: str) -> bool:

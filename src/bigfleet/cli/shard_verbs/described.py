@@ -95,7 +95,7 @@ def _pause_table(pauses: Sequence[Pause], now: Instant) -> Table:
     for each in pauses:
         table.add_row(
             cell(scope_text(each.scope), "red"),
-            cell(each.owner or each.source.name.lower()),
+            cell(each.who or each.source.name.lower()),
             cell(since_text(each.created_at, now)),
             cell(until_text(each)),
             cell(each.reason),

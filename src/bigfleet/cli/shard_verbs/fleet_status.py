@@ -256,7 +256,7 @@ def _show_pauses(page: "Page", pauses: "list[Known]", shards: int) -> None:
         table.add_row(
             cell(pause.pause_id, "red"),
             cell(scope_text(pause.scope)),
-            cell(pause.owner or pause.source.name.lower()),
+            cell(pause.who or pause.source.name.lower()),
             cell(until_text(pause)),
             cell(each.where_text(shards)),
             cell(pause.reason),
@@ -271,7 +271,8 @@ def _show_quarantines(page: "Page", seen: dict[str, Seen], now: "Instant") -> No
     table = table_of("SHARD", "QUARANTINE", "SUBJECT", sentence="WHAT")
     for shard, one in seen.items():
         for each in one.quarantines:
-            said = f"{each.observed:,} of {each.baseline:,} came; held for "
+            came = each.what or f"{each.observed:,} of {each.baseline:,} came"
+            said = f"{came}; held for "
             table.add_row(
                 cell(shard),
                 cell(kind_word(each.kind), "red"),
@@ -322,6 +323,9 @@ def state_text(seen: Seen) -> str:
         # One of a whole fleet comes twice: from the command line and from the coordinator.
         number = len({pause.pause_id for pause in status.pauses})
         said.append(f"{counted(number, 'pause')} in force")
+    if status.clusters_refused:
+        whose = counted(status.clusters_refused, "cluster")
+        said.append(f"roll-ups of {whose} refused: bigfleet clusters")
     if status.dry_run:
         said.append("dry-run")
     if seen.quarantines:

@@ -5,7 +5,7 @@ cycle never change and are read in a thread.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -13,6 +13,7 @@ from bigfleet.edge.clock import next_turn
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.errors import NoSuchMachine
 from bigfleet.model.identities import who_text
+from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import (
     Audit,
@@ -61,7 +62,14 @@ class ReadAnswers:
 
 
 class AdminAnswers:
-    def __init__(self, state: ShardState, outlet: Outlet) -> None:
+    def __init__(
+        self,
+        state: ShardState,
+        outlet: Outlet,
+        real_of: Callable[[Instant], Instant] = lambda instant: instant,
+    ) -> None:
+        """`real_of` an instant of the shard's clock: what people's watches show then."""
+        self._real_of = real_of
         self._state = state
         self._outlet = outlet
         self._writes = AdminWrites(state, outlet)
@@ -200,7 +208,8 @@ class AdminAnswers:
         preemptions = parts.drains.preemptions(report.cluster_id)
         ledger = self._state.deciding.ledger
         told = await asyncio.to_thread(ledger.standings, report.cluster_id, ask=report.ask)
-        return replace(told, preemptions=preemptions)
+        refused = parts.ingest.refusal_of(report.cluster_id)
+        return replace(told, preemptions=preemptions, refused_rollup=refused)
 
     async def list_needs(self, query: NeedQuery) -> NeedListing:
         listing = self._state.deciding.ledger.listing
@@ -213,7 +222,8 @@ class AdminAnswers:
         if given is None:
             text = "no cycle has ended since the shard started; ask again in a moment"
             raise Rejected(Code.UNAVAILABLE, text, reason="no-cycle")
-        dump = FleetDump(given, state.deciding.plan_options(), state.settings.id, state.epoch)
+        plan, at = state.deciding.plan_options(), self._real_of(given.now)
+        dump = FleetDump(given, plan, state.settings.id, state.epoch, at)
         yield await asyncio.to_thread(dump.header)
         for rows in pieces(dump.machine_count, AT_A_TIME):
             extras = dump.extras(rows, state.parts.machines)

@@ -220,7 +220,11 @@ class ShardProcess:
 
     def _make_endpoint(self, settings: ShardSettings) -> ShardEndpoint:
         read = ShardReadService(ReadAnswers(self.state))
-        admin = ShardAdminService(AdminAnswers(self.state, self._outlet))
+        times = self._world.times
+        answers = AdminAnswers(self.state, self._outlet)
+        if times is not None:
+            answers = AdminAnswers(self.state, self._outlet, times.times.real_of)
+        admin = ShardAdminService(answers)
         return ShardEndpoint(
             self._sessions,
             address=settings.listen,
