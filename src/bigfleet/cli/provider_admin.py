@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from bigfleet.cli.connections import audited, login_name
-from bigfleet.cli.output import current_output
+from bigfleet.cli.output import Output, current_output
 from bigfleet.cli.provider_lines import answer_to, provider_list, provider_verb, tls_in
 from bigfleet.cli.terminal import plain, write_out
 
@@ -56,6 +56,17 @@ def _show(answer: dict[str, Any], columns: dict[str, str], kind: str) -> None:
     page = Page.on_stdout("auto")
     show_listing(page, listing, rows)
     page.write()
+
+
+def _say(answer: dict[str, Any], flags: dict[str, Any], sentence: str) -> None:
+    """The sentence for people, the provider's answer for programs."""
+    output = Output(flags["output"])
+    if output.is_document:
+        from bigfleet.cli.tables import document_bytes
+
+        write_out(document_bytes(answer, output))
+    else:
+        click.echo(plain(sentence))
 
 
 @click.command()
@@ -124,7 +135,7 @@ def fences(ctx: click.Context, /, shard_id: str, machine_id: str, limit: int, **
 def prune_fences(shard_id: str, **flags: Any) -> None:
     """Forget the marks of a shard that will never come back."""
     answer, _ = _asked("fences prune", flags, shard_id=shard_id)
-    click.echo(f"{answer['pruned']} marks of {plain(shard_id)} forgotten")
+    _say(answer, flags, f"{answer['pruned']} marks of {shard_id} forgotten")
 
 
 @click.group(invoke_without_command=True)
@@ -153,7 +164,7 @@ def _on_failed(name: str, text: str) -> click.Command:
     @provider_verb
     def command(machine_id: str, **flags: Any) -> None:
         answer, _ = _asked(f"failed {name}", flags, machine_id=machine_id)
-        click.echo(f"{plain(machine_id)} is now {answer['now']}")
+        _say(answer, flags, f"{machine_id} is now {answer['now']}")
 
     return command
 
@@ -174,7 +185,7 @@ def describe() -> None:
 def accept_describe(**flags: Any) -> None:
     """Believe a quarantined describe: the missing hosts are really gone."""
     answer, _ = _asked("describe accept", flags)
-    click.echo("accepted" if answer["quarantined"] else "nothing was quarantined")
+    _say(answer, flags, "accepted" if answer["quarantined"] else "nothing was quarantined")
 
 
 @click.group()
@@ -187,9 +198,10 @@ def state() -> None:
 @provider_verb
 def backup(file: Path, **flags: Any) -> None:
     """A consistent copy while the provider runs."""
-    _, content = _asked("state backup", flags)
+    answer, content = _asked("state backup", flags)
     _write_private(file, content)
-    click.echo(f"{file}: {len(content)} bytes")
+    said = {**answer, "file": str(file), "bytes": len(content)}
+    _say(said, flags, f"{file}: {len(content)} bytes")
 
 
 @state.command("export")
@@ -200,7 +212,7 @@ def export_state(file: Path, form: str, **flags: Any) -> None:
     """Everything the provider knows as one JSON document."""
     answer, content = _asked("state export", flags, format=form)
     _write_private(file, content)
-    click.echo(f"{file}: {answer['machines']} machines")
+    _say({**answer, "file": str(file)}, flags, f"{file}: {answer['machines']} machines")
 
 
 @state.command("import")
@@ -210,7 +222,8 @@ def export_state(file: Path, form: str, **flags: Any) -> None:
 def import_state(file: Path, **flags: Any) -> None:
     """Take over an exported state, or the snapshot of a Go provider; nothing in use is touched."""
     answer, _ = _asked("state import", flags, content=file.read_bytes())
-    click.echo(f"{answer['machines']} machines and {answer['marks']} marks taken over")
+    taken = f"{answer['machines']} machines and {answer['marks']} marks taken over"
+    _say(answer, flags, taken)
 
 
 def _write_private(file: Path, content: bytes) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bigfleet.cli.measures import Measure, document_of, print_json, print_table
+from bigfleet.cli.measures import Measure, print_measures, prints_measures
 
 if TYPE_CHECKING:
     from bigfleet.cli.provider_load import Listing, Load, Rate
@@ -38,10 +38,8 @@ STATED_FOR = (
     show_default=True,
     help="Stores to measure mutations with; the other rows need one only.",
 )
-@click.option(
-    "-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True
-)
-def bench(machines: int, store: str, output: str) -> None:
+@prints_measures
+def bench(machines: int, store: str) -> None:
     """Measure Lists, Gets, mutations, start, reconcile and memory of a provider.
 
     It runs on a fake substrate that does everything at once, so what is measured is the SDK. Every
@@ -49,10 +47,7 @@ def bench(machines: int, store: str, output: str) -> None:
     way, because a busy machine is no defect.
     """
     measures = asyncio.run(_measured(machines, store))
-    if output == "json":
-        print_json(document_of(measures, machines=machines, store=store))
-    else:
-        print_table(measures, STATED_FOR)
+    print_measures(measures, STATED_FOR, machines=machines, store=store)
 
 
 async def _measured(machines: int, store: str) -> list[Measure]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from bigfleet.cli.manner import last_cause, leave
-from bigfleet.cli.output import FORMATS, answer, reading_options
+from bigfleet.cli.output import DocumentForm, answer, list_form, reading_options
 
 if TYPE_CHECKING:
     from bigfleet.wire.lines import TlsFiles
@@ -25,7 +25,7 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--tls-cert",), {"type": _PATH}),
     (("--tls-key",), {"type": _PATH}),
     (("--tls-ca",), {"type": _PATH}),
-    (("-o", "--output"), {"type": click.Choice(["table", "json"]), "default": "table"}),
+    (("-o", "--output"), {"type": DocumentForm(), "default": "table"}),
 )
 
 
@@ -45,13 +45,8 @@ def provider_list(command: Callable[..., None]) -> Callable[..., None]:
     made = reading_options(run)
     for names, meaning in _OPTIONS[:-1]:
         made = click.option(*names, **meaning)(made)
-    listed: Callable[..., None] = _form(made)
+    listed: Callable[..., None] = list_form()(made)
     return listed
-
-
-_form = click.option(
-    "-o", "--output", type=click.Choice(FORMATS), default="table", help="How the list is printed."
-)
 
 
 def line_params() -> list[click.Parameter]:

@@ -15,6 +15,7 @@ import click
 
 from bigfleet import __version__
 from bigfleet.cli.durations import DURATION
+from bigfleet.cli.output import Output, document_form
 from bigfleet.cli.terminal import plain, refuse, unread
 from bigfleet.up.sizes import LAST_PORT_BASE, SIZES
 
@@ -50,8 +51,7 @@ if TYPE_CHECKING:
               help="Exit 1 if demand was left unmet although supply was there, a pod waited "
                    "although a free machine would take it, a machine went back and forth, or was "
                    "two shards' or nobody's.")  # fmt: skip
-@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table",
-              help="json: with --headless, one object per cycle and transfer.")  # fmt: skip
+@document_form("json, yaml: with --headless, one document per cycle and transfer.")
 def up(
     size: str,
     seed: int,
@@ -88,8 +88,8 @@ def up(
       bigfleet up --speed 5 --data-dir ./fleet
       bigfleet up --port-base 17000
     """
-    if output == "json" and not headless:
-        raise click.UsageError("-o json goes with --headless")
+    if output != "table" and not headless:
+        raise click.UsageError(f"-o {output} goes with --headless")
     if provider_addr and not provider_addr.rpartition(":")[2].isdecimal():
         raise click.UsageError(f"--provider-addr {provider_addr}: write HOST:PORT")
     began = time.perf_counter()
@@ -110,7 +110,7 @@ def up(
         raise click.UsageError(f"--shards {shards}: a shard has a zone, and there are {named}")
     compile_all()
     try:
-        code = asyncio.run(_lived(plan, began, headless, lasting, output == "json", asserting))
+        code = asyncio.run(_lived(plan, began, headless, lasting, output, asserting))
     except ProviderSilent as problem:
         click.echo(plain(str(problem)), err=True)
         raise click.exceptions.Exit(EXIT_UNREACHABLE) from None
@@ -127,12 +127,12 @@ async def _lived(
     began: float,
     headless: bool,
     lasting: float | None,
-    json_lines: bool,
+    output: str,
     asserting: bool,
 ) -> int:
     from bigfleet.cli.coordinator_reports import reporting_of
     from bigfleet.cli.up_contexts import written_context
-    from bigfleet.cli.up_faces import Face, JsonFace, LineFace, banner
+    from bigfleet.cli.up_faces import DocumentFace, Face, LineFace, banner
     from bigfleet.cli.up_view import LiveFace
     from bigfleet.edge.collecting import collect_rarely
     from bigfleet.edge.driver import RealClock
@@ -154,8 +154,8 @@ async def _lived(
     ready = time.perf_counter() - began
     live = not headless and sys.stdout.isatty()
     face: Face = (
-        JsonFace()
-        if json_lines
+        DocumentFace(Output(output, one_line=True))
+        if output != "table"
         else LiveFace(plan.shards, time.perf_counter)
         if live
         else LineFace(_time_of_day, time.perf_counter, names_shards=plan.shards > 1)

@@ -60,11 +60,9 @@ def list_quotas(line: CoordinatorLine) -> None:
             cell(f"{allocated:,}"),
             cell(f"{used:,}", "red" if used > each.total else ""),
             cell(by_shard_text(each)),
+            name=f"quota/{each.provider}/{each.region}".rstrip("/"),
         )
-    if found:
-        page.show(table)
-    else:
-        page.say("No quota is set: nothing is limited.")
+    page.show_or_say(table, "No quota is set: nothing is limited.")
     page.write()
 
 

@@ -53,10 +53,7 @@ def transfers(line: CoordinatorLine, everything: bool) -> None:
             cell(ids_text(each.machine_ids)),
             cell(each.reason),
         )
-    if found:
-        page.show(table)
-    else:
-        page.say("Nothing moves." if not everything else "Nothing has moved.")
+    page.show_or_say(table, "Nothing moves." if not everything else "Nothing has moved.")
     page.write()
 
 

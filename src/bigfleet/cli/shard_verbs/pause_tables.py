@@ -96,7 +96,7 @@ def _show(page: "Page", line: Line, pauses: "Iterable[Pause]", where: Iterable[s
     from bigfleet.cli.tables import cell, since_text, table_of
 
     places = list(where)
-    table = table_of(*_COLUMNS, *(["WHERE"] if places else []), sentence="REASON")
+    table = table_of(*_COLUMNS, *(["WHERE"] if places else []), sentence="REASON", kind="pause")
     for number, each in enumerate(pauses):
         table.add_row(
             cell(each.pause_id),
@@ -108,7 +108,4 @@ def _show(page: "Page", line: Line, pauses: "Iterable[Pause]", where: Iterable[s
             *([cell(places[number])] if places else []),
             cell(each.reason),
         )
-    if table.row_count:
-        page.show(table)
-    else:
-        page.say("Nothing is paused.")
+    page.show_or_say(table, "Nothing is paused.")

@@ -14,7 +14,7 @@ from bigfleet.cli.connections import Line, audit_of, audited, shard_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.durations import DURATION
 from bigfleet.cli.manner import EXIT_UNREACHABLE
-from bigfleet.cli.object_names import CLUSTER
+from bigfleet.cli.object_names import CLUSTER, PAUSE
 from bigfleet.cli.shard_verbs.confirmations import confirm
 from bigfleet.cli.shard_verbs.pause_calls import paused, pauses_of_all, resumed
 from bigfleet.cli.shard_verbs.pause_tables import show_fleet, show_pauses
@@ -120,7 +120,7 @@ def list_pauses(line: Line, expired: bool) -> None:
 
 @click.command()
 @shard_verb
-@click.argument("pause_id", metavar="[ID]", required=False, default="")
+@click.argument("pause_id", type=PAUSE, metavar="[ID]", required=False, default="")
 @click.option("--all", "everything", is_flag=True, help="Every pause set by `bigfleet pause`.")
 @audited
 def resume(line: Line, pause_id: str, everything: bool, owner: str | None, reason: str) -> None:
