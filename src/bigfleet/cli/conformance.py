@@ -1,6 +1,5 @@
 """`bigfleet conformance`: whether a provider keeps its contract, and the proof that we can tell."""
 
-import asyncio
 import os
 import sys
 import tempfile
@@ -86,6 +85,8 @@ def _patterns(text: str) -> list[str]:
 
 
 def _certify(given: dict[str, Any]) -> int:
+    import asyncio
+
     from bigfleet.cli.conformance_table import print_account
     from bigfleet.conformance.catalogue import ROWS
     from bigfleet.conformance.lab import CannotBoot, Unreachable
@@ -223,6 +224,8 @@ def _tls(given: dict[str, Any]) -> "TlsFiles | None":
 
 
 def _self_test(given: dict[str, Any]) -> int:
+    import asyncio
+
     from bigfleet.cli.conformance_table import print_kills, progress
     from bigfleet.conformance.catalogue import ROWS
     from bigfleet.conformance.driver import SystemClock

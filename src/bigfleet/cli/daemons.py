@@ -1,14 +1,16 @@
 """What every long-running verb does around its process: signals, settings read again, the end."""
 
-import asyncio
 import os
 import signal
 import sys
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from bigfleet.cli.reloading import Reloading
 from bigfleet.edge.logs import Log
+
+if TYPE_CHECKING:
+    import asyncio
 
 
 class Process(Protocol):
@@ -32,6 +34,8 @@ async def run_daemon(
 
     `beside` starts what the process lives on without, once it is up.
     """
+    import asyncio
+
     from bigfleet.edge.collecting import collect_rarely
     from bigfleet.edge.driver import RealClock
     from bigfleet.edge.heap import return_freed_memory

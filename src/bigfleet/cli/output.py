@@ -117,7 +117,10 @@ def _in_form(command: Any, one_line: bool = False) -> Any:
 
 
 def shows(columns: Callable[[], Iterable[str]]) -> Callable[[Any], Any]:
-    """Names the columns of a verb, so that a shell completes --sort-by."""
+    """Names the columns of a verb, so that a shell completes --sort-by.
+
+    Called when a shell asks: what declares the columns is imported then.
+    """
 
     def decorate(command: Any) -> Any:
         setattr(command, _COLUMNS, columns)

@@ -15,6 +15,37 @@ from bigfleet.cli.provider_lines import answer_to, provider_list, provider_verb,
 from bigfleet.cli.terminal import plain, write_out
 
 _PATH = click.Path(path_type=Path)
+#: Headings of each list, and the fields of an answer below them.
+_MACHINE_COLUMNS = {
+    "ID": "id",
+    "STATE": "state",
+    "TYPE": "instanceType",
+    "ZONE": "zone",
+    "CAPACITY": "capacityType",
+    "$/H": "pricePerHour",
+    "HOST": "host",
+    "CLUSTER": "cluster",
+    "SHARD": "shard",
+}
+_OPERATION_COLUMNS = {
+    "OPERATION": "id",
+    "MACHINE": "machine",
+    "KIND": "kind",
+    "SHARD": "shard",
+    "ATTEMPT": "attempt",
+    "OUTCOME": "outcome",
+    "REASON": "reason",
+    "ACCEPTED": "acceptedAt",
+    "NOTE": "note",
+}
+_FENCE_COLUMNS = {"SHARD": "shard", "MACHINE": "machine", "EPOCH": "epoch", "SEQUENCE": "sequence"}
+_FAILED_COLUMNS = {
+    "ID": "id",
+    "SINCE": "failedAt",
+    "TRIES": "heals",
+    "HOST": "host",
+    "ERROR": "lastError",
+}
 
 
 def _asked(verb: str, flags: dict[str, Any], **arguments: Any) -> tuple[dict[str, Any], bytes]:
@@ -73,59 +104,36 @@ def _say(answer: dict[str, Any], flags: dict[str, Any], sentence: str) -> None:
 @click.argument("machine_id", required=False, default="")
 @click.option("--state", default="", help="Only machines of this state, such as Idle.")
 @click.option("--limit", default=0, help="0: all.")
-@provider_list
+@provider_list(_MACHINE_COLUMNS)
 def machines(machine_id: str, state: str, limit: int, **flags: Any) -> None:
     """What the provider knows about its machines."""
     answer, _ = _asked("machines", flags, machine_id=machine_id, state=state, limit=limit)
-    columns = {
-        "ID": "id",
-        "STATE": "state",
-        "TYPE": "instanceType",
-        "ZONE": "zone",
-        "CAPACITY": "capacityType",
-        "$/H": "pricePerHour",
-        "HOST": "host",
-        "CLUSTER": "cluster",
-        "SHARD": "shard",
-    }
-    _show(answer, columns, "machine")
+    _show(answer, _MACHINE_COLUMNS, "machine")
 
 
 @click.command()
 @click.argument("machine_id", required=False, default="")
 @click.option("--running", is_flag=True, help="Only what is still under way.")
 @click.option("--limit", default=100, show_default=True)
-@provider_list
+@provider_list(_OPERATION_COLUMNS)
 def ops(machine_id: str, running: bool, limit: int, **flags: Any) -> None:
     """The operations of the last seven days, newest first."""
     answer, _ = _asked("ops", flags, machine_id=machine_id, running=running, limit=limit)
-    columns = {
-        "OPERATION": "id",
-        "MACHINE": "machine",
-        "KIND": "kind",
-        "SHARD": "shard",
-        "ATTEMPT": "attempt",
-        "OUTCOME": "outcome",
-        "REASON": "reason",
-        "ACCEPTED": "acceptedAt",
-        "NOTE": "note",
-    }
-    _show(answer, columns, "operation")
+    _show(answer, _OPERATION_COLUMNS, "operation")
 
 
 @click.group(invoke_without_command=True)
 @click.option("--shard", "shard_id", default="")
 @click.option("--machine", "machine_id", default="")
 @click.option("--limit", default=0, help="0: all.")
-@provider_list
+@provider_list(_FENCE_COLUMNS)
 @click.pass_context
 def fences(ctx: click.Context, /, shard_id: str, machine_id: str, limit: int, **flags: Any) -> None:
     """The highest token each shard has used on each machine."""
     if ctx.invoked_subcommand is not None:
         return
     answer, _ = _asked("fences", flags, shard_id=shard_id, machine_id=machine_id, limit=limit)
-    columns = {"SHARD": "shard", "MACHINE": "machine", "EPOCH": "epoch", "SEQUENCE": "sequence"}
-    _show(answer, columns, "fence")
+    _show(answer, _FENCE_COLUMNS, "fence")
 
 
 @fences.command("prune")
@@ -140,21 +148,14 @@ def prune_fences(shard_id: str, **flags: Any) -> None:
 
 @click.group(invoke_without_command=True)
 @click.option("--limit", default=0, help="0: all.")
-@provider_list
+@provider_list(_FAILED_COLUMNS)
 @click.pass_context
 def failed(ctx: click.Context, /, limit: int, **flags: Any) -> None:
     """Machines in FAILED, and why."""
     if ctx.invoked_subcommand is not None:
         return
     answer, _ = _asked("failed", flags, limit=limit)
-    columns = {
-        "ID": "id",
-        "SINCE": "failedAt",
-        "TRIES": "heals",
-        "HOST": "host",
-        "ERROR": "lastError",
-    }
-    _show(answer, columns, "machine")
+    _show(answer, _FAILED_COLUMNS, "machine")
 
 
 def _on_failed(name: str, text: str) -> click.Command:

@@ -4,7 +4,6 @@ Server and clients are processes of their own on one machine, as in the budget. 
 between machines, so the machine-speed unit and the load of the machine are printed with them.
 """
 
-import asyncio
 import os
 import tempfile
 from collections.abc import AsyncIterator
@@ -46,6 +45,8 @@ def bench(machines: int, store: str) -> None:
     row of the provider's performance budget is there, with its verdict; the exit code is 0 either
     way, because a busy machine is no defect.
     """
+    import asyncio
+
     measures = asyncio.run(_measured(machines, store))
     print_measures(measures, STATED_FOR, machines=machines, store=store)
 

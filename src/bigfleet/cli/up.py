@@ -1,6 +1,5 @@
 """`bigfleet up`: the whole system on a laptop, and a view of it deciding."""
 
-import asyncio
 import io
 import os
 import secrets
@@ -20,6 +19,7 @@ from bigfleet.cli.terminal import plain, refuse, unread
 from bigfleet.up.sizes import LAST_PORT_BASE, SIZES
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Coroutine
 
     from bigfleet.edge.logs import Log
@@ -88,6 +88,8 @@ def up(
       bigfleet up --speed 5 --data-dir ./fleet
       bigfleet up --port-base 17000
     """
+    import asyncio
+
     if output != "table" and not headless:
         raise click.UsageError(f"-o {output} goes with --headless")
     if provider_addr and not provider_addr.rpartition(":")[2].isdecimal():
@@ -130,6 +132,8 @@ async def _lived(
     output: str,
     asserting: bool,
 ) -> int:
+    import asyncio
+
     from bigfleet.cli.coordinator_reports import reporting_of
     from bigfleet.cli.up_contexts import written_context
     from bigfleet.cli.up_faces import DocumentFace, Face, LineFace, banner
@@ -195,8 +199,10 @@ async def _lived(
     return _judged([*watch.findings, *owners.findings]) if asserting else 0
 
 
-async def _started(fleet: "LocalFleet", asked: asyncio.Event) -> bool:
+async def _started(fleet: "LocalFleet", asked: "asyncio.Event") -> bool:
     """False: somebody asked to stop before it was up, and everything is closed again."""
+    import asyncio
+
     starting, asking = asyncio.create_task(fleet.start()), asyncio.create_task(asked.wait())
     await asyncio.wait({starting, asking}, return_when=asyncio.FIRST_COMPLETED)
     asking.cancel()
@@ -209,9 +215,11 @@ async def _started(fleet: "LocalFleet", asked: asyncio.Event) -> bool:
 
 
 async def _until_asked(
-    work: "list[Coroutine[Any, Any, None]]", asked: asyncio.Event, lasting: float | None
+    work: "list[Coroutine[Any, Any, None]]", asked: "asyncio.Event", lasting: float | None
 ) -> None:
     """Until somebody asks, or the time is up; raises what ended a part before that."""
+    import asyncio
+
     tasks = [asyncio.create_task(each) for each in work]
     asking = asyncio.create_task(asked.wait())
     try:

@@ -1,6 +1,5 @@
 """`bigfleet snapshot`: the coordinator's whole state into a file, and from a file into a store."""
 
-import asyncio
 import os
 import time
 from pathlib import Path
@@ -94,6 +93,8 @@ def restore(
       bigfleet snapshot restore latest.snapshot --data-dir ./coord-data --reason "disk lost"
       bigfleet snapshot restore latest.snapshot --etcd-endpoints etcd-1:2379 --reason "etcd lost"
     """
+    import asyncio
+
     endpoints = tuple(
         word for part in etcd_endpoints for each in part.split(",") if (word := each.strip())
     )

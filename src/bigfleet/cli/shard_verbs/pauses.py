@@ -15,9 +15,10 @@ from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.durations import DURATION
 from bigfleet.cli.manner import EXIT_UNREACHABLE
 from bigfleet.cli.object_names import CLUSTER, PAUSE
+from bigfleet.cli.output import shows
 from bigfleet.cli.shard_verbs.confirmations import confirm
 from bigfleet.cli.shard_verbs.pause_calls import paused, pauses_of_all, resumed
-from bigfleet.cli.shard_verbs.pause_tables import show_fleet, show_pauses
+from bigfleet.cli.shard_verbs.pause_tables import COLUMNS, show_fleet, show_pauses
 from bigfleet.cli.shard_verbs.pause_words import scope_text, until_text
 from bigfleet.cli.terminal import plain
 
@@ -106,6 +107,7 @@ def set_pause(
 
 @pause.command("list", short_help="Who paused what, why, until when.")
 @shard_verb
+@shows(lambda: COLUMNS)
 @click.option("--expired", is_flag=True, help="Also the last that expired or were lifted.")
 def list_pauses(line: Line, expired: bool) -> None:
     """Who paused what, why, until when.
