@@ -403,6 +403,10 @@ class ShardStatus:
     #: Why state.db or the audit file cannot be written; empty: they can.
     store_error: str = ""
     failed_machines: int = 0
+    #: Of its process, over the last minute.
+    cpu_cores: float = 0.0
+    #: 0: the shard does not tell.
+    resident_bytes: int = 0
 
     @property
     def ready(self) -> bool:

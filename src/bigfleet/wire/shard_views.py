@@ -128,6 +128,8 @@ def status_message(status: ShardStatus) -> pb.ShardStatus:
         stuck_pods=status.stuck_pods,
         store_error=status.store_error,
         failed_machines=status.failed_machines,
+        cpu_cores=status.cpu_cores,
+        resident_bytes=status.resident_bytes,
     )
 
 
@@ -165,6 +167,8 @@ def status_of(message: pb.ShardStatus) -> ShardStatus:
         need_states=counts_of(message.need_states) if message.HasField("need_states") else None,
         stuck_pods=message.stuck_pods,
         failed_machines=message.failed_machines,
+        cpu_cores=message.cpu_cores,
+        resident_bytes=message.resident_bytes,
     )
 
 

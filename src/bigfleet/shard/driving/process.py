@@ -22,6 +22,7 @@ from bigfleet.edge.driver import real_profiler
 from bigfleet.edge.logs import Log
 from bigfleet.edge.loop_lag import LoopLag
 from bigfleet.edge.pages import Pages
+from bigfleet.edge.process_usage import ProcessUsage
 from bigfleet.engine.acquisition import RunWorkers
 from bigfleet.model.ownership import Ownership
 from bigfleet.model.provider_calls import Code, Rejected
@@ -105,6 +106,7 @@ class ShardProcess:
         #: For whoever talks to the coordinator.
         self.coordinating = CoordinatorSide(state, outlet, self._store)
         self._audit = _audit_file(settings, self._data_dir, self._on_audit_trouble)
+        self._usage = ProcessUsage(world.stopwatch)
         self._lag = LoopLag(world.clock, world.stopwatch, self._observe_lag)
         self._metrics = ShardMetrics(
             state.effects.counts, self._refresh, world.version, self._certificate_ends
@@ -220,7 +222,7 @@ class ShardProcess:
 
     def _make_endpoint(self, settings: ShardSettings) -> ShardEndpoint:
         read = ShardReadService(ReadAnswers(self.state))
-        admin = ShardAdminService(AdminAnswers(self.state, self._outlet))
+        admin = ShardAdminService(AdminAnswers(self.state, self._outlet, self._usage))
         return ShardEndpoint(
             self._sessions,
             address=settings.listen,
@@ -249,6 +251,7 @@ class ShardProcess:
 
     def _observe_lag(self, seconds: float) -> None:
         self.state.effects.counts.observe("loop_lag_seconds", seconds)
+        self._usage.sample()
 
     def _certificate_ends(self) -> float | None:
         tls = self._world.tls
