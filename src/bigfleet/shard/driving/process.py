@@ -105,7 +105,7 @@ class ShardProcess:
         self._sessions = SessionLines(state, outlet)
         #: For whoever talks to the coordinator.
         self.coordinating = CoordinatorSide(state, outlet, self._store)
-        self._audit = _audit_file(settings, self._data_dir, self._on_audit_trouble)
+        self._audit = self._audit_file(settings)
         self._usage = ProcessUsage(world.stopwatch)
         self._lag = LoopLag(world.clock, world.stopwatch, self._observe_lag)
         self._metrics = ShardMetrics(
@@ -271,6 +271,18 @@ class ShardProcess:
         else:
             self._world.log.info("state.recovered", msg="state.db is written again")
 
+    def _audit_file(self, settings: ShardSettings) -> AuditFile | None:
+        journal, times = settings.journal, self._world.times
+        if not journal.audit_log:
+            return None
+        return AuditFile(
+            self._data_dir / journal.audit_log,
+            journal.audit_rotate,
+            journal.audit_files,
+            self._on_audit_trouble,
+            in_real_time=times.text_told if times is not None else None,
+        )
+
     def _on_audit_trouble(self, trouble: str) -> None:
         """In the writer's thread."""
         if trouble:
@@ -297,13 +309,3 @@ def _ownership(settings: ShardSettings, stored: Mapping[str, bytes]) -> Ownershi
         return Ownership(settings.id)
     known, _ = ownership_of(settings.id, stored.get(OWNERSHIP))
     return known
-
-
-def _audit_file(
-    settings: ShardSettings, data_dir: Path, on_trouble: Callable[[str], None]
-) -> AuditFile | None:
-    journal = settings.journal
-    if not journal.audit_log:
-        return None
-    path = data_dir / journal.audit_log
-    return AuditFile(path, journal.audit_rotate, journal.audit_files, on_trouble)
