@@ -49,4 +49,4 @@ def test_a_process_that_has_just_begun_has_used_nothing() -> None:
 
 
 def test_this_process_has_memory() -> None:
-    assert ProcessUsage(lambda: 0.0).resident_bytes() > 2**20
+    assert ProcessUsage(lambda: 0.0, lambda: 0.0).resident_bytes() > 2**20

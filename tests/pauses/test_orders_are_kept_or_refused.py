@@ -73,7 +73,7 @@ def state(tmp_path: Path) -> ShardState:
 def admin(state: ShardState, disk: Disk) -> AdminAnswers:
     outlet = Outlet(ManualClock(), Lines())
     outlet.keeper = disk
-    return AdminAnswers(state, outlet, ProcessUsage(lambda: 0.0))
+    return AdminAnswers(state, outlet, ProcessUsage(lambda: 0.0, lambda: 0.0))
 
 
 def in_force(state: ShardState) -> list[str]:

@@ -1,6 +1,5 @@
 """CPU and memory of this process, for the people who ask how it is."""
 
-import time
 from collections import deque
 from collections.abc import Callable
 
@@ -12,12 +11,12 @@ _APART_SECONDS = 5.0
 
 
 class ProcessUsage:
-    """`stopwatch`, `cpu_seconds` and `resident` are replaced in tests."""
+    """`cpu_seconds`: of this process so far, all its threads."""
 
     def __init__(
         self,
         stopwatch: Callable[[], float],
-        cpu_seconds: Callable[[], float] = time.process_time,
+        cpu_seconds: Callable[[], float],
         resident: Callable[[], int] = resident_bytes,
     ) -> None:
         self._stopwatch = stopwatch

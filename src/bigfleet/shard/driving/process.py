@@ -18,7 +18,7 @@ from bigfleet.edge.clock import Clock
 from bigfleet.edge.core_tasks import until_one_dies
 from bigfleet.edge.counts import Survey
 from bigfleet.edge.debugging import debug_routes
-from bigfleet.edge.driver import real_profiler
+from bigfleet.edge.driver import cpu_seconds, real_profiler
 from bigfleet.edge.logs import Log
 from bigfleet.edge.loop_lag import LoopLag
 from bigfleet.edge.pages import Pages
@@ -106,7 +106,7 @@ class ShardProcess:
         #: For whoever talks to the coordinator.
         self.coordinating = CoordinatorSide(state, outlet, self._store)
         self._audit = self._audit_file(settings)
-        self._usage = ProcessUsage(world.stopwatch)
+        self._usage = ProcessUsage(world.stopwatch, cpu_seconds)
         self._lag = LoopLag(world.clock, world.stopwatch, self._observe_lag)
         self._metrics = ShardMetrics(
             state.effects.counts, self._refresh, world.version, self._certificate_ends
