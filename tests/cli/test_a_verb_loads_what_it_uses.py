@@ -78,8 +78,13 @@ READING = {
         for verb in (
             *("status", "needs", "clusters", "machines", "machines story x"),
             *("machines reservations", "quarantines", "pause list", "reports"),
-            "reports offerings",
+            *("reports offerings", "clusters show x", "top clusters", "top shards"),
+            *("describe machine x", "describe need x", "describe cluster x", "describe shard x"),
         )
+    },
+    **{
+        f"provider {verb}": ["provider", verb, "--addr", NOWHERE, *WRITERS]
+        for verb in ("machines", "ops", "failed", "fences")
     },
     **{
         verb: [*verb.split(), "--coordinator", NOWHERE, *COORDINATOR_ANSWERS]
