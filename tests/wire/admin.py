@@ -103,6 +103,8 @@ STATUS = ShardStatus(
     journal_degraded=True,
     need_states=NeedCounts(1, 2, 3, 4),
     stuck_pods=5,
+    cpu_cores=0.75,
+    resident_bytes=5 * 2**30,
 )
 REPORT = ClusterReport(
     cluster_id="shop",

@@ -1,6 +1,5 @@
 """`bigfleet provider`: run a provider, and look into one that runs."""
 
-import asyncio
 import os
 import sys
 from collections.abc import Callable
@@ -197,6 +196,8 @@ def run(target: str, settings: tuple[str, ...], **flags: Any) -> None:
       bigfleet provider run sim --preset conformance
       bigfleet provider run acme:Acme --set token=@token.txt --offerings offers.json --state acme.db
     """
+    import asyncio
+
     from bigfleet.provider.opening import StartRefused
     from bigfleet.provider.stores.store import StoreDamaged, StoreFailed, StoreInUse
 
@@ -225,6 +226,8 @@ def doctor(target: str, settings: tuple[str, ...], **flags: Any) -> None:
 
     Takes the flags of `run`. Exit code 1 if something is wrong.
     """
+    import asyncio
+
     from bigfleet.edge.driver import RealClock
 
     try:

@@ -24,6 +24,7 @@ from bigfleet.model.machines import (
     broken_invariants,
 )
 from bigfleet.model.requirements import RACK_KEY
+from bigfleet.model.syntax import why_not_cluster_id, why_not_label_value, why_not_machine_id
 
 #: A slip of the keyboard in `count` must not eat all memory.
 MOST_MACHINES_PER_ENTRY = 2_000_000
@@ -90,7 +91,9 @@ def _machine_of(record: Record, shapes: Shapes) -> FleetMachine:
     record.check_keys(_KEYS)
     before = len(record.complaints)
     raw = record.raw
-    machine_id = record.text("id", required="every machine has an id of its own")
+    machine_id = record.text(
+        "id", required="every machine has an id of its own", why_not=why_not_machine_id
+    )
     state = record.choice(
         "state", STATES, MachineState.UNSPECIFIED, required=f"one of {', '.join(STATES)}"
     )
@@ -100,7 +103,7 @@ def _machine_of(record: Record, shapes: Shapes) -> FleetMachine:
         state,
         shape.capacity_type,
         _host_of(record, machine_id, state),
-        record.text("cluster"),
+        record.text("cluster", why_not=why_not_cluster_id),
         shape.instance_type,
         shape.zone,
         shape.labels,
@@ -171,7 +174,7 @@ def _held_of(record: Record) -> Held:
 
 def _expanded(record: Record, first: FleetMachine) -> Iterator[FleetMachine]:
     count = record.whole("count", 1, 0, MOST_MACHINES_PER_ENTRY)
-    zones = record.texts("zones")
+    zones = record.texts("zones", why_not=why_not_label_value)
     racks = record.whole("racks", 0, 1, MOST_MACHINES_PER_ENTRY)
     machine = first.machine
     number = _NUMBER.search(machine.id) if "count" in record.raw else None

@@ -408,6 +408,10 @@ class ShardStatus:
     failed_machines: int = 0
     #: Whose last roll-up was refused; their SessionViews say why.
     clusters_refused: int = 0
+    #: Of its process, over the last minute.
+    cpu_cores: float = 0.0
+    #: 0: the shard does not tell.
+    resident_bytes: int = 0
 
     @property
     def ready(self) -> bool:

@@ -134,6 +134,8 @@ def status_message(status: ShardStatus) -> pb.ShardStatus:
         store_error=status.store_error,
         failed_machines=status.failed_machines,
         clusters_refused=status.clusters_refused,
+        cpu_cores=status.cpu_cores,
+        resident_bytes=status.resident_bytes,
     )
 
 
@@ -172,6 +174,8 @@ def status_of(message: pb.ShardStatus) -> ShardStatus:
         stuck_pods=message.stuck_pods,
         failed_machines=message.failed_machines,
         clusters_refused=message.clusters_refused,
+        cpu_cores=message.cpu_cores,
+        resident_bytes=message.resident_bytes,
     )
 
 

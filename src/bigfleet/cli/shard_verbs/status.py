@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from bigfleet.cli.connections import Clients, Line, shard_verb
-from bigfleet.cli.shard_verbs.fleet_status import show_fleet
+from bigfleet.cli.output import shows
+from bigfleet.cli.shard_verbs.fleet_status import COLUMNS, show_fleet
 
 if TYPE_CHECKING:
     from bigfleet.cli.tables import Page
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @shard_verb
+@shows(lambda: COLUMNS)
 def status(line: Line) -> None:
     """How a fleet is: who leads its coordinator, and every shard in one line.
 

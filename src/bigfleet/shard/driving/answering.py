@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import islice
 
 from bigfleet.edge.clock import next_turn
+from bigfleet.edge.process_usage import ProcessUsage
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.errors import NoSuchMachine
 from bigfleet.model.identities import who_text
@@ -66,18 +67,25 @@ class AdminAnswers:
         self,
         state: ShardState,
         outlet: Outlet,
+        usage: ProcessUsage,
         real_of: Callable[[Instant], Instant] = lambda instant: instant,
     ) -> None:
         """`real_of` an instant of the shard's clock: what people's watches show then."""
         self._real_of = real_of
         self._state = state
         self._outlet = outlet
+        self._usage = usage
         self._writes = AdminWrites(state, outlet)
 
     async def status(self) -> ShardStatus:
         status, audit = self._state.status(), self._outlet.audit
         lost = audit.trouble if audit is not None else ""
-        return replace(status, store_error=status.store_error or lost)
+        return replace(
+            status,
+            store_error=status.store_error or lost,
+            cpu_cores=self._usage.cores(),
+            resident_bytes=self._usage.resident_bytes(),
+        )
 
     async def pause(self, call: PauseCall, peer: Peer) -> Paused:
         return await self._writes.alone(self._pause(call, peer))
