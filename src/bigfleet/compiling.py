@@ -15,6 +15,7 @@ The cache on disk is kept per version of all these sources: a kernel contains th
 calls, while the compiler would look only at the file the kernel itself stands in.
 """
 
+import gc
 import hashlib
 import os
 import sys
@@ -22,7 +23,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.resources import files
@@ -34,6 +35,7 @@ import numba
 import numpy as np
 from numba import types as numba_types
 from numba.core import event
+from numba.core.config import _OptLevel
 from numba.misc.appdirs import AppDirs
 from numba.np.numpy_support import from_dtype
 
@@ -55,6 +57,8 @@ class ReadOnly:
 class _Settings(Protocol):
     CACHE_DIR: str
     DISABLE_JIT: int
+    LOOP_VECTORIZE: int
+    OPT: int
 
 
 class Dispatcher(Protocol):
@@ -175,6 +179,10 @@ _config = cast(_Settings, numba.config)
 CACHE_FOLDER = "" if _config.DISABLE_JIT else writable_folder(_config.CACHE_DIR, _version())
 if CACHE_FOLDER:
     _config.CACHE_DIR = CACHE_FOLDER
+# Loops over a handful of dimensions gain nothing from vector instructions and full unrolling: with
+# these settings a cycle is no slower, and compiling takes a tenth less.
+_config.OPT = _OptLevel(1)
+_config.LOOP_VECTORIZE = 0
 if _config.DISABLE_JIT:
     # As compiled: integers wrap around without a word where kernels mix hashes.
     np.seterr(over="ignore")
@@ -233,14 +241,28 @@ def compile_kernels(told: Callable[[Progress], None] = lambda progress: None) ->
     began = time.perf_counter()
     kernels = all_kernels()
     progress = Progress(0, len(kernels), "", 0.0)
-    for done, each in enumerate(kernels, start=1):
-        told(progress)
-        each.compile()
-        progress = Progress(done, len(kernels), each.name, time.perf_counter() - began)
+    with _garbage_kept():
+        for done, each in enumerate(kernels, start=1):
+            told(progress)
+            each.compile()
+            progress = Progress(done, len(kernels), each.name, time.perf_counter() - began)
     told(progress)
     if CACHE_FOLDER and not is_complete():
         _mark_complete()
     return progress
+
+
+@contextmanager
+def _garbage_kept() -> Iterator[None]:
+    """Collects no garbage for a while. The compiler makes millions of objects and drops few: to look
+    through them again and again is a tenth of its time."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _mark() -> str:
