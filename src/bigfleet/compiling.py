@@ -35,6 +35,8 @@ import numba
 import numpy as np
 from numba import types as numba_types
 from numba.core import event
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.core.config import _OptLevel
 from numba.misc.appdirs import AppDirs
 from numba.np.numpy_support import from_dtype
@@ -201,16 +203,54 @@ def kernel(function: F) -> F:
     return cast(F, compiled)
 
 
+class _Part(JITCodeLibrary):  # type: ignore[misc]  # numba ships no types
+    """Code that is only ever copied into its callers and optimised there. By default it would be
+    optimised by itself too, and machine code made of it that nothing can call: a sixth of all
+    compiling."""
+
+    def _optimize_final_module(self) -> None:
+        """Its callers do."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        self._ensure_finalized()
+        return 0
+
+    @property
+    def codegen(self) -> "_Part":
+        return self
+
+    def set_env(self, name: str, env: object) -> None:
+        """There is no machine code that would look for it."""
+
+
+class _PartCompiler(Compiler):  # type: ignore[misc]  # numba ships no types
+    def compile_extra(self, func: Callable[..., object]) -> object:
+        self.state.library = _Part(self.state.targetctx.codegen(), func.__qualname__)
+        return super().compile_extra(func)
+
+
 def inner(function: F) -> F:
     """A part of kernels that Python never calls: compiled without the way in."""
-    compiled = numba.njit(nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True)(function)
+    compiled = numba.njit(
+        nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True, pipeline_class=_PartCompiler
+    )(function)
     return cast(F, compiled)
 
 
 def step(function: F) -> F:
     """An inner part that makes no array and returns none: compiled without counting references,
     which for bundles of columns is a fifth of the work."""
-    options = {"nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": True, "_nrt": False}
+    options = {
+        "nogil": True,
+        "no_cfunc_wrapper": True,
+        "no_cpython_wrapper": True,
+        "_nrt": False,
+        "pipeline_class": _PartCompiler,
+    }
     return cast(F, numba.njit(**options)(function))
 
 
@@ -241,7 +281,7 @@ def compile_kernels(told: Callable[[Progress], None] = lambda progress: None) ->
     began = time.perf_counter()
     kernels = all_kernels()
     progress = Progress(0, len(kernels), "", 0.0)
-    with _garbage_kept():
+    with _garbage_collected_rarely():
         for done, each in enumerate(kernels, start=1):
             told(progress)
             each.compile()
@@ -253,16 +293,15 @@ def compile_kernels(told: Callable[[Progress], None] = lambda progress: None) ->
 
 
 @contextmanager
-def _garbage_kept() -> Iterator[None]:
-    """Collects no garbage for a while. The compiler makes millions of objects and drops few: to look
-    through them again and again is a tenth of its time."""
-    collects = gc.isenabled()
-    gc.disable()
+def _garbage_collected_rarely() -> Iterator[None]:
+    """The compiler makes millions of objects and drops few: to look through them as often as usual
+    is a tenth of its time."""
+    usual = gc.get_threshold()
+    gc.set_threshold(50_000, 50, 50)
     try:
         yield
     finally:
-        if collects:
-            gc.enable()
+        gc.set_threshold(*usual)
 
 
 def _mark() -> str:
