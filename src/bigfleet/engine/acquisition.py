@@ -84,7 +84,7 @@ def acquire(
     shares = [np.flatnonzero(worker == w) for w in range(busy)]
     work = partial(_proposals, needs, kinds, supply, pool, credit)
     run = run_workers if sum(len(share) > 0 for share in shares) > 1 else map
-    proposals = list(run(work, [queue[share] for share in shares]))
+    proposals = list(run(work, [(queue[share], pool.start.copy()) for share in shares]))
     start, end = np.zeros(len(queue), np.int64), np.zeros(len(queue), np.int64)
     offset = 0
     for share, (rows, starts) in zip(shares, proposals, strict=True):
@@ -100,23 +100,32 @@ def acquire(
         skew_stopped=np.zeros(size, np.bool_),
         counters=np.zeros((len(_ROWS), len(fields(Counters))), np.int64),
     )
-    commit_queue(
-        queue,
-        worker,
-        contested,
-        np.concatenate([rows for rows, _ in proposals]),
-        start,
-        end,
-        busy if contested.any() else 0,
-        needs,
-        kinds,
-        supply,
-        pool,
-        credit.domain,
-        credit.may_acquire,
-        all_or_nothing,
-        ledger,
+    rows = np.concatenate([rows for rows, _ in proposals])
+    # Where each worker saw the runs; asked for only where two workers meet.
+    expected = np.tile(pool.start, (busy if contested.any() else 0, 1))
+    cursor = pool.start.copy()
+    commit_from = partial(
+        commit_queue,
+        queue=queue,
+        worker=worker,
+        contested=contested,
+        proposed=rows,
+        proposed_start=start,
+        proposed_end=end,
+        expected=expected,
+        cursor=cursor,
+        needs=needs,
+        kinds=kinds,
+        kind_of_row=supply.kind,
+        pool=pool,
+        all_or_nothing=all_or_nothing,
+        ledger=ledger,
     )
+    place, taken = commit_from(0, 0, rows[:0], False)
+    while place < len(queue):
+        # Stale, which is rare: a second copy of `propose_slice` would take a second to compile.
+        again, _ = work((queue[place : place + 1], cursor))
+        place, taken = commit_from(place, taken, again, True)
     part_ended("commit")
     return Acquired(
         ledger.taken,
@@ -167,9 +176,10 @@ def _proposals(
     supply: SupplyArrays,
     pool: PoolArrays,
     credit: Credit,
-    share: Int64s,
+    share_and_cursor: tuple[Int64s, Int32s],
 ) -> tuple[Int32s, Int64s]:
-    """One worker's share. Of the claims it reads only those of the pre-pass."""
+    """What these Needs take from the runs as the cursor sees them."""
+    share, cursor = share_and_cursor
     return propose_slice(
         share,
         needs,
@@ -180,5 +190,5 @@ def _proposals(
         credit.domain,
         credit.may_acquire,
         credit.remaining,
-        pool.start.copy(),
+        cursor,
     )
