@@ -220,10 +220,9 @@ ESCAPES = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
 def test_names_in_a_file_cannot_drive_the_terminal() -> None:
     quoted = '"' + "".join(f"\\u{ord(c):04x}" for c in ESCAPES) + '"'
     text = HEAD + (
-        f"name: {quoted}\nneeds:\n  - {{cluster: {quoted}, name: {quoted}, priority: 1,"
+        f"name: {quoted}\nneeds:\n  - {{cluster: c, name: {quoted}, priority: 1,"
         f" group: {quoted}, aggregateResources: {{{quoted}: 1, cpu: 1}}, minUnit: {{cpu: 1}}}}\n"
-        f"machines:\n  - {{id: {quoted}, state: Idle, capacityType: Spot,"
-        f" labels: {{a: {quoted}}}}}\n"
+        f"machines:\n  - {{id: m, state: Idle, capacityType: Spot}}\n"
     )
     for words in ([], ["--explain"], ["--color", "always"], ["-o", "json"]):
         result = plan(text, *words)
@@ -232,6 +231,13 @@ def test_names_in_a_file_cannot_drive_the_terminal() -> None:
         assert not set(said) & set("\x07\x9b\u202e"), words
         assert "\x1b]" not in said
         assert "\x1b[2J" not in said
+    # What must be a name is refused, and the refusal drives no terminal either.
+    machine = f"{{id: {quoted}, state: Idle, capacityType: Spot, labels: {{a: {quoted}}}}}"
+    refusal = refusal_of(f"{HEAD}machines:\n  - {machine}\nneeds:\n  - {{cluster: {quoted}}}\n")
+    assert "machines[0].id" in refusal
+    assert "machines[0].labels.a" in refusal
+    assert "needs[0].cluster" in refusal
+    assert not set(refusal) & set("\x1b\x07\x9b\u202e")
 
 
 def test_names_in_a_refusal_cannot_drive_the_terminal() -> None:
