@@ -84,7 +84,7 @@ def acquire(
     shares = [np.flatnonzero(worker == w) for w in range(busy)]
     work = partial(_proposals, needs, kinds, supply, pool, credit)
     run = run_workers if sum(len(share) > 0 for share in shares) > 1 else map
-    proposals = list(run(work, [(queue[share], pool.start.copy()) for share in shares]))
+    proposals = list(run(work, [queue[share] for share in shares]))
     start, end = np.zeros(len(queue), np.int64), np.zeros(len(queue), np.int64)
     offset = 0
     for share, (rows, starts) in zip(shares, proposals, strict=True):
@@ -124,7 +124,7 @@ def acquire(
     place, taken = commit_from(0, 0, rows[:0], False)
     while place < len(queue):
         # Stale, which is rare: a second copy of `propose_slice` would take a second to compile.
-        again, _ = work((queue[place : place + 1], cursor))
+        again, _ = work(queue[place : place + 1], cursor)
         place, taken = commit_from(place, taken, again, True)
     part_ended("commit")
     return Acquired(
@@ -176,10 +176,10 @@ def _proposals(
     supply: SupplyArrays,
     pool: PoolArrays,
     credit: Credit,
-    share_and_cursor: tuple[Int64s, Int32s],
+    share: Int64s,
+    cursor: Int32s | None = None,
 ) -> tuple[Int32s, Int64s]:
-    """What these Needs take from the runs as the cursor sees them."""
-    share, cursor = share_and_cursor
+    """What these Needs take from the runs as `cursor` sees them; a worker sees them untouched."""
     return propose_slice(
         share,
         needs,
@@ -190,5 +190,5 @@ def _proposals(
         credit.domain,
         credit.may_acquire,
         credit.remaining,
-        cursor,
+        pool.start.copy() if cursor is None else cursor,
     )
