@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from bigfleet.edge.clock import next_turn
-from bigfleet.edge.debugging import debug_routes, seconds_of
+from bigfleet.edge.debug_pages import debug_routes, seconds_of
 from bigfleet.edge.pages import HttpAnswer, HttpRequest, Page, Pages
-from bigfleet.edge.profiling import Profiler
+from bigfleet.edge.profiler import Profiler
 from tests.shard_system.stand import page
 
 PATIENCE_SECONDS = 60.0

@@ -9,8 +9,8 @@ import click
 
 from bigfleet import __version__
 from bigfleet.cli.daemons import run_daemon
-from bigfleet.cli.reloading import Reloading
-from bigfleet.cli.settings.loading import Configuration
+from bigfleet.cli.reload import SettingsReload
+from bigfleet.cli.settings.configuration import Configuration
 from bigfleet.cli.settings.options import configured
 from bigfleet.cli.settings.sections import COORDINATOR, LOG, TLS, LogSettings, TlsSettings
 from bigfleet.cli.terminal import refuse
@@ -73,7 +73,7 @@ async def _served(configuration: Configuration, log: "Log") -> None:
     def apply(read: Configuration) -> None:
         process.apply_settings(read.of(CoordinatorSettings))
 
-    await run_daemon(process, "coordinator", Reloading(configuration, apply, log), log)
+    await run_daemon(process, "coordinator", SettingsReload(configuration, apply, log), log)
 
 
 def _new_id() -> str:

@@ -14,7 +14,7 @@ from bigfleet.cli.coordinator_verbs.quotas import by_shard_text, pool_text
 from bigfleet.cli.coordinator_verbs.shards import state_of
 from bigfleet.cli.coordinator_verbs.transfers import ids_text
 from bigfleet.cli.main import VERBS, cli
-from bigfleet.cli.manner import cause_of
+from bigfleet.cli.request_options import cause_of
 from bigfleet.cli.shard_verbs.fleet_status import Seen, Surveyed, headline_of, link_text, state_text
 from bigfleet.cli.shard_verbs.shard_reports import counts_text, totals_text
 from bigfleet.cli.tables import Page, Table, cell, table_of
