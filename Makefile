@@ -20,6 +20,8 @@ UP     ?=
 E2E    ?=
 # Half of their time clusters wait: two workers, each with clusters of its own.
 E2E_JOBS ?= -n 2 --dist worksteal
+# What builds the documentation site is apart from what runs and tests BigFleet.
+DOCS_ENV := build/docs-env
 # For `make cluster`: the folder of `bigfleet certs`, and another name than shop.
 CERTS   ?=
 CLUSTER ?=
@@ -28,7 +30,7 @@ CERTIFY := tests/conformance tests/examples tests/provider/commands
 COMMAND_LINE := click grpc google yaml orjson typing_extensions.py
 SHAPES ?= uber-50k uber-500k B1 B2 B7 B10 B11
 
-.PHONY: help install up test lint types contracts warm unit certify e2e-setup e2e e2e-bench cluster format nightly bench mutants protos lock clean
+.PHONY: help install up test lint types contracts warm unit certify e2e-setup e2e e2e-bench cluster format nightly bench mutants protos reference docs lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -95,6 +97,22 @@ mutants: $(STAMP) ## Flip single decisions of the engine and see each one caught
 protos: $(STAMP) ## Generate the Python of src/bigfleet/protos again
 	$(BIN)/python tests/wire/generate.py
 
+reference: $(STAMP) ## Write docs/reference from the code again
+	$(BIN)/python -m tests.site.reference
+
+# Not --quiet: what it does not print it does not count as a reason to fail either.
+docs: $(DOCS_ENV)/.installed ## Build the documentation site into build/site; a broken link fails
+	@$(BIN)/python -m tests.site.staging build/docs
+	@$(DOCS_ENV)/bin/properdocs build --strict --config-file mkdocs.yml
+	@$(BIN)/python -m tests.site.other_hosts build/site
+	@echo "The documentation is in build/site/index.html"
+
+$(DOCS_ENV)/.installed: requirements/docs.txt $(STAMP)
+	@rm -rf $(DOCS_ENV)
+	@$(BIN)/python -m venv --without-pip $(DOCS_ENV)
+	@$(BIN)/uv pip install --quiet --python $(DOCS_ENV)/bin/python --require-hashes -r $<
+	@touch $@
+
 lock: $(STAMP) ## Resolve requirements/*.txt again, with hashes and without any registry address
 	cd requirements && ../$(BIN)/uv pip compile --quiet --upgrade $(LOCK_FLAGS) \
 	  bootstrap.in --output-file bootstrap.txt
@@ -102,6 +120,8 @@ lock: $(STAMP) ## Resolve requirements/*.txt again, with hashes and without any 
 	  pyproject.toml --output-file requirements/runtime.txt
 	$(BIN)/uv pip compile --quiet --upgrade $(LOCK_FLAGS) \
 	  pyproject.toml --group dev --output-file requirements/dev.txt
+	$(BIN)/uv pip compile --quiet --upgrade $(LOCK_FLAGS) \
+	  --group docs --output-file requirements/docs.txt
 
 LOCK_FLAGS := --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
               --no-emit-find-links --no-header --no-annotate
