@@ -30,7 +30,7 @@ CERTIFY := tests/conformance tests/examples tests/provider/commands
 COMMAND_LINE := click grpc google yaml orjson typing_extensions.py
 SHAPES ?= uber-50k uber-500k B1 B2 B7 B10 B11
 
-.PHONY: help install up test lint types contracts warm unit certify e2e-setup e2e e2e-bench cluster format nightly bench mutants protos reference docs lock clean
+.PHONY: help install up test lint types contracts warm unit certify e2e-setup e2e e2e-bench cluster format nightly bench mutants protos reference docs release lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -112,6 +112,11 @@ $(DOCS_ENV)/.installed: requirements/docs.txt $(STAMP)
 	@$(BIN)/python -m venv --without-pip $(DOCS_ENV)
 	@$(BIN)/uv pip install --quiet --python $(DOCS_ENV)/bin/python --require-hashes -r $<
 	@touch $@
+
+release: $(STAMP) ## Build wheel and sdist into dist, and try the wheel in an empty environment
+	@rm -rf dist
+	@$(BIN)/python -m hatchling build -d dist
+	@$(BIN)/python -m tests.release.trial dist
 
 lock: $(STAMP) ## Resolve requirements/*.txt again, with hashes and without any registry address
 	cd requirements && ../$(BIN)/uv pip compile --quiet --upgrade $(LOCK_FLAGS) \
