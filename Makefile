@@ -20,8 +20,9 @@ UP     ?=
 E2E    ?=
 # Half of their time clusters wait: two workers, each with clusters of its own.
 E2E_JOBS ?= -n 2 --dist worksteal
-# What builds the documentation site is apart from what runs and tests BigFleet.
+# What builds the documentation site or minds commits is apart from what runs and tests BigFleet.
 DOCS_ENV := build/docs-env
+HOOKS_ENV := build/hooks-env
 # For `make cluster`: the folder of `bigfleet certs`, and another name than shop.
 CERTS   ?=
 CLUSTER ?=
@@ -30,7 +31,7 @@ CERTIFY := tests/conformance tests/examples tests/provider/commands
 COMMAND_LINE := click grpc google yaml orjson typing_extensions.py
 SHAPES ?= uber-50k uber-500k B1 B2 B7 B10 B11
 
-.PHONY: help install up test lint types contracts warm unit certify e2e-setup e2e e2e-bench cluster format nightly bench mutants protos reference docs release lock clean
+.PHONY: help install up test lint types contracts warm unit certify e2e-setup e2e e2e-bench cluster format nightly bench mutants protos reference docs hooks pre-commit release lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -107,10 +108,16 @@ docs: $(DOCS_ENV)/.installed ## Build the documentation site into build/site; a 
 	@$(BIN)/python -m tests.site.other_hosts build/site
 	@echo "The documentation is in build/site/index.html"
 
-$(DOCS_ENV)/.installed: requirements/docs.txt $(STAMP)
-	@rm -rf $(DOCS_ENV)
-	@$(BIN)/python -m venv --without-pip $(DOCS_ENV)
-	@$(BIN)/uv pip install --quiet --python $(DOCS_ENV)/bin/python --require-hashes -r $<
+hooks: $(HOOKS_ENV)/.installed ## Check every commit before it is made (once per clone)
+	@$(HOOKS_ENV)/bin/pre-commit install
+
+pre-commit: $(HOOKS_ENV)/.installed ## Run the checks of a commit on all files
+	@$(HOOKS_ENV)/bin/pre-commit run --all-files --show-diff-on-failure
+
+build/%-env/.installed: requirements/%.txt $(STAMP)
+	@rm -rf $(@D)
+	@$(BIN)/python -m venv --without-pip $(@D)
+	@$(BIN)/uv pip install --quiet --python $(@D)/bin/python --require-hashes -r $<
 	@touch $@
 
 release: $(STAMP) ## Build wheel and sdist into dist, and try the wheel in an empty environment
@@ -127,6 +134,8 @@ lock: $(STAMP) ## Resolve requirements/*.txt again, with hashes and without any 
 	  pyproject.toml --group dev --output-file requirements/dev.txt
 	$(BIN)/uv pip compile --quiet --upgrade $(LOCK_FLAGS) \
 	  --group docs --output-file requirements/docs.txt
+	$(BIN)/uv pip compile --quiet --upgrade $(LOCK_FLAGS) \
+	  --group hooks --output-file requirements/hooks.txt
 
 LOCK_FLAGS := --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
               --no-emit-find-links --no-header --no-annotate
