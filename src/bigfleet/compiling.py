@@ -138,7 +138,7 @@ def _compiled_type(hint: Any) -> object:
 
 
 def element_of(array: Any) -> Any:
-    """`NDArray[int64]` is `ndarray[shape, dtype[int64]]` on Python 3.11, an alias of int64 later."""
+    """`NDArray[int64]` is `ndarray[shape, dtype[int64]]` on Python 3.11, and an alias later."""
     last = get_args(array)[-1]
     return get_args(last)[0] if get_args(last) else last
 
