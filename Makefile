@@ -112,7 +112,10 @@ hooks: $(HOOKS_ENV)/.installed ## Check every commit before it is made (once per
 	@$(HOOKS_ENV)/bin/pre-commit install
 
 pre-commit: $(HOOKS_ENV)/.installed ## Run the checks of a commit on all files
-	@$(HOOKS_ENV)/bin/pre-commit run --all-files --show-diff-on-failure
+	@if git rev-parse --is-inside-work-tree >/dev/null 2>&1; \
+	then PRE_COMMIT_HOME=$(CURDIR)/build/pre-commit \
+	  $(HOOKS_ENV)/bin/pre-commit run --all-files --show-diff-on-failure; \
+	else echo "Not a git clone: hooks have nothing to run on; see lint, types and contracts"; fi
 
 build/%-env/.installed: requirements/%.txt $(STAMP)
 	@rm -rf $(@D)
