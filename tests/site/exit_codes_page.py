@@ -54,17 +54,17 @@ def meanings() -> dict[int, str]:
 
 
 def sentences() -> Iterator[tuple[str, str]]:
-    for name, command in _verbs(cli, "bigfleet"):
+    for name, command in every_verb(cli, "bigfleet"):
         for paragraph in (command.help or "").split("\n\n"):
             for found in _SENTENCE.findall(" ".join(paragraph.split())):
                 yield name, found.strip()
 
 
-def _verbs(group: click.Group, name: str) -> Iterator[tuple[str, click.Command]]:
+def every_verb(group: click.Group, name: str) -> Iterator[tuple[str, click.Command]]:
     context = click.Context(group)
     for word in group.list_commands(context):
         command = group.get_command(context, word)
         assert command is not None
         yield f"{name} {word}", command
         if isinstance(command, click.Group):
-            yield from _verbs(command, f"{name} {word}")
+            yield from every_verb(command, f"{name} {word}")

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from tests.architecture.tree import ROOT
 from tests.site.exit_codes_page import exit_codes_page
+from tests.site.flags_page import flags_page
 from tests.site.metrics_page import metrics_page
 from tests.site.reasons_page import reasons_page
 from tests.site.rpcs_page import rpcs_page
@@ -12,6 +13,7 @@ from tests.site.settings_page import settings_page
 FOLDER = ROOT / "docs" / "reference"
 PAGES: dict[str, Callable[[], str]] = {
     "settings.md": settings_page,
+    "flags.md": flags_page,
     "metrics.md": metrics_page,
     "reasons.md": reasons_page,
     "exit-codes.md": exit_codes_page,

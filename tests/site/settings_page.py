@@ -23,12 +23,12 @@ _OF_SHARED = {
     "cli": "Whom verbs ask, and how they print.",
 }
 _INTRODUCTION = """\
-A setting is said by a flag, by an environment variable or in a file (`--config`, YAML or TOML);
-a flag is stronger than a variable, a variable stronger than the file. The key is the place in
-the file: `shard.report.interval` is `interval` under `report` under `shard`. The variable is
-the key in capitals: `BIGFLEET_SHARD_REPORT_INTERVAL`. `--print-config` prints every setting of
-a process with its value and where it was said. A setting with "yes" under SIGHUP is read again
-while the process runs."""
+A setting of a process is said by a flag, by an environment variable or in a file (`--config`,
+YAML or TOML); a flag is stronger than a variable, a variable stronger than the file. The key is
+the place in the file: `shard.report.interval` is `interval` under `report` under `shard`. The
+variable is the key in capitals: `BIGFLEET_SHARD_REPORT_INTERVAL`. `--print-config` prints every
+setting of a process with its value and where it was said. A setting with "yes" under SIGHUP is
+read again while the process runs."""
 
 
 def settings_page() -> str:
@@ -38,7 +38,6 @@ def settings_page() -> str:
         *(_process(name, sections) for name, sections in PROCESSES.items()),
         *(section(f"{each.name}: {_OF_SHARED[each.name]}", _keys(each)) for each in SHARED),
         _provider(),
-        _other_verbs(),
     )
 
 
@@ -91,14 +90,6 @@ def _provider() -> str:
     run = _command("provider", "run")
     words = """Runs a Backend. Its keys in the file of `--config` are the names of its flags."""
     return section("bigfleet provider run", words, _flags(run))
-
-
-def _other_verbs() -> str:
-    """Verbs that run nothing have few flags: their help says them, and it is on docs/cli.md."""
-    return section(
-        "Other verbs",
-        "The flags of every other verb: `bigfleet help VERB`, and [the command line](../cli.md).",
-    )
 
 
 def _flags(command: click.Command) -> str:

@@ -29,6 +29,14 @@ def test_every_setting_is_named() -> None:
     assert [key.name for key in keys if f"`{key.name}` | `{key.flag}`" not in text] == []
 
 
+def test_every_verb_with_flags_is_named() -> None:
+    text = (FOLDER / "flags.md").read_text()
+    for verb in ("plan", "up", "certs issue", "machines list", "provider ops", "quotas set"):
+        assert f"\n## bigfleet {verb}\n" in text
+    assert "`--headless`" in text
+    assert "`bigfleet shard`" not in text
+
+
 def test_every_metric_is_named() -> None:
     text = (FOLDER / "metrics.md").read_text()
     names = [
