@@ -180,6 +180,15 @@ def test_a_torn_gzip_file_is_refused() -> None:
     assert "not a gzip file" in refusal_of(whole[:10] + zlib.compress(b"x"))
 
 
+def test_a_count_repeats_neither_long_ids_nor_long_labels_without_bound() -> None:
+    entry = "state: Idle, capacityType: Spot, count: 2000000"
+    wide = f"machines:\n  - {{id: 'm-{{{'0' * 100_000}}}', {entry}}}\n"
+    assert "machines[0].id" in refusal_of(HEAD + wide)
+    labels = ", ".join(f"l{number}: v" for number in range(1_000))
+    racks = f"machines:\n  - {{id: 'm-{{0}}', racks: 2000000, labels: {{{labels}}}, {entry}}}\n"
+    assert "machines[0].racks" in refusal_of(HEAD + racks)
+
+
 def test_of_very_many_problems_the_first_fifty_are_shown_and_all_are_counted() -> None:
     refusal = refusal_of(HEAD + "".join(f"unknown{n}: 1\n" for n in range(MANY)))
     lines = refusal.splitlines()
@@ -211,18 +220,24 @@ ESCAPES = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
 def test_names_in_a_file_cannot_drive_the_terminal() -> None:
     quoted = '"' + "".join(f"\\u{ord(c):04x}" for c in ESCAPES) + '"'
     text = HEAD + (
-        f"name: {quoted}\nneeds:\n  - {{cluster: {quoted}, name: {quoted}, priority: 1,"
+        f"name: {quoted}\nneeds:\n  - {{cluster: c, name: {quoted}, priority: 1,"
         f" group: {quoted}, aggregateResources: {{{quoted}: 1, cpu: 1}}, minUnit: {{cpu: 1}}}}\n"
-        f"machines:\n  - {{id: {quoted}, state: Idle, capacityType: Spot,"
-        f" labels: {{a: {quoted}}}}}\n"
+        f"machines:\n  - {{id: m, state: Idle, capacityType: Spot}}\n"
     )
-    for words in ([], ["--explain"], ["--color", "always"]):
+    for words in ([], ["--explain"], ["--color", "always"], ["-o", "json"]):
         result = plan(text, *words)
         assert result.exit_code == 0, repr(result.exception)
         said = result.stdout.replace("\x1b[0m", "")
         assert not set(said) & set("\x07\x9b\u202e"), words
         assert "\x1b]" not in said
         assert "\x1b[2J" not in said
+    # What must be a name is refused, and the refusal drives no terminal either.
+    machine = f"{{id: {quoted}, state: Idle, capacityType: Spot, labels: {{a: {quoted}}}}}"
+    refusal = refusal_of(f"{HEAD}machines:\n  - {machine}\nneeds:\n  - {{cluster: {quoted}}}\n")
+    assert "machines[0].id" in refusal
+    assert "machines[0].labels.a" in refusal
+    assert "needs[0].cluster" in refusal
+    assert not set(refusal) & set("\x1b\x07\x9b\u202e")
 
 
 def test_names_in_a_refusal_cannot_drive_the_terminal() -> None:

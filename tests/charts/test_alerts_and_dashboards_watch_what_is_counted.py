@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from bigfleet.shard.settings import DeadlineSettings, RailSettings, SessionSettings
 from tests.architecture.tree import ROOT
 from tests.charts.charts import BIGFLEET, OPERATOR
 from tests.charts.metric_names import exposed, named_in
@@ -41,11 +42,30 @@ SHIPPED = {
     "BigFleetProviderOperationsFail": "bigfleet_provider_operations_total",
     "BigFleetReportsCut": "bigfleet_shard_coordinator_rows_left_off_total",
     "BigFleetMetricsCut": "bigfleet_metrics_series_left_off",
+    "BigFleetOperatorRollupsRefused": "bigfleet_operator_rollup_refused",
 }
 HOW_LONG = {
     "BigFleetPausedForAnHour": "1h",
     "BigFleetShortfallAboveBatch": "5m",
 }
+RAILS, DEADLINES, SESSION = RailSettings(), DeadlineSettings(), SessionSettings()
+#: Seconds until a scrape and an evaluation have seen something.
+SEEN_AFTER = 60.0
+#: Seconds for which what an alert is about lasts, where settings end it.
+AT_LEAST: dict[str, float] = {
+    "BigFleetListQuarantined": RAILS.list_guard_min_hold,
+    "BigFleetRollupQuarantined": RAILS.rollup_guard_min_hold,
+    "BigFleetPausedForAnHour": RAILS.pause_default_ttl,
+    "BigFleetOutboxStalled": SESSION.stall_timeout,
+    "BigFleetRebalanceWithoutProgress": 3600.0,
+    "BigFleetMachinesStuck": DEADLINES.creating + DEADLINES.configuring,
+    "BigFleetRollupsRejected": 10.0,
+    "BigFleetOperatorRollupsRefused": 600.0,
+}
+
+
+def seconds_of(span: str) -> float:
+    return float(span[:-1]) * {"s": 1, "m": 60, "h": 3600}[span[-1]]
 
 
 def queries_of(dashboard: dict[str, Any]) -> list[str]:
@@ -68,6 +88,18 @@ def test_every_alert_of_the_specification_is_shipped(alert: str, metric: str) ->
 @pytest.mark.parametrize(("alert", "span"), HOW_LONG.items(), ids=HOW_LONG)
 def test_an_alert_waits_as_long_as_it_says(alert: str, span: str) -> None:
     assert ALERTS[alert]["for"] == span
+
+
+@pytest.mark.parametrize(("alert", "lasts"), AT_LEAST.items(), ids=AT_LEAST)
+def test_an_alert_can_fire_while_what_it_is_about_lasts(alert: str, lasts: float) -> None:
+    """With the default settings. One that looks back in time may be later than what it saw."""
+    rule = ALERTS[alert]
+    looks_back = re.search(r"\b(max_over_time|increase|rate)\(", rule["expr"])
+    waits = seconds_of(rule["for"]) if "for" in rule else 0.0
+    if looks_back:
+        assert waits < seconds_of(re.findall(r"\[(\w+)\]", rule["expr"])[0])
+    else:
+        assert waits + SEEN_AFTER <= lasts
 
 
 @pytest.mark.parametrize("alert", ALERTS)

@@ -28,7 +28,13 @@ for words in json.load(sys.stdin):
         for number in (1, 2):
             os.dup2(os.open(os.devnull, os.O_WRONLY), number)
         try:
-            frame.cli.main([each for each in words if not each.startswith("import:")])
+            if words[0] == "complete:":
+                typed = " ".join(["bigfleet", *words[1:-1], words[-1] or "''"])
+                os.environ |= {"_BIGFLEET_COMPLETE": "bash_complete", "COMP_WORDS": typed}
+                os.environ["COMP_CWORD"] = str(len(words) - 1)
+                words = []
+            given = [each for each in words if not each.startswith("import:")]
+            frame.cli.main(given, prog_name="bigfleet")
         except SystemExit:
             pass
         for each in words:
@@ -39,6 +45,8 @@ for words in json.load(sys.stdin):
             top, _, rest = name.partition(".")
             if top not in sys.stdlib_module_names and not top.startswith("_"):
                 loaded.add(f"bigfleet.{rest.partition('.')[0]}" if top == "bigfleet" else top)
+        # Of the standard library, what costs as much as a library of others.
+        loaded |= {"asyncio", "ssl"} & set(sys.modules)
         os.write(writing, json.dumps(sorted(loaded)).encode())
         os._exit(0)
     os.close(writing)
@@ -55,6 +63,7 @@ HELP = {
 }
 #: A line to a server: gRPC, protobuf, and what gRPC itself brings along.
 WIRE = {
+    *("asyncio", "ssl"),
     *("bigfleet.admin", "bigfleet.v1alpha1", "bigfleet.wire", "google", "grpc", "orjson"),
     *("cython_runtime", "grpc_health", "grpc_reflection", "grpc_tools", "typing_extensions"),
 }
@@ -69,8 +78,13 @@ READING = {
         for verb in (
             *("status", "needs", "clusters", "machines", "machines story x"),
             *("machines reservations", "quarantines", "pause list", "reports"),
-            "reports offerings",
+            *("reports offerings", "clusters show x", "top clusters", "top shards"),
+            *("describe machine x", "describe need x", "describe cluster x", "describe shard x"),
         )
+    },
+    **{
+        f"provider {verb}": ["provider", verb, "--addr", NOWHERE, *WRITERS]
+        for verb in ("machines", "ops", "failed", "fences")
     },
     **{
         verb: [*verb.split(), "--coordinator", NOWHERE, *COORDINATOR_ANSWERS]

@@ -67,6 +67,8 @@ MISSPELT = {
     "the words of another tool": (["get", "machines"], "Did you mean 'bigfleet machines'?"),
     "a verb of a group": (["shards", "transfer"], "Did you mean 'transfers'?"),
     "a verb of a plain group": (["snapshot", "sav"], "Did you mean 'save'?"),
+    "a verb that a group has": (["offerings"], "Did you mean 'bigfleet reports offerings'?"),
+    "another one": (["reservations"], "Did you mean 'bigfleet machines reservations'?"),
     "an option": (["machines", "--faild"], "Did you mean '--failed'?"),
     "a choice": (["pause", "--kind", "reclaims", "--reason", "x"], "Did you mean 'reclaim'?"),
     "a choice of a setting": (["needs", "-o", "jsn"], "Did you mean 'json'?"),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import click
+import orjson
 import pytest
 import yaml
 from click.testing import CliRunner, Result
@@ -14,6 +15,7 @@ from bigfleet.cli.listings import Column, Listing, write_listing
 from bigfleet.cli.manner import Manner
 from bigfleet.cli.output import FORMATS, Output, answer, reading_options, with_watch_interval
 from bigfleet.cli.tables import Page, cell, table_of, write_items
+from bigfleet.cli.terminal import json_escaped
 from bigfleet.cli.watching import watch
 
 MANNER = Manner(timeout=1.0, tls=None, json=False, color="never", now=0)
@@ -272,3 +274,11 @@ def test_what_follows_watch_is_an_interval_only_if_it_looks_like_one(
     typed: list[str], read: list[str]
 ) -> None:
     assert with_watch_interval(typed) == read
+
+
+def test_a_json_document_says_the_same_and_drives_no_terminal() -> None:
+    hostile = {"owner": "\x7f\x9b31m\u202e\u2066\ufeff caf\u00e9 \U0001f680 \\"}
+    content = json_escaped(orjson.dumps(hostile))
+    assert json.loads(content) == hostile
+    assert not set(content.decode()) & set("\x7f\x9b\u202e\u2066\ufeff")
+    assert "caf\u00e9 \U0001f680" in content.decode(), "what is printable is left as it is"

@@ -97,18 +97,21 @@ def test_several_cycles_are_listed_one_a_line() -> None:
 
 
 def test_ids_are_never_wrapped_and_never_drive_the_terminal() -> None:
-    long_id = "m-" + "x" * 300
+    long_id = "m-" + "x" * 250
     fleet = f"""
 version: 1
 kind: Fleet
 machines:
   - {{id: {long_id}, state: Idle, capacityType: Spot, resources: {{cpu: 8}}}}
-  - {{id: "evil\\e[31m[bold]", state: Idle, capacityType: Spot, resources: {{cpu: 8}}}}
-needs: [{{cluster: c, priority: 1, aggregateResources: {{cpu: 16}}}}]
+  - {{id: "m[bold]", state: Idle, capacityType: Spot, resources: {{cpu: 8}}}}
+needs:
+  - {{cluster: c, priority: 1, aggregateResources: {{cpu: 16}}}}
+  - {{cluster: d, priority: 0, aggregateResources: {{cpu: 99}}, name: "evil\\e[31m[bold]"}}
 """
     output = run("plan", "-", stdin=fleet).stdout
     assert long_id in output
     assert "\x1b" not in output
+    assert "m[bold]" in output
     assert "evil\\x1b[31m[bold]" in output
 
 

@@ -100,9 +100,11 @@ def test_rows_are_listed_with_their_profiles() -> None:
 
 
 def test_a_survivor_fails_the_self_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    from bigfleet.conformance.reference.mutants.catalogue import mutant_names
     from bigfleet.conformance.reference.mutants.registry import MUTANTS
     from bigfleet.conformance.reference.provider import Reference
 
+    assert '"" gives NF' in mutant_names(), "every mutant is defined before one is replaced"
     monkeypatch.setitem(MUTANTS, '"" gives NF', Reference)
     result = conformance("--self-test", "--only", "B207,B208")
     assert result.exit_code == 1

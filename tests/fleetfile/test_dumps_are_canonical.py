@@ -34,6 +34,16 @@ tricky = st.sampled_from(
 )
 texts = tricky | st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
 maybe = st.just("") | texts
+# The same for what must be a name: of labels, and of machines and clusters.
+names = st.sampled_from(
+    ["no", "010", "1e3", "0x1F", "null", "2026-01-01", "1.0", "1_000", "y"]
+) | st.from_regex(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,6}[A-Za-z0-9])?", fullmatch=True)
+maybe_named = st.just("") | names
+ids = st.sampled_from(
+    ["no", "010", "1e3", "~", "null", "12:30", "=", "<<", "-a", "a:b", ".5", "#a", "&a", "*a", "'"]
+) | st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=1, max_size=8).filter(
+    lambda text: ".." not in text
+)
 #: A hold for any other would have no effect, and is refused.
 RELEASED = [CapacityType.ON_DEMAND, CapacityType.SPOT]
 instants = st.integers(-(10**18), 4 * 10**18)
@@ -60,10 +70,10 @@ def machines(draw: st.DrawFn, machine_id: str) -> FleetMachine:
         state,
         draw(st.sampled_from(CapacityType)),
         draw(hosts) if hosted else Host(),
-        draw(texts) if bound else "",
-        draw(maybe),
-        draw(maybe),
-        draw(st.dictionaries(texts, maybe, max_size=3)),
+        draw(ids) if bound else "",
+        draw(maybe_named),
+        draw(maybe_named),
+        draw(st.dictionaries(names, maybe_named, max_size=3)),
         draw(resources),
         draw(resources),
         draw(st.floats(0, 1e6)),
@@ -85,11 +95,11 @@ def machines(draw: st.DrawFn, machine_id: str) -> FleetMachine:
 
 requirements = st.builds(
     Requirement.of,
-    texts,
+    names,
     st.sampled_from([o for o in Operator if o]),
-    st.lists(maybe, max_size=3),
+    st.lists(maybe_named, max_size=3),
 )
-spreads = st.builds(Spread, texts, st.integers(0, 9), st.sampled_from(WhenUnsatisfiable))
+spreads = st.builds(Spread, names, st.integers(0, 9), st.sampled_from(WhenUnsatisfiable))
 profiles = st.builds(
     Profile.of,
     st.lists(requirements, max_size=2),
@@ -100,7 +110,7 @@ profiles = st.builds(
 )
 needs = st.builds(
     FleetNeed,
-    st.builds(Need, texts, profiles, resources, resources, instants, maybe, st.booleans()),
+    st.builds(Need, ids, profiles, resources, resources, instants, maybe, st.booleans()),
     maybe,
     st.sampled_from(["", "pod", "buffer", "provisioning-request"]),
 )
@@ -133,10 +143,10 @@ options = st.builds(
 
 @st.composite
 def fleets(draw: st.DrawFn) -> Fleet:
-    ids = draw(st.lists(texts, max_size=4, unique=True))
+    machine_ids = draw(st.lists(ids, max_size=4, unique=True))
     rows = draw(st.lists(needs, max_size=3, unique_by=lambda row: row.need.key))
     return Fleet(
-        machines=tuple(draw(machines(machine_id)) for machine_id in ids),
+        machines=tuple(draw(machines(machine_id)) for machine_id in machine_ids),
         needs=tuple(rows),
         now=draw(st.none() | instants),
         options=draw(st.just(EngineOptions()) | options),

@@ -106,17 +106,17 @@ def test_a_machine_on_which_nothing_runs_is_read_as_empty() -> None:
 def test_yaml_words_and_numbers_stay_what_they_look_like() -> None:
     fleet = fleet_of(
         "machines: [{id: '010', state: Idle, capacityType: Spot, zone: no, instanceType: off,"
-        " labels: {a: yes, b: 12:30:45, c: 2026-01-01, d: 0x10, e: 1_000}}]"
+        " labels: {a: yes, c: 2026-01-01, d: 0x10, e: 1_000}, assigned: {group: 12:30:45}}]"
     )
     machine = fleet.machines[0].machine
     assert (machine.id, machine.zone, machine.instance_type) == ("010", "no", "off")
     assert dict(machine.labels) == {
         "a": "yes",
-        "b": "12:30:45",
         "c": "2026-01-01",
         "d": "0x10",
         "e": "1_000",
     }
+    assert machine.assigned.group == "12:30:45"
 
 
 def test_yaml_anchors_and_merges_may_be_used() -> None:

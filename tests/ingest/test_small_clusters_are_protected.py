@@ -89,11 +89,12 @@ def test_one_row_for_many_machines_is_protected_too() -> None:
     assert len(shop.ingest.quarantines()) == 1
 
 
-def test_four_machines_are_not_many() -> None:
-    shop = SmallCluster(claimed=4)
+@pytest.mark.parametrize(("claimed", "rows"), [(4, 0), (5, 6)])
+def test_four_machines_are_not_many_and_five_are(claimed: int, rows: int) -> None:
+    shop = SmallCluster(claimed=claimed)
     shop.says(*SIX_ROWS)
     shop.says(after=10)
-    assert len(shop.needs) == 0
+    assert len(shop.needs) == rows
 
 
 def test_what_is_said_three_times_over_twenty_seconds_is_believed() -> None:

@@ -49,6 +49,12 @@ def test_a_prefix_that_no_id_can_have_stops_the_operator_at_its_start(prefix: st
     assert "write at most 3 lower-case letters and digits" in why
 
 
+def test_a_cluster_whose_name_is_no_name_stops_the_operator_at_its_start() -> None:
+    ((key, why),) = contradictions_of(OperatorSettings(cluster_id="a\nb", shard_addr="a:1"))
+    assert key == "cluster_id"
+    assert "write printable ASCII without spaces" in why
+
+
 def test_every_letter_of_a_token_is_equally_likely() -> None:
     # 252 of the 256 values of a byte are seven times 36 letters; the other four are drawn anew.
     draws = iter([bytes(range(252, 256)) * 11, bytes(range(44))])

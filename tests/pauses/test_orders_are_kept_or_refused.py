@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bigfleet.edge.clock import ManualClock
+from bigfleet.edge.process_usage import ProcessUsage
 from bigfleet.model.ownership import Ownership
 from bigfleet.model.pauses import PauseScope
 from bigfleet.model.provider_calls import Code, Peer, Rejected
@@ -72,7 +73,7 @@ def state(tmp_path: Path) -> ShardState:
 def admin(state: ShardState, disk: Disk) -> AdminAnswers:
     outlet = Outlet(ManualClock(), Lines())
     outlet.keeper = disk
-    return AdminAnswers(state, outlet)
+    return AdminAnswers(state, outlet, ProcessUsage(lambda: 0.0, lambda: 0.0))
 
 
 def in_force(state: ShardState) -> list[str]:

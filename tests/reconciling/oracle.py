@@ -76,7 +76,8 @@ class Oracle:
         sound = {name: said for name, r in news.items() if (said := said_by(r)) is not None}
         waiting, self.waiting = self.waiting, {}
         for name, said in (waiting | sound).items():
-            if name in sound or name not in self.missed:
+            # What waited is over when anything newer was said, be it as bad as it may.
+            if name in sound or not (name in news or name in self.missed):
                 self._look(said, started)
 
     def _miss(self, named: set[str], started: Instant) -> None:

@@ -72,6 +72,25 @@ def test_a_newer_word_of_the_provider_replaces_the_one_that_waited() -> None:
     assert rig.state("m") is DRAINING
 
 
+@pytest.mark.parametrize("whole", [True, False], ids=["whole_lists", "lists_of_changes"])
+def test_a_newer_word_that_is_rejected_replaces_the_one_that_waited_too(whole: bool) -> None:
+    """The provider has said something else since; that it cannot be read makes the old no truer."""
+    rig = Rig()
+    rig.lists(record("m"))
+    rig.wait(1)
+    machine = bootstrapping(rig)
+    rig.pending.add("m")
+    rig.lists(record("m", price_per_hour=0.5), whole=whole)
+    rig.wait(1)
+    rig.local(replace(machine, state=CONFIGURED))
+    rig.pending.clear()
+    rig.wait(1)
+    for _ in range(3):
+        rig.lists(record("m", CONFIGURED, cluster="\x1b[2J"), whole=whole)
+    assert rig.state("m") is CONFIGURED
+    assert rig.machine("m").cluster == "shop"
+
+
 def test_a_machine_changed_while_a_list_was_read_is_looked_at_in_the_next() -> None:
     """The reader knew the record and skipped it; the shard's change made it worth a look."""
     rig = Rig()

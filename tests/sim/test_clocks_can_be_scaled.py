@@ -67,3 +67,17 @@ def test_a_clock_is_named() -> None:
     assert isinstance(scaled, ScaledClock)
     assert scaled.speed == 10
     assert clock_of("real", real).now() == real.now()
+
+
+async def test_every_instant_has_a_real_one_also_after_changes_of_speed() -> None:
+    real = ManualClock(1_000 * SECOND)
+    clock = ScaledClock(real, 60.0)
+    moments = []
+    for speed in (2.0, 600.0, 1.0):
+        for _ in range(3):
+            await real.advance(7)
+            moments.append((clock.now(), real.now()))
+        clock.set_speed(speed)
+    assert [clock.real_of(at) for at, _ in moments] == [at for _, at in moments]
+    assert clock.real_of(clock.now() + 5 * SECOND) == real.now() + 5 * SECOND
+    assert clock.real_of(900 * SECOND) == 900 * SECOND, "of an earlier life"

@@ -1,7 +1,9 @@
 """A fleet may live sixty times as fast as people do; what it tells people is the time of day."""
 
+import json
 import time
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import fields, replace
 from pathlib import Path
 from random import Random
 
@@ -11,10 +13,13 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.pauses import PauseScope
 from bigfleet.model.shard_admin import Audit, PauseCall
 from bigfleet.model.shard_views import NeedQuery
+from bigfleet.shard.settings import ShardSettings
 from bigfleet.up.local_fleet import LocalFleet
+from bigfleet.up.plans import Plan
 from bigfleet.up.real_times import SimulatedTimes
 from bigfleet.up.reports import CycleReport
 from bigfleet.up.script_place import keep
+from bigfleet.wire.provider_admin import ProviderAdminClient, Verb
 from bigfleet.wire.shard_admin_client import ShardAdminClient
 from tests.up.fleets import FAST, running, seen, surroundings
 from tests.up.wire_instants import (
@@ -26,7 +31,21 @@ from tests.up.wire_instants import (
 )
 
 SKEW = SECOND
-HURRIED = replace(FAST, speed=60)
+
+
+class AuditedPlan(Plan):
+    """Its shards write an audit file, as those of a real fleet may."""
+
+    def shard_settings(self, name: str, data_dir: Path, provider: str) -> ShardSettings:
+        settings = super().shard_settings(name, data_dir, provider)
+        return replace(settings, journal=replace(settings.journal, audit_log="audit.log"))
+
+
+def audited(plan: Plan) -> AuditedPlan:
+    return AuditedPlan(**{each.name: getattr(plan, each.name) for each in fields(plan)})
+
+
+HURRIED = audited(replace(FAST, speed=60))
 PAUSE_SECONDS = 3600
 
 
@@ -40,9 +59,11 @@ async def everything_told(fleet_addresses: dict[str, str], machine: str) -> Inst
     return found | await instants_at(coordinator, COORDINATOR_SERVICES, include_finished=True)
 
 
-async def test_no_time_that_a_hurried_fleet_tells_lies_in_the_future_or_runs_backwards() -> None:
+async def test_no_time_that_a_hurried_fleet_tells_lies_in_the_future_or_runs_backwards(
+    tmp_path: Path,
+) -> None:
     began = time.time_ns()
-    async with running(HURRIED) as fleet:
+    async with running(replace(HURRIED, data_dir=tmp_path)) as fleet:
         report = await seen(fleet, has_pods)
         pace = (fleet.clock.now() - began) / (time.time_ns() - began)
         assert pace > 5, "the fleet must have lived through more than people have"
@@ -51,11 +72,18 @@ async def test_no_time_that_a_hurried_fleet_tells_lies_in_the_future_or_runs_bac
             audit, scope = Audit("me", "to see when it ends"), PauseScope()
             await shard.pause(PauseCall(audit, scope, PAUSE_SECONDS))
             blocked = await a_reason_with_a_time(fleet, shard)
+            header = b"".join([lines async for lines in shard.fleet()]).partition(b"\n")[0]
         machine = next(action.machine for action in report.actions) if report.actions else ""
         machine = machine or next(iter(fleet.owned()["shard-0"]))
         first = await everything_told(fleet.addresses, machine)
         second = await everything_told(fleet.addresses, machine)
+        by_the_provider = await told_by_the_provider(fleet.addresses["provider"])
         now = time.time_ns()
+    by_the_audit = list(told_by_the_audit_file(tmp_path / "shard-0" / "audit.log"))
+    assert by_the_audit
+    assert by_the_provider
+    told_elsewhere = [*by_the_audit, *by_the_provider]
+    assert began - SKEW < min(told_elsewhere) <= max(told_elsewhere) < time.time_ns() + SKEW
 
     assert {"ListShards.shards.last_heartbeat_unix_ns", "GetStatus.last_cycle_unix_nanos"} <= {
         *first
@@ -64,6 +92,9 @@ async def test_no_time_that_a_hurried_fleet_tells_lies_in_the_future_or_runs_bac
     told = {path: instants for path, instants in second.items() if not lies_ahead(path)}
     ahead = {p: max(i) - now for p, i in told.items() if max(i) > now + SKEW}
     assert ahead == {}
+    captured = instant_of(json.loads(header)["provenance"]["capturedAt"])
+    assert captured is not None
+    assert began - SKEW < captured < now + SKEW
     heartbeat = "ListShards.shards.last_heartbeat_unix_ns"
     assert second[heartbeat] >= first[heartbeat] > [began - SKEW]
     # An hour of the fleet is a minute of ours.
@@ -71,6 +102,21 @@ async def test_no_time_that_a_hurried_fleet_tells_lies_in_the_future_or_runs_bac
     assert ends
     assert now < max(ends) < now + PAUSE_SECONDS / 60 * SECOND + SKEW
     assert now < blocked < now + PAUSE_SECONDS / 60 * SECOND + SKEW
+
+
+async def told_by_the_provider(address: str) -> list[int]:
+    """When it accepted and finished what it was asked for."""
+    async with ProviderAdminClient(address) as provider:
+        found = await provider.do(Verb.OPS, {"limit": 1000})
+    operations: list[dict[str, str]] = list(found.answer["items"])  # type: ignore[call-overload]
+    words = ("acceptedAt", "startedAt", "finishedAt")
+    texts = [row[word] for row in operations for word in words if row[word]]
+    return [instant_of(text) or 0 for text in texts]
+
+
+def told_by_the_audit_file(path: Path) -> Iterator[int]:
+    for line in path.read_text().splitlines():
+        yield instant_of(json.loads(line)["time"]) or 0
 
 
 async def a_reason_with_a_time(fleet: LocalFleet, shard: ShardAdminClient) -> int:

@@ -25,6 +25,7 @@ from bigfleet.model.provider_calls import Peer
 from bigfleet.model.reasons import ToldReason
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.resources import Resources
+from bigfleet.model.rollups import RollupRefusal
 from bigfleet.model.shard_admin import (
     Audit,
     ClearedMachine,
@@ -102,6 +103,8 @@ STATUS = ShardStatus(
     journal_degraded=True,
     need_states=NeedCounts(1, 2, 3, 4),
     stuck_pods=5,
+    cpu_cores=0.75,
+    resident_bytes=5 * 2**30,
 )
 REPORT = ClusterReport(
     cluster_id="shop",
@@ -138,6 +141,7 @@ REPLY = ClusterReportReply(
     10,
     2_001,
     ("bf1-6", "bf1-7"),
+    RollupRefusal("too_heavy", "8388608 allowed; see rollup.max_bytes", 40, 3),
 )
 SESSION = SessionView(
     *("shop", "bigfleet://cluster/shop", "v1alpha1"),
@@ -146,6 +150,7 @@ SESSION = SessionView(
     report=ReceivedReport(REPORT, 22, stale=True),
     need_states=NeedCounts(1, 0, 2, 0),
     stuck_pods=3,
+    refused_rollup=RollupRefusal("too_heavy", "64 allowed", 30, 2),
 )
 SILENT = SessionView("bank", "", "", 1, None, 0, 0, 0, None, 0, 0, False)
 BARE = MachineView(Machine("m-0", MachineState.SPECULATIVE, CapacityType.SPOT), "sim")

@@ -88,6 +88,19 @@ async def test_whoever_does_not_say_hello_first_is_not_let_in(first: bytes) -> N
     assert line.observed == [("Session", Code.INVALID_ARGUMENT)]
 
 
+@pytest.mark.parametrize(
+    "name", ["a\nb", "a b", "\x1b[2J", "a/../b", "x" * 254, "caf\u00e9"], ids=ascii
+)
+async def test_a_cluster_whose_name_is_no_name_is_not_let_in(name: str) -> None:
+    """It reaches providers, pages and templates; its machines would be refused in every List."""
+    async with line_to(ScriptedShard()) as line, line.client.open(Hello(name)) as session:
+        with pytest.raises(Rejected, match="cluster_id") as rejected:
+            await read(session, 1)
+    assert rejected.value.code is Code.INVALID_ARGUMENT
+    assert rejected.value.text.isprintable()
+    assert line.shard.hellos == {}
+
+
 async def test_a_stream_that_says_nothing_is_not_let_in() -> None:
     async with line_to(ScriptedShard()) as line:
         assert await code_after(line.client.address, []) is Code.INVALID_ARGUMENT

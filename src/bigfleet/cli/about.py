@@ -8,20 +8,13 @@ import click
 from click.shell_completion import CompletionItem
 
 from bigfleet import __version__
-from bigfleet.cli.output import Output, set_output
+from bigfleet.cli.output import current_output, prints_document
 from bigfleet.cli.suggestions import no_such_verb
 
 
 @click.command()
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "json", "yaml"]),
-    default="table",
-    show_default=True,
-    help="One line for people, a document for programs.",
-)
-def version(output: str) -> None:
+@prints_document("One line for people, a document for programs.")
+def version() -> None:
     """The version of this command line; `bigfleet status` shows those of coordinators and shards.
 
     \b
@@ -29,12 +22,11 @@ def version(output: str) -> None:
       bigfleet version
       bigfleet version -o json | jq -r .version
     """
-    if output == "table":
+    if not current_output().is_document:
         click.echo(f"bigfleet {__version__}")
         return
     from bigfleet.cli.tables import write_json
 
-    set_output(Output(output))
     machine = f"{platform.system()}/{platform.machine()}".lower()
     about = {"version": __version__, "python": platform.python_version(), "platform": machine}
     write_json(about, time.time_ns())

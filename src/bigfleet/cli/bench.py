@@ -1,12 +1,16 @@
 """`bigfleet bench`: how long the engine takes on a benchmark shape, on this machine."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from bigfleet.cli.output import current_output, prints_list, set_output
 
 if TYPE_CHECKING:
     from bigfleet.bench.agreement import Agreement
@@ -14,6 +18,11 @@ if TYPE_CHECKING:
     from bigfleet.bench.runner import OnProgress, Request
 
 DEFAULT_SHAPES = ("uber-5k", "uber-50k")
+_WIDE_COLUMNS = ("RSS_MB", "BYTES_PER_MACHINE", "CYCLES", "WORKERS", "UNIT_MS")
+COLUMNS = (
+    *("SHAPE", "MACHINES", "NEEDS", "P50_MS", "P99_MS", "MAX_MS", "UNITS", "ACTIONS"),
+    *_WIDE_COLUMNS,
+)
 NOT_INCLUDED = (
     "A cycle is both snapshots and the decision, actions as columns; "
     "reconcile and execution are not included."
@@ -73,14 +82,7 @@ class WithLoadTests(click.Command):
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     help="Write a pstats file of the measured cycles of one shape.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="json: one object per line.",
-)
+@prints_list(lambda: COLUMNS, "json: one object per line.", one_line=True)
 @click.option("--list", "list_shapes", is_flag=True, help="List the shapes.")
 def bench(
     shapes: tuple[str, ...],
@@ -89,7 +91,6 @@ def bench(
     workers: int | None,
     check: bool,
     profile: Path | None,
-    output: str,
     list_shapes: bool,
 ) -> None:
     """Time the engine's cycle on benchmark shapes: uber-5k and uber-50k, or the SHAPEs named.
@@ -115,7 +116,7 @@ def bench(
         Request(name, scale, cycles or DEFAULT_CYCLES, workers or cores(), profile)
         for name in names
     ]
-    show = _print_json if output == "json" else _print_table
+    show = _print_documents if current_output().is_document else _print_table
     show(_results_of(requests))
 
 
@@ -134,10 +135,23 @@ def _resolved(names: Sequence[str]) -> list[str]:
 
 def _print_shapes() -> None:
     from bigfleet.bench.shapes import SHAPES
+    from bigfleet.cli.tables import Page, cell, table_of, write_items
 
-    width = max(len(name) for name in SHAPES)
+    output = current_output()
+    if output.is_document:
+        set_output(replace(output, one_line=False))
+        items = [{"shape": shape.name, "summary": shape.summary} for shape in SHAPES.values()]
+        write_items(items, time.time_ns())
+        return
+    if output.format == "table":
+        # The list of names alone, as it reads best.
+        set_output(replace(output, headers=False))
+    table = table_of("SHAPE", sentence="SUMMARY", kind="shape")
     for shape in SHAPES.values():
-        click.echo(f"{shape.name:{width}}  {shape.summary}")
+        table.add_row(cell(shape.name), cell(shape.summary))
+    page = Page.on_stdout("auto")
+    page.show(table)
+    page.write()
 
 
 def _results_of(requests: "Sequence[Request]") -> "Iterator[Result]":
@@ -185,29 +199,29 @@ def _progress(shape: str) -> "Iterator[OnProgress]":
         yield on_progress
 
 
-def _print_json(results: "Iterator[Result]") -> None:
+def _print_documents(results: "Iterator[Result]") -> None:
+    import json
+
+    from bigfleet.cli.tables import write_document
+
     for result in results:
-        click.echo(result.json_line())
+        write_document(json.loads(result.json_line()))
     click.echo(NOT_INCLUDED, err=True)
 
 
 def _print_table(results: "Iterator[Result]") -> None:
-    from rich.console import Console
-    from rich.table import Table
+    from bigfleet.cli.tables import Page, cell, table_of
 
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("shape", no_wrap=True)
-    cells = _columns()
-    for heading in cells:
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = table_of(*COLUMNS, numbers=COLUMNS[1:], wide=_WIDE_COLUMNS, kind="shape")
     done = []
     for result in results:
         done.append(result)
-        table.add_row(result.shape, *(text(result) for text in cells.values()))
-    console = Console()
-    console.print(table)
+        table.add_row(cell(result.shape), *(cell(text) for text in _texts_of(result)))
+    page = Page.on_stdout("auto")
+    page.show(table)
     for line in (*(line for result in done for line in _details_of(result)), "", NOT_INCLUDED):
-        click.echo(line)
+        page.say(line)
+    page.write()
 
 
 def _details_of(result: "Result") -> Iterator[str]:
@@ -225,29 +239,50 @@ def _details_of(result: "Result") -> Iterator[str]:
     )
 
 
-def _columns() -> "dict[str, Callable[[Result], str]]":
-    return {
-        "machines": lambda r: f"{r.machines:,}",
-        "Needs": lambda r: f"{r.needs:,}",
-        "p50 ms": lambda r: f"{r.p50_ms:,.2f}",
-        "p99 ms": lambda r: f"{r.p99_ms:,.2f}",
-        "max ms": lambda r: f"{r.max_ms:,.2f}",
-        "units": lambda r: f"{r.p50_ms / r.unit_ms:,.3f}",
-        "actions": lambda r: f"{r.actions:,}",
-    }
+def _texts_of(result: "Result") -> Iterator[str]:
+    """In the order of COLUMNS, after the shape."""
+    yield f"{result.machines:,}"
+    yield f"{result.needs:,}"
+    for milliseconds in (result.p50_ms, result.p99_ms, result.max_ms):
+        yield f"{milliseconds:,.2f}"
+    yield f"{result.p50_ms / result.unit_ms:,.3f}"
+    yield f"{result.actions:,}"
+    yield f"{result.rss_mb:,.0f}"
+    yield f"{result.bytes_per_machine:,.0f}"
+    yield str(result.cycles)
+    yield str(result.workers)
+    yield f"{result.unit_ms:.1f}"
 
 
 def _check(names: Sequence[str]) -> int:
     from bigfleet.bench.agreement import check
     from bigfleet.bench.shapes import SHAPES
 
-    differing = 0
-    for name in names:
-        agreement = check(SHAPES[name])
-        click.echo(_sentence_of(agreement))
-        differing += bool(agreement.disagreeing)
+    found = [check(SHAPES[name]) for name in names]
+    _print_agreements(found)
     click.echo(CHECKED_ELSEWHERE, err=True)
-    return 1 if differing else 0
+    return 1 if any(each.disagreeing for each in found) else 0
+
+
+def _print_agreements(found: "Sequence[Agreement]") -> None:
+    from bigfleet.cli.tables import Page, cell, table_of, write_document
+
+    output = current_output()
+    if output.is_document:
+        for each in found:
+            write_document({**asdict(each), "disagreeing": each.disagreeing})
+        return
+    if output.format == "table":
+        for each in found:
+            click.echo(_sentence_of(each))
+        return
+    table = table_of("SHAPE", "MACHINES", "NEEDS", "ACTIONS", "DIFFERS_WITH", kind="shape")
+    for each in found:
+        counts = (f"{count:,}" for count in (each.machines, each.needs, each.actions))
+        table.add_row(cell(each.shape), *counts, cell(", ".join(each.disagreeing)))
+    page = Page.on_stdout("auto")
+    page.show(table)
+    page.write()
 
 
 def _sentence_of(agreement: "Agreement") -> str:

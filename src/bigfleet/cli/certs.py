@@ -1,6 +1,5 @@
 """`bigfleet certs`: a development authority and certificates for each role."""
 
-import json
 import os
 import re
 import time
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bigfleet.cli.output import current_output, prints_document
 from bigfleet.cli.terminal import refuse
 from bigfleet.model.identities import admin_identity, why_not_admin_name
 from bigfleet.model.instants import instant_text
@@ -29,7 +29,7 @@ _PATH = click.Path(path_type=Path, file_okay=False)
 
 _dir = click.option("--dir", "folder", type=_PATH, required=True, help="Folder of the authority.")
 _force = click.option("--force", is_flag=True, help="Replace what is there.")
-_output = click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table")
+_document_form = prints_document()
 
 
 @click.group(no_args_is_help=True)
@@ -45,8 +45,8 @@ def certs() -> None:
 @_dir
 @click.option("--days", type=click.IntRange(1), default=3650, show_default=True)
 @_force
-@_output
-def ca(folder: Path, days: int, force: bool, output: str) -> None:
+@_document_form
+def ca(folder: Path, days: int, force: bool) -> None:
     """Make an authority: ca.crt, which everybody believes, and ca.key, which signs.
 
     \b
@@ -59,7 +59,7 @@ def ca(folder: Path, days: int, force: bool, output: str) -> None:
     _refuse_to_overwrite(files, force)
     made = authority("BigFleet development CA", time.time_ns(), days)
     _write({files["ca"]: made.certificate, files["key"]: made.key})
-    _say(files, made, None, output)
+    _say(files, made, None)
 
 
 @certs.command(short_help="Make a certificate for one role.")
@@ -80,7 +80,7 @@ def ca(folder: Path, days: int, force: bool, output: str) -> None:
 @click.option(
     "--context", default="", metavar="NAME", help="Put it into this context, which verbs then use."
 )
-@_output
+@_document_form
 def issue(
     role: str,
     id_: str,
@@ -90,7 +90,6 @@ def issue(
     days: int,
     force: bool,
     context: str,
-    output: str,
 ) -> None:
     """Make a certificate for one role, in a folder of its own: tls.crt, tls.key and ca.crt.
 
@@ -128,8 +127,8 @@ def issue(
     )
     if context:
         _remember(context, files)
-    _say(files, made, uri, output)
-    if context and output != "json":
+    _say(files, made, uri)
+    if context and not current_output().is_document:
         click.echo(f"It is in context {context}: bigfleet context show {context}")
 
 
@@ -211,13 +210,15 @@ def _write(content_of: dict[Path, bytes]) -> None:
         raise refuse([f"{problem.filename}: {problem.strerror}"]) from None
 
 
-def _say(files: dict[str, Path], made: "Pair", uri: str | None, output: str) -> None:
+def _say(files: dict[str, Path], made: "Pair", uri: str | None) -> None:
     """No uri: an authority; an empty one: a certificate that names nobody."""
     expires = instant_text(made.expires_at)
     paths = {name: str(path) for name, path in files.items()}
-    if output == "json":
+    if current_output().is_document:
+        from bigfleet.cli.tables import write_document
+
         identity = {"identity": uri} if uri else {}
-        click.echo(json.dumps({"files": paths, **identity, "expiresAt": expires}, indent=2))
+        write_document({"files": paths, **identity, "expiresAt": expires})
         return
     for path in paths.values():
         click.echo(path)

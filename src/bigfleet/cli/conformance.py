@@ -1,6 +1,5 @@
 """`bigfleet conformance`: whether a provider keeps its contract, and the proof that we can tell."""
 
-import asyncio
 import os
 import sys
 import tempfile
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bigfleet.cli.conformance_options import with_options
+from bigfleet.cli.conformance_options import CHANGE_COLUMNS, OUTCOME_COLUMNS, with_options
+from bigfleet.cli.output import prints_list
 from bigfleet.cli.terminal import plain, refuse
 from bigfleet.model.errors import BadInput
 
@@ -27,6 +27,7 @@ PATH = click.Path(path_type=Path)
 
 @click.group(invoke_without_command=True, short_help="Does a provider keep its contract?")
 @with_options
+@prints_list(lambda: OUTCOME_COLUMNS, "How the outcome of each row is printed.")
 @click.pass_context
 def conformance(ctx: click.Context, /, **given: Any) -> None:
     """Drive a provider through every behaviour of its contract and say what it keeps.
@@ -45,7 +46,7 @@ def conformance(ctx: click.Context, /, **given: Any) -> None:
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     try:
         if given["list_rows"]:
-            _list_rows(_patterns(given["only"]), given["output"])
+            _list_rows(_patterns(given["only"]))
         elif given["self_test"]:
             sys.exit(_self_test(given))
         else:
@@ -57,8 +58,8 @@ def conformance(ctx: click.Context, /, **given: Any) -> None:
 @conformance.command(short_help="Compare two report.json files.")
 @click.argument("before", type=PATH)
 @click.argument("after", type=PATH)
-@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table")
-def diff(before: Path, after: Path, output: str) -> None:
+@prints_list(lambda: CHANGE_COLUMNS)
+def diff(before: Path, after: Path) -> None:
     """Rows whose status changed from BEFORE to AFTER; 1 if a row that passed no longer does."""
     from bigfleet.cli.conformance_table import print_changes
     from bigfleet.conformance.reports.comparison import changes
@@ -67,16 +68,16 @@ def diff(before: Path, after: Path, output: str) -> None:
         found = changes(before, after)
     except BadInput as problem:
         raise refuse(str(p) for p in problem.problems) from problem
-    print_changes(found, output)
+    print_changes(found)
     sys.exit(1 if any(change.worse for change in found) else 0)
 
 
-def _list_rows(patterns: Sequence[str], output: str) -> None:
+def _list_rows(patterns: Sequence[str]) -> None:
     from bigfleet.cli.conformance_table import print_rows
     from bigfleet.conformance.catalogue import ROWS
     from bigfleet.conformance.selection import selected
 
-    print_rows(selected(ROWS, (), patterns or ["*"]), output)
+    print_rows(selected(ROWS, (), patterns or ["*"]))
 
 
 def _patterns(text: str) -> list[str]:
@@ -84,6 +85,8 @@ def _patterns(text: str) -> list[str]:
 
 
 def _certify(given: dict[str, Any]) -> int:
+    import asyncio
+
     from bigfleet.cli.conformance_table import print_account
     from bigfleet.conformance.catalogue import ROWS
     from bigfleet.conformance.lab import CannotBoot, Unreachable
@@ -104,7 +107,7 @@ def _certify(given: dict[str, Any]) -> int:
             return EXIT_SETUP
     if given["out"]:
         write_reports(account, given["out"])
-    print_account(account, given["output"], given["out"])
+    print_account(account, given["out"])
     return account.verdict.exit_code
 
 
@@ -221,6 +224,8 @@ def _tls(given: dict[str, Any]) -> "TlsFiles | None":
 
 
 def _self_test(given: dict[str, Any]) -> int:
+    import asyncio
+
     from bigfleet.cli.conformance_table import print_kills, progress
     from bigfleet.conformance.catalogue import ROWS
     from bigfleet.conformance.driver import SystemClock
@@ -238,8 +243,5 @@ def _self_test(given: dict[str, Any]) -> int:
     if given["out"]:
         given["out"].mkdir(parents=True, exist_ok=True)
         (given["out"] / "self-test.json").write_text(json_text(document))
-    if given["output"] == "json":
-        click.echo(json_text(document), nl=False)
-    else:
-        print_kills(kills, unpaired())
+    print_kills(kills, unpaired(), document)
     return 0 if score(kills) == 1.0 and not unpaired() else 1

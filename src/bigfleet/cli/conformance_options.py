@@ -9,6 +9,9 @@ import click
 from bigfleet.cli.durations import DURATION
 
 DEFAULT_PROFILES = "core,cloud,spot,fault,durable,scale"
+#: Of the lists that the suite prints; a shell completes --sort-by with them.
+OUTCOME_COLUMNS = ("ROW", "AREA", "STATUS", "MILLISECONDS", "TITLE", "REASON")
+CHANGE_COLUMNS = ("ROW", "BEFORE", "AFTER", "WORSE", "TITLE", "REASON")
 PATH = click.Path(path_type=Path)
 
 OPTIONS: tuple[Callable[[Any], Any], ...] = (
@@ -112,7 +115,6 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
         type=PATH,
         help="Folder for report.json, report.html, junit.xml, badge.json and the logs.",
     ),
-    click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table"),
     click.option("--self-test", is_flag=True, help="Run every mutant against its row."),
     click.option("--list", "list_rows", is_flag=True, help="List the rows, or those of --only."),
 )

@@ -1,15 +1,16 @@
 """What `bigfleet conformance` shows: progress while it runs, the account when it is done."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from bigfleet.cli.conformance_options import CHANGE_COLUMNS, OUTCOME_COLUMNS
+from bigfleet.cli.output import current_output
 from bigfleet.cli.terminal import plain
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from bigfleet.conformance.rows import Row
     from bigfleet.conformance.selftest import Kill
 
+_ROW_COLUMNS = ("ROW", "AREA", "PROFILES", "EXCLUSIVE", "TITLE")
+_KILL_COLUMNS = ("ROW", "MUTANT", "KILLED", "RUNS", "CAUGHT", "SOUND")
 COLOURS = {"CERTIFIED": "green", "FAILED": "red", "INCOMPLETE": "yellow"}
 
 
@@ -79,21 +82,49 @@ def progress(total: int) -> Iterator[Bar]:
         yield Bar(bar, bar.add_task("", total=total))
 
 
-def print_rows(rows: "Sequence[Row]", output: str) -> None:
-    if output == "json":
-        listed = [
-            {
-                "id": row.id,
-                "area": row.area,
-                "title": row.title,
-                "profiles": list(row.profiles),
-                "exclusive": row.exclusive,
-                "gates": list(row.gates),
-                "mutant": row.mutant,
-            }
-            for row in rows
-        ]
-        click.echo(json.dumps(listed, indent=2))
+def _print_list(document: Any, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> bool:
+    """In the forms for programs, and wide; False: the caller prints it for people.
+
+    The first cell of a row is its id.
+    """
+    from bigfleet.cli.tables import Page, cell, table_of, write_document
+
+    output = current_output()
+    if output.is_document:
+        write_document(document)
+        return True
+    if output.format == "table" and not output.sort_by and output.headers:
+        return False
+    table = table_of(*columns, kind="row")
+    for cells in rows:
+        table.add_row(*map(cell, cells))
+    page = Page.on_stdout("auto")
+    page.show(table)
+    page.write()
+    return True
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else ""
+
+
+def print_rows(rows: "Sequence[Row]") -> None:
+    listed = [
+        {
+            "id": row.id,
+            "area": row.area,
+            "title": row.title,
+            "profiles": list(row.profiles),
+            "exclusive": row.exclusive,
+            "gates": list(row.gates),
+            "mutant": row.mutant,
+        }
+        for row in rows
+    ]
+    cells = [
+        (row.id, row.area, ",".join(row.profiles), _yes(row.exclusive), row.title) for row in rows
+    ]
+    if _print_list(listed, _ROW_COLUMNS, cells):
         return
     for area, group in groupby(rows, key=lambda row: row.area):
         click.echo(area)
@@ -102,15 +133,13 @@ def print_rows(rows: "Sequence[Row]", output: str) -> None:
             click.echo(f"  {row.id:<6} [{','.join(row.profiles)}]{marks} {row.title}")
 
 
-def print_account(account: "Account", output: str, out: Path | None) -> None:
+def print_account(account: "Account", out: Path | None) -> None:
     from bigfleet.conformance.reports.document import document_of, profile_verdicts
-    from bigfleet.conformance.reports.writing import json_text
     from bigfleet.conformance.verdicts import NOT_SELECTED
 
-    if output == "json":
-        click.echo(json_text(document_of(account)), nl=False)
-        return
     ran = [outcome for outcome in account.outcomes if outcome.reason != NOT_SELECTED]
+    if _print_list(document_of(account), OUTCOME_COLUMNS, [_outcome_cells(each) for each in ran]):
+        return
     _print_areas(ran)
     _print_unpassed(ran)
     word = account.verdict.word
@@ -128,6 +157,11 @@ def print_account(account: "Account", output: str, out: Path | None) -> None:
         click.echo(f"  report: {out / 'report.html'}")
     elif word == "FAILED":
         click.echo("  --out DIR keeps a report with the calls of every failed row")
+
+
+def _outcome_cells(outcome: "Outcome") -> tuple[object, ...]:
+    row, took = outcome.row, f"{outcome.duration_ms:.0f}"
+    return (row.id, row.area, outcome.status, took, row.title, outcome.reason)
 
 
 def _print_areas(ran: "Sequence[Outcome]") -> None:
@@ -153,13 +187,13 @@ def _print_unpassed(ran: "Sequence[Outcome]") -> None:
             click.echo(f"  again: bigfleet conformance ... {again}")
 
 
-def print_changes(found: "Sequence[Change]", output: str) -> None:
-    if output == "json":
-        listed = [
-            {"id": c.id, "before": c.before, "after": c.after, "worse": c.worse, "reason": c.reason}
-            for c in found
-        ]
-        click.echo(json.dumps(listed, indent=2))
+def print_changes(found: "Sequence[Change]") -> None:
+    listed = [
+        {"id": c.id, "before": c.before, "after": c.after, "worse": c.worse, "reason": c.reason}
+        for c in found
+    ]
+    cells = [(c.id, c.before, c.after, _yes(c.worse), c.title, c.reason) for c in found]
+    if _print_list(listed, CHANGE_COLUMNS, cells):
         return
     for change in found:
         mark = "worse" if change.worse else "     "
@@ -167,9 +201,14 @@ def print_changes(found: "Sequence[Change]", output: str) -> None:
     click.echo(f"{len(found)} rows differ, {sum(c.worse for c in found)} for the worse")
 
 
-def print_kills(kills: "Sequence[Kill]", unpaired: Sequence[str]) -> None:
+def print_kills(kills: "Sequence[Kill]", unpaired: Sequence[str], document: Any) -> None:
     from bigfleet.conformance.selftest import score
 
+    cells = [
+        (k.expected, k.mutant, _yes(k.killed), k.runs, len(k.failed), _yes(k.sound)) for k in kills
+    ]
+    if _print_list(document, _KILL_COLUMNS, cells):
+        return
     for kill in kills:
         if not kill.killed:
             why = f"caught in {len(kill.failed)} of {kill.runs} runs"

@@ -7,7 +7,6 @@ coordinator at its default address, or if none answers there, the default shard.
 such a verb is about where a flag names them, or a stronger source than the coordinator's.
 """
 
-import asyncio
 import getpass
 import os
 from collections.abc import Awaitable, Callable, Mapping
@@ -78,6 +77,8 @@ class Line(Manner):
 
     def ask(self, question: Question[T]) -> T:
         """Of the one shard that is named; leaves with 2, 3 or 4 where that fails."""
+        import asyncio
+
         from bigfleet.model.provider_calls import Rejected
 
         address = self._one_address()
@@ -88,6 +89,8 @@ class Line(Manner):
 
     def ask_each(self, question: Question[T]) -> "dict[str, T | Rejected]":
         """Every shard that is named, all by address; what went wrong is told, not raised."""
+        import asyncio
+
         addresses = {address: address for address in self.shards}
         return asyncio.run(side_by_side(self, addresses, question))
 
@@ -100,6 +103,8 @@ class Line(Manner):
         return self._answers_unasked()
 
     def _answers_unasked(self) -> bool:
+        import asyncio
+
         from bigfleet.model.provider_calls import Rejected
 
         at = self.coordinator.addresses[0]
@@ -173,6 +178,8 @@ async def side_by_side(
 
     `whole`: in seconds, for questions that keep --timeout themselves, piece by piece.
     """
+    import asyncio
+
     from bigfleet.model.provider_calls import Code, Rejected
 
     room = asyncio.Semaphore(_AT_ONCE)

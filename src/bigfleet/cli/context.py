@@ -18,13 +18,13 @@ from bigfleet.cli.contexts import (
     why_not_a_name,
 )
 from bigfleet.cli.default_verbs import DefaultVerb
+from bigfleet.cli.output import current_output, prints_document, prints_list
 from bigfleet.cli.terminal import plain, refuse
 from bigfleet.model.addresses import is_address
 from bigfleet.model.errors import BadInput
 
-_output = click.option(
-    "-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How it prints."
-)
+_COLUMNS = ("USED", "NAME", "COORDINATOR", "CERTIFICATE", "MADE_BY")
+_document_form = prints_document()
 _file = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
@@ -53,15 +53,15 @@ def context() -> None:
 
 @context.command(short_help="The context that verbs use now.")
 @click.argument("name", required=False, default="")
-@_output
-def show(name: str, output: str) -> None:
+@_document_form
+def show(name: str) -> None:
     """The context that verbs use now, or the one that is NAMED."""
     contexts = _read()
     try:
         found = contexts.named(name) if name else contexts.in_force()
     except BadInput as problem:
         raise refuse(map(str, problem.problems)) from None
-    if output == "json":
+    if current_output().is_document:
         _write_json(_document(contexts, found) if found else {"name": ""})
         return
     if found is None:
@@ -72,40 +72,40 @@ def show(name: str, output: str) -> None:
 
 
 @context.command("list", short_help="Every context.")
-@_output
-def list_contexts(output: str) -> None:
+@prints_list(lambda: _COLUMNS)
+def list_contexts() -> None:
     """Every context; the one that verbs use is marked with a star."""
     contexts = _read()
     every = [each for _name, each in sorted(contexts.by_name.items())]
-    if output == "json":
-        items = [_document(contexts, each) for each in every]
-        _write_json({"items": items, "file": str(_path())})
-        return
-    from bigfleet.cli.tables import Page, cell, table_of
+    from bigfleet.cli.tables import Page, cell, table_of, write_items
 
+    if current_output().is_document:
+        items = [_document(contexts, each) for each in every]
+        write_items(items, time.time_ns(), file=str(_path()))
+        return
     page = Page.on_stdout("auto")
-    if not every:
-        page.say("There is no context: bigfleet context set NAME makes one, bigfleet up another.")
-    else:
-        table = table_of("USED", "NAME", "COORDINATOR", "CERTIFICATE", "MADE_BY")
-        for each in every:
-            used = _is_used(contexts, each)
-            table.add_row(
-                cell("*" if used else ""),
-                cell(each.name),
-                cell(",".join(each.coordinator)),
-                cell(each.cert),
-                cell(_made_by(each), "red" if each.up_pid and not is_alive(each.up_pid) else ""),
-            )
-        page.show(table)
+    table = table_of(*_COLUMNS)
+    for each in every:
+        used = _is_used(contexts, each)
+        table.add_row(
+            cell("*" if used else ""),
+            cell(each.name),
+            cell(",".join(each.coordinator)),
+            cell(each.cert),
+            cell(_made_by(each), "red" if each.up_pid and not is_alive(each.up_pid) else ""),
+            name=f"context/{each.name}",
+        )
+    page.show_or_say(
+        table, "There is no context: bigfleet context set NAME makes one, bigfleet up another."
+    )
     page.write()
 
 
 @context.command(short_help="Choose the context that verbs use.")
 @click.argument("name", required=False, default="")
 @click.option("--none", "nothing", is_flag=True, help="Choose none.")
-@_output
-def use(name: str, nothing: bool, output: str) -> None:
+@_document_form
+def use(name: str, nothing: bool) -> None:
     """Choose the context that verbs use from now on, in every shell."""
     if bool(name) == nothing:
         raise click.UsageError("name a context, or give --none")
@@ -117,7 +117,7 @@ def use(name: str, nothing: bool, output: str) -> None:
 
     contexts = _change(chosen)
     said = f"verbs use context {name}" if name else _after_choosing_none(contexts)
-    _confirm(contexts, contexts.by_name.get(name), said, output)
+    _confirm(contexts, contexts.by_name.get(name), said)
 
 
 @context.command("set", short_help="Make a context, or change one.")
@@ -127,7 +127,7 @@ def use(name: str, nothing: bool, output: str) -> None:
 @click.option("--tls-key", type=_file, default=None, help="Its private key, PEM.")
 @click.option("--tls-ca", type=_file, default=None, help="Authorities that are believed, PEM.")
 @click.option("--use", "choose", is_flag=True, help="Choose it as well.")
-@_output
+@_document_form
 def set_context(
     name: str,
     coordinator: tuple[str, ...],
@@ -135,7 +135,6 @@ def set_context(
     tls_key: Path | None,
     tls_ca: Path | None,
     choose: bool,
-    output: str,
 ) -> None:
     """Make a context, or change what the flags say of one.
 
@@ -171,13 +170,13 @@ def set_context(
     contexts = _change(changed)
     used = _is_used(contexts, contexts.by_name[name])
     hint = "verbs use it" if used else f"to use it: bigfleet context use {name}"
-    _confirm(contexts, contexts.by_name[name], f"context {name} is set; {hint}", output)
+    _confirm(contexts, contexts.by_name[name], f"context {name} is set; {hint}")
 
 
 @context.command(short_help="Forget a context.")
 @click.argument("name")
-@_output
-def remove(name: str, output: str) -> None:
+@_document_form
+def remove(name: str) -> None:
     """Forget a context; what it names stays as it is."""
 
     def removed(contexts: Contexts) -> Contexts:
@@ -185,7 +184,7 @@ def remove(name: str, output: str) -> None:
         return contexts.without(name)
 
     contexts = _change(removed)
-    _confirm(contexts, None, f"context {name} is removed", output)
+    _confirm(contexts, None, f"context {name} is removed")
 
 
 def _absolute(path: Path | None, known: str) -> str:
@@ -249,8 +248,8 @@ def _document(contexts: Contexts, found: FleetContext) -> dict[str, Any]:
     return {**state, "chosen": contexts.chosen == found.name, **found.document(), **alive}
 
 
-def _confirm(contexts: Contexts, found: FleetContext | None, said: str, output: str) -> None:
-    if output == "json":
+def _confirm(contexts: Contexts, found: FleetContext | None, said: str) -> None:
+    if current_output().is_document:
         shown = {"context": _document(contexts, found)} if found else {}
         _write_json({**shown, "text": said})
     else:

@@ -1,6 +1,5 @@
 """`bigfleet coordinator`: run one replica of the coordinator until it is told to stop."""
 
-import asyncio
 import secrets
 import sys
 import time
@@ -42,6 +41,8 @@ def coordinator(configuration: Configuration) -> None:
       bigfleet coordinator --id node-1 --listen 0.0.0.0:7790 --advertise-addr coord-1:7790 \\
         --store etcd --etcd-endpoints etcd-1:2379 --etcd-endpoints etcd-2:2379
     """
+    import asyncio
+
     from bigfleet.coordinator.driving.process import StartRefused
     from bigfleet.edge.driver import RealClock
     from bigfleet.edge.log_lines import open_log

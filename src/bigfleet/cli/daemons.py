@@ -1,14 +1,16 @@
 """What every long-running verb does around its process: signals, settings read again, the end."""
 
-import asyncio
 import os
 import signal
 import sys
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bigfleet.cli.reloading import Reloading
 from bigfleet.edge.logs import Log
+
+if TYPE_CHECKING:
+    import asyncio
 
 
 class Process(Protocol):
@@ -32,6 +34,8 @@ async def run_daemon(
 
     `beside` starts what the process lives on without, once it is up.
     """
+    import asyncio
+
     from bigfleet.edge.collecting import collect_rarely
     from bigfleet.edge.driver import RealClock
     from bigfleet.edge.heap import return_freed_memory
@@ -44,17 +48,17 @@ async def run_daemon(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, asked.set)
     loop.add_signal_handler(signal.SIGHUP, reloading.reload)
-    await process.start()
-    more = beside()
     stopping = asyncio.ensure_future(asked.wait())
-    living = asyncio.ensure_future(process.until_dead())
-    await asyncio.wait({stopping, living}, return_when=asyncio.FIRST_COMPLETED)
     code = 0
-    if living.done() and (problem := living.exception()) is not None:
-        log.error(f"{component}.died", msg=str(problem))
-        code = 1
-    if more is not None:
-        more.cancel()
+    if await _is_started(process, stopping):
+        more = beside()
+        living = asyncio.ensure_future(process.until_dead())
+        await asyncio.wait({stopping, living}, return_when=asyncio.FIRST_COMPLETED)
+        if living.done() and (problem := living.exception()) is not None:
+            log.error(f"{component}.died", msg=str(problem))
+            code = 1
+        if more is not None:
+            more.cancel()
     collecting.cancel()
     returning.cancel()
     await process.stop()
@@ -62,3 +66,18 @@ async def run_daemon(
     # hang on a disk.
     sys.stderr.flush()
     os._exit(code)
+
+
+async def _is_started(process: Process, stopping: "asyncio.Future[Any]") -> bool:
+    """False: it was asked to stop meanwhile. Raises where it must not start."""
+    import asyncio
+
+    starting = asyncio.ensure_future(process.start())
+    await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    if not starting.done():
+        starting.cancel()
+        await asyncio.wait({starting})
+    if starting.cancelled():
+        return False
+    starting.result()
+    return True

@@ -99,9 +99,13 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         word = args[0]
         if word not in VERBS and not word.startswith("-"):
-            from bigfleet.cli.suggestions import no_such_verb
+            from bigfleet.cli.suggestions import no_such_verb, verbs_of_groups
 
-            raise no_such_verb(word, VERBS, ctx, args[1:])
+            # Verbs of people; to load the others takes seconds.
+            people = (n for n, v in VERBS.items() if v.module.startswith((_SHARD, _COORDINATOR)))
+            commands = (self.get_command(ctx, name) for name in people)
+            below = verbs_of_groups(word, filter(None, commands))
+            raise no_such_verb(word, VERBS, ctx, args[1:], below)
         return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:

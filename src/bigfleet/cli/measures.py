@@ -4,15 +4,13 @@ Times do not travel between machines, and a busy machine is no defect: a verdict
 exit code never depends on it.
 """
 
-import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-import click
+from bigfleet.cli.output import current_output, prints_list
 
-from bigfleet.cli.terminal import write_out
-
-_NAME_WIDTH = 52
+COLUMNS = ("MEASURE", "MEASURED", "UNIT", "BUDGET", "VERDICT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +46,38 @@ def document_of(measures: Sequence[Measure], **about: object) -> dict[str, objec
     return {**about, "measures": rows}
 
 
-def print_json(document: dict[str, object]) -> None:
-    write_out(json.dumps(document).encode() + b"\n")
+#: The flags of a load test that say how its measures are printed.
+prints_measures: Callable[[Any], Any] = prints_list(
+    lambda: COLUMNS, "How the measures are printed.", one_line=True
+)
 
 
-def print_table(measures: Sequence[Measure], note: str) -> None:
-    click.echo(f"{'measure':{_NAME_WIDTH}} {'measured':>10} {'':5} {'budget':>10}  verdict")
+def print_measures(measures: Sequence[Measure], note: str, part: str = "", **about: object) -> None:
+    """In the form that -o asks for; `about` is what a document says beside the rows.
+
+    `part` is the headline where a load test has several; CSV has a column for it.
+    """
+    from bigfleet.cli.tables import Page, cell, table_of, write_document
+
+    if current_output().is_document:
+        write_document(document_of(measures, **({"part": part} if part else {}), **about))
+        return
+    columns = (*COLUMNS, "PART") if part else COLUMNS
+    table = table_of(*columns, numbers=["MEASURED", "BUDGET"], wide=["PART"], kind="measure")
     for m in measures:
         value = f"{m.value:,.1f}" if m.value < 1000 else f"{m.value:,.0f}"
-        line = f"{m.name:{_NAME_WIDTH}} {value:>10} {m.unit:5} {m.budget:>10}  {m.verdict}"
-        click.echo(line.rstrip())
-    click.echo(f"\n{note}")
+        style = "red" if m.verdict == "missed" else ""
+        texts = (cell(m.name), cell(value, sort=m.value), cell(m.unit), cell(m.budget))
+        where = (cell(part),) if part else ()
+        table.add_row(*texts, cell(m.verdict, style), *where, name=f"measure/{m.name}")
+    page = Page.on_stdout("auto")
+    if part:
+        page.say(part)
+    page.show(table)
+    page.say("")
+    for line in note.splitlines():
+        page.say(line)
+    page.write()
 
 
 def percentile(values: Sequence[float], part: float) -> float:

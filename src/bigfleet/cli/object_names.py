@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bigfleet.model.provider_calls import Rejected
     from bigfleet.model.shard_views import MachineView
 
-KINDS = ("machine", "need", "action", "pod", "cr", "cluster", "shard", "offering")
+KINDS = ("machine", "need", "action", "pod", "cr", "cluster", "shard", "offering", "pause")
 #: Ids looked at for one that was meant.
 _LOOKED_AT = 1000
 T = TypeVar("T")
@@ -37,7 +37,7 @@ class ObjectName(click.ParamType[str]):
 
 
 MACHINE, CLUSTER, OFFERING = ObjectName("machine"), ObjectName("cluster"), ObjectName("offering")
-SHARD = ObjectName("shard")
+SHARD, PAUSE = ObjectName("shard"), ObjectName("pause")
 
 
 def machine_thing(machine_id: str) -> "Thing":

@@ -1,6 +1,5 @@
 """`bigfleet operator`: run a cluster's end of the fleet; `operator crds` prints what it needs."""
 
-import asyncio
 import random
 import secrets
 import socket
@@ -63,6 +62,8 @@ def run(configuration: Configuration) -> None:
     defaults; --print-config shows what is in force and where it comes from. SIGHUP reads the file
     again, SIGTERM and Ctrl-C stop in order.
     """
+    import asyncio
+
     from bigfleet.edge.driver import RealClock
     from bigfleet.edge.log_lines import open_log
     from bigfleet.kube.connecting import BadKubeconfig

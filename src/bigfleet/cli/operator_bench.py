@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bigfleet.cli.measures import Measure, document_of, print_json, print_table
+from bigfleet.cli.measures import Measure, print_measures, prints_measures
 
 if TYPE_CHECKING:
     from bigfleet.kube.objects import ObjectKey
@@ -41,20 +41,14 @@ STATED_FOR = (
 
 @click.command(short_help="Measure the roll-up of a cluster against its budget.")
 @click.option("--requests", type=click.IntRange(100), default=BUDGETED, show_default=True)
-@click.option(
-    "-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True
-)
-def bench(requests: int, output: str) -> None:
+@prints_measures
+def bench(requests: int) -> None:
     """Measure the roll-up of one cluster: from nothing, after a few changes, and its memory.
 
     Every row of the operator's performance budget is there, with its verdict; the exit code is 0
     either way, because a busy machine is no defect.
     """
-    measures = _measured(requests)
-    if output == "json":
-        print_json(document_of(measures, requests=requests))
-    else:
-        print_table(measures, STATED_FOR)
+    print_measures(_measured(requests), STATED_FOR, requests=requests)
 
 
 def co_located_spec(number: int) -> dict[str, object]:

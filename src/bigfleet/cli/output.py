@@ -7,6 +7,7 @@ in the form the user asked for without passing it through every function.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import wraps
 from typing import Any
 
 import click
@@ -16,6 +17,8 @@ from bigfleet.cli.durations import DURATION
 
 #: table and wide are for people, the others for programs.
 FORMATS = ("table", "wide", "json", "yaml", "csv", "name")
+#: Of an answer that is not a list.
+DOCUMENT_FORMATS = ("table", "json", "yaml")
 _META = "bigfleet.output"
 _COLUMNS = "bigfleet_columns"
 _ONCE = "bigfleet_answers_once"
@@ -50,8 +53,74 @@ def set_output(output: Output) -> None:
 # -- flags -----------------------------------------------------------------------------------------
 
 
+class DocumentForm(click.Choice[str]):
+    def __init__(self) -> None:
+        super().__init__(DOCUMENT_FORMATS)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value in FORMATS and value not in self.choices:
+            self.fail(
+                f"{value} is a form of lists, and this answer is not a list; "
+                "write table, json or yaml",
+                param,
+                ctx,
+            )
+        return super().convert(value, param, ctx)
+
+
+def list_form(text: str = "How the list is printed.") -> Callable[[Any], Any]:
+    """The flag -o of a verb that answers with a list."""
+    return _form(click.Choice(FORMATS), text)
+
+
+def document_form(text: str = "How the answer is printed.") -> Callable[[Any], Any]:
+    """The flag -o of a verb whose answer is not a list; it refuses the forms of lists."""
+    return _form(DocumentForm(), text)
+
+
+def _form(choice: click.Choice[str], text: str) -> Callable[[Any], Any]:
+    return click.option(
+        "-o", "--output", type=choice, default="table", show_default=True, help=text
+    )
+
+
+def prints_list(
+    columns: Callable[[], Iterable[str]],
+    text: str = "How the list is printed.",
+    *,
+    one_line: bool = False,
+) -> Callable[[Any], Any]:
+    """-o, --sort-by and --no-headers for a verb that asks no server, so that nothing is watched.
+
+    `one_line`: several documents may follow each other, one a line.
+    """
+
+    def decorate(command: Any) -> Any:
+        run = shows(columns)(_in_form(command, one_line))
+        return list_form(text)(_sort_by(run)(_no_headers(run)))
+
+    return decorate
+
+
+def prints_document(text: str = "How the answer is printed.") -> Callable[[Any], Any]:
+    """-o for a verb that asks no server and whose answer is not a list."""
+    return lambda command: document_form(text)(_in_form(command))
+
+
+def _in_form(command: Any, one_line: bool = False) -> Any:
+    @wraps(command)
+    def run(*given: Any, **flags: Any) -> None:
+        form = flags.pop("output")
+        answer(form, flags, lambda: command(*given, **flags), one_line=one_line)
+
+    return run
+
+
 def shows(columns: Callable[[], Iterable[str]]) -> Callable[[Any], Any]:
-    """Names the columns of a verb, so that a shell completes --sort-by."""
+    """Names the columns of a verb, so that a shell completes --sort-by.
+
+    Called when a shell asks: what declares the columns is imported then.
+    """
 
     def decorate(command: Any) -> Any:
         setattr(command, _COLUMNS, columns)
@@ -118,14 +187,16 @@ def with_watch_interval(words: Sequence[str]) -> list[str]:
     return result
 
 
-def answer(output: str, given: dict[str, Any], ask: Callable[[], None]) -> None:
+def answer(
+    output: str, given: dict[str, Any], ask: Callable[[], None], *, one_line: bool = False
+) -> None:
     """Runs a verb in the form its flags say; takes those flags out of `given`."""
     interval = given.pop("watch", None)
     wanted = Output(
         output,
         given.pop("sort_by", ""),
         headers=not given.pop("no_headers", False),
-        one_line=interval is not None,
+        one_line=one_line or interval is not None,
     )
     set_output(wanted)
     if interval is None:

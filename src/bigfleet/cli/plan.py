@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING
 import click
 
 from bigfleet import __version__
-from bigfleet.cli.terminal import refuse, refuse_input, write_out
+from bigfleet.cli.output import current_output, prints_list
+from bigfleet.cli.terminal import json_escaped, refuse, refuse_input, write_out
 from bigfleet.model.errors import BadInput
 
 if TYPE_CHECKING:
     from bigfleet.model.fleet import Fleet
     from bigfleet.plan.cycles import PlannedCycle
 
+#: Of the table of actions, which -o csv, -o name and --sort-by are about.
+ACTION_COLUMNS = ("ACTION", "MACHINE", "CLUSTER", "TYPE", "ZONE", "CAPACITY", "$/H", "WHY")
 #: Below this a file is read before a spinner could be seen.
 _WORTH_A_SPINNER_BYTES = 2_000_000
 
@@ -41,13 +44,9 @@ _WORTH_A_SPINNER_BYTES = 2_000_000
     show_default=True,
     help="Threads of the engine; the outcome is the same for any number.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Tables for people, one JSON object for programs.",
+@prints_list(
+    lambda: ACTION_COLUMNS,
+    "Tables for people; one document, or the actions as a list, for programs.",
 )
 @click.option(
     "--color",
@@ -61,7 +60,7 @@ _WORTH_A_SPINNER_BYTES = 2_000_000
     type=click.IntRange(0),
     default=20,
     show_default=True,
-    help="Rows per table; 0 shows all. JSON is never cut.",
+    help="Rows per table; 0 shows all. What is for programs is never cut.",
 )
 def plan(
     file: str,
@@ -69,7 +68,6 @@ def plan(
     demand: tuple[str, ...],
     verify: bool,
     workers: int,
-    output: str,
     color: str,
     limit: int,
 ) -> None:
@@ -113,8 +111,8 @@ def plan(
         cycles = planned_cycles(
             fleet, workers=workers, clock=time.perf_counter, run_workers=threads.map
         )
-        if output == "json":
-            _print_json(cycles, explain=explain)
+        if current_output().is_document:
+            _print_document(cycles, explain=explain)
         else:
             _print_tables(list(cycles), explain=explain, limit=limit, color=color)
 
@@ -128,13 +126,18 @@ def _with_demand(fleet: "Fleet", wanted: tuple[str, ...]) -> "Fleet":
         raise refuse([f"--demand: {problem}"]) from None
 
 
-def _print_json(cycles: Iterator["PlannedCycle"], *, explain: bool) -> None:
+def _print_document(cycles: Iterator["PlannedCycle"], *, explain: bool) -> None:
     import msgspec
 
+    from bigfleet.cli.tables import write_document
     from bigfleet.plan.document import plan_document
 
     document = plan_document(cycles, explain=explain)
-    write_out(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+    if current_output().format == "yaml":
+        write_document(msgspec.to_builtins(document))
+        return
+    content = msgspec.json.format(msgspec.json.encode(document), indent=2)
+    write_out(json_escaped(content) + b"\n")
 
 
 def _print_tables(cycles: "list[PlannedCycle]", *, explain: bool, limit: int, color: str) -> None:
@@ -142,7 +145,8 @@ def _print_tables(cycles: "list[PlannedCycle]", *, explain: bool, limit: int, co
     from bigfleet.cli.tables import Page
 
     page = Page.on_stdout(color)
-    fill(page, cycles, explain=explain, limit=limit)
+    shown = 0 if current_output().format in ("csv", "name") else limit
+    fill(page, cycles, explain=explain, limit=shown)
     page.write()
 
 

@@ -9,13 +9,15 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from bigfleet.cli.drawing import Text
-from bigfleet.cli.tables import Page, counted, table_of
+from bigfleet.cli.output import current_output
+from bigfleet.cli.plan import ACTION_COLUMNS
+from bigfleet.cli.tables import Page, Table, cell, counted, table_of
 from bigfleet.cli.terminal import plain
 from bigfleet.engine.decision import Verdict
 from bigfleet.explain.actions import reasons_of_action
 from bigfleet.explain.needs import reasons_of_need
 from bigfleet.explain.situation import Situation
-from bigfleet.model.actions import ActionKind
+from bigfleet.model.actions import Action, ActionKind
 from bigfleet.model.reasons import Reason, dollars_text, resources_text
 from bigfleet.plan.cycles import PlannedCycle
 from bigfleet.plan.document import summary_of, verdicts_by_file
@@ -79,7 +81,7 @@ def _show_clusters(page: Page, cycle: PlannedCycle, *, limit: int) -> None:
         table.add_row(*_cluster_row(change))
     total = math.fsum(change.dollars_per_hour for change in changes)
     table.add_row("total", *[""] * 7, change_text(total), style="bold")
-    page.show(table)
+    page.show(table, aside=True)
     _say_rest(page, len(clusters), limit, "clusters")
 
 
@@ -107,25 +109,42 @@ def _show_actions(
     page: Page, cycle: PlannedCycle, situation: Situation, *, explain: bool, limit: int
 ) -> None:
     actions = cycle.kept.actions
+    # Sorted before they are cut, so that the cut leaves the largest or the first.
+    by = current_output().sort_by
+    table = _table_of_actions(actions if by else _shown(actions, limit), cycle, situation, explain)
+    if by:
+        table.sort(by)
+        table.rows, table.names = _cut(table.rows, limit), _cut(table.names, limit)
     if not actions:
         page.say("")
-        page.say("Nothing to do: no machine moves this cycle.")
-    else:
-        table = table_of("ACTION", "MACHINE", "CLUSTER", sentence="WHY")
-        for action in _shown(actions, limit):
-            reasons = reasons_of_action(situation, action)
-            table.add_row(
-                Text(action.kind.label, _STYLE_OF_KIND[action.kind]),
-                plain(action.machine),
-                plain(action.cluster) or "-",
-                _why(reasons, explain=explain, most=1),
-            )
-        page.show(table)
-        _say_rest(page, len(actions), limit, "actions")
+    page.show_or_say(table, "Nothing to do: no machine moves this cycle.", sort=False)
+    _say_rest(page, len(actions), limit, "actions")
     if cycle.kept.capped:
         page.say(f"{cycle.kept.capped} reclaims held back by reclaimCapFraction; they come again.")
     if cycle.kept.deferred:
         page.say(f"{cycle.kept.deferred} actions deferred by maxActionsPerCycle; they come again.")
+
+
+def _table_of_actions(
+    actions: Sequence[Action], cycle: PlannedCycle, situation: Situation, explain: bool
+) -> Table:
+    *columns, sentence = ACTION_COLUMNS
+    table = table_of(*columns, sentence=sentence, numbers=["$/H"], wide=columns[3:])
+    machine_of = {entry.machine.id: entry.machine for entry in cycle.fleet.machines}
+    for action in actions:
+        machine = machine_of[action.machine]
+        table.add_row(
+            Text(action.kind.label, _STYLE_OF_KIND[action.kind]),
+            plain(action.machine),
+            cell(action.cluster),
+            cell(machine.instance_type),
+            cell(machine.zone),
+            machine.capacity_type.label,
+            dollars_text(machine.price_per_hour).removeprefix("$"),
+            _why(reasons_of_action(situation, action), explain=explain, most=1),
+            name=f"machine/{action.machine}",
+        )
+    return table
 
 
 def _show_unmet(
@@ -212,6 +231,10 @@ def _show_later(page: Page, cycles: Sequence[PlannedCycle], *, limit: int) -> No
 
 
 def _shown(rows: Sequence[Row], limit: int) -> Sequence[Row]:
+    return rows[:limit] if limit else rows
+
+
+def _cut(rows: list[Row], limit: int) -> list[Row]:
     return rows[:limit] if limit else rows
 
 

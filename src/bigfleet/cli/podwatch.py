@@ -1,6 +1,5 @@
 """`bigfleet podwatch`: run one replica of the pod controller until it is told to stop."""
 
-import asyncio
 import random
 import secrets
 import socket
@@ -46,6 +45,8 @@ def podwatch(configuration: Configuration) -> None:
         interruptionPenalty: 500
         reclamationPenalty: 2.50
     """
+    import asyncio
+
     from bigfleet.edge.driver import RealClock
     from bigfleet.edge.log_lines import open_log
     from bigfleet.podwatch.driving.process import StartRefused

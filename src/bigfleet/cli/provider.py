@@ -1,6 +1,5 @@
 """`bigfleet provider`: run a provider, and look into one that runs."""
 
-import asyncio
 import os
 import sys
 from collections.abc import Callable
@@ -171,6 +170,9 @@ def protos(folder: Path, language: str | None, package: str) -> None:
         files = written_protos(folder, language or "", package)
     except BadInput as problem:
         raise refuse([str(p) for p in problem.problems]) from None
+    except OSError as problem:
+        said = f"--out {folder}: {problem.filename or folder}: {problem.strerror}"
+        raise refuse([f"{said}; name another folder"]) from None
     for file in files:
         click.echo(str(file))
     click.echo(f"Next: {next_command(folder, language or '')}")
@@ -194,6 +196,8 @@ def run(target: str, settings: tuple[str, ...], **flags: Any) -> None:
       bigfleet provider run sim --preset conformance
       bigfleet provider run acme:Acme --set token=@token.txt --offerings offers.json --state acme.db
     """
+    import asyncio
+
     from bigfleet.provider.opening import StartRefused
     from bigfleet.provider.stores.store import StoreDamaged, StoreFailed, StoreInUse
 
@@ -222,6 +226,8 @@ def doctor(target: str, settings: tuple[str, ...], **flags: Any) -> None:
 
     Takes the flags of `run`. Exit code 1 if something is wrong.
     """
+    import asyncio
+
     from bigfleet.edge.driver import RealClock
 
     try:

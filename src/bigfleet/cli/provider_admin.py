@@ -10,11 +10,42 @@ from typing import Any
 import click
 
 from bigfleet.cli.connections import audited, login_name
-from bigfleet.cli.output import current_output
+from bigfleet.cli.output import Output, current_output
 from bigfleet.cli.provider_lines import answer_to, provider_list, provider_verb, tls_in
 from bigfleet.cli.terminal import plain, write_out
 
 _PATH = click.Path(path_type=Path)
+#: Headings of each list, and the fields of an answer below them.
+_MACHINE_COLUMNS = {
+    "ID": "id",
+    "STATE": "state",
+    "TYPE": "instanceType",
+    "ZONE": "zone",
+    "CAPACITY": "capacityType",
+    "$/H": "pricePerHour",
+    "HOST": "host",
+    "CLUSTER": "cluster",
+    "SHARD": "shard",
+}
+_OPERATION_COLUMNS = {
+    "OPERATION": "id",
+    "MACHINE": "machine",
+    "KIND": "kind",
+    "SHARD": "shard",
+    "ATTEMPT": "attempt",
+    "OUTCOME": "outcome",
+    "REASON": "reason",
+    "ACCEPTED": "acceptedAt",
+    "NOTE": "note",
+}
+_FENCE_COLUMNS = {"SHARD": "shard", "MACHINE": "machine", "EPOCH": "epoch", "SEQUENCE": "sequence"}
+_FAILED_COLUMNS = {
+    "ID": "id",
+    "SINCE": "failedAt",
+    "TRIES": "heals",
+    "HOST": "host",
+    "ERROR": "lastError",
+}
 
 
 def _asked(verb: str, flags: dict[str, Any], **arguments: Any) -> tuple[dict[str, Any], bytes]:
@@ -58,63 +89,51 @@ def _show(answer: dict[str, Any], columns: dict[str, str], kind: str) -> None:
     page.write()
 
 
+def _say(answer: dict[str, Any], flags: dict[str, Any], sentence: str) -> None:
+    """The sentence for people, the provider's answer for programs."""
+    output = Output(flags["output"])
+    if output.is_document:
+        from bigfleet.cli.tables import document_bytes
+
+        write_out(document_bytes(answer, output))
+    else:
+        click.echo(plain(sentence))
+
+
 @click.command()
 @click.argument("machine_id", required=False, default="")
 @click.option("--state", default="", help="Only machines of this state, such as Idle.")
 @click.option("--limit", default=0, help="0: all.")
-@provider_list
+@provider_list(_MACHINE_COLUMNS)
 def machines(machine_id: str, state: str, limit: int, **flags: Any) -> None:
     """What the provider knows about its machines."""
     answer, _ = _asked("machines", flags, machine_id=machine_id, state=state, limit=limit)
-    columns = {
-        "ID": "id",
-        "STATE": "state",
-        "TYPE": "instanceType",
-        "ZONE": "zone",
-        "CAPACITY": "capacityType",
-        "$/H": "pricePerHour",
-        "HOST": "host",
-        "CLUSTER": "cluster",
-        "SHARD": "shard",
-    }
-    _show(answer, columns, "machine")
+    _show(answer, _MACHINE_COLUMNS, "machine")
 
 
 @click.command()
 @click.argument("machine_id", required=False, default="")
 @click.option("--running", is_flag=True, help="Only what is still under way.")
 @click.option("--limit", default=100, show_default=True)
-@provider_list
+@provider_list(_OPERATION_COLUMNS)
 def ops(machine_id: str, running: bool, limit: int, **flags: Any) -> None:
     """The operations of the last seven days, newest first."""
     answer, _ = _asked("ops", flags, machine_id=machine_id, running=running, limit=limit)
-    columns = {
-        "OPERATION": "id",
-        "MACHINE": "machine",
-        "KIND": "kind",
-        "SHARD": "shard",
-        "ATTEMPT": "attempt",
-        "OUTCOME": "outcome",
-        "REASON": "reason",
-        "ACCEPTED": "acceptedAt",
-        "NOTE": "note",
-    }
-    _show(answer, columns, "operation")
+    _show(answer, _OPERATION_COLUMNS, "operation")
 
 
 @click.group(invoke_without_command=True)
 @click.option("--shard", "shard_id", default="")
 @click.option("--machine", "machine_id", default="")
 @click.option("--limit", default=0, help="0: all.")
-@provider_list
+@provider_list(_FENCE_COLUMNS)
 @click.pass_context
 def fences(ctx: click.Context, /, shard_id: str, machine_id: str, limit: int, **flags: Any) -> None:
     """The highest token each shard has used on each machine."""
     if ctx.invoked_subcommand is not None:
         return
     answer, _ = _asked("fences", flags, shard_id=shard_id, machine_id=machine_id, limit=limit)
-    columns = {"SHARD": "shard", "MACHINE": "machine", "EPOCH": "epoch", "SEQUENCE": "sequence"}
-    _show(answer, columns, "fence")
+    _show(answer, _FENCE_COLUMNS, "fence")
 
 
 @fences.command("prune")
@@ -124,26 +143,19 @@ def fences(ctx: click.Context, /, shard_id: str, machine_id: str, limit: int, **
 def prune_fences(shard_id: str, **flags: Any) -> None:
     """Forget the marks of a shard that will never come back."""
     answer, _ = _asked("fences prune", flags, shard_id=shard_id)
-    click.echo(f"{answer['pruned']} marks of {plain(shard_id)} forgotten")
+    _say(answer, flags, f"{answer['pruned']} marks of {shard_id} forgotten")
 
 
 @click.group(invoke_without_command=True)
 @click.option("--limit", default=0, help="0: all.")
-@provider_list
+@provider_list(_FAILED_COLUMNS)
 @click.pass_context
 def failed(ctx: click.Context, /, limit: int, **flags: Any) -> None:
     """Machines in FAILED, and why."""
     if ctx.invoked_subcommand is not None:
         return
     answer, _ = _asked("failed", flags, limit=limit)
-    columns = {
-        "ID": "id",
-        "SINCE": "failedAt",
-        "TRIES": "heals",
-        "HOST": "host",
-        "ERROR": "lastError",
-    }
-    _show(answer, columns, "machine")
+    _show(answer, _FAILED_COLUMNS, "machine")
 
 
 def _on_failed(name: str, text: str) -> click.Command:
@@ -153,7 +165,7 @@ def _on_failed(name: str, text: str) -> click.Command:
     @provider_verb
     def command(machine_id: str, **flags: Any) -> None:
         answer, _ = _asked(f"failed {name}", flags, machine_id=machine_id)
-        click.echo(f"{plain(machine_id)} is now {answer['now']}")
+        _say(answer, flags, f"{machine_id} is now {answer['now']}")
 
     return command
 
@@ -174,7 +186,7 @@ def describe() -> None:
 def accept_describe(**flags: Any) -> None:
     """Believe a quarantined describe: the missing hosts are really gone."""
     answer, _ = _asked("describe accept", flags)
-    click.echo("accepted" if answer["quarantined"] else "nothing was quarantined")
+    _say(answer, flags, "accepted" if answer["quarantined"] else "nothing was quarantined")
 
 
 @click.group()
@@ -187,9 +199,10 @@ def state() -> None:
 @provider_verb
 def backup(file: Path, **flags: Any) -> None:
     """A consistent copy while the provider runs."""
-    _, content = _asked("state backup", flags)
+    answer, content = _asked("state backup", flags)
     _write_private(file, content)
-    click.echo(f"{file}: {len(content)} bytes")
+    said = {**answer, "file": str(file), "bytes": len(content)}
+    _say(said, flags, f"{file}: {len(content)} bytes")
 
 
 @state.command("export")
@@ -200,7 +213,7 @@ def export_state(file: Path, form: str, **flags: Any) -> None:
     """Everything the provider knows as one JSON document."""
     answer, content = _asked("state export", flags, format=form)
     _write_private(file, content)
-    click.echo(f"{file}: {answer['machines']} machines")
+    _say({**answer, "file": str(file)}, flags, f"{file}: {answer['machines']} machines")
 
 
 @state.command("import")
@@ -210,7 +223,8 @@ def export_state(file: Path, form: str, **flags: Any) -> None:
 def import_state(file: Path, **flags: Any) -> None:
     """Take over an exported state, or the snapshot of a Go provider; nothing in use is touched."""
     answer, _ = _asked("state import", flags, content=file.read_bytes())
-    click.echo(f"{answer['machines']} machines and {answer['marks']} marks taken over")
+    taken = f"{answer['machines']} machines and {answer['marks']} marks taken over"
+    _say(answer, flags, taken)
 
 
 def _write_private(file: Path, content: bytes) -> None:

@@ -4,7 +4,6 @@ Server and clients are processes of their own on one machine, as in the budget. 
 between machines, so the machine-speed unit and the load of the machine are printed with them.
 """
 
-import asyncio
 import os
 import tempfile
 from collections.abc import AsyncIterator
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bigfleet.cli.measures import Measure, document_of, print_json, print_table
+from bigfleet.cli.measures import Measure, print_measures, prints_measures
 
 if TYPE_CHECKING:
     from bigfleet.cli.provider_load import Listing, Load, Rate
@@ -38,21 +37,18 @@ STATED_FOR = (
     show_default=True,
     help="Stores to measure mutations with; the other rows need one only.",
 )
-@click.option(
-    "-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True
-)
-def bench(machines: int, store: str, output: str) -> None:
+@prints_measures
+def bench(machines: int, store: str) -> None:
     """Measure Lists, Gets, mutations, start, reconcile and memory of a provider.
 
     It runs on a fake substrate that does everything at once, so what is measured is the SDK. Every
     row of the provider's performance budget is there, with its verdict; the exit code is 0 either
     way, because a busy machine is no defect.
     """
+    import asyncio
+
     measures = asyncio.run(_measured(machines, store))
-    if output == "json":
-        print_json(document_of(measures, machines=machines, store=store))
-    else:
-        print_table(measures, STATED_FOR)
+    print_measures(measures, STATED_FOR, machines=machines, store=store)
 
 
 async def _measured(machines: int, store: str) -> list[Measure]:

@@ -1,7 +1,6 @@
 """How a verb reaches a running provider: its flags, its certificates, and how the call may end."""
 
-import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from bigfleet.cli.manner import last_cause, leave
-from bigfleet.cli.output import FORMATS, answer, reading_options
+from bigfleet.cli.output import DocumentForm, answer, list_form, reading_options, shows
 
 if TYPE_CHECKING:
     from bigfleet.wire.lines import TlsFiles
@@ -25,7 +24,7 @@ _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--tls-cert",), {"type": _PATH}),
     (("--tls-key",), {"type": _PATH}),
     (("--tls-ca",), {"type": _PATH}),
-    (("-o", "--output"), {"type": click.Choice(["table", "json"]), "default": "table"}),
+    (("-o", "--output"), {"type": DocumentForm(), "default": "table"}),
 )
 
 
@@ -35,23 +34,21 @@ def provider_verb(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def provider_list(command: Callable[..., None]) -> Callable[..., None]:
+def provider_list(columns: Iterable[str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """A provider_verb that answers with a list: all forms of -o, --sort-by and --watch."""
 
-    @wraps(command)
-    def run(*given: Any, **flags: Any) -> None:
-        answer(flags["output"], flags, lambda: command(*given, **flags))
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(*given: Any, **flags: Any) -> None:
+            answer(flags["output"], flags, lambda: command(*given, **flags))
 
-    made = reading_options(run)
-    for names, meaning in _OPTIONS[:-1]:
-        made = click.option(*names, **meaning)(made)
-    listed: Callable[..., None] = _form(made)
-    return listed
+        made = reading_options(shows(lambda: columns)(run))
+        for names, meaning in _OPTIONS[:-1]:
+            made = click.option(*names, **meaning)(made)
+        listed: Callable[..., None] = list_form()(made)
+        return listed
 
-
-_form = click.option(
-    "-o", "--output", type=click.Choice(FORMATS), default="table", help="How the list is printed."
-)
+    return decorate
 
 
 def line_params() -> list[click.Parameter]:
@@ -70,6 +67,8 @@ def tls_in(flags: dict[str, Any]) -> "TlsFiles | None":
 
 def answer_to(talk: Coroutine[Any, Any, T]) -> T:
     """Leaves with 2 where the words were wrong, 3 where nobody is there, 4 where it refuses."""
+    import asyncio
+
     from bigfleet.model.provider_calls import Code, Rejected
 
     try:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bigfleet.cli.output import Output
 from bigfleet.cli.provider_lines import answer_to, line_params, tls_in
 from bigfleet.cli.terminal import plain, refuse, write_out
 
@@ -91,15 +92,15 @@ def _do(verb: str) -> Talk:
 @click.option("--follow", is_flag=True, help="Stay and show what comes.")
 @click.option("--after", type=click.IntRange(0), default=0, help="Only after this number.")
 def events(follow: bool, after: int, **flags: Any) -> None:
-    """What happened on the substrate, one JSON object a line."""
+    """What happened on the substrate, one document a line."""
+    from bigfleet.cli.tables import document_bytes
 
-    import orjson
-
-    async def talk(client: "SimControlClient", _flags: dict[str, Any]) -> None:
+    async def talk(client: "SimControlClient", flags: dict[str, Any]) -> None:
+        output = Output(flags["output"], one_line=True)
         stream: AsyncGenerator[dict[str, object], None] = client.events(follow=follow, after=after)
         async with aclosing(stream) as found:
             async for event in found:
-                write_out(orjson.dumps(event) + b"\n")
+                write_out(document_bytes(event, output))
 
     _connected(talk)(**flags)
 
@@ -123,11 +124,12 @@ for _command in (events, script):
     _command.params += line_params()
 
 
-def _show(answer: dict[str, object], output: str) -> None:
-    if output == "json":
-        import orjson
+def _show(answer: dict[str, object], form: str) -> None:
+    output = Output(form)
+    if output.is_document:
+        from bigfleet.cli.tables import document_bytes
 
-        write_out(orjson.dumps(answer, option=orjson.OPT_INDENT_2) + b"\n")
+        write_out(document_bytes(answer, output))
         return
     for line in _lines(answer):
         click.echo(plain(line))

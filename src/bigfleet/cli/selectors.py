@@ -6,12 +6,15 @@ Several values of one term, in one word or in several, are alternatives.
 from collections import defaultdict
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
 
 from bigfleet.model.machines import CapacityType, MachineState
-from bigfleet.model.shard_views import MachineSelector
+
+if TYPE_CHECKING:
+    from bigfleet.model.shard_views import MachineSelector
 
 SYNTAX = """
     \b
@@ -66,8 +69,10 @@ class Term(click.ParamType[tuple[str, tuple[str, ...]]]):
         return [CompletionItem(term) for term in offered if term.startswith(incomplete)]
 
 
-def selector_of(terms: Iterable[tuple[str, tuple[str, ...]]]) -> MachineSelector:
+def selector_of(terms: Iterable[tuple[str, tuple[str, ...]]]) -> "MachineSelector":
     """Raises UsageError where a term cannot have alternatives and has."""
+    from bigfleet.model.shard_views import MachineSelector
+
     said: defaultdict[str, list[str]] = defaultdict(list)
     for key, values in terms:
         said[key] += values

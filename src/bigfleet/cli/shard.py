@@ -1,6 +1,5 @@
 """`bigfleet shard`: run one shard until it is told to stop."""
 
-import asyncio
 import secrets
 import sys
 import time
@@ -18,6 +17,8 @@ from bigfleet.cli.terminal import refuse
 from bigfleet.shard.settings import ShardSettings
 
 if TYPE_CHECKING:
+    import asyncio
+
     from bigfleet.edge.logs import Log
     from bigfleet.shard.driving.process import ShardProcess, World
 
@@ -36,6 +37,8 @@ def shard(configuration: Configuration) -> None:
       bigfleet provider run sim --preset demo &
       bigfleet shard --provider-addr sim=127.0.0.1:9000 --data-dir ./data
     """
+    import asyncio
+
     from bigfleet.edge.driver import RealClock
     from bigfleet.edge.log_lines import open_log
     from bigfleet.shard.epoch import StartRefused
@@ -70,6 +73,8 @@ async def _served(configuration: Configuration, log: "Log") -> None:
 
 def _reporting(process: "ShardProcess", world: "World") -> "asyncio.Task[None] | None":
     """The shard lives on without it, whatever ends it."""
+    import asyncio
+
     from bigfleet.cli.coordinator_reports import reporting_of
 
     client = reporting_of(process, world)

@@ -27,12 +27,23 @@ def question(found: Sequence[str]) -> str:
     return f"Did you mean {' or '.join(repr(name) for name in found)}?" if found else ""
 
 
+def verbs_of_groups(word: str, commands: Iterable[click.Command]) -> list[str]:
+    """Where a verb of that very name is: `bigfleet reports offerings`."""
+    groups = (each for each in commands if isinstance(each, click.Group))
+    return [f"bigfleet {group.name} {word}" for group in groups if word in group.commands]
+
+
 def no_such_verb(
-    word: str, known: Iterable[str], ctx: click.Context, rest: Sequence[str] = ()
+    word: str,
+    known: Iterable[str],
+    ctx: click.Context,
+    rest: Sequence[str] = (),
+    elsewhere: Sequence[str] = (),
 ) -> click.UsageError:
-    """The result is to be raised; `rest` is what was typed after the word."""
+    """The result is to be raised; `rest` is what was typed after the word, `elsewhere` are commands
+    that end in it."""
     names = list(known)
-    found = nearest(word, names)
+    found = elsewhere if 0 < len(elsewhere) <= 3 else nearest(word, names)
     if word in _OTHER_TOOLS and rest and (meant := nearest(rest[0], names)):
         found = [f"bigfleet {meant[0]}"]
     said = f"No such command {word!r}. {question(found)}"

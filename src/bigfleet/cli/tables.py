@@ -21,7 +21,7 @@ from bigfleet.cli.output import (
     sorted_rows,
     unknown_sort,
 )
-from bigfleet.cli.terminal import escaped, write_out
+from bigfleet.cli.terminal import escaped, json_escaped, write_out
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import Instant
 
@@ -136,6 +136,14 @@ class Page:
             shown.heads, shown.rows, self._width, color=self._color, headers=output.headers
         )
 
+    def show_or_say(self, table: Table, empty: str, *, sort: bool = True) -> None:
+        """The sentence stands for a table without rows; programs still get its headings."""
+        if table.rows:
+            self.show(table, sort=sort)
+            return
+        self.say(empty)
+        self.main = table
+
     def text(self) -> str:
         if self._output.format == "csv":
             return csv_text(self.main, self._output.headers)
@@ -209,7 +217,12 @@ def write_json(document: dict[str, Any], now: Instant) -> None:
     write_out(document_bytes(stamped, current_output()))
 
 
-def document_bytes(document: dict[str, Any], output: Output) -> bytes:
+def write_document(document: Any) -> None:
+    """As it is, for answers that have a shape of their own."""
+    write_out(document_bytes(document, current_output()))
+
+
+def document_bytes(document: Any, output: Output) -> bytes:
     import orjson
 
     if output.format == "yaml":
@@ -221,7 +234,7 @@ def document_bytes(document: dict[str, Any], output: Output) -> bytes:
         text = yaml.safe_dump(plain, sort_keys=False, allow_unicode=False, width=100)
         return (start + text).encode()
     option = 0 if output.one_line else orjson.OPT_INDENT_2
-    return orjson.dumps(document, option=option) + b"\n"
+    return json_escaped(orjson.dumps(document, option=option)) + b"\n"
 
 
 def write_items(items: Iterable[Any], now: Instant, **head: Any) -> None:

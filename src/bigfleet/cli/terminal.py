@@ -1,6 +1,7 @@
 """What every verb prints through: text that cannot drive the terminal, pipes that may close."""
 
 import os
+import re
 import sys
 from collections.abc import Iterable
 
@@ -20,6 +21,19 @@ def escaped(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+#: Bytes of UTF-8 that a terminal may obey: DEL, the control characters beyond it, and those that
+#: turn or hide text. JSON escapes the others itself.
+_OBEYED = re.compile(
+    rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf"
+)
+
+
+def json_escaped(content: bytes) -> bytes:
+    """The same JSON document, in which nothing drives a terminal: such characters stand in texts
+    only, where their number says the same."""
+    return _OBEYED.sub(lambda found: b"\\u%04x" % ord(found[0].decode()), content)
 
 
 #: The older name of `escaped`.

@@ -1,6 +1,5 @@
 """`bigfleet up`: the whole system on a laptop, and a view of it deciding."""
 
-import asyncio
 import io
 import os
 import secrets
@@ -15,10 +14,12 @@ import click
 
 from bigfleet import __version__
 from bigfleet.cli.durations import DURATION
+from bigfleet.cli.output import Output, document_form
 from bigfleet.cli.terminal import plain, refuse, unread
 from bigfleet.up.sizes import LAST_PORT_BASE, SIZES
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Coroutine
 
     from bigfleet.edge.logs import Log
@@ -50,8 +51,7 @@ if TYPE_CHECKING:
               help="Exit 1 if demand was left unmet although supply was there, a pod waited "
                    "although a free machine would take it, a machine went back and forth, or was "
                    "two shards' or nobody's.")  # fmt: skip
-@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table",
-              help="json: with --headless, one object per cycle and transfer.")  # fmt: skip
+@document_form("json, yaml: with --headless, one document per cycle and transfer.")
 def up(
     size: str,
     seed: int,
@@ -88,8 +88,10 @@ def up(
       bigfleet up --speed 5 --data-dir ./fleet
       bigfleet up --port-base 17000
     """
-    if output == "json" and not headless:
-        raise click.UsageError("-o json goes with --headless")
+    import asyncio
+
+    if output != "table" and not headless:
+        raise click.UsageError(f"-o {output} goes with --headless")
     if provider_addr and not provider_addr.rpartition(":")[2].isdecimal():
         raise click.UsageError(f"--provider-addr {provider_addr}: write HOST:PORT")
     began = time.perf_counter()
@@ -110,7 +112,7 @@ def up(
         raise click.UsageError(f"--shards {shards}: a shard has a zone, and there are {named}")
     compile_all()
     try:
-        code = asyncio.run(_lived(plan, began, headless, lasting, output == "json", asserting))
+        code = asyncio.run(_lived(plan, began, headless, lasting, output, asserting))
     except ProviderSilent as problem:
         click.echo(plain(str(problem)), err=True)
         raise click.exceptions.Exit(EXIT_UNREACHABLE) from None
@@ -127,12 +129,14 @@ async def _lived(
     began: float,
     headless: bool,
     lasting: float | None,
-    json_lines: bool,
+    output: str,
     asserting: bool,
 ) -> int:
+    import asyncio
+
     from bigfleet.cli.coordinator_reports import reporting_of
     from bigfleet.cli.up_contexts import written_context
-    from bigfleet.cli.up_faces import Face, JsonFace, LineFace, banner
+    from bigfleet.cli.up_faces import DocumentFace, Face, LineFace, banner
     from bigfleet.cli.up_view import LiveFace
     from bigfleet.edge.collecting import collect_rarely
     from bigfleet.edge.driver import RealClock
@@ -154,8 +158,8 @@ async def _lived(
     ready = time.perf_counter() - began
     live = not headless and sys.stdout.isatty()
     face: Face = (
-        JsonFace()
-        if json_lines
+        DocumentFace(Output(output, one_line=True))
+        if output != "table"
         else LiveFace(plan.shards, time.perf_counter)
         if live
         else LineFace(_time_of_day, time.perf_counter, names_shards=plan.shards > 1)
@@ -195,8 +199,10 @@ async def _lived(
     return _judged([*watch.findings, *owners.findings]) if asserting else 0
 
 
-async def _started(fleet: "LocalFleet", asked: asyncio.Event) -> bool:
+async def _started(fleet: "LocalFleet", asked: "asyncio.Event") -> bool:
     """False: somebody asked to stop before it was up, and everything is closed again."""
+    import asyncio
+
     starting, asking = asyncio.create_task(fleet.start()), asyncio.create_task(asked.wait())
     await asyncio.wait({starting, asking}, return_when=asyncio.FIRST_COMPLETED)
     asking.cancel()
@@ -209,9 +215,11 @@ async def _started(fleet: "LocalFleet", asked: asyncio.Event) -> bool:
 
 
 async def _until_asked(
-    work: "list[Coroutine[Any, Any, None]]", asked: asyncio.Event, lasting: float | None
+    work: "list[Coroutine[Any, Any, None]]", asked: "asyncio.Event", lasting: float | None
 ) -> None:
     """Until somebody asks, or the time is up; raises what ended a part before that."""
+    import asyncio
+
     tasks = [asyncio.create_task(each) for each in work]
     asking = asyncio.create_task(asked.wait())
     try:

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import click
-import orjson
 
 from bigfleet import __version__
+from bigfleet.cli.output import Output
+from bigfleet.cli.tables import document_bytes
 from bigfleet.cli.terminal import plain
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.coordination import Transfer, TransferState
@@ -94,18 +95,26 @@ def _counted(word: str, names: list[str]) -> str:
     return f"{word if len(names) == 1 else word + 's'} {', '.join(names) or 'none'}"
 
 
-class JsonFace:
+class DocumentFace:
+    """For programs: JSON, one object a line, or YAML documents."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+
     def open(self, banner: str) -> None:
         """Programs read cycles and transfers only."""
 
     def show(self, report: CycleReport) -> None:
-        click.echo(orjson.dumps(document_of(report)))
+        self._write(document_of(report))
 
     def show_move(self, transfer: Transfer) -> None:
-        click.echo(orjson.dumps(transfer_document_of(transfer)))
+        self._write(transfer_document_of(transfer))
 
     def close(self) -> None:
         """Nothing is open."""
+
+    def _write(self, document: dict[str, Any]) -> None:
+        click.echo(document_bytes(document, self._output), nl=False)
 
 
 class LineFace:

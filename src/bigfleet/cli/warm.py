@@ -9,7 +9,8 @@ def warm() -> None:
 
     A shard does the same when it starts, and is ready only afterwards; with a warm cache that takes
     less than a second. The cache is in the folder NUMBA_CACHE_DIR, else beside the installed code,
-    else in the user's cache folder. Exit 1: none of them can be written.
+    else in the user's cache folder. Exit 1: none of them can be written. SIGTERM ends it between
+    two kernels; those that are compiled are kept.
 
     \b
     Example, in an image or after an installation:

@@ -6,7 +6,6 @@ of them too: a person need not know where it is. A shard that does not know it i
 none knows it, the nearest names are told and it is exit 3.
 """
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -122,6 +121,8 @@ def ask_owner(
 
     Where one shard is named and no coordinator, that shard is told at once.
     """
+    import asyncio
+
     from bigfleet.model.provider_calls import Rejected
 
     if len(line.shards) == 1 and not line.is_led():

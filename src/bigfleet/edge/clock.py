@@ -4,7 +4,7 @@ import asyncio
 import heapq
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from bigfleet.model.machines import Instant
 
@@ -25,6 +25,15 @@ class Clock(Protocol):
         ...
 
     async def sleep(self, seconds: float) -> None: ...
+
+
+@runtime_checkable
+class SimulatedClock(Protocol):
+    """A clock that runs faster or slower than people's watches."""
+
+    def real_of(self, instant: Instant) -> Instant:
+        """When one of its instants was, or will be, by people's watches."""
+        ...
 
 
 async def sleep_on(clock: Clock, seconds: float) -> None:

@@ -25,5 +25,10 @@ class RealClock:
         await sleep_on(self, seconds)
 
 
+def cpu_seconds() -> float:
+    """Of this process so far, all its threads, user and system."""
+    return time.process_time()
+
+
 def real_profiler() -> Profiler:
     return Profiler(time.monotonic, time.sleep)

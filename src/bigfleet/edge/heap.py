@@ -69,15 +69,19 @@ async def return_freed_memory(clock: Clock) -> None:
     memory = FreedMemory()
     while True:
         await clock.sleep(_SECONDS)
-        if memory.is_worth_returning(free(), _resident()):
+        if memory.is_worth_returning(free(), resident_bytes()):
             forget_texts()
             await asyncio.to_thread(give_back)
-            memory.returned(free(), _resident())
+            memory.returned(free(), resident_bytes())
 
 
-def _resident() -> int:
-    with Path("/proc/self/statm").open() as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+def resident_bytes() -> int:
+    """Of this process; 0 where the system has no /proc."""
+    try:
+        with Path("/proc/self/statm").open() as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
 
 
 def _library() -> tuple[Callable[[], int], Callable[[], object]] | None:

@@ -100,23 +100,32 @@ def acquire(
         skew_stopped=np.zeros(size, np.bool_),
         counters=np.zeros((len(_ROWS), len(fields(Counters))), np.int64),
     )
-    commit_queue(
-        queue,
-        worker,
-        contested,
-        np.concatenate([rows for rows, _ in proposals]),
-        start,
-        end,
-        busy if contested.any() else 0,
-        needs,
-        kinds,
-        supply,
-        pool,
-        credit.domain,
-        credit.may_acquire,
-        all_or_nothing,
-        ledger,
+    rows = np.concatenate([rows for rows, _ in proposals])
+    # Where each worker saw the runs; asked for only where two workers meet.
+    expected = np.tile(pool.start, (busy if contested.any() else 0, 1))
+    cursor = pool.start.copy()
+    commit_from = partial(
+        commit_queue,
+        queue=queue,
+        worker=worker,
+        contested=contested,
+        proposed=rows,
+        proposed_start=start,
+        proposed_end=end,
+        expected=expected,
+        cursor=cursor,
+        needs=needs,
+        kinds=kinds,
+        kind_of_row=supply.kind,
+        pool=pool,
+        all_or_nothing=all_or_nothing,
+        ledger=ledger,
     )
+    place, taken = commit_from(0, 0, rows[:0], False)
+    while place < len(queue):
+        # Stale, which is rare: a second copy of `propose_slice` would take a second to compile.
+        again, _ = work(queue[place : place + 1], cursor)
+        place, taken = commit_from(place, taken, again, True)
     part_ended("commit")
     return Acquired(
         ledger.taken,
@@ -168,8 +177,9 @@ def _proposals(
     pool: PoolArrays,
     credit: Credit,
     share: Int64s,
+    cursor: Int32s | None = None,
 ) -> tuple[Int32s, Int64s]:
-    """One worker's share. Of the claims it reads only those of the pre-pass."""
+    """What these Needs take from the runs as `cursor` sees them; a worker sees them untouched."""
     return propose_slice(
         share,
         needs,
@@ -180,5 +190,5 @@ def _proposals(
         credit.domain,
         credit.may_acquire,
         credit.remaining,
-        pool.start.copy(),
+        pool.start.copy() if cursor is None else cursor,
     )

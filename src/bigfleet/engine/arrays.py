@@ -36,11 +36,14 @@ def need_and_kind_arrays(
         pinned=profiles.is_pinned[profile],
         penalty=profiles.penalty[profile],
     )
-    eligible = eligibility(
+    # The last kind is no machine's: what must not be used is given that kind.
+    eligible = np.zeros((len(first), len(scene.kinds) + 1), np.bool_)
+    eligibility(
         scene.matches,
         profile[first],
         scene.vector_units[normalised.unit[first]],
         scene.kind_units,
+        eligible,
     )
     domain = np.full((len(scene.topology_keys), len(scene.kinds)), -1, np.int32)
     for t, topology_key in enumerate(scene.topology_keys):

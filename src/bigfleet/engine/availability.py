@@ -96,7 +96,9 @@ def availability_of(outcome: Outcome, unhealthy: Collection[str] = ()) -> Availa
     scene, profiles = outcome.scene, outcome.scene.demand.profiles
     asked = _asked(scene)
     kinds, free = _free(scene, unhealthy)
-    counts, lowest = free_for_keys(
+    counts = np.zeros((len(asked.profile_of_key), 3), np.int64)
+    lowest = np.full((len(asked.profile_of_key), 2), np.inf)
+    free_for_keys(
         asked.profile_of_key,
         asked.unit_of_key,
         profiles.penalty[asked.profile_of_key],
@@ -106,6 +108,8 @@ def availability_of(outcome: Outcome, unhealthy: Collection[str] = ()) -> Availa
         scene.kinds.probability,
         kinds,
         free,
+        counts,
+        lowest,
     )
     idle, speculative, healthy = counts[asked.key].T
     idle_price, speculative_cost = lowest[asked.key].T

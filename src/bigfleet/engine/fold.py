@@ -125,7 +125,9 @@ def _staying_gangs(scene: Scene, gangs: Int64s, wanted: Int64s, in_flight: InFli
         has_small_incumbent(
             stays,
             snapshot.keep_order,
-            scene.supply,
+            scene.supply.stamp,
+            scene.supply.kind,
+            scene.supply.pair_of_stamp,
             scene.demand_cluster[snapshot.columns.cluster],
             named,
             scene.kind_units,

@@ -12,7 +12,7 @@ from bigfleet.engine.acquisition import Acquired, Credit
 from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s
 from bigfleet.engine.kernels.records import KindArrays, NeedArrays, VictimArrays
 from bigfleet.engine.kernels.vectors import take
-from bigfleet.engine.kernels.victims import group_victims, preempt
+from bigfleet.engine.kernels.victims import group_victims, preempt, priority_of_group
 from bigfleet.engine.scene import Scene
 from bigfleet.model.options import EngineOptions
 
@@ -122,7 +122,7 @@ def _victims(
     reclamation = np.unique(stamps.reclamation_penalty, return_inverse=True)[1]
     penalty = interruption * (int(reclamation.max()) + 1) + reclamation
     penalty = np.unique(penalty, return_inverse=True)[1].astype(np.int32)
-    rows, starts, shown, priority = group_victims(
+    rows, starts, shown, keys = group_victims(
         snapshot.columns.state,
         scene.supply.kind,
         scene.supply.stamp,
@@ -143,7 +143,7 @@ def _victims(
         start=starts[:-1].astype(np.int32),
         end=starts[1:].astype(np.int32),
         kind=scene.supply.kind[shown],
-        priority=priority,
+        priority=priority_of_group(keys),
         interruption=stamps.interruption_penalty[stamp],
         reclamation=stamps.reclamation_penalty[stamp],
         excess=excess,

@@ -24,9 +24,14 @@ from bigfleet.model.machines import (
     broken_invariants,
 )
 from bigfleet.model.requirements import RACK_KEY
+from bigfleet.model.syntax import why_not_cluster_id, why_not_label_value, why_not_machine_id
 
 #: A slip of the keyboard in `count` must not eat all memory.
 MOST_MACHINES_PER_ENTRY = 2_000_000
+#: Characters of an id that is repeated.
+LONGEST_COUNTED_ID = 253
+#: Labels that one entry may stand for: every zone and rack has a set of its own.
+MOST_LABELS_PER_ENTRY = 20_000_000
 
 STATES = {state.label: state for state in MachineState if state is not MachineState.UNSPECIFIED}
 HELD_BY = {by.value: by for by in HeldBy}
@@ -86,7 +91,9 @@ def _machine_of(record: Record, shapes: Shapes) -> FleetMachine:
     record.check_keys(_KEYS)
     before = len(record.complaints)
     raw = record.raw
-    machine_id = record.text("id", required="every machine has an id of its own")
+    machine_id = record.text(
+        "id", required="every machine has an id of its own", why_not=why_not_machine_id
+    )
     state = record.choice(
         "state", STATES, MachineState.UNSPECIFIED, required=f"one of {', '.join(STATES)}"
     )
@@ -96,7 +103,7 @@ def _machine_of(record: Record, shapes: Shapes) -> FleetMachine:
         state,
         shape.capacity_type,
         _host_of(record, machine_id, state),
-        record.text("cluster"),
+        record.text("cluster", why_not=why_not_cluster_id),
         shape.instance_type,
         shape.zone,
         shape.labels,
@@ -167,12 +174,20 @@ def _held_of(record: Record) -> Held:
 
 def _expanded(record: Record, first: FleetMachine) -> Iterator[FleetMachine]:
     count = record.whole("count", 1, 0, MOST_MACHINES_PER_ENTRY)
-    zones = record.texts("zones")
+    zones = record.texts("zones", why_not=why_not_label_value)
     racks = record.whole("racks", 0, 1, MOST_MACHINES_PER_ENTRY)
     machine = first.machine
     number = _NUMBER.search(machine.id) if "count" in record.raw else None
     if "count" in record.raw and number is None and count != 1:
         record.refuse("id", "with count the id holds zeros in braces, like od-{000}")
+        return
+    if number is not None and len(machine.id) > LONGEST_COUNTED_ID:
+        record.refuse("id", f"with count it has at most {LONGEST_COUNTED_ID} characters")
+        return
+    places = min(count, max(1, len(zones)) * max(1, racks))
+    if places * (len(machine.labels) + 1) > MOST_LABELS_PER_ENTRY:
+        text = f"at most {MOST_LABELS_PER_ENTRY:,} labels in one entry; write fewer racks or labels"
+        record.refuse("racks" if racks else "zones", text)
         return
     if zones and machine.zone:
         record.refuse("zones", "give zone or zones, not both")

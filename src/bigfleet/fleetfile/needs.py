@@ -9,6 +9,7 @@ from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.profiles import Profile, Spread, WhenUnsatisfiable
 from bigfleet.model.quantities import LARGEST_OF_NEED
 from bigfleet.model.requirements import Operator, Requirement
+from bigfleet.model.syntax import why_not_cluster_id, why_not_label_key, why_not_label_value
 
 OPERATORS = {
     "In": Operator.IN,
@@ -57,7 +58,7 @@ def needs_of(records: Iterator[Record]) -> tuple[FleetNeed, ...]:
 
 def _need_of(record: Record, profiles: dict[Profile, Profile]) -> FleetNeed:
     record.check_keys(_KEYS)
-    cluster = record.text("cluster", required="whose demand is it?")
+    cluster = record.text("cluster", required="whose demand is it?", why_not=why_not_cluster_id)
     profile = Profile.of(
         tuple(_requirements_of(record)),
         tuple(_spread_of(record)),
@@ -84,14 +85,16 @@ def _requirements_of(record: Record) -> Iterator[Requirement]:
     for requirement in record.records("requirements"):
         requirement.check_keys(_REQUIREMENT_KEYS)
         yield Requirement.of(
-            requirement.text("key", required="the attribute that is compared"),
+            requirement.text(
+                "key", required="the attribute that is compared", why_not=why_not_label_key
+            ),
             requirement.choice(
                 "operator",
                 OPERATORS_OF_DUMPS,
                 Operator.EXISTS,
                 required=f"one of {', '.join(OPERATORS)}",
             ),
-            requirement.texts("values"),
+            requirement.texts("values", why_not=why_not_label_value),
         )
 
 
@@ -99,7 +102,11 @@ def _spread_of(record: Record) -> Iterator[Spread]:
     for spread in record.records("spread"):
         spread.check_keys(_SPREAD_KEYS)
         yield Spread(
-            spread.text("topologyKey", required="the attribute whose values are counted"),
+            spread.text(
+                "topologyKey",
+                required="the attribute whose values are counted",
+                why_not=why_not_label_key,
+            ),
             spread.whole("maxSkew", 1, 0, INT32[1], required="1 or more"),
             spread.choice(
                 "whenUnsatisfiable",

@@ -5,7 +5,7 @@ complaint, so that reading goes on and finds the rest.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from bigfleet.fleetfile.complaints import Complaints, Path
@@ -14,9 +14,13 @@ from bigfleet.model.instants import EARLIEST, LATEST, instant_of
 from bigfleet.model.machines import Instant
 from bigfleet.model.penalties import ENUM_NAMES, LABELS, UNSPECIFIED, Bucket, bucket_of_dollars
 from bigfleet.model.quantities import BadQuantity, quantity_of, why_too_much
+from bigfleet.model.requirements import HOSTNAME_KEY
 from bigfleet.model.resources import Resources
+from bigfleet.model.syntax import why_not_label_key, why_not_label_value, why_not_node_name
 
 Choice = TypeVar("Choice")
+#: What is wrong with a text, and what to write instead; None: nothing.
+WhyNot = Callable[[str], str | None]
 
 INT32 = (-(2**31), 2**31 - 1)
 _NOTHING = Resources()
@@ -46,11 +50,16 @@ class Record:
     def miss(self, key: str, remedy: str) -> None:
         self.complaints.add((*self.path, key), f"missing; {remedy}")
 
-    def text(self, key: str, default: str = "", *, required: str = "") -> str:
+    def text(
+        self, key: str, default: str = "", *, required: str = "", why_not: WhyNot | None = None
+    ) -> str:
+        """`why_not` says what is wrong with a text that is not empty, or None."""
         value = self.raw.get(key)
         if type(value) is str:
             if required and not value:
                 self.refuse(key, f"empty; {required}")
+            elif value and why_not is not None and (wrong := why_not(value)):
+                self.complaints.add((*self.path, key), wrong)
             return value
         if value is None:
             if required:
@@ -182,6 +191,18 @@ class Record:
         return Resources.of(amounts)
 
     def labels(self, key: str) -> Mapping[str, str]:
+        """Kubernetes labels by key."""
+        found = self.text_map(key)
+        wrong = {
+            name: why
+            for name, value in found.items()
+            if (why := why_not_label_key(name) or _why_not_value(name, value))
+        }
+        for name, why in wrong.items():
+            self.complaints.add((*self.path, key, name), why)
+        return {name: value for name, value in found.items() if name not in wrong}
+
+    def text_map(self, key: str) -> Mapping[str, str]:
         raw = self.raw.get(key)
         if raw is None:
             return {}
@@ -200,14 +221,16 @@ class Record:
             else:
                 yield name, value
 
-    def texts(self, key: str) -> list[str]:
+    def texts(self, key: str, *, why_not: WhyNot | None = None) -> list[str]:
         values: list[str] = []
         for index, value in enumerate(self._items(key, "write a list of texts")):
-            if type(value) is str:
-                values.append(value)
-            else:
-                path = (*self.path, key, index)
+            path = (*self.path, key, index)
+            if type(value) is not str:
                 self.complaints.add_value(path, value, "not text; put it in quotes")
+                continue
+            if why_not is not None and (wrong := why_not(value)):
+                self.complaints.add(path, wrong)
+            values.append(value)
         return values
 
     def records(self, key: str) -> Iterator["Record"]:
@@ -235,3 +258,7 @@ class Record:
         if value is not None:
             self.refuse(key, remedy)
         return []
+
+
+def _why_not_value(key: str, value: str) -> str | None:
+    return why_not_node_name(value) if key == HOSTNAME_KEY else why_not_label_value(value)

@@ -159,4 +159,4 @@ def costs_of(record: Record) -> Costs:
     imputed = {
         str(name): prices.amount(name, 0.0) for name in prices.raw if prices.raw[name] is not None
     }
-    return Costs(imputed, record.labels("teams"))
+    return Costs(imputed, record.text_map("teams"))

@@ -14,6 +14,7 @@ from bigfleet.fleetfile.records import INT32, Record
 from bigfleet.model.machines import Assigned, CapacityType
 from bigfleet.model.quantities import LARGEST_OF_MACHINE
 from bigfleet.model.resources import Resources
+from bigfleet.model.syntax import why_not_label_value
 
 CAPACITY_TYPES = {
     kind.label: kind for kind in (*(k for k in CapacityType if k), CapacityType.UNSPECIFIED)
@@ -88,8 +89,8 @@ def _read_shape(record: Record) -> Shape:
             CapacityType.UNSPECIFIED,
             required=f"one of {', '.join(CAPACITY_TYPES)}",
         ),
-        record.text("instanceType"),
-        record.text("zone"),
+        record.text("instanceType", why_not=why_not_label_value),
+        record.text("zone", why_not=why_not_label_value),
         record.labels("labels"),
         record.resources("resources", most=LARGEST_OF_MACHINE),
         record.resources("allocatable", most=LARGEST_OF_MACHINE),

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from bigfleet.kube.objects import Quantity
 from bigfleet.model.quantities import BadQuantity, quantity_text
 from bigfleet.model.resources import Resources
+from bigfleet.model.syntax import shown
 from bigfleet.model.text_caches import cached_by_text
 
 #: Billionths of a unit, by resource name.
@@ -30,7 +31,9 @@ def nanos_of(said: Quantity) -> int:
     text = str(said)
     match = _PATTERN.fullmatch(text)
     if match is None or not (match[2] or match[3]):
-        raise BadQuantity(f"{text!r} is not a Kubernetes quantity; write it like 2, 500m or 16Gi")
+        raise BadQuantity(
+            f"{shown(text)} is not a Kubernetes quantity; write it like 2, 500m or 16Gi"
+        )
     whole, part = match[2] or "", match[3] or ""
     exponent = 9 - len(part)
     factor = 1
@@ -42,7 +45,7 @@ def nanos_of(said: Quantity) -> int:
         exponent += int(match[6])
     amount = int(whole + part) * factor
     if match[1] == "-" and amount:
-        raise BadQuantity(f"{text!r} is negative; a quantity is zero or more")
+        raise BadQuantity(f"{shown(text)} is negative; a quantity is zero or more")
     if exponent >= 0:
         return int(amount * 10**exponent)
     return int(-(-amount // 10**-exponent))

@@ -15,6 +15,7 @@ from bigfleet.model.needs import NeedKey
 from bigfleet.model.options import SECOND
 from bigfleet.model.reasons import resources_text
 from bigfleet.model.resources import Resources
+from bigfleet.model.rollups import RollupRefusal
 
 #: How often an operator reports; a shard takes three missed reports for silence.
 REPORT_INTERVAL_SECONDS = 10
@@ -166,6 +167,8 @@ class ClusterReportReply:
     total: int = 0
     #: Ids of open instructions that cannot be refused: preemptions, and repairs of lost machines.
     preemptions: tuple[str, ...] = ()
+    #: Why the cluster's last roll-up was not taken; None: it was, or the shard does not tell.
+    refused_rollup: RollupRefusal | None = None
 
 
 def met_sentence(machines: int, arriving: int) -> str:

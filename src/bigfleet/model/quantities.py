@@ -11,6 +11,7 @@ refused at the edge: no Need asks for 64 Pi of anything, and no machine has a Pi
 import re
 from fractions import Fraction
 
+from bigfleet.model.syntax import shown
 from bigfleet.model.text_caches import cached_by_text
 
 #: Two such numbers can be added in a signed 64-bit column.
@@ -48,7 +49,7 @@ def read_quantity(dimension: str, text: str) -> int:
     """The same, for callers that remember themselves what they have read, as long as they want."""
     negative, amount, exponent = _parts_of(text)
     if negative and amount:
-        raise BadQuantity(f"{text!r} is negative; a quantity is zero or more")
+        raise BadQuantity(f"{shown(text)} is negative; a quantity is zero or more")
     if dimension in _MILLI_DIMENSIONS:
         exponent += 3
     if exponent >= 0:
@@ -56,7 +57,7 @@ def read_quantity(dimension: str, text: str) -> int:
     else:
         amount = -(-amount // 10**-exponent)
     if amount > LARGEST:
-        raise QuantityTooLarge(f"{text!r} is more {dimension} than BigFleet can count")
+        raise QuantityTooLarge(f"{shown(text)} is more {dimension} than BigFleet can count")
     return int(amount)
 
 
@@ -79,7 +80,9 @@ def _parts_of(text: str) -> tuple[bool, int, int]:
     """Whether it is negative, and the amount as a whole number times a power of ten."""
     match = _PATTERN.fullmatch(text)
     if match is None or not (match["whole"] or match["part"]):
-        raise BadQuantity(f"{text!r} is not a Kubernetes quantity; write it like 2, 500m or 16Gi")
+        raise BadQuantity(
+            f"{shown(text)} is not a Kubernetes quantity; write it like 2, 500m or 16Gi"
+        )
     digits = (match["whole"] or "") + (match["part"] or "")
     exponent = -len(match["part"] or "")
     factor = 1
@@ -91,7 +94,7 @@ def _parts_of(text: str) -> tuple[bool, int, int]:
         exponent += int(match["exponent"])
     if abs(exponent) > 60 or len(digits) > 60:
         kind = QuantityTooLarge if exponent > 0 or len(digits) > 60 else BadQuantity
-        raise kind(f"{text!r} is beyond the range of a Kubernetes quantity")
+        raise kind(f"{shown(text)} is beyond the range of a Kubernetes quantity")
     return match["sign"] == "-", int(digits) * factor, exponent
 
 

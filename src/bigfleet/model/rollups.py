@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from bigfleet.model.machines import Instant
 from bigfleet.model.needs import Need
 
 
@@ -35,6 +36,19 @@ class RollupLimits:
 def over_limit(what: str, sent: int, limit: int, setting: str) -> str:
     """The sentence of a refusal for weight: what was sent, what is allowed, what to set."""
     return f"{what}: {sent} sent, {limit} allowed; see {setting}"
+
+
+@dataclass(frozen=True, slots=True)
+class RollupRefusal:
+    """That the last roll-up of a cluster was refused, for people and for its operator."""
+
+    #: A label of the metric.
+    reason: str
+    #: Names field or setting, and fix.
+    text: str
+    #: Of the first one since a roll-up was taken.
+    since: Instant
+    times: int = 1
 
 
 class RollupRefused(ValueError):

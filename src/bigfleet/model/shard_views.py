@@ -16,6 +16,7 @@ from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.pauses import Pause
 from bigfleet.model.reasons import ToldReason
 from bigfleet.model.resources import Resources
+from bigfleet.model.rollups import RollupRefusal
 
 
 class Disposition(IntEnum):
@@ -206,6 +207,8 @@ class SessionView:
     need_states: "NeedCounts | None" = None
     #: Pods that wait although the machines of their Needs are there.
     stuck_pods: int = 0
+    #: None: its last roll-up was taken.
+    refused_rollup: RollupRefusal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,6 +406,12 @@ class ShardStatus:
     #: Why state.db or the audit file cannot be written; empty: they can.
     store_error: str = ""
     failed_machines: int = 0
+    #: Whose last roll-up was refused; their SessionViews say why.
+    clusters_refused: int = 0
+    #: Of its process, over the last minute.
+    cpu_cores: float = 0.0
+    #: 0: the shard does not tell.
+    resident_bytes: int = 0
 
     @property
     def ready(self) -> bool:

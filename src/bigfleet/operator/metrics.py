@@ -20,6 +20,7 @@ HISTOGRAMS = {
 }
 COUNTERS = {
     "rollups_unacked_total": "Roll-ups followed by another one before the shard took them.",
+    "rollups_refused_total": "Roll-ups that the shard refused, by its reason.",
     "acknowledged_total": "CapacityRequests that were marked Acknowledged.",
     "crs_skipped_total": "CapacityRequests found that cannot be told to a shard, by reason.",
     "outbox_dropped_total": "Answers lost before the line took them; stays 0.",
@@ -36,6 +37,7 @@ COUNTERS = {
 }
 GAUGES = {
     "rollup_needs": "Needs in the last roll-up.",
+    "rollup_refused": "1 while the shard refuses this cluster's roll-ups.",
     "crs_skipped": "CapacityRequests that cannot be told to a shard now.",
     "outbox_depth": "Answers that wait for the line.",
     "connected": "1 while a session is open.",
@@ -94,7 +96,13 @@ class OperatorMetrics(Exposition):
         certificate_ends: Callable[[], float | None] = lambda: None,
     ) -> None:
         super().__init__(CATALOGUE, counts, refresh, version, certificate_ends)
-        for name in ("connected", "rollup_needs", "dispatch_inflight", "nodes_unusable"):
+        for name in (
+            "connected",
+            "rollup_needs",
+            "dispatch_inflight",
+            "nodes_unusable",
+            "rollup_refused",
+        ):
             counts.set(name, 0)
         for op in _WRITES:
             for outcome in _WRITTEN:

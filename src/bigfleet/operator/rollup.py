@@ -18,6 +18,7 @@ from operator import attrgetter
 from bigfleet.kube.objects import ObjectKey
 from bigfleet.model.machines import Instant
 from bigfleet.model.needs import Need, NeedKey
+from bigfleet.operator.demand_budget import BudgetLimits, DemandBudget, Weight, weight_of
 from bigfleet.operator.demand_rows import DemandRow, PlainUnits, Units
 from bigfleet.operator.translating import Demand, Translator, Untranslatable
 from bigfleet.placement.overhead import Split
@@ -30,9 +31,9 @@ _BY_KEY = attrgetter("key")
 class _Text:
     """One spec, however many requests have it."""
 
-    __slots__ = ("content", "count", "demand", "refusal", "row", "told")
+    __slots__ = ("content", "count", "demand", "held", "refusal", "row", "told", "weight")
 
-    def __init__(self, content: bytes, meaning: Demand | Untranslatable) -> None:
+    def __init__(self, cluster: str, content: bytes, meaning: Demand | Untranslatable) -> None:
         self.content = content
         #: Exactly one of these two is there.
         self.demand = meaning if isinstance(meaning, Demand) else None
@@ -41,6 +42,17 @@ class _Text:
         self.count = self.told = 0
         #: None: untranslatable, or not told yet.
         self.row: DemandRow | None = None
+        #: Why it is left out although it was understood; None: it is not.
+        self.held: Untranslatable | None = None
+        self.weight: Weight | None = None
+        if isinstance(meaning, Demand):
+            key = NeedKey(cluster, meaning.profile.fingerprint, meaning.group)
+            self.weight = weight_of(key, meaning.unit, meaning.size)
+
+    @property
+    def asked(self) -> int:
+        """Requests of it that are told."""
+        return 0 if self.held is not None else self.count
 
     @property
     def is_splittable(self) -> bool:
@@ -55,7 +67,7 @@ class _Text:
 
 
 class _Request:
-    __slots__ = ("acknowledged", "since", "text", "uid")
+    __slots__ = ("acknowledged", "since", "taken", "text", "uid")
 
     def __init__(self, uid: str, text: _Text, since: int, acknowledged: bool) -> None:
         self.uid = uid
@@ -63,11 +75,17 @@ class _Request:
         #: Roll-ups made at this mark or later contain it as it is.
         self.since = since
         self.acknowledged = acknowledged
+        #: A shard has taken it as it is.
+        self.taken = acknowledged
 
 
 class DemandBook:
     def __init__(
-        self, cluster: str, translator: Translator | None = None, units: Units | None = None
+        self,
+        cluster: str,
+        translator: Translator | None = None,
+        units: Units | None = None,
+        limits: BudgetLimits = BudgetLimits(),  # noqa: B008  frozen
     ) -> None:
         self.cluster = cluster
         self._units = units or PlainUnits()
@@ -95,6 +113,13 @@ class DemandBook:
         self._devices: tuple[int, frozenset[str]] = (-1, frozenset())
         #: Translatable and not acknowledged, in the order of their marks.
         self._waiting: dict[ObjectKey, _Request] = {}
+        self._limits = limits
+        #: Of all that is understood, whether it is told or held.
+        self._budget = DemandBudget(limits)
+        #: Texts that are understood and left out, as the budget is used up.
+        self._held: dict[bytes, _Text] = {}
+        #: Requests that came to be left out so, and were not told of yet.
+        self._newly_held: dict[ObjectKey, Untranslatable] = {}
 
     def __len__(self) -> int:
         return len(self._requests)
@@ -110,11 +135,12 @@ class DemandBook:
         content = bytes(spec)
         text = self._texts.get(content)
         if text is None:
-            text = self._texts[content] = _Text(content, self._translator.translate(content))
+            meaning = self._translator.translate(content)
+            text = self._texts[content] = _Text(self.cluster, content, meaning)
         known = self._requests.get(key)
         if known is not None and known.text is text and known.uid == uid:
             if phase == ACKNOWLEDGED and not known.acknowledged:
-                known.acknowledged = True
+                known.acknowledged = known.taken = True
                 self._waiting.pop(key, None)
             return None
         # Counted before the old one is withdrawn, lest a text both have be forgotten between.
@@ -123,7 +149,12 @@ class DemandBook:
             self._withdraw(key, known)
         self.mark += 1
         request = _Request(uid, text, self.mark, phase == ACKNOWLEDGED)
+        if known is not None and known.uid == uid:
+            # Acknowledged as it was: nobody has taken what it asks for now.
+            request.taken = False
         self._requests[key] = request
+        if text.held is not None:
+            self._skip(key, text.held)
         if text.refusal is not None:
             self._skipped[key] = text.refusal
         elif not request.acknowledged:
@@ -137,9 +168,14 @@ class DemandBook:
 
     def need_of(self, key: ObjectKey) -> NeedKey | None:
         request = self._requests.get(key)
-        if request is None or request.text.demand is None:
+        if request is None or request.text.demand is None or request.text.held is not None:
             return None
         return self._key_of(request.text)
+
+    def take_held(self) -> dict[ObjectKey, Untranslatable]:
+        """Requests that are left out since it was last asked, as the cluster asks for too much."""
+        held, self._newly_held = self._newly_held, {}
+        return held
 
     def take_moved(self) -> bool:
         """Whether requests have come under another Need since it was last asked."""
@@ -147,9 +183,11 @@ class DemandBook:
         return moved
 
     def demand_of(self, key: ObjectKey) -> Demand | None:
-        """None: unknown, or untranslatable."""
+        """None: unknown, untranslatable, or left out."""
         request = self._requests.get(key)
-        return None if request is None else request.text.demand
+        if request is None or request.text.held is not None:
+            return None
+        return request.text.demand
 
     def catch_up(self) -> None:
         """Sums what changed since rows were last asked for."""
@@ -187,7 +225,9 @@ class DemandBook:
         for key, request in self._waiting.items():
             if request.since > mark:
                 break
-            request.acknowledged = True
+            if request.text.held is not None:
+                continue
+            request.acknowledged = request.taken = True
             taken.append(key)
         for key in taken:
             del self._waiting[key]
@@ -210,9 +250,17 @@ class DemandBook:
         self._count(request.text, -1)
         self._waiting.pop(key, None)
         self._skipped.pop(key, None)
+        self._newly_held.pop(key, None)
+
+    def _skip(self, key: ObjectKey, why: Untranslatable) -> None:
+        self._skipped[key] = self._newly_held[key] = why
 
     def _count(self, text: _Text, by: int) -> None:
+        if text.weight is not None and text.count == 0:
+            self._budget.add(text.weight)
         text.count += by
+        if text.weight is not None and text.count == 0:
+            self._budget.remove(text.weight)
         if text.demand is not None:
             self.version += 1
             self._untold[text.content] = text
@@ -220,8 +268,56 @@ class DemandBook:
             # A replica that never reports must not remember what came and went.
             del self._texts[text.content]
             self._untold.pop(text.content, None)
+            self._held.pop(text.content, None)
+
+    def _keep_to_budget(self) -> None:
+        """Leaves out what is beyond it, and takes back in what is not any more."""
+        if not self._budget.is_over:
+            held: dict[bytes, str] = {}
+        else:
+            held = self._beyond_budget()
+        if held.keys() == self._held.keys():
+            return
+        for content in self._held.keys() ^ held.keys():
+            text = self._texts[content]
+            why = held.get(content)
+            text.held = None if why is None else Untranslatable("too_heavy", "spec", why)
+            self._untold[content] = text
+        self._held = {content: self._texts[content] for content in held}
+        self._moved = True
+        for key, request in self._requests.items():
+            known = self._skipped.get(key)
+            if request.text.held is not None and known is None:
+                self._skip(key, request.text.held)
+            elif known is not None and request.text.held is None and request.text.refusal is None:
+                del self._skipped[key]
+                self._newly_held.pop(key, None)
+                # It is in the roll-ups from here on, and waits for one of them to be taken.
+                self.mark += 1
+                request.since = self.mark
+                if self._waiting.pop(key, None) is not None:
+                    self._waiting[key] = request
+
+    def _beyond_budget(self) -> dict[bytes, str]:
+        ranks: dict[bytes, tuple[bool, int]] = {}
+        for request in self._requests.values():
+            rank, content = (not request.taken, request.since), request.text.content
+            if request.text.weight is not None:
+                ranks[content] = min(rank, ranks.get(content, rank))
+        within, beyond = DemandBudget(self._limits), {}
+        for content in sorted(ranks, key=ranks.__getitem__):
+            weight = self._texts[content].weight
+            assert weight is not None, "only what is understood is ranked"
+            if why := within.why_not(weight):
+                rest = "a shard would refuse all of it; ask for less, or for the same as others"
+                beyond[content] = f"{why}; {rest}"
+            else:
+                within.add(weight)
+        return beyond
 
     def _up_to_date(self) -> list[DemandRow]:
+        if self._untold:
+            self._keep_to_budget()
         for text in self._untold.values():
             self._tell(text)
         self._untold.clear()
@@ -232,25 +328,29 @@ class DemandBook:
         return self._ordered
 
     def _tell(self, text: _Text) -> None:
-        demand, by = text.demand, text.count - text.told
+        demand, by = text.demand, text.asked - text.told
         assert demand is not None, "only texts that were understood are told"
         if by:
             if text.row is None:
                 text.row = self._row_of(text)
                 self._size(text)
             text.row.change(demand.unit, by)
-            text.told = text.count
+            text.told = text.asked
             self._drop_if_empty(text.row)
+            if text.asked == 0:
+                # Held: should it be told again, its row may be another one by then.
+                self._size(text)
+                text.row = None
         if text.count == 0:
             del self._texts[text.content]
-            self._size(text)
+            self._held.pop(text.content, None)
 
     def _size(self, text: _Text) -> None:
         """Its size came to those of its row, or left them."""
         if not text.is_splittable:
             return
         key = self._whole_key_of(text)
-        if text.count:
+        if text.asked:
             self._together.setdefault(key, {})[text.content] = text
         elif (texts := self._together.get(key)) is not None:
             texts.pop(text.content, None)

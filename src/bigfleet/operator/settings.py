@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from bigfleet.model.addresses import is_address
 from bigfleet.model.options import SECOND
 from bigfleet.model.settings import Seconds, setting
+from bigfleet.model.syntax import why_not_cluster_id
 from bigfleet.operator.node_rules import (
     BadCondition,
     NodeRules,
@@ -112,6 +113,8 @@ def contradictions_of(settings: OperatorSettings) -> list[tuple[str, str]]:
     found = []
     if not settings.cluster_id:
         found.append(("cluster_id", "is missing: name this cluster, once and for ever"))
+    elif wrong := why_not_cluster_id(settings.cluster_id):
+        found.append(("cluster_id", wrong))
     if not settings.shard_addr:
         found.append(("shard_addr", "is missing: name the host:port of the shard"))
     elif not is_address(settings.shard_addr):

@@ -23,20 +23,30 @@ from bigfleet.kube.objects import (
     SelectorTerm,
     SpreadConstraint,
 )
+from bigfleet.model.needs import Need
 from bigfleet.model.penalties import UNSPECIFIED, Bucket, bucket_label, bucket_of_dollars
 from bigfleet.model.profiles import Profile, Spread, WhenUnsatisfiable
 from bigfleet.model.quantities import BadQuantity, exactly, quantity_of
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.resources import Resources
+from bigfleet.model.rollups import RollupLimits
 from bigfleet.model.syntax import (
     shown,
     why_not_label_key,
     why_not_label_value,
     why_not_resource_name,
 )
+from bigfleet.wire.rollups import need_row
 
 #: A pod's request has a few hundred bytes; one of this size is a mistake or an attack.
 LARGEST_SPEC = 64 * 1024
+#: What a shard takes of one row, unless it is set otherwise there.
+LIMITS = RollupLimits()
+#: Resource names of one request; of all requests together a shard takes 64.
+MOST_RESOURCES = 32
+#: Bytes of a request as a row of its own. Its sums grow, and others of its profile may name other
+#: resources: so much is left for them.
+LARGEST_ROW = LIMITS.max_row_bytes * 3 // 4
 #: Specs remembered; a full memory starts anew.
 _MEMORY = 100_000
 _INT32 = range(-(2**31), 2**31)
@@ -61,6 +71,8 @@ class Demand:
     #: The gang's id; empty where there is none.
     group: str
     unit: Resources
+    #: Bytes as a row of its own.
+    size: int = 0
 
     @property
     def buckets(self) -> tuple[Bucket, Bucket]:
@@ -132,6 +144,8 @@ def _read(spec: bytes) -> CapacityRequestSpec:
 
 
 def _demand_of(spec: CapacityRequestSpec) -> Demand:
+    _fits("requirements", "requirements", len(spec.requirements), LIMITS.max_requirements - 1)
+    _fits("spreads", "topologySpread", len(spec.topology_spread), LIMITS.max_requirements)
     requirements = [_requirement(i, term) for i, term in enumerate(spec.requirements)]
     group = ""
     if spec.co_location is not None:
@@ -147,7 +161,17 @@ def _demand_of(spec: CapacityRequestSpec) -> Demand:
         _bucket("interruptionPenalty", spec.interruption_penalty),
         _bucket("reclamationPenalty", spec.reclamation_penalty),
     )
-    return Demand(profile, group, _unit(spec.resources))
+    unit = _unit(spec.resources)
+    _fits("resource names", "resources", len(unit.amounts), MOST_RESOURCES)
+    size = len(need_row(Need("", profile, unit, unit, group=group)))
+    _fits("bytes as a row", "", size, LARGEST_ROW)
+    return Demand(profile, group, unit, size)
+
+
+def _fits(what: str, field: str, count: int, most: int) -> None:
+    """A shard refuses roll-ups with such a row whole: one request would cost all others theirs."""
+    if count > most:
+        raise _Refusal("too_large", field, f"{count} {what}, {most} fit; ask for less")
 
 
 def _requirement(place: int, term: SelectorTerm) -> Requirement:
@@ -168,6 +192,7 @@ def _requirement(place: int, term: SelectorTerm) -> Requirement:
     if not term.values:
         text = f"{term.operator} on {term.key} lists no values; name at least one"
         raise _Refusal("values", f"{where}.values", text)
+    _fits("values", f"{where}.values", len(term.values), LIMITS.max_values)
     for i, value in enumerate(term.values):
         if wrong := why_not_label_value(value):
             raise _Refusal("values", f"{where}.values[{i}]", wrong)
@@ -199,7 +224,10 @@ def _gang_of(together: CoLocation) -> tuple[Requirement, str]:
     """What holds a gang together on machines, and the name it goes by."""
     _named("co_location", "coLocation.topologyKey", together.topology_key)
     same = Requirement(together.topology_key, Operator.SAME)
-    return same, f"{together.topology_key}\0{canonical_selector(together.label_selector)}"
+    group = f"{together.topology_key}\0{canonical_selector(together.label_selector)}"
+    size = len(group.encode(errors="surrogatepass"))
+    _fits("bytes of its selector", "coLocation.labelSelector", size, LIMITS.max_group_bytes)
+    return same, group
 
 
 def canonical_selector(selector: LabelSelector | None) -> str:

@@ -2,11 +2,11 @@
 
 import asyncio
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from bigfleet.edge.clock import Clock
+from bigfleet.edge.clock import Clock, SimulatedClock
 from bigfleet.model.errors import BadInput
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import Instant, MachineState
@@ -20,6 +20,10 @@ from bigfleet.provider.stores.store import JournalRow, Store, StoreFailed
 from bigfleet.wire.provider_admin import RPCS, AdminHandler, Arguments, JsonObject, Verb
 
 T = TypeVar("T")
+
+
+#: What instants of the provider are by people's watches.
+RealOf = Callable[[Instant], Instant]
 
 
 def admin_handlers(parts: Parts, store: Store, clock: Clock) -> Mapping[Verb, AdminHandler]:
@@ -64,6 +68,7 @@ class _Admin:
         self._parts = parts
         self._store = store
         self._clock = clock
+        self._real_of: RealOf = clock.real_of if isinstance(clock, SimulatedClock) else _itself
 
     async def machines(self, asked: Arguments, _peer: Peer) -> JsonObject:
         wanted = str(asked["state"]).lower()
@@ -72,12 +77,12 @@ class _Admin:
             for entry in self._parts.committer.published.entries()
             if asked["machine_id"] in ("", entry.id) and wanted in ("", entry.state.label.lower())
         ]
-        return await asyncio.to_thread(_machines, _cut(entries, asked))
+        return await asyncio.to_thread(_machines, _cut(entries, asked), self._real_of)
 
     async def failed(self, asked: Arguments, _peer: Peer) -> JsonObject:
         entries = self._parts.committer.published.entries()
         failed = [entry for entry in entries if entry.state is MachineState.FAILED]
-        return await asyncio.to_thread(_machines, _cut(failed, asked))
+        return await asyncio.to_thread(_machines, _cut(failed, asked), self._real_of)
 
     async def operations(self, asked: Arguments, _peer: Peer) -> JsonObject:
         limit = int(asked["limit"]) or 1000
@@ -87,7 +92,7 @@ class _Admin:
             return self._store.journal(limit, machine_id, running=running)
 
         rows = await asyncio.to_thread(found) if self._store.blocking else found()
-        return _items([_operation(self._parts.operations.live(row)) for row in rows])
+        return _items([_operation(self._parts.operations.live(row), self._real_of) for row in rows])
 
     async def fences(self, asked: Arguments, _peer: Peer) -> JsonObject:
         marks: list[dict[str, object]] = [
@@ -203,15 +208,19 @@ def _cut(items: list[T], asked: Arguments) -> list[T]:
     return items[:limit] if limit > 0 else items
 
 
-def _when(at: Instant) -> str | None:
-    return instant_text(at) if at else None
+def _itself(instant: Instant) -> Instant:
+    return instant
 
 
-def _machines(entries: list[Entry]) -> JsonObject:
-    return _items([_machine(entry) for entry in entries])
+def _when(at: Instant, real_of: RealOf) -> str | None:
+    return instant_text(real_of(at)) if at else None
 
 
-def _machine(entry: Entry) -> dict[str, object]:
+def _machines(entries: list[Entry], real_of: RealOf) -> JsonObject:
+    return _items([_machine(entry, real_of) for entry in entries])
+
+
+def _machine(entry: Entry, real_of: RealOf) -> dict[str, object]:
     record, standing = entry.record, entry.standing
     return {
         "id": entry.id,
@@ -227,24 +236,24 @@ def _machine(entry: Entry) -> dict[str, object]:
         "revision": entry.revision,
         "shard": standing.shard_id,
         "operations": standing.operations,
-        "failedAt": _when(standing.failed_at),
+        "failedAt": _when(standing.failed_at, real_of),
         "heals": standing.heals,
     }
 
 
-def _operation(row: JournalRow) -> dict[str, object]:
+def _operation(row: JournalRow, real_of: RealOf) -> dict[str, object]:
     return {
         "id": row.operation_id,
         "machine": row.machine_id,
         "kind": row.kind.value,
         "shard": row.shard_id,
         "cluster": row.cluster_id,
-        "acceptedAt": _when(row.accepted_at),
-        "startedAt": _when(row.started_at),
-        "deadline": _when(row.deadline),
+        "acceptedAt": _when(row.accepted_at, real_of),
+        "startedAt": _when(row.started_at, real_of),
+        "deadline": _when(row.deadline, real_of),
         "attempt": row.attempt,
         "note": row.note,
         "outcome": row.outcome,
         "reason": row.reason,
-        "finishedAt": _when(row.finished_at),
+        "finishedAt": _when(row.finished_at, real_of),
     }

@@ -18,6 +18,8 @@ from bigfleet.edge.collecting import collect_rarely
 from bigfleet.edge.debugging import debug_routes
 from bigfleet.edge.driver import RealClock, real_profiler
 from bigfleet.edge.pages import Pages, Route
+from bigfleet.model.errors import BadInput, Problem
+from bigfleet.model.syntax import why_not_label_value
 from bigfleet.provider.administering import admin_handlers
 from bigfleet.provider.assembling import Parts, assembled
 from bigfleet.provider.backend import Backend, KeepsTime, OpenContext
@@ -73,6 +75,9 @@ class ProviderServer:
             backend.cfg = config_of(backend.config, {})
         given = options or ProviderOptions()
         self.options = tuned_for(backend, given) if tune else given
+        if wrong := why_not_label_value(self.options.provider):
+            # It is a label of every machine; a shard would refuse them all.
+            raise BadInput([Problem("provider", wrong)])
         self.clock = clock or (
             backend.make_clock() if isinstance(backend, KeepsTime) else RealClock()
         )

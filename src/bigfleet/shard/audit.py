@@ -30,15 +30,18 @@ class AuditFile:
         files: int,
         on_trouble: Callable[[str], None] = lambda text: None,
         capacity: int = CAPACITY,
+        in_real_time: Callable[[str], str] | None = None,
     ) -> None:
         """`on_trouble` hears, in the writer's thread, of the first lost line and (empty) of the
-        first one written after it.
+        first one written after it. `in_real_time`: what a time of a line is by people's watches;
+        None: it is that already.
         """
         self._path = path
         self._rotate_bytes = rotate_bytes
         self._files = files
         self._on_trouble = on_trouble
         self._capacity = capacity
+        self._in_real_time = in_real_time
         #: Lines that never reached the file.
         self.lost = 0
         #: Why lines do not reach the file; empty: they do.
@@ -82,7 +85,8 @@ class AuditFile:
 
     def _work(self) -> None:
         while lines := self._next_lines():
-            content = b"".join(orjson.dumps(line, option=_LINE, default=str) for line in lines)
+            told = map(self._told, lines)
+            content = b"".join(orjson.dumps(line, option=_LINE, default=str) for line in told)
             try:
                 self._append(content)
             except OSError as problem:
@@ -93,6 +97,10 @@ class AuditFile:
             else:
                 self._say("")
         self._close_handle()
+
+    def _told(self, line: Mapping[str, Any]) -> Mapping[str, Any]:
+        turned = self._in_real_time
+        return line if turned is None else {**line, "time": turned(line["time"])}
 
     def _next_lines(self) -> list[Mapping[str, Any]]:
         """At least one; none: it is over."""

@@ -56,7 +56,16 @@ class LiveExtras:
 
 
 class FleetDump:
-    def __init__(self, given: CycleGiven, plan: PlanOptions, shard: str, epoch: int) -> None:
+    def __init__(
+        self,
+        given: CycleGiven,
+        plan: PlanOptions,
+        shard: str,
+        epoch: int,
+        captured_at: Instant | None = None,
+    ) -> None:
+        """`captured_at`: by people's watches, where the shard lives by another clock."""
+        self._captured_at = given.now if captured_at is None else captured_at
         self._given = given
         self._plan = plan
         self._shard = shard
@@ -79,7 +88,7 @@ class FleetDump:
                 plan=self._plan,
                 memory=given.memory,
                 provenance=Provenance(
-                    self._shard, f"{self._epoch}:{given.number}", __version__, given.now
+                    self._shard, f"{self._epoch}:{given.number}", __version__, self._captured_at
                 ),
             )
         )

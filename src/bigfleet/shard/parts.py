@@ -353,6 +353,7 @@ class Parts:
         self.execution.on_session_closed(cluster, at)
         self.hints.on_session_lost(cluster)
         self.cluster_reports.on_session_lost(cluster)
+        self.ingest.on_session_lost(cluster)
 
 
 def _nobody(machine: str) -> None:

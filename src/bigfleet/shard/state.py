@@ -328,6 +328,7 @@ class ShardState:
             stuck_pods=deciding.ledger.stuck_pods(),
             store_error=parts.store_trouble,
             failed_machines=parts.failures.count(),
+            clusters_refused=parts.ingest.refused_clusters(),
         )
 
     def sessions(self, cluster: str = "") -> tuple[SessionView, ...]:
@@ -339,7 +340,9 @@ class ShardState:
             last, rows = parts.ingest.last_rollup_at(name), parts.ingest.rows_of(name)
             told = parts.cluster_reports.of(name)
             counts, stuck = ledger.counts(name), ledger.stuck_pods(name)
-            return ClusterFacts(last, rows, bootstraps[name], reclaims[name], told, counts, stuck)
+            held, due = bootstraps[name], reclaims[name]
+            refused = parts.ingest.refusal_of(name)
+            return ClusterFacts(last, rows, held, due, told, counts, stuck, refused)
 
         return parts.sessions.views(facts_of, cluster)
 

@@ -68,7 +68,7 @@ def _running_text(cluster: ClusterReport) -> str:
 
 def pause_text(pause: Pause) -> str:
     """`every action of cluster shop by ada until 2027-01-15T08:00:00Z: strange reclaims`."""
-    owner = f" by {pause.owner}" if pause.owner else ""
+    owner = f" by {pause.who}" if pause.who else ""
     until = "until it is lifted"
     if pause.expires_at is not None:
         until = f"until {instant_text(pause.expires_at // SECOND * SECOND)}"

@@ -29,6 +29,7 @@ from bigfleet.model.cluster_reports import (
     cut_text,
 )
 from bigfleet.model.need_states import NeedState
+from bigfleet.model.rollups import RollupRefusal
 from bigfleet.v1alpha1 import shardread_pb2
 from bigfleet.wire.needs import resources_message, resources_of
 
@@ -139,6 +140,7 @@ def reply_message(reply: ClusterReportReply) -> pb.ReportClusterResponse:
         computed_at_unix_nanos=reply.computed_at,
         total_needs=reply.total,
         preempting_instruction_ids=reply.preemptions,
+        refused_rollup=refusal_message(reply.refused_rollup),
     )
 
 
@@ -150,7 +152,23 @@ def reply_of(message: pb.ReportClusterResponse) -> ClusterReportReply:
         message.computed_at_unix_nanos,
         message.total_needs,
         tuple(message.preempting_instruction_ids),
+        refusal_of(message.refused_rollup) if message.HasField("refused_rollup") else None,
     )
+
+
+def refusal_message(refusal: RollupRefusal | None) -> pb.RollupRefusal | None:
+    if refusal is None:
+        return None
+    return pb.RollupRefusal(
+        reason=refusal.reason,
+        text=cut_text(refusal.text),
+        since_unix_nanos=refusal.since,
+        times=refusal.times,
+    )
+
+
+def refusal_of(message: pb.RollupRefusal) -> RollupRefusal:
+    return RollupRefusal(message.reason, message.text, message.since_unix_nanos, message.times)
 
 
 def _standing_message(standing: NeedStanding) -> pb.NeedStanding:

@@ -58,6 +58,10 @@ class WireTimes:
     def answer_received(self, path: str, content: bytes) -> bytes:
         return self._turned(_method(path).output_type, content, self.times.own_of)
 
+    def text_told(self, text: str) -> str:
+        """A sentence or a time as people are to read it."""
+        return turned_text(text, self.times.real_of)
+
     def _turned(self, kind: Descriptor, content: bytes, convert: Convert) -> bytes:
         """What cannot be read is left to those who can say why; DecodeError is theirs too."""
         if not self._is_timed(kind):

@@ -20,6 +20,7 @@ from grpc_reflection.v1alpha import reflection as grpc_reflection
 
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.session_frames import Hello, OperatorFrame, ShardFrame
+from bigfleet.model.syntax import why_not_cluster_id
 from bigfleet.wire.authorising import Authorising, require_cluster
 from bigfleet.wire.lines import SERVER_OPTIONS, TlsFiles, bind, peer_of
 from bigfleet.wire.provider_server import ExtraService
@@ -259,6 +260,8 @@ async def _first_frame(context: Context) -> Hello:
     if not isinstance(frame, Hello) or not frame.cluster_id:
         text = "the first frame of a session is a Hello that names the cluster"
         raise Rejected(Code.INVALID_ARGUMENT, text)
+    if wrong := why_not_cluster_id(frame.cluster_id):
+        raise Rejected(Code.INVALID_ARGUMENT, f"cluster_id of the Hello: {wrong}")
     return frame
 
 

@@ -26,7 +26,12 @@ from bigfleet.model.shard_views import (
     StoryEvent,
     StorySource,
 )
-from bigfleet.wire.cluster_report_records import report_message, report_of
+from bigfleet.wire.cluster_report_records import (
+    refusal_message,
+    refusal_of,
+    report_message,
+    report_of,
+)
 from bigfleet.wire.machines import state_number, state_of
 
 #: Named here for both ends: a client must not load the server.
@@ -128,6 +133,9 @@ def status_message(status: ShardStatus) -> pb.ShardStatus:
         stuck_pods=status.stuck_pods,
         store_error=status.store_error,
         failed_machines=status.failed_machines,
+        clusters_refused=status.clusters_refused,
+        cpu_cores=status.cpu_cores,
+        resident_bytes=status.resident_bytes,
     )
 
 
@@ -165,6 +173,9 @@ def status_of(message: pb.ShardStatus) -> ShardStatus:
         need_states=counts_of(message.need_states) if message.HasField("need_states") else None,
         stuck_pods=message.stuck_pods,
         failed_machines=message.failed_machines,
+        clusters_refused=message.clusters_refused,
+        cpu_cores=message.cpu_cores,
+        resident_bytes=message.resident_bytes,
     )
 
 
@@ -214,6 +225,7 @@ def session_message(view: SessionView) -> pb.SessionView:
         report_stale=told.stale if told else False,
         need_states=counts_message(view.need_states),
         stuck_pods=view.stuck_pods,
+        refused_rollup=refusal_message(view.refused_rollup),
     )
 
 
@@ -238,6 +250,9 @@ def session_of(message: pb.SessionView) -> SessionView:
         else None,
         need_states=counts_of(message.need_states) if message.HasField("need_states") else None,
         stuck_pods=message.stuck_pods,
+        refused_rollup=refusal_of(message.refused_rollup)
+        if message.HasField("refused_rollup")
+        else None,
     )
 
 

@@ -39,6 +39,7 @@ async def test_a_change_is_confirmed_and_told_with_its_owner_and_reason(tmp_path
         assert await fleet.shown("quotas", "set", *POOL, "--total", "5000", *WHY) == (
             "sim eu is limited to 5,000; 0 in use\n"
         )
+        assert await fleet.shown("quotas", "-o", "name") == "quota/sim/eu\n"
         (told,) = await said_of(fleet)
         assert told.startswith("ada: ")
         assert told.endswith(" 5000 (a test)")

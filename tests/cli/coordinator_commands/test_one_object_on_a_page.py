@@ -109,6 +109,16 @@ async def test_the_largest_come_first(tmp_path: Path) -> None:
             ("shard-1", 12),
             ("shard-0", 0),
         ]
+        assert all(item["cpuCores"] > 0 for item in shards)
+        assert all(item["residentBytes"] > 2**20 for item in shards)
+        head, first, _ = (await fleet.shown("top", "shards")).splitlines()
+        assert head.endswith("CYCLE_MS  CORES  MEMORY_MIB")
+        cores, mebibytes = first.replace(",", "").split()[-2:]
+        assert float(cores) > 0
+        assert int(mebibytes) > 1
+        page = await fleet.shown("describe", "shard", "shard-1")
+        assert "cores, last minute" in page
+        assert "memory" in page
         await fleet.report("shard-2", NOWHERE)
         part = await fleet.run("top", "-o", "json")
         assert (part.exit_code, len(json.loads(part.stdout)["unreachable"])) == (5, 1)

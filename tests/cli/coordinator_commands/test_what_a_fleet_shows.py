@@ -89,7 +89,7 @@ async def test_what_holds_a_fleet_back_is_shown_once_in_its_status(tmp_path: Pat
         assert "ada" in pause
         assert pause.rstrip().endswith("all    a test")
         (held,) = [line for line in shown.splitlines() if line.startswith("shard-1  list")]
-        assert "0 of 14 came" in held
+        assert "14 of 14 machines are missing; held for" in held
         (quota,) = [line for line in shown.splitlines() if line.startswith("sim       eu")]
         assert quota.split() == ["sim", "eu", "300", "1,000"]
 

@@ -39,12 +39,15 @@ async def test_a_pause_is_set_shown_and_lifted(tmp_path: Path) -> None:
         )
         pause_id = made.split()[5]
         assert steady(await shard.shown("pause", "list")) == PAUSED
+        assert await shard.shown("pause", "list", "-o", "name") == f"pause/{pause_id}\n"
         status = await shard.shown("status")
         assert "paused  Reclaim and Delete of cluster shop  by ada until" in status
 
-        lifted = await shard.shown("resume", pause_id, *WHY)
+        lifted = await shard.shown("resume", f"pause/{pause_id}", *WHY)
         assert lifted.split()[3:] == [shard.address, pause_id, "nothing"]
         assert await shard.shown("pause", "list") == "Nothing is paused.\n"
+        headings = "ID,SCOPE,SOURCE,OWNER,AGE,EXPIRES,REASON\n"
+        assert await shard.shown("pause", "list", "-o", "csv") == headings
         gone = await shard.document("pause", "list", "--expired")
         assert [item["pauseId"] for item in gone["items"]] == [pause_id]
 

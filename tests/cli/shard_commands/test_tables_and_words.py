@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 
 import click
@@ -13,7 +14,7 @@ from click.testing import CliRunner
 from bigfleet.cli.listings import show_listing
 from bigfleet.cli.main import VERBS, cli
 from bigfleet.cli.selectors import Term, selector_of
-from bigfleet.cli.shard_verbs.clusters import reported_cells
+from bigfleet.cli.shard_verbs.clusters import Served, reported_cells, rows_of
 from bigfleet.cli.shard_verbs.machine_tables import (
     machine_listing,
     machines_in,
@@ -262,3 +263,8 @@ def test_the_help_of_a_group_shows_the_flags_of_what_is_meant() -> None:
     assert "--failed" in shown
     assert "capacity=spot" in shown
     assert "clear" in shown
+
+
+def test_machines_of_no_cluster_are_not_a_cluster() -> None:
+    served = Served("shard-0", {}, Counter(), Counter({"": 6, "shop": 2}))
+    assert [row.cluster for row in rows_of([], {"shard-0": served})] == ["shop"]

@@ -88,7 +88,8 @@ async def test_whoever_may_only_look_changes_nothing(tmp_path: Path) -> None:
         await shard.shown("pause", *WHY, "--owner", "ada")
         (listed,) = (await shard.document("pause", "list"))["items"]
         assert (listed["audit"]["owner"], listed["createdBy"]) == ("ada", "bigfleet://admin/eve")
-        assert "ada (bigfleet://admin/eve)" in await shard.shown("pause", "list")
+        for verb in ("pause list", "status", "describe shard shard-0"):
+            assert "ada (bigfleet://admin/eve)" in await shard.shown(*verb.split()), verb
 
         shard.asked_with = ()
         plaintext = await shard.run("status", "--timeout", "5s")

@@ -107,8 +107,8 @@ ACQUISITION = (
     Mutant(
         "spread: a domain that has only claimed machines does not count for the minimum",
         _ACQUIRE,
-        "exists = counts > 0",
-        "exists = counts < 0",
+        "exists = domains_with_any(counts)",
+        "exists = domains_with_any(-counts)",
     ),
     Mutant(
         "spread: machines credited before do not count (U5)",
@@ -173,7 +173,7 @@ ACQUISITION = (
     Mutant(
         "Needs that share machines are dealt to workers as if they did not",
         _BROKER,
-        "parent[next_free(parent, key_runs[r])] = first",
+        "parent[next_free(parent, np.int64(key_runs[r]))] = first",
         "parent[first] = first",
     ),
     Mutant(

@@ -103,14 +103,14 @@ DEMAND = (
     Mutant(
         "a victim that drains for the folded Need hosts no gang (U20)",
         "kernels/fold.py",
-        "fit = _plus_times(fit, holds[draining_kind[i]], 1)",
-        "fit = _plus_times(fit, holds[draining_kind[i]], 0)",
+        "fit = _plus_times(fit, holds[draining_kind[i]], np.int64(1))",
+        "fit = _plus_times(fit, holds[draining_kind[i]], np.int64(0))",
     ),
     Mutant(
         "an order for the folded Need hosts no gang (U20)",
         "kernels/fold.py",
-        "fit = _plus_times(fit, holds[supply.kind[row]], 1)",
-        "fit = _plus_times(fit, holds[supply.kind[row]], 0)",
+        "fit = _plus_times(fit, holds[supply.kind[row]], np.int64(1))",
+        "fit = _plus_times(fit, holds[supply.kind[row]], np.int64(0))",
     ),
     Mutant(
         "an overdue order hosts a gang",

@@ -56,8 +56,8 @@ DOMAINS = (
     Mutant(
         "what a domain has beyond the need counts for it",
         _FILE,
-        "if capped and share > 1.0:",
-        "if capped and share > 1e300:",
+        "if share > most:",
+        "if share > most * 1e300:",
     ),
     Mutant(
         "an empty label is a domain (U9)",

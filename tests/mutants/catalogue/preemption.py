@@ -116,8 +116,8 @@ PREEMPTION = (
     Mutant(
         "half a domain is taken (U26)",
         _VICTIMS,
-        "return (count if covered else 0), int(highest)",
-        "return count, int(highest)",
+        "return (count if covered else 0), highest",
+        "return count, highest",
     ),
     Mutant(
         "of a domain to be taken the highest machines go first (U26)",

@@ -18,6 +18,14 @@ def written(folder: Path, *words: str) -> Result:
     return CliRunner().invoke(cli, ["provider", "protos", "--out", str(folder), *words])
 
 
+def test_a_folder_that_cannot_be_made_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = written(tmp_path / "file")
+    assert result.exit_code == 2
+    assert len(result.stderr.splitlines()) == 1
+    assert "name another folder" in result.stderr
+
+
 def compiled(folder: Path) -> descriptor_pb2.FileDescriptorProto:
     from grpc_tools import protoc
 

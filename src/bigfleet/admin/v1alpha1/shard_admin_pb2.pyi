@@ -224,7 +224,10 @@ class ShardStatus(_message.Message):
     NEED_STATES_FIELD_NUMBER: _builtins.int
     STUCK_PODS_FIELD_NUMBER: _builtins.int
     STORE_ERROR_FIELD_NUMBER: _builtins.int
+    CLUSTERS_REFUSED_FIELD_NUMBER: _builtins.int
     FAILED_MACHINES_FIELD_NUMBER: _builtins.int
+    CPU_CORES_FIELD_NUMBER: _builtins.int
+    RESIDENT_BYTES_FIELD_NUMBER: _builtins.int
     shard_id: _builtins.str
     shard_epoch: _builtins.int
     version: _builtins.str
@@ -246,7 +249,14 @@ class ShardStatus(_message.Message):
     """Pods that wait although the machines of their Needs are there."""
     store_error: _builtins.str
     """Why state.db or the audit file cannot be written, such as a full disk; empty: they can."""
+    clusters_refused: _builtins.int
+    """Clusters whose last roll-up was refused; ListSessions says why."""
     failed_machines: _builtins.int
+    cpu_cores: _builtins.float
+    """Cores the shard's process used over the last minute, and what it has in memory; 0: it does not
+    tell.
+    """
+    resident_bytes: _builtins.int
     @_builtins.property
     def pauses(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Pause]: ...
     @_builtins.property
@@ -283,11 +293,14 @@ class ShardStatus(_message.Message):
         need_states: Global___NeedCounts | None = ...,
         stuck_pods: _builtins.int = ...,
         store_error: _builtins.str = ...,
+        clusters_refused: _builtins.int = ...,
         failed_machines: _builtins.int = ...,
+        cpu_cores: _builtins.float = ...,
+        resident_bytes: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["coordinator", b"coordinator", "need_states", b"need_states"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["coordinator", b"coordinator", "cycle", b"cycle", "dry_run", b"dry_run", "failed_machines", b"failed_machines", "in_flight", b"in_flight", "journal_degraded", b"journal_degraded", "last_cycle_seconds", b"last_cycle_seconds", "last_cycle_unix_nanos", b"last_cycle_unix_nanos", "machines", b"machines", "need_states", b"need_states", "needs", b"needs", "not_ready_reason", b"not_ready_reason", "ownership_revision", b"ownership_revision", "pauses", b"pauses", "providers", b"providers", "queue_depth", b"queue_depth", "ready", b"ready", "sessions", b"sessions", "shard_epoch", b"shard_epoch", "shard_id", b"shard_id", "shortfalls", b"shortfalls", "store_error", b"store_error", "stuck_pods", b"stuck_pods", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clusters_refused", b"clusters_refused", "coordinator", b"coordinator", "cpu_cores", b"cpu_cores", "cycle", b"cycle", "dry_run", b"dry_run", "failed_machines", b"failed_machines", "in_flight", b"in_flight", "journal_degraded", b"journal_degraded", "last_cycle_seconds", b"last_cycle_seconds", "last_cycle_unix_nanos", b"last_cycle_unix_nanos", "machines", b"machines", "need_states", b"need_states", "needs", b"needs", "not_ready_reason", b"not_ready_reason", "ownership_revision", b"ownership_revision", "pauses", b"pauses", "providers", b"providers", "queue_depth", b"queue_depth", "ready", b"ready", "resident_bytes", b"resident_bytes", "sessions", b"sessions", "shard_epoch", b"shard_epoch", "shard_id", b"shard_id", "shortfalls", b"shortfalls", "store_error", b"store_error", "stuck_pods", b"stuck_pods", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -425,6 +438,7 @@ class SessionView(_message.Message):
     REPORT_STALE_FIELD_NUMBER: _builtins.int
     NEED_STATES_FIELD_NUMBER: _builtins.int
     STUCK_PODS_FIELD_NUMBER: _builtins.int
+    REFUSED_ROLLUP_FIELD_NUMBER: _builtins.int
     cluster_id: _builtins.str
     peer: _builtins.str
     protocol_version: _builtins.str
@@ -451,6 +465,10 @@ class SessionView(_message.Message):
     def need_states(self) -> Global___NeedCounts:
         """Absent where the shard does not tell."""
 
+    @_builtins.property
+    def refused_rollup(self) -> Global___RollupRefusal:
+        """Absent where its last roll-up was taken."""
+
     def __init__(
         self,
         *,
@@ -471,14 +489,49 @@ class SessionView(_message.Message):
         report_stale: _builtins.bool = ...,
         need_states: Global___NeedCounts | None = ...,
         stuck_pods: _builtins.int = ...,
+        refused_rollup: Global___RollupRefusal | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["need_states", b"need_states", "report", b"report"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["need_states", b"need_states", "refused_rollup", b"refused_rollup", "report", b"report"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "connected", b"connected", "connected_unix_nanos", b"connected_unix_nanos", "last_rollup_unix_nanos", b"last_rollup_unix_nanos", "need_states", b"need_states", "needs", b"needs", "oldest_frame_unix_nanos", b"oldest_frame_unix_nanos", "open_bootstraps", b"open_bootstraps", "open_reclaims", b"open_reclaims", "outbox_bytes", b"outbox_bytes", "outbox_frames", b"outbox_frames", "peer", b"peer", "protocol_version", b"protocol_version", "report", b"report", "report_received_unix_nanos", b"report_received_unix_nanos", "report_stale", b"report_stale", "stuck_pods", b"stuck_pods"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "connected", b"connected", "connected_unix_nanos", b"connected_unix_nanos", "last_rollup_unix_nanos", b"last_rollup_unix_nanos", "need_states", b"need_states", "needs", b"needs", "oldest_frame_unix_nanos", b"oldest_frame_unix_nanos", "open_bootstraps", b"open_bootstraps", "open_reclaims", b"open_reclaims", "outbox_bytes", b"outbox_bytes", "outbox_frames", b"outbox_frames", "peer", b"peer", "protocol_version", b"protocol_version", "refused_rollup", b"refused_rollup", "report", b"report", "report_received_unix_nanos", b"report_received_unix_nanos", "report_stale", b"report_stale", "stuck_pods", b"stuck_pods"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SessionView: _TypeAlias = SessionView  # noqa: Y015
+
+@_typing.final
+class RollupRefusal(_message.Message):
+    """A roll-up that was not taken: the last accepted demand of its cluster stays in force."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REASON_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    SINCE_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    TIMES_FIELD_NUMBER: _builtins.int
+    reason: _builtins.str
+    """The label of rollups_rejected_total, such as too_heavy."""
+    text: _builtins.str
+    """What was sent, what is allowed, and the setting or the field to change."""
+    since_unix_nanos: _builtins.int
+    """Of the first of them since one was taken."""
+    times: _builtins.int
+    """Roll-ups refused since then, this one included."""
+    def __init__(
+        self,
+        *,
+        reason: _builtins.str = ...,
+        text: _builtins.str = ...,
+        since_unix_nanos: _builtins.int = ...,
+        times: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "since_unix_nanos", b"since_unix_nanos", "text", b"text", "times", b"times"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RollupRefusal: _TypeAlias = RollupRefusal  # noqa: Y015
 
 @_typing.final
 class NeedCounts(_message.Message):
@@ -1690,6 +1743,7 @@ class ReportClusterResponse(_message.Message):
     COMPUTED_AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
     TOTAL_NEEDS_FIELD_NUMBER: _builtins.int
     PREEMPTING_INSTRUCTION_IDS_FIELD_NUMBER: _builtins.int
+    REFUSED_ROLLUP_FIELD_NUMBER: _builtins.int
     cycle: _builtins.int
     """0: nothing was computed yet."""
     computed_at_unix_nanos: _builtins.int
@@ -1705,6 +1759,12 @@ class ReportClusterResponse(_message.Message):
         what nobody claims: the frozen frame does not tell a preemption for priority 0 from these.
         """
 
+    @_builtins.property
+    def refused_rollup(self) -> Global___RollupRefusal:
+        """Why the cluster's last roll-up was not taken; absent where it was. The frozen frames of a
+        session say only that a roll-up was taken.
+        """
+
     def __init__(
         self,
         *,
@@ -1713,10 +1773,11 @@ class ReportClusterResponse(_message.Message):
         computed_at_unix_nanos: _builtins.int = ...,
         total_needs: _builtins.int = ...,
         preempting_instruction_ids: _abc.Iterable[_builtins.str] | None = ...,
+        refused_rollup: Global___RollupRefusal | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["refused_rollup", b"refused_rollup"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["computed_at_unix_nanos", b"computed_at_unix_nanos", "cycle", b"cycle", "preempting_instruction_ids", b"preempting_instruction_ids", "standings", b"standings", "total_needs", b"total_needs"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["computed_at_unix_nanos", b"computed_at_unix_nanos", "cycle", b"cycle", "preempting_instruction_ids", b"preempting_instruction_ids", "refused_rollup", b"refused_rollup", "standings", b"standings", "total_needs", b"total_needs"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -17,7 +17,8 @@ from bigfleet.cli.coordinator_bench.etcd_members import HOW_TO_GET_ETCD, etcd_pr
 from bigfleet.cli.coordinator_bench.progress import Say, progress
 from bigfleet.cli.durations import DURATION
 from bigfleet.cli.manner import EXIT_UNREACHABLE
-from bigfleet.cli.measures import Measure, document_of, print_json, print_table
+from bigfleet.cli.measures import Measure, print_measures, prints_measures
+from bigfleet.cli.output import current_output, set_output
 
 PARTS = ("load", "failover", "rebalance")
 STATED_FOR = "Budgets are stated for two idle cores with a machine-speed unit of about 65 ms."
@@ -40,10 +41,8 @@ Part = tuple[Any, Callable[[Any, Say], Awaitable[list[Measure]]]]
     help=f"The long run: load with {load.FULL.seconds:g} s a phase, {failover.FULL.rounds} losses "
     "of the leader of each kind.",
 )
-@click.option(
-    "-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True
-)
-def bench(parts: tuple[str, ...], interval: float, full: bool, output: str) -> None:
+@prints_measures
+def bench(parts: tuple[str, ...], interval: float, full: bool) -> None:
     """Measure a coordinator: all three parts, or those that are named.
 
     \b
@@ -65,7 +64,7 @@ def bench(parts: tuple[str, ...], interval: float, full: bool, output: str) -> N
     for part in chosen:
         with progress(part) as say:
             measures = measured(what[part], say)
-        _show(part, measures, asdict(what[part][0]), output)
+        _show(part, measures, asdict(what[part][0]))
 
 
 def measured(part: Part, say: Say) -> list[Measure]:
@@ -88,10 +87,8 @@ async def _awaited(measuring: Awaitable[list[Measure]]) -> list[Measure]:
     return await measuring
 
 
-def _show(part: str, measures: Sequence[Measure], given: dict[str, Any], output: str) -> None:
-    if output == "json":
-        print_json(document_of(measures, part=part, **given))
-        return
-    click.echo(f"{part}\n")
+def _show(part: str, measures: Sequence[Measure], given: dict[str, Any]) -> None:
     words = ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in given.items())
-    print_table(measures, f"Settings: {words}.\n{STATED_FOR}\n")
+    print_measures(measures, f"Settings: {words}.\n{STATED_FOR}\n", part, **given)
+    # The rows of the next part go on below the same headings.
+    set_output(replace(current_output(), headers=current_output().format != "csv"))

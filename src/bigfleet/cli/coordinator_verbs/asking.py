@@ -4,7 +4,6 @@ Ends like the verbs of a shard. Verbs that ask nobody but the coordinator have n
 where to ask: where some have it, it says what they are to do.
 """
 
-import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -33,6 +32,8 @@ class CoordinatorLine(Manner):
 
     def ask(self, question: "Led[T]") -> T:
         """Whoever leads; leaves with 2, 3 or 4 where that fails."""
+        import asyncio
+
         from bigfleet.model.provider_calls import Rejected
 
         try:

@@ -8,12 +8,14 @@ from bigfleet.cli.connections import audit_of, audited
 from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_verb
 from bigfleet.cli.coordinator_verbs.confirming import confirm
 from bigfleet.cli.default_verbs import DefaultVerb
+from bigfleet.cli.output import shows
 
 if TYPE_CHECKING:
     from bigfleet.model.coordination import QuotaAllocation
     from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
 
 _COUNTS = ("TOTAL", "ALLOCATED", "IN_USE")
+_COLUMNS = ("PROVIDER", "REGION", *_COUNTS, "BY_SHARD")
 _provider = click.option("--provider", required=True, help="Its name, as shards name it.")
 _region = click.option(
     "--region", required=True, help="Label topology.kubernetes.io/region; '' where there is none."
@@ -37,6 +39,7 @@ def quotas() -> None:
 
 @quotas.command("list", short_help="Every quota, and what is made of it.")
 @coordinator_verb
+@shows(lambda: _COLUMNS)
 def list_quotas(line: CoordinatorLine) -> None:
     """Every quota, and what is made of it.
 
@@ -50,7 +53,8 @@ def list_quotas(line: CoordinatorLine) -> None:
         write_items(map(document_of, found), line.now)
         return
     page = Page.on_stdout(line.color)
-    table = table_of("PROVIDER", "REGION", *_COUNTS, sentence="BY_SHARD", numbers=_COUNTS)
+    *columns, sentence = _COLUMNS
+    table = table_of(*columns, sentence=sentence, numbers=_COUNTS)
     for each in found:
         allocated, used = sum(each.per_shard.values()), sum(each.in_use.values())
         table.add_row(
@@ -60,11 +64,9 @@ def list_quotas(line: CoordinatorLine) -> None:
             cell(f"{allocated:,}"),
             cell(f"{used:,}", "red" if used > each.total else ""),
             cell(by_shard_text(each)),
+            name=f"quota/{each.provider}/{each.region}".rstrip("/"),
         )
-    if found:
-        page.show(table)
-    else:
-        page.say("No quota is set: nothing is limited.")
+    page.show_or_say(table, "No quota is set: nothing is limited.")
     page.write()
 
 

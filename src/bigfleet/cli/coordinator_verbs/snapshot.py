@@ -1,6 +1,5 @@
 """`bigfleet snapshot`: the coordinator's whole state into a file, and from a file into a store."""
 
-import asyncio
 import os
 import time
 from pathlib import Path
@@ -11,7 +10,7 @@ import click
 from bigfleet.cli.connections import audit_of, audited
 from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_verb
 from bigfleet.cli.manner import EXIT_REFUSED, EXIT_UNREACHABLE
-from bigfleet.cli.output import answers_once
+from bigfleet.cli.output import answers_once, current_output, prints_document
 from bigfleet.cli.shard_verbs.fleet_snapshot import fleet_snapshot
 from bigfleet.cli.terminal import plain, refuse
 from bigfleet.model.errors import BadInput
@@ -70,7 +69,7 @@ def save(line: CoordinatorLine, file: Path) -> None:
 @click.option("--etcd-tls-cert", default="", help="Client certificate for etcd, PEM.")
 @click.option("--etcd-tls-key", default="", help="Its key, PEM.")
 @click.option("--etcd-tls-ca", default="", help="Who signed etcd's certificates, PEM.")
-@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table")
+@prints_document()
 @audited
 def restore(
     file: Path,
@@ -80,7 +79,6 @@ def restore(
     etcd_tls_cert: str,
     etcd_tls_key: str,
     etcd_tls_ca: str,
-    output: str,
     owner: str | None,
     reason: str,
 ) -> None:
@@ -95,6 +93,8 @@ def restore(
       bigfleet snapshot restore latest.snapshot --data-dir ./coord-data --reason "disk lost"
       bigfleet snapshot restore latest.snapshot --etcd-endpoints etcd-1:2379 --reason "etcd lost"
     """
+    import asyncio
+
     endpoints = tuple(
         word for part in etcd_endpoints for each in part.split(",") if (word := each.strip())
     )
@@ -104,7 +104,7 @@ def restore(
     rows, meta = _read(file, _restored_text(file, owner, reason))
     asyncio.run(_restored(rows, data_dir, endpoints, etcd_prefix, tls))
     into = str(data_dir) if data_dir is not None else f"etcd below {etcd_prefix}"
-    if output == "json":
+    if current_output().is_document:
         from bigfleet.cli.tables import write_json
         from bigfleet.wire.coordinator_documents import snapshot_document
 

@@ -7,6 +7,7 @@ import click
 from bigfleet.cli.connections import audit_of, audited
 from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_verb
 from bigfleet.cli.coordinator_verbs.confirming import confirm
+from bigfleet.cli.output import shows
 
 if TYPE_CHECKING:
     from bigfleet.model.coordination import Transfer
@@ -15,10 +16,12 @@ if TYPE_CHECKING:
 #: Machines that a row names.
 _NAMED = 3
 _COLUMNS = ("TRANSFER", "TIER", "FROM", "TO", "MACHINES", "STATE", "AGE", "IDS")
+_SENTENCE = "REASON"
 
 
 @click.command(short_help="Machines on their way from one shard to another.")
 @coordinator_verb
+@shows(lambda: (*_COLUMNS, _SENTENCE))
 @click.option("--all", "everything", is_flag=True, help="Also those that have ended.")
 def transfers(line: CoordinatorLine, everything: bool) -> None:
     """Machines on their way from one shard to another, and why.
@@ -40,7 +43,7 @@ def transfers(line: CoordinatorLine, everything: bool) -> None:
         write_items(map(document_of, found), line.now)
         return
     page = Page.on_stdout(line.color)
-    table = table_of(*_COLUMNS, sentence="REASON", numbers=["MACHINES"])
+    table = table_of(*_COLUMNS, sentence=_SENTENCE, numbers=["MACHINES"])
     for each in found:
         table.add_row(
             cell(each.id),
@@ -53,10 +56,7 @@ def transfers(line: CoordinatorLine, everything: bool) -> None:
             cell(ids_text(each.machine_ids)),
             cell(each.reason),
         )
-    if found:
-        page.show(table)
-    else:
-        page.say("Nothing moves." if not everything else "Nothing has moved.")
+    page.show_or_say(table, "Nothing moves." if not everything else "Nothing has moved.")
     page.write()
 
 

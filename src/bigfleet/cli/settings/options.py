@@ -10,9 +10,10 @@ import click
 from click.shell_completion import CompletionItem
 
 from bigfleet.cli.contexts import context_file
+from bigfleet.cli.output import Output, list_form
 from bigfleet.cli.settings.keys import Alias, Key, Section, Shape
 from bigfleet.cli.settings.loading import Configuration, Sources, config_path, loaded, meant_by
-from bigfleet.cli.settings.printing import as_json, as_table
+from bigfleet.cli.settings.printing import settings_bytes
 from bigfleet.cli.settings.values import BadValue, text_of, value_of
 from bigfleet.cli.terminal import refuse_problems, write_out
 from bigfleet.model.errors import BadInput
@@ -52,9 +53,8 @@ def configured(
             output = given.pop("output", None)
             configuration = _configuration(sections, config_file, given)
             if print_config:
-                output = output or configuration.settings[_OUTPUT].value
-                shown = as_json if output in ("json", "yaml") else as_table
-                write_out(shown(configuration))
+                wanted = Output(output or configuration.settings[_OUTPUT].value)
+                write_out(settings_bytes(configuration, wanted))
                 return
             command(configuration, **given)
 
@@ -109,13 +109,7 @@ def _options(sections: tuple[Section, ...], without: Collection[str]) -> list[Ca
     ]
 
 
-_how_settings_print = click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    help="How --print-config prints.",
-)
+_how_settings_print = list_form("How --print-config prints.")
 
 
 def _option(key: Key) -> Callable[[Any], Any]:

@@ -1,30 +1,40 @@
 """Every effective setting with where it came from."""
 
-import json
-
+from bigfleet.cli.output import Output
 from bigfleet.cli.settings.loading import Configuration
 from bigfleet.cli.settings.values import text_of
 
-_HEAD = ("KEY", "VALUE", "ORIGIN", "SIGHUP")
+COLUMNS = ("KEY", "VALUE", "ORIGIN", "SIGHUP")
 
 
-def as_table(configuration: Configuration) -> bytes:
+def settings_bytes(configuration: Configuration, output: Output) -> bytes:
+    """In the form that -o asks for."""
+    from bigfleet.cli.tables import document_bytes
+
+    if output.is_document:
+        return document_bytes(_document(configuration), output)
+    return _page(configuration, output).encode()
+
+
+def _page(configuration: Configuration, output: Output) -> str:
     """Values are written as a config file would hold them."""
-    rows = [_HEAD]
+    from bigfleet.cli.drawing import Text
+    from bigfleet.cli.tables import Page, table_of
+    from bigfleet.cli.terminal import escaped
+
+    table = table_of(*COLUMNS, kind="setting")
     for name, setting in configuration.settings.items():
         value = text_of(setting.key, setting.value) or '""'
-        rows.append((name, value, setting.origin, "yes" if setting.key.reloadable else ""))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
-    lines = (
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    )
-    return ("\n".join(lines) + "\n").encode()
+        reloadable = "yes" if setting.key.reloadable else ""
+        table.add_row(*(Text(escaped(each)) for each in (name, value, setting.origin, reloadable)))
+    page = Page(color=False, width=None, output=output)
+    page.show(table)
+    return page.text()
 
 
-def as_json(configuration: Configuration) -> bytes:
+def _document(configuration: Configuration) -> dict[str, object]:
     """Durations are seconds, sizes are bytes."""
-    document = {
+    return {
         name: {
             "value": setting.value,
             "origin": setting.origin,
@@ -32,4 +42,3 @@ def as_json(configuration: Configuration) -> bytes:
         }
         for name, setting in configuration.settings.items()
     }
-    return (json.dumps(document, indent=2) + "\n").encode()

@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from bigfleet.cli.measures import Measure, document_of, percentile, print_json, print_table
+from bigfleet.cli.measures import Measure, percentile, print_measures, prints_measures
 from bigfleet.cli.shard_bench.asking import Child, child
 from bigfleet.cli.shard_bench.fleet import Scale
 from bigfleet.cli.shard_bench.operators import Operators
@@ -74,9 +74,7 @@ class Stand:
     help=f"The sizes of the budget: {FULL.machines:,} machines, {FULL.sessions:,} sessions, "
     f"{FULL.rollups_per_second:g} roll-ups a second, {FULL.seconds:g} s a phase.",
 )
-@click.option(
-    "-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True
-)
+@prints_measures
 def bench(
     machines: int,
     sessions: int,
@@ -84,7 +82,6 @@ def bench(
     rows: int,
     seconds: float,
     full: bool,
-    output: str,
 ) -> None:
     """Load one shard and measure cycles, stalls, memory and the way from roll-up to Configure.
 
@@ -99,10 +96,7 @@ def bench(
             "give more --machines, or fewer --sessions or --rows"
         )
     measures = asyncio.run(measured(scale))
-    if output == "json":
-        print_json(document_of(measures, **asdict(scale)))
-    else:
-        print_table(measures, STATED_FOR)
+    print_measures(measures, STATED_FOR, **asdict(scale))
 
 
 async def measured(scale: Scale) -> list[Measure]:

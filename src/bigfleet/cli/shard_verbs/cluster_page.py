@@ -57,7 +57,7 @@ async def look_at(shard: Clients, cluster: str) -> ClusterSeen:
 def _pause_line(pause: "Pause") -> str:
     from bigfleet.cli.shard_verbs.pause_words import scope_text, until_text
 
-    who = pause.owner or pause.source.name.lower()
+    who = pause.who or pause.source.name.lower()
     said = f"Paused: {scope_text(pause.scope)} by {who} {until_text(pause)}: {pause.reason}"
     return f"{said}; to lift it: bigfleet resume {pause.pause_id} --reason WHY"
 
@@ -71,6 +71,7 @@ def _margins_in(found: "NeedListing | NeedPage") -> "tuple[NeedRow, ...]":
 
 
 def show_cluster(line: Line, cluster: str, seen: ClusterSeen) -> None:
+    from bigfleet.cli.shard_verbs.clusters import refused_text
     from bigfleet.cli.tables import Page, write_json
     from bigfleet.model.shard_views import NeedListing
     from bigfleet.wire.shard_documents import document_of
@@ -90,6 +91,8 @@ def show_cluster(line: Line, cluster: str, seen: ClusterSeen) -> None:
     for pause in seen.pauses:
         page.say(_pause_line(pause), "red")
     if seen.session is not None:
+        if said := refused_text(seen.session, line.now):
+            page.say(said, "red")
         _show_report(page, seen.session)
     if seen.margins:
         page.say(_margins_text(seen.margins))

@@ -17,12 +17,15 @@ from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_v
 from bigfleet.cli.coordinator_verbs.confirming import confirm
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.object_names import CLUSTER
+from bigfleet.cli.output import shows
+from bigfleet.cli.shard_verbs.needs import COLUMNS as NEED_COLUMNS
 from bigfleet.cli.whole_fleet import failure_document, leave_partial, shards_meant, told_apart
 
 if TYPE_CHECKING:
     from bigfleet.cli.drawing import Text
     from bigfleet.cli.shard_verbs.cluster_page import ClusterSeen
     from bigfleet.model.coordination import ClusterBinding
+    from bigfleet.model.machines import Instant
     from bigfleet.model.need_states import NeedState
     from bigfleet.model.pauses import Pause
     from bigfleet.model.provider_calls import Rejected
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
 
 _COLUMNS = ("CLUSTER", "SHARD", "SESSION", "NEEDS", "UNMET", "MACHINES", "BOUND_SINCE")
+_LAST_COLUMN = "PAUSED"
 #: What only a cluster's own operator knows.
 _REPORTED = ("NODES", "REQUESTS", "COVERED_NOT_PLACED")
 #: Needs of the cluster that are not met, by state.
@@ -51,7 +55,8 @@ class Served:
     pauses: "tuple[Pause, ...]" = ()
 
     def names(self) -> set[str]:
-        return {*self.views, *self.unmet, *self.machines}
+        # A machine may have become Idle after it was chosen and before it was read.
+        return {*self.views, *self.unmet, *self.machines} - {""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +114,7 @@ def clusters() -> None:
 
 @clusters.command("list", short_help="Every cluster, with its shard and what it has.")
 @shard_verb
+@shows(lambda: (*_COLUMNS, *_REPORTED, *_STATES, _LAST_COLUMN))
 def list_clusters(line: Line) -> None:
     """Every cluster that is bound, connected, has asked for something, or holds machines.
 
@@ -135,6 +141,7 @@ def list_clusters(line: Line) -> None:
 
 @clusters.command(short_help="One cluster: its Needs by state, nodes, and pods that wait.")
 @shard_verb
+@shows(lambda: NEED_COLUMNS)
 @click.argument("cluster_id", metavar="ID", type=CLUSTER)
 def show(line: Line, cluster_id: str) -> None:
     """One cluster: how many of its Needs are in which state, and everything that is not met.
@@ -222,7 +229,7 @@ def _show(line: Line, rows: list[Row], **head: Any) -> None:
         return
     page = Page.on_stdout(line.color)
     numbers = ["NEEDS", "UNMET", "MACHINES", *_REPORTED, *_STATES]
-    table = table_of(*_COLUMNS, *_REPORTED, *_STATES, "PAUSED", numbers=numbers)
+    table = table_of(*_COLUMNS, *_REPORTED, *_STATES, _LAST_COLUMN, numbers=numbers)
     for row in rows:
         view = row.served.views.get(row.cluster) if row.served else None
         up = view is not None and view.connected
@@ -241,7 +248,23 @@ def _show(line: Line, rows: list[Row], **head: Any) -> None:
             cell(paused_text(row.pauses()), "red"),
         )
     page.show(table)
+    for row in rows:
+        view = row.served.views.get(row.cluster) if row.served else None
+        if view is not None and (said := refused_text(view, line.now)):
+            page.say("")
+            page.say(f"{row.cluster}: {said}", "red")
     page.write()
+
+
+def refused_text(view: "SessionView", now: "Instant") -> str:
+    """Why its roll-ups are not taken; empty: they are."""
+    from bigfleet.cli.tables import counted, since_text
+
+    refused = view.refused_rollup
+    if refused is None:
+        return ""
+    number = counted(refused.times, "roll-up")
+    return f"{number} refused in the last {since_text(refused.since, now)}: {refused.text}"
 
 
 def holds(pause: "Pause", cluster: str, shard_id: str) -> bool:

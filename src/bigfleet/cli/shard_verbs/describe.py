@@ -9,15 +9,19 @@ import click
 
 from bigfleet.cli.connections import Line, shard_verb
 from bigfleet.cli.object_names import KINDS
+from bigfleet.cli.output import shows
 
 if TYPE_CHECKING:
     from bigfleet.cli.shard_verbs.described import Description
 
+#: Headings of what is described.
+FACT_COLUMNS = ("FIELD", "VALUE")
 DESCRIBED = ("machine", "need", "cluster", "shard")
 
 
 @click.command(no_args_is_help=True)
 @shard_verb
+@shows(lambda: FACT_COLUMNS)
 @click.argument("kind", metavar="KIND")
 @click.argument("name", metavar="NAME", required=False, default="")
 def describe(line: Line, kind: str, name: str) -> None:

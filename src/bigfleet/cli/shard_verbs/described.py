@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bigfleet.cli.connections import Line
+from bigfleet.cli.shard_verbs.describe import FACT_COLUMNS
 from bigfleet.cli.shard_verbs.pause_words import scope_text, until_text
 from bigfleet.cli.tables import Page, Table, cell, since_text, table_of, write_json
 from bigfleet.cli.whole_fleet import FleetAnswers
@@ -63,7 +64,8 @@ class Description:
     def _write_page(self, line: Line) -> None:
         page = Page.on_stdout(line.color)
         page.say(self.headline, "bold")
-        facts = table_of("FIELD", sentence="VALUE")
+        field_heading, value_heading = FACT_COLUMNS
+        facts = table_of(field_heading, sentence=value_heading)
         for field_name, value in self.facts:
             if value:
                 facts.add_row(cell(field_name), cell(value))
@@ -95,7 +97,7 @@ def _pause_table(pauses: Sequence[Pause], now: Instant) -> Table:
     for each in pauses:
         table.add_row(
             cell(scope_text(each.scope), "red"),
-            cell(each.owner or each.source.name.lower()),
+            cell(each.who or each.source.name.lower()),
             cell(since_text(each.created_at, now)),
             cell(until_text(each)),
             cell(each.reason),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from bigfleet.cli.connections import Clients, Line
 from bigfleet.cli.object_names import about_cluster, cluster_thing, require_cluster
+from bigfleet.cli.shard_verbs.clusters import refused_text
 from bigfleet.cli.shard_verbs.described import (
     Description,
     lifting,
@@ -32,6 +33,7 @@ from bigfleet.model.shard_views import (
     SessionView,
     ShardStatus,
 )
+from bigfleet.wire.shard_documents import document_of
 
 #: Needs that a page lists; `bigfleet needs --cluster` shows all.
 _MOST_NEEDS = 20
@@ -83,6 +85,7 @@ def _description(line: Line, cluster: str, answers: "FleetAnswers[Told]") -> Des
         [
             ("shard", ", ".join(answers.said)),
             ("session", _session_text(sessions, line)),
+            ("roll-ups", "; ".join(filter(None, (refused_text(s, line.now) for s in sessions)))),
             ("machines", _states_text(Counter(view.machine.state.label for view in views))),
             ("price", f"{dollars_text(spent)}/h"),
             ("needs", _needs_text(told)),
@@ -93,6 +96,9 @@ def _description(line: Line, cluster: str, answers: "FleetAnswers[Told]") -> Des
             "machineIds": [view.machine.id for view in views],
             "dollarsPerHour": spent,
             "unmetNeeds": [row_document(row) for row in rows],
+            "refusedRollups": [
+                document_of(each)["refusedRollup"] for each in sessions if each.refused_rollup
+            ],
         },
         answers,
         tables,

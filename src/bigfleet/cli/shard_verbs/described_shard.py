@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from bigfleet.cli.connections import Clients, Line, is_address
 from bigfleet.cli.shard_verbs.described import Description, lifting, pauses_of
 from bigfleet.cli.shard_verbs.status import headline_of
+from bigfleet.cli.shard_verbs.top import cores_text, memory_text
 from bigfleet.cli.tables import Table, cell, counted, since_text, table_of
 from bigfleet.cli.whole_fleet import Thing, Unknown, ask_fleet, known_in
 from bigfleet.model.machines import MachineState
@@ -86,6 +87,8 @@ def _facts(told: Told, address: str) -> list[tuple[str, str]]:
         ("shortfalls", f"{status.shortfalls:,}"),
         ("queued, in flight", f"{status.queue_depth:,}, {status.in_flight:,}"),
         ("Failed", counted(len(failed), "machine") if failed else ""),
+        ("cores, last minute", cores_text(status)),
+        ("memory", f"{memory} MiB" if (memory := memory_text(status)) else ""),
         ("providers", ", ".join(f"{p.name} at {p.address}" for p in status.providers)),
         ("coordinator", link.address if link else "none"),
         ("dry-run", "on: nothing is started" if status.dry_run else ""),

@@ -4,15 +4,17 @@ What only the provider can mend is mended there: a shard that looks again sees i
 """
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from bigfleet.model.shard_views import MachineView
+if TYPE_CHECKING:
+    from bigfleet.model.shard_views import MachineView
 
 #: The provider itself calls the machine Failed.
 _PROVIDER_FAILED = "provider_failed"
 _FENCED = "fenced"
 
 
-def remedy_of(view: MachineView, addresses: Mapping[str, str]) -> str:
+def remedy_of(view: "MachineView", addresses: Mapping[str, str]) -> str:
     """Empty: it is not Failed. `addresses`: of the shard's providers, by name."""
     why, machine = view.failed, view.machine.id
     if why is None:

@@ -5,7 +5,6 @@ Of one shard it is exactly what its last cycle was decided on. Of several shards
 A file of which a shard is missing would plan wrongly, so none is written.
 """
 
-import asyncio
 import os
 from collections.abc import Mapping
 from contextlib import aclosing
@@ -74,6 +73,8 @@ def fleet_snapshot(line: Line, file: str) -> None:
 
 
 async def _dump(shard: Clients) -> bytes:
+    import asyncio
+
     from bigfleet.model.provider_calls import Code, Rejected
 
     pieces: list[bytes] = []

@@ -1,6 +1,5 @@
 """`bigfleet status` of a whole fleet: the coordinator's replicas, and every shard in one line."""
 
-import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +34,8 @@ if TYPE_CHECKING:
     Replicas = dict[str, CoordinatorStatus | Rejected]
 
 _NUMBERS = ("CYCLE", "SESSIONS", "MACHINES", "FAILED", "NEEDS", "SHORT")
+#: Of the table of shards, which --sort-by, -o csv and -o name are about.
+COLUMNS = ("SHARD", "ADDRESS", *_NUMBERS, "LINK", "STATE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,8 @@ class Surveyed:
 
 def show_fleet(line: Line) -> None:
     """Leaves with 3 where nobody leads, with 5 where a shard or a replica gave no answer."""
+    import asyncio
+
     from bigfleet.cli.tables import Page
 
     found = asyncio.run(line.coordinator.asked(lambda coordinator: _survey(line, coordinator)))
@@ -117,6 +120,8 @@ async def _survey(line: Line, coordinator: "CoordinatorAdminClient") -> Surveyed
 
 async def _replicas(line: Line, coordinator: "CoordinatorAdminClient") -> "Replicas":
     """Every address that is named, and the leader where one of them names another."""
+    import asyncio
+
     from bigfleet.model.provider_calls import Rejected
 
     async def one(address: str) -> "CoordinatorStatus | Rejected":
@@ -202,7 +207,8 @@ def _show_shards(page: "Page", line: Line, found: Surveyed) -> None:
     from bigfleet.cli.tables import cell, table_of
     from bigfleet.model.provider_calls import Rejected
 
-    table = table_of("SHARD", "ADDRESS", *_NUMBERS, "LINK", sentence="STATE", numbers=_NUMBERS)
+    *columns, sentence = COLUMNS
+    table = table_of(*columns, sentence=sentence, numbers=_NUMBERS)
     for name, address in found.addresses.items():
         seen = found.answers[name]
         if isinstance(seen, Rejected):
@@ -256,7 +262,7 @@ def _show_pauses(page: "Page", pauses: "list[Known]", shards: int) -> None:
         table.add_row(
             cell(pause.pause_id, "red"),
             cell(scope_text(pause.scope)),
-            cell(pause.owner or pause.source.name.lower()),
+            cell(pause.who or pause.source.name.lower()),
             cell(until_text(pause)),
             cell(each.where_text(shards)),
             cell(pause.reason),
@@ -271,7 +277,8 @@ def _show_quarantines(page: "Page", seen: dict[str, Seen], now: "Instant") -> No
     table = table_of("SHARD", "QUARANTINE", "SUBJECT", sentence="WHAT")
     for shard, one in seen.items():
         for each in one.quarantines:
-            said = f"{each.observed:,} of {each.baseline:,} came; held for "
+            came = each.what or f"{each.observed:,} of {each.baseline:,} came"
+            said = f"{came}; held for "
             table.add_row(
                 cell(shard),
                 cell(kind_word(each.kind), "red"),
@@ -322,6 +329,9 @@ def state_text(seen: Seen) -> str:
         # One of a whole fleet comes twice: from the command line and from the coordinator.
         number = len({pause.pause_id for pause in status.pauses})
         said.append(f"{counted(number, 'pause')} in force")
+    if status.clusters_refused:
+        whose = counted(status.clusters_refused, "cluster")
+        said.append(f"roll-ups of {whose} refused: bigfleet clusters")
     if status.dry_run:
         said.append("dry-run")
     if seen.quarantines:

@@ -2,18 +2,19 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bigfleet.cli.listings import Column, Listing
 from bigfleet.cli.shard_verbs.failed_remedies import remedy_of
-from bigfleet.cli.shard_verbs.need_listings import as_of_text
 from bigfleet.cli.tables import Page, Table, cell, since_text, table_of
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import Instant, MachineState
-from bigfleet.model.memory import Reservation
 from bigfleet.model.reasons import dollars_text
-from bigfleet.model.shard_admin import MachineStory
-from bigfleet.model.shard_views import FailedView, MachinePage, MachineView, StoryEvent
+
+if TYPE_CHECKING:
+    from bigfleet.model.memory import Reservation
+    from bigfleet.model.shard_admin import MachineStory
+    from bigfleet.model.shard_views import FailedView, MachinePage, MachineView, StoryEvent
 
 _STYLES = {
     MachineState.FAILED: "red",
@@ -22,12 +23,13 @@ _STYLES = {
     MachineState.SPECULATIVE: "dim",
 }
 _MOVING = "yellow"
+STORY_COLUMNS = ("TIME", "CYCLE", "SOURCE", "STATE", "CLUSTER", "SHARD", "WHAT")
 
 
 @dataclass(frozen=True, slots=True)
 class ShownMachine:
     shard_id: str
-    view: MachineView
+    view: "MachineView"
     #: When its shard answered.
     at: Instant
     #: What brings it back, where it is Failed and that was asked.
@@ -51,13 +53,13 @@ class ShownMachines:
 
 
 def machines_in(
-    said: Mapping[str, MachinePage],
+    said: "Mapping[str, MachinePage]",
     limit: int = 0,
     addresses: Mapping[str, Mapping[str, str]] | None = None,
 ) -> ShownMachines:
     """`addresses`: of providers by name, for each shard whose Failed machines are asked for."""
 
-    def remedy(shard: str, view: MachineView) -> str:
+    def remedy(shard: str, view: "MachineView") -> str:
         return remedy_of(view, addresses[shard]) if addresses and shard in addresses else ""
 
     rows = [
@@ -88,6 +90,8 @@ def head_of(cycles: Mapping[str, tuple[int, Instant]]) -> dict[str, Any]:
 def machine_listing(
     found: ShownMachines, *, failed: bool, missing: Mapping[str, Any]
 ) -> "Listing[ShownMachine]":
+    from bigfleet.cli.shard_verbs.need_listings import as_of_text
+
     rest = "; --limit 0 shows all" if len(found.rows) < found.total else ""
     counted = f"{len(found.rows):,} of {found.total:,} shown, {as_of_text(found.cycles)}{rest}"
     return Listing(
@@ -100,14 +104,14 @@ def machine_listing(
     )
 
 
-def pending_text(view: MachineView) -> str:
+def pending_text(view: "MachineView") -> str:
     """What is under way with it: `Reclaim (evicting)`."""
     if view.drain is not None:
         return f"{view.drain.kind.label} ({view.drain.stage.name.lower()})"
     return view.pending.kind.label if view.pending is not None else ""
 
 
-def next_text(why: FailedView, now: Instant) -> str:
+def next_text(why: "FailedView", now: Instant) -> str:
     """When the shard looks at it again by itself."""
     if not why.automatic:
         return "never by itself"
@@ -141,11 +145,13 @@ _COLUMNS: "list[Column[ShownMachine]]" = [
 ]
 
 
-def price_text(view: MachineView) -> str:
+def price_text(view: "MachineView") -> str:
     return dollars_text(view.machine.price_per_hour).removeprefix("$")
 
 
-def _failed_fact(read: Callable[[FailedView, Instant], object]) -> Callable[[ShownMachine], object]:
+def _failed_fact(
+    read: "Callable[[FailedView, Instant], object]",
+) -> Callable[[ShownMachine], object]:
     return lambda shown: read(shown.view.failed, shown.at) if shown.view.failed else ""
 
 
@@ -159,7 +165,7 @@ _FAILED_COLUMNS: "list[Column[ShownMachine]]" = [
 ]
 
 
-def present_text(machine_id: str, view: MachineView | None, now: Instant) -> str:
+def present_text(machine_id: str, view: "MachineView | None", now: Instant) -> str:
     """The first line of a story: what it is now."""
     if view is None:
         return f"machine/{machine_id} is gone; this is left of it"
@@ -176,7 +182,7 @@ def present_text(machine_id: str, view: MachineView | None, now: Instant) -> str
     )
 
 
-def show_stories(page: Page, told: Mapping[str, MachineStory]) -> None:
+def show_stories(page: Page, told: "Mapping[str, MachineStory]") -> None:
     """Of a machine that moved between shards, each of them tells its part."""
     table = story_table(told)
     if not table.row_count:
@@ -188,14 +194,23 @@ def show_stories(page: Page, told: Mapping[str, MachineStory]) -> None:
         page.say("Older events are not shown or no longer kept.")
 
 
-def story_table(told: Mapping[str, MachineStory]) -> Table:
+def machine_columns() -> list[str]:
+    """Also those that only --failed shows."""
+    return [column.name for column in (*_COLUMNS, *_FAILED_COLUMNS)]
+
+
+def reservation_columns() -> list[str]:
+    return [column.name for column in _RESERVATION_COLUMNS]
+
+
+def story_table(told: "Mapping[str, MachineStory]") -> Table:
     """Oldest first."""
     events = sorted(
         ((event.at, shard, event) for shard, story in told.items() for event in story.events),
         key=lambda part: part[:2],
     )
-    columns = ("TIME", "CYCLE", "SOURCE", "STATE", "CLUSTER", "SHARD")
-    table = table_of(*columns, sentence="WHAT", numbers=["CYCLE"])
+    *columns, sentence = STORY_COLUMNS
+    table = table_of(*columns, sentence=sentence, numbers=["CYCLE"])
     for _, shard, event in events:
         table.add_row(
             cell(instant_text(event.at // 1_000_000 * 1_000_000)),
@@ -209,7 +224,7 @@ def story_table(told: Mapping[str, MachineStory]) -> Table:
     return table
 
 
-def _change_text(event: StoryEvent) -> str:
+def _change_text(event: "StoryEvent") -> str:
     if event.to_state is MachineState.UNSPECIFIED:
         return ""
     if event.from_state in (MachineState.UNSPECIFIED, event.to_state):
@@ -230,7 +245,7 @@ def reservation_listing(
     )
 
 
-def _reserved(read: Callable[[Reservation], object]) -> Callable[[ShownMachine], object]:
+def _reserved(read: "Callable[[Reservation], object]") -> Callable[[ShownMachine], object]:
     return lambda shown: read(shown.view.reservation) if shown.view.reservation else ""
 
 

@@ -1,5 +1,6 @@
 """`bigfleet machines`: the inventory, one machine's story, reservations, ways out of Failed."""
 
+from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -15,6 +16,7 @@ from bigfleet.cli.object_names import (
     nearest_machines,
     one_machine,
 )
+from bigfleet.cli.output import shows
 from bigfleet.cli.selectors import SYNTAX, Term, selector_of
 from bigfleet.cli.terminal import plain
 from bigfleet.cli.whole_fleet import FleetAnswers, ask_fleet, ask_owner, known_in, not_found_text
@@ -32,6 +34,13 @@ _limit = click.option(
     show_default=True,
     help="Rows at most; 0 shows all.",
 )
+
+
+def _tables() -> ModuleType:
+    """What declares the columns; imported when they are shown or completed."""
+    from bigfleet.cli.shard_verbs import machine_tables
+
+    return machine_tables
 
 
 @click.group(cls=DefaultVerb)
@@ -57,6 +66,7 @@ machines.help = f"{machines.help}\n{SYNTAX}"
 
 @machines.command("list", short_help="List machines by id.")
 @shard_verb
+@shows(lambda: _tables().machine_columns())
 @click.argument("selector", type=Term(), nargs=-1)
 @click.option("--failed", is_flag=True, help="Only Failed machines, with cause and next look.")
 @_limit
@@ -120,6 +130,7 @@ list_machines.help = f"{list_machines.help}\n{SYNTAX}"
 
 @machines.command()
 @shard_verb
+@shows(lambda: _tables().STORY_COLUMNS)
 @click.argument("machine_id", metavar="ID", type=MACHINE)
 @click.option("--limit", type=click.IntRange(0), default=0, help="The newest so many; 0: all.")
 def story(line: Line, machine_id: str, limit: int) -> None:
@@ -164,6 +175,7 @@ def _stories_of(line: Line, machine_id: str, limit: int) -> "FleetAnswers[Machin
 
 @machines.command()
 @shard_verb
+@shows(lambda: _tables().reservation_columns())
 def reservations(line: Line) -> None:
     """Machines that are kept for somebody.
 

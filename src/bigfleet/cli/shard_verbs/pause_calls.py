@@ -5,7 +5,6 @@ that cannot be reached, or starts later, must hear of it too. Without a coordina
 are named are all there is.
 """
 
-import asyncio
 from collections.abc import Awaitable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -37,6 +36,8 @@ class Answers(Generic[T]):
 
 
 def paused(line: Line, call: "PauseCall") -> "Answers[Paused]":
+    import asyncio
+
     async def everywhere(coordinator: "CoordinatorAdminClient") -> "Answers[Paused]":
         meant = await _meant(line, coordinator)
         if not isinstance(meant, dict):
@@ -82,6 +83,8 @@ def pauses_of_all(line: Line, include_expired: bool) -> "Answers[PauseList]":
 
 
 def _led(line: Line, everywhere: "Led[Answers[T]]") -> "Answers[T]":
+    import asyncio
+
     from bigfleet.model.provider_calls import Code, Rejected
 
     try:

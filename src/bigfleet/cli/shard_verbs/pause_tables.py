@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from bigfleet.model.pauses import Pause
     from bigfleet.model.shard_admin import PauseList
 
-_COLUMNS = ("ID", "SCOPE", "SOURCE", "OWNER", "AGE", "EXPIRES")
+#: WHERE only of a fleet.
+COLUMNS = ("ID", "SCOPE", "SOURCE", "OWNER", "AGE", "EXPIRES", "WHERE", "REASON")
 
 
 @dataclass(slots=True)
@@ -96,7 +97,9 @@ def _show(page: "Page", line: Line, pauses: "Iterable[Pause]", where: Iterable[s
     from bigfleet.cli.tables import cell, since_text, table_of
 
     places = list(where)
-    table = table_of(*_COLUMNS, *(["WHERE"] if places else []), sentence="REASON")
+    *columns, where_column, sentence = COLUMNS
+    shown = [*columns, where_column] if places else columns
+    table = table_of(*shown, sentence=sentence, kind="pause")
     for number, each in enumerate(pauses):
         table.add_row(
             cell(each.pause_id),
@@ -108,7 +111,4 @@ def _show(page: "Page", line: Line, pauses: "Iterable[Pause]", where: Iterable[s
             *([cell(places[number])] if places else []),
             cell(each.reason),
         )
-    if table.row_count:
-        page.show(table)
-    else:
-        page.say("Nothing is paused.")
+    page.show_or_say(table, "Nothing is paused.")

@@ -14,10 +14,11 @@ from bigfleet.cli.connections import Line, audit_of, audited, shard_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.durations import DURATION
 from bigfleet.cli.manner import EXIT_UNREACHABLE
-from bigfleet.cli.object_names import CLUSTER
+from bigfleet.cli.object_names import CLUSTER, PAUSE
+from bigfleet.cli.output import shows
 from bigfleet.cli.shard_verbs.confirmations import confirm
 from bigfleet.cli.shard_verbs.pause_calls import paused, pauses_of_all, resumed
-from bigfleet.cli.shard_verbs.pause_tables import show_fleet, show_pauses
+from bigfleet.cli.shard_verbs.pause_tables import COLUMNS, show_fleet, show_pauses
 from bigfleet.cli.shard_verbs.pause_words import scope_text, until_text
 from bigfleet.cli.terminal import plain
 
@@ -106,6 +107,7 @@ def set_pause(
 
 @pause.command("list", short_help="Who paused what, why, until when.")
 @shard_verb
+@shows(lambda: COLUMNS)
 @click.option("--expired", is_flag=True, help="Also the last that expired or were lifted.")
 def list_pauses(line: Line, expired: bool) -> None:
     """Who paused what, why, until when.
@@ -120,7 +122,7 @@ def list_pauses(line: Line, expired: bool) -> None:
 
 @click.command()
 @shard_verb
-@click.argument("pause_id", metavar="[ID]", required=False, default="")
+@click.argument("pause_id", type=PAUSE, metavar="[ID]", required=False, default="")
 @click.option("--all", "everything", is_flag=True, help="Every pause set by `bigfleet pause`.")
 @audited
 def resume(line: Line, pause_id: str, everything: bool, owner: str | None, reason: str) -> None:

@@ -6,9 +6,12 @@ import click
 
 from bigfleet.cli.connections import Clients, Line, Question, audit_of, audited, shard_verb
 from bigfleet.cli.default_verbs import DefaultVerb
+from bigfleet.cli.output import shows
 from bigfleet.cli.whole_fleet import Thing, Unknown, ask_fleet, ask_owner
 
 if TYPE_CHECKING:
+    from bigfleet.cli.listings import Column
+    from bigfleet.model.machines import Instant
     from bigfleet.model.shard_admin import ReleasedQuarantine
     from bigfleet.model.shard_views import Quarantine, QuarantineKind
 
@@ -29,28 +32,19 @@ def quarantines() -> None:
 
 @quarantines.command("list", short_help="What is held now.")
 @shard_verb
+@shows(lambda: [column.name for column in _columns(0)])
 def list_quarantines(line: Line) -> None:
     """What is held now, by all shards or by those that --shard names.
 
     HOLDS counts those in a row, of how many are believed.
     """
-    from bigfleet.cli.listings import Column, Listing, write_listing
-    from bigfleet.cli.tables import since_text
+    from bigfleet.cli.listings import Listing, write_listing
     from bigfleet.wire.shard_documents import document_of
 
     answers = ask_fleet(line, lambda shard: shard.admin.quarantines())
     held = [(shard, each) for shard, some in answers.said.items() for each in some]
     listing: Listing[tuple[str, Quarantine]] = Listing(
-        columns=[
-            Column("KIND", lambda row: kind_word(row[1].kind)),
-            Column("SUBJECT", lambda row: row[1].subject),
-            Column("BASELINE", lambda row: f"{row[1].baseline:,}", number=True),
-            Column("OBSERVED", lambda row: f"{row[1].observed:,}", number=True, style=_red),
-            Column("HOLDS", lambda row: f"{row[1].consecutive}/{row[1].required}", number=True),
-            Column("SINCE", lambda row: since_text(row[1].since, line.now)),
-            Column("SHARD", lambda row: row[0]),
-            Column("WHAT", lambda row: row[1].what, sentence=True),
-        ],
+        columns=_columns(line.now),
         rows=held,
         document=lambda row: {**document_of(row[1]), "shardId": row[0]},
         name=lambda row: f"{kind_word(row[1].kind)}/{row[1].subject}",
@@ -59,6 +53,22 @@ def list_quarantines(line: Line) -> None:
     )
     write_listing(line, listing)
     answers.leave_partial(line)
+
+
+def _columns(now: "Instant") -> "list[Column[tuple[str, Quarantine]]]":
+    from bigfleet.cli.listings import Column
+    from bigfleet.cli.tables import since_text
+
+    return [
+        Column("KIND", lambda row: kind_word(row[1].kind)),
+        Column("SUBJECT", lambda row: row[1].subject),
+        Column("BASELINE", lambda row: f"{row[1].baseline:,}", number=True),
+        Column("OBSERVED", lambda row: f"{row[1].observed:,}", number=True, style=_red),
+        Column("HOLDS", lambda row: f"{row[1].consecutive}/{row[1].required}", number=True),
+        Column("SINCE", lambda row: since_text(row[1].since, now)),
+        Column("SHARD", lambda row: row[0]),
+        Column("WHAT", lambda row: row[1].what, sentence=True),
+    ]
 
 
 def _red(_row: object) -> str:

@@ -7,11 +7,13 @@ import click
 from bigfleet.cli.connections import Clients, Line, Question, audit_of, shard_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.object_names import OFFERING
-from bigfleet.cli.shard_verbs.shard_reports import show_reports
+from bigfleet.cli.output import shows
+from bigfleet.cli.shard_verbs.shard_reports import COLUMNS, show_reports
 from bigfleet.cli.whole_fleet import FleetAnswers, Thing, Unknown, ask_fleet, ask_owner
 
 if TYPE_CHECKING:
-    from bigfleet.cli.listings import Listing
+    from bigfleet.cli.listings import Column, Listing
+    from bigfleet.model.machines import Instant
     from bigfleet.model.shard_views import OfferingView
 
 
@@ -34,6 +36,7 @@ def reports() -> None:
 
 @reports.command(short_help="Machines and shortfalls of every shard.")
 @shard_verb
+@shows(lambda: COLUMNS)
 def shards(line: Line) -> None:
     """Machines and shortfalls of every shard, as each last reported them to the coordinator.
 
@@ -50,6 +53,7 @@ def shards(line: Line) -> None:
 
 @reports.command(short_help="Offerings that rest after failed Creates.")
 @shard_verb
+@shows(lambda: [column.name for column in _columns(0)])
 @click.option("--reset", type=OFFERING, default="", help="Let this one be bought again at once.")
 @click.option("--owner", default=None, help="With --reset: who wants it.")
 @click.option("--reason", default="", help="With --reset: why; it is logged.")
@@ -94,31 +98,37 @@ def _rests(name: str) -> "Question[OfferingView | Unknown]":
 def _listing(
     line: Line, answers: "FleetAnswers[tuple[OfferingView, ...]]"
 ) -> "Listing[tuple[str, OfferingView]]":
-    from bigfleet.cli.listings import Column, Listing
-    from bigfleet.cli.tables import since_text
+    from bigfleet.cli.listings import Listing
     from bigfleet.wire.shard_documents import document_of
 
-    def next_probe(row: "tuple[str, OfferingView]") -> str:
-        due = row[1].next_probe_at
-        return f"in {since_text(line.now, due)}" if due > line.now else "now"
-
     return Listing(
-        columns=[
-            Column("OFFERING", lambda row: row[1].name),
-            Column("STATE", _state_text, style=lambda _row: "yellow"),
-            Column("KIND", lambda row: row[1].kind),
-            Column("OPENINGS", lambda row: row[1].attempts, number=True),
-            Column("SINCE", lambda row: since_text(row[1].opened_at, line.now)),
-            Column("NEXT_PROBE", next_probe, sort=lambda row: row[1].next_probe_at),
-            Column("SHARD", lambda row: row[0]),
-            Column("SAID", lambda row: row[1].text, sentence=True),
-        ],
+        columns=_columns(line.now),
         rows=[(shard, each) for shard, some in answers.said.items() for each in some],
         document=lambda row: {**document_of(row[1]), "shardId": row[0]},
         name=lambda row: f"offering/{row[1].name}",
         head=answers.document(),
         empty="No offering rests.",
     )
+
+
+def _columns(now: "Instant") -> "list[Column[tuple[str, OfferingView]]]":
+    from bigfleet.cli.listings import Column
+    from bigfleet.cli.tables import since_text
+
+    def next_probe(row: "tuple[str, OfferingView]") -> str:
+        due = row[1].next_probe_at
+        return f"in {since_text(now, due)}" if due > now else "now"
+
+    return [
+        Column("OFFERING", lambda row: row[1].name),
+        Column("STATE", _state_text, style=lambda _row: "yellow"),
+        Column("KIND", lambda row: row[1].kind),
+        Column("OPENINGS", lambda row: row[1].attempts, number=True),
+        Column("SINCE", lambda row: since_text(row[1].opened_at, now)),
+        Column("NEXT_PROBE", next_probe, sort=lambda row: row[1].next_probe_at),
+        Column("SHARD", lambda row: row[0]),
+        Column("SAID", lambda row: row[1].text, sentence=True),
+    ]
 
 
 def _state_text(row: "tuple[str, OfferingView]") -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
 
 _NUMBERS = ("TOTAL", "FREE", "SHORTFALLS")
+COLUMNS = ("SHARD", *_NUMBERS, "AGE", "BY_ZONE", "BY_TYPE")
 #: Types and zones that are named, the most frequent first; and shortfalls, highest priority first.
 _NAMED, _SHORTFALLS = 4, 20
 
@@ -95,8 +96,9 @@ def _show(line: Line, found: "list[ReportView]", silent: list[str]) -> None:
         page.write()
         return
     page.say(totals_text(found), "bold")
-    table = table_of("SHARD", *_NUMBERS, "AGE", sentence="BY_ZONE", numbers=_NUMBERS)
-    table.add_column("BY_TYPE", min_width=30)
+    *columns, by_zone, by_type = COLUMNS
+    table = table_of(*columns, sentence=by_zone, numbers=_NUMBERS)
+    table.add_column(by_type, min_width=30)
     for each in found:
         summary = each.summary
         table.add_row(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from bigfleet.cli.connections import Clients, Line, shard_verb
-from bigfleet.cli.shard_verbs.fleet_status import show_fleet
+from bigfleet.cli.output import shows
+from bigfleet.cli.shard_verbs.fleet_status import COLUMNS, show_fleet
 
 if TYPE_CHECKING:
     from bigfleet.cli.tables import Page
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @shard_verb
+@shows(lambda: COLUMNS)
 def status(line: Line) -> None:
     """How a fleet is: who leads its coordinator, and every shard in one line.
 
@@ -132,7 +134,7 @@ def _show_rails(
     table = table_of("RAIL", "SUBJECT", sentence="WHAT")
     # A pause of a whole fleet comes twice: from the command line and from the coordinator.
     for pause in {each.pause_id: each for each in seen.pauses}.values():
-        said = f"by {pause.owner or pause.source.name.lower()} {until_text(pause)}: {pause.reason}"
+        said = f"by {pause.who or pause.source.name.lower()} {until_text(pause)}: {pause.reason}"
         table.add_row(cell("paused", "red"), cell(scope_text(pause.scope)), cell(said))
     if seen.dry_run:
         said = "decisions are logged, nothing is started"
@@ -142,6 +144,11 @@ def _show_rails(
         came = each.what or f"{each.observed:,} of {each.baseline:,} came"
         said = f"{came}; held for {since}"
         table.add_row(cell("quarantine", "red"), cell(each.subject), cell(said))
+    if seen.clusters_refused:
+        said = (
+            f"those of {counted(seen.clusters_refused, 'cluster')} are refused: bigfleet clusters"
+        )
+        table.add_row(cell("refused", "red"), cell("roll-ups"), cell(said))
     if seen.failed_machines:
         said = f"{counted(seen.failed_machines, 'machine')} Failed: bigfleet machines --failed"
         table.add_row(cell("failed", "red"), cell("machines"), cell(said))

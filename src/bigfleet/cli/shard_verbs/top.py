@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from bigfleet.model.shard_views import MachineView, SessionView, ShardStatus
 
 _CLUSTER_COLUMNS = ("CLUSTER", "MACHINES", "$/H", "NEEDS", "UNMET", "SHORT", "SHARD")
-_SHARD_COLUMNS = ("SHARD", "MACHINES", "IDLE", "$/H", "CLUSTERS", "NEEDS", "UNMET", "CYCLE_MS")
+_SHARD_COLUMNS = (
+    *("SHARD", "MACHINES", "IDLE", "$/H", "CLUSTERS", "NEEDS", "UNMET", "CYCLE_MS"),
+    *("CORES", "MEMORY_MIB"),
+)
 
 
 class _Top(DefaultVerb):
@@ -155,7 +158,8 @@ def top_shards(line: Line) -> None:
     """Shards, the one with the most machines first.
 
     MACHINES are real ones: slots that could be bought are left out. CYCLE_MS is how long its last
-    cycle took.
+    cycle took. CORES its process used over the last minute, 0.50 being half of one; MEMORY_MIB it
+    has in memory now.
     """
     from bigfleet.cli.listings import Column, Listing, write_listing
     from bigfleet.model.machines import MachineState
@@ -178,6 +182,8 @@ def top_shards(line: Line) -> None:
         Column(
             "CYCLE_MS", lambda row: f"{row[1].status.last_cycle_seconds * 1000:.0f}", number=True
         ),
+        Column("CORES", lambda row: cores_text(row[1].status), number=True),
+        Column("MEMORY_MIB", lambda row: memory_text(row[1].status), number=True),
     ]
     listing = Listing(
         columns=columns,
@@ -191,9 +197,20 @@ def top_shards(line: Line) -> None:
             "needs": row[1].status.needs,
             "unmet": row[1].unmet,
             "lastCycleSeconds": row[1].status.last_cycle_seconds,
+            "cpuCores": row[1].status.cpu_cores,
+            "residentBytes": row[1].status.resident_bytes,
         },
         name=lambda row: f"shard/{row[0]}",
         head=answers.document(),
     )
     write_listing(line, listing)
     answers.leave_partial(line)
+
+
+def cores_text(status: "ShardStatus") -> str:
+    """Empty of an older shard, which does not tell."""
+    return f"{status.cpu_cores:.2f}" if status.resident_bytes else ""
+
+
+def memory_text(status: "ShardStatus") -> str:
+    return f"{status.resident_bytes / 2**20:,.0f}" if status.resident_bytes else ""

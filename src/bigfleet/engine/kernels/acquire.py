@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bigfleet.engine.kernels.compiled import Floats, Int, Int32s, Int64s, copied, inner, step
+from bigfleet.engine.kernels.compiled import Bools, Floats, Int, Int32s, Int64s, copied, inner, step
+from bigfleet.engine.kernels.new_arrays import filled_int64s, new_bools, new_floats, new_int32s
 from bigfleet.engine.kernels.records import KindArrays, NeedArrays, PoolArrays, SupplyArrays
 from bigfleet.engine.kernels.vectors import first_at, is_covered, may_use, take
 
@@ -25,14 +26,15 @@ class Scratch(NamedTuple):
 
 @inner
 def scratch_for(pool: PoolArrays) -> Scratch:
-    widest = 1
+    widest: Int = np.int64(1)
     for e in range(len(pool.key_starts) - 1):
-        widest = max(widest, pool.key_starts[e + 1] - pool.key_starts[e])
+        if pool.key_starts[e + 1] - pool.key_starts[e] > widest:
+            widest = pool.key_starts[e + 1] - pool.key_starts[e]
     return Scratch(
-        np.empty(widest, np.int32),
-        np.empty(widest, np.float64),
-        np.empty(widest, np.int32),
-        np.empty(len(pool.rows), np.int32),
+        new_int32s(widest),
+        new_floats(widest),
+        new_int32s(widest),
+        new_int32s(len(pool.rows)),
     )
 
 
@@ -117,10 +119,11 @@ def claimed_by_domain(
 ) -> Int64s:
     """How many machines the Need was credited in each domain of its spread."""
     domain = kinds.domain[needs.spread[n]]
-    most = 0
+    most: Int = np.int64(0)
     for k in range(len(domain)):
-        most = max(most, domain[k] + 1)
-    counts = np.zeros(most, np.int64)
+        if domain[k] + 1 > most:
+            most = domain[k] + 1
+    counts = filled_int64s(most, np.int64(0))
     cluster = needs.cluster[n]
     if cluster >= 0:
         for i in range(supply.starts[2 * cluster], supply.starts[2 * cluster + 2]):
@@ -134,6 +137,14 @@ def claimed_by_domain(
             counts[domain[supply.kind[row]]] += 1
         j += 1
     return counts
+
+
+@inner
+def domains_with_any(counts: Int64s) -> Bools:
+    exists = new_bools(len(counts))
+    for where in range(len(counts)):
+        exists[where] = counts[where] > 0
+    return exists
 
 
 @inner
@@ -151,7 +162,7 @@ def spread_runs(
     """Take machines one by one where the skew allows; Idle before Speculative at each step."""
     domain_of_kind = kinds.domain[needs.spread[n]]
     counts = claimed_by_domain(n, needs, kinds, supply, holder)
-    exists = counts > 0
+    exists = domains_with_any(counts)
     key = needs.key[n]
     usable, out = scratch.runs, scratch.rows
     live = 0
@@ -164,7 +175,7 @@ def spread_runs(
             live += 1
             exists[where] = True
     slack = max(np.int64(1), needs.skew[n]) - 1
-    heads = np.empty(len(counts), np.int32)
+    heads = new_int32s(len(counts))
     while not is_covered(remaining):
         lowest = np.int64(2**62)
         for where in range(len(counts)):

@@ -1,8 +1,14 @@
 """Counting what is free for each (profile, unit) some Need asks for."""
 
-import numpy as np
-
-from bigfleet.engine.kernels.compiled import BoolTable, Floats, Int32s, Int64s, Int64Table, kernel
+from bigfleet.engine.kernels.compiled import (
+    BoolTable,
+    Floats,
+    FloatTable,
+    Int32s,
+    Int64s,
+    Int64Table,
+    kernel,
+)
 from bigfleet.engine.kernels.vectors import covers
 
 
@@ -17,15 +23,15 @@ def free_for_keys(
     probability: Floats,
     kinds: Int64s,
     free: Int64Table,
-) -> tuple[Int64s, Floats]:
-    """For each key, over the kinds that match its profile and hold one unit of it: the sums of the
-    columns of `free` (idle, speculative, speculative with a healthy provider), and the lowest price
-    of an idle and the lowest effective cost of a speculative machine, infinite where there is none.
+    counts: Int64Table,
+    lowest: FloatTable,
+) -> None:
+    """For each key, over the kinds that match its profile and hold one unit of it: adds to `counts`
+    the columns of `free` (idle, speculative, speculative with a healthy provider), and lowers
+    `lowest` to the price of an idle and the effective cost of a speculative machine.
 
     `kinds` are those that have anything free, `free` is in their order.
     """
-    counts = np.zeros((len(profile_of_key), 3), np.int64)
-    lowest = np.full((len(profile_of_key), 2), np.inf)
     for key in range(len(profile_of_key)):
         profile = profile_of_key[key]
         for i in range(len(kinds)):
@@ -44,4 +50,3 @@ def free_for_keys(
                     cost += probability[kind] * penalty_of_key[key]
                 if cost < lowest[key, 1]:
                     lowest[key, 1] = cost
-    return counts, lowest

@@ -2,8 +2,8 @@
 
 Bucket sequence numbers count the machines taken from a run, which is exactly its cursor: a proposal
 is stale iff some run it could use no longer stands where its worker saw it. Proposals are committed
-in precedence order; a stale one is proposed again on the spot against the claims as they are, so
-the outcome is that of the naive single pass whatever the workers did (ADR-0005).
+in precedence order; a stale one is proposed again against the claims as they are before the next is
+committed, so the outcome is that of the naive single pass whatever the workers did (ADR-0005).
 """
 
 from typing import NamedTuple
@@ -16,11 +16,27 @@ from bigfleet.engine.kernels.acquire import (
     scratch_for,
     spread_runs,
 )
-from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s, Int64Table, kernel
+from bigfleet.engine.kernels.compiled import (
+    Bools,
+    Int32s,
+    Int32Table,
+    Int64s,
+    Int64Table,
+    kernel,
+)
+from bigfleet.engine.kernels.new_arrays import (
+    filled_int32s,
+    filled_int64s,
+    new_bools,
+    new_int32s,
+    new_int64s,
+)
 from bigfleet.engine.kernels.records import KindArrays, NeedArrays, PoolArrays, SupplyArrays
 from bigfleet.engine.kernels.vectors import grown, is_covered, may_use, next_free, take
 
 CONFLICT = -1
+#: Of a run no piece may use: above every piece.
+_NO_PIECE = 2**31 - 1
 
 #: Columns of the counters; their rows are modes: incremental, all-or-nothing.
 PROPOSALS, COMMITTED, CONFLICTS, DISPLACEMENTS, RETRIES, RETRIES_COMMITTED = 0, 1, 2, 3, 4, 5
@@ -73,18 +89,18 @@ def contention_areas(asked: Bools, runs: int, key_starts: Int32s, key_runs: Int3
     Two of the keys somebody asks for are in one area if a chain of shared runs leads from one to
     the other, so what happens in one area never matters in another.
     """
-    parent = np.empty(runs, np.int32)
+    parent = new_int32s(runs)
     for r in range(len(parent)):
         parent[r] = r
     for key in range(len(asked)):
         if asked[key] and key_starts[key] < key_starts[key + 1]:
-            first = next_free(parent, key_runs[key_starts[key]])
+            first = next_free(parent, np.int64(key_runs[key_starts[key]]))
             for r in range(key_starts[key] + 1, key_starts[key + 1]):
-                parent[next_free(parent, key_runs[r])] = first
-    area = np.full(len(asked), -1, np.int32)
+                parent[next_free(parent, np.int64(key_runs[r]))] = first
+    area = filled_int32s(len(asked), np.int64(-1))
     for key in range(len(asked)):
         if asked[key] and key_starts[key] < key_starts[key + 1]:
-            area[key] = next_free(parent, key_runs[key_starts[key]])
+            area[key] = next_free(parent, np.int64(key_runs[key_starts[key]]))
     return area
 
 
@@ -96,9 +112,9 @@ def conflicts_of_cut(
 
     A place may be stale if an earlier piece may use one of its runs. Pieces are in queue order.
     """
-    first_piece = np.full(runs, np.iinfo(np.int32).max, np.int32)
-    asked_in = np.full(len(key_starts) - 1, -1, np.int32)
-    clashes = np.zeros(len(key_starts) - 1, np.bool_)
+    first_piece = filled_int32s(runs, np.int64(_NO_PIECE))
+    asked_in = filled_int32s(len(key_starts) - 1, np.int64(-1))
+    clashes = new_bools(len(key_starts) - 1)
     found = 0
     for place in range(len(key_of_place)):
         key, piece = key_of_place[place], piece_of_place[place]
@@ -108,7 +124,8 @@ def conflicts_of_cut(
             for r in range(key_starts[key], key_starts[key + 1]):
                 run = key_runs[r]
                 clashes[key] = clashes[key] or first_piece[run] < piece
-                first_piece[run] = min(first_piece[run], piece)
+                if piece < first_piece[run]:
+                    first_piece[run] = piece
         found += clashes[key]
     return found
 
@@ -139,9 +156,9 @@ def propose_slice(
     kind_of_run, is_speculative, guard = pool.kind, pool.speculative, pool.guard
     price, probability, units = kinds.price, kinds.probability, kinds.units
     domain_of_kind, parked = kinds.domain, needs.parked
-    starts = np.zeros(len(queue) + 1, np.int64)
-    left = np.empty(remaining.shape[1], np.int64)
-    kept = np.empty(max(16, len(queue)), np.int32)
+    starts = filled_int64s(len(queue) + 1, np.int64(0))
+    left = new_int64s(remaining.shape[1])
+    kept = new_int32s(16 + len(queue))
     size = 0
     for q in range(len(queue)):
         n = queue[q]
@@ -214,62 +231,55 @@ class Ledger(NamedTuple):
 
 @kernel
 def commit_queue(
+    place: int,
+    size: int,
+    again: Int32s,
+    is_again: bool,
     queue: Int64s,
     worker: Int32s,
     contested: Bools,
     proposed: Int32s,
     proposed_start: Int64s,
     proposed_end: Int64s,
-    workers: int,
+    expected: Int32Table,
+    cursor: Int32s,
     needs: NeedArrays,
     kinds: KindArrays,
-    supply: SupplyArrays,
+    kind_of_row: Int32s,
     pool: PoolArrays,
-    domain: Int32s,
-    may_acquire: Bools,
     all_or_nothing: Bools,
     ledger: Ledger,
-) -> None:
-    """Commit every proposal in order of the queue.
+) -> tuple[int, int]:
+    """Commit proposals in order of the queue, from `place` on, until one is stale.
 
-    `contested` marks Needs whose area was dealt to several workers: only they can be stale.
+    Returns the place of the stale one, or the length of the queue, and how many machines are taken.
+    The caller proposes for that place again and calls with these numbers, the proposal as `again`
+    and `is_again`; `propose_slice` has moved `cursor` then. `contested` marks Needs whose area was
+    dealt to several workers: only they can be stale. Row w of `expected` is where worker w saw the
+    runs before its next Need.
     """
-    cursor = pool.start.copy()
-    expected = np.empty((workers, len(cursor)), np.int32)
-    for w in range(workers):
-        for r in range(len(cursor)):
-            expected[w, r] = cursor[r]
-    committed = np.empty(len(pool.rows), np.int32)
-    displaced = np.empty(len(pool.rows), np.int32)
-    size = 0
-    for q in range(len(queue)):
+    committed = new_int32s(len(pool.rows))
+    displaced = new_int32s(len(pool.rows))
+    for q in range(place, len(queue)):
         n = queue[q]
-        rows = proposed[proposed_start[q] : proposed_end[q]]
         mode = 1 if all_or_nothing[n] else 0
-        ledger.counters[mode, PROPOSALS] += 1
-        stale = False
-        if contested[q]:
-            seen = expected[worker[q]]
-            for r in range(pool.key_starts[needs.key[n]], pool.key_starts[needs.key[n] + 1]):
-                stale = stale or seen[pool.key_runs[r]] != cursor[pool.key_runs[r]]
-            for i in range(len(rows)):
-                seen[pool.run_of_row[rows[i]]] += 1
-        if stale:
-            ledger.counters[mode, CONFLICTS] += 1
-            ledger.counters[mode, RETRIES] += 1
-            rows, _ = propose_slice(
-                queue[q : q + 1],
-                needs,
-                kinds,
-                supply,
-                pool,
-                ledger.holder,
-                domain,
-                may_acquire,
-                ledger.remaining,
-                cursor,
-            )
+        rows = proposed[proposed_start[q] : proposed_end[q]]
+        retried = is_again and q == place
+        if retried:
+            rows = again
         else:
+            ledger.counters[mode, PROPOSALS] += 1
+            stale = False
+            if contested[q]:
+                seen = expected[worker[q]]
+                for r in range(pool.key_starts[needs.key[n]], pool.key_starts[needs.key[n] + 1]):
+                    stale = stale or seen[pool.key_runs[r]] != cursor[pool.key_runs[r]]
+                for i in range(len(rows)):
+                    seen[pool.run_of_row[rows[i]]] += 1
+            if stale:
+                ledger.counters[mode, CONFLICTS] += 1
+                ledger.counters[mode, RETRIES] += 1
+                return q, size
             for i in range(len(rows)):
                 cursor[pool.run_of_row[rows[i]]] += 1
         ledger.taken_start[n] = size
@@ -279,12 +289,13 @@ def commit_queue(
             )
             ledger.counters[mode, COMMITTED] += 1
             ledger.counters[mode, DISPLACEMENTS] += losers
-            if stale:
+            if retried:
                 ledger.counters[mode, RETRIES_COMMITTED] += 1
             ledger.taken_count[n] = count
             for i in range(count):
                 ledger.taken[size] = committed[i]
                 size += 1
-                take(ledger.remaining[n], kinds.units[supply.kind[committed[i]]])
+                take(ledger.remaining[n], kinds.units[kind_of_row[committed[i]]])
         if needs.spread[n] >= 0:
             ledger.skew_stopped[n] = candidates_left(n, needs, kinds, pool, cursor)
+    return len(queue), size

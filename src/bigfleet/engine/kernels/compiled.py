@@ -13,6 +13,7 @@ from bigfleet.compiling import Columns, copied, inner, kernel, step
 __all__ = [
     "BoolTable",
     "Bools",
+    "FloatTable",
     "Floats",
     "Int",
     "Int8s",
@@ -36,5 +37,6 @@ Int64s = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 BoolTable = Annotated[Bools, Columns]
+FloatTable = Annotated[Floats, Columns]
 Int32Table = Annotated[Int32s, Columns]
 Int64Table = Annotated[Int64s, Columns]

@@ -7,14 +7,15 @@ from bigfleet.engine.kernels.vectors import covers
 
 
 @step
-def coverage(total: Int64s, wanted: Int64s, capped: bool) -> float:
-    """Sum over wanted dimensions, in name order, of the share that `total` offers."""
+def coverage(total: Int64s, wanted: Int64s, most: float) -> float:
+    """Sum over wanted dimensions, in name order, of the share that `total` offers, each at most
+    `most`."""
     score = 0.0
     for d in range(len(wanted)):
         if wanted[d] > 0:
             share = float(total[d]) / float(wanted[d])
-            if capped and share > 1.0:
-                share = 1.0
+            if share > most:
+                share = most
             score += share
     return score
 
@@ -27,7 +28,7 @@ def choose_domain(
     total: Int64Table,
     creditable: Int64Table,
     own: Int64Table,
-) -> int:
+) -> Int:
     """Index into `domains` of the one that serves the gang best, -1 if there is none.
 
     Satisfiable beats unsatisfiable. Among satisfiable ones: most already credited, most of it the
@@ -40,7 +41,7 @@ def choose_domain(
             continue
         if best < 0 or _is_better(i, best, wanted, domains, count, total, creditable, own):
             best = i
-    return int(best)
+    return best
 
 
 @step
@@ -58,20 +59,20 @@ def _is_better(
     if a_fits != b_fits:
         return bool(a_fits)
     a_credit, b_credit = (
-        coverage(creditable[a], wanted, True),
-        coverage(creditable[b], wanted, True),
+        coverage(creditable[a], wanted, 1.0),
+        coverage(creditable[b], wanted, 1.0),
     )
     if a_fits:
         if a_credit != b_credit:
             return bool(a_credit > b_credit)
-        a_own, b_own = coverage(own[a], wanted, True), coverage(own[b], wanted, True)
+        a_own, b_own = coverage(own[a], wanted, 1.0), coverage(own[b], wanted, 1.0)
         if a_own != b_own:
             return bool(a_own > b_own)
-        a_size, b_size = coverage(total[a], wanted, False), coverage(total[b], wanted, False)
+        a_size, b_size = coverage(total[a], wanted, np.inf), coverage(total[b], wanted, np.inf)
         if a_size != b_size:
             return bool(a_size < b_size)
     else:
-        a_share, b_share = coverage(total[a], wanted, True), coverage(total[b], wanted, True)
+        a_share, b_share = coverage(total[a], wanted, 1.0), coverage(total[b], wanted, 1.0)
         if a_share != b_share:
             return bool(a_share > b_share)
         if a_credit != b_credit:

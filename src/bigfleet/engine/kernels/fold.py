@@ -18,6 +18,7 @@ from bigfleet.engine.kernels.compiled import (
     step,
 )
 from bigfleet.engine.kernels.hashing import find
+from bigfleet.engine.kernels.new_arrays import filled_int64s, new_bools
 from bigfleet.engine.kernels.records import SupplyArrays
 from bigfleet.engine.kernels.vectors import LARGEST, covers, first_at
 
@@ -26,7 +27,9 @@ from bigfleet.engine.kernels.vectors import LARGEST, covers, first_at
 def has_small_incumbent(
     stays: Bools,
     rows: Int32s,
-    supply: SupplyArrays,
+    stamp_of_row: Int32s,
+    kind_of_row: Int32s,
+    pair_of_stamp: Int64s,
     demand_cluster_of_row: Int32s,
     named_stamp: Bools,
     units: Int64Table,
@@ -38,12 +41,12 @@ def has_small_incumbent(
     """Mark gangs that hold a bound machine, stamped for them, too small to host them alone."""
     for i in range(len(rows)):
         row = rows[i]
-        stamp = supply.stamp[row]
+        stamp = stamp_of_row[row]
         cluster = demand_cluster_of_row[row]
         if cluster < 0 or not named_stamp[stamp]:
             continue
-        g = find(supply.pair_of_stamp[stamp] + (cluster + 1) * np.int64(mix), slot, identity)
-        if g >= 0 and not covers(units[supply.kind[row]], wanted[g]):
+        g = find(pair_of_stamp[stamp] + (cluster + 1) * np.int64(mix), slot, identity)
+        if g >= 0 and not covers(units[kind_of_row[row]], wanted[g]):
             stays[g] = True
 
 
@@ -60,11 +63,11 @@ def has_own_order(stays: Bools, pair: Int64s, cluster: Int32s, supply: SupplyArr
 
 
 @step
-def _plus_times(total: Int, gangs: int, machines: int) -> int:
+def _plus_times(total: Int, gangs: Int, machines: Int) -> Int:
     """total + gangs * machines, held at the largest number a column can count."""
     if machines > 0 and gangs > (LARGEST - total) // machines:
-        return LARGEST
-    return int(total + gangs * machines)
+        return np.int64(LARGEST)
+    return total + gangs * machines
 
 
 @kernel
@@ -89,10 +92,10 @@ def hosts_of_classes(
 
     `classes` lists the classes by shape, so that what a kind is to a shape is worked out once.
     """
-    fits = np.zeros(len(cluster), np.int64)
-    small = np.zeros(len(cluster), np.bool_)
-    holds = np.zeros(len(units) + 1, np.int64)
-    serves = np.zeros(len(units) + 1, np.bool_)
+    fits = filled_int64s(len(cluster), np.int64(0))
+    small = new_bools(len(cluster))
+    holds = filled_int64s(len(units) + 1, np.int64(0))
+    serves = new_bools(len(units) + 1)
     known = -1
     shared_fit: Int = np.int64(0)
     shared_small = False
@@ -121,18 +124,18 @@ def hosts_of_classes(
                 kind = supply.kind_of_place[i]
                 tight = tight or serves[kind]
                 if holds[kind] > 0:
-                    fit = _plus_times(fit, holds[kind], 1)
+                    fit = _plus_times(fit, holds[kind], np.int64(1))
         j = first_at(supply.creating_pair, folded_pair[c])
         while j < len(supply.creating) and supply.creating_pair[j] == folded_pair[c]:
             row = supply.creating[j]
             by = supply.cluster_of_stamp[supply.stamp[row]]
             if (by == -1 or by == cluster[c]) and not supply.overdue[row]:
-                fit = _plus_times(fit, holds[supply.kind[row]], 1)
+                fit = _plus_times(fit, holds[supply.kind[row]], np.int64(1))
                 tight = tight or serves[supply.kind[row]]
             j += 1
         for i in range(len(draining_identity)):
             if draining_identity[i] == folded_identity[c]:
-                fit = _plus_times(fit, holds[draining_kind[i]], 1)
+                fit = _plus_times(fit, holds[draining_kind[i]], np.int64(1))
                 tight = tight or serves[draining_kind[i]]
         fits[c] = fit
         small[c] = tight
@@ -144,8 +147,8 @@ def fold_in_order(
     stays: Bools, class_of: Int32s, group: Int32s, groups: int, fits: Int64s, small: Bools
 ) -> Bools:
     """Which gangs fold, in demand order, each group only as far as its hosts reach."""
-    folds = np.zeros(len(stays), np.bool_)
-    folded = np.zeros(groups, np.int64)
+    folds = new_bools(len(stays))
+    folded = filled_int64s(groups, np.int64(0))
     for g in range(len(stays)):
         fit = fits[class_of[g]]
         if stays[g] or fit == 0:

@@ -2,14 +2,15 @@
 
 import numpy as np
 
-from bigfleet.engine.kernels.compiled import Int32s, Int64s, kernel, step
+from bigfleet.engine.kernels.compiled import Int, Int32s, Int64s, kernel, step
+from bigfleet.engine.kernels.new_arrays import filled_int32s, new_int32s, new_int64s
 
 _SPREADER = -7046029254386353131  # odd, bits well mixed: 2**64 divided by the golden ratio
 
 
 @step
-def _home(key: int, mask: int) -> int:
-    return int(((key * np.int64(_SPREADER)) >> np.int64(20)) & mask)
+def _home(key: Int, mask: Int) -> Int:
+    return ((key * np.int64(_SPREADER)) >> np.int64(20)) & mask
 
 
 @step
@@ -24,9 +25,9 @@ def _size_for(count: int) -> int:
 def number_by_value(keys: Int64s) -> tuple[Int32s, Int64s]:
     """A number for each distinct key in order of first sight, and where it was first seen."""
     size = _size_for(len(keys))
-    slot = np.full(size, -1, np.int32)
-    number = np.empty(len(keys), np.int32)
-    first = np.empty(len(keys), np.int64)
+    slot = filled_int32s(size, np.int64(-1))
+    number = new_int32s(len(keys))
+    first = new_int64s(len(keys))
     count = 0
     for i in range(len(keys)):
         at = _home(keys[i], size - 1)
@@ -44,7 +45,7 @@ def number_by_value(keys: Int64s) -> tuple[Int32s, Int64s]:
 def index_by_value(keys: Int64s) -> Int32s:
     """A table for `find` over keys; of equal keys the first is found."""
     size = _size_for(len(keys))
-    slot = np.full(size, -1, np.int32)
+    slot = filled_int32s(size, np.int64(-1))
     for i in range(len(keys)):
         at = _home(keys[i], size - 1)
         while slot[at] >= 0 and keys[slot[at]] != keys[i]:
@@ -55,11 +56,11 @@ def index_by_value(keys: Int64s) -> Int32s:
 
 
 @step
-def find(key: int, slot: Int32s, keys: Int64s) -> int:
+def find(key: Int, slot: Int32s, keys: Int64s) -> Int:
     """Position of `key` among `keys`, -1 if it is not there."""
     at = _home(key, len(slot) - 1)
     while slot[at] >= 0:
         if keys[slot[at]] == key:
-            return int(slot[at])
+            return np.int64(slot[at])
         at = (at + 1) & (len(slot) - 1)
     return -1

@@ -3,6 +3,7 @@
 import numpy as np
 
 from bigfleet.engine.kernels.compiled import Int8s, Int32s, Int64s, kernel
+from bigfleet.engine.kernels.new_arrays import new_int32s
 from bigfleet.engine.kernels.vectors import first_at, grown
 
 IDLE = 3
@@ -24,7 +25,7 @@ def excess_rows(
     for c in clusters:
         for i in range(starts[2 * c], starts[2 * c + 1]):
             size += holder[order[i]] < 0
-    found = np.empty(size, np.int32)
+    found = new_int32s(size)
     size = 0
     for c in clusters:
         for i in range(starts[2 * c], starts[2 * c + 1]):
@@ -51,7 +52,7 @@ def releasable_rows(
     now: int,
 ) -> Int32s:
     """Unclaimed Idle machines whose hold is over, by id; a hold of zero means never."""
-    found = np.empty(64, np.int32)
+    found = new_int32s(np.int64(64))
     size = 0
     for row in range(len(state)):
         if state[row] != IDLE or holder[row] >= 0 or held[row] != 0:

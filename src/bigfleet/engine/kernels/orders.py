@@ -8,6 +8,7 @@ pass over it.
 import numpy as np
 
 from bigfleet.engine.kernels.compiled import Bools, Floats, Int32s, kernel, step
+from bigfleet.engine.kernels.new_arrays import filled_int32s, new_int32s
 
 
 @step
@@ -53,7 +54,7 @@ def merge_keep_order(
     reclamation_of_stamp: Floats,
 ) -> Int32s:
     """The rows of `order` that are not dirty, merged with the sorted rows `fresh`."""
-    merged = np.empty(len(order) + len(fresh), np.int32)
+    merged = new_int32s(len(order) + len(fresh))
     size = 0
     j = 0
     for i in range(len(order)):
@@ -85,7 +86,7 @@ def merge_keep_order(
 @kernel
 def bucket_starts(order: Int32s, bucket_of_row: Int32s, buckets: int) -> Int32s:
     """Where each bucket begins in an order sorted by bucket; its length stands at the end."""
-    starts = np.zeros(buckets + 1, np.int32)
+    starts = filled_int32s(buckets + 1, np.int64(0))
     for i in range(len(order)):
         starts[bucket_of_row[order[i]] + 1] += 1
     for b in range(buckets):

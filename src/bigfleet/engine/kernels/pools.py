@@ -3,6 +3,7 @@
 import numpy as np
 
 from bigfleet.engine.kernels.compiled import Bools, BoolTable, Int8s, Int32s, Int64s, kernel
+from bigfleet.engine.kernels.new_arrays import filled_int32s, filled_int64s, new_bools, new_int32s
 
 IDLE, SPECULATIVE = 3, 1
 
@@ -16,9 +17,9 @@ def pool_runs(
     Returns rows, run of each machine, and per run: start, end, kind, speculative, position in
     `guarded` (-1: free); last the pool's machines per kind, guarded ones included.
     """
-    counts = np.zeros(2 * kinds, np.int32)
-    machines = np.zeros(kinds, np.int64)
-    lone = np.zeros(len(guarded), np.bool_)
+    counts = filled_int32s(2 * kinds, np.int64(0))
+    machines = filled_int64s(kinds, np.int64(0))
+    lone = new_bools(len(guarded))
     size = 0
     g = 0
     for row in range(len(state)):
@@ -36,12 +37,12 @@ def pool_runs(
         runs += counts[group] > 0
     for g in range(len(guarded)):
         runs += lone[g]
-    start = np.empty(runs, np.int32)
-    end = np.empty(runs, np.int32)
-    kind = np.empty(runs, np.int32)
-    speculative = np.empty(runs, np.bool_)
-    guard = np.full(runs, -1, np.int32)
-    run_of_group = np.full(2 * kinds, -1, np.int32)
+    start = new_int32s(runs)
+    end = new_int32s(runs)
+    kind = new_int32s(runs)
+    speculative = new_bools(runs)
+    guard = filled_int32s(runs, np.int64(-1))
+    run_of_group = filled_int32s(2 * kinds, np.int64(-1))
     r = 0
     place = 0
     for group in range(2 * kinds):
@@ -51,8 +52,8 @@ def pool_runs(
             kind[r], speculative[r] = group // 2, group % 2 == 1
             place += counts[group]
             r += 1
-    rows = np.empty(size, np.int32)
-    run_of_row = np.empty(len(state), np.int32)
+    rows = new_int32s(size)
+    run_of_row = new_int32s(len(state))
     g = 0
     for row in range(len(state)):
         while g < len(guarded) and guarded[g] < row:
@@ -78,13 +79,13 @@ def pool_runs(
 @kernel
 def runs_by_key(eligible: BoolTable, kind_of_run: Int32s) -> tuple[Int32s, Int32s]:
     """The runs each eligibility key may use, as one list with starts."""
-    starts = np.zeros(len(eligible) + 1, np.int32)
+    starts = filled_int32s(len(eligible) + 1, np.int64(0))
     for e in range(len(eligible)):
         size = 0
         for r in range(len(kind_of_run)):
             size += eligible[e, kind_of_run[r]]
         starts[e + 1] = starts[e] + size
-    runs = np.empty(starts[-1], np.int32)
+    runs = new_int32s(np.int64(starts[-1]))
     at = 0
     for e in range(len(eligible)):
         for r in range(len(kind_of_run)):
@@ -99,7 +100,7 @@ def any_supply(
     queue: Int64s, key_of_need: Int32s, eligible: BoolTable, present_kind: Bools
 ) -> Bools:
     """For each Need of the queue, whether any machine in sight matches it and holds one unit."""
-    found = np.zeros(len(queue), np.bool_)
+    found = new_bools(len(queue))
     for q in range(len(queue)):
         row = eligible[key_of_need[queue[q]]]
         for k in range(len(present_kind)):
@@ -112,7 +113,7 @@ def any_supply(
 @kernel
 def present_kinds(state: Int8s, held: Int8s, kind_of_row: Int32s, kinds: int) -> Bools:
     """Kinds of which a Configured, or an obtainable Idle or Speculative, machine exists."""
-    present = np.zeros(kinds, np.bool_)
+    present = new_bools(kinds)
     for row in range(len(state)):
         s = state[row]
         if s == 5 or ((s == IDLE or s == SPECULATIVE) and held[row] == 0):

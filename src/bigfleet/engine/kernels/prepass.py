@@ -20,6 +20,13 @@ from bigfleet.engine.kernels.compiled import (
     step,
 )
 from bigfleet.engine.kernels.domains import choose_domain
+from bigfleet.engine.kernels.new_arrays import (
+    filled_int32s,
+    filled_int64s,
+    new_bools,
+    new_int32s,
+    new_int64_table,
+)
 from bigfleet.engine.kernels.records import KindArrays, NeedArrays, PoolArrays, SupplyArrays
 from bigfleet.engine.kernels.vectors import (
     add_times,
@@ -52,11 +59,11 @@ def credit_supply(
 
     `coming` are rows that drain for gangs, sorted by the gang in `coming_need`.
     """
-    skip = np.empty(len(supply.order) + 1, np.int32)
-    for i in range(len(skip)):
-        skip[i] = i
+    skip = new_int32s(len(supply.order) + 1)
+    for place in range(len(skip)):
+        skip[place] = place
     spoken_for = pool.start.copy()
-    bucket_of_domain = np.full(_domain_count(kinds), -1, np.int32)
+    bucket_of_domain = filled_int32s(_domain_count(kinds), np.int64(-1))
     # Columns named once: taking one out of its bundle inside the loop costs more than the loop.
     cluster_of_need, key_of_need, same = needs.cluster, needs.key, needs.same
     order, starts, kind_of_place = supply.order, supply.starts, supply.kind_of_place
@@ -71,7 +78,7 @@ def credit_supply(
             cluster, key = cluster_of_need[n], key_of_need[n]
             for bucket in range(2 * cluster, 2 * cluster + 2) if cluster >= 0 else range(0):
                 end = starts[bucket + 1]
-                i = next_free(skip, starts[bucket])
+                i = next_free(skip, np.int64(starts[bucket]))
                 while i < end and not covered:
                     kind = kind_of_place[i]
                     if eligible[key, kind]:
@@ -102,12 +109,13 @@ def credit_supply(
 
 
 @step
-def _domain_count(kinds: KindArrays) -> int:
-    most = 0
+def _domain_count(kinds: KindArrays) -> Int:
+    most: Int = np.int64(0)
     for t in range(kinds.domain.shape[0]):
         for k in range(kinds.domain.shape[1]):
-            most = max(most, kinds.domain[t, k] + 1)
-    return int(most)
+            if kinds.domain[t, k] + 1 > most:
+                most = kinds.domain[t, k] + 1
+    return most
 
 
 @step
@@ -152,12 +160,12 @@ def _creditable(
     eligible = kinds.eligible[needs.key[n]]
     domain = kinds.domain[needs.same[n]]
     cluster = needs.cluster[n]
-    found = np.empty(16, np.int32)
+    found = new_int32s(np.int64(16))
     size = 0
     if cluster >= 0:
         for bucket in range(2 * cluster, 2 * cluster + 2):
             end = supply.starts[bucket + 1]
-            i = next_free(skip, supply.starts[bucket])
+            i = next_free(skip, np.int64(supply.starts[bucket]))
             while i < end:
                 kind = supply.kind_of_place[i]
                 if eligible[kind] and domain[kind] >= 0:
@@ -181,10 +189,10 @@ def _creditable(
 
 
 @step
-def _row_at(position: int, supply: SupplyArrays) -> int:
+def _row_at(position: int, supply: SupplyArrays) -> np.int32:
     if position < len(supply.order):
-        return int(supply.order[position])
-    return int(supply.creating[position - len(supply.order)])
+        return supply.order[position]
+    return supply.creating[position - len(supply.order)]
 
 
 @inner
@@ -215,7 +223,7 @@ def _credit_gang(
     awaited = coming[first_at(coming_need, n) : first_at(coming_need, n + 1)]
 
     # Number the domains in sight; a gang sees few of the many a topology key has.
-    seen = np.empty(len(mine) + len(runs) + len(awaited), np.int32)
+    seen = new_int32s(len(mine) + len(runs) + len(awaited))
     for i in range(len(mine)):
         seen[i] = domain_of_kind[supply.kind[_row_at(mine[i], supply)]]
     for r in range(len(runs)):
@@ -224,7 +232,7 @@ def _credit_gang(
         kind = supply.kind[awaited[i]]
         usable = kinds.eligible[key, kind]
         seen[len(mine) + len(runs) + i] = domain_of_kind[kind] if usable else -1
-    domains = np.empty(len(seen), np.int32)
+    domains = new_int32s(len(seen))
     size, width = 0, remaining.shape[1]
     for i in range(len(seen)):
         if seen[i] >= 0 and bucket_of_domain[seen[i]] < 0:
@@ -232,19 +240,19 @@ def _credit_gang(
             domains[size] = seen[i]
             size += 1
     domains = domains[:size]
-    count = np.zeros(size, np.int64)
-    acquirable = np.zeros(size, np.int64)
-    total = np.zeros((size, width), np.int64)
-    creditable = np.zeros((size, width), np.int64)
-    own = np.zeros((size, width), np.int64)
-    is_own = np.zeros(len(mine), np.bool_)
+    count = filled_int64s(size, np.int64(0))
+    acquirable = filled_int64s(size, np.int64(0))
+    total = new_int64_table(size, width)
+    creditable = new_int64_table(size, width)
+    own = new_int64_table(size, width)
+    is_own = new_bools(len(mine))
     for i in range(len(mine)):
         row = _row_at(mine[i], supply)
         offered = kinds.units[supply.kind[row]]
         b = bucket_of_domain[seen[i]]
         count[b] += 1
-        add_times(total[b], offered, 1)
-        add_times(creditable[b], offered, 1)
+        add_times(total[b], offered, np.int64(1))
+        add_times(creditable[b], offered, np.int64(1))
         if supply.pair_of_stamp[supply.stamp[row]] == needs.pair[n]:
             is_own[i] = True
             add_times(own[b], offered, np.int64(1))

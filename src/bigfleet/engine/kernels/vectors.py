@@ -1,9 +1,6 @@
 """Vector steps shared by the walks, and who may use a guarded run."""
 
-import numpy as np
-
 from bigfleet.engine.kernels.compiled import (
-    Bools,
     BoolTable,
     Int,
     Int32s,
@@ -13,6 +10,7 @@ from bigfleet.engine.kernels.compiled import (
     kernel,
     step,
 )
+from bigfleet.engine.kernels.new_arrays import new_int32s
 from bigfleet.engine.kernels.records import NeedArrays, PoolArrays
 
 LARGEST = 2**62 - 1
@@ -64,7 +62,7 @@ def add_times(total: Int64s, offered: Int64s, count: Int) -> None:
 
 
 @step
-def next_free(skip: Int32s, i: int) -> int:
+def next_free(skip: Int32s, i: Int) -> Int:
     """The first position at or after `i` that is not claimed; shortens the path it follows."""
     while skip[i] != i:
         skip[i] = skip[skip[i]]
@@ -104,7 +102,7 @@ def first_at(ascending: Int64s, value: Int) -> int:
 @inner
 def grown(array: Int32s) -> Int32s:
     """The same entries with room for as many again."""
-    larger = np.empty(2 * len(array), np.int32)
+    larger = new_int32s(2 * len(array))
     for i in range(len(array)):
         larger[i] = array[i]
     return larger
@@ -112,16 +110,14 @@ def grown(array: Int32s) -> Int32s:
 
 @kernel
 def eligibility(
-    matches: BoolTable, match_of_key: Int32s, unit_of_key: Int64Table, units: Int64Table
-) -> Bools:
-    """For each key, the kinds that match its requirements and hold one unit of it.
-
-    One kind more than there are is nobody's: what must not be used is given that kind.
-    """
-    keys, kinds = len(match_of_key), len(units)
-    eligible = np.zeros((keys, kinds + 1), np.bool_)
-    for e in range(keys):
-        for k in range(kinds):
+    matches: BoolTable,
+    match_of_key: Int32s,
+    unit_of_key: Int64Table,
+    units: Int64Table,
+    eligible: BoolTable,
+) -> None:
+    """Marks for each key the kinds that match its requirements and hold one unit of it."""
+    for e in range(len(match_of_key)):
+        for k in range(len(units)):
             if matches[match_of_key[e], k]:
                 eligible[e, k] = covers(units[k], unit_of_key[e])
-    return eligible

@@ -6,10 +6,11 @@ a million machines. Machines leave a run in id order whoever takes them, as they
 
 import numpy as np
 
-from bigfleet.engine.kernels.acquire import claimed_by_domain
+from bigfleet.engine.kernels.acquire import claimed_by_domain, domains_with_any
 from bigfleet.engine.kernels.compiled import (
     Bools,
     Floats,
+    Int,
     Int8s,
     Int32s,
     Int64s,
@@ -17,6 +18,13 @@ from bigfleet.engine.kernels.compiled import (
     inner,
     kernel,
     step,
+)
+from bigfleet.engine.kernels.new_arrays import (
+    filled_int64s,
+    new_bools,
+    new_floats,
+    new_int32s,
+    new_int64s,
 )
 from bigfleet.engine.kernels.records import (
     KindArrays,
@@ -30,13 +38,13 @@ CONFIGURED = 5
 
 
 @step
-def _slot(table: Int64s, key: int) -> int:
+def _slot(table: Int64s, key: Int) -> Int:
     """Where `key` is, or belongs, in an open-addressing table of a power-of-two size."""
     mask = len(table) - 1
     at = (key * np.int64(-7046029254386353131) >> np.int64(17)) & mask
     while table[at] != -1 and table[at] != key:
         at = (at + 1) & mask
-    return int(at)
+    return at
 
 
 @kernel
@@ -57,17 +65,17 @@ def group_victims(
     """Rows that could be victims of a priority under `below`, grouped.
 
     Returns rows by group in id order, group starts, and for each group one row that shows its kind,
-    holder and stamp, and its priority. The key of a group packs excess, penalty class, kind and
-    priority; 2**31 is added to the priority so that all parts are positive.
+    holder and stamp, and its key. The key of a group packs excess, penalty class, kind and priority
+    (`priority_of_group`); 2**31 is added to the priority so that all parts are positive.
     """
     members = 0
-    table = np.full(4096, -1, np.int64)
-    group_at = np.zeros(4096, np.int32)
-    keys = np.empty(2048, np.int64)
-    shown = np.empty(2048, np.int32)
+    table = filled_int64s(np.int64(4096), np.int64(-1))
+    group_at = new_int32s(np.int64(4096))
+    keys = new_int64s(np.int64(2048))
+    shown = new_int32s(np.int64(2048))
     groups = 0
-    group_of = np.empty(len(state), np.int32)
-    rows = np.empty(len(state), np.int32)
+    group_of = new_int32s(len(state))
+    rows = new_int32s(len(state))
     for row in range(len(state)):
         if state[row] != CONFIGURED or not interesting_kind[kind_of_row[row]]:
             continue
@@ -82,9 +90,9 @@ def group_victims(
         at = _slot(table, key)
         if table[at] == -1:
             if 2 * groups >= len(keys):
-                larger = np.empty(2 * len(keys), np.int64)
-                table = np.full(4 * len(larger), -1, np.int64)
-                group_at = np.zeros(4 * len(larger), np.int32)
+                larger = new_int64s(2 * len(keys))
+                table = filled_int64s(4 * len(larger), np.int64(-1))
+                group_at = new_int32s(4 * len(larger))
                 for g in range(groups):
                     larger[g] = keys[g]
                 keys, shown = larger, grown(shown)
@@ -101,19 +109,23 @@ def group_victims(
         group_of[members] = group_at[at]
         rows[members] = row
         members += 1
-    starts = np.zeros(groups + 1, np.int64)
+    starts = filled_int64s(groups + 1, np.int64(0))
     for i in range(members):
         starts[group_of[i] + 1] += 1
     for g in range(groups):
         starts[g + 1] += starts[g]
     fill = starts[:groups].copy()
-    grouped = np.empty(members, np.int32)
+    grouped = new_int32s(members)
     for i in range(members):
         g = group_of[i]
         grouped[fill[g]] = rows[i]
         fill[g] += 1
-    priorities = ((keys[:groups] >> 1) & np.int64(4294967295)) - 2147483648
-    return grouped, starts, shown[:groups].copy(), priorities
+    return grouped, starts, shown[:groups].copy(), keys[:groups].copy()
+
+
+def priority_of_group(keys: Int64s) -> Int64s:
+    priority: Int64s = ((keys >> 1) & 4294967295) - 2147483648
+    return priority
 
 
 @kernel
@@ -145,7 +157,7 @@ def grace_seconds(gap: int) -> int:
 
 
 @step
-def _goes_first(a: int, b: int, victims: VictimArrays, scores: Floats, cursor: Int64s) -> bool:
+def _goes_first(a: Int, b: Int, victims: VictimArrays, scores: Floats, cursor: Int64s) -> bool:
     if victims.excess[a] != victims.excess[b]:
         return bool(victims.excess[a])
     if scores[a] != scores[b]:
@@ -174,7 +186,7 @@ def _first_domains(
         where = domain_of_kind[supply.kind[taken[i]]]
         if where >= 0:
             counts[where] += 1
-    exists = counts > 0
+    exists = domains_with_any(counts)
     for i in range(len(draining)):
         where = domain_of_kind[supply.kind[draining[i]]]
         if where >= 0:
@@ -206,10 +218,10 @@ def _lowest_run(runs: Int32s, victims: VictimArrays, cursor: Int64s) -> int:
 @inner
 def _cost_of_domain(
     wanted: Int64s, runs: Int32s, kinds: KindArrays, victims: VictimArrays, cursor: Int64s
-) -> tuple[int, int]:
+) -> tuple[Int, Int]:
     """How many machines of these runs cover `wanted`, the lowest first, and the highest priority
     among them; 0 machines: they do not cover it."""
-    tried = np.empty(len(runs), np.int64)
+    tried = new_int64s(len(runs))
     for i in range(len(runs)):
         tried[i] = cursor[runs[i]]
     left = wanted.copy()
@@ -226,7 +238,7 @@ def _cost_of_domain(
         covered = take(left, kinds.units[victims.kind[v]])
     for i in range(len(runs)):
         cursor[runs[i]] = tried[i]
-    return (count if covered else 0), int(highest)
+    return (count if covered else 0), highest
 
 
 @inner
@@ -243,21 +255,23 @@ def _whole_domain(
     The one whose highest victim is lowest, then the one with fewest victims, then the first value.
     """
     domain_of_kind = kinds.domain[needs.same[n]]
-    most = 0
+    most: Int = np.int64(0)
     for u in range(len(usable)):
-        most = max(most, domain_of_kind[victims.kind[usable[u]]] + 1)
+        if domain_of_kind[victims.kind[usable[u]]] + 1 > most:
+            most = domain_of_kind[victims.kind[usable[u]]] + 1
     # Runs by domain: counted and laid out, since to compile a sort takes as long as all of this.
-    ends = np.zeros(most + 1, np.int64)
+    ends = filled_int64s(most + 1, np.int64(0))
     for u in range(len(usable)):
         ends[domain_of_kind[victims.kind[usable[u]]] + 1] += 1
     for where in range(most):
         ends[where + 1] += ends[where]
-    grouped = np.empty(len(usable), np.int32)
+    grouped = new_int32s(len(usable))
     for u in range(len(usable)):
         where = domain_of_kind[victims.kind[usable[u]]]
         grouped[ends[where]] = usable[u]
         ends[where] += 1
-    best, best_count, best_priority = -1, 0, np.int64(0)
+    best, best_priority = -1, np.int64(0)
+    best_count: Int = np.int64(0)
     best_runs = usable[:0]
     first = 0
     for where in range(most):
@@ -298,12 +312,14 @@ def preempt(
 
     A gang without a domain that finds one to take whole has it in `domain` and `whole_domain`.
     """
-    cursor = victims.start.astype(np.int64)
-    scores = np.empty(len(victims.start), np.float64)
-    usable = np.empty(len(victims.start), np.int32)
-    picked = np.empty(64, np.int32)
-    picked_for = np.empty(64, np.int32)
-    graces = np.empty(64, np.int32)
+    cursor = new_int64s(len(victims.start))
+    for v in range(len(victims.start)):
+        cursor[v] = victims.start[v]
+    scores = new_floats(len(victims.start))
+    usable = new_int32s(len(victims.start))
+    picked = new_int32s(np.int64(64))
+    picked_for = new_int32s(np.int64(64))
+    graces = new_int32s(np.int64(64))
     size = 0
     for q in range(len(queue)):
         n = queue[q]
@@ -344,8 +360,8 @@ def preempt(
             domain[n] = chosen
             whole_domain[n] = True
         spread = needs.spread[n] >= 0
-        counts = np.zeros(0, np.int64)
-        exists = np.zeros(0, np.bool_)
+        counts = new_int64s(np.int64(0))
+        exists = new_bools(np.int64(0))
         slack = max(np.int64(1), needs.skew[n]) - 1
         if spread:
             counts, exists = _first_domains(

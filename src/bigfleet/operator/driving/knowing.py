@@ -193,6 +193,18 @@ class Knowing:
             text = f"{len(self.book.skipped)} CapacityRequests cannot be told to a shard"
             self._log.warning("request.untranslatable", msg=f"{text}; their Events say why")
 
+    def tell_held(self) -> None:
+        """Of requests that are left out because the cluster asks for too much."""
+        held = self.book.take_held()
+        for key, wrong in held.items():
+            self._counts.add("crs_skipped_total", reason=wrong.reason)
+            if (request := self.requests.cache.objects.get(key)) is not None:
+                self._tell(key, request.uid, wrong)
+        if held:
+            why = next(iter(held.values())).text
+            text = f"{len(held)} CapacityRequests are left out of the roll-up: {why}"
+            self._log.warning("request.left_out", msg=text)
+
     # -- questions -------------------------------------------------------------------------------
 
     def is_trustworthy(self, at: Instant) -> bool:

@@ -97,6 +97,8 @@ class Obeying:
         self._answers.on_room()
 
     def on_rollup_sent(self, at: Instant) -> None:
+        if self._acknowledging.open_rollups:
+            self._reporting.on_rollup_unanswered()
         self._acknowledging.on_sent(at)
 
     def on_rollup_acked(self, at: Instant) -> None:

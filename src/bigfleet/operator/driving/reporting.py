@@ -16,6 +16,7 @@ from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.operator.drains import Drains
 from bigfleet.operator.driving.knowing import Knowing
 from bigfleet.operator.driving.node_watch import NodeWatch
+from bigfleet.operator.driving.refused_rollups import RefusedRollups
 from bigfleet.operator.driving.revising import Revising
 from bigfleet.operator.driving.write_back import WriteBack
 from bigfleet.operator.placing import Placing, Sight
@@ -54,6 +55,7 @@ class ClusterReporting:
         self._counts = counts
         self._log = log
         self._watch = NodeWatch(knowing, write_back, events, counts, log)
+        self._refusals = RefusedRollups(knowing, events, counts, log)
         self.placing = Placing(knowing.book.cluster, knowing.book.need_of)
         #: It was said that the shard takes no reports; said again only if it did meanwhile.
         self._told_unknown = False
@@ -62,6 +64,11 @@ class ClusterReporting:
         self._stirred = asyncio.Event()
 
     def on_rollup_acked(self) -> None:
+        self.report_soon()
+
+    def on_rollup_unanswered(self) -> None:
+        """The one before has no acknowledgement: the reply to a report says whether it was
+        refused, and why."""
         self.report_soon()
 
     def report_soon(self) -> None:
@@ -73,6 +80,7 @@ class ClusterReporting:
         self._due.clear()
         self.placing.on_disconnected()
         self._watch.on_disconnected()
+        self._refusals.on_disconnected()
         self._counts.set("covered_not_placed", 0)
 
     async def run(self) -> None:
@@ -123,6 +131,7 @@ class ClusterReporting:
         self._told_unknown = False
         self.placing.on_reply(reply, at)
         self._kinds.on_reply(reply.preemptions, asked_at, at)
+        self._refusals.on_reply(reply.refused_rollup)
         self._revising.tell(self._demand.on_reply(reply, at))
         return None
 

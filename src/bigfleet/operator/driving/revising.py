@@ -49,6 +49,7 @@ class Revising:
             self.look(self._clock.now())
 
     def look(self, at: Instant) -> None:
+        self._knowing.tell_held()
         if self._knowing.book.take_moved():
             self._knowing.view.on_needs_moved(at)
         if self._knowing.machines.is_complete and self._knowing.is_fresh(at):

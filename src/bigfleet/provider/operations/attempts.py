@@ -24,7 +24,7 @@ from bigfleet.provider.kinds import Kind
 from bigfleet.provider.ledger.failures import Reason, without_blob
 from bigfleet.provider.operations.deadlines import DeadlinePassed, StoppedItself, done_by
 from bigfleet.provider.operations.retries import RetryRule
-from bigfleet.provider.reconciling.screening import why_bad_shape
+from bigfleet.provider.reconciling.screening import why_bad_host, why_bad_shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +137,8 @@ class Attempts:
         created = await self.calls.create(op)
         if not created.host.ref:
             raise ValueError("create returned an empty host reference")
+        if why := why_bad_host(created.host):
+            raise ValueError(f"create returned a host whose name is refused: {why}")
         resources, allocatable = created.resources or {}, created.allocatable or {}
         if why := why_bad_shape(resources, allocatable):
             raise ValueError(f"create returned a host of a shape that cannot be: {why}")

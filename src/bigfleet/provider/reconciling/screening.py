@@ -7,7 +7,17 @@ from dataclasses import dataclass
 
 from bigfleet.model.machines import CapacityType
 from bigfleet.model.quantities import LARGEST_OF_MACHINE, BadQuantity, quantity_of, why_too_much
-from bigfleet.provider.backend import Instance
+from bigfleet.model.requirements import HOSTNAME_KEY
+from bigfleet.model.syntax import (
+    why_not_cluster_id,
+    why_not_label_key,
+    why_not_label_value,
+    why_not_machine_id,
+    why_not_node_name,
+    why_not_reference,
+    why_not_resource_name,
+)
+from bigfleet.provider.backend import Host, Instance
 
 FORBIDDEN_LABELS = frozenset(
     "instance-type instance_type instanceType zone availability-zone availability_zone "
@@ -45,6 +55,8 @@ def why_unsound(instance: Instance, *, allow_any_id: bool = False) -> str | None
         return "the id is empty"
     if not allow_any_id and not _is_dns_name(instance.id):
         return f"the id is no lower-case DNS name of at most {_LONGEST_ID} characters"
+    if allow_any_id and (wrong := why_not_machine_id(instance.id)):
+        return f"id: {wrong}"
     if not instance.instance_type:
         return "the instance type is empty"
     if not instance.zone:
@@ -55,9 +67,31 @@ def why_unsound(instance: Instance, *, allow_any_id: bool = False) -> str | None
         return "the host has an empty reference"
     return (
         _why_bad_cost(instance)
+        or _why_bad_names(instance)
         or _why_bad_labels(instance)
         or why_bad_shape(instance.resources, instance.allocatable)
     )
+
+
+def _why_bad_names(instance: Instance) -> str | None:
+    """A shard refuses such a machine; its author is to hear it here, with the field."""
+    for name in ("instance_type", "zone", "region"):
+        if wrong := why_not_label_value(getattr(instance, name)):
+            return f"{name}: {wrong}"
+    if instance.host is not None and (wrong := why_bad_host(instance.host)):
+        return wrong
+    if instance.bound is not None and (wrong := why_not_cluster_id(instance.bound.cluster)):
+        return f"bound.cluster: {wrong}"
+    return None
+
+
+def why_bad_host(host: Host) -> str | None:
+    """Of a described machine, or of one that `create` made."""
+    if wrong := why_not_reference(host.ref):
+        return f"host.ref: {wrong}"
+    if wrong := why_not_node_name(host.node_name):
+        return f"host.node_name: {wrong}"
+    return None
 
 
 def _is_dns_name(text: str) -> bool:
@@ -78,12 +112,20 @@ def _why_bad_cost(instance: Instance) -> str | None:
 def _why_bad_labels(instance: Instance) -> str | None:
     if bad := FORBIDDEN_LABELS.intersection(instance.labels):
         return f"the label {min(bad)} repeats a field; leave it out"
+    for key, value in instance.labels.items():
+        if wrong := why_not_label_key(key):
+            return f"labels: {wrong}"
+        why_not = why_not_node_name if key == HOSTNAME_KEY else why_not_label_value
+        if wrong := why_not(value):
+            return f"labels: {key}: {wrong}"
     return None
 
 
 def why_bad_shape(resources: Mapping[str, str], allocatable: Mapping[str, str]) -> str | None:
     for name, quantities in (("resources", resources), ("allocatable", allocatable)):
         for dimension, text in quantities.items():
+            if wrong := why_not_resource_name(dimension):
+                return f"{name}: {wrong}"
             try:
                 amount = quantity_of(dimension, text)
             except BadQuantity as error:

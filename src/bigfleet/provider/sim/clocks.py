@@ -1,5 +1,6 @@
 """The clocks a sim can run by: real, scaled, or stepped by control calls only."""
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -7,6 +8,8 @@ from bigfleet.edge.clock import SECOND, Clock, ManualClock, Timer, sleep_on
 from bigfleet.model.errors import BadInput, Problem
 from bigfleet.model.machines import Instant
 
+#: Changes of speed that are remembered; an instant before them is told as the first of them.
+_MOST_PACES = 64
 #: A fixed day, so that two stepped runs have equal logs: 2026-01-01T00:00:00Z.
 STEPPED_START = 1_767_225_600 * SECOND
 
@@ -20,6 +23,7 @@ class ScaledClock:
         self._speed = speed
         self._began_real = real.now()
         self._began = self._began_real if began is None else began
+        self._paces = deque([_Pace(self._began, self._began_real, speed)], _MOST_PACES)
         self._timers: dict[int, _ScaledTimer] = {}
         self._number = 0
 
@@ -29,6 +33,13 @@ class ScaledClock:
 
     def now(self) -> Instant:
         return self._began + round((self._real.now() - self._began_real) * self._speed)
+
+    def real_of(self, instant: Instant) -> Instant:
+        """When it was, or will be, by the other clock; what was before this clock began is past."""
+        for pace in reversed(self._paces):
+            if instant >= pace.began:
+                return pace.began_real + round((instant - pace.began) / pace.speed)
+        return min(instant, self._paces[0].began_real)
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
         self._number += 1
@@ -45,6 +56,7 @@ class ScaledClock:
         """Time goes on from where it is; every timer keeps the sim time it waits for."""
         self._began, self._began_real = self.now(), self._real.now()
         self._speed = speed
+        self._paces.append(_Pace(self._began, self._began_real, speed))
         for timer in self._timers.values():
             timer.disarm()
             self._arm(timer)
@@ -60,6 +72,15 @@ class ScaledClock:
     def drop(self, timer: "_ScaledTimer") -> None:
         self._timers.pop(timer.number, None)
         timer.disarm()
+
+
+@dataclass(frozen=True, slots=True)
+class _Pace:
+    """From these two instants, which are the same moment, it ran this fast."""
+
+    began: Instant
+    began_real: Instant
+    speed: float
 
 
 @dataclass(slots=True)

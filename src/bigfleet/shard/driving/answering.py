@@ -5,14 +5,16 @@ cycle never change and are read in a thread.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 from itertools import islice
 
 from bigfleet.edge.clock import next_turn
+from bigfleet.edge.process_usage import ProcessUsage
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.errors import NoSuchMachine
 from bigfleet.model.identities import who_text
+from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import (
     Audit,
@@ -61,15 +63,29 @@ class ReadAnswers:
 
 
 class AdminAnswers:
-    def __init__(self, state: ShardState, outlet: Outlet) -> None:
+    def __init__(
+        self,
+        state: ShardState,
+        outlet: Outlet,
+        usage: ProcessUsage,
+        real_of: Callable[[Instant], Instant] = lambda instant: instant,
+    ) -> None:
+        """`real_of` an instant of the shard's clock: what people's watches show then."""
+        self._real_of = real_of
         self._state = state
         self._outlet = outlet
+        self._usage = usage
         self._writes = AdminWrites(state, outlet)
 
     async def status(self) -> ShardStatus:
         status, audit = self._state.status(), self._outlet.audit
         lost = audit.trouble if audit is not None else ""
-        return replace(status, store_error=status.store_error or lost)
+        return replace(
+            status,
+            store_error=status.store_error or lost,
+            cpu_cores=self._usage.cores(),
+            resident_bytes=self._usage.resident_bytes(),
+        )
 
     async def pause(self, call: PauseCall, peer: Peer) -> Paused:
         return await self._writes.alone(self._pause(call, peer))
@@ -200,7 +216,8 @@ class AdminAnswers:
         preemptions = parts.drains.preemptions(report.cluster_id)
         ledger = self._state.deciding.ledger
         told = await asyncio.to_thread(ledger.standings, report.cluster_id, ask=report.ask)
-        return replace(told, preemptions=preemptions)
+        refused = parts.ingest.refusal_of(report.cluster_id)
+        return replace(told, preemptions=preemptions, refused_rollup=refused)
 
     async def list_needs(self, query: NeedQuery) -> NeedListing:
         listing = self._state.deciding.ledger.listing
@@ -213,7 +230,8 @@ class AdminAnswers:
         if given is None:
             text = "no cycle has ended since the shard started; ask again in a moment"
             raise Rejected(Code.UNAVAILABLE, text, reason="no-cycle")
-        dump = FleetDump(given, state.deciding.plan_options(), state.settings.id, state.epoch)
+        plan, at = state.deciding.plan_options(), self._real_of(given.now)
+        dump = FleetDump(given, plan, state.settings.id, state.epoch, at)
         yield await asyncio.to_thread(dump.header)
         for rows in pieces(dump.machine_count, AT_A_TIME):
             extras = dump.extras(rows, state.parts.machines)

@@ -18,10 +18,11 @@ from bigfleet.edge.clock import Clock
 from bigfleet.edge.core_tasks import until_one_dies
 from bigfleet.edge.counts import Survey
 from bigfleet.edge.debugging import debug_routes
-from bigfleet.edge.driver import real_profiler
+from bigfleet.edge.driver import cpu_seconds, real_profiler
 from bigfleet.edge.logs import Log
 from bigfleet.edge.loop_lag import LoopLag
 from bigfleet.edge.pages import Pages
+from bigfleet.edge.process_usage import ProcessUsage
 from bigfleet.engine.acquisition import RunWorkers
 from bigfleet.model.ownership import Ownership
 from bigfleet.model.provider_calls import Code, Rejected
@@ -104,7 +105,8 @@ class ShardProcess:
         self._sessions = SessionLines(state, outlet)
         #: For whoever talks to the coordinator.
         self.coordinating = CoordinatorSide(state, outlet, self._store)
-        self._audit = _audit_file(settings, self._data_dir, self._on_audit_trouble)
+        self._audit = self._audit_file(settings)
+        self._usage = ProcessUsage(world.stopwatch, cpu_seconds)
         self._lag = LoopLag(world.clock, world.stopwatch, self._observe_lag)
         self._metrics = ShardMetrics(
             state.effects.counts, self._refresh, world.version, self._certificate_ends
@@ -220,7 +222,11 @@ class ShardProcess:
 
     def _make_endpoint(self, settings: ShardSettings) -> ShardEndpoint:
         read = ShardReadService(ReadAnswers(self.state))
-        admin = ShardAdminService(AdminAnswers(self.state, self._outlet))
+        times = self._world.times
+        answers = AdminAnswers(self.state, self._outlet, self._usage)
+        if times is not None:
+            answers = AdminAnswers(self.state, self._outlet, self._usage, times.times.real_of)
+        admin = ShardAdminService(answers)
         return ShardEndpoint(
             self._sessions,
             address=settings.listen,
@@ -249,6 +255,7 @@ class ShardProcess:
 
     def _observe_lag(self, seconds: float) -> None:
         self.state.effects.counts.observe("loop_lag_seconds", seconds)
+        self._usage.sample()
 
     def _certificate_ends(self) -> float | None:
         tls = self._world.tls
@@ -267,6 +274,18 @@ class ShardProcess:
             self._world.log.error("state.degraded", msg=text)
         else:
             self._world.log.info("state.recovered", msg="state.db is written again")
+
+    def _audit_file(self, settings: ShardSettings) -> AuditFile | None:
+        journal, times = settings.journal, self._world.times
+        if not journal.audit_log:
+            return None
+        return AuditFile(
+            self._data_dir / journal.audit_log,
+            journal.audit_rotate,
+            journal.audit_files,
+            self._on_audit_trouble,
+            in_real_time=times.text_told if times is not None else None,
+        )
 
     def _on_audit_trouble(self, trouble: str) -> None:
         """In the writer's thread."""
@@ -294,13 +313,3 @@ def _ownership(settings: ShardSettings, stored: Mapping[str, bytes]) -> Ownershi
         return Ownership(settings.id)
     known, _ = ownership_of(settings.id, stored.get(OWNERSHIP))
     return known
-
-
-def _audit_file(
-    settings: ShardSettings, data_dir: Path, on_trouble: Callable[[str], None]
-) -> AuditFile | None:
-    journal = settings.journal
-    if not journal.audit_log:
-        return None
-    path = data_dir / journal.audit_log
-    return AuditFile(path, journal.audit_rotate, journal.audit_files, on_trouble)

@@ -12,17 +12,27 @@ from bigfleet.edge.logs import Log
 _WORTH_A_LINE_SECONDS = 2.0
 
 
+class _Stopped(Exception):
+    """Ends the thread that compiles, between two kernels."""
+
+
 class Warming:
     """Compiles once; `why_not_ready` is empty when every kernel is compiled."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
         self._is_done = False
+        self._is_stopped = False
         #: Written by the thread that compiles.
         self._progress = compiling.Progress(0, len(compiling.all_kernels()), "", 0.0)
 
     async def run(self) -> None:
-        ended = await asyncio.to_thread(compiling.compile_kernels, self._told)
+        """Cancelled, it ends at once; its thread ends with the kernel under way."""
+        try:
+            ended = await asyncio.to_thread(compiling.compile_kernels, self._told)
+        except asyncio.CancelledError:
+            self._is_stopped = True
+            raise
         self._is_done = True
         if ended.seconds >= _WORTH_A_LINE_SECONDS:
             text = f"compiled {ended.total} kernels in {ended.seconds:.1f} s"
@@ -42,3 +52,5 @@ class Warming:
 
     def _told(self, progress: compiling.Progress) -> None:
         self._progress = progress
+        if self._is_stopped:
+            raise _Stopped

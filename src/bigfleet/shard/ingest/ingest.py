@@ -13,7 +13,7 @@ from bigfleet.engine.needs_table import NeedsTable
 from bigfleet.model.machines import Instant
 from bigfleet.model.needs import Need
 from bigfleet.model.options import SECOND
-from bigfleet.model.rollups import Rollup, RollupRefused
+from bigfleet.model.rollups import Rollup, RollupRefusal, RollupRefused
 from bigfleet.model.shard_views import Quarantine
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.ingest.rollup_guard import (
@@ -68,6 +68,9 @@ class Ingest:
         #: When the last roll-up of a cluster was accepted or held.
         self._last_at: dict[str, Instant] = {}
         self._logged_at: dict[tuple[str, str], Instant] = {}
+        #: Clusters whose last roll-up was refused. Those of clusters without demand in force end
+        #: with their session.
+        self._refusals: dict[str, RollupRefusal] = {}
         #: Clusters that were gone when the last page was made, and are still counted.
         self._gone: set[str] = set()
 
@@ -78,6 +81,18 @@ class Ingest:
 
     def last_rollup_at(self, cluster: str) -> Instant | None:
         return self._last_at.get(cluster)
+
+    def refusal_of(self, cluster: str) -> RollupRefusal | None:
+        """None: its last roll-up was taken, or it sent none."""
+        return self._refusals.get(cluster)
+
+    def refused_clusters(self) -> int:
+        """Whose last roll-up was refused."""
+        return len(self._refusals)
+
+    def on_session_lost(self, cluster: str) -> None:
+        if cluster not in self._accepted:
+            self._refusals.pop(cluster, None)
 
     def on_rollup(self, cluster: str, rollup: Rollup | RollupRefused, at: Instant) -> bool:
         """Take a roll-up from the session of `cluster`; whether to acknowledge it."""
@@ -95,6 +110,7 @@ class Ingest:
         if isinstance(rollup, RollupRefused):
             self._refuse(cluster, rollup, at)
             return False
+        self._refusals.pop(cluster, None)
         self.reported.add(cluster)
         self._last_at[cluster] = at
         if repeats:
@@ -118,6 +134,7 @@ class Ingest:
         """The cluster is another shard's: its demand counts there, and here it has not reported."""
         self.reported.discard(cluster)
         self._last_at.pop(cluster, None)
+        self._refusals.pop(cluster, None)
         self._drop_hold(cluster)
         if self._accepted.pop(cluster, None) is not None:
             self.weights.replace(cluster, None)
@@ -166,6 +183,9 @@ class Ingest:
             counts.drop_all_with(REFUSED, cluster=cluster)
         self._gone = gone - self._gone
         self._logged_at = {key: at for key, at in self._logged_at.items() if is_connected(key[0])}
+        for cluster in tuple(self._refusals):
+            if not is_connected(cluster):
+                self.on_session_lost(cluster)
 
     # -- within ----------------------------------------------------------------------------------
 
@@ -179,6 +199,13 @@ class Ingest:
 
     def _refuse(self, cluster: str, refused: RollupRefused, at: Instant) -> None:
         self._count("rejected")
+        before = self._refusals.get(cluster)
+        self._refusals[cluster] = RollupRefusal(
+            refused.reason,
+            refused.text,
+            before.since if before else at,
+            before.times + 1 if before else 1,
+        )
         counts = self._effects.counts
         counts.add(REFUSED, cluster=cluster, reason=refused.reason)
         key = (cluster, refused.reason)

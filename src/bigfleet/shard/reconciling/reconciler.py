@@ -338,13 +338,13 @@ class Reconciler:
         taker, reading, at = self._taker, event.listing, event.at
         taker.reject(side.name, reading.rejected)
         batch = reading.batch
-        yield from self._missing.see(
-            side, (*batch.ids, *(each.machine for each in reading.rejected))
-        )
+        named = (*batch.ids, *(each.machine for each in reading.rejected))
+        yield from self._missing.see(side, named)
         if event.whole:
             settings = self.settings
             yield from self._missing.miss(side, event, settings.rails, settings.reconcile)
-        listed = frozenset(batch.ids if side.postponed else ())
+        # What waited is older than a record that was rejected, and no truer for it.
+        listed = frozenset(named if side.postponed else ())
         yield from self._judge_bindings(side, listed, event)
         yield from taker.look_again(side, listed, event)
         for piece in self._in_pieces(batch):

@@ -16,6 +16,7 @@ from bigfleet.model.cluster_reports import ReceivedReport
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import Code
+from bigfleet.model.rollups import RollupRefusal
 from bigfleet.model.session_frames import (
     PROTOCOL,
     Acknowledgement,
@@ -71,6 +72,7 @@ class ClusterFacts:
     report: ReceivedReport | None = None
     need_states: NeedCounts | None = None
     stuck_pods: int = 0
+    refused_rollup: RollupRefusal | None = None
 
 
 @dataclass(slots=True)
@@ -356,4 +358,5 @@ def _view_of(session: _Session, facts: ClusterFacts, *, connected: bool) -> Sess
         report=facts.report,
         need_states=facts.need_states,
         stuck_pods=facts.stuck_pods,
+        refused_rollup=facts.refused_rollup,
     )
