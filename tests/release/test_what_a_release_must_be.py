@@ -1,5 +1,6 @@
 """What `make release` refuses, on releases made by hand; the real one is tried by the target."""
 
+import re
 import tarfile
 from pathlib import Path
 
@@ -45,3 +46,8 @@ def test_every_place_that_names_the_version_names_this_one() -> None:
         "deploy/helm/bigfleet-podwatch/Chart.yaml": f"appVersion: {__version__}",
     }
     assert [name for name, text in named.items() if text not in (ROOT / name).read_text()] == []
+
+
+def test_the_change_log_has_a_section_for_this_version_and_one_for_the_next() -> None:
+    sections = re.findall(r"^## \[([^]]+)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert sections[:2] == ["Unreleased", __version__]
