@@ -52,6 +52,7 @@ def _rank_sentence(facts: Facts) -> str | None:
 
 
 def _empty_excess_sentence(facts: Facts) -> str | None:
+    """The excess machine, where nothing runs on it."""
     if not facts.get("empty") or "machine" not in facts:
         return None
     return (
