@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import click
 
 from bigfleet.cli.main import cli
-from bigfleet.cli.manner import (
+from bigfleet.cli.request_options import (
     EXIT_CHECK_FAILED,
     EXIT_PARTIAL,
     EXIT_REFUSED,

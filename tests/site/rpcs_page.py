@@ -11,7 +11,7 @@ from pathlib import Path
 from bigfleet.model.identities import ADMIN, READONLY
 from bigfleet.model.provider_calls import Peer, Rejected, Token
 from bigfleet.provider.ledger.decisions import why_not_read, why_not_this_caller
-from bigfleet.wire.authorising import CLUSTER_PREFIX, GATES, SHARD_PREFIX, Gate, authorise
+from bigfleet.wire.authorisation import CLUSTER_PREFIX, GATES, SHARD_PREFIX, Gate, authorise
 from bigfleet.wire.identities import require_admin
 from bigfleet.wire.provider_admin import RPCS
 from tests.architecture.tree import PACKAGE

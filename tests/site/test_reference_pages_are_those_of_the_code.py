@@ -5,7 +5,7 @@ import pytest
 from bigfleet.cli.settings.asking_sections import CLI
 from bigfleet.cli.settings.sections import COORDINATOR, LOG, OPERATOR, PODWATCH, SHARD, TLS
 from bigfleet.model.reasons import TEMPLATES
-from bigfleet.wire.authorising import GATES
+from bigfleet.wire.authorisation import GATES
 from tests.site.metrics_page import PROCESSES
 from tests.site.reference import FOLDER, PAGES
 from tests.site.rpcs_page import callers, services
