@@ -130,7 +130,7 @@ async def test_a_second_asker_is_told_to_come_back() -> None:
             await next_turn()
     second = await route(HttpRequest("GET", "profile", "", b""))
     assert second.status == 429
-    assert b"somebody else's profile is being taken" in second.body
+    assert b"another profile is being taken" in second.body
     may_end.set()
     assert (await first).status == 200
 

@@ -229,7 +229,7 @@ def shard_verb(command: Callable[..., None]) -> Callable[..., None]:
 def _line(configuration: Configuration) -> Line:
     said, request_options = configuration.of(CliSettings), manner_of(configuration)
     if not said.shards():
-        raise refuse(["cli.shard names nobody: name a shard with --shard"])
+        raise refuse(["cli.shard is empty: name a shard with --shard"])
     # Shards that are named by their addresses need not be of the context's fleet.
     named = _strength(configuration, "shard") and all(map(is_address, said.shards()))
     elsewhere = named and request_options.context and not said.context

@@ -65,7 +65,7 @@ async def _served(configuration: Configuration, log: "Log") -> None:
 
     settings, tls = configuration.of(CoordinatorSettings), configuration.of(TlsSettings).files()
     if tls is None:
-        text = "no certificates: every line is plaintext and nobody's identity is checked"
+        text = "no certificates: every connection is plaintext and no identity is checked"
         log.warning("tls.off", msg=text)
     world = World(RealClock(), time.perf_counter, _new_id, log, tls, __version__)
     process = CoordinatorProcess(settings, world)

@@ -88,7 +88,9 @@ async def _served(configuration: Configuration, log: "Log") -> None:
 
     settings, tls = configuration.of(OperatorSettings), configuration.of(TlsSettings).files()
     if tls is None:
-        text = "no certificates: the line to the shard is plaintext and nobody is checked"
+        text = (
+            "no certificates: the connection to the shard is plaintext and no identity is checked"
+        )
         log.warning("tls.off", msg=text)
     identity = settings.identity or f"{socket.gethostname()}-{secrets.token_hex(3)}"
     world = World(

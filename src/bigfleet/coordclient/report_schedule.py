@@ -27,7 +27,7 @@ class Pace:
 
 class ReportSchedule:
     def __init__(self, addresses: Sequence[str], pace: Callable[[], Pace], at: Instant) -> None:
-        assert addresses, "without an address there is nobody to report to"
+        assert addresses, "without an address of a coordinator there is nothing to report to"
         self._addresses = tuple(addresses)
         self._pace = pace
         self._place = 0

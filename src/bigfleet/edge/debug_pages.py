@@ -70,7 +70,7 @@ class DebugPages:
         try:
             return _text(collapsed(await self._profiler.profile(seconds)))
         except AlreadyProfiling:
-            text = "somebody else's profile is being taken, and two would measure each other"
+            text = "another profile is being taken, and two would measure each other"
             again = f"ask again when it is over, in {LONGEST_SECONDS} s at most"
             return _text(f"{text}; {again}\n", HTTPStatus.TOO_MANY_REQUESTS)
 

@@ -265,7 +265,7 @@ class Api(Calls):
     async def _ask_once(self, request: _Request, seconds: float) -> bytes:
         if request.method != "GET":
             if request.is_paced and not self.may_write():
-                text = "was not sent: this replica does not lead, or has nobody to act for"
+                text = "was not sent: this replica does not lead, or the object it acts for is gone"
                 raise Unreachable(0, NOT_LEADING, f"{request.method} {request.path} {text}")
             self.writes += 1
         seconds = max(seconds, 1.0)

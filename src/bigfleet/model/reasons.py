@@ -368,7 +368,7 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
     "hold.idle": (
         6,
         (
-            "nobody claims it; idle for {idleSeconds:time}, and {capacityType} is kept for"
+            "no Need claims it; idle for {idleSeconds:time}, and {capacityType} is kept for"
             " {holdSeconds:time}",
         ),
     ),

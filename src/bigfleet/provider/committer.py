@@ -292,7 +292,7 @@ class Committer:
         """Told when it begins and when it ends, not with every write in between."""
         was, self.trouble = self.trouble, why
         if why and not was:
-            text = f"{why}; whatever would have to be written is refused until it can be"
+            text = f"{why}; calls that must be written are refused until it can be"
             self._log.error("store.failed", text=text)
         elif was and not why:
             self._log.info("store.recovered", text="the state is written again")

@@ -115,7 +115,7 @@ def authorise(path: str, peer: Peer) -> None:
             if peer.authenticated and not (peer.identity or "").startswith(CLUSTER_PREFIX):
                 raise _refused(peer, f"{CLUSTER_PREFIX}<cluster id>")
         case None:
-            text = f"nobody may call {path}: it has no line in the table of who may"
+            text = f"no role may call {path}: it has no line in the table of who may"
             raise Rejected(Code.PERMISSION_DENIED, text, "identity")
 
 

@@ -73,7 +73,7 @@ class Search:
 
 class LeaderLines:
     def __init__(self, addresses: Sequence[str], tls: TlsFiles | None = None) -> None:
-        assert addresses, "without an address there is nobody to ask"
+        assert addresses, "without an address there is no coordinator to ask"
         self._addresses = tuple(addresses)
         self._tls = tls
         self._leader = ""

@@ -95,7 +95,7 @@ def test_the_headline_of_a_fleet_says_who_leads_and_what_waits() -> None:
         "6 transfers open; rebalancing is paused"
     )
     follower = replace(samples.STATUS, is_leader=False)
-    assert headline_of(Surveyed({"c:7790": follower}, {}, {})).startswith("nobody leads")
+    assert headline_of(Surveyed({"c:7790": follower}, {}, {})).startswith("no coordinator leads")
 
 
 def test_the_line_of_a_shard_says_all_that_holds_it_back() -> None:

@@ -78,7 +78,7 @@ def coordinator_line(
     """Leaves with 2 where no coordinator is named."""
     addresses = configuration.of(CliSettings).coordinators()
     if not addresses:
-        raise refuse(["cli.coordinator names nobody: name an address with --coordinator"])
+        raise refuse(["cli.coordinator is empty: name an address with --coordinator"])
     return CoordinatorLine(
         addresses=addresses,
         timeout=request_options.timeout,

@@ -113,7 +113,7 @@ def restore(
         return
     click.echo(plain(f"restored {file} into {into}: {_text_of(meta)}"))
     click.echo(
-        "Start the coordinator. It gives nobody anything until every shard has told what it holds."
+        "Start the coordinator. It assigns nothing until every shard has reported what it holds."
     )
 
 

@@ -157,7 +157,7 @@ def headline_of(found: Surveyed) -> str:
 
     leader = leader_in(found)
     if leader is None:
-        return "nobody leads; shards go on with what they have"
+        return "no coordinator leads; shards go on with what they have"
     size = ", ".join(
         counted(count, noun)
         for count, noun in (

@@ -66,7 +66,7 @@ def pause() -> None:
 )
 @click.option("--rebalance", is_flag=True, help="Only moves of machines between shards.")
 @click.option("--ttl", type=DURATION, default=None, help="Ends by itself then.  [default: 4h]")
-@click.option("--no-expiry", is_flag=True, help="Until somebody resumes it.")
+@click.option("--no-expiry", is_flag=True, help="Until it is resumed.")
 @audited
 def set_pause(
     line: Line,

@@ -45,6 +45,9 @@ T = TypeVar("T")
 Operation = Callable[[Book, Draft], T]
 
 
+_NO_LEADER = "no leader is known"
+
+
 @dataclass(slots=True)
 class _Reigning:
     """The time this replica leads, from the first load on."""
@@ -131,16 +134,16 @@ class LeadingReplica:
             return trouble
         if self.leader_address():
             return ""
-        return self._unreadable or "nobody is known to lead"
+        return self._unreadable or _NO_LEADER
 
     def book(self) -> Book:
         """For reading; to be used at once, without waiting in between. Raises Rejected."""
         self.require_leader()
-        assert self._reigning is not None, "whoever leads reigns"
+        assert self._reigning is not None, "a leader has a term"
         if self._reigning.in_doubt.is_set():
             raise Rejected(
                 Code.UNAVAILABLE,
-                "nobody knows whether the last write happened, so the store is being read again; "
+                "it is unknown whether the last write was made, so the store is being read again; "
                 "ask again in a second",
                 STORE_DOWN,
             )
@@ -360,9 +363,9 @@ class LeadingReplica:
 
     def _not_leader(self) -> NotLeader:
         address = self.leader_address()
-        where = f"{address} does" if address else "nobody is known to; ask again in a second"
-        if not address and (trouble := self.trouble()):
-            where = f"nobody is known to; {trouble}"
+        where = f"{address} does" if address else f"{_NO_LEADER}; ask again in a second"
+        if not address and (trouble := self.trouble()) not in ("", _NO_LEADER):
+            where = f"{_NO_LEADER}; {trouble}"
         return NotLeader(f"replica {self._settings.id} does not lead: {where}", address)
 
     def _store_failed(self, problem: Exception) -> None:

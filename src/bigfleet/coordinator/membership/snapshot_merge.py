@@ -141,7 +141,7 @@ def _machines(draft: Draft) -> list[str]:
 def _put_override(draft: Draft, machine: str, wanted: OverrideRow | None) -> None:
     if wanted is None:
         draft.overrides.delete(machine)
-        draft.note("override", machine, f"{machine} follows its domain: nobody has adopted it")
+        draft.note("override", machine, f"{machine} follows its domain: no shard has adopted it")
     else:
         draft.overrides.put(wanted)
         draft.note("override", machine, f"{machine} stays with {wanted.shard}")
@@ -198,12 +198,12 @@ def _put_pair(draft: Draft, pair: Pair, wanted: Wanted, asked: Asked) -> None:
     text = handovers.pair_text(pair)
     if not (wanted.shard or wanted.holders):
         handovers.delete(draft, pair)
-        said = f"{text} has no row any more: nobody has it since the restore"
+        said = f"{text} has no row any more: no shard has it since the restore"
     else:
         handovers.put(draft, pair, wanted.shard, wanted.holders)
         said = f"{text} stays with {wanted.shard}"
         if wanted.holders:
-            then = f"then it goes to {wanted.shard}" if wanted.shard else "then nobody owns it"
+            then = f"then it goes to {wanted.shard}" if wanted.shard else "then no shard owns it"
             said = f"{text} is given up by {', '.join(wanted.holders)}; {then}"
     draft.note("merged", handovers.subject_of(pair), said)
     for shard in wanted.holders[: handovers.WAVE]:

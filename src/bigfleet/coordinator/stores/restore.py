@@ -114,7 +114,7 @@ def _batches(keys: Keys, rows: Rows) -> Iterator[tuple[Operation, ...]]:
 
 def _must_hold(outcome: Outcome, keys: Keys) -> None:
     if not outcome.held:
-        raise StoreRefused(f"somebody else writes below {keys}; stop it. There {_AGAIN}")
+        raise StoreRefused(f"another process writes below {keys}; stop it. There {_AGAIN}")
 
 
 def _check(rows: Rows) -> None:

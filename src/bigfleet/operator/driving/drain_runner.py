@@ -232,7 +232,7 @@ class DrainRunner:
             return self._failed(name, "it is gone")
         except ApiProblem as problem:
             return self._failed(name, problem.text)
-        return self._failed(name, "somebody else changes it all the time")
+        return self._failed(name, "another client changes it all the time")
 
     async def _cordoned(self, node: Node, instruction_id: str) -> None:
         mark = node.metadata.annotations.get(RECLAIM)

@@ -162,7 +162,7 @@ class Writer:
             return
         self._log.warning(
             "write_back.not_taken",
-            msg=f"{key.plural} {key.name} does not keep what is written to it: somebody else "
+            msg=f"{key.plural} {key.name} does not keep what is written to it: another client "
             f"changes it, or its definition is older than this operator",
             kind=key.plural,
             name=key.name,
