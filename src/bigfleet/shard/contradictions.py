@@ -42,12 +42,8 @@ def _names(settings: ShardSettings) -> Contradictions:
     if not settings.data_dir:
         found.append(("data_dir", "is empty; the epoch must outlive the process"))
     if settings.ownership == "assigned" and not settings.coordinator_addr:
-        found.append(
-            (
-                "ownership",
-                "is assigned, but coordinator_addr is empty; name a coordinator, or set ownership to all",
-            )
-        )
+        text = "is assigned, but coordinator_addr is empty; name a coordinator, or set it to all"
+        found.append(("ownership", text))
     return found
 
 
