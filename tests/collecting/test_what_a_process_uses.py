@@ -28,11 +28,13 @@ def test_cores_are_those_of_the_last_minute() -> None:
     counters = Counters()
     usage = usage_of(counters)
     live(counters, usage, 10, cores=1.0)
-    assert round(usage.cores(), 2) == 1.0, "since the start, where that is less than a minute ago"
+    assert round(usage.cores_used(), 2) == 1.0, (
+        "since the start, where that is less than a minute ago"
+    )
     live(counters, usage, 120, cores=0.25)
-    assert round(usage.cores(), 2) == 0.25
+    assert round(usage.cores_used(), 2) == 0.25
     live(counters, usage, 30, cores=1.25)
-    assert 0.7 < usage.cores() < 0.8
+    assert 0.7 < usage.cores_used() < 0.8
     assert usage.resident_bytes() == 300 * 2**20
 
 
@@ -45,7 +47,7 @@ def test_samples_are_few() -> None:
 
 
 def test_a_process_that_has_just_begun_has_used_nothing() -> None:
-    assert usage_of(Counters()).cores() == 0.0
+    assert usage_of(Counters()).cores_used() == 0.0
 
 
 def test_this_process_has_memory() -> None:

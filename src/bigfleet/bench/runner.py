@@ -22,12 +22,12 @@ from bigfleet.bench.exercises import (
     lent_threads,
     loaded_inventory,
 )
-from bigfleet.bench.footprint import cores, resident_bytes
 from bigfleet.bench.results import Result
 from bigfleet.bench.shapes import SHAPES
 from bigfleet.bench.speed_unit import unit_ms
 from bigfleet.bench.stopwatch import Stopwatch, percentile_ms
 from bigfleet.bench.workload import Measure, Shape, Workload
+from bigfleet.edge.process_usage import cores, resident_bytes
 from bigfleet.engine.acquisition import RunWorkers
 from bigfleet.engine.inventory import Inventory
 

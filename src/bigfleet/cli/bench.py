@@ -109,8 +109,8 @@ def bench(
         raise click.UsageError("--profile takes exactly one shape; name the one to profile.")
     if check:
         sys.exit(_check(names))
-    from bigfleet.bench.footprint import cores
     from bigfleet.bench.runner import DEFAULT_CYCLES, Request
+    from bigfleet.edge.process_usage import cores
 
     requests = [
         Request(name, scale, cycles or DEFAULT_CYCLES, workers or cores(), profile)

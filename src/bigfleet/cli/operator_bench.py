@@ -123,8 +123,8 @@ def cached(lists: Iterable[bytes]) -> "dict[ObjectKey, HeldRequest]":
 
 
 def _measured(requests: int) -> list[Measure]:
-    from bigfleet.bench.footprint import resident_bytes
     from bigfleet.bench.speed_unit import unit_ms
+    from bigfleet.edge.process_usage import resident_bytes
 
     load = os.getloadavg()[0]
     held = cached(pages(requests, co_located_spec))

@@ -12,7 +12,7 @@ from urllib.request import urlopen
 
 import click
 
-from bigfleet.cli.process_usage import cpu_seconds, resident_bytes
+from bigfleet.edge.process_usage import cpu_seconds, resident_bytes
 
 SUBSTRATE = "bigfleet.cli.watched_substrate:WatchedSubstrate"
 

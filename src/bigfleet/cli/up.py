@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 @click.option("--assert", "asserting", is_flag=True,
               help="Exit 1 if demand was left unmet although supply was there, a pod waited "
                    "although a free machine would take it, a machine went back and forth, or was "
-                   "two shards' or nobody's.")  # fmt: skip
+                   "owned by two shards or by none.")  # fmt: skip
 @document_form("json, yaml: with --headless, one document per cycle and transfer.")
 def up(
     size: str,

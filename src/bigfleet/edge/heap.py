@@ -8,11 +8,10 @@ what it does not need, in a thread.
 
 import asyncio
 import ctypes
-import os
 from collections.abc import Callable
-from pathlib import Path
 
 from bigfleet.edge.clock import Clock
+from bigfleet.edge.process_usage import resident_bytes
 from bigfleet.model.text_caches import forget_texts
 
 _SECONDS = 5.0
@@ -73,15 +72,6 @@ async def return_freed_memory(clock: Clock) -> None:
             forget_texts()
             await asyncio.to_thread(give_back)
             memory.returned(free(), resident_bytes())
-
-
-def resident_bytes() -> int:
-    """Of this process; 0 where the system has no /proc."""
-    try:
-        with Path("/proc/self/statm").open() as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return 0
 
 
 def _library() -> tuple[Callable[[], int], Callable[[], object]] | None:

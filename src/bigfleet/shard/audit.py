@@ -1,4 +1,4 @@
-"""The audit file: one JSON line for each action and its fate, for people and their log shippers.
+"""The audit file: one JSON line for each action and what became of it, for people and log shippers.
 
 Written by a thread of its own from a bounded queue: a full queue or a full disk loses lines, counts
 them and says so once, and never holds up the shard. At its size the file becomes `<file>.1`, the

@@ -78,7 +78,7 @@ class DecisionLoop:
         self._machines = machines
         self._needs = needs
         self._reported = reported
-        self._circumstances = rail_inputs
+        self._rail_inputs = rail_inputs
         self._room = room
         self._handlers = handlers
         self._judge = judge
@@ -193,7 +193,7 @@ class DecisionLoop:
         disposed = dispose(
             thought.actions,
             replace(
-                self._circumstances(at),
+                self._rail_inputs(at),
                 configured_of=snapshot.configured_of,
                 promised=self._promised_since,
             ),

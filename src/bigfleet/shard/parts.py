@@ -233,7 +233,7 @@ class Parts:
 
     def _execution(self, start: ShardStart) -> Execution:
         execute = start.settings.execute
-        bench = ExecutionContext(
+        context = ExecutionContext(
             self.effects,
             self.machines,
             self.calls,
@@ -244,7 +244,7 @@ class Parts:
             self.is_owned,
         )
         line = Line(self._publish, self._is_open, start.new_id)
-        around = ExecutionSeams(
+        seams = ExecutionSeams(
             is_paused=self.is_paused,
             begin_drain=self._begin_drain,
             why_drain_waits=self._why_drain_waits,
@@ -254,7 +254,7 @@ class Parts:
             cause_of=self.failures.cause_of,
         )
         pool = Pool(execute.concurrency, execute.queue_factor)
-        return Execution(bench, line, around, self.outcomes, pool)
+        return Execution(context, line, seams, self.outcomes, pool)
 
     def _drains(self, start: ShardStart) -> Drains:
         operators = Operators(

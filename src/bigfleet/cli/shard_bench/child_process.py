@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from bigfleet.cli.process_usage import cpu_seconds, resident_bytes
+from bigfleet.edge.process_usage import cpu_seconds, resident_bytes
 
 #: Answers carry every cycle of a phase.
 _LONGEST_LINE = 16 * 2**20

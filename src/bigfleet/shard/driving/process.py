@@ -223,10 +223,8 @@ class ShardProcess:
     def _make_endpoint(self, settings: ShardSettings) -> ShardEndpoint:
         read = ShardReadService(ReadAnswers(self.state))
         times = self._world.times
-        answers = AdminAnswers(self.state, self._outlet, self._usage)
-        if times is not None:
-            answers = AdminAnswers(self.state, self._outlet, self._usage, times.times.real_of)
-        admin = ShardAdminService(answers)
+        real_of = (lambda instant: instant) if times is None else times.times.real_of
+        admin = ShardAdminService(AdminAnswers(self.state, self._outlet, self._usage, real_of))
         return ShardEndpoint(
             self._sessions,
             address=settings.listen,

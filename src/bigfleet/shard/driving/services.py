@@ -83,7 +83,7 @@ class AdminAnswers:
         return replace(
             status,
             store_error=status.store_error or lost,
-            cpu_cores=self._usage.cores(),
+            cpu_cores=self._usage.cores_used(),
             resident_bytes=self._usage.resident_bytes(),
         )
 

@@ -1,4 +1,4 @@
-"""A walk: one action between its decision and its outcome, and the four verbs a walk is made of.
+"""The run of one action between its decision and its outcome, and the four verbs a run is made of.
 
 A verb takes a machine from one resting place to the next. Whether the provider does it at once or
 takes its time, the places are the same: before, moving, after.
@@ -84,7 +84,7 @@ class Verb:
     before: MachineState
     moving: MachineState
     after: MachineState
-    #: How a walk ends that the provider refused.
+    #: How a run ends that the provider refused.
     refusal: Outcome
 
     def call(self, run: ActionRun, token: Token) -> Mutation:
@@ -102,7 +102,7 @@ class Verb:
                 return DeleteCall(machine, token)
 
     def reached(self, machine: Machine, state: MachineState, run: ActionRun) -> bool:
-        """Whether the machine is at that place of this walk; bound for others it never is."""
+        """Whether the machine is at that place of this run; bound for others it never is."""
         if machine.state is not state:
             return False
         bound = state in (S.CONFIGURING, S.CONFIGURED, S.DRAINING)

@@ -64,7 +64,7 @@ class Blobs:
         self._mutation = mutation
         self._line = line
         self._ended = ended
-        #: All and only the walks that wait for an operator, by request id.
+        #: All and only the runs that wait for an operator, by request id.
         self._requests: dict[str, _Request] = {}
         #: Walks whose blob waits for the line to the provider, by machine.
         self._waiting: dict[str, ActionRun] = {}

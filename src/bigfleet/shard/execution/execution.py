@@ -2,7 +2,7 @@
 
 One action per machine is pending at a time: from the queue until its call is answered for good.
 What the provider accepted and has not finished is no longer pending, since Lists may then speak
-for the machine; its walk is remembered until the end is seen, so that the outcome is counted once
+for the machine; its run is remembered until the end is seen, so that the outcome is counted once
 and tells what became of the machine.
 """
 
@@ -192,7 +192,7 @@ class Execution:
             self._end(run, Outcome.CANCELLED, "the shard stopped before the end was seen", at)
 
     def on_change(self, before: Machine | None, after: Machine | None, at: Instant) -> None:
-        """A machine changed: perhaps that is the end a walk waits for."""
+        """A machine changed: perhaps that is the end a run waits for."""
         if after is None:
             self._on_removed(before, at)
             return

@@ -43,7 +43,7 @@ _POLLS = Backoff(1.0, 15.0)
 
 @dataclass(frozen=True, slots=True)
 class ExecutionContext:
-    """What every walk works with."""
+    """What every run works with."""
 
     effects: Effects
     machines: Machines
@@ -60,11 +60,11 @@ class ExecutionContext:
 class ExecutionListeners:
     """Who is told how a verb went."""
 
-    #: The walk is over.
+    #: The run is over.
     ended: Callable[[ActionRun, Outcome, str, Instant], None]
-    #: The machine has arrived; whoever hears decides whether the walk goes on.
+    #: The machine has arrived; the listener decides whether the run goes on.
     arrived: Callable[[ActionRun, Instant], None]
-    #: The call is answered, and the walk waits for something else now.
+    #: The call is answered, and the run waits for something else now.
     released: Callable[[ActionRun], None]
     #: The provider has no more of these.
     out_of_stock: Callable[[Machine, str, Instant], None]
@@ -76,7 +76,7 @@ class Mutation:
     def __init__(self, context: ExecutionContext, listeners: ExecutionListeners) -> None:
         self._context = context
         self._listeners = listeners
-        #: All and only the walks whose answer was lost, by machine.
+        #: All and only the runs whose answer was lost, by machine.
         self._unknown: dict[str, ActionRun] = {}
 
     def begin(self, run: ActionRun, verb: Verb, at: Instant, text: str) -> None:
@@ -151,7 +151,7 @@ class Mutation:
     def _arrive(self, run: ActionRun, found: Machine, operation_id: str, at: Instant) -> None:
         verb = _verb_of(run)
         self.forget(run)
-        # Out of the way of the watcher: this step is the walk's own.
+        # Out of the way of the watcher: this step is the run's own.
         run.stage = Stage.CALLING
         after = verb.as_after(found, run)
         text = f"{verb.name} done"
@@ -222,7 +222,7 @@ class Mutation:
             self._adopt(run, found, at)
 
     def _adopt(self, run: ActionRun, found: Machine, at: Instant) -> None:
-        """Somewhere this verb does not lead: the provider knows better, and the walk is over."""
+        """Somewhere this verb does not lead: the provider knows better, and the run is over."""
         text = f"{_verb_of(run).name} broke off; the provider shows {_where(found)}"
         self._listeners.ended(run, Outcome.UNKNOWN_ROLLED_BACK, text, at)
         step, was = self._context.machines.step, self._context.machines.truth(run.machine)
@@ -248,7 +248,7 @@ class Mutation:
 
 
 def _verb_of(run: ActionRun) -> Verb:
-    assert run.verb is not None, f"the walk of {run.machine} has not begun"
+    assert run.verb is not None, f"the run of {run.machine} has not begun"
     return run.verb
 
 

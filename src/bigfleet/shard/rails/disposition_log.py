@@ -1,5 +1,5 @@
-"""What the shard says about the fate of its actions: counts, a log line for each one of a dry-run,
-and a wake where only the budget stood in the way.
+"""Tells the dispositions of actions: counts, a log line for each one of a dry-run, and a wake
+where only the budget stood in the way.
 """
 
 from collections import Counter
