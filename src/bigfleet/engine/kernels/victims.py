@@ -68,7 +68,7 @@ def group_victims(
     holder and stamp, and its key. The key of a group packs excess, penalty class, kind and priority
     (`priority_of_group`); 2**31 is added to the priority so that all parts are positive.
     """
-    members = 0
+    members: Int = np.int64(0)
     table = filled_int64s(np.int64(4096), np.int64(-1))
     group_at = new_int32s(np.int64(4096))
     keys = new_int64s(np.int64(2048))
