@@ -14,8 +14,8 @@ PREEMPTION = (
     Mutant(
         "a victim may be of equal priority",
         _VICTIMS,
-        "victims.priority[v] >= needs.priority[n]",
-        "victims.priority[v] > needs.priority[n]",
+        "priority[v] >= own_priority",
+        "priority[v] > own_priority",
     ),
     Mutant(
         "a claimed machine has the priority it was stamped with (U1)",
