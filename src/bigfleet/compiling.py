@@ -364,9 +364,21 @@ class _PartCompiler(_KernelCompiler):
 
 def kernel(function: F) -> F:
     """A loop that Python calls."""
-    cached = bool(CACHE_FOLDER)
+    return _kernel(function)
+
+
+def plain_kernel(function: F) -> F:
+    """A kernel that makes no array and returns none: compiled without counting references."""
+    return _kernel(function, _nrt=False)
+
+
+def _kernel(function: F, **options: bool) -> F:
     compiled = numba.njit(
-        cache=cached, nogil=True, no_cfunc_wrapper=True, pipeline_class=_KernelCompiler
+        cache=bool(CACHE_FOLDER),
+        nogil=True,
+        no_cfunc_wrapper=True,
+        pipeline_class=_KernelCompiler,
+        **options,
     )(function)
     if not _config.DISABLE_JIT:
         for hint in hints_of(function).values():

@@ -15,6 +15,7 @@ from bigfleet.engine.kernels.compiled import (
     Int64s,
     Int64Table,
     kernel,
+    plain_kernel,
     step,
 )
 from bigfleet.engine.kernels.hashing import find
@@ -23,7 +24,7 @@ from bigfleet.engine.kernels.records import SupplyArrays
 from bigfleet.engine.kernels.vectors import LARGEST, covers, first_at
 
 
-@kernel
+@plain_kernel
 def has_small_incumbent(
     stays: Bools,
     rows: Int32s,
@@ -50,7 +51,7 @@ def has_small_incumbent(
             stays[g] = True
 
 
-@kernel
+@plain_kernel
 def has_own_order(stays: Bools, pair: Int64s, cluster: Int32s, supply: SupplyArrays) -> None:
     """Mark gangs with a machine being created under their own name."""
     for g in range(len(pair)):

@@ -17,6 +17,7 @@ from bigfleet.engine.kernels.compiled import (
     Int64Table,
     inner,
     kernel,
+    plain_kernel,
     step,
 )
 from bigfleet.engine.kernels.new_arrays import (
@@ -128,7 +129,7 @@ def priority_of_group(keys: Int64s) -> Int64s:
     return priority
 
 
-@kernel
+@plain_kernel
 def victim_score(
     gap: int,
     drain_seconds: float,
@@ -144,7 +145,7 @@ def victim_score(
     return score
 
 
-@kernel
+@plain_kernel
 def grace_seconds(gap: int) -> int:
     """The further below, the less time a victim gets."""
     if gap > 900000:
