@@ -97,6 +97,8 @@ def hosts_of_classes(
     small = new_bools(len(cluster))
     holds = filled_int64s(len(units) + 1, np.int64(0))
     serves = new_bools(len(units) + 1)
+    # Columns named once: taking one out of its bundle inside the loop costs more than the loop.
+    starts, kind_of_place = supply.starts, supply.kind_of_place
     known = -1
     shared_fit: Int = np.int64(0)
     shared_small = False
@@ -121,8 +123,8 @@ def hosts_of_classes(
                     shared_small = shared_small or serves[k]
         fit, tight = shared_fit, shared_small
         if cluster[c] >= 0:
-            for i in range(supply.starts[2 * cluster[c]], supply.starts[2 * cluster[c] + 2]):
-                kind = supply.kind_of_place[i]
+            for i in range(starts[2 * cluster[c]], starts[2 * cluster[c] + 2]):
+                kind = kind_of_place[i]
                 tight = tight or serves[kind]
                 if holds[kind] > 0:
                     fit = _plus_times(fit, holds[kind], np.int64(1))
