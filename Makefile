@@ -20,6 +20,9 @@ UP     ?=
 E2E    ?=
 # Half of their time clusters wait: two workers, each with clusters of its own.
 E2E_JOBS ?= -n 2 --dist worksteal
+# What builds the documentation site or minds commits is apart from what runs and tests BigFleet.
+DOCS_ENV := build/docs-env
+HOOKS_ENV := build/hooks-env
 # For `make cluster`: the folder of `bigfleet certs`, and another name than shop.
 CERTS   ?=
 CLUSTER ?=
@@ -28,7 +31,7 @@ CERTIFY := tests/conformance tests/examples tests/provider/commands
 COMMAND_LINE := click grpc google yaml orjson typing_extensions.py
 SHAPES ?= uber-50k uber-500k B1 B2 B7 B10 B11
 
-.PHONY: help install up test lint types contracts warm unit certify e2e-setup e2e e2e-bench cluster format nightly bench mutants protos lock clean
+.PHONY: help install up test lint types contracts warm unit certify e2e-setup e2e e2e-bench cluster format nightly bench mutants protos reference docs hooks pre-commit release lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -95,6 +98,36 @@ mutants: $(STAMP) ## Flip single decisions of the engine and see each one caught
 protos: $(STAMP) ## Generate the Python of src/bigfleet/protos again
 	$(BIN)/python tests/wire/generate.py
 
+reference: $(STAMP) ## Write docs/reference from the code again
+	$(BIN)/python -m tests.site.reference
+
+# Not --quiet: what it does not print it does not count as a reason to fail either.
+docs: $(DOCS_ENV)/.installed ## Build the documentation site into build/site; a broken link fails
+	@$(BIN)/python -m tests.site.staging build/docs
+	@$(DOCS_ENV)/bin/properdocs build --strict --config-file mkdocs.yml
+	@$(BIN)/python -m tests.site.other_hosts build/site
+	@echo "The documentation is in build/site/index.html"
+
+hooks: $(HOOKS_ENV)/.installed ## Check every commit before it is made (once per clone)
+	@$(HOOKS_ENV)/bin/pre-commit install
+
+pre-commit: $(HOOKS_ENV)/.installed ## Run the checks of a commit on all files
+	@if git rev-parse --is-inside-work-tree >/dev/null 2>&1; \
+	then PRE_COMMIT_HOME=$(CURDIR)/build/pre-commit \
+	  $(HOOKS_ENV)/bin/pre-commit run --all-files --show-diff-on-failure; \
+	else echo "Not a git clone: hooks have nothing to run on; see lint, types and contracts"; fi
+
+build/%-env/.installed: requirements/%.txt $(STAMP)
+	@rm -rf $(@D)
+	@$(BIN)/python -m venv --without-pip $(@D)
+	@$(BIN)/uv pip install --quiet --python $(@D)/bin/python --require-hashes -r $<
+	@touch $@
+
+release: $(STAMP) ## Build wheel and sdist into dist, and try the wheel in an empty environment
+	@rm -rf dist
+	@$(BIN)/python -m hatchling build -d dist
+	@$(BIN)/python -m tests.release.trial dist
+
 lock: $(STAMP) ## Resolve requirements/*.txt again, with hashes and without any registry address
 	cd requirements && ../$(BIN)/uv pip compile --quiet --upgrade $(LOCK_FLAGS) \
 	  bootstrap.in --output-file bootstrap.txt
@@ -102,6 +135,10 @@ lock: $(STAMP) ## Resolve requirements/*.txt again, with hashes and without any 
 	  pyproject.toml --output-file requirements/runtime.txt
 	$(BIN)/uv pip compile --quiet --upgrade $(LOCK_FLAGS) \
 	  pyproject.toml --group dev --output-file requirements/dev.txt
+	$(BIN)/uv pip compile --quiet --upgrade $(LOCK_FLAGS) \
+	  --group docs --output-file requirements/docs.txt
+	$(BIN)/uv pip compile --quiet --upgrade $(LOCK_FLAGS) \
+	  --group hooks --output-file requirements/hooks.txt
 
 LOCK_FLAGS := --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
               --no-emit-find-links --no-header --no-annotate

@@ -12,7 +12,7 @@ from typing import TypeVar
 from bigfleet.coordinator.book import Book
 from bigfleet.coordinator.draft import Draft
 from bigfleet.coordinator.keys import tables_of, value_bytes
-from bigfleet.coordinator.membership import handovers, removal, reports, syncing, ticking
+from bigfleet.coordinator.membership import expiries, handovers, removal, reports, shard_sync
 from bigfleet.coordinator.settings import CoordinatorSettings
 from bigfleet.coordinator.tables import SeqRow, Tables
 from bigfleet.model.coordination import ProviderEntry, SyncReply, SyncRequest
@@ -282,7 +282,7 @@ class ModelFleet:
         )
 
     def tick(self) -> None:
-        self.do(ticking.tick)
+        self.do(expiries.tick)
 
     # -- rounds ----------------------------------------------------------------------------------
 
@@ -296,7 +296,7 @@ class ModelFleet:
     def sync(self, shard: ModelShard, *, answered: bool = True) -> SyncReply:
         """Raises Rejected."""
         sent = shard.sync_request()
-        reply = syncing.finish_sync(self.book, sent, self.do(syncing.on_sync, sent))
+        reply = shard_sync.finish_sync(self.book, sent, self.do(shard_sync.on_sync, sent))
         if answered:
             shard.take_sync(reply, sent)
         return reply

@@ -1,3 +1,3 @@
 """BigFleet: one pool of machines for hundreds of clusters, every decision explained."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

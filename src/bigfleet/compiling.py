@@ -145,10 +145,18 @@ def _compiled_type(hint: Any) -> object:
     mark: object = None
     if get_origin(hint) is Annotated:
         hint, mark = get_args(hint)
-    dtype = get_args(get_args(hint)[1])[0]
     return numba_types.Array(
-        from_dtype(np.dtype(dtype)), 2 if mark is Columns else 1, "C", readonly=mark is ReadOnly
+        from_dtype(np.dtype(element_of(hint))),
+        2 if mark is Columns else 1,
+        "C",
+        readonly=mark is ReadOnly,
     )
+
+
+def element_of(array: Any) -> Any:
+    """`NDArray[int64]` is `ndarray[shape, dtype[int64]]` on Python 3.11, and an alias later."""
+    last = get_args(array)[-1]
+    return get_args(last)[0] if get_args(last) else last
 
 
 # -- bundles of columns ---------------------------------------------------------------------------

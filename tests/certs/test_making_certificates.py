@@ -81,7 +81,7 @@ def test_a_coordinators_leaf_serves_under_its_hosts_and_is_nobody(
 def test_a_coordinators_leaf_is_told_to_carry_no_name(folder: Path) -> None:
     made = certs("issue", "--role", "coordinator", "--dir", folder)
     assert made.exit_code == 0, made.output
-    assert "no bigfleet:// name: it may serve, and ask nobody" in made.stdout
+    assert "no bigfleet:// name: it may serve, and may not call others" in made.stdout
     assert "--tls-cert" in made.stdout
     again = certs("issue", "--role", "coordinator", "--dir", folder, "--force", "-o", "json")
     assert "identity" not in json.loads(again.stdout)

@@ -12,13 +12,13 @@ import yaml
 from click.testing import CliRunner, Result
 
 from bigfleet.cli.listings import Column, Listing, write_listing
-from bigfleet.cli.manner import Manner
 from bigfleet.cli.output import FORMATS, Output, answer, reading_options, with_watch_interval
+from bigfleet.cli.request_options import RequestOptions
 from bigfleet.cli.tables import Page, cell, table_of, write_items
 from bigfleet.cli.terminal import json_escaped
-from bigfleet.cli.watching import watch
+from bigfleet.cli.watch import watch
 
-MANNER = Manner(timeout=1.0, tls=None, json=False, color="never", now=0)
+MANNER = RequestOptions(timeout=1.0, tls=None, json=False, color="never", now=0)
 
 
 class Host(NamedTuple):

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from bigfleet.kube.objects import ObjectKey
-from bigfleet.operator.translating import Demand, Untranslatable, translate
+from bigfleet.operator.translator import Demand, Untranslatable, translate
 
 TYPE = "node.kubernetes.io/instance-type"
 ZONE = "topology.kubernetes.io/zone"

@@ -6,7 +6,7 @@ from bigfleet.model.penalties import PINNED
 from bigfleet.model.profiles import Spread, WhenUnsatisfiable
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.resources import Resources
-from bigfleet.operator.translating import Translator, translate
+from bigfleet.operator.translator import Translator, translate
 from tests.cluster_demand.requests import RACK, TYPE, ZONE, demand, spec, spread, term, together
 
 

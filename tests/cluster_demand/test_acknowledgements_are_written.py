@@ -12,8 +12,8 @@ from bigfleet.edge.logs import Silence
 from bigfleet.kube.api import Api
 from bigfleet.kube.kinds import CAPACITY_REQUESTS
 from bigfleet.kube.objects import ObjectKey
-from bigfleet.operator.acknowledging import Acknowledging
-from bigfleet.operator.driving.acknowledging import AcknowledgeRequests
+from bigfleet.operator.acknowledgements import Acknowledgements
+from bigfleet.operator.driving.acknowledge_requests import AcknowledgeRequests
 from bigfleet.operator.rollup import DemandBook
 from tests.cluster_demand.requests import key, spec
 from tests.kube_api import FakeApiServer, api_for
@@ -52,7 +52,7 @@ async def rig(book: DemandBook, counts: Counts, concurrency: int = 16) -> AsyncI
         for place in book._requests:
             server.put(CAPACITY_REQUESTS, request(place.name))
         driver = AcknowledgeRequests(
-            api, Acknowledging(book), clock, Silence(), counts, concurrency=concurrency
+            api, Acknowledgements(book), clock, Silence(), counts, concurrency=concurrency
         )
         running = asyncio.create_task(driver.run())
         try:

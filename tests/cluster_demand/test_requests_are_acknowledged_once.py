@@ -1,7 +1,7 @@
 """Which requests are acknowledged by the shard's word that it took a roll-up."""
 
 from bigfleet.kube.objects import ObjectKey
-from bigfleet.operator.acknowledging import GIVEN_UP_AFTER_SECONDS, Acknowledging
+from bigfleet.operator.acknowledgements import GIVEN_UP_AFTER_SECONDS, Acknowledgements
 from bigfleet.operator.rollup import DemandBook
 from tests.cluster_demand.requests import key, spec, term
 
@@ -11,7 +11,7 @@ SECOND = 1_000_000_000
 class Rig:
     def __init__(self) -> None:
         self.book = DemandBook("shop")
-        self.acknowledging = Acknowledging(self.book)
+        self.acknowledgements = Acknowledgements(self.book)
         self.now = 0
 
     def put(self, name: str, text: bytes = spec(), uid: str = "", phase: str = "Pending") -> None:
@@ -19,11 +19,11 @@ class Rig:
 
     def sent(self, after_seconds: float = 0) -> None:
         self.now += round(after_seconds * SECOND)
-        self.acknowledging.on_sent(self.now)
+        self.acknowledgements.on_sent(self.now)
 
     def acked(self, after_seconds: float = 0) -> list[str]:
         self.now += round(after_seconds * SECOND)
-        return [found.name for found in self.acknowledging.on_acked(self.now)]
+        return [found.name for found in self.acknowledgements.on_acked(self.now)]
 
 
 def test_a_request_is_acknowledged_once_its_roll_up_was_taken() -> None:
@@ -100,8 +100,8 @@ def test_a_lost_session_takes_its_roll_ups_with_it() -> None:
     rig = Rig()
     rig.put("a")
     rig.sent()
-    rig.acknowledging.on_disconnected()
-    assert rig.acknowledging.unacked == 1
+    rig.acknowledgements.on_disconnected()
+    assert rig.acknowledgements.unacked == 1
     rig.put("b")
     rig.sent()
     assert rig.acked() == ["a", "b"]
@@ -115,11 +115,11 @@ def test_a_roll_up_a_shard_never_answers_does_not_hold_back_the_later_ones_for_g
         rig.sent(after_seconds=10)
     rig.put("b")
     rig.sent()
-    assert rig.acknowledging.unacked == 1, "sixty seconds with a newer one behind it"
+    assert rig.acknowledgements.unacked == 1, "sixty seconds with a newer one behind it"
     assert rig.acked() == ["a"]
     for _ in range(5):
         rig.sent(after_seconds=GIVEN_UP_AFTER_SECONDS)
-    assert rig.acknowledging.open_rollups == 2, "one may still be answered beside the newest"
+    assert rig.acknowledgements.open_rollups == 2, "one may still be answered beside the newest"
     assert rig.acked() == ["b"]
 
 
@@ -145,8 +145,8 @@ def test_a_request_whose_mark_could_not_be_written_is_due_again() -> None:
     rig.put("a")
     rig.sent()
     assert rig.acked() == ["a"]
-    rig.acknowledging.wait_again(key("a"))
-    rig.acknowledging.wait_again(key("unknown"))
+    rig.acknowledgements.wait_again(key("a"))
+    rig.acknowledgements.wait_again(key("unknown"))
     rig.sent()
     assert rig.acked() == ["a"]
 
@@ -156,5 +156,5 @@ def test_the_marks_name_the_buckets_the_request_counts_in() -> None:
     rig.put("a", spec(interruptionPenalty="500m", reclamationPenalty="9e9"))
     rig.sent()
     assert rig.acked() == ["a"]
-    assert rig.acknowledging.buckets_of(key("a")) == ("0.5", "pinned")
-    assert rig.acknowledging.buckets_of(ObjectKey("team", "gone")) is None
+    assert rig.acknowledgements.buckets_of(key("a")) == ("0.5", "pinned")
+    assert rig.acknowledgements.buckets_of(ObjectKey("team", "gone")) is None

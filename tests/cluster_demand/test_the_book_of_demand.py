@@ -12,7 +12,7 @@ from bigfleet.model.needs import Need, aggregate
 from bigfleet.model.quantities import LARGEST_OF_NEED
 from bigfleet.model.resources import Resources
 from bigfleet.operator.rollup import DemandBook
-from bigfleet.operator.translating import Demand, Translator, translate
+from bigfleet.operator.translator import Demand, Translator, translate
 from bigfleet.wire.rollups import RollupReader
 from tests.cluster_demand.requests import RACK, demand, key, spec, spread, term, together
 

@@ -3,7 +3,7 @@
 import pytest
 
 from bigfleet.model.quantities import LARGEST
-from bigfleet.operator.translating import LARGEST_SPEC, Untranslatable, translate
+from bigfleet.operator.translator import LARGEST_SPEC, Untranslatable, translate
 from tests.cluster_demand.requests import refusal, spec, spread, term, together
 
 Case = tuple[dict[str, object], str, str, str, str]

@@ -16,8 +16,8 @@ from bigfleet.model.cluster_reports import (
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.options import SECOND
 from bigfleet.operator.held_requests import HeldRequest
-from bigfleet.operator.placing import CoveredPod, Look, Placing, Sight
 from bigfleet.operator.pods_on_nodes import PodOnNode
+from bigfleet.operator.unplaced_pods import CoveredPod, Look, Sight, UnplacedPods
 
 WEB = NeedKey("shop", "web", "")
 DB = NeedKey("shop", "db", "gang")
@@ -50,7 +50,7 @@ class Cluster:
     at: int = 1000 * SECOND
 
     def __post_init__(self) -> None:
-        self.placing = Placing("shop", self.needs.get)
+        self.placing = UnplacedPods("shop", self.needs.get)
 
     def look(self) -> Look:
         self.at += 10 * SECOND
@@ -169,7 +169,7 @@ def test_the_report_counts_what_the_caches_show() -> None:
         nodes_missing=4,
         crs_skipped=5,
     )
-    assert Placing("shop", lambda _request: None).look(sight, 99).report == ClusterReport(
+    assert UnplacedPods("shop", lambda _request: None).look(sight, 99).report == ClusterReport(
         cluster_id="shop",
         at=99,
         requests_by_phase={"Pending": 1, "Acknowledged": 2},

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from bigfleet.edge import collecting
+from bigfleet.edge import garbage_collection
 from bigfleet.edge.clock import ManualClock
 
 HOUR = 3600.0
@@ -30,9 +30,9 @@ class Collector:
 def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
     made, before = Collector(), gc.get_threshold()
     monkeypatch.setattr(gc, "collect", made.collect)
-    monkeypatch.setattr(collecting, "_tracked", lambda: made.objects)
+    monkeypatch.setattr(garbage_collection, "_tracked", lambda: made.objects)
     # Far fewer rounds in an hour: the clock stops at every one of them.
-    monkeypatch.setattr(collecting, "_YOUNG_SECONDS", 100.0)
+    monkeypatch.setattr(garbage_collection, "_YOUNG_SECONDS", 100.0)
     yield made
     gc.set_threshold(*before)
 
@@ -40,7 +40,7 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
 @pytest.fixture
 async def clock(collector: Collector) -> AsyncIterator[ManualClock]:
     made = ManualClock()
-    running = asyncio.create_task(collecting.collect_rarely(made))
+    running = asyncio.create_task(garbage_collection.collect_rarely(made))
     yield made
     running.cancel()
     await asyncio.wait({running})
@@ -81,5 +81,5 @@ async def test_what_grew_before_the_first_hour_is_usual(
 
 
 def test_counting_the_objects_leaves_them_where_they_can_be_collected() -> None:
-    assert collecting._tracked() > 1_000
+    assert garbage_collection._tracked() > 1_000
     assert gc.get_freeze_count() == 0

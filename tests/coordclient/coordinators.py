@@ -11,9 +11,9 @@ from typing import Any
 import grpc
 
 from bigfleet.admin.v1alpha1 import coordinator_admin_pb2 as admin
-from bigfleet.coordclient.driver import CoordinatorClient, Surroundings
-from bigfleet.coordclient.obeying import Handler
-from bigfleet.coordclient.reporting import Pace
+from bigfleet.coordclient.driver import ClientContext, CoordinatorClient
+from bigfleet.coordclient.instruction_handler import Handler
+from bigfleet.coordclient.report_schedule import Pace
 from bigfleet.edge.clock import ManualClock
 from bigfleet.model.coordination import SyncReply, SyncRequest
 from bigfleet.model.coordinator_calls import CoordinatorInstruction, Obeyed, Refused, ShardReport
@@ -145,7 +145,7 @@ class Shard:
         self.client = CoordinatorClient(
             addresses,
             self.lines,
-            Surroundings(
+            ClientContext(
                 clock=self.clock,
                 chance=Random(1).random,
                 log=self.log,

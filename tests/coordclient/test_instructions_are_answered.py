@@ -2,8 +2,8 @@
 
 import pytest
 
-from bigfleet.coordclient import obeying
-from bigfleet.coordclient.obeying import DONE, TERM
+from bigfleet.coordclient import instruction_handler
+from bigfleet.coordclient.instruction_handler import DONE, TERM
 from bigfleet.model.coordinator_calls import (
     AckOutcome,
     CoordinatorInstruction,
@@ -19,7 +19,7 @@ from tests.coordclient.coordinators import assign, coordinators, shard
 DUPLICATE = "duplicate-redelivery"
 
 
-class Hands:
+class Handlers:
     """Carries out everything, and remembers the order."""
 
     def __init__(self) -> None:
@@ -53,26 +53,26 @@ async def test_an_instruction_of_a_later_version_is_answered_as_invalid() -> Non
 
 
 async def test_instructions_are_done_in_order_of_their_sequence_and_once() -> None:
-    hands = Hands()
+    handlers = Handlers()
     async with (
         coordinators(1) as [leader],
-        shard(leader.address, obey=hands) as reporter,
+        shard(leader.address, obey=handlers) as reporter,
     ):
         leader.asks(assign("second", 2), assign("first", 1), assign("", 0))
         await reporter.client.report()
-        assert hands.done == ["first", "second"]
+        assert handlers.done == ["first", "second"]
         await reporter.client.report()
         assert leader.acks == [
             ("first", AckOutcome.ACCEPTED, ""),
             ("second", AckOutcome.ACCEPTED, ""),
         ]
         await reporter.client.report()
-        assert hands.done == ["first", "second"]
+        assert handlers.done == ["first", "second"]
         assert {reason for _, _, reason in leader.acks} == {DUPLICATE}
 
 
 async def test_what_was_done_is_told_at_once_and_what_was_done_before_in_time() -> None:
-    async with coordinators(1) as [leader], shard(leader.address, obey=Hands()) as reporter:
+    async with coordinators(1) as [leader], shard(leader.address, obey=Handlers()) as reporter:
         leader.asks(assign("i-1", 1))
         await reporter.client.report()
         assert reporter.client.due - reporter.clock.now() < SECOND // 10
@@ -83,15 +83,15 @@ async def test_what_was_done_is_told_at_once_and_what_was_done_before_in_time() 
 
 
 async def test_a_restarted_shard_does_not_do_it_again() -> None:
-    hands = Hands()
+    handlers = Handlers()
     async with coordinators(1) as [leader]:
         leader.asks(assign("i-1", 1))
-        async with shard(leader.address, obey=hands) as before:
+        async with shard(leader.address, obey=handlers) as before:
             await before.client.report()
-        async with shard(leader.address, obey=hands, kept=before.kept) as after:
+        async with shard(leader.address, obey=handlers, kept=before.kept) as after:
             await after.client.report()
             await after.client.report()
-    assert hands.done == ["i-1"]
+    assert handlers.done == ["i-1"]
     assert leader.acks == [("i-1", AckOutcome.ACCEPTED, DUPLICATE)]
 
 
@@ -112,33 +112,33 @@ async def test_acks_are_sent_again_when_their_report_failed() -> None:
 
 
 async def test_an_answer_of_an_older_term_is_ignored_whole() -> None:
-    hands = Hands()
+    handlers = Handlers()
     async with (
         coordinators(1) as [leader],
-        shard(leader.address, obey=hands) as reporter,
+        shard(leader.address, obey=handlers) as reporter,
     ):
         leader.asks(term=5)
         await reporter.client.report()
         leader.asks(assign("i-1", 1, term=4), term=4)
         await reporter.client.report()
-        assert hands.done == []
+        assert handlers.done == []
         assert reporter.counts["coordinator_reports stale_term"] == 1
         assert reporter.client.link().term == 5
         leader.asks(assign("i-1", 1, term=5), term=5)
         await reporter.client.report()
-        assert hands.done == ["i-1"]
+        assert handlers.done == ["i-1"]
 
 
 async def test_an_old_leader_is_still_ignored_after_a_restart() -> None:
-    hands = Hands()
+    handlers = Handlers()
     async with coordinators(1) as [leader]:
         leader.asks(term=5)
         async with shard(leader.address) as before:
             await before.client.report()
         leader.asks(assign("i-1", 1, term=4), term=4)
-        async with shard(leader.address, obey=hands, kept=before.kept) as after:
+        async with shard(leader.address, obey=handlers, kept=before.kept) as after:
             await after.client.report()
-    assert hands.done == []
+    assert handlers.done == []
 
 
 async def test_an_instruction_of_an_older_term_is_told_so() -> None:
@@ -150,29 +150,29 @@ async def test_an_instruction_of_an_older_term_is_told_so() -> None:
 
 
 async def test_nothing_is_acted_on_before_its_term_is_on_disk() -> None:
-    hands = Hands()
+    handlers = Handlers()
     async with (
         coordinators(1) as [leader],
-        shard(leader.address, obey=hands) as reporter,
+        shard(leader.address, obey=handlers) as reporter,
     ):
         leader.asks(assign("i-1", 1, term=5), term=5)
         reporter.disk_trouble = OSError("no space left")
         await reporter.client.report()
-        assert hands.done == []
+        assert handlers.done == []
         await reporter.client.report()
-        assert hands.done == []
+        assert handlers.done == []
         assert "no space left" in reporter.client.link().last_error
         reporter.disk_trouble = None
         await reporter.client.report()
-        assert hands.done == ["i-1"]
+        assert handlers.done == ["i-1"]
         assert reporter.kept[TERM] == b"5"
 
 
 async def test_nothing_is_acknowledged_before_it_is_remembered_on_disk() -> None:
-    hands = Hands()
+    handlers = Handlers()
     async with (
         coordinators(1) as [leader],
-        shard(leader.address, obey=hands) as reporter,
+        shard(leader.address, obey=handlers) as reporter,
     ):
         await reporter.client.report()
         leader.asks(assign("i-1", 1))
@@ -183,21 +183,21 @@ async def test_nothing_is_acknowledged_before_it_is_remembered_on_disk() -> None
         reporter.disk_trouble = None
         await reporter.client.report()
         await reporter.client.report()
-        assert hands.done == ["i-1"]
+        assert handlers.done == ["i-1"]
         assert leader.acks == [("i-1", AckOutcome.ACCEPTED, DUPLICATE)]
         assert reporter.kept[DONE] == b'["i-1"]'
 
 
 async def test_one_that_was_refused_may_be_done_later() -> None:
-    hands = Hands()
-    hands.answer = Refused("machines are bound there")
+    handlers = Handlers()
+    handlers.answer = Refused("machines are bound there")
     async with (
         coordinators(1) as [leader],
-        shard(leader.address, obey=hands) as reporter,
+        shard(leader.address, obey=handlers) as reporter,
     ):
         leader.asks(assign("i-1", 1))
         await reporter.client.report()
-        hands.answer = Done()
+        handlers.answer = Done()
         await reporter.client.report()
         assert leader.acks == [("i-1", AckOutcome.FAILED, "machines are bound there")]
         await reporter.client.report()
@@ -205,25 +205,25 @@ async def test_one_that_was_refused_may_be_done_later() -> None:
 
 
 async def test_what_is_not_done_yet_is_not_answered_and_tried_again() -> None:
-    hands = Hands()
-    hands.answer = NotYet("machines are bound there")
-    async with coordinators(1) as [leader], shard(leader.address, obey=hands) as reporter:
+    handlers = Handlers()
+    handlers.answer = NotYet("machines are bound there")
+    async with coordinators(1) as [leader], shard(leader.address, obey=handlers) as reporter:
         leader.asks(assign("i-1", 1))
         await reporter.client.report()
         await reporter.client.report()
         assert leader.acks == []
         assert reporter.counts["instructions assign_domain waiting"] == 2
         assert DONE not in reporter.kept
-        hands.answer = Done("2 of 2 machines came")
+        handlers.answer = Done("2 of 2 machines came")
         await reporter.client.report()
         await reporter.client.report()
-        assert hands.done == ["i-1"]
+        assert handlers.done == ["i-1"]
         assert leader.acks == [("i-1", AckOutcome.ACCEPTED, "2 of 2 machines came")]
 
 
 async def test_acks_that_a_deposed_leader_heard_are_sent_again() -> None:
-    hands = Hands()
-    async with coordinators(1) as [leader], shard(leader.address, obey=hands) as reporter:
+    handlers = Handlers()
+    async with coordinators(1) as [leader], shard(leader.address, obey=handlers) as reporter:
         leader.asks(assign("i-1", 1, term=5), term=5)
         await reporter.client.report()
         leader.asks(term=4)
@@ -245,11 +245,11 @@ async def test_a_report_without_a_new_cycle_is_nobodys_fault() -> None:
 
 
 async def test_only_the_last_ones_done_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(obeying, "MOST_DONE", 2)
-    hands = Hands()
+    monkeypatch.setattr(instruction_handler, "MOST_DONE", 2)
+    handlers = Handlers()
     async with (
         coordinators(1) as [leader],
-        shard(leader.address, obey=hands) as reporter,
+        shard(leader.address, obey=handlers) as reporter,
     ):
         leader.asks(assign("a", 1), assign("b", 2), assign("c", 3))
         await reporter.client.report()

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 
-from bigfleet.coordclient.driver import CoordinatorClient, Surroundings
-from bigfleet.coordclient.reporting import Pace
+from bigfleet.coordclient.driver import ClientContext, CoordinatorClient
+from bigfleet.coordclient.report_schedule import Pace
 from bigfleet.edge.clock import ManualClock
 from bigfleet.model.coordination import SyncReply, SyncRequest
 from bigfleet.model.coordinator_calls import CoordinatorInstruction, Done, Obeyed
@@ -29,10 +29,10 @@ from bigfleet.model.session_frames import (
     ReclaimInstruction,
 )
 from bigfleet.model.settings import Seconds
-from bigfleet.shard.coordination.owning import KEY as OWNERSHIP
-from bigfleet.shard.coordination.owning import ownership_of
+from bigfleet.shard.coordination.owned_machines import KEY as OWNERSHIP
+from bigfleet.shard.coordination.owned_machines import ownership_of
 from bigfleet.shard.cycle import CycleInput, deliberate
-from bigfleet.shard.driving.coordinating import CoordinatorSide
+from bigfleet.shard.driving.coordinator_side import CoordinatorSide
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.effects import COORDINATION
 from bigfleet.shard.events import (
@@ -44,8 +44,8 @@ from bigfleet.shard.events import (
     SessionOpened,
 )
 from bigfleet.shard.instructions import CallProvider
-from bigfleet.shard.parts import Birth
-from bigfleet.shard.reconciling.reading import Remembered, read_list
+from bigfleet.shard.parts import ShardStart
+from bigfleet.shard.reconciling.list_reading import Remembered, read_list
 from bigfleet.shard.settings import RailSettings, ReleaseSettings, SessionSettings, ShardSettings
 from bigfleet.shard.state import ShardState
 from tests.coordination_laws.disk import Disk
@@ -110,7 +110,7 @@ class Life:
         settings = replace(SETTINGS, id=name, provider_addr=named)
         rows = disk.rows
         owned, _ = ownership_of(name, rows.get(COORDINATION, {}).get(OWNERSHIP))
-        birth = Birth(
+        start = ShardStart(
             settings,
             epoch,
             addresses,
@@ -120,7 +120,7 @@ class Life:
             owned,
             lambda: disk.trouble,
         )
-        self.state = ShardState(birth)
+        self.state = ShardState(start)
         self.log = Quiet()
         self.outlet = outlet = Outlet(clock, self.log)
         outlet.call = self._call
@@ -129,7 +129,7 @@ class Life:
         outlet.keeper = disk
         outlet.obey(self.state.taken())
         self._side = side = CoordinatorSide(self.state, outlet, disk)
-        surroundings = Surroundings(
+        client_context = ClientContext(
             clock=clock,
             chance=lambda: 0.5,
             log=self.log,
@@ -144,7 +144,7 @@ class Life:
             kept=side.marks(),
         )
         lines = ShardLines(network, name)
-        self.client = CoordinatorClient(settings.coordinator_addr, lines, surroundings)
+        self.client = CoordinatorClient(settings.coordinator_addr, lines, client_context)
         self.state.coordinator_link = self.client.link
         self._round: asyncio.Task[None] | None = None
         self._is_connected = False

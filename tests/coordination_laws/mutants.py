@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 from bigfleet.coordclient.driver import CoordinatorClient
-from bigfleet.coordclient.obeying import Obeying
+from bigfleet.coordclient.instruction_handler import InstructionHandler
 from bigfleet.coordinator.book import Book
 from bigfleet.coordinator.draft import Draft
-from bigfleet.coordinator.membership import claims, handovers, merging
-from bigfleet.coordinator.rebalancing import granting, transfers
+from bigfleet.coordinator.membership import claims, handovers, snapshot_merge
+from bigfleet.coordinator.rebalancing import grants, transfers
 from bigfleet.coordinator.tables import TransferRow
 from bigfleet.model.coordination import SyncReply, SyncRequest
 from bigfleet.model.coordinator_calls import ReportReply
 from bigfleet.model.ownership import Ownership, OwnershipView
-from bigfleet.shard.driving.coordinating import CoordinatorSide
+from bigfleet.shard.driving.coordinator_side import CoordinatorSide
 from tests.coordination_laws import schedules
 from tests.coordination_laws.schedules import Past, Weights
 
@@ -41,7 +41,7 @@ def _grant_early(patch: Patch) -> None:
         released(book, draft, row, machines)
         moving = draft.transfers.get(row.transfer.id)
         assert moving is not None
-        granting._grant(book, draft, moving)
+        grants._grant(book, draft, moving)
 
     patch.setattr(transfers, "_release", release)
 
@@ -68,8 +68,8 @@ def _drop_marks(patch: Patch) -> None:
 
 def _ack_early(patch: Patch) -> None:
     async def obey(self: CoordinatorClient, reply: ReportReply) -> None:
-        answers = self._obeying.obey(reply)
-        self._obeying.answered(answers)
+        answers = self._handler.obey(reply)
+        self._handler.answered(answers)
 
     patch.setattr(CoordinatorClient, "_obey", obey)
 
@@ -89,11 +89,11 @@ def _nothing_lingers(patch: Patch) -> None:
 
 
 def _forget_done(patch: Patch) -> None:
-    patch.setattr(Obeying, "_remember", lambda self, name: None)
+    patch.setattr(InstructionHandler, "_remember", lambda self, name: None)
 
 
 def _hear_old_terms(patch: Patch) -> None:
-    patch.setattr(Obeying, "is_stale", lambda self, term: False)
+    patch.setattr(InstructionHandler, "is_stale", lambda self, term: False)
 
 
 def _ask_old_owner_only(patch: Patch) -> None:
@@ -101,7 +101,7 @@ def _ask_old_owner_only(patch: Patch) -> None:
 
 
 def _publish_at_once(patch: Patch) -> None:
-    patch.setattr(merging, "waiting_for", lambda book, members: [])
+    patch.setattr(snapshot_merge, "waiting_for", lambda book, members: [])
     patch.setattr(claims, "claims_of", _no_claims)
 
 

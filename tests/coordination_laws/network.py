@@ -24,7 +24,7 @@ Serve = Callable[[str, Request], Reply]
 _REMEMBERED = 3
 
 
-class Fate(Enum):
+class Ruling(Enum):
     """What becomes of the next call."""
 
     ANSWERED = auto()
@@ -67,7 +67,7 @@ class Network:
         #: On their way, oldest first.
         self.calls: list[Call] = []
         #: Of the next calls of each shard, in order; when there is none, it is answered.
-        self.fates: dict[str, list[Fate]] = {}
+        self.rulings: dict[str, list[Ruling]] = {}
         #: Shards whose lines are cut.
         self.cut: set[str] = set()
         #: The last answers to each shard's calls of a kind, newest last.
@@ -75,29 +75,29 @@ class Network:
 
     async def call(self, shard: str, address: str, request: Request) -> Any:
         self._sent(request)
-        fates = self.fates.get(shard) or [Fate.ANSWERED]
-        fate = Fate.LOST if shard in self.cut else fates.pop(0)
+        rulings = self.rulings.get(shard) or [Ruling.ANSWERED]
+        ruling = Ruling.LOST if shard in self.cut else rulings.pop(0)
         waiter: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         call = Call(shard, address, request, waiter)
-        self._begin(call, fate)
+        self._begin(call, ruling)
         return await waiter
 
-    def _begin(self, call: Call, fate: Fate) -> None:
-        if fate is Fate.LATE:
+    def _begin(self, call: Call, ruling: Ruling) -> None:
+        if ruling is Ruling.LATE:
             self.calls.append(call)
             return
-        if fate in (Fate.LOST, Fate.OLD_ANSWER):
-            old = self._old_answer(call) if fate is Fate.OLD_ANSWER else None
+        if ruling in (Ruling.LOST, Ruling.OLD_ANSWER):
+            old = self._old_answer(call) if ruling is Ruling.OLD_ANSWER else None
             call.told(old or _broken())
             return
         self._arrive(call)
         assert call.answer is not None
-        match fate:
-            case Fate.ANSWER_LATE:
+        match ruling:
+            case Ruling.ANSWER_LATE:
                 self.calls.append(call)
-            case Fate.ANSWER_LOST:
+            case Ruling.ANSWER_LOST:
                 call.told(_broken())
-            case Fate.TWICE:
+            case Ruling.TWICE:
                 self.calls.append(Call(call.shard, call.address, call.request, None))
                 call.told(call.answer)
             case _:
@@ -154,7 +154,7 @@ class Network:
             call.told(_broken())
         self.calls = []
         self.cut = set()
-        self.fates = {}
+        self.rulings = {}
 
     def is_waiting(self, shard: str) -> bool:
         return any(c.shard == shard and c.waiter and not c.waiter.done() for c in self.calls)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Set
 
 from bigfleet.model.ownership import Ownership
-from bigfleet.shard.coordination.owning import KEY, ownership_of
+from bigfleet.shard.coordination.owned_machines import KEY, ownership_of
 from bigfleet.shard.effects import COORDINATION
 from tests.coordination_laws import laws
 from tests.coordination_laws.disk import Disk

@@ -12,9 +12,9 @@ from typing import TypeVar
 from bigfleet.coordinator.book import Book
 from bigfleet.coordinator.draft import Draft
 from bigfleet.coordinator.keys import tables_of, value_bytes
-from bigfleet.coordinator.membership import removal, reports, syncing, ticking
+from bigfleet.coordinator.membership import expiries, removal, reports, shard_sync
 from bigfleet.coordinator.partition_keys import set_partition_keys
-from bigfleet.coordinator.rebalancing import quotas, sweeping
+from bigfleet.coordinator.rebalancing import quotas, sweeps
 from bigfleet.coordinator.settings import CoordinatorSettings, RebalanceSettings
 from bigfleet.coordinator.snapshots import export, imported
 from bigfleet.coordinator.tables import Tables, TermRow
@@ -74,7 +74,7 @@ class Coordinators:
         self.rows = dict(rows)
         self.place = 0
         #: Of the next commits, in order; when there is none, it is taken.
-        self.fates: list[Commit] = []
+        self.rulings: list[Commit] = []
         #: The store is out of the leader's reach.
         self.is_cut = False
         #: Who led before, at the other address.
@@ -93,7 +93,7 @@ class Coordinators:
         self.stale = self.book
         self.place = 1 - self.place
         self.is_cut = False
-        self.fates = []
+        self.rulings = []
         self.book = self._elected()
 
     def snapshot(self) -> Mapping[str, bytes]:
@@ -137,16 +137,16 @@ class Coordinators:
         return finish(book, result)
 
     def _commit(self, book: Book, draft: Draft) -> None:
-        fate = self.fates.pop(0) if self.fates else Commit.TAKEN
-        if self.is_cut or fate is Commit.REFUSED:
+        ruling = self.rulings.pop(0) if self.rulings else Commit.TAKEN
+        if self.is_cut or ruling is Commit.REFUSED:
             raise Rejected(Code.UNAVAILABLE, "the store does not answer")
-        if fate is not Commit.LOST_UNSEEN:
+        if ruling is not Commit.LOST_UNSEEN:
             self._on_commit(book, draft)
             for change in draft.changes():
                 self.rows.pop(change.key, None)
                 if change.value is not None:
                     self.rows[change.key] = change.value
-        if fate is not Commit.TAKEN:
+        if ruling is not Commit.TAKEN:
             self.book = book.reread(self._loaded())
             raise Rejected(Code.UNAVAILABLE, "this may or may not have happened")
 
@@ -163,8 +163,8 @@ class Coordinators:
         if isinstance(request, ShardReport):
             return self.transact(lambda book, draft: reports.on_report(book, draft, request))
         return self.transact(
-            lambda book, draft: syncing.on_sync(book, draft, request),
-            lambda book, reply: syncing.finish_sync(book, request, reply),
+            lambda book, draft: shard_sync.on_sync(book, draft, request),
+            lambda book, reply: shard_sync.finish_sync(book, request, reply),
         )
 
     def _answer_of_stale(self, book: Book, request: Request) -> ReportReply | SyncReply:
@@ -172,7 +172,7 @@ class Coordinators:
         draft = Draft(book.tables, self._clock.now())
         reply: ReportReply | SyncReply
         if isinstance(request, SyncRequest):
-            reply = syncing.on_sync(book, draft, request)
+            reply = shard_sync.on_sync(book, draft, request)
         else:
             reply = reports.on_report(book, draft, request)
         if draft.changes():
@@ -180,17 +180,17 @@ class Coordinators:
             raise NotLeader("the store refused a write", self.address)
         book.committed(draft)
         if isinstance(request, SyncRequest) and isinstance(reply, SyncReply):
-            return syncing.finish_sync(book, request, reply)
+            return shard_sync.finish_sync(book, request, reply)
         return reply
 
     # -- unasked ---------------------------------------------------------------------------------
 
     def tick(self) -> None:
-        self.do(ticking.tick)
+        self.do(expiries.tick)
         self.do(quotas.tick)
 
     def sweep(self) -> None:
-        self.do(sweeping.sweep)
+        self.do(sweeps.sweep)
 
     def remove(self, shard: str) -> None:
         self.do(removal.remove_shard, shard, None)

@@ -28,7 +28,7 @@ async def settle(world: World) -> int:
 async def _mend(world: World) -> None:
     """No fault is left, nobody wants anything, and nothing new is begun."""
     coordinators = world.coordinators
-    coordinators.fates, coordinators.is_cut, coordinators.stale = [], False, None
+    coordinators.rulings, coordinators.is_cut, coordinators.stale = [], False, None
     world.network.clear()
     for disk in world.disks.values():
         disk.is_slow = False

@@ -15,7 +15,7 @@ from bigfleet.model.requirements import RACK_KEY, ZONE_KEY
 from tests.coordination_laws import laws
 from tests.coordination_laws.laws import LawBroken
 from tests.coordination_laws.lives import Life
-from tests.coordination_laws.network import Fate
+from tests.coordination_laws.network import Ruling
 from tests.coordination_laws.provider import CLOUD, LAB, PAIRS, PROVIDERS
 from tests.coordination_laws.replicas import Commit
 from tests.coordination_laws.world import World
@@ -34,18 +34,18 @@ FATES = (
     (),
     (),
     (),
-    (Fate.LATE,),
-    (Fate.ANSWER_LATE,),
-    (Fate.LOST,),
-    (Fate.ANSWER_LOST,),
-    (Fate.TWICE,),
-    (Fate.ANSWERED, Fate.LATE),
-    (Fate.ANSWERED, Fate.ANSWER_LATE),
-    (Fate.ANSWERED, Fate.LOST),
-    (Fate.ANSWERED, Fate.ANSWER_LOST),
-    (Fate.ANSWERED, Fate.TWICE),
-    (Fate.OLD_ANSWER,),
-    (Fate.ANSWERED, Fate.OLD_ANSWER),
+    (Ruling.LATE,),
+    (Ruling.ANSWER_LATE,),
+    (Ruling.LOST,),
+    (Ruling.ANSWER_LOST,),
+    (Ruling.TWICE,),
+    (Ruling.ANSWERED, Ruling.LATE),
+    (Ruling.ANSWERED, Ruling.ANSWER_LATE),
+    (Ruling.ANSWERED, Ruling.LOST),
+    (Ruling.ANSWERED, Ruling.ANSWER_LOST),
+    (Ruling.ANSWERED, Ruling.TWICE),
+    (Ruling.OLD_ANSWER,),
+    (Ruling.ANSWERED, Ruling.OLD_ANSWER),
 )
 KEY_ORDERS = ((), (ZONE_KEY,), (ZONE_KEY, RACK_KEY), (RACK_KEY, ZONE_KEY))
 COMMITS = (Commit.REFUSED, Commit.TAKEN_UNSEEN, Commit.LOST_UNSEEN)
@@ -124,16 +124,16 @@ async def talk(world: World, one: int, two: int) -> None:
 async def round(world: World, one: int, two: int) -> None:
     """One shard's; what becomes of its calls is chosen."""
     if (life := _life(world, one)) is not None:
-        world.network.fates[life.name] = list(FATES[two % len(FATES)])
+        world.network.rulings[life.name] = list(FATES[two % len(FATES)])
         life.begin_round()
         await world.pump()
-        world.network.fates[life.name] = []
+        world.network.rulings[life.name] = []
 
 
 @step
 async def old_view(world: World, one: int, two: int) -> None:
     """One shard is told what to do, and then an answer of before once more."""
-    await round(world, one, FATES.index((Fate.ANSWERED, Fate.OLD_ANSWER)))
+    await round(world, one, FATES.index((Ruling.ANSWERED, Ruling.OLD_ANSWER)))
 
 
 @step
@@ -407,7 +407,7 @@ async def stale_leader_ends(world: World, one: int, two: int) -> None:
 
 @step
 async def commit_fails(world: World, one: int, two: int) -> None:
-    world.coordinators.fates.append(COMMITS[one % len(COMMITS)])
+    world.coordinators.rulings.append(COMMITS[one % len(COMMITS)])
 
 
 @step

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
-from bigfleet.coordinator.driving.opening import store_of
+from bigfleet.coordinator.driving.open_store import store_of
 from bigfleet.coordinator.driving.process import CoordinatorProcess, OpenStore, World
 from bigfleet.coordinator.settings import CoordinatorSettings
 from bigfleet.edge.clock import Clock

@@ -72,7 +72,7 @@ async def test_a_leader_without_etcd_answers_no_write_and_then_nothing(
                 await one.client.set_quota("sim", "eu", 3, ADA)
             assert told.value.code in (Code.UNAVAILABLE, Code.FAILED_PRECONDITION)
             await until(lambda: not one.process.leading.leads, lambda: one.log.said)
-            with pytest.raises(Rejected, match="nobody is known to") as told:
+            with pytest.raises(Rejected, match="no leader is known") as told:
                 await one.reported(cycle=2)
             assert told.value.code is Code.FAILED_PRECONDITION
             assert (await one.page("/readyz"))[0] == 503

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bigfleet.coordinator.driving.answering import AdminAnswers
+from bigfleet.coordinator.driving.services import AdminAnswers
 from bigfleet.coordinator.stores.contract import Leader, Store
 from bigfleet.edge.clock import Clock, ManualClock
 from bigfleet.model.coordination import CoordinatorEvent, ProviderEntry

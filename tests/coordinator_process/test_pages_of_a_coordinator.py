@@ -121,7 +121,7 @@ async def test_a_follower_shows_nothing_of_a_fleet_it_does_not_lead(tmp_path: Pa
         text = (await stand.page("/metrics"))[1]
         assert "bigfleet_coordinator_is_leader 0.0" in text
         assert "\nbigfleet_coordinator_shards" not in text
-        assert await stand.page("/readyz") == (503, "nobody is known to lead\n")
+        assert await stand.page("/readyz") == (503, "no leader is known\n")
 
 
 def test_a_count_outside_the_catalogue_is_an_error() -> None:

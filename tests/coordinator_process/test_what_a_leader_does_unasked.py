@@ -7,8 +7,8 @@ import pytest
 
 from bigfleet.coordinator.book import Book
 from bigfleet.coordinator.draft import Draft
-from bigfleet.coordinator.membership import ticking
-from bigfleet.coordinator.rebalancing import quotas, sweeping
+from bigfleet.coordinator.membership import expiries
+from bigfleet.coordinator.rebalancing import quotas, sweeps
 from bigfleet.coordinator.settings import RebalanceSettings
 from bigfleet.coordinator.stores.contract import Leader, Store
 from bigfleet.coordinator.tables import ProviderRow
@@ -55,7 +55,7 @@ async def test_a_sweep_that_fails_is_logged_and_the_next_one_comes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     swept = Swept(None, ZeroDivisionError("oh"), Rejected(Code.NOT_FOUND, "gone"))
-    monkeypatch.setattr(sweeping.Sweep, "piece", swept)
+    monkeypatch.setattr(sweeps.Sweep, "piece", swept)
     clock = ManualClock()
     settings = replace(QUICK, rebalance=RebalanceSettings(interval=Seconds(10.0)))
     async with coordinated(tmp_path, settings, clock=clock, store=InMemory().of) as stand:
@@ -77,7 +77,7 @@ async def test_a_sweep_goes_on_until_its_last_piece(
         pieces.append(sweep)
         return len(pieces) % 3 == 0
 
-    monkeypatch.setattr(sweeping.Sweep, "piece", piece)
+    monkeypatch.setattr(sweeps.Sweep, "piece", piece)
     clock = ManualClock()
     settings = replace(QUICK, rebalance=RebalanceSettings(interval=Seconds(10.0)))
     async with coordinated(tmp_path, settings, clock=clock, store=InMemory().of):
@@ -92,9 +92,9 @@ async def test_every_second_what_passes_with_time_is_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ticks, taken_back, settled = Swept(), Swept(), Swept()
-    monkeypatch.setattr(ticking, "tick", ticks)
+    monkeypatch.setattr(expiries, "tick", ticks)
     monkeypatch.setattr(quotas, "tick", taken_back)
-    monkeypatch.setattr(sweeping, "settle", settled)
+    monkeypatch.setattr(sweeps, "settle", settled)
     clock = ManualClock()
     async with coordinated(tmp_path, clock=clock, store=InMemory().of):
         await clock.advance(5)
@@ -115,7 +115,7 @@ async def test_what_cannot_be_written_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     swept, stores, clock = Swept(), InMemory(), ManualClock()
-    monkeypatch.setattr(sweeping.Sweep, "piece", swept)
+    monkeypatch.setattr(sweeps.Sweep, "piece", swept)
     async with coordinated(tmp_path, clock=clock, store=stores.of) as stand:
         stores.stores[0].fault = Fault.DOWN
         await clock.advance(10)

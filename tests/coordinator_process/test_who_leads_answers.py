@@ -9,7 +9,7 @@ import pytest
 
 from bigfleet.coordinator.book import Book
 from bigfleet.coordinator.draft import Draft
-from bigfleet.coordinator.driving.leading import Leading
+from bigfleet.coordinator.driving.leading_replica import LeadingReplica
 from bigfleet.coordinator.settings import CoordinatorSettings
 from bigfleet.coordinator.stores.contract import Leader
 from bigfleet.coordinator.tables import DomainRow, ProviderRow
@@ -25,7 +25,7 @@ SETTINGS = CoordinatorSettings(id="node-1")
 
 @dataclass(slots=True)
 class Replica:
-    leading: Leading
+    leading: LeadingReplica
     store: MemoryStore
     clock: ManualClock
     log: Lines
@@ -52,7 +52,7 @@ async def replicated(
     shared: SharedRows, settings: CoordinatorSettings = SETTINGS, *, leads: bool = True
 ) -> AsyncIterator[Replica]:
     clock, log = ManualClock(), Lines()
-    leading = Leading(settings, clock, lambda: 0.0, log)
+    leading = LeadingReplica(settings, clock, lambda: 0.0, log)
     store = MemoryStore(shared, Leader(settings.id, f"{settings.id}:7790"), clock)
     await leading.open(store, f"{settings.id}:7790")
     running = asyncio.create_task(leading.run())

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from bigfleet.coordinator.stores.contract import Change, Leader, Rows, Store, StoreDown
 from bigfleet.coordinator.stores.etcd import PAGE_ROWS, EtcdStore
-from bigfleet.coordinator.stores.restoring import restore_into_etcd, restore_into_file
+from bigfleet.coordinator.stores.restore import restore_into_etcd, restore_into_file
 from bigfleet.coordinator.stores.rows import term_bytes
 from bigfleet.coordinator.stores.sqlite import SqliteStore
 from bigfleet.edge.clock import Clock, next_turn

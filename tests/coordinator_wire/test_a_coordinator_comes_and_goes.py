@@ -10,7 +10,7 @@ from grpc_reflection.v1alpha import reflection_pb2
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.shard_admin import Audit
 from bigfleet.wire import coordinator_server
-from bigfleet.wire.calling import ClientLine
+from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
 from bigfleet.wire.coordinator_client import CoordinatorLines
 from bigfleet.wire.coordinator_paths import ADMIN_SERVICE, SERVICE

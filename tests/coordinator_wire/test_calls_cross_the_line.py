@@ -16,7 +16,7 @@ from bigfleet.model.pauses import PauseScope
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import Audit, PauseCall, Paused, PauseList, ResumeCall, Resumed
 from bigfleet.v1alpha1 import coordinator_pb2 as contract
-from bigfleet.wire.calling import ClientLine
+from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
 from bigfleet.wire.coordinator_client import CoordinatorLines
 from bigfleet.wire.coordinator_paths import SERVICE

@@ -9,7 +9,7 @@ import pytest
 from bigfleet.model.coordinator_calls import NOBODY_LEADS, STORE_DOWN, UNCLEAR, NotLeader
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
-from bigfleet.wire.leader_following import Search
+from bigfleet.wire.leader_lines import Search
 from tests.coordinator_wire import samples
 from tests.coordinator_wire.scripted import PATIENCE, ScriptedCoordinator, serving
 

@@ -9,7 +9,7 @@ import pytest
 
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.v1alpha1 import coordinator_pb2 as contract
-from bigfleet.wire.calling import ClientLine
+from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
 from bigfleet.wire.coordinator_handlers import Snapshot
 from bigfleet.wire.coordinator_paths import SERVICE

@@ -13,7 +13,7 @@ from bigfleet.admin.v1alpha1 import coordinator_admin_pb2 as pb
 from bigfleet.model.coordinator_calls import NotLeader
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.v1alpha1 import coordinator_pb2 as contract
-from bigfleet.wire.calling import ClientLine
+from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.coordinator_paths import (
     ADMIN_SERVICE,
     GET_STATUS,

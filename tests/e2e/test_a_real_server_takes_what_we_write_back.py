@@ -10,17 +10,17 @@ from bigfleet.edge.counts import Counts
 from bigfleet.edge.driver import RealClock
 from bigfleet.edge.logs import Silence
 from bigfleet.kube.api import Api
-from bigfleet.kube.connecting import open_api
+from bigfleet.kube.connection import open_api
 from bigfleet.kube.crd_files import crd_documents
 from bigfleet.kube.kinds import AVAILABLE_CAPACITIES, UPCOMING_NODES
 from bigfleet.kube.names import available_capacity_name
 from bigfleet.kube.objects import AvailableCapacity, Node, UpcomingNode
-from bigfleet.kube.reflecting import Reflector
+from bigfleet.kube.reflector import Reflector
 from bigfleet.model.machines import MachineState
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.session_frames import AvailableCapacityUpdate, Confidence
 from bigfleet.operator.driving.tokens import Tokens
-from bigfleet.operator.driving.write_back import Surroundings, WriteBack
+from bigfleet.operator.driving.write_back import WriteBack, WriteBackContext
 from tests.e2e.stand.accounts import operator_account
 from tests.e2e.stand.api import KubeApi, Object
 from tests.e2e.stand.cluster import Cluster
@@ -54,7 +54,7 @@ async def writing_back(
     available: Reflector[AvailableCapacity, AvailableCapacity] = Reflector(
         api, AVAILABLE_CAPACITIES, lambda found: found, clock, lambda: 0.5, log
     )
-    around = Surroundings(
+    around = WriteBackContext(
         upcoming.cache,
         available.cache,
         nodes_synced=lambda: True,

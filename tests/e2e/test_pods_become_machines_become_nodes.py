@@ -3,7 +3,7 @@
 import msgspec
 
 from bigfleet.model.cluster_reports import UnplacedPod
-from bigfleet.operator.translating import Demand, Translator
+from bigfleet.operator.translator import Demand, Translator
 from bigfleet.wire.shard_read import ShardReadClient
 from tests.e2e.joined import join
 from tests.e2e.stand.cluster import Cluster

@@ -31,12 +31,12 @@ from bigfleet.model.session_frames import (
 )
 from bigfleet.model.shard_views import ActionView, Disposition
 from bigfleet.shard.calls import Answer, Calls
-from bigfleet.shard.drains.drains import DrainHearers, Drains, Operators
+from bigfleet.shard.drains.drains import DrainListeners, Drains, Operators
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.events import CallAnswered
 from bigfleet.shard.execution.blobs import Line
-from bigfleet.shard.execution.execution import Execution, Surroundings
-from bigfleet.shard.execution.mutating import Bench
+from bigfleet.shard.execution.execution import Execution, ExecutionSeams
+from bigfleet.shard.execution.mutation import ExecutionContext
 from bigfleet.shard.execution.outcomes import Outcomes
 from bigfleet.shard.execution.phases import Phases
 from bigfleet.shard.execution.pool import Pool
@@ -46,8 +46,8 @@ from bigfleet.shard.failures.failures import Failures, Looking
 from bigfleet.shard.instructions import CallProvider, GetCall, Log, Persist, WriteAudit
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.offerings.offerings import Offerings
-from bigfleet.shard.reconciling.adopting import Adopter, Sight
-from bigfleet.shard.reconciling.screening import Rejection, screened_machine
+from bigfleet.shard.reconciling.adoption import Adopter, Sight
+from bigfleet.shard.reconciling.record_checks import Rejection, screened_machine
 from bigfleet.shard.settings import ShardSettings
 
 S = MachineState
@@ -138,7 +138,7 @@ class Stage:
 
     def _execution(self, epoch: int) -> Execution:
         execute = self.settings.execute
-        bench = Bench(
+        bench = ExecutionContext(
             self.effects,
             self.machines,
             self.calls,
@@ -147,7 +147,7 @@ class Stage:
             self.failures.fail,
             lambda: execute,
         )
-        around = Surroundings(
+        around = ExecutionSeams(
             is_paused=lambda kind, cluster: kind in self.paused,
             begin_drain=lambda action, view, at: self.drains.begin(action, view, at),
             why_drain_waits=lambda action, at: self.drains.why_waiting(action, at),
@@ -171,7 +171,7 @@ class Stage:
                 lambda cluster: self.sessions.get(cluster, frozenset()),
                 self._new_id,
             ),
-            DrainHearers(
+            DrainListeners(
                 is_paused=lambda kind, cluster: kind in self.paused,
                 drain=self.execution.drain,
                 aborted=lambda: self.phases.aborted("drain"),

@@ -123,16 +123,16 @@ class AnyOrder(RuleBasedStateMachine):
     @precondition(lambda self: bool(self.stage.unanswered))
     @rule(
         pick=picks,
-        fate=st.sampled_from(["lost before", "lost after", "late"]),
+        ruling=st.sampled_from(["lost before", "lost after", "late"]),
         code=st.sampled_from([Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.CANCELLED]),
     )
-    def lose(self, pick: int, fate: str, code: Code) -> None:
+    def lose(self, pick: int, ruling: str, code: Code) -> None:
         """The call or its answer got lost, or is still on its way."""
         call = self.picked(pick).call
         if not isinstance(call, GetCall):
-            if fate == "lost after":
+            if ruling == "lost after":
                 self.shelf.carry_out(call, at_once=False)
-            elif fate == "late":
+            elif ruling == "late":
                 self.late.append(call)
         self.stage.refuse(call.machine_id, code)
 

@@ -5,7 +5,7 @@ MinUnit, is not held and not reserved for somebody else; a Same Need's lies in i
 a strict Spread Need's within its skew. Every phase goes by precedence (U22), so what a gang of
 lower precedence speaks for never excuses a higher one that is left short. One thing does, where the
 machines of a rack are not alike: what a gang ahead spoke for by id and left because a cheaper one
-covered it (reading 27).
+covered it (ruling E27).
 """
 
 from collections import Counter
@@ -84,7 +84,7 @@ def withheld(fleet: Fleet, decision: SomeDecision, need: Need, each: FleetMachin
 def left_by_a_gang_ahead(
     fleet: Fleet, decision: SomeDecision, number: int, each: FleetMachine
 ) -> bool:
-    """Reading 27: the gang acquired nothing (U10), and the stock it was shown is not all alike."""
+    """Ruling E27: the gang acquired nothing (U10), and the stock it was shown is not all alike."""
     mine = decision.verdicts[number]
     if mine.bootstraps + mine.provisions > 0:
         return False

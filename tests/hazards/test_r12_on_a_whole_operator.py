@@ -70,7 +70,7 @@ async def test_r12_it_is_counted_by_reason_once_and_shown_as_long_as_it_lasts(ri
     assert sample(await rig.metrics(), "crs_skipped") == 2
     rig.server.remove(CAPACITY_REQUESTS, "odd", "team")
     rig.server.remove(CAPACITY_REQUESTS, "worse", "team")
-    await rig.until(lambda: not rig.operator.knowing.book.skipped)
+    await rig.until(lambda: not rig.operator.cluster_cache.book.skipped)
     page = await rig.metrics()
     assert sample(page, "crs_skipped") == 0
     assert sample(page, 'crs_skipped_total{reason="operator"}') == 1
@@ -89,7 +89,7 @@ async def test_r12_an_odd_one_that_came_without_a_session_is_announced_with_the_
     await rig.until(lambda: rig.events("UntranslatableRequirement"))
     await rig.shard_dies()
     put(rig.server, "late", requirements=[ODD])
-    await rig.until(lambda: len(rig.operator.knowing.book.skipped) == 2)
+    await rig.until(lambda: len(rig.operator.cluster_cache.book.skipped) == 2)
     await rig.passes(30)
     assert len(rig.events("UntranslatableRequirement")) == 1
     await rig.shard_returns()

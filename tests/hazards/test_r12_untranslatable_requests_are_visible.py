@@ -2,7 +2,7 @@
 
 import pytest
 
-from bigfleet.operator.acknowledging import Acknowledging
+from bigfleet.operator.acknowledgements import Acknowledgements
 from bigfleet.operator.rollup import DemandBook
 from bigfleet.wire.rollups import RollupReader
 from tests.cluster_demand.requests import key, spec, term
@@ -52,13 +52,13 @@ def test_r12_it_is_announced_once_for_each_text_it_had() -> None:
 
 def test_r12_it_stays_pending_and_is_picked_up_once_it_is_fixed() -> None:
     book = book_with(TROUBLES["greater than"][0])
-    acknowledging = Acknowledging(book)
-    acknowledging.on_sent(1)
-    assert {k.name for k in acknowledging.on_acked(2)} == set(VALID)
+    acknowledgements = Acknowledgements(book)
+    acknowledgements.on_sent(1)
+    assert {k.name for k in acknowledgements.on_acked(2)} == set(VALID)
     assert book.put(key("odd"), "odd", spec(), "Pending") is None
     assert dict(book.skipped) == {}
-    acknowledging.on_sent(3)
-    assert [k.name for k in acknowledging.on_acked(4)] == ["odd"]
+    acknowledgements.on_sent(3)
+    assert [k.name for k in acknowledgements.on_acked(4)] == ["odd"]
     read = RollupReader().read(book.rollup(5), "shop", 10)
     assert [need.aggregate["cpu"] for need in read.needs] == [4000]
 

@@ -132,7 +132,7 @@ class Schedule:
             topology_value=pair[1],
         )
         before = self.cloud.serving(shard)
-        answer = shard.owning.unassign(order, self.cloud.at)
+        answer = shard.owned_machines.unassign(order, self.cloud.at)
         shard.obey(shard.state.taken())
         assert self.cloud.serving(shard) == before, "nobody loses a machine in use"
         if isinstance(answer, Done) and self.chance.random() < heard:
@@ -151,7 +151,7 @@ class Schedule:
         donor = self.cloud.shards[moved.donor]
         match step:
             case "release" if moved.state == "asked" and self.is_free(donor, moved.machine):
-                donor.owning.release([moved.machine], name, self.cloud.at)
+                donor.owned_machines.release([moved.machine], name, self.cloud.at)
                 donor.obey(donor.state.taken())
                 moved.state = "released"
             case "grant":
@@ -159,7 +159,7 @@ class Schedule:
             case "cancel":
                 coordinator.hold_back(name)
             case "hear of transfers" if moved.state == "cancelled":
-                donor.owning.readopt(name, self.cloud.at)
+                donor.owned_machines.readopt(name, self.cloud.at)
                 donor.obey(donor.state.taken())
 
     def is_free(self, shard: Shard, machine: str) -> bool:
@@ -187,7 +187,7 @@ class Schedule:
             self.coordinator.grant(name)
             if moved.state == "cancelled":
                 donor = self.cloud.shards[moved.donor]
-                donor.owning.readopt(name, self.cloud.at)
+                donor.owned_machines.readopt(name, self.cloud.at)
                 donor.obey(donor.state.taken())
         for _ in range(15):
             for name in SHARDS:

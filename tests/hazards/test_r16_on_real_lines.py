@@ -100,7 +100,7 @@ async def test_after_a_domain_was_assigned_two_shards_of_one_provider_share_noth
         await until(lambda: len(shop.configured()) == 6)
         say(2, {ZONE: ""})
         of_a.asks(order("dom-1/unassign", take_away=True))
-        await until(lambda: a.process.state.parts.owning.ownership.revision == 2)
+        await until(lambda: a.process.state.parts.owned_machines.ownership.revision == 2)
         assert ids(a) == everything
         assert not accepted(of_a, "dom-1/unassign")
 

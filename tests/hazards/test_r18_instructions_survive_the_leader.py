@@ -106,7 +106,7 @@ def test_r18_a_domain_nobody_would_give_up_says_so_and_may_be_asked_for_again() 
     assert fleet.book.tables.domains.get(*Z1) == DomainRow(*Z1, "b", ("a",))
     (dropped,) = [e.text for e in fleet.book.events if e.kind == "instruction_dropped"]
     assert "a failed 5 times, lastly because because" in dropped
-    assert "ask for the same again when the cause is gone, or remove a" in dropped
+    assert "ask for it again when the cause is gone, or remove a" in dropped
     count = fleet.book.counts.of
     assert count("instruction_failures_total", kind="unassign_domain", outcome="failed") == 5
     fleet.do(domains.assign, *Z1, "b")

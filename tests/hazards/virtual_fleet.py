@@ -44,8 +44,8 @@ from bigfleet.shard.events import (
     SessionOpened,
 )
 from bigfleet.shard.instructions import CallProvider, FlushSession, GetCall, Instruction
-from bigfleet.shard.parts import Birth, Stored
-from bigfleet.shard.reconciling.reading import read_list
+from bigfleet.shard.parts import ShardStart, Stored
+from bigfleet.shard.reconciling.list_reading import read_list
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.shard.state import ShardState
 from bigfleet.wire.machines import list_bytes, list_entry, machine_bytes
@@ -102,7 +102,7 @@ class VirtualFleet:
         self._session_of: dict[str, int] = {}
         settings = settings or ShardSettings()
         self.state = ShardState(
-            Birth(
+            ShardStart(
                 settings,
                 epoch=1,
                 providers={CLOUD: "cloud:9000"},

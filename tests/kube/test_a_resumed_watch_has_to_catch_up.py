@@ -11,7 +11,7 @@ from bigfleet.edge.logs import Silence
 from bigfleet.kube.api import Api
 from bigfleet.kube.kinds import NODES
 from bigfleet.kube.objects import Node
-from bigfleet.kube.reflecting import CATCH_UP_SECONDS, Cache, Reflector
+from bigfleet.kube.reflector import CATCH_UP_SECONDS, Cache, Reflector
 from tests.kube.waiting import until
 
 GONE = b'{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}\n'

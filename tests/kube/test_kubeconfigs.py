@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bigfleet.kube.connecting import own_namespace
+from bigfleet.kube.connection import own_namespace
 from bigfleet.kube.kubeconfigs import BadKubeconfig, target_of
 
 NOWHERE = Path("/nonexistent/serviceaccount")

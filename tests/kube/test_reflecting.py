@@ -13,7 +13,7 @@ from bigfleet.edge.logs import Silence
 from bigfleet.kube.api import SILENCE_SECONDS, Api
 from bigfleet.kube.kinds import NODES, PODS, Kind
 from bigfleet.kube.objects import Node, ObjectKey, Pod
-from bigfleet.kube.reflecting import CATCH_UP_SECONDS, Reflector, everything
+from bigfleet.kube.reflector import CATCH_UP_SECONDS, Reflector, everything
 from tests.kube.waiting import until
 from tests.kube_api import FakeApiServer, api_for
 

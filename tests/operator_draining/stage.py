@@ -7,7 +7,7 @@ from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimAck, ReclaimInstruction
 from bigfleet.operator.attached_volumes import AttachedVolumes
-from bigfleet.operator.drain import Surroundings
+from bigfleet.operator.drain import DrainContext
 from bigfleet.operator.drain_steps import (
     Check,
     Checked,
@@ -22,7 +22,7 @@ from bigfleet.operator.drain_steps import (
     uncordon_patch,
 )
 from bigfleet.operator.drains import Drains, DrainSettings
-from bigfleet.operator.node_mapping import NodeMap
+from bigfleet.operator.node_map import NodeMap
 from bigfleet.operator.pods_on_nodes import NotMoved, PodOnNode, PodsOnNodes
 from bigfleet.operator.reclaim_admission import ReclaimAdmission
 
@@ -69,7 +69,7 @@ class Stage:
         self.nodes_are_fresh = self.pods_are_fresh = True
         self.counts = Counts()
         self.volumes = AttachedVolumes()
-        around = Surroundings(
+        context = DrainContext(
             self.nodes,
             self.pods,
             lambda at: self.nodes_are_fresh,
@@ -77,7 +77,7 @@ class Stage:
             self.volumes,
         )
         self.settings = DrainSettings()
-        self.drains = Drains(around, lambda: 0.5, self.counts, lambda: self.settings, admission)
+        self.drains = Drains(context, lambda: 0.5, self.counts, lambda: self.settings, admission)
         self.steps: list[Instruction] = []
         self.unheard_pods: list[PodOnNode] = []
         self.unheard_nodes: set[str] = set()

@@ -9,7 +9,7 @@ from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate
 from bigfleet.operator.departed_nodes import DepartedNode, DepartedNodes
-from bigfleet.operator.node_mapping import NodeMap
+from bigfleet.operator.node_map import NodeMap
 from tests.operator_draining.stage import node_record
 
 S = MachineState

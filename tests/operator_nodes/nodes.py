@@ -13,7 +13,7 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.resources import Resources
 from bigfleet.model.session_frames import NodeStateUpdate
 from bigfleet.operator.machine_nodes import Losses, MachineNodes
-from bigfleet.operator.node_mapping import NodeMap
+from bigfleet.operator.node_map import NodeMap
 from bigfleet.operator.node_rules import NodeRules
 
 START: Instant = 1_700_000_000 * SECOND

@@ -7,7 +7,7 @@ import grpc
 
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.wire.cluster_reports import METHOD, answering_reports
-from bigfleet.wire.serving import Serving
+from bigfleet.wire.handler_runner import HandlerRunner
 
 SERVICE = "bigfleet.admin.v1alpha1.ShardAdmin"
 
@@ -24,7 +24,7 @@ class ReportDesk:
     def last(self) -> ClusterReport:
         return self.taken[-1]
 
-    def rpc_handler(self, serving: Serving) -> grpc.GenericRpcHandler:
+    def rpc_handler(self, serving: HandlerRunner) -> grpc.GenericRpcHandler:
         handler = serving.reads(METHOD, answering_reports(self._take))
         return grpc.method_handlers_generic_handler(SERVICE, {METHOD: handler})
 

@@ -193,7 +193,7 @@ async def operating(
     try:
         await rig.until(lambda: operator.leading.line.replayed)
         if synced:
-            await rig.until(lambda: not operator.knowing.unsynced)
+            await rig.until(lambda: not operator.cluster_cache.unsynced)
         yield rig
     finally:
         await operator.stop()

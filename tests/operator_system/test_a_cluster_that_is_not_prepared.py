@@ -22,7 +22,7 @@ async def test_a_definition_that_is_missing_is_named_with_the_command_that_print
     async with FakeApiServer(clock) as server:
         server.undefine(CAPACITY_REQUESTS)
         async with operating(tmp_path, server, clock, synced=False) as rig:
-            await rig.until(lambda: rig.operator.knowing.requests.trouble)
+            await rig.until(lambda: rig.operator.cluster_cache.requests.trouble)
             status, text = await page(rig.operator.metrics_port, "/readyz")
             assert status == 503
             assert "capacityrequests.bigfleet.lucy.sh" in text

@@ -8,10 +8,9 @@ from bigfleet.kube.kinds import CAPACITY_REQUESTS
 from bigfleet.model.cluster_reports import ClusterReportReply
 from bigfleet.model.rollups import RollupRefusal
 from bigfleet.model.session_frames import OperatorFrame, RollupFrame
-from bigfleet.wire.rollups import RollupReader
 from tests.kube_api import FakeApiServer
 from tests.operator_system.reports import ReportDesk
-from tests.operator_system.rig import CLUSTER, AttentiveShard, JumpingClock, operating
+from tests.operator_system.rig import AttentiveShard, JumpingClock, operating
 
 WHY = "distinct profiles: 11000 sent, 10000 allowed; see rollup.max_profiles"
 

@@ -95,7 +95,7 @@ async def running(
 ) -> AsyncIterator[Rig]:
     async with operating(folder, server, clock, fleet.shard, desk=fleet.desk) as rig:
         await rig.until(lambda: fleet.desk.taken and fleet.shard.rollups)
-        await rig.until(lambda: rig.operator.knowing.disruption_budgets.cache.synced)
+        await rig.until(lambda: rig.operator.cluster_cache.disruption_budgets.cache.synced)
         yield rig
 
 

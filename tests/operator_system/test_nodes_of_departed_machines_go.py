@@ -21,7 +21,7 @@ async def leaves(rig: Rig, number: int = 1) -> None:
     name = f"n-{number}"
     machine = f"m-{number}"
     rig.shard.say(NodeStateUpdate(machine, CLUSTER, S.CONFIGURED, name))
-    await rig.until(lambda: rig.operator.knowing.node_map.machine_of(name) == machine)
+    await rig.until(lambda: rig.operator.cluster_cache.node_map.machine_of(name) == machine)
     rig.shard.say(NodeStateUpdate(machine, CLUSTER, S.DRAINING, name))
     rig.shard.say(NodeStateUpdate(machine, CLUSTER, S.IDLE))
 
@@ -31,7 +31,7 @@ async def test_the_node_goes_and_the_others_stay(tmp_path: Path) -> None:
     async with FakeApiServer(clock) as server, operating(tmp_path, server, clock) as rig:
         for name in ("n-1", "own-1"):
             has_node(server, name)
-        await rig.until(lambda: rig.operator.knowing.node_map.node("own-1"))
+        await rig.until(lambda: rig.operator.cluster_cache.node_map.node("own-1"))
         await leaves(rig)
         await rig.passes(100)
         assert server.has(NODES, "n-1")
@@ -48,7 +48,7 @@ async def test_a_node_the_server_calls_ready_stays(tmp_path: Path) -> None:
     clock = JumpingClock()
     async with FakeApiServer(clock) as server, operating(tmp_path, server, clock) as rig:
         has_node(server, "n-1")
-        await rig.until(lambda: rig.operator.knowing.node_map.node("n-1"))
+        await rig.until(lambda: rig.operator.cluster_cache.node_map.node("n-1"))
         await leaves(rig)
         server.freeze_watches("nodes")
         has_node(server, "n-1", READY)
@@ -66,7 +66,7 @@ async def test_nothing_is_deleted_where_that_is_turned_off(
         operating(tmp_path, server, clock, delete_nodes=False) as rig,
     ):
         has_node(server, "n-1")
-        await rig.until(lambda: rig.operator.knowing.node_map.node("n-1"))
+        await rig.until(lambda: rig.operator.cluster_cache.node_map.node("n-1"))
         await leaves(rig)
         await rig.passes(200)
         assert server.calls("delete", "nodes") == []
@@ -76,7 +76,7 @@ async def test_nothing_is_deleted_while_the_shard_is_away(tmp_path: Path) -> Non
     clock = JumpingClock()
     async with FakeApiServer(clock) as server, operating(tmp_path, server, clock) as rig:
         has_node(server, "n-1")
-        await rig.until(lambda: rig.operator.knowing.node_map.node("n-1"))
+        await rig.until(lambda: rig.operator.cluster_cache.node_map.node("n-1"))
         await leaves(rig)
         await rig.passes(60)
         await rig.shard_dies()
@@ -89,7 +89,7 @@ async def test_a_server_that_refuses_is_left_alone_for_a_while(tmp_path: Path) -
     async with FakeApiServer(clock) as server, operating(tmp_path, server, clock) as rig:
         server.fail("delete", "nodes", status=403, times=1)
         has_node(server, "n-1")
-        await rig.until(lambda: rig.operator.knowing.node_map.node("n-1"))
+        await rig.until(lambda: rig.operator.cluster_cache.node_map.node("n-1"))
         await leaves(rig)
         await rig.until(lambda: len(server.calls("delete", "nodes")) == 1)
         await rig.passes(60)

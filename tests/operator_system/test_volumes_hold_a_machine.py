@@ -25,7 +25,7 @@ async def test_a_machine_is_given_back_when_its_last_volume_is_detached(tmp_path
         server.put(NODES, {"metadata": {"name": "n-1"}})
         server.put(VOLUME_ATTACHMENTS, ATTACHED)
         async with operating(tmp_path, server, clock) as rig:
-            await rig.until(lambda: rig.operator.knowing.attachments.cache.synced)
+            await rig.until(lambda: rig.operator.cluster_cache.attachments.cache.synced)
             tell_and_ask(rig)
             await rig.until(lambda: len(rig.shard.acks) == 1)
             await rig.passes(30)

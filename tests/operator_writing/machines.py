@@ -14,7 +14,7 @@ from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.resources import Resources
 from bigfleet.model.session_frames import NodeStateUpdate
 from bigfleet.operator.drain_steps import DrainStanding
-from bigfleet.operator.upcoming import UpcomingNodes
+from bigfleet.operator.upcoming_nodes import UpcomingNodes
 from bigfleet.operator.writes import Create, Delete, PatchSpec, PatchStatus, Write
 from tests.kube_api.storage import merged
 

@@ -11,10 +11,10 @@ from bigfleet.edge.counts import Counts
 from bigfleet.edge.logs import Silence
 from bigfleet.kube.kinds import AVAILABLE_CAPACITIES, UPCOMING_NODES
 from bigfleet.kube.objects import AvailableCapacity, Node, Reference, UpcomingNode
-from bigfleet.kube.reflecting import Reflector
+from bigfleet.kube.reflector import Reflector
 from bigfleet.model.session_frames import NodeStateUpdate
 from bigfleet.operator.drain_steps import DrainStanding
-from bigfleet.operator.driving.write_back import Surroundings, WriteBack
+from bigfleet.operator.driving.write_back import WriteBack, WriteBackContext
 from tests.kube_api import FakeApiServer, api_for
 from tests.operator_writing.machines import ReadyNodes
 
@@ -95,7 +95,7 @@ async def stage_on(
     async with api_for(server, clock) as api:
         upcoming = Reflector(api, UPCOMING_NODES, _upcoming, clock, lambda: 0.5, log)
         available = Reflector(api, AVAILABLE_CAPACITIES, _available, clock, lambda: 0.5, log)
-        around = Surroundings(
+        around = WriteBackContext(
             upcoming.cache,
             available.cache,
             nodes_synced=lambda: nodes_known[0],

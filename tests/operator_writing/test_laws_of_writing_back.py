@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bigfleet.model.machines import MachineState
-from bigfleet.operator.upcoming import phase_of
+from bigfleet.operator.upcoming_nodes import phase_of
 from tests.operator_writing.machines import START, Cluster, node, told
 
 MACHINE, NAME = "m-1", "un-m-1"

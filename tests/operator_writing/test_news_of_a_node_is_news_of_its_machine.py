@@ -10,19 +10,19 @@ from bigfleet.edge.logs import Silence
 from bigfleet.kube.events import Events
 from bigfleet.kube.kinds import NODES
 from bigfleet.model.machines import MachineState
-from bigfleet.operator.driving.knowing import Knowing
+from bigfleet.operator.driving.cluster_cache import ClusterCache
 from tests.kube_api import FakeApiServer, api_for
 from tests.operator_writing.machines import told
 from tests.operator_writing.stage import until
 
 
 @asynccontextmanager
-async def knowing_of(server: FakeApiServer) -> AsyncIterator[tuple[Knowing, list[str]]]:
+async def knowing_of(server: FakeApiServer) -> AsyncIterator[tuple[ClusterCache, list[str]]]:
     """All caches full, two machines known by their provider ids, and what is heard from now on."""
     clock = ManualClock()
     async with api_for(server, clock) as api:
         events = Events(api, clock, Silence(), component="operator", instance="test")
-        knowing = Knowing(
+        cluster_cache = ClusterCache(
             api,
             events,
             "shop",
@@ -33,21 +33,21 @@ async def knowing_of(server: FakeApiServer) -> AsyncIterator[tuple[Knowing, list
             stale_after_seconds=60,
         )
         heard: list[str] = []
-        knowing.ears.machine_changed = heard.append
-        task = asyncio.create_task(knowing.run())
+        cluster_cache.listeners.machine_changed = heard.append
+        task = asyncio.create_task(cluster_cache.run())
         try:
-            await until(lambda: not knowing.unsynced)
+            await until(lambda: not cluster_cache.unsynced)
             for machine, provider_id in (("m-1", "i-1"), ("m-2", "i-2")):
                 update = told(MachineState.CONFIGURED, machine, provider_id=provider_id)
-                knowing.node_map.on_node_state(update)
-            yield knowing, heard
+                cluster_cache.node_map.on_node_state(update)
+            yield cluster_cache, heard
         finally:
             task.cancel()
             await asyncio.wait({task})
 
 
 async def test_a_node_that_comes_and_goes_is_news_of_its_machine_both_times() -> None:
-    async with FakeApiServer() as server, knowing_of(server) as (_knowing, heard):
+    async with FakeApiServer() as server, knowing_of(server) as (_cluster_cache, heard):
         server.put(NODES, {"metadata": {"name": "n"}, "spec": {"providerID": "aws:///a/i-1"}})
         await until(lambda: heard == ["m-1"])
         server.remove(NODES, "n")
@@ -55,7 +55,7 @@ async def test_a_node_that_comes_and_goes_is_news_of_its_machine_both_times() ->
 
 
 async def test_a_node_that_becomes_another_machine_is_news_of_both() -> None:
-    async with FakeApiServer() as server, knowing_of(server) as (_knowing, heard):
+    async with FakeApiServer() as server, knowing_of(server) as (_cluster_cache, heard):
         server.put(NODES, {"metadata": {"name": "n"}, "spec": {"providerID": "aws:///a/i-1"}})
         await until(lambda: heard == ["m-1"])
         server.change(NODES, "n", {"spec": {"providerID": "aws:///a/i-2"}})
@@ -63,7 +63,7 @@ async def test_a_node_that_becomes_another_machine_is_news_of_both() -> None:
 
 
 async def test_a_node_of_nobody_is_no_news() -> None:
-    async with FakeApiServer() as server, knowing_of(server) as (knowing, heard):
+    async with FakeApiServer() as server, knowing_of(server) as (cluster_cache, heard):
         server.put(NODES, {"metadata": {"name": "stranger"}, "spec": {}})
-        await until(lambda: knowing.node_map.node("stranger") is not None)
+        await until(lambda: cluster_cache.node_map.node("stranger") is not None)
         assert heard == []

@@ -7,7 +7,7 @@ from bigfleet.model.machines import MachineState
 from bigfleet.model.resources import Resources
 from bigfleet.model.taints import Taint
 from bigfleet.operator.drain_steps import DrainPhase, DrainStanding
-from bigfleet.operator.upcoming import phase_of
+from bigfleet.operator.upcoming_nodes import phase_of
 from tests.operator_writing.machines import START, Cluster, node, told
 
 S = MachineState

@@ -3,7 +3,7 @@
 from bigfleet.kube.kinds import AVAILABLE_CAPACITIES, UPCOMING_NODES
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.session_frames import AvailableCapacityUpdate, Confidence
-from bigfleet.operator.upcoming import UpcomingNodes
+from bigfleet.operator.upcoming_nodes import UpcomingNodes
 from bigfleet.operator.writes import PatchStatus, Write
 from tests.kube_api import FakeApiServer
 from tests.operator_writing.machines import ReadyNodes, node, told

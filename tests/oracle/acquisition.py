@@ -110,7 +110,7 @@ def eligible(counts: dict[str, int], spread: Spread) -> set[str]:
 def cheapest_head(
     profile: Profile, pool: list[FleetMachine], key: str, allowed: set[str]
 ) -> FleetMachine | None:
-    """Reading 13: the first machine of each domain in pool order; its cost, then domain value."""
+    """Ruling E13: the first machine of each domain in pool order; its cost, then domain value."""
     heads: dict[str, FleetMachine] = {}
     for each in pool:
         value = domain_value(each, key)

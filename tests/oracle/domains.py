@@ -1,4 +1,4 @@
-"""ChooseSameBucket: the one domain a gang is to live in (2.3 step 3, readings 1 and 21)."""
+"""ChooseSameBucket: the one domain a gang is to live in (2.3 step 3, rulings E1 and E21)."""
 
 from dataclasses import dataclass, field
 

@@ -140,7 +140,7 @@ def preempt_for_everybody(
 
 
 def count_draining(standing: Standing, reservations: Reservations, counted: set[str]) -> Resources:
-    """Reading 5: what is left of the deficit once the victims under way are its own."""
+    """Ruling E5: what is left of the deficit once the victims under way are its own."""
     remaining = standing.deficit
     for each in reservations.draining_for(standing.key):
         if remaining.is_zero():

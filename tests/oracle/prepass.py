@@ -115,7 +115,7 @@ def speak_for(standing: Standing, in_domain: list[FleetMachine], spoken_for: set
 
 
 def in_listing_order(need: Need, pool: list[FleetMachine]) -> list[FleetMachine]:
-    """Reading 25: by id; for a Need that pins instance types, type by type, price, id."""
+    """Ruling E25: by id; for a Need that pins instance types, type by type, price, id."""
     types = pinned_types(need.profile)
     if not types:
         return sorted(pool, key=lambda m: m.machine.id)

@@ -1,4 +1,4 @@
-"""Unmet reasons: why a Need did not get everything (section 3, readings 19, 23, 24)."""
+"""Unmet reasons: why a Need did not get everything (section 3, rulings E19, E23, E24)."""
 
 from bigfleet.model.actions import UnmetReason
 from bigfleet.model.machines import MachineState

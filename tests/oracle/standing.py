@@ -23,7 +23,7 @@ class Standing:
     domain: str | None = None
     same_satisfiable: bool = False
     saw_free_stock: bool = False
-    #: Strict Spread: reading 14's domains, and whether a candidate was left when it stopped.
+    #: Strict Spread: the domains of ruling E14, and whether a candidate was left when it stopped.
     spread_domains: frozenset[str] = frozenset()
     left_candidates: bool = False
     #: Phase 2: victims still draining that count for it, victims picked now, what is left.

@@ -17,7 +17,7 @@ from bigfleet.model.ownership import (
     key_order,
     owner_of,
 )
-from bigfleet.shard.coordination.owning import ownership_of, row_of_ownership
+from bigfleet.shard.coordination.owned_machines import ownership_of, row_of_ownership
 
 SHARDS = ("a", "b", "c")
 PROVIDERS = ("acme:1", "bolt:1")

@@ -34,7 +34,7 @@ from bigfleet.model.session_frames import (
     ReclaimAck,
     ReclaimInstruction,
 )
-from bigfleet.shard.coordination.owning import KEY, ownership_of
+from bigfleet.shard.coordination.owned_machines import KEY, ownership_of
 from bigfleet.shard.cycle import Deliberation, deliberate
 from bigfleet.shard.effects import COORDINATION
 from bigfleet.shard.events import (
@@ -52,9 +52,9 @@ from bigfleet.shard.instructions import (
     Instruction,
     Persist,
 )
-from bigfleet.shard.parts import Birth
+from bigfleet.shard.parts import ShardStart
+from bigfleet.shard.reconciling.list_reading import read_list
 from bigfleet.shard.reconciling.pieces import Listing
-from bigfleet.shard.reconciling.reading import read_list
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.shard.state import ShardState
 from bigfleet.wire.machines import list_bytes, list_entry, machine_bytes
@@ -178,7 +178,7 @@ class Shard:
         self.disk: dict[str, dict[str, bytes]] = {k: dict(rows) for k, rows in stored.items()}
         kept = self.disk.get(COORDINATION, {})
         self.state = ShardState(
-            Birth(
+            ShardStart(
                 settings,
                 epoch=1,
                 providers={CLOUD: ADDRESS},
@@ -188,7 +188,7 @@ class Shard:
                 ownership=ownership_of(name, kept.get(KEY))[0],
             )
         )
-        self.owning = self.state.parts.owning
+        self.owned_machines = self.state.parts.owned_machines
         #: Whether the operator answers at once; if not, what it was asked for waits.
         self.reads_blobs = self.evicts = True
         self.waiting_blobs: list[str] = []
@@ -201,7 +201,7 @@ class Shard:
 
     @property
     def ownership(self) -> Ownership:
-        return self.owning.ownership
+        return self.owned_machines.ownership
 
     def has(self, machine: str) -> bool:
         return machine in self.state.parts.machines and self.state.parts.is_owned(machine)
@@ -216,9 +216,9 @@ class Shard:
     # -- what happens ----------------------------------------------------------------------------
 
     def take(self, view: OwnershipView, *, sweep: bool = True) -> None:
-        row = self.owning.row_of(view, [ADDRESS])
+        row = self.owned_machines.row_of(view, [ADDRESS])
         self.disk.setdefault(COORDINATION, {})[KEY] = row
-        self.owning.take_view(view, [ADDRESS], self.cloud.at)
+        self.owned_machines.take_view(view, [ADDRESS], self.cloud.at)
         self.obey(self.state.taken())
         if sweep:
             self.sweep()

@@ -12,7 +12,7 @@ import pytest
 
 from bigfleet.model.ownership import MachineOverride, OwnershipView, Pair
 from bigfleet.model.requirements import ZONE_KEY
-from bigfleet.shard.coordination.owning import Owning, row_of_ownership
+from bigfleet.shard.coordination.owned_machines import OwnedMachines, row_of_ownership
 from bigfleet.shard.settings import ShardSettings
 from tests.ownership.sharing import shard_of
 from tests.reconciling.rig import CONFIGURED, IDLE, SPECULATIVE, record
@@ -60,7 +60,9 @@ def tell(line: str) -> None:
 @pytest.mark.nightly
 def test_no_piece_of_a_view_is_the_whole() -> None:
     rig = shard_of(view(1, ours=10))
-    owning = Owning(rig.effects, rig.machines, rig.reconciler, ShardSettings(id="shard-0"), {}, {})
+    owned_machines = OwnedMachines(
+        rig.effects, rig.machines, rig.reconciler, ShardSettings(id="shard-0"), {}, {}
+    )
     records = [
         record(f"m-{number:06}", STATES[number % 4], zone=ZONES[number % 10])
         for number in range(MACHINES)
@@ -73,8 +75,8 @@ def test_no_piece_of_a_view_is_the_whole() -> None:
 
     def take(newer: OwnershipView, what: str) -> None:
         rows: list[bytes] = []
-        row = seconds(lambda: rows.append(owning.row_of(newer, ["acme"])))
-        taken = [seconds(lambda: owning.take_view(newer, ["acme"], rig.now))]
+        row = seconds(lambda: rows.append(owned_machines.row_of(newer, ["acme"])))
+        taken = [seconds(lambda: owned_machines.take_view(newer, ["acme"], rig.now))]
         taken += pieces(rig.reconciler.continue_sweep)
         tell(f"{what}: the row takes {row * 1000:.0f} ms in a thread, {len(rows[0]) >> 10} KiB")
         say(what, taken)

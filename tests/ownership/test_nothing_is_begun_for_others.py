@@ -29,7 +29,7 @@ def fleet(*zones: str, state: MachineState = S.IDLE, at_a_time: int = 256) -> tu
     return cloud, shard
 
 
-def fates(shard: Shard) -> list[tuple[str, Disposition | None]]:
+def rulings(shard: Shard) -> list[tuple[str, Disposition | None]]:
     return [(each.machine, each.disposition) for each in shard.state.deciding.actions]
 
 
@@ -50,7 +50,7 @@ def test_what_was_decided_before_the_view_came_is_not_begun() -> None:
     shard.take(view(2, x="b"), sweep=False)
     thought.ends()
     assert cloud.asked == []
-    assert fates(shard) == [("m-0", Disposition.INAPPLICABLE)]
+    assert rulings(shard) == [("m-0", Disposition.INAPPLICABLE)]
     story, _ = shard.state.machine_views.story("m-0", 0, 10)
     assert story[-1].text == (
         "Bootstrap inapplicable: m-0 is another shard's by now; it is left alone"

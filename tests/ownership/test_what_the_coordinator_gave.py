@@ -19,7 +19,12 @@ from bigfleet.model.ownership import (
     Pair,
 )
 from bigfleet.model.requirements import ZONE_KEY
-from bigfleet.shard.coordination.owning import KEY, Owning, ownership_of, row_of_ownership
+from bigfleet.shard.coordination.owned_machines import (
+    KEY,
+    OwnedMachines,
+    ownership_of,
+    row_of_ownership,
+)
 from bigfleet.shard.effects import COORDINATION
 from bigfleet.shard.instructions import Log, Persist
 from bigfleet.shard.settings import ShardSettings
@@ -40,7 +45,7 @@ class Life:
         known = Ownership(ME) if alone else ownership_of(ME, self.disk.get(KEY))[0]
         self.rig = Rig(ownership=known, addresses={"acme": "acme:9000"})
         rig = self.rig
-        self.owning = Owning(
+        self.owned_machines = OwnedMachines(
             rig.effects,
             rig.machines,
             rig.reconciler,
@@ -60,8 +65,8 @@ class Life:
                 self.disk[each.key] = each.value
 
     def takes(self, newer: OwnershipView) -> None:
-        self.disk[KEY] = self.owning.row_of(newer, COVERED)
-        self.owning.take_view(newer, COVERED, self.rig.now)
+        self.disk[KEY] = self.owned_machines.row_of(newer, COVERED)
+        self.owned_machines.take_view(newer, COVERED, self.rig.now)
         takes_over(self.rig)
         self.obey()
 
@@ -69,7 +74,9 @@ class Life:
         key, value = pair
         order = CoordinatorInstruction("dom-1/x", kind, topology_key=key, topology_value=value)
         handle = (
-            self.owning.assign if kind is InstructionKind.ASSIGN_DOMAIN else self.owning.unassign
+            self.owned_machines.assign
+            if kind is InstructionKind.ASSIGN_DOMAIN
+            else self.owned_machines.unassign
         )
         answer = handle(order, self.rig.now)
         takes_over(self.rig)
@@ -84,7 +91,7 @@ class Life:
 
     @property
     def ownership(self) -> Ownership:
-        return self.owning.ownership
+        return self.owned_machines.ownership
 
 
 def living(first: OwnershipView) -> Life:
@@ -117,7 +124,7 @@ def test_everything_that_is_owned_comes_back_from_disk() -> None:
     )
     life.takes(OwnershipView.of(4, ["rack"], {ZONE: "", ("rack", "r1"): ""}, [], {}))
     life.takes(OwnershipView.of(5, ["rack"], {ZONE: "", ("rack", "r2"): ME}, [], {}))
-    life.owning.release(["given"], "t2", life.rig.now)
+    life.owned_machines.release(["given"], "t2", life.rig.now)
     life.gives_up(("rack", "r2"))
     assert life.ownership.lingering
     assert life.ownership.past
@@ -136,11 +143,11 @@ def test_what_changed_while_a_view_was_written_is_not_lost() -> None:
     """A release between the row and the view: the row on disk does not know of it."""
     life = living(view(1, eu_1a=ME))
     newer = view(2, eu_1a=ME)
-    row = life.owning.row_of(newer, COVERED)
-    life.owning.release(["m"], "t1", life.rig.now)
+    row = life.owned_machines.row_of(newer, COVERED)
+    life.owned_machines.release(["m"], "t1", life.rig.now)
     life.obey()
     life.disk[KEY] = row
-    life.owning.take_view(newer, COVERED, life.rig.now)
+    life.owned_machines.take_view(newer, COVERED, life.rig.now)
     life.obey()
     assert life.ownership.released == {"m": "t1"}
     assert life.again().ownership == life.ownership
@@ -251,15 +258,15 @@ def test_it_is_not_acknowledged_while_machines_are_leaving() -> None:
     life = living(view(1, eu_1a=ME))
     life.rig.lists(record("idle"))
     newer = view(2, eu_1a="")
-    life.owning.row_of(newer, COVERED)
-    life.owning.take_view(newer, COVERED, life.rig.now)
+    life.owned_machines.row_of(newer, COVERED)
+    life.owned_machines.take_view(newer, COVERED, life.rig.now)
     order = CoordinatorInstruction(
         "dom-1/unassign",
         InstructionKind.UNASSIGN_DOMAIN,
         topology_key=ZONE_KEY,
         topology_value="eu-1a",
     )
-    assert isinstance(life.owning.unassign(order, life.rig.now), NotYet)
+    assert isinstance(life.owned_machines.unassign(order, life.rig.now), NotYet)
     takes_over(life.rig)
     assert life.gives_up(ZONE) == Done()
 
@@ -268,7 +275,7 @@ def test_it_is_not_acknowledged_while_a_transfer_of_machines_is_undecided() -> N
     """The next owner of the domain would own them, until it hears to whom they were granted."""
     life = living(view(1, eu_1a=ME))
     life.rig.lists(record("m"))
-    life.owning.release(["m"], "t1", life.rig.now)
+    life.owned_machines.release(["m"], "t1", life.rig.now)
     life.takes(view(2, eu_1a=""))
     answer = life.gives_up(ZONE)
     assert isinstance(answer, NotYet)
@@ -290,20 +297,20 @@ def test_a_domain_that_is_somebody_elses_by_now_is_acknowledged() -> None:
 def test_released_machines_leave_at_once_and_come_back_when_the_transfer_is_off() -> None:
     life = living(view(1, eu_1a=ME))
     life.rig.lists(record("m"), record("other"))
-    life.owning.release(["m"], "t1", life.rig.now)
+    life.owned_machines.release(["m"], "t1", life.rig.now)
     life.obey()
     assert life.rig.ids() == ["other"]
     again = life.again()
     again.rig.lists(record("m"), record("other"))
     assert again.rig.ids() == ["other"]
-    again.owning.readopt("t2", again.rig.now)
-    assert again.owning.listed_since_view()
-    again.owning.readopt("t1", again.rig.now)
+    again.owned_machines.readopt("t2", again.rig.now)
+    assert again.owned_machines.listed_since_view()
+    again.owned_machines.readopt("t1", again.rig.now)
     again.obey()
-    assert not again.owning.listed_since_view()
+    assert not again.owned_machines.listed_since_view()
     again.rig.lists(record("m"), record("other"))
     assert again.rig.ids() == ["m", "other"]
-    assert again.owning.listed_since_view()
+    assert again.owned_machines.listed_since_view()
     assert again.again().ownership.released == {}
 
 
@@ -311,12 +318,12 @@ def test_an_earlier_mark_is_reached_whatever_comes_later() -> None:
     life = living(view(1, eu_1a=ME))
     life.rig.lists(record("m"))
     life.takes(view(2, eu_1a=ME, eu_1b=ME))
-    mark = life.owning.mark
+    mark = life.owned_machines.mark
     early = life.rig.read([record("m")])
     life.takes(view(3, eu_1a=ME, eu_1b=ME, eu_1c=ME))
     life.rig.arrived(early, life.rig.now)
-    assert life.owning.listed_since_view(mark)
-    assert not life.owning.listed_since_view()
+    assert life.owned_machines.listed_since_view(mark)
+    assert not life.owned_machines.listed_since_view()
 
 
 def test_held_are_machines_that_came_by_name_and_marks_of_released_ones() -> None:
@@ -326,15 +333,19 @@ def test_held_are_machines_that_came_by_name_and_marks_of_released_ones() -> Non
     strange = MachineOverride("strange", ME, ME, "t4")
     life = living(OwnershipView.of(1, domains={ZONE: ME}, overrides=[came, gone, home, strange]))
     life.rig.lists(record("came"), record("home"), record("strange", zone="eu-1b"))
-    life.owning.release(["m"], "t5", life.rig.now)
-    assert life.owning.held_overrides() == (came, strange, MachineOverride("m", "", ME, "t5"))
+    life.owned_machines.release(["m"], "t5", life.rig.now)
+    assert life.owned_machines.held_overrides() == (
+        came,
+        strange,
+        MachineOverride("m", "", ME, "t5"),
+    )
 
 
 def test_a_machine_that_was_not_listed_yet_is_held_to_be_sure() -> None:
     home = MachineOverride("home", ME, ME, "t3")
     life = living(OwnershipView.of(1, domains={ZONE: ME}, overrides=[home]))
-    assert life.owning.held_overrides() == (home,)
-    assert Life().owning.held_overrides() == ()
+    assert life.owned_machines.held_overrides() == (home,)
+    assert Life().owned_machines.held_overrides() == ()
 
 
 def test_a_row_is_held_while_its_domain_changes_hands() -> None:
@@ -342,9 +353,9 @@ def test_a_row_is_held_while_its_domain_changes_hands() -> None:
     home = MachineOverride("home", ME, ME, "t3")
     life = living(OwnershipView.of(1, domains={ZONE: ME}, overrides=[home]))
     life.rig.lists(record("home"))
-    assert life.owning.held_overrides() == ()
+    assert life.owned_machines.held_overrides() == ()
     life.takes(OwnershipView.of(2, domains={ZONE: ""}, overrides=[home]))
-    assert life.owning.held_overrides() == (home,)
+    assert life.owned_machines.held_overrides() == (home,)
 
 
 def test_held_pairs_are_domains_and_providers_what_is_being_given_up_included() -> None:
@@ -352,5 +363,5 @@ def test_held_pairs_are_domains_and_providers_what_is_being_given_up_included() 
     rows = {ZONE: ME, other: ME, (ZONE_KEY, "eu-1c"): "shard-1"}
     life = living(OwnershipView.of(1, domains=rows, default_owners={"acme:9000": ME, "b:1": ""}))
     life.takes(OwnershipView.of(2, domains={**rows, other: ""}, default_owners={"acme:9000": ME}))
-    assert life.owning.held_pairs() == (PROVIDER, ZONE, other)
-    assert Life().owning.held_pairs() == ()
+    assert life.owned_machines.held_pairs() == (PROVIDER, ZONE, other)
+    assert Life().owned_machines.held_pairs() == ()

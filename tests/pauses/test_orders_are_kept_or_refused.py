@@ -14,10 +14,10 @@ from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import Audit, PauseCall, ResumeCall
 from bigfleet.model.shard_views import ClearMode, QuarantineKind
 from bigfleet.shard.driving.admin_writes import LAST
-from bigfleet.shard.driving.answering import AdminAnswers
 from bigfleet.shard.driving.outlet import Outlet
+from bigfleet.shard.driving.services import AdminAnswers
 from bigfleet.shard.effects import ADMIN, PAUSES
-from bigfleet.shard.parts import Birth
+from bigfleet.shard.parts import ShardStart
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.shard.state import ShardState
 from bigfleet.shard.store import Changes
@@ -66,7 +66,7 @@ def disk() -> Disk:
 @pytest.fixture
 def state(tmp_path: Path) -> ShardState:
     settings = ShardSettings(data_dir=str(tmp_path))
-    return ShardState(Birth(settings, 1, {}, lambda: "p-1", 0, {}, Ownership("shard-0")))
+    return ShardState(ShardStart(settings, 1, {}, lambda: "p-1", 0, {}, Ownership("shard-0")))
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from click.testing import CliRunner, Result
 
 from bigfleet.cli.main import cli
 from bigfleet.model.resources import Resources
-from bigfleet.plan.demand_scaling import DemandScale, scale_of, scaled
+from bigfleet.plan.demand_scale import DemandScale, scale_of, scaled
 from tests.plan.fleets import fleet_of
 
 FLEET = """

@@ -10,7 +10,7 @@ from bigfleet.kube.objects import AvailableCapacity, ObjectKey
 from bigfleet.podwatch.affinity_terms import Supply, has_supply, supply_of
 from bigfleet.podwatch.book import Book
 from bigfleet.podwatch.fleet_nodes import NodeFacts
-from bigfleet.podwatch.reconciling import Create, Decision, Outcome, Patch
+from bigfleet.podwatch.pod_reconciler import Create, Decision, Outcome, Patch
 from bigfleet.podwatch.records import WatchedPod
 from bigfleet.podwatch.requests import requirements_in
 from tests.podwatch.pods import Json, affinity, expression, own, watched

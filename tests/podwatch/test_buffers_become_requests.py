@@ -18,7 +18,7 @@ from bigfleet.podwatch.buffers import (
     plan_of,
     why_refused,
 )
-from bigfleet.podwatch.reconciling import Create, Delete, Owner, Patch
+from bigfleet.podwatch.pod_reconciler import Create, Delete, Owner, Patch
 from bigfleet.podwatch.requests import requirements_in
 from bigfleet.podwatch.taints import taints_of
 from tests.podwatch.pods import Json, affinity, buffer, expression, own

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from bigfleet.edge.clock import SECOND
 from bigfleet.kube.objects import ObjectKey
 from bigfleet.podwatch.book import Book
-from bigfleet.podwatch.counting import Wait
-from bigfleet.podwatch.reconciling import Create, Delete, Instruction, Patch, Release, Withdraw
+from bigfleet.podwatch.pod_demand import Wait
+from bigfleet.podwatch.pod_reconciler import Create, Delete, Instruction, Patch, Release, Withdraw
 from bigfleet.podwatch.records import Bodies, OwnRequest, WatchedPod
 from tests.podwatch.pods import watched
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bigfleet.edge.clock import SECOND
 from bigfleet.kube.objects import ObjectKey
 from bigfleet.podwatch.book import SHOWS_WITHIN_SECONDS, Book
-from bigfleet.podwatch.reconciling import (
+from bigfleet.podwatch.pod_reconciler import (
     Create,
     Delete,
     Outcome,

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from bigfleet.kube.kinds import PODS
-from bigfleet.podwatch.driving.working import WORKERS
+from bigfleet.podwatch.driving.workers import WORKERS
 from tests.kube_api import FakeApiServer
 from tests.podwatch.pods import pod_json
 from tests.podwatch.stand import fast, requests, running

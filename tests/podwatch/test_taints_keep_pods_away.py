@@ -7,7 +7,7 @@ import pytest
 from bigfleet.edge.clock import SECOND
 from bigfleet.model.errors import BadInput
 from bigfleet.podwatch.book import Book
-from bigfleet.podwatch.reconciling import Outcome
+from bigfleet.podwatch.pod_reconciler import Outcome
 from bigfleet.podwatch.requests import requirements_in
 from bigfleet.podwatch.requirements import Requirement
 from bigfleet.podwatch.settings import PodwatchSettings, contradictions_of

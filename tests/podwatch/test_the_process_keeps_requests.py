@@ -7,9 +7,9 @@ import pytest
 from bigfleet.kube.kinds import CAPACITY_REQUESTS, PODS
 from bigfleet.kube.names import OWNED_BY_POD
 from bigfleet.podwatch.driving.process import PodwatchProcess
-from bigfleet.podwatch.driving.working import WORKERS
+from bigfleet.podwatch.driving.workers import WORKERS
 from bigfleet.podwatch.metrics import RECONCILES
-from bigfleet.podwatch.reconciling import request_of_pod
+from bigfleet.podwatch.pod_reconciler import request_of_pod
 from tests.kube_api import FakeApiServer
 from tests.podwatch.pods import Json, affinity, expression, pod_json, watched
 from tests.podwatch.stand import Lines, fast, requests, running

@@ -12,7 +12,7 @@ from bigfleet.kube.objects import ObjectKey
 from bigfleet.kube.volumes import StorageClass, Volume
 from bigfleet.podwatch.book import Book
 from bigfleet.podwatch.fleet_nodes import FleetNodes, MachineFacts, NodeFacts
-from bigfleet.podwatch.reconciling import Create, Decision, Outcome, Release
+from bigfleet.podwatch.pod_reconciler import Create, Decision, Outcome, Release
 from bigfleet.podwatch.records import WatchedPod
 from bigfleet.podwatch.requests import requirements_in
 from bigfleet.podwatch.requirements import Requirement, met_by

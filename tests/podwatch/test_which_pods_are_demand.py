@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from bigfleet.edge.clock import SECOND
 from bigfleet.podwatch.book import Book
-from bigfleet.podwatch.counting import FOREIGN_SECONDS
 from bigfleet.podwatch.fleet_nodes import FleetNodes, MachineFacts, NodeFacts
 from bigfleet.podwatch.notes import Note
-from bigfleet.podwatch.reconciling import Decision, Outcome, Release
+from bigfleet.podwatch.pod_demand import FOREIGN_SECONDS
+from bigfleet.podwatch.pod_reconciler import Decision, Outcome, Release
 from bigfleet.podwatch.records import WatchedPod
 from tests.podwatch.pods import own, watched
 

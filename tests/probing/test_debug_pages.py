@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from bigfleet.edge.clock import next_turn
-from bigfleet.edge.debugging import debug_routes, seconds_of
+from bigfleet.edge.debug_pages import debug_routes, seconds_of
 from bigfleet.edge.pages import HttpAnswer, HttpRequest, Page, Pages
-from bigfleet.edge.profiling import Profiler
+from bigfleet.edge.profiler import Profiler
 from tests.shard_system.stand import page
 
 PATIENCE_SECONDS = 60.0
@@ -130,7 +130,7 @@ async def test_a_second_asker_is_told_to_come_back() -> None:
             await next_turn()
     second = await route(HttpRequest("GET", "profile", "", b""))
     assert second.status == 429
-    assert b"somebody else's profile is being taken" in second.body
+    assert b"another profile is being taken" in second.body
     may_end.set()
     assert (await first).status == 200
 

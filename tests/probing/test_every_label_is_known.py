@@ -115,10 +115,10 @@ def test_nothing_gets_past_the_bounds() -> None:
         if "counts" in line and any(kind in line for kind in kinds)
     ]
     assert past == []
-    knowing = {
+    cluster_cache = {
         path.relative_to(PACKAGE).as_posix()
         for path in python_files(PACKAGE)
         if "import prometheus_client" in path.read_text()
         or "from prometheus_client" in path.read_text()
     }
-    assert knowing == {"edge/exposition.py", "provider/metrics.py"}
+    assert cluster_cache == {"edge/exposition.py", "provider/metrics.py"}

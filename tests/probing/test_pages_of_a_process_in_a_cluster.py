@@ -1,9 +1,9 @@
 """Alive, ready, counted: what a process in a cluster answers."""
 
 from bigfleet.edge.clock import ManualClock
+from bigfleet.edge.http_pages import LONGEST_LAG_SECONDS, pages_of
 from bigfleet.edge.loop_lag import LoopLag
 from bigfleet.edge.pages import HttpAnswer
-from bigfleet.edge.probing import LONGEST_LAG_SECONDS, pages_of
 
 
 def metrics() -> HttpAnswer:

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from bigfleet.edge.clock import next_turn
-from bigfleet.edge.profiling import LOOK_SECONDS, AlreadyProfiling, Profiler, collapsed
+from bigfleet.edge.profiler import LOOK_SECONDS, AlreadyProfiling, Profiler, collapsed
 
 PATIENCE_SECONDS = 60.0
 

@@ -9,7 +9,7 @@ from bigfleet.model.errors import BadInput
 from bigfleet.model.machines import CapacityType
 from bigfleet.provider import Backend, Host, Instance, Inventory, ProviderOptions, ProviderServer
 from bigfleet.provider.backend import Binding
-from bigfleet.provider.reconciling.screening import why_bad_host, why_unsound
+from bigfleet.provider.reconciling.record_checks import why_bad_host, why_unsound
 
 SOUND = Instance(
     "m-1",

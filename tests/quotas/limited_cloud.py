@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
-from bigfleet.coordinator.membership import reports, syncing, ticking
-from bigfleet.coordinator.rebalancing import quotas, sweeping, transfers
+from bigfleet.coordinator.membership import expiries, reports, shard_sync
+from bigfleet.coordinator.rebalancing import quotas, sweeps, transfers
 from bigfleet.coordinator.settings import CoordinatorSettings, QuotaSettings, RebalanceSettings
 from bigfleet.coordinator.tables import TransferRow
 from bigfleet.model.coordination import SyncReply, SyncRequest, Transfer
@@ -132,11 +132,11 @@ class LimitedCloud:
         for shard in self.shards.values():
             shard.run(1)
             self.check()
-        for duty in (ticking.tick, quotas.tick, sweeping.settle):
+        for duty in (expiries.tick, quotas.tick, sweeps.settle):
             self.do(duty)
 
     def sweep(self) -> None:
-        self.do(sweeping.sweep)
+        self.do(sweeps.sweep)
 
     def wants(self, name: str, machines: int, priority: int = 100) -> None:
         cluster = f"of-{name}"
@@ -158,8 +158,8 @@ class LimitedCloud:
     def sync(self, name: str, *, answered: bool = True) -> None:
         shard = self.shards[name]
         sent = shard.told_sync()
-        reply = self.do(syncing.on_sync, sent)
-        reply = syncing.finish_sync(self.coordinator.book, sent, reply)
+        reply = self.do(shard_sync.on_sync, sent)
+        reply = shard_sync.finish_sync(self.coordinator.book, sent, reply)
         if answered:
             shard.take_answer(reply, sent)
 

@@ -10,7 +10,7 @@ from bigfleet.model.pauses import Pause
 from bigfleet.model.profiles import Profile
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import Disposition, DrainView
-from bigfleet.shard.rails.dispositions import Circumstances, Disposed, Limits, dispose
+from bigfleet.shard.rails.dispositions import Disposed, Limits, RailInputs, dispose
 from bigfleet.shard.rails.preempt_cap import PreemptWindow
 from bigfleet.shard.rails.reclaim_cap import ReclaimWindow
 
@@ -68,13 +68,13 @@ class Shard:
     preempted: PreemptWindow = field(default_factory=PreemptWindow)
 
     def dispose(self, *actions: Action, at: Instant = START) -> Disposed:
-        return dispose(actions, self.circumstances(), self.limits, self.window, self.preempted, at)
+        return dispose(actions, self.rail_inputs(), self.limits, self.window, self.preempted, at)
 
-    def fates(self, *actions: Action, at: Instant = START) -> list[Disposition]:
-        return [fate.disposition for fate in self.dispose(*actions, at=at).fates]
+    def rulings(self, *actions: Action, at: Instant = START) -> list[Disposition]:
+        return [ruling.disposition for ruling in self.dispose(*actions, at=at).rulings]
 
-    def circumstances(self) -> Circumstances:
-        return Circumstances(
+    def rail_inputs(self) -> RailInputs:
+        return RailInputs(
             is_pending=self.pending.__contains__,
             drain_of=self.drains.get,
             why_suppressed=lambda kind, cluster: self.pause,

@@ -39,8 +39,8 @@ def everything_against() -> Shard:
 
 
 def test_nothing_against_it_is_enqueued_without_a_reason() -> None:
-    (fate,) = Shard().dispose(action(K.BOOTSTRAP, "m")).fates
-    assert (fate.disposition, fate.reason) == (D.ENQUEUED, None)
+    (ruling,) = Shard().dispose(action(K.BOOTSTRAP, "m")).rulings
+    assert (ruling.disposition, ruling.reason) == (D.ENQUEUED, None)
 
 
 def test_the_rails_come_in_one_order() -> None:
@@ -48,33 +48,33 @@ def test_the_rails_come_in_one_order() -> None:
     # A Bootstrap of higher urgency takes the budget and the room of the one cycle.
     rival = action(K.BOOTSTRAP, "rival", "other", priority=10)
     reclaim = action(K.RECLAIM, "m")
-    fates = []
+    rulings = []
 
-    def fate() -> None:
-        fates.append(shard.fates(rival, reclaim)[1])
+    def ruling() -> None:
+        rulings.append(shard.rulings(rival, reclaim)[1])
 
-    fate()
+    ruling()
     shard.pending.clear()
-    fate()
+    ruling()
     shard.pause = None
-    fate()
+    ruling()
     shard.limits = replace(shard.limits, dry_run=False)
-    fate()
+    ruling()
     shard.states.clear()
-    fate()
+    ruling()
     shard.held.clear()
-    fate()
+    ruling()
     shard.limits = replace(shard.limits, reclaim_cap_fraction=0.0)
-    fate()
+    ruling()
     shard.resting.clear()
-    fate()
+    ruling()
     shard.limits = replace(shard.limits, max_actions=0)
-    fate()
+    ruling()
     shard.vetoed.clear()
-    fate()
+    ruling()
     shard.limits = replace(shard.limits, room=2)
-    fate()
-    assert fates == [
+    ruling()
+    assert rulings == [
         D.DEDUPED,
         D.SUPPRESSED,
         D.DRY_RUN,
@@ -91,20 +91,20 @@ def test_the_rails_come_in_one_order() -> None:
 
 @pytest.mark.parametrize("kind", list(K), ids=lambda k: k.label)
 def test_a_machine_with_an_action_under_way_gets_no_second_one(kind: K) -> None:
-    assert Shard(pending={"m"}).fates(action(kind, "m")) == [D.DEDUPED]
+    assert Shard(pending={"m"}).rulings(action(kind, "m")) == [D.DEDUPED]
 
 
 def test_a_drain_under_way_is_not_begun_again() -> None:
     shard = Shard(drains={"m": drain(K.RECLAIM)})
-    (fate,) = shard.dispose(action(K.RECLAIM, "m")).fates
-    assert fate.disposition is D.DEDUPED
-    assert fate.reason is not None
-    assert fate.reason.text == "an earlier Reclaim of m is still under way"
+    (ruling,) = shard.dispose(action(K.RECLAIM, "m")).rulings
+    assert ruling.disposition is D.DEDUPED
+    assert ruling.reason is not None
+    assert ruling.reason.text == "an earlier Reclaim of m is still under way"
 
 
 def test_a_preempt_hurries_a_reclaim_of_the_same_machine() -> None:
     shard = Shard(drains={"m": drain(K.RECLAIM, DrainStage.EVICTING)})
-    assert shard.fates(action(K.PREEMPT, "m")) == [D.ENQUEUED]
+    assert shard.rulings(action(K.PREEMPT, "m")) == [D.ENQUEUED]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_preempt_hurries_a_reclaim_of_the_same_machine() -> None:
     ids=["a reclaim the provider works on", "another preempt"],
 )
 def test_a_preempt_comes_too_late_for(under_way: DrainView) -> None:
-    assert Shard(drains={"m": under_way}).fates(action(K.PREEMPT, "m")) == [D.DEDUPED]
+    assert Shard(drains={"m": under_way}).rulings(action(K.PREEMPT, "m")) == [D.DEDUPED]
 
 
 @pytest.mark.parametrize(
@@ -132,8 +132,8 @@ def test_an_action_fits_one_state_only(kind: K, fits: S) -> None:
     outcome = {}
     for state in S:
         shard.states["m"] = state
-        outcome[state] = shard.fates(action(kind, "m"))[0]
-    assert [state for state, fate in outcome.items() if fate is D.ENQUEUED] == [fits]
+        outcome[state] = shard.rulings(action(kind, "m"))[0]
+    assert [state for state, ruling in outcome.items() if ruling is D.ENQUEUED] == [fits]
     assert set(outcome.values()) == {D.ENQUEUED, D.INAPPLICABLE}
 
 
@@ -141,17 +141,17 @@ def test_an_open_breaker_stops_what_asks_for_something_new_and_no_drain() -> Non
     shard = Shard(broken={"acme"})
     actions = [action(kind, f"m-{kind}") for kind in K]
     stopped = [
-        a.kind for a, f in zip(actions, shard.fates(*actions), strict=True) if f is D.DEFERRED
+        a.kind for a, f in zip(actions, shard.rulings(*actions), strict=True) if f is D.DEFERRED
     ]
     assert stopped == [K.BOOTSTRAP, K.PROVISION, K.DELETE]
 
 
 def test_every_reason_of_a_rail_has_a_sentence() -> None:
     shard = everything_against()
-    (fate,) = shard.dispose(action(K.RECLAIM, "m")).fates
+    (ruling,) = shard.dispose(action(K.RECLAIM, "m")).rulings
     shard.pending.clear()
-    (paused,) = shard.dispose(action(K.RECLAIM, "m")).fates
-    assert fate.reason is not None
+    (paused,) = shard.dispose(action(K.RECLAIM, "m")).rulings
+    assert ruling.reason is not None
     assert paused.reason is not None
-    assert fate.reason.text == "an earlier action of m is still under way"
+    assert ruling.reason.text == "an earlier action of m is still under way"
     assert paused.reason.text == "paused by jane: moving the zone"

@@ -4,8 +4,8 @@ from bigfleet.model.actions import ActionKind as K
 from bigfleet.model.options import SECOND
 from bigfleet.model.shard_views import Disposition as D
 from bigfleet.shard.effects import Effects
+from bigfleet.shard.rails.disposition_log import record
 from bigfleet.shard.rails.dispositions import Disposed, Limits
-from bigfleet.shard.rails.recording import record
 from tests.rails.situations import START, Shard, action, preempts, reclaims
 
 CAP = 5
@@ -17,13 +17,13 @@ def capped(configured: int = 4, **said: object) -> Shard:
 
 
 def passed(disposed: Disposed) -> list[str]:
-    return [f.action.machine for f in disposed.fates if f.disposition is D.ENQUEUED]
+    return [f.action.machine for f in disposed.rulings if f.disposition is D.ENQUEUED]
 
 
 def test_the_first_in_precedence_pass_and_the_others_are_told_why() -> None:
     disposed = capped().dispose(*preempts("a", 7))
     assert passed(disposed) == [f"a-{i}" for i in range(CAP)]
-    last = disposed.fates[-1]
+    last = disposed.rulings[-1]
     assert last.disposition is D.CAPPED
     assert last.reason is not None
     assert last.reason.code == "rail.preempt-cap"

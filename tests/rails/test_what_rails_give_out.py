@@ -10,7 +10,7 @@ from tests.rails.situations import START, Shard, action, reclaims
 
 
 def of(disposed: Disposed, disposition: D) -> list[str]:
-    return [f.action.machine for f in disposed.fates if f.disposition is disposition]
+    return [f.action.machine for f in disposed.rulings if f.disposition is disposition]
 
 
 def test_what_was_stopped_earlier_uses_up_no_cap() -> None:
@@ -81,9 +81,9 @@ def test_enqueued_actions_keep_the_index_of_their_emission() -> None:
 
 def test_a_reclaim_that_was_dropped_is_not_remembered_as_a_loss() -> None:
     shard = Shard(configured={"a": 20}, limits=Limits(reclaim_cap_fraction=0.05, room=0))
-    assert shard.fates(*reclaims("a", 1)) == [D.DROPPED]
+    assert shard.rulings(*reclaims("a", 1)) == [D.DROPPED]
     shard.limits = Limits(reclaim_cap_fraction=0.05, room=9)
-    assert shard.fates(*reclaims("a", 1), at=START + SECOND) == [D.ENQUEUED]
+    assert shard.rulings(*reclaims("a", 1), at=START + SECOND) == [D.ENQUEUED]
 
 
 def test_the_cap_holds_over_the_trailing_window_however_often_one_decides() -> None:
@@ -102,6 +102,6 @@ def test_a_window_made_longer_by_a_reload_holds_at_once() -> None:
     shard = Shard(configured={"a": 20}, limits=Limits(reclaim_cap_fraction=0.05, room=9))
     shard.dispose(*reclaims("a", 1))
     shard.limits = Limits(reclaim_cap_fraction=0.05, reclaim_cap_window_seconds=30, room=9)
-    assert shard.fates(*reclaims("a", 1), at=START + 9 * SECOND) == [D.CAPPED]
-    assert shard.fates(*reclaims("a", 1), at=START + 29 * SECOND) == [D.CAPPED]
-    assert shard.fates(*reclaims("a", 1), at=START + 30 * SECOND) == [D.ENQUEUED]
+    assert shard.rulings(*reclaims("a", 1), at=START + 9 * SECOND) == [D.CAPPED]
+    assert shard.rulings(*reclaims("a", 1), at=START + 29 * SECOND) == [D.CAPPED]
+    assert shard.rulings(*reclaims("a", 1), at=START + 30 * SECOND) == [D.ENQUEUED]

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from bigfleet.coordinator.book import Book
 from bigfleet.coordinator.draft import Draft
 from bigfleet.coordinator.keys import key_text, tables_of, value_bytes
-from bigfleet.coordinator.rebalancing import quotas, sweeping, transfers
+from bigfleet.coordinator.rebalancing import quotas, sweeps, transfers
 from bigfleet.coordinator.rebalancing.shortages import judged
 from bigfleet.coordinator.settings import CoordinatorSettings, RebalanceSettings
 from bigfleet.coordinator.tables import DomainRow, SeqRow, ShardRow, Tables, TransferRow
@@ -116,10 +116,10 @@ class Fleet:
 
     def second(self) -> None:
         """What a leader does about transfers between two sweeps."""
-        self.transact(sweeping.settle)
+        self.transact(sweeps.settle)
 
     def sweep(self) -> None:
-        self.transact(sweeping.sweep)
+        self.transact(sweeps.sweep)
 
     # -- messages --------------------------------------------------------------------------------
 

@@ -5,9 +5,9 @@ from itertools import product
 
 import pytest
 
-from bigfleet.coordinator.rebalancing import sweeping
+from bigfleet.coordinator.rebalancing import sweeps
 from bigfleet.coordinator.rebalancing.shapes import Shape
-from bigfleet.coordinator.rebalancing.sweeping import Sweep
+from bigfleet.coordinator.rebalancing.sweeps import Sweep
 from bigfleet.model.requirements import INSTANCE_TYPE_KEY, ZONE_KEY, Operator, Requirement
 from tests.rebalance.fleets import Fleet, rules_of
 
@@ -53,7 +53,7 @@ def test_what_keeps_machines_is_counted_over_all_pieces() -> None:
 
 
 def test_it_opens_no_more_than_a_sweep_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweeping, "MOST_ROWS", 4)
+    monkeypatch.setattr(sweeps, "MOST_ROWS", 4)
     at_once, in_pieces = fleet_short_of_much(), fleet_short_of_much()
     at_once.sweep()
     swept_in_pieces(in_pieces, 2)

@@ -13,10 +13,10 @@ from bigfleet.shard.effects import Effects
 from bigfleet.shard.events import ListArrived, ListFailed
 from bigfleet.shard.instructions import Log, WakeCycle
 from bigfleet.shard.machines import Machines
-from bigfleet.shard.reconciling.reading import ListReading, read_list
+from bigfleet.shard.reconciling.list_reading import ListReading, read_list
+from bigfleet.shard.reconciling.list_taker import ListListeners
 from bigfleet.shard.reconciling.reconciler import Reconciler
 from bigfleet.shard.reconciling.second_looks import Asking
-from bigfleet.shard.reconciling.taking_over import Audience
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.wire.machines import list_bytes, list_entry, machine_bytes
 
@@ -104,7 +104,7 @@ class Rig:
             self.machines,
             settings or ShardSettings(),
             providers or ("acme",),
-            audience=Audience(
+            listeners=ListListeners(
                 self._publish,
                 self.connected.__contains__,
                 self.with_past.__contains__,

@@ -7,7 +7,7 @@ import pytest
 
 from bigfleet.model.machines import Host, MachineState
 from bigfleet.model.provider_calls import MachineRecord
-from bigfleet.shard.reconciling.reading import read_list
+from bigfleet.shard.reconciling.list_reading import read_list
 from bigfleet.wire.machines import list_bytes, list_entry, machine_bytes
 from tests.reconciling.rig import (
     CONFIGURED,

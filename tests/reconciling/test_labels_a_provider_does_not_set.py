@@ -5,7 +5,7 @@ import pytest
 from bigfleet.model.machines import Machine
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.shard.label_defaults import label_defaults_of
-from bigfleet.shard.reconciling.screening import labelled_machine
+from bigfleet.shard.reconciling.record_checks import labelled_machine
 from bigfleet.shard.settings import ShardSettings
 from tests.reconciling.rig import CONFIGURED, FAILED, IDLE, Rig, record
 

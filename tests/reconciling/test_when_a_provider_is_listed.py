@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from bigfleet.model.machines import MachineState
 from bigfleet.model.options import SECOND
-from bigfleet.shard.reconciling.planning import ListPlan
+from bigfleet.shard.reconciling.list_schedule import ListPlan
 from bigfleet.shard.settings import ReconcileSettings, ShardSettings
 from tests.reconciling.rig import Rig, record
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from bigfleet.cli.settings.configuration import Sources, loaded
 from bigfleet.cli.settings.keys import Section
-from bigfleet.cli.settings.loading import Sources, loaded
 from bigfleet.model.errors import BadInput
 from bigfleet.model.settings import setting
 from bigfleet.shard.settings import ShardSettings

@@ -94,7 +94,7 @@ def test_a_file_that_is_not_there_is_refused() -> None:
         ),
         ("shard: {id: ''}", "is empty; providers know a shard by its id"),
         ("shard: {data_dir: ''}", "is empty; the epoch must outlive the process"),
-        ("shard: {ownership: assigned}", "coordinator_addr names nobody to assign it"),
+        ("shard: {ownership: assigned}", "coordinator_addr is empty"),
         ("shard: {listen: nowhere}", "'nowhere' is no host:port"),
         ("shard: {metrics_addr: '127.0.0.1:7780'}", "they need two ports"),
         ("shard: {provider_addr: ['localhost:9000']}", "'localhost:9000' is no name=host:port"),

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 from click.testing import CliRunner, Result
 
-from bigfleet.cli.settings.loading import Configuration, Sources, loaded
+from bigfleet.cli.settings.configuration import Configuration, Sources, loaded
 from bigfleet.cli.settings.options import configured
 from bigfleet.cli.settings.sections import LOG, SHARD, TLS
 from bigfleet.shard.settings import ShardSettings

@@ -15,7 +15,7 @@ from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse, H
 from bigfleet.shard.cycle import CycleInput, deliberate
 from bigfleet.shard.events import BlobArrived, CallAnswered, RollupArrived, SessionOpened
 from bigfleet.shard.instructions import CallProvider, FlushSession, Instruction, Log, WriteAudit
-from bigfleet.shard.parts import Birth
+from bigfleet.shard.parts import ShardStart
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.shard.state import ShardState
 
@@ -52,7 +52,7 @@ class Stand:
         numbers = count(1)
         self.at = START
         self.state = ShardState(
-            Birth(
+            ShardStart(
                 settings,
                 epoch=1,
                 providers={CLOUD: "cloud:9000"},

@@ -36,7 +36,7 @@ def test_the_cap_of(fraction: float, configured: int, cap: int) -> None:
     shard = Shard(
         configured={"a": configured}, limits=Limits(reclaim_cap_fraction=fraction, room=1000)
     )
-    assert shard.fates(*reclaims("a", 200)).count(D.ENQUEUED) == cap
+    assert shard.rulings(*reclaims("a", 200)).count(D.ENQUEUED) == cap
 
 
 def decided() -> list[tuple[K, str, str]]:
@@ -58,7 +58,7 @@ def test_h15_the_first_reclaims_of_each_cluster_and_everything_else(
     actions = [action(*which) for which in decided()]
     disposed = shard.dispose(*actions)
     started = [a.machine for _, a in disposed.enqueued()]
-    assert sum(f.disposition is D.CAPPED for f in disposed.fates) == capped
+    assert sum(f.disposition is D.CAPPED for f in disposed.rulings) == capped
     assert len([name for name in started if name[:2] in ("a-", "b-")]) == kept
     others = ["boot-0", "boot-1", "boot-2", "victim-0", "victim-1"]
     assert [name for name in started if name in others] == others

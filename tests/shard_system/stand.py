@@ -21,7 +21,7 @@ from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import ListCall, MachineRecord
 from bigfleet.model.settings import Seconds
 from bigfleet.provider.options import ProviderOptions
-from bigfleet.provider.serving import ProviderServer
+from bigfleet.provider.server import ProviderServer
 from bigfleet.provider.sim.backend import SimBackend
 from bigfleet.provider.sim.config import SimConfig
 from bigfleet.provider.stores.memory import MemoryStore

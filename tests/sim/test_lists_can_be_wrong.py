@@ -6,7 +6,7 @@ import pytest
 
 from bigfleet.model.machines import CapacityType, MachineState
 from bigfleet.model.provider_calls import Code, MachineRecord
-from bigfleet.provider.sim.answering import altered
+from bigfleet.provider.sim.service import altered
 from bigfleet.provider.sim.world.answers import BAD_FIELDS, Answers, WrongList
 from bigfleet.provider.sim.world.distributions import distribution_of
 from bigfleet.provider.sim.world.draws import Draws

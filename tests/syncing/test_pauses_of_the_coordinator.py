@@ -2,7 +2,7 @@
 
 from bigfleet.model.options import SECOND
 from bigfleet.model.pauses import Pause, PauseScope, PauseSource
-from bigfleet.shard.coordination.pausing import KEY
+from bigfleet.shard.coordination.coordinator_pauses import KEY
 from bigfleet.shard.effects import COORDINATION
 from tests.transfers.shards import Shard, idle, need
 

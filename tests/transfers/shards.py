@@ -29,7 +29,7 @@ from bigfleet.model.profiles import Profile
 from bigfleet.model.provider_calls import MachineRecord
 from bigfleet.model.resources import Resources
 from bigfleet.model.shard_views import StorySource
-from bigfleet.shard.coordination.owning import KEY, ownership_of
+from bigfleet.shard.coordination.owned_machines import KEY, ownership_of
 from bigfleet.shard.cycle import CycleInput, deliberate
 from bigfleet.shard.effects import COORDINATION
 from bigfleet.shard.instructions import Instruction, Persist

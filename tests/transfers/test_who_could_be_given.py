@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from bigfleet.engine.decision import Decision
-from bigfleet.engine.donating import Wanted, spare_machines, victims_below
+from bigfleet.engine.donation import Wanted, spare_machines, victims_below
 from bigfleet.model.fleet import FleetMachine, Held, HeldBy, Marks
 from bigfleet.model.machines import MachineState
 from bigfleet.model.needs import Need

@@ -11,10 +11,10 @@ from bigfleet.edge.clock import Clock
 from bigfleet.edge.logs import Silence
 from bigfleet.model.coordination import Transfer, TransferState
 from bigfleet.sim.script import Change
+from bigfleet.up.context import UpContext
 from bigfleet.up.local_fleet import LocalFleet
 from bigfleet.up.plans import Plan
 from bigfleet.up.reports import ClusterReport, CycleReport
-from bigfleet.up.surroundings import Surroundings
 from tests.up.unhurried_clock import UnhurriedClock
 
 PATIENCE_SECONDS = 60.0
@@ -29,9 +29,9 @@ FAST = Plan(
 )
 
 
-def surroundings(clock: Clock | None = None) -> Surroundings:
+def context(clock: Clock | None = None) -> UpContext:
     numbers = count(1)
-    return Surroundings(
+    return UpContext(
         clock or UnhurriedClock(),
         time.perf_counter,
         lambda: f"id-{next(numbers)}",
@@ -45,7 +45,7 @@ def surroundings(clock: Clock | None = None) -> Surroundings:
 async def running(
     plan: Plan, changed: Callable[[Change], None] | None = None
 ) -> AsyncIterator[LocalFleet]:
-    fleet = LocalFleet(plan, surroundings(), changed)
+    fleet = LocalFleet(plan, context(), changed)
     async with asyncio.timeout(PATIENCE_SECONDS):
         await fleet.start()
     try:

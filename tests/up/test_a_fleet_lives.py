@@ -11,8 +11,8 @@ from bigfleet.edge.clock import next_turn
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.sim.workloads import CLUSTERS
+from bigfleet.up.fleet_watch import Watch
 from bigfleet.up.reports import CycleReport
-from bigfleet.up.watching import Watch
 from bigfleet.wire.session_client import Session, SessionClient
 from tests.up.fleets import FAST, PATIENCE_SECONDS, has_all_it_wants, is_served, running, seen
 

@@ -14,18 +14,18 @@ from bigfleet.model.requirements import ZONE_KEY
 from bigfleet.model.shard_admin import Audit, PauseCall
 from bigfleet.shard.epoch import StartRefused
 from bigfleet.sim.workloads import SHOP
-from bigfleet.up.dealing import dealt, shard_names
 from bigfleet.up.local_fleet import LocalFleet
-from bigfleet.up.owner_watching import OwnerWatch
+from bigfleet.up.owner_watch import OwnerWatch
 from bigfleet.up.reports import CycleReport
+from bigfleet.up.zone_shares import dealt, shard_names
 from tests.up.fleets import (
     FAST,
     PATIENCE_SECONDS,
+    context,
     has_all_it_wants,
     moved,
     running,
     seen,
-    surroundings,
 )
 
 THREE = replace(FAST, shards=3)
@@ -104,4 +104,4 @@ async def test_a_fleet_whose_provider_cannot_be_where_it_was_is_not_started(
         other.bind(("127.0.0.1", port))
         other.listen()
         with pytest.raises(StartRefused, match=f"port {port}.*in use"):
-            await LocalFleet(plan, surroundings()).start()
+            await LocalFleet(plan, context()).start()

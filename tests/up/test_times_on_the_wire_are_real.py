@@ -21,7 +21,7 @@ from bigfleet.up.reports import CycleReport
 from bigfleet.up.script_place import keep
 from bigfleet.wire.provider_admin import ProviderAdminClient, Verb
 from bigfleet.wire.shard_admin_client import ShardAdminClient
-from tests.up.fleets import FAST, running, seen, surroundings
+from tests.up.fleets import FAST, context, running, seen
 from tests.up.wire_instants import (
     COORDINATOR_SERVICES,
     SHARD_SERVICES,
@@ -152,6 +152,6 @@ def test_what_an_earlier_life_wrote_down_is_past_and_an_unknown_time_stays_unkno
 async def test_the_time_of_a_fleet_that_goes_on_begins_where_it_was(tmp_path: Path) -> None:
     ahead = time.time_ns() + 36_000 * SECOND
     keep(tmp_path, 5.0, ahead)
-    fleet = LocalFleet(replace(FAST, speed=1, data_dir=tmp_path), surroundings())
+    fleet = LocalFleet(replace(FAST, speed=1, data_dir=tmp_path), context())
     assert fleet.clock.now() >= ahead
     assert fleet.times.real_of(ahead - SECOND) <= fleet.times.real_of(ahead) <= time.time_ns()

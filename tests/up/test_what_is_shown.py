@@ -12,10 +12,10 @@ from bigfleet.model.needs import NeedKey
 from bigfleet.model.options import SECOND
 from bigfleet.model.resources import Resources
 from bigfleet.model.shard_views import ActionView, Disposition, NeedCounts
+from bigfleet.up.fleet_watch import FleetWatch, Watch
 from bigfleet.up.lines import document_of, line_of, transfer_document_of, transfer_line_of
 from bigfleet.up.overdue_pods import OverduePod
 from bigfleet.up.reports import ClusterReport, CycleReport, UnmetNeed, whole_of
-from bigfleet.up.watching import FleetWatch, Watch
 from tests.up.shown import MOVE
 
 NEED = NeedKey("shop", "p=1", "")

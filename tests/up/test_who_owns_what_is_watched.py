@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from bigfleet.model.options import SECOND
-from bigfleet.up.owner_watching import OwnerWatch
+from bigfleet.up.owner_watch import OwnerWatch
 
 STAY, LOOK = 150.0, 5.0
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from bigfleet import compiling
 from bigfleet.engine.availability import availability_of
-from bigfleet.engine.donating import Wanted, victims_below
+from bigfleet.engine.donation import Wanted, victims_below
 from bigfleet.fleetfile import load_fleet
 from bigfleet.model.fleet import Fleet
 from bigfleet.plan.cycle import cycle_input

@@ -12,8 +12,8 @@ import pytest
 from bigfleet import compiling
 from bigfleet.model.options import SECOND
 from bigfleet.shard.driving.cycles import Cycles
-from bigfleet.shard.driving.probing import pages_of
-from bigfleet.shard.driving.warming import Warming
+from bigfleet.shard.driving.http_pages import pages_of
+from bigfleet.shard.driving.kernel_warmup import KernelWarmup
 from tests.shard_system.demand import HIGH, LOW
 from tests.shard_system.operators import operating
 from tests.shard_system.stand import QUICK, Lines, offered, provided, sharded
@@ -60,7 +60,7 @@ class Kernels:
 
 async def test_pages_say_how_far_compiling_is(monkeypatch: pytest.MonkeyPatch) -> None:
     kernels, log = Kernels(monkeypatch), Lines()
-    warming = Warming(log)
+    warming = KernelWarmup(log)
     state: Any = SimpleNamespace(
         why_not_ready=lambda: "",
         last_cycle_began=0,
@@ -89,7 +89,7 @@ async def test_that_nothing_is_kept_is_one_warning(monkeypatch: pytest.MonkeyPat
     )
     monkeypatch.setattr(compiling, "why_not_kept", lambda: "cannot be kept")
     log = Lines()
-    await Warming(log).run()
+    await KernelWarmup(log).run()
     assert [(level, event) for level, event, _ in log.said] == [("warning", "kernels.not_kept")]
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from bigfleet import compiling
 from bigfleet.cli.progress import compile_all
-from bigfleet.shard.driving.warming import Warming
+from bigfleet.shard.driving.kernel_warmup import KernelWarmup
 from tests.shard_processes.process import launched, shard_words
 from tests.shard_system.stand import Lines
 from tests.shard_system.waiting import until
@@ -52,7 +52,7 @@ async def test_a_shard_that_is_stopped_begins_no_other_kernel(
         assert go_on.wait(30)
 
     compiler = Compiler(monkeypatch, meanwhile)
-    warming = Warming(Lines())
+    warming = KernelWarmup(Lines())
     running = asyncio.create_task(warming.run())
     await asyncio.to_thread(third.wait, 30)
     running.cancel()

@@ -1,6 +1,7 @@
 """Starting, health, reflection and stopping of a provider's endpoint."""
 
 import asyncio
+from contextlib import suppress
 
 import grpc
 import pytest
@@ -75,11 +76,14 @@ async def test_a_handshake_that_takes_long_is_waited_for() -> None:
         await later.wait()
         from_server, to_server = await asyncio.open_connection("127.0.0.1", line.endpoint.port)
         await asyncio.gather(passed_on(reader, to_server), passed_on(from_server, writer))
+        ended.set()
 
+    ended = asyncio.Event()
     async with line_to(ScriptedProvider()) as line:
         slow = await asyncio.start_server(delay, "127.0.0.1", 0)
         async with ProviderClient(f"127.0.0.1:{slow.sockets[0].getsockname()[1]}") as client:
             assert await client.get("m-1", deadline=60) == IDLE
+        await ended.wait()
         slow.close()
 
 
@@ -88,6 +92,8 @@ async def passed_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) 
         writer.write(content)
         await writer.drain()
     writer.close()
+    with suppress(ConnectionError):
+        await writer.wait_closed()
 
 
 async def test_reflection_names_the_services() -> None:

@@ -18,7 +18,7 @@ from bigfleet.model.cluster_reports import (
     UnplacedPod,
 )
 from bigfleet.model.provider_calls import Code, Rejected
-from bigfleet.wire.calling import ClientLine
+from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.cluster_report_records import (
     MOST_BYTES,
     reply_message,

@@ -17,7 +17,7 @@ from bigfleet.model.session_frames import (
     RollupFrame,
     ShardFrame,
 )
-from bigfleet.wire.calling import ClientLine
+from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.session_client import Session, SessionClient
 from bigfleet.wire.session_server import ShardEndpoint
 from tests.wire.sessions import PATIENCE, ScriptedShard, line_to

@@ -41,7 +41,8 @@ from bigfleet.model.shard_views import (
     QuarantineKind,
 )
 from bigfleet.v1alpha1 import shardread_pb2
-from bigfleet.wire.calling import ClientLine
+from bigfleet.wire.client_line import ClientLine
+from bigfleet.wire.handler_runner import HandlerRunner
 from bigfleet.wire.machine_views import (
     machine_view_message,
     machine_view_of,
@@ -49,7 +50,6 @@ from bigfleet.wire.machine_views import (
     query_of,
 )
 from bigfleet.wire.provider_server import ExtraService
-from bigfleet.wire.serving import Serving
 from bigfleet.wire.shard_admin import SERVICE, ShardAdminService
 from bigfleet.wire.shard_admin_client import ShardAdminClient
 from bigfleet.wire.shard_read import ShardReadClient, ShardReadService, need_view_message
@@ -261,7 +261,7 @@ async def test_an_answer_of_a_later_version_is_an_error_that_says_so() -> None:
     class Newer:
         name = SERVICE
 
-        def rpc_handler(self, serving: Serving) -> grpc.GenericRpcHandler:
+        def rpc_handler(self, serving: HandlerRunner) -> grpc.GenericRpcHandler:
             async def answer(_request: bytes, _peer: Peer) -> bytes:
                 later = pb.OfferingView(state=77)  # type: ignore[arg-type]
                 return pb.ListOfferingsResponse(offerings=[later]).SerializeToString()

@@ -17,11 +17,11 @@ from bigfleet.edge.clock import next_turn
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.session_frames import Hello
 from bigfleet.v1alpha1 import coordinator_pb2, shard_pb2, shardread_pb2
-from bigfleet.wire.authorising import GATES, Gate, authorise
-from bigfleet.wire.calling import ClientLine
+from bigfleet.wire.authorisation import GATES, Gate, authorise
+from bigfleet.wire.client_line import ClientLine
+from bigfleet.wire.handler_runner import HandlerRunner
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.provider_server import ExtraService
-from bigfleet.wire.serving import Serving
 from bigfleet.wire.session_client import SessionClient
 from bigfleet.wire.session_frames import operator_bytes
 from bigfleet.wire.shard_admin import ShardAdminService
@@ -187,7 +187,7 @@ async def test_a_denied_stream_without_any_frame_ends_too(
     tmp_path: Path, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if said == "nothing":
-        monkeypatch.setattr("bigfleet.wire.authorising.FIRST_FRAME_SECONDS", 0.0)
+        monkeypatch.setattr("bigfleet.wire.authorisation.FIRST_FRAME_SECONDS", 0.0)
     authority = Authority(tmp_path)
     reader = authority.leaf("client", "bigfleet://readonly")
     async with line_to(ScriptedShard(), server_tls=authority.leaf("server")) as line:
@@ -226,7 +226,7 @@ async def test_a_service_nobody_put_in_the_table_is_denied_on_any_line() -> None
     class Forgotten:
         name = "bigfleet.admin.v1alpha1.Forgotten"
 
-        def rpc_handler(self, serving: Serving) -> grpc.GenericRpcHandler:
+        def rpc_handler(self, serving: HandlerRunner) -> grpc.GenericRpcHandler:
             async def answer(_request: bytes, _peer: Peer) -> bytes:
                 return b""
 

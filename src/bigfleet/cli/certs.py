@@ -222,7 +222,7 @@ def _say(files: dict[str, Path], made: "Pair", uri: str | None) -> None:
         return
     for path in paths.values():
         click.echo(path)
-    nobody = "no bigfleet:// name: it may serve, and ask nobody"
+    nobody = "no bigfleet:// name: it may serve, and may not call others"
     click.echo(f"{'authority' if uri is None else uri or nobody}, valid until {expires}")
     if uri is not None:
         click.echo(

@@ -90,7 +90,7 @@ def _certify(given: dict[str, Any]) -> int:
     from bigfleet.cli.conformance_table import print_account
     from bigfleet.conformance.catalogue import ROWS
     from bigfleet.conformance.lab import CannotBoot, Unreachable
-    from bigfleet.conformance.reports.writing import write_reports
+    from bigfleet.conformance.reports.files import write_reports
     from bigfleet.conformance.selection import profiles_of, selected
     from bigfleet.conformance.verdicts import EXIT_SETUP, EXIT_UNREACHABLE
 
@@ -229,7 +229,7 @@ def _self_test(given: dict[str, Any]) -> int:
     from bigfleet.cli.conformance_table import print_kills, progress
     from bigfleet.conformance.catalogue import ROWS
     from bigfleet.conformance.driver import SystemClock
-    from bigfleet.conformance.reports.writing import json_text
+    from bigfleet.conformance.reports.files import json_text
     from bigfleet.conformance.selection import selected
     from bigfleet.conformance.selftest import score, self_test, self_test_document, unpaired
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_line
-from bigfleet.cli.manner import Manner, leave, manner_of, named_text
+from bigfleet.cli.coordinator_verbs.connection import CoordinatorLine, coordinator_line
 from bigfleet.cli.output import answer, reading_options
+from bigfleet.cli.request_options import RequestOptions, leave, manner_of, named_text
 from bigfleet.cli.settings.asking_sections import CLI, TLS, CliSettings
-from bigfleet.cli.settings.loading import DEFAULT, Configuration
+from bigfleet.cli.settings.configuration import DEFAULT, Configuration
 from bigfleet.cli.settings.options import configured
 from bigfleet.cli.terminal import plain, refuse
 
@@ -55,7 +55,7 @@ Question = Callable[[Clients], Awaitable[T]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line(Manner):
+class Line(RequestOptions):
     """Where to ask, how long to wait, and how to show what comes back."""
 
     #: Addresses, and ids where somebody named some.
@@ -169,7 +169,7 @@ def no_such_shard(shard_id: str, known: Mapping[str, object]) -> "Rejected":
 
 
 async def side_by_side(
-    manner: Manner,
+    request_options: RequestOptions,
     addresses: Mapping[str, str],
     question: Question[T],
     whole: float | None = None,
@@ -187,8 +187,8 @@ async def side_by_side(
     async def one(address: str) -> "T | Rejected":
         try:
             # Waiting for a turn counts too: the answer as a whole is due at one moment.
-            async with asyncio.timeout(whole or manner.timeout), room:
-                return await asked(manner, address, question)
+            async with asyncio.timeout(whole or request_options.timeout), room:
+                return await asked(request_options, address, question)
         except Rejected as rejected:
             return rejected
         except TimeoutError:
@@ -198,7 +198,7 @@ async def side_by_side(
     return dict(zip(addresses, answers, strict=True))
 
 
-async def asked(manner: Manner, address: str, question: Question[T]) -> T:
+async def asked(request_options: RequestOptions, address: str, question: Question[T]) -> T:
     """One shard; raises Rejected."""
     # The library's own lines on standard error say less than ours.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
@@ -209,10 +209,10 @@ async def asked(manner: Manner, address: str, question: Question[T]) -> T:
     from bigfleet.wire.shard_read import ShardReadClient
 
     async with (
-        ShardAdminClient(address, manner.tls, deadline=manner.timeout) as admin,
-        ShardReadClient(address, manner.tls) as read,
+        ShardAdminClient(address, request_options.tls, deadline=request_options.timeout) as admin,
+        ShardReadClient(address, request_options.tls) as read,
     ):
-        return await question(Clients(admin, read, manner.timeout))
+        return await question(Clients(admin, read, request_options.timeout))
 
 
 def shard_verb(command: Callable[..., None]) -> Callable[..., None]:
@@ -227,21 +227,21 @@ def shard_verb(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _line(configuration: Configuration) -> Line:
-    said, manner = configuration.of(CliSettings), manner_of(configuration)
+    said, request_options = configuration.of(CliSettings), manner_of(configuration)
     if not said.shards():
-        raise refuse(["cli.shard names nobody: name a shard with --shard"])
+        raise refuse(["cli.shard is empty: name a shard with --shard"])
     # Shards that are named by their addresses need not be of the context's fleet.
     named = _strength(configuration, "shard") and all(map(is_address, said.shards()))
-    elsewhere = named and manner.context and not said.context
+    elsewhere = named and request_options.context and not said.context
     return Line(
-        timeout=manner.timeout,
-        tls=manner.tls,
-        json=manner.json,
-        color=manner.color,
-        now=manner.now,
-        context=manner.context,
+        timeout=request_options.timeout,
+        tls=request_options.tls,
+        json=request_options.json,
+        color=request_options.color,
+        now=request_options.now,
+        context=request_options.context,
         shards=said.shards(),
-        coordinator=coordinator_line(configuration, manner),
+        coordinator=coordinator_line(configuration, request_options),
         shard_said=_strength(configuration, "shard"),
         coordinator_said=0 if elsewhere else _strength(configuration, "coordinator"),
     )

@@ -9,8 +9,8 @@ import click
 
 from bigfleet import __version__
 from bigfleet.cli.daemons import run_daemon
-from bigfleet.cli.reloading import Reloading
-from bigfleet.cli.settings.loading import Configuration
+from bigfleet.cli.reload import SettingsReload
+from bigfleet.cli.settings.configuration import Configuration
 from bigfleet.cli.settings.options import configured
 from bigfleet.cli.settings.sections import COORDINATOR, LOG, TLS, LogSettings, TlsSettings
 from bigfleet.cli.terminal import refuse
@@ -65,7 +65,7 @@ async def _served(configuration: Configuration, log: "Log") -> None:
 
     settings, tls = configuration.of(CoordinatorSettings), configuration.of(TlsSettings).files()
     if tls is None:
-        text = "no certificates: every line is plaintext and nobody's identity is checked"
+        text = "no certificates: every connection is plaintext and no identity is checked"
         log.warning("tls.off", msg=text)
     world = World(RealClock(), time.perf_counter, _new_id, log, tls, __version__)
     process = CoordinatorProcess(settings, world)
@@ -73,7 +73,7 @@ async def _served(configuration: Configuration, log: "Log") -> None:
     def apply(read: Configuration) -> None:
         process.apply_settings(read.of(CoordinatorSettings))
 
-    await run_daemon(process, "coordinator", Reloading(configuration, apply, log), log)
+    await run_daemon(process, "coordinator", SettingsReload(configuration, apply, log), log)
 
 
 def _new_id() -> str:

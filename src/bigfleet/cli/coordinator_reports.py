@@ -3,8 +3,8 @@
 import random
 from functools import partial
 
-from bigfleet.coordclient.driver import CoordinatorClient, Surroundings
-from bigfleet.coordclient.reporting import Pace
+from bigfleet.coordclient.driver import ClientContext, CoordinatorClient
+from bigfleet.coordclient.report_schedule import Pace
 from bigfleet.shard.driving.process import ShardProcess, World
 from bigfleet.wire.coordinator_client import CoordinatorLines
 
@@ -17,7 +17,7 @@ def reporting_of(process: ShardProcess, world: World) -> CoordinatorClient | Non
     client = CoordinatorClient(
         settings.coordinator_addr,
         CoordinatorLines(world.tls, world.times),
-        Surroundings(
+        ClientContext(
             clock=world.clock,
             chance=random.random,
             log=world.log,

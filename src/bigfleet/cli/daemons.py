@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bigfleet.cli.reloading import Reloading
+from bigfleet.cli.reload import SettingsReload
 from bigfleet.edge.logs import Log
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Process(Protocol):
 async def run_daemon(
     process: Process,
     component: str,
-    reloading: Reloading,
+    reload: SettingsReload,
     log: Log,
     beside: Callable[[], "asyncio.Task[None] | None"] = lambda: None,
 ) -> None:
@@ -36,8 +36,8 @@ async def run_daemon(
     """
     import asyncio
 
-    from bigfleet.edge.collecting import collect_rarely
     from bigfleet.edge.driver import RealClock
+    from bigfleet.edge.garbage_collection import collect_rarely
     from bigfleet.edge.heap import return_freed_memory
 
     collecting = asyncio.create_task(collect_rarely(RealClock()))
@@ -47,7 +47,7 @@ async def run_daemon(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, asked.set)
-    loop.add_signal_handler(signal.SIGHUP, reloading.reload)
+    loop.add_signal_handler(signal.SIGHUP, reload.reload)
     stopping = asyncio.ensure_future(asked.wait())
     code = 0
     if await _is_started(process, stopping):

@@ -16,8 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from bigfleet.cli.drawing import Head
-from bigfleet.cli.manner import Manner
 from bigfleet.cli.output import (
     current_output,
     field_of,
@@ -25,6 +23,8 @@ from bigfleet.cli.output import (
     sorted_rows,
     unknown_sort,
 )
+from bigfleet.cli.request_options import RequestOptions
+from bigfleet.cli.table_text import Head
 from bigfleet.cli.tables import Page, Table, cell, write_json
 
 Row = TypeVar("Row")
@@ -85,14 +85,16 @@ class Listing(Generic[Row]):
         return made
 
 
-def write_listing(manner: Manner, listing: "Listing[Row]") -> None:
+def write_listing(request_options: RequestOptions, listing: "Listing[Row]") -> None:
     """In the form that -o asks for, sorted as --sort-by says."""
     output = current_output()
     rows = listing.sorted_by(output.sort_by) if output.sort_by else listing.rows
     if output.is_document:
-        write_json({"items": [listing.document(row) for row in rows], **listing.head}, manner.now)
+        write_json(
+            {"items": [listing.document(row) for row in rows], **listing.head}, request_options.now
+        )
         return
-    page = Page.on_stdout(manner.color)
+    page = Page.on_stdout(request_options.color)
     show_listing(page, listing, rows)
     page.write()
 

@@ -12,8 +12,8 @@ import click
 from bigfleet import __version__
 from bigfleet.cli.daemons import run_daemon
 from bigfleet.cli.default_verbs import DefaultVerb
-from bigfleet.cli.reloading import Reloading
-from bigfleet.cli.settings.loading import Configuration
+from bigfleet.cli.reload import SettingsReload
+from bigfleet.cli.settings.configuration import Configuration
 from bigfleet.cli.settings.options import configured
 from bigfleet.cli.settings.sections import LOG, OPERATOR, TLS, LogSettings, TlsSettings
 from bigfleet.cli.terminal import refuse, write_out
@@ -66,8 +66,8 @@ def run(configuration: Configuration) -> None:
 
     from bigfleet.edge.driver import RealClock
     from bigfleet.edge.log_lines import open_log
-    from bigfleet.kube.connecting import BadKubeconfig
-    from bigfleet.operator.driving.bootstrapping import BadTemplateFile
+    from bigfleet.kube.connection import BadKubeconfig
+    from bigfleet.operator.driving.bootstrap_requests import BadTemplateFile
 
     clock = RealClock()
     lines = configuration.of(LogSettings)
@@ -88,7 +88,9 @@ async def _served(configuration: Configuration, log: "Log") -> None:
 
     settings, tls = configuration.of(OperatorSettings), configuration.of(TlsSettings).files()
     if tls is None:
-        text = "no certificates: the line to the shard is plaintext and nobody is checked"
+        text = (
+            "no certificates: the connection to the shard is plaintext and no identity is checked"
+        )
         log.warning("tls.off", msg=text)
     identity = settings.identity or f"{socket.gethostname()}-{secrets.token_hex(3)}"
     world = World(
@@ -106,4 +108,4 @@ async def _served(configuration: Configuration, log: "Log") -> None:
     def apply(read: Configuration) -> None:
         process.apply_settings(read.of(OperatorSettings))
 
-    await run_daemon(process, "operator", Reloading(configuration, apply, log), log)
+    await run_daemon(process, "operator", SettingsReload(configuration, apply, log), log)

@@ -226,7 +226,7 @@ def _revised(held: "dict[ObjectKey, HeldRequest]") -> _Revised:
     from bigfleet.model.session_frames import NodeStateUpdate
     from bigfleet.operator.cluster_view import ClusterView
     from bigfleet.operator.machine_nodes import MachineNodes
-    from bigfleet.operator.node_mapping import NodeMap
+    from bigfleet.operator.node_map import NodeMap
     from bigfleet.operator.pods_on_nodes import PodOnNode
     from bigfleet.operator.revised_demand import OverheadUnits, RevisedDemand
     from bigfleet.operator.rollup import DemandBook

@@ -202,7 +202,7 @@ def answer(
     if interval is None:
         ask()
         return
-    from bigfleet.cli.watching import watch
+    from bigfleet.cli.watch import watch
 
     watch(ask, interval)
 

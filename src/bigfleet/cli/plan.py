@@ -118,7 +118,7 @@ def plan(
 
 
 def _with_demand(fleet: "Fleet", wanted: tuple[str, ...]) -> "Fleet":
-    from bigfleet.plan.demand_scaling import scale_of, scaled
+    from bigfleet.plan.demand_scale import scale_of, scaled
 
     try:
         return scaled(fleet, [scale_of(text) for text in wanted])

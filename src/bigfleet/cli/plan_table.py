@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TypeVar
 
-from bigfleet.cli.drawing import Text
 from bigfleet.cli.output import current_output
 from bigfleet.cli.plan import ACTION_COLUMNS
+from bigfleet.cli.table_text import Text
 from bigfleet.cli.tables import Page, Table, cell, counted, table_of
 from bigfleet.cli.terminal import plain
 from bigfleet.engine.decision import Verdict

@@ -11,8 +11,8 @@ import click
 
 from bigfleet import __version__
 from bigfleet.cli.daemons import run_daemon
-from bigfleet.cli.reloading import Reloading
-from bigfleet.cli.settings.loading import Configuration
+from bigfleet.cli.reload import SettingsReload
+from bigfleet.cli.settings.configuration import Configuration
 from bigfleet.cli.settings.options import configured
 from bigfleet.cli.settings.sections import LOG, PODWATCH, LogSettings
 from bigfleet.cli.terminal import refuse
@@ -70,4 +70,6 @@ async def _served(configuration: Configuration, log: "Log") -> None:
     identity = f"{socket.gethostname()}_{secrets.token_hex(4)}"
     world = World(RealClock(), time.perf_counter, random.random, log, identity, __version__)
     process = PodwatchProcess(configuration.of(PodwatchSettings), world)
-    await run_daemon(process, "podwatch", Reloading(configuration, lambda read: None, log), log)
+    await run_daemon(
+        process, "podwatch", SettingsReload(configuration, lambda read: None, log), log
+    )

@@ -18,7 +18,7 @@ from bigfleet.model.errors import BadInput
 
 if TYPE_CHECKING:
     from bigfleet.provider import Backend, Clock, ProviderServer
-    from bigfleet.provider.doctoring import Finding
+    from bigfleet.provider.doctor import Finding
     from bigfleet.provider.options import ProviderOptions
     from bigfleet.provider.stores.store import Store
 
@@ -127,7 +127,7 @@ def _with_run_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--into", type=_PATH, default=None, help="Folder; default: NAME-provider here.")
 def new(name: str, template: str, into: Path | None) -> None:
     """Write a project to start from; it passes its conformance profiles before any edit."""
-    from bigfleet.provider.scaffold.writing import written
+    from bigfleet.provider.scaffold.project_writer import written
 
     folder = into or Path(f"{name}-provider")
     try:
@@ -198,7 +198,7 @@ def run(target: str, settings: tuple[str, ...], **flags: Any) -> None:
     """
     import asyncio
 
-    from bigfleet.provider.opening import StartRefused
+    from bigfleet.provider.start_refusals import StartRefused
     from bigfleet.provider.stores.store import StoreDamaged, StoreFailed, StoreInUse
 
     try:
@@ -246,7 +246,7 @@ async def _examined(
     backend: "Backend", options: "ProviderOptions", clock: "Clock", flags: dict[str, Any]
 ) -> "list[Finding]":
     from bigfleet.provider.backend import OpenContext
-    from bigfleet.provider.doctoring import examined
+    from bigfleet.provider.doctor import examined
 
     context = OpenContext(
         options.provider,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bigfleet.cli.manner import last_cause, leave
 from bigfleet.cli.output import DocumentForm, answer, list_form, reading_options, shows
+from bigfleet.cli.request_options import last_cause, leave
 
 if TYPE_CHECKING:
     from bigfleet.wire.lines import TlsFiles

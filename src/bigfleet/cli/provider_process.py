@@ -12,7 +12,7 @@ from urllib.request import urlopen
 
 import click
 
-from bigfleet.cli.process_spending import cpu_seconds, resident_bytes
+from bigfleet.cli.process_usage import cpu_seconds, resident_bytes
 
 SUBSTRATE = "bigfleet.cli.watched_substrate:WatchedSubstrate"
 

@@ -9,8 +9,8 @@ import click
 
 from bigfleet import __version__
 from bigfleet.cli.daemons import run_daemon
-from bigfleet.cli.reloading import Reloading
-from bigfleet.cli.settings.loading import Configuration
+from bigfleet.cli.reload import SettingsReload
+from bigfleet.cli.settings.configuration import Configuration
 from bigfleet.cli.settings.options import configured
 from bigfleet.cli.settings.sections import LOG, SHARD, TLS, LogSettings, TlsSettings
 from bigfleet.cli.terminal import refuse
@@ -59,7 +59,7 @@ async def _served(configuration: Configuration, log: "Log") -> None:
 
     settings, tls = configuration.of(ShardSettings), configuration.of(TlsSettings).files()
     if tls is None:
-        text = "no certificates: every line is plaintext and nobody's identity is checked"
+        text = "no certificates: every connection is plaintext and no identity is checked"
         log.warning("tls.off", msg=text)
     world = World(RealClock(), time.perf_counter, _new_id, log, tls, __version__)
     process = ShardProcess(settings, world)
@@ -67,8 +67,8 @@ async def _served(configuration: Configuration, log: "Log") -> None:
     def apply(read: Configuration) -> None:
         process.apply_settings(read.of(ShardSettings))
 
-    reloading = Reloading(configuration, apply, log)
-    await run_daemon(process, "shard", reloading, log, lambda: _reporting(process, world))
+    reload = SettingsReload(configuration, apply, log)
+    await run_daemon(process, "shard", reload, log, lambda: _reporting(process, world))
 
 
 def _reporting(process: "ShardProcess", world: "World") -> "asyncio.Task[None] | None":

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bigfleet.cli.drawing import Head, Text, drawn, folded, painted
 from bigfleet.cli.output import (
     Output,
     current_output,
@@ -21,6 +20,7 @@ from bigfleet.cli.output import (
     sorted_rows,
     unknown_sort,
 )
+from bigfleet.cli.table_text import Head, Text, drawn, folded, painted
 from bigfleet.cli.terminal import escaped, json_escaped, write_out
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import Instant

@@ -95,8 +95,8 @@ def up(
     if provider_addr and not provider_addr.rpartition(":")[2].isdecimal():
         raise click.UsageError(f"--provider-addr {provider_addr}: write HOST:PORT")
     began = time.perf_counter()
-    from bigfleet.cli.manner import EXIT_UNREACHABLE
     from bigfleet.cli.progress import compile_all
+    from bigfleet.cli.request_options import EXIT_UNREACHABLE
     from bigfleet.provider.stores.store import StoreDamaged, StoreFailed, StoreInUse
     from bigfleet.shard.epoch import StartRefused
     from bigfleet.up.local_fleet import ProviderSilent
@@ -138,12 +138,12 @@ async def _lived(
     from bigfleet.cli.up_contexts import written_context
     from bigfleet.cli.up_faces import DocumentFace, Face, LineFace, banner
     from bigfleet.cli.up_view import LiveFace
-    from bigfleet.edge.collecting import collect_rarely
     from bigfleet.edge.driver import RealClock
+    from bigfleet.edge.garbage_collection import collect_rarely
+    from bigfleet.up.context import UpContext
+    from bigfleet.up.fleet_watch import FleetWatch
     from bigfleet.up.local_fleet import LocalFleet, PartDied
-    from bigfleet.up.owner_watching import OwnerWatch
-    from bigfleet.up.surroundings import Surroundings
-    from bigfleet.up.watching import FleetWatch
+    from bigfleet.up.owner_watch import OwnerWatch
 
     asked = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -151,7 +151,7 @@ async def _lived(
         loop.add_signal_handler(number, asked.set)
     clock = RealClock()
     collecting = asyncio.create_task(collect_rarely(clock))
-    around = Surroundings(clock, time.perf_counter, _new_id, _log(), reporting_of, __version__)
+    around = UpContext(clock, time.perf_counter, _new_id, _log(), reporting_of, __version__)
     fleet = LocalFleet(plan, around)
     if not await _started(fleet, asked):
         return 0

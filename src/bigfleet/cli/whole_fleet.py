@@ -22,7 +22,14 @@ from bigfleet.cli.connections import (
     no_such_shard,
     side_by_side,
 )
-from bigfleet.cli.manner import EXIT_PARTIAL, EXIT_UNREACHABLE, Manner, cause_of, leave, named_text
+from bigfleet.cli.request_options import (
+    EXIT_PARTIAL,
+    EXIT_UNREACHABLE,
+    RequestOptions,
+    cause_of,
+    leave,
+    named_text,
+)
 from bigfleet.cli.terminal import plain
 from bigfleet.model.durations import short_text
 
@@ -35,7 +42,7 @@ _GLANCE_SECONDS = 5.0
 #: Names that are told where none is the one that was meant.
 _NEAREST = 3
 T = TypeVar("T")
-M = TypeVar("M", bound=Manner)
+M = TypeVar("M", bound=RequestOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,9 +217,9 @@ async def _id_at(line: Line, address: str) -> str:
     return status.shard_id
 
 
-def at_a_glance(manner: M) -> M:
+def at_a_glance(request_options: M) -> M:
     """For what a coordinator knows best: one silent shard must not keep everybody waiting."""
-    return replace(manner, timeout=min(manner.timeout, _GLANCE_SECONDS))
+    return replace(request_options, timeout=min(request_options.timeout, _GLANCE_SECONDS))
 
 
 def told_apart(answers: "Mapping[str, T | Rejected]") -> "tuple[dict[str, T], dict[str, Rejected]]":
@@ -225,13 +232,13 @@ def told_apart(answers: "Mapping[str, T | Rejected]") -> "tuple[dict[str, T], di
 
 
 def leave_partial(
-    manner: Manner, addresses: Mapping[str, str], failed: "Mapping[str, Rejected]"
+    request_options: RequestOptions, addresses: Mapping[str, str], failed: "Mapping[str, Rejected]"
 ) -> None:
     """Leaves with 5 where shards are missing in what was shown."""
     if not failed:
         return
     each = [
-        f"{name} at {addresses[name]} ({silence_text(manner, rejected)})"
+        f"{name} at {addresses[name]} ({silence_text(request_options, rejected)})"
         for name, rejected in failed.items()
     ]
     said = f"{len(failed)} of {len(addresses)} shards gave no answer: {named_text(each)}"
@@ -239,9 +246,9 @@ def leave_partial(
     raise click.exceptions.Exit(EXIT_PARTIAL)
 
 
-def silence_text(manner: Manner, rejected: "Rejected") -> str:
+def silence_text(request_options: RequestOptions, rejected: "Rejected") -> str:
     if rejected.code == "DEADLINE_EXCEEDED":
-        return f"not within {short_text(manner.timeout)}"
+        return f"not within {short_text(request_options.timeout)}"
     return cause_of(rejected)
 
 

@@ -73,7 +73,7 @@ CHECKS: tuple[CheckRule, ...] = (
         Check.FENCE,
         "Is the token newer than the mark of this shard on this machine?",
         "FAILED_PRECONDITION, and for nothing else",
-        "a token that passes moves the mark, whatever comes after",
+        "a token that passes moves the mark, also if the call fails after that",
     ),
     CheckRule(Check.EXISTENCE, "Is there such a machine?", "NOT_FOUND", "no record is made"),
     CheckRule(

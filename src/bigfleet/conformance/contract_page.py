@@ -38,7 +38,7 @@ the machine is bound to is always rejected. A provider without Delete answers UN
 Delete.
 """
 _READS = """
-`Get` and `List` are never fenced. `List` answers OK whatever the cursor: one that is malformed or
+`Get` and `List` are never fenced. `List` answers OK for any cursor: one that is malformed or
 foreign gives the full list.
 """
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bigfleet.conformance.lab import Boot, CannotBoot
 from bigfleet.conformance.pace import Clock
 from bigfleet.conformance.reference.provider import Habits
-from bigfleet.conformance.reference.serving import Served, serve
+from bigfleet.conformance.reference.server import Served, serve
 from bigfleet.conformance.reference.statefile import Damaged
 from bigfleet.model.provider_calls import MachineRecord
 from bigfleet.wire.provider_client import ProviderClient

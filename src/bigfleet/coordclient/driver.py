@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, TypeVar
 
-from bigfleet.coordclient.obeying import DONE, TERM, Answer, Handler, Obeying
-from bigfleet.coordclient.reporting import Pace, Reporting
-from bigfleet.coordclient.syncing import Syncing
+from bigfleet.coordclient.instruction_handler import DONE, TERM, Answer, Handler, InstructionHandler
+from bigfleet.coordclient.report_schedule import Pace, ReportSchedule
+from bigfleet.coordclient.sync_schedule import SyncSchedule
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.logs import Log
 from bigfleet.model.coordination import SyncReply, SyncRequest
@@ -54,7 +54,7 @@ class Lines(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ClientContext:
     clock: Clock
     #: From 0 up to 1.
     chance: Callable[[], float]
@@ -79,12 +79,12 @@ class Surroundings:
 
 
 class CoordinatorClient:
-    def __init__(self, addresses: tuple[str, ...], lines: Lines, around: Surroundings) -> None:
+    def __init__(self, addresses: tuple[str, ...], lines: Lines, context: ClientContext) -> None:
         self._lines = lines
-        self._around = around
-        self._reporting = Reporting(addresses, around.pace, around.clock.now())
-        self._obeying = Obeying(around.kept, around.obey)
-        self._syncing = Syncing()
+        self._context = context
+        self._report_schedule = ReportSchedule(addresses, context.pace, context.clock.now())
+        self._handler = InstructionHandler(context.kept, context.obey)
+        self._sync_schedule = SyncSchedule()
         #: The cycle of the last report that was news to the coordinator.
         self._acknowledged_cycle = -1
         #: What was last said of a failure: the same is not said twice.
@@ -94,13 +94,13 @@ class CoordinatorClient:
     @property
     def due(self) -> Instant:
         """When the next report goes out."""
-        return self._reporting.due
+        return self._report_schedule.due
 
     def link(self) -> CoordinatorLink:
-        return self._reporting.link(self._obeying.term)
+        return self._report_schedule.link(self._handler.term)
 
     async def run(self) -> None:
-        clock = self._around.clock
+        clock = self._context.clock
         try:
             while True:
                 await clock.sleep(max(0.0, (self.due - clock.now()) / SECOND))
@@ -110,23 +110,25 @@ class CoordinatorClient:
 
     async def report(self) -> None:
         """One round, whatever becomes of it."""
-        around, reporting = self._around, self._reporting
-        whole = replace(await around.report(), acks=self._obeying.acks())
+        context, reporting = self._context, self._report_schedule
+        whole = replace(await context.report(), acks=self._handler.acks())
         fitted = await _beside(is_small_report(whole), partial(fitted_report, whole))
         report = fitted.message
         try:
-            reply = await self._lines.report(reporting.address, report, around.call_timeout_seconds)
+            reply = await self._lines.report(
+                reporting.address, report, context.call_timeout_seconds
+            )
             await self._keep_term(reply.term)
             # Only now: an acknowledgement that a deposed leader heard was heard by nobody.
-            self._obeying.on_sent(report.acks)
+            self._handler.on_sent(report.acks)
             done = await self._obey(reply)
         except Rejected as problem:
             self._on_rejected("coordinator_reports_total", problem)
             return
-        around.count("coordinator_reports_total", result="ok")
-        self._syncing.on_report()
+        context.count("coordinator_reports_total", result="ok")
+        self._sync_schedule.on_report()
         left_off = fitted.left_off
-        if self._syncing.is_due(around.clock.now()):
+        if self._sync_schedule.is_due(context.clock.now()):
             try:
                 left_off = _sum(left_off, await self._sync(fitted.rows_left_off))
             except Rejected as problem:
@@ -134,10 +136,10 @@ class CoordinatorClient:
                 return
         complaint, cut = self._complaint(report, reply), _cut_text(left_off)
         for name, rows in left_off.items():
-            around.count("coordinator_rows_left_off_total", rows, field=name)
+            context.count("coordinator_rows_left_off_total", rows, field=name)
         # Somebody else waits for what was done: it is told at once.
-        soon = AT_ONCE_SECONDS if done else self._syncing.soon_seconds
-        reporting.on_answered(around.clock.now(), around.chance(), complaint or cut, soon)
+        soon = AT_ONCE_SECONDS if done else self._sync_schedule.soon_seconds
+        reporting.on_answered(context.clock.now(), context.chance(), complaint or cut, soon)
         self._say(complaint)
         self._say_cut(cut)
         await self._lines.keep_only(reporting.addresses)
@@ -146,65 +148,65 @@ class CoordinatorClient:
 
     async def _obey(self, reply: ReportReply) -> bool:
         """Whether something was done that the coordinator does not know of yet."""
-        answers = self._obeying.obey(reply)
+        answers = self._handler.obey(reply)
         if any(each.accepted for each in answers):
-            await self._kept(DONE, self._obeying.done())
-        self._obeying.answered(answers)
+            await self._kept(DONE, self._handler.done())
+        self._handler.answered(answers)
         self._tell(answers)
         return any(each.just_done for each in answers)
 
     def _tell(self, answers: Iterable[Answer]) -> None:
         for each in answers:
             kind, outcome = str(each.instruction.kind), each.outcome
-            self._around.count("instructions_total", kind=kind, outcome=outcome)
+            self._context.count("instructions_total", kind=kind, outcome=outcome)
             if not each.accepted:
                 text = f"instruction {each.instruction.id} ({kind}): {each.why}"
-                say = self._around.log.info if each.ack is None else self._around.log.warning
+                say = self._context.log.info if each.ack is None else self._context.log.warning
                 say("coordinator.instruction", msg=text, outcome=outcome)
 
     # -- syncs -----------------------------------------------------------------------------------
 
     async def _sync(self, left_off_before: int) -> Mapping[str, int]:
         """How many rows of the sync were left off, by field."""
-        around, deadline = self._around, self._around.call_timeout_seconds
-        whole = await around.sync_request(self._syncing.merging)
+        context, deadline = self._context, self._context.call_timeout_seconds
+        whole = await context.sync_request(self._sync_schedule.merging)
         fit = partial(fitted_sync, whole, left_off_before)
         fitted = await _beside(is_small_sync(whole), fit)
         request = fitted.message
         try:
-            reply = await self._lines.sync(self._reporting.address, request, deadline)
+            reply = await self._lines.sync(self._report_schedule.address, request, deadline)
         except Rejected as problem:
             if problem.code is not Code.UNIMPLEMENTED:
                 raise
-            around.count("coordinator_syncs_total", result="unimplemented")
-            if self._syncing.on_unknown(around.clock.now()):
-                around.log.warning("coordinator.no_sync", msg=_UNKNOWN)
+            context.count("coordinator_syncs_total", result="unimplemented")
+            if self._sync_schedule.on_unknown(context.clock.now()):
+                context.log.warning("coordinator.no_sync", msg=_UNKNOWN)
             return {}
         await self._keep_term(reply.term)
-        await self._durably("the answer to SyncShard", around.take_sync(reply, request))
-        self._syncing.on_reply(reply)
-        around.count("coordinator_syncs_total", result="ok")
+        await self._durably("the answer to SyncShard", context.take_sync(reply, request))
+        self._sync_schedule.on_reply(reply)
+        context.count("coordinator_syncs_total", result="ok")
         return fitted.left_off
 
     # -- what is kept ----------------------------------------------------------------------------
 
     async def _keep_term(self, term: int) -> None:
         """On disk before anything that came with it is acted on; raises StaleTerm."""
-        if self._obeying.is_stale(term):
-            seen = self._obeying.term
+        if self._handler.is_stale(term):
+            seen = self._handler.term
             raise StaleTerm(f"an answer of term {term} was ignored: {seen} was seen before")
-        row = self._obeying.new_term(term)
+        row = self._handler.new_term(term)
         if row is not None:
             await self._kept(TERM, row)
-            self._obeying.on_term_kept(term)
+            self._handler.on_term_kept(term)
 
     async def _kept(self, key: str, value: bytes) -> None:
-        await self._durably(key, self._around.keep(key, value))
+        await self._durably(key, self._context.keep(key, value))
 
     async def _durably(self, what: str, keeping: Awaitable[None]) -> None:
         """Without it nothing is acted on: the coordinator says it again."""
         try:
-            async with asyncio.timeout(self._around.call_timeout_seconds):
+            async with asyncio.timeout(self._context.call_timeout_seconds):
                 await keeping
         except OSError as problem:  # a timeout is one too
             text = f"{what} cannot be kept, so nothing was acted on: {problem!r}"
@@ -222,24 +224,24 @@ class CoordinatorClient:
 
     def _on_rejected(self, counter: str, problem: Rejected) -> None:
         result = _result_of(problem)
-        self._around.count(counter, result=result)
-        text, at = f"{self._reporting.address}: {problem}", self._around.clock.now()
-        self._reporting.on_rejected(problem, at, self._around.chance())
+        self._context.count(counter, result=result)
+        text, at = f"{self._report_schedule.address}: {problem}", self._context.clock.now()
+        self._report_schedule.on_rejected(problem, at, self._context.chance())
         # One that does not lead is no trouble; that nobody does is.
-        if result != "not_leader" or self._reporting.due > at:
+        if result != "not_leader" or self._report_schedule.due > at:
             self._say(text)
 
     def _say_cut(self, cut: str) -> None:
         if cut and not self._said_cut:
-            self._around.log.warning("coordinator.report_cut", msg=cut)
+            self._context.log.warning("coordinator.report_cut", msg=cut)
         self._said_cut = cut
 
     def _say(self, trouble: str) -> None:
         if trouble and not self._said:
             text = f"{trouble}; the shard goes on without the coordinator"
-            self._around.log.warning("coordinator.trouble", msg=text)
+            self._context.log.warning("coordinator.trouble", msg=text)
         elif self._said and not trouble:
-            self._around.log.info("coordinator.back", msg="reports are answered again")
+            self._context.log.info("coordinator.back", msg="reports are answered again")
         self._said = trouble
 
 

@@ -18,9 +18,9 @@ HISTOGRAMS = {
     "store_write_seconds": "Transactions of the store, to the answer that they are durable.",
 }
 COUNTERS = {
-    "apply_total": "Transactions by outcome; fenced: somebody else led by then.",
+    "apply_total": "Transactions by outcome; fenced: another replica led by then.",
     "elections_total": "How often this replica began to lead.",
-    "store_errors_total": "Times the store did not answer, or nobody knows what it did.",
+    "store_errors_total": "Times the store did not answer, or it is unknown what it did.",
     "reports_total": "Reports of shards by result.",
     "transfers_total": "Transfers that ended, by tier and result.",
     "instruction_failures_total": "Instructions that were not accepted, by kind and outcome.",

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 from bigfleet.edge.clock import Timer, sleep_on
-from bigfleet.edge.profiling import Profiler
+from bigfleet.edge.profiler import Profiler
 from bigfleet.model.machines import Instant
 
 

@@ -29,8 +29,8 @@ from bigfleet.kube.answers import (
 from bigfleet.kube.calls import Body, Calls
 from bigfleet.kube.kinds import LEASES, PODS, Kind
 from bigfleet.kube.objects import Pod
-from bigfleet.kube.pacing import Pacing
 from bigfleet.kube.problems import ApiProblem, NotFound, Refused, TooMany, Unreachable
+from bigfleet.kube.rate_limiter import RateLimiter
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -79,7 +79,7 @@ class Api(Calls):
         self._client = client
         self._clock = clock
         self._draw = draw
-        self._pacing = Pacing(clock, qps, burst)
+        self._limiter = RateLimiter(clock, qps, burst)
         self._deadline_seconds = deadline_seconds
         self._counts = counts or Counts()
         #: Requests sent that change something, each attempt on its own.
@@ -208,7 +208,7 @@ class Api(Calls):
             fieldSelector=field_selector,
             resourceVersion=resource_version,
         )
-        await self._pacing.take()
+        await self._limiter.take()
         path = kind.path(_checked(namespace) if namespace else "")
         request = self._client.build_request(
             "GET",
@@ -238,7 +238,7 @@ class Api(Calls):
         attempt = 0
         while True:
             if request.is_paced:
-                await self._pacing.take()
+                await self._limiter.take()
             try:
                 return await self._ask_once(request, (deadline - self._clock.now()) / SECOND)
             except ApiProblem as problem:
@@ -265,7 +265,7 @@ class Api(Calls):
     async def _ask_once(self, request: _Request, seconds: float) -> bytes:
         if request.method != "GET":
             if request.is_paced and not self.may_write():
-                text = "was not sent: this replica does not lead, or has nobody to act for"
+                text = "was not sent: this replica does not lead, or the object it acts for is gone"
                 raise Unreachable(0, NOT_LEADING, f"{request.method} {request.path} {text}")
             self.writes += 1
         seconds = max(seconds, 1.0)

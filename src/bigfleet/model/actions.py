@@ -19,10 +19,15 @@ class ActionKind(IntEnum):
 
 
 class Rule(StrEnum):
+    #: An Idle machine is bound to the cluster of a Need.
     IDLE = "phase1.idle"
+    #: A machine is bought for a Need.
     SPECULATIVE = "phase1.speculative"
+    #: A machine in use is taken from a Need of lower priority.
     INVERSION = "phase2.inversion"
+    #: A machine that no Need of its cluster claims is drained.
     EXCESS = "phase3.excess"
+    #: An Idle machine that was kept long enough is given back to its provider.
     RELEASE = "phase3.release"
 
 
@@ -44,7 +49,11 @@ class Action:
 
 
 class UnmetReason(StrEnum):
+    #: Machines fit, and Needs of equal or higher precedence have them, or victims are on their way.
     PRIORITY_STARVED = "PRIORITY_STARVED"
+    #: No machine fits, or those that fit are held.
     NO_MATCHING_SUPPLY = "NO_MATCHING_SUPPLY"
+    #: No domain holds the whole gang, or a strict spread forbids what is free.
     TOPOLOGY_UNSATISFIABLE = "TOPOLOGY_UNSATISFIABLE"
+    #: Victims were taken, and all of them together are not enough.
     PREEMPTION_EXHAUSTED = "PREEMPTION_EXHAUSTED"

@@ -52,6 +52,7 @@ def _rank_sentence(facts: Facts) -> str | None:
 
 
 def _empty_excess_sentence(facts: Facts) -> str | None:
+    """The excess machine, where nothing runs on it."""
     if not facts.get("empty") or "machine" not in facts:
         return None
     return (
@@ -367,7 +368,7 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
     "hold.idle": (
         6,
         (
-            "nobody claims it; idle for {idleSeconds:time}, and {capacityType} is kept for"
+            "no Need claims it; idle for {idleSeconds:time}, and {capacityType} is kept for"
             " {holdSeconds:time}",
         ),
     ),

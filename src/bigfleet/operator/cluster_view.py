@@ -20,7 +20,7 @@ from bigfleet.model.session_frames import (
 from bigfleet.model.taints import Taint
 from bigfleet.operator.machine_nodes import Health, MachineNodes
 from bigfleet.operator.pods_on_nodes import NotMoved, PodOnNode
-from bigfleet.operator.translating import Demand
+from bigfleet.operator.translator import Demand
 from bigfleet.placement.occupancy import Occupancy
 from bigfleet.placement.records import DEFAULT_POD_LIMIT, NodeView, PodView, do_not_disrupt
 

@@ -17,7 +17,7 @@ from bigfleet.kube.objects import Node
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate
-from bigfleet.operator.node_mapping import MAY_HAVE_A_NODE, NodeMap
+from bigfleet.operator.node_map import MAY_HAVE_A_NODE, NodeMap
 
 #: A server that refuses will hardly change its mind sooner.
 _AFTER_A_FAILURE = 300 * SECOND

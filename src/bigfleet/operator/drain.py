@@ -13,13 +13,13 @@ from bigfleet.model.options import SECOND
 from bigfleet.operator.attached_volumes import AttachedVolumes
 from bigfleet.operator.checks import names_for_nodes
 from bigfleet.operator.drain_steps import Check
-from bigfleet.operator.node_mapping import NodeMap
+from bigfleet.operator.node_map import NodeMap
 from bigfleet.operator.pods_on_nodes import PodOnNode, PodsOnNodes
 from bigfleet.placement.admission import Refusal
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class DrainContext:
     """What is known of the cluster, and whether that is all of it and of now."""
 
     nodes: NodeMap
@@ -139,10 +139,10 @@ class Drain:
 
     # -- what it finds ---------------------------------------------------------------------------
 
-    def look_around(self, around: Surroundings, at: Instant, *, is_replayed: bool) -> Look:
-        look, knows_all = Look(), around.nodes_are_fresh(at)
+    def look_around(self, context: DrainContext, at: Instant, *, is_replayed: bool) -> Look:
+        look, knows_all = Look(), context.nodes_are_fresh(at)
         for entry in self.machine_of_entry:
-            found = around.nodes.find(entry)
+            found = context.nodes.find(entry)
             self.machine_of_entry[entry] = found.machine_id or self.machine_of_entry[entry]
             # Until the replay is over a machine may still be told that is another Node.
             if found.node is not None and (found.machine_id or is_replayed):
@@ -156,12 +156,12 @@ class Drain:
         return look
 
     def sees_all(
-        self, look: Look, cordoned: Collection[Node], around: Surroundings, at: Instant
+        self, look: Look, cordoned: Collection[Node], context: DrainContext, at: Instant
     ) -> bool:
         """Whether the cache shows all pods there are, and no new ones can come."""
         if look.unknown or len(cordoned) < len(look.present):
             return False
-        return not look.present or (at >= self.settled_at and around.pods_are_fresh(at))
+        return not look.present or (at >= self.settled_at and context.pods_are_fresh(at))
 
     def check_of(self, look: Look, nodes: NodeMap) -> Check:
         """What the server is asked before this is called empty."""

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 
 from bigfleet.model.machines import Instant
 from bigfleet.operator.drain import Drain
-from bigfleet.operator.node_mapping import Names, NodeMap
+from bigfleet.operator.node_map import Names, NodeMap
 
 
 class DrainIndex:

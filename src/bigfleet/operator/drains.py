@@ -27,11 +27,12 @@ from bigfleet.model.cluster_reports import RefusedReclaim
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimInstruction
-from bigfleet.operator.blocking import text_of_pods
+from bigfleet.operator.blocked_drains import text_of_pods
 from bigfleet.operator.checks import Checks
 from bigfleet.operator.cordons import Cordons
-from bigfleet.operator.drain import Drain, Look, Surroundings
+from bigfleet.operator.drain import Drain, DrainContext, Look
 from bigfleet.operator.drain_index import KnownDrains
+from bigfleet.operator.drain_reports import DrainReports
 from bigfleet.operator.drain_steps import (
     Check,
     Checked,
@@ -41,7 +42,6 @@ from bigfleet.operator.drain_steps import (
     Tell,
     reference_of,
 )
-from bigfleet.operator.drain_telling import DrainTelling
 from bigfleet.operator.evictions import Evictions
 from bigfleet.operator.pods_on_nodes import PodOnNode
 from bigfleet.operator.reclaim_admission import ReclaimAdmission, Verdict
@@ -64,20 +64,20 @@ class DrainSettings:
 class Drains:
     def __init__(
         self,
-        around: Surroundings,
+        context: DrainContext,
         draw: Callable[[], float],
         counts: Counts,
         settings: Callable[[], DrainSettings] = DrainSettings,
         admission: ReclaimAdmission | None = None,
     ) -> None:
         """Without `admission` every instruction is obeyed as it comes."""
-        self._around = around
+        self._context = context
         self._admission = admission
         self._settings = settings
         self.connected = False
         self._replayed = False
         self._drains = KnownDrains()
-        self._telling = DrainTelling(counts)
+        self._telling = DrainReports(counts)
         #: What this session has said of each machine.
         self._state: dict[str, MachineState] = {}
         #: Ids this session has taken back; one that comes again is late.
@@ -104,7 +104,7 @@ class Drains:
 
     def instruction_of(self, machine: str) -> str:
         """The instruction that may take it away, admitted or not; empty: none."""
-        about = self._drains.of_machine(machine, self._around.nodes)
+        about = self._drains.of_machine(machine, self._context.nodes)
         told = [drain.id for drain in about if drain.is_told and drain.evicted != 0]
         return told[-1] if told else ""
 
@@ -157,8 +157,8 @@ class Drains:
         steps: Step = []
         for drain in [d for d in self._drains if not d.is_told]:
             steps += self._drop(drain, at)
-        nodes = self._around.nodes
-        if self._around.nodes_are_fresh(at):
+        nodes = self._context.nodes
+        if self._context.nodes_are_fresh(at):
             for machine in nodes.machines():
                 if machine not in self._state and nodes.node_of(machine) is None:
                     nodes.forget(machine)
@@ -189,7 +189,7 @@ class Drains:
         return steps
 
     def on_node_state(self, update: NodeStateUpdate, at: Instant) -> Step:
-        self._around.nodes.on_node_state(update)
+        self._context.nodes.on_node_state(update)
         if not self.connected:
             return []
         machine = update.machine_id
@@ -200,9 +200,9 @@ class Drains:
             steps += self._release(machine, at) + self._telling.forget(machine)
         elif update.state is S.CONFIGURED and not is_first:
             steps += self._release(machine, at)
-        for drain in self._drains.of_machine(machine, self._around.nodes):
+        for drain in self._drains.of_machine(machine, self._context.nodes):
             steps += self._advance(drain, at)
-        if (node := self._around.nodes.node_of(machine)) is not None:
+        if (node := self._context.nodes.node_of(machine)) is not None:
             steps += self._settle(node.metadata.name, at)
         return steps
 
@@ -210,7 +210,7 @@ class Drains:
 
     def on_node_changed(self, name: str, at: Instant) -> Step:
         """Appeared, changed or gone, in the map already."""
-        if self._around.nodes.node(name) is None:
+        if self._context.nodes.node(name) is None:
             self._cordons.forget(name)
             self._checks.forget_node(name)
         if not self.connected:
@@ -297,7 +297,7 @@ class Drains:
         """`passed`: the server has just said that there is nothing left."""
         if not (self.connected and drain.is_told and drain.is_open):
             return []
-        look = drain.look_around(self._around, at, is_replayed=self._replayed)
+        look = drain.look_around(self._context, at, is_replayed=self._replayed)
         self._drains.note(drain)
         steps = self._admit(drain, look, at)
         if not drain.is_admitted:
@@ -307,17 +307,17 @@ class Drains:
         cordoned = [node for node in look.present if self._is_cordoned(node)]
         if not drain.is_acked and not look.unknown and len(cordoned) == len(look.present):
             steps += self._telling.begin(drain, cordoned)
-        left = look.left(self._around.pods)
+        left = look.left(self._context.pods)
         check = None
-        if drain.is_acked and not left and drain.sees_all(look, cordoned, self._around, at):
-            attached = sum(map(self._around.volumes.count_on, look.names))
+        if drain.is_acked and not left and drain.sees_all(look, cordoned, self._context, at):
+            attached = sum(map(self._context.volumes.count_on, look.names))
             if not attached or at >= drain.volumes_until:
-                check = drain.check_of(look, self._around.nodes)
+                check = drain.check_of(look, self._context.nodes)
             if check is not None and check == passed:
                 self._forget_asked(drain)
                 return steps + self._telling.finish_evicted(drain, look, attached)
         for name in look.names:
-            left += self._checks.found_on(name, self._around.pods)
+            left += self._checks.found_on(name, self._context.pods)
         if at >= drain.deadline:
             why = self._why_late(drain, look, cordoned, left)
             self._forget_asked(drain)
@@ -335,7 +335,7 @@ class Drains:
             self._admission.learn_kind(drain)
             return []
         before = drain.refusal
-        match self._admission.verdict(drain, look, self._around, at):
+        match self._admission.verdict(drain, look, self._context, at):
             case Verdict.GO:
                 drain.is_admitted = True
             case Verdict.REFUSED if drain.refusal is not None:
@@ -358,7 +358,7 @@ class Drains:
             pods = [pod for pod in left if not (spared and pod.do_not_disrupt)]
             return list(self._evictions.ask(drain.id, pods, at))
         due = self._evictions.due_of(left, at)
-        found = self._admission.next_evictions(drain, look, due, self._around, at)
+        found = self._admission.next_evictions(drain, look, due, self._context, at)
         if found.called_off is None:
             return list(self._evictions.ask(drain.id, found.pods, at))
         self._forget_asked(drain)
@@ -374,10 +374,10 @@ class Drains:
 
     def _settle(self, name: str, at: Instant) -> Step:
         """Make a Node that no open instruction is about what its machine's state asks for."""
-        node = self._around.nodes.node(name)
+        node = self._context.nodes.node(name)
         if node is None or not self.connected:
             return []
-        machine = self._around.nodes.machine_of(name)
+        machine = self._context.nodes.machine_of(name)
         asking = self._drains.about(name, machine)
         if holding := [drain.id for drain in asking if drain.holds_cordon]:
             # Ended or not: also a Node that came only after its machine was given back.
@@ -416,7 +416,7 @@ class Drains:
     def _release(self, machine: str, at: Instant) -> Step:
         """The shard asks nothing of this machine any more."""
         steps: Step = []
-        nodes = self._around.nodes
+        nodes = self._context.nodes
         for drain in self._drains.of_machine(machine, nodes):
             mine = drain.entries_of(machine, nodes)
             if len(mine) == len(drain.machine_of_entry):
@@ -450,9 +450,9 @@ class Drains:
 
     def _see(self, node: Node) -> None:
         """Newer than the cache, unless the Node is gone from it: then it stays gone."""
-        known = self._around.nodes.node(_name(node))
+        known = self._context.nodes.node(_name(node))
         if known is not None and known.metadata.uid == node.metadata.uid:
-            self._around.nodes.put(node)
+            self._context.nodes.put(node)
 
 
 def _name(node: Node) -> str:

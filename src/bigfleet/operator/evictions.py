@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from bigfleet.edge.counts import Counts
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
-from bigfleet.operator.blocking import Obstacle, obstacle_of
+from bigfleet.operator.blocked_drains import Obstacle, obstacle_of
 from bigfleet.operator.drain_steps import Evict
 from bigfleet.operator.pods_on_nodes import PodOnNode
 

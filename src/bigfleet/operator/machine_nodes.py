@@ -19,7 +19,7 @@ from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate
 from bigfleet.operator.node_health import broken, why_not_usable
-from bigfleet.operator.node_mapping import NodeMap
+from bigfleet.operator.node_map import NodeMap
 from bigfleet.operator.node_rules import NodeRules
 from bigfleet.operator.pods_on_nodes import PodsOnNodes
 

@@ -16,7 +16,7 @@ from bigfleet.model.quantities import BadQuantity
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.resources import Resources
 from bigfleet.model.taints import Toleration
-from bigfleet.operator.translating import canonical_selector
+from bigfleet.operator.translator import canonical_selector
 from bigfleet.placement.records import Term, host_port
 
 _SHARED = 65_536

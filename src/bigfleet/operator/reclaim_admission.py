@@ -18,7 +18,7 @@ from bigfleet.kube.objects import Node
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import INSTRUCTION_PREFIX
-from bigfleet.operator.drain import Drain, Look, Surroundings
+from bigfleet.operator.drain import Drain, DrainContext, Look
 from bigfleet.operator.pods_on_nodes import PodOnNode
 from bigfleet.operator.reclaim_kinds import ReclaimKinds
 from bigfleet.placement.admission import Admissions, Refusal, RefusedBy
@@ -86,7 +86,7 @@ class ReclaimAdmission:
 
     # -- before the cordon -----------------------------------------------------------------------
 
-    def verdict(self, drain: Drain, look: Look, around: Surroundings, at: Instant) -> Verdict:
+    def verdict(self, drain: Drain, look: Look, around: DrainContext, at: Instant) -> Verdict:
         """REFUSED: `drain.refusal` says why. What was refused is looked at again later."""
         self.learn_kind(drain)
         if drain.is_preemption or not self._is_asked(drain, at):
@@ -128,7 +128,7 @@ class ReclaimAdmission:
         drain: Drain,
         look: Look,
         left: Collection[PodOnNode],
-        around: Surroundings,
+        around: DrainContext,
         at: Instant,
     ) -> NextEvictions:
         """Of `left`, which may be evicted now, the largest first; each only if all have a place."""
@@ -198,7 +198,7 @@ class ReclaimAdmission:
         return False
 
 
-def _is_fresh(around: Surroundings, at: Instant) -> bool:
+def _is_fresh(around: DrainContext, at: Instant) -> bool:
     return around.nodes_are_fresh(at) and around.pods_are_fresh(at)
 
 

@@ -20,7 +20,7 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.needs import Need, NeedKey
 from bigfleet.operator.demand_budget import BudgetLimits, DemandBudget, Weight, weight_of
 from bigfleet.operator.demand_rows import DemandRow, PlainUnits, Units
-from bigfleet.operator.translating import Demand, Translator, Untranslatable
+from bigfleet.operator.translator import Demand, Translator, Untranslatable
 from bigfleet.placement.overhead import Split
 from bigfleet.wire.rollups import rollup_of_rows
 

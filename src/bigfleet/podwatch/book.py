@@ -14,7 +14,10 @@ from bigfleet.kube.objects import ObjectKey
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.podwatch.affinity_terms import AffinityTerms, Supply, term_of_node, term_text
-from bigfleet.podwatch.counting import (
+from bigfleet.podwatch.fleet_nodes import FleetNodes
+from bigfleet.podwatch.notes import Note
+from bigfleet.podwatch.penalties import Defaults
+from bigfleet.podwatch.pod_demand import (
     IS_DEMAND,
     NotDemand,
     NotYetKnown,
@@ -24,11 +27,8 @@ from bigfleet.podwatch.counting import (
     standing_on,
     standing_without_node,
 )
-from bigfleet.podwatch.fleet_nodes import FleetNodes
-from bigfleet.podwatch.notes import Note
-from bigfleet.podwatch.penalties import Defaults
+from bigfleet.podwatch.pod_reconciler import Decision, Outcome, Wanted, decide, requests_there
 from bigfleet.podwatch.pods_index import PodsIndex
-from bigfleet.podwatch.reconciling import Decision, Outcome, Wanted, decide, requests_there
 from bigfleet.podwatch.records import OwnRequest, WatchedPod
 from bigfleet.podwatch.volumes import Reach, Volumes, conflict_note, reached
 

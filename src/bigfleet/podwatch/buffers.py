@@ -19,7 +19,7 @@ from bigfleet.kube.pod_requests import effective_requests
 from bigfleet.model.quantities import BadQuantity
 from bigfleet.podwatch.notes import Note
 from bigfleet.podwatch.penalties import Penalties, annotated
-from bigfleet.podwatch.reconciling import (
+from bigfleet.podwatch.pod_reconciler import (
     Delete,
     Instruction,
     Owner,

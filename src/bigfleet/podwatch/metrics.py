@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from bigfleet.edge.counts import Counts, Survey
 from bigfleet.edge.exposition import Catalogue, Exposition
-from bigfleet.podwatch.reconciling import Outcome
+from bigfleet.podwatch.pod_reconciler import Outcome
 
 PREFIX = "bigfleet_"
 RECONCILES = "unschedulable_pod_controller_reconciles_total"

@@ -13,9 +13,9 @@ import msgspec
 from bigfleet.kube.names import AFFINITY_TERM, OWNED_BY_BUFFER, OWNED_BY_POD
 from bigfleet.kube.objects import CapacityRequest, ObjectKey, Pod
 from bigfleet.model.quantities import BadQuantity
-from bigfleet.podwatch.counting import Wait
 from bigfleet.podwatch.notes import Note, shared
 from bigfleet.podwatch.penalties import NOBODY_SAID, Defaults, Penalties, annotated
+from bigfleet.podwatch.pod_demand import Wait
 from bigfleet.podwatch.requests import Asking, Template, asking_of, canonical, is_pinned
 from bigfleet.podwatch.taints import FleetTaint
 from bigfleet.podwatch.volumes import PodClaim, claims_of

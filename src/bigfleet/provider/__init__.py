@@ -52,7 +52,7 @@ from bigfleet.provider.blocks.ssh import Ssh
 from bigfleet.provider.config import Config, Secret
 from bigfleet.provider.kinds import Kind
 from bigfleet.provider.options import ProviderOptions, Timing
-from bigfleet.provider.serving import ProviderServer
+from bigfleet.provider.server import ProviderServer
 from bigfleet.provider.stores.memory import MemoryStore
 from bigfleet.provider.stores.sqlite import SQLiteStore
 

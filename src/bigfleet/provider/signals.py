@@ -12,11 +12,11 @@ from bigfleet.provider.backend import (
     Signal,
 )
 from bigfleet.provider.calls import BackendCalls
-from bigfleet.provider.changing import Changes
-from bigfleet.provider.committing import Committer
+from bigfleet.provider.committer import Committer
 from bigfleet.provider.ledger.entries import Entry, noticed
 from bigfleet.provider.logs import Log
 from bigfleet.provider.metrics import ProviderMetrics
+from bigfleet.provider.own_changes import Changes
 from bigfleet.provider.reconciling.reconciler import Reconciler
 
 LONGEST_PAUSE = 30.0

@@ -21,7 +21,7 @@ from bigfleet.provider.backend import (
     Operation,
     Signal,
 )
-from bigfleet.provider.certifying import assert_backend
+from bigfleet.provider.certification import assert_backend
 from bigfleet.provider.faulty import Fault, FaultyBackend, every
 from bigfleet.provider.kinds import Kind
 

@@ -1,7 +1,7 @@
 """What in a shard's settings cannot all be meant at once: (key, sentence with a way out)."""
 
 from bigfleet.model.addresses import is_address
-from bigfleet.shard.failures.overriding import why_not_overridden
+from bigfleet.shard.failures.deadline_overrides import why_not_overridden
 from bigfleet.shard.label_defaults import why_not_label_defaults
 from bigfleet.shard.settings import ShardSettings
 
@@ -42,7 +42,8 @@ def _names(settings: ShardSettings) -> Contradictions:
     if not settings.data_dir:
         found.append(("data_dir", "is empty; the epoch must outlive the process"))
     if settings.ownership == "assigned" and not settings.coordinator_addr:
-        found.append(("ownership", "is assigned, but coordinator_addr names nobody to assign it"))
+        text = "is assigned, but coordinator_addr is empty; name a coordinator, or set it to all"
+        found.append(("ownership", text))
     return found
 
 

@@ -18,7 +18,7 @@ from bigfleet.model.actions import Action
 from bigfleet.model.machines import Instant
 from bigfleet.model.memory import EngineMemory
 from bigfleet.model.options import EngineOptions
-from bigfleet.shard.considering import Considered, considered_of
+from bigfleet.shard.considered_actions import Considered, considered_of
 from bigfleet.shard.sentences import Sentences
 
 #: The part in which proposals become claims.

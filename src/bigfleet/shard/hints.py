@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 
 from bigfleet.engine.availability import Availability, availability_of
 from bigfleet.engine.decision import Decision
-from bigfleet.engine.hinting import HintMemory
+from bigfleet.engine.hint_memory import HintMemory
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import AvailableCapacityUpdate, ShardFrame

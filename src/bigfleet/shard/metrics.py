@@ -56,7 +56,7 @@ COUNTERS = {
     "outbox_coalesced_total": "Frames replaced by a newer one before they were sent.",
     "outbox_overflows_total": "Sessions ended because their outbox was full.",
     "reclaim_resends_total": "Reclaim instructions sent again after a reconnect.",
-    "bootstrap_responses_dropped_total": "Bootstrap answers nobody waited for.",
+    "bootstrap_responses_dropped_total": "Bootstrap answers that came without a request.",
     "drains_without_session_total": "Preempts whose cluster never connected within the grace.",
     "phase1_occ_proposals_total": "Proposals of parallel workers by outcome.",
     "phase1_occ_displacements_total": "Claims taken over by an earlier Need; stays 0, because "
@@ -95,7 +95,7 @@ GAUGES = {
     "list_quarantined": "Suspicious Lists in a row that are held.",
     "machines_ignored_unowned": "Machines of other shards in the last List.",
     "failed_machines": "Failed machines by cause.",
-    "machines_stuck": "Failed machines nobody looks at any more.",
+    "machines_stuck": "Failed machines that are no longer looked at.",
     "lost_machines": "Machines given up and not gone yet, by cause.",
     "lost_machines_waiting": "Machines reported lost that wait: too many at once, too many "
     "unhealthy, a pause, or a report that is doubted.",

@@ -197,9 +197,9 @@ class NeedJudge:
 def _rails(disposed: Disposed) -> dict[int, Reason]:
     """By Need: the first of its actions that a rail held back for longer than a cycle."""
     found: dict[int, Reason] = {}
-    for fate in disposed.fates:
-        need, reason = fate.action.need, fate.reason
-        if fate.disposition not in _HOLDING or need is None or reason is None:
+    for ruling in disposed.rulings:
+        need, reason = ruling.action.need, ruling.reason
+        if ruling.disposition not in _HOLDING or need is None or reason is None:
             continue
         if reason.code not in _LEFT_OUT:
             found.setdefault(need, reason)

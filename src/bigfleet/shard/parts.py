@@ -19,14 +19,14 @@ from bigfleet.model.shard_views import ActionView
 from bigfleet.shard.calls import Calls
 from bigfleet.shard.cluster_reports import ClusterReports
 from bigfleet.shard.coordination.bindings import Bindings
-from bigfleet.shard.coordination.owning import Owning
-from bigfleet.shard.coordination.pausing import kept_pauses
+from bigfleet.shard.coordination.coordinator_pauses import kept_pauses
+from bigfleet.shard.coordination.owned_machines import OwnedMachines
 from bigfleet.shard.coordination.quotas import Quotas
-from bigfleet.shard.drains.drains import DrainHearers, Drains, Operators
+from bigfleet.shard.drains.drains import DrainListeners, Drains, Operators
 from bigfleet.shard.effects import COORDINATION, DRAINS, FAILURES, LOST, PAUSES, Effects
 from bigfleet.shard.execution.blobs import Line
-from bigfleet.shard.execution.execution import Execution, Surroundings
-from bigfleet.shard.execution.mutating import Bench
+from bigfleet.shard.execution.execution import Execution, ExecutionSeams
+from bigfleet.shard.execution.mutation import ExecutionContext
 from bigfleet.shard.execution.outcomes import Outcome, Outcomes
 from bigfleet.shard.execution.phases import Phases
 from bigfleet.shard.execution.pool import Pool
@@ -42,9 +42,9 @@ from bigfleet.shard.ledgers.first_machines import FirstMachines
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.offerings.offerings import Offerings
 from bigfleet.shard.rails.pauses import Pauses
+from bigfleet.shard.reconciling.list_taker import ListListeners
 from bigfleet.shard.reconciling.reconciler import Reconciler
 from bigfleet.shard.reconciling.second_looks import Asking
-from bigfleet.shard.reconciling.taking_over import Audience
 from bigfleet.shard.sessions.sessions import Sessions, Supply
 from bigfleet.shard.settings import ShardSettings
 
@@ -52,7 +52,7 @@ Stored = Mapping[str, Mapping[str, bytes]]
 
 
 @dataclass(frozen=True, slots=True)
-class Birth:
+class ShardStart:
     """With what a shard comes to life."""
 
     settings: ShardSettings
@@ -70,11 +70,11 @@ class Birth:
 
 
 class Parts:
-    def __init__(self, birth: Birth) -> None:
-        self.settings = birth.settings
-        self._store_trouble = birth.store_trouble
+    def __init__(self, start: ShardStart) -> None:
+        self.settings = start.settings
+        self._store_trouble = start.store_trouble
         #: Addresses by name; more may come while the shard runs.
-        self.providers = dict(birth.providers)
+        self.providers = dict(start.providers)
         self.effects = effects = Effects()
         #: Hears of victims that will not become free; whoever remembers reservations puts it here.
         self.abandoned: Callable[[str], None] = _nobody
@@ -86,14 +86,14 @@ class Parts:
         self.failing = FailingActions()
         self.outcomes = Outcomes(effects, self.failing)
         self.pauses = Pauses(
-            effects, birth.settings.id, birth.settings.rails, birth.new_id, birth.at
+            effects, start.settings.id, start.settings.rails, start.new_id, start.at
         )
         looking = Looking(self.calls, self._screen, lambda: self.settings.execute.rpc_timeout)
-        self.failures = Failures(effects, machines, birth.settings.deadlines, looking, birth.epoch)
+        self.failures = Failures(effects, machines, start.settings.deadlines, looking, start.epoch)
         self.offerings = Offerings(
             effects,
             machines,
-            birth.settings.offerings,
+            start.settings.offerings,
             self.failures.cause_of,
             self.failures.is_resting,
         )
@@ -101,33 +101,33 @@ class Parts:
         machines.watch(self.phases.on_change)
         self.first_machines = FirstMachines(effects)
         machines.watch(self.first_machines.on_change)
-        self.execution = self._execution(birth)
-        self.drains = self._drains(birth)
+        self.execution = self._execution(start)
+        self.drains = self._drains(start)
         self.deadlines = StateDeadlines(
             effects,
             machines,
-            birth.settings.deadlines,
+            start.settings.deadlines,
             looking,
             self.failures,
             self.drains.deadline_of,
         )
-        self.sessions = Sessions(effects, birth.settings.session, self._supply(), birth.epoch)
+        self.sessions = Sessions(effects, start.settings.session, self._supply(), start.epoch)
         self.cluster_reports = ClusterReports(effects, machines, self._is_open)
         self.lost = LostMachines(
             effects,
             machines,
-            birth.settings.deadlines,
+            start.settings.deadlines,
             self.cluster_reports,
             self.drains,
             self.failures,
             self.offerings,
             self,
-            birth.at,
+            start.at,
         )
-        weights = Weights(self.needs, birth.settings.rollup, birth.settings.engine_timeout)
+        weights = Weights(self.needs, start.settings.rollup, start.settings.engine_timeout)
         self.ingest = Ingest(
             effects,
-            birth.settings.rails,
+            start.settings.rails,
             self.needs,
             self.first_machines.on_demand,
             self.claimed_of,
@@ -136,30 +136,32 @@ class Parts:
         self.reconciler = Reconciler(
             effects,
             machines,
-            birth.settings,
+            start.settings,
             self.providers,
-            audience=Audience(self._publish, self.sessions.is_open, self._has_past, self._on_lost),
+            listeners=ListListeners(
+                self._publish, self.sessions.is_open, self._has_past, self._on_lost
+            ),
             is_pending=self.execution.is_pending,
             failures=self.failures,
-            ownership=birth.ownership,
+            ownership=start.ownership,
             address_of=self.providers,
             asking=Asking(self.calls, lambda: self.settings.execute.rpc_timeout),
         )
         self.hints = Hints(
-            birth.settings.session,
+            start.settings.session,
             self._publish,
             self._connected,
             lambda: [name for name in self.providers if self.reconciler.breaker_open(name)],
         )
         self._past = frozenset(
-            machine for table in (DRAINS, FAILURES, LOST) for machine in birth.stored.get(table, {})
+            machine for table in (DRAINS, FAILURES, LOST) for machine in start.stored.get(table, {})
         )
-        kept = birth.stored.get(COORDINATION, {})
-        self.owning = Owning(
+        kept = start.stored.get(COORDINATION, {})
+        self.owned_machines = OwnedMachines(
             effects,
             machines,
             self.reconciler,
-            birth.settings,
+            start.settings,
             self.providers,
             kept,
         )
@@ -168,11 +170,11 @@ class Parts:
         )
         self.bindings = Bindings(effects, self._served, self._send_away)
         self.bindings.load(kept)
-        self.failures.load(birth.stored.get(FAILURES, {}))
-        self.drains.load(birth.stored.get(DRAINS, {}))
-        self.lost.load(birth.stored.get(LOST, {}))
-        self.pauses.load(birth.stored.get(PAUSES, {}), birth.at)
-        self.pauses.on_coordinator(kept_pauses(kept, birth.at), birth.at)
+        self.failures.load(start.stored.get(FAILURES, {}))
+        self.drains.load(start.stored.get(DRAINS, {}))
+        self.lost.load(start.stored.get(LOST, {}))
+        self.pauses.load(start.stored.get(PAUSES, {}), start.at)
+        self.pauses.on_coordinator(kept_pauses(kept, start.at), start.at)
 
     @property
     def store_trouble(self) -> str:
@@ -229,20 +231,20 @@ class Parts:
 
     # -- how they are connected ------------------------------------------------------------------
 
-    def _execution(self, birth: Birth) -> Execution:
-        execute = birth.settings.execute
-        bench = Bench(
+    def _execution(self, start: ShardStart) -> Execution:
+        execute = start.settings.execute
+        bench = ExecutionContext(
             self.effects,
             self.machines,
             self.calls,
-            Tokens(birth.settings.id, birth.epoch),
+            Tokens(start.settings.id, start.epoch),
             self._screen,
             self.failures.fail,
             lambda: self.settings.execute,
             self.is_owned,
         )
-        line = Line(self._publish, self._is_open, birth.new_id)
-        around = Surroundings(
+        line = Line(self._publish, self._is_open, start.new_id)
+        around = ExecutionSeams(
             is_paused=self.is_paused,
             begin_drain=self._begin_drain,
             why_drain_waits=self._why_drain_waits,
@@ -254,14 +256,14 @@ class Parts:
         pool = Pool(execute.concurrency, execute.queue_factor)
         return Execution(bench, line, around, self.outcomes, pool)
 
-    def _drains(self, birth: Birth) -> Drains:
+    def _drains(self, start: ShardStart) -> Drains:
         operators = Operators(
             self._publish,
             self._is_open,
             lambda cluster: self.sessions.features(cluster),
-            birth.new_id,
+            start.new_id,
         )
-        hearers = DrainHearers(
+        listeners = DrainListeners(
             is_paused=self.is_paused,
             drain=self._drain,
             aborted=lambda: self.phases.aborted("drain"),
@@ -272,7 +274,7 @@ class Parts:
             self.machines,
             lambda: self.settings.drain,
             operators,
-            hearers,
+            listeners,
             self.outcomes,
         )
 

@@ -23,10 +23,10 @@ from bigfleet.model.shard_views import (
     SessionView,
     ShardStatus,
 )
-from bigfleet.shard.coordination.assembling import coordination_of
 from bigfleet.shard.coordination.coordination import Found
+from bigfleet.shard.coordination.wiring import coordination_of
 from bigfleet.shard.cycle import CycleInput, Deliberation
-from bigfleet.shard.deciding import MOST_FAILURES, Deciding, Hands
+from bigfleet.shard.decision_loop import MOST_FAILURES, DecisionHandlers, DecisionLoop
 from bigfleet.shard.effects import RESERVATIONS
 from bigfleet.shard.events import (
     BlobArrived,
@@ -45,10 +45,10 @@ from bigfleet.shard.instructions import GetCall, Instruction
 from bigfleet.shard.ledgers.shortfalls import Shortfalls
 from bigfleet.shard.ledgers.summaries import measure_demand, measure_machines
 from bigfleet.shard.need_holds import NeedJudge
-from bigfleet.shard.parts import Birth, Parts
-from bigfleet.shard.rails.dispositions import Circumstances
-from bigfleet.shard.reconciling.planning import ListPlan
-from bigfleet.shard.reconciling.reading import ListReading, Remembered
+from bigfleet.shard.parts import Parts, ShardStart
+from bigfleet.shard.rails.dispositions import RailInputs
+from bigfleet.shard.reconciling.list_reading import ListReading, Remembered
+from bigfleet.shard.reconciling.list_schedule import ListPlan
 from bigfleet.shard.sessions.sessions import ClusterFacts
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.shard.views import Facets, MachineViews
@@ -70,43 +70,43 @@ _TELL_WAITING = 60 * SECOND
 
 
 class ShardState:
-    def __init__(self, birth: Birth, *, version: str = "", workers: int = 1) -> None:
-        self.parts = parts = Parts(birth)
+    def __init__(self, start: ShardStart, *, version: str = "", workers: int = 1) -> None:
+        self.parts = parts = Parts(start)
         self.effects = parts.effects
-        self._birth = birth
+        self._start = start
         self._version = version
         self._stopping = False
         #: Set by whoever reports to a coordinator; None: nobody does.
         self.coordinator_link: Callable[[], CoordinatorLink | None] = lambda: None
         #: When the last cycle was begun, whatever became of it.
-        self.last_cycle_began = birth.at
-        self._told_waiting_at = birth.at
+        self.last_cycle_began = start.at
+        self._told_waiting_at = start.at
         #: Of the last tick; gauges are read without a clock.
-        self._at = birth.at
+        self._at = start.at
         self.shortfalls = Shortfalls(parts.effects)
         self.need_judge = NeedJudge(parts)
-        hands = Hands(
+        handlers = DecisionHandlers(
             enqueue=parts.execution.enqueue,
             keep_claimed=self._keep_claimed,
             decided=self._decided,
             silent_providers=parts.hints.silent_providers,
             audit_line=audit_line,
         )
-        self.deciding = Deciding(
+        self.deciding = DecisionLoop(
             parts.effects,
             parts.machines,
             parts.needs,
-            birth.settings,
+            start.settings,
             parts.ingest.reported,
-            self._circumstances,
+            self._rail_inputs,
             parts.execution.room,
-            hands,
+            handlers,
             self.need_judge,
             workers,
         )
-        self.deciding.load(birth.stored.get(RESERVATIONS, {}))
+        self.deciding.load(start.stored.get(RESERVATIONS, {}))
         parts.abandoned = self.deciding.abandon
-        self.coordination = coordination_of(birth, parts, self.deciding)
+        self.coordination = coordination_of(start, parts, self.deciding)
         self.machine_views = MachineViews(parts.machines, parts.effects.stories, self._facets())
 
     @property
@@ -115,7 +115,7 @@ class ShardState:
 
     @property
     def epoch(self) -> int:
-        return self._birth.epoch
+        return self._start.epoch
 
     # -- events ----------------------------------------------------------------------------------
 
@@ -419,9 +419,9 @@ class ShardState:
             parts.reconciler.on_write(event.call.provider)
         parts.execution.on_answer(event)
 
-    def _circumstances(self, at: Instant) -> Circumstances:
+    def _rail_inputs(self, at: Instant) -> RailInputs:
         parts = self.parts
-        return Circumstances(
+        return RailInputs(
             is_pending=parts.execution.is_pending,
             drain_of=parts.drains.intent,
             why_suppressed=parts.pauses.why_suppressed,

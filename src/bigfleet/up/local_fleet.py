@@ -21,14 +21,13 @@ from bigfleet.model.coordination import Transfer
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.requirements import ZONE_KEY
-from bigfleet.provider.serving import ProviderServer
+from bigfleet.provider.server import ProviderServer
 from bigfleet.provider.sim.clocks import ScaledClock
 from bigfleet.shard.driving.process import ShardProcess
 from bigfleet.sim.driver import SimClusters
 from bigfleet.sim.script import Change, living_script
 from bigfleet.sim.workloads import CLUSTERS
-from bigfleet.up.assigning import assign_zones
-from bigfleet.up.dealing import dealt
+from bigfleet.up.context import LogOfTheLiving, UpContext
 from bigfleet.up.folders import claim
 from bigfleet.up.moves import Moves
 from bigfleet.up.overdue_pods import OverduePods
@@ -36,8 +35,9 @@ from bigfleet.up.plans import Plan
 from bigfleet.up.real_times import SimulatedTimes
 from bigfleet.up.reports import CycleReport, report_of
 from bigfleet.up.script_place import KEEP_SECONDS, keep, keep_often, kept_instant, kept_seconds
-from bigfleet.up.starting import Starter
-from bigfleet.up.surroundings import LogOfTheLiving, Surroundings
+from bigfleet.up.starter import Starter
+from bigfleet.up.zone_assignment import assign_zones
+from bigfleet.up.zone_shares import dealt
 from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
 from bigfleet.wire.real_times import WireTimes
 
@@ -57,16 +57,16 @@ class PartDied(Exception):
 
 class LocalFleet:
     def __init__(
-        self, plan: Plan, around: Surroundings, changed: Callable[[Change], None] | None = None
+        self, plan: Plan, context: UpContext, changed: Callable[[Change], None] | None = None
     ) -> None:
         """`changed` hears of every step of the script."""
         self.plan = plan
         #: Simulated time: what shards, coordinator and clusters live by.
-        self.times = _times_of(plan, around.clock.now())
-        self.clock: Clock = ScaledClock(around.clock, plan.speed, self.times.began)
+        self.times = _times_of(plan, context.clock.now())
+        self.clock: Clock = ScaledClock(context.clock, plan.speed, self.times.began)
         self._wire_times = None if self.times.is_real else WireTimes(self.times)
-        self._log = LogOfTheLiving(around.log)
-        self._around = replace(around, log=self._log)
+        self._log = LogOfTheLiving(context.log)
+        self._context = replace(context, log=self._log)
         self._changed = changed
         self._closing = AsyncExitStack()
         self.provider: ProviderServer | None = None
@@ -111,7 +111,7 @@ class LocalFleet:
         """Returns when every shard has its machines and has decided on them."""
         try:
             folder = self._folder()
-            starter = Starter(self.plan, self._around, self.clock, folder, self._wire_times)
+            starter = Starter(self.plan, self._context, self.clock, folder, self._wire_times)
             address = self.plan.provider_addr or await self._start_provider(starter)
             await self._start_coordinator(starter)
             await self._start_shards(starter, address)
@@ -154,11 +154,11 @@ class LocalFleet:
                 if shard.state.deciding.ledger.cycle != told[name]:
                     told[name] = shard.state.deciding.ledger.cycle
                     heard(self._report_of(name))
-            await self._around.clock.sleep(self.plan.shortest_gap_seconds / 2)
+            await self._context.clock.sleep(self.plan.shortest_gap_seconds / 2)
 
     async def follow_moves(self, heard: Callable[[Transfer], None]) -> None:
         """For ever: tells of machines on their way between shards."""
-        await Moves(self.admin, self._around.clock, self._log).follow(heard)
+        await Moves(self.admin, self._context.clock, self._log).follow(heard)
 
     # -- within ----------------------------------------------------------------------------------
 
@@ -195,7 +195,7 @@ class LocalFleet:
         for number, name in enumerate(self.plan.shard_names):
             process = await starter.shard(number, provider, self.coordinator.address)
             self.shards[name] = process
-            client = self._around.reporting_of(process, starter.world())
+            client = self._context.reporting_of(process, starter.world())
             if client is not None:
                 task = asyncio.create_task(client.run(), name=f"the reporting of {name}")
                 self._reporting.append(task)
@@ -212,11 +212,11 @@ class LocalFleet:
         plan = self.plan
         if plan.shards > 1:
             wanted = dealt(plan.zones, plan.shard_names)
-            self.shard_of_zone = await assign_zones(self.admin, wanted, self._around.clock)
+            self.shard_of_zone = await assign_zones(self.admin, wanted, self._context.clock)
 
     async def _ready(self) -> None:
         """A provider of our own is waited for as long as it takes, another's for a while."""
-        clock = self._around.clock
+        clock = self._context.clock
         began = clock.now()
         while not all(map(self._is_ready, self.shards)):
             silent = (clock.now() - began) / SECOND > PROVIDER_PATIENCE_SECONDS
@@ -284,7 +284,7 @@ class LocalFleet:
                 folder,
                 lambda: self.clusters.seconds,
                 lambda: self.clock.now() + margin,
-                self._around.clock,
+                self._context.clock,
             )
             keeping = asyncio.create_task(often)
             self._closing.callback(keeping.cancel)

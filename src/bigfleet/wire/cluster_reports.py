@@ -8,8 +8,8 @@ from google.protobuf.message import DecodeError
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.provider_calls import Code, Peer, Rejected
-from bigfleet.wire.authorising import require_cluster
-from bigfleet.wire.calling import ClientLine
+from bigfleet.wire.authorisation import require_cluster
+from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.cluster_report_records import (
     MOST_BYTES,
     reply_message,
@@ -18,9 +18,9 @@ from bigfleet.wire.cluster_report_records import (
     report_of,
     why_out_of_bounds,
 )
+from bigfleet.wire.handler_runner import Answering, answering
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.real_times import WireTimes
-from bigfleet.wire.serving import Answering, answering
 
 METHOD = "ReportCluster"
 _PATH = f"/bigfleet.admin.v1alpha1.ShardAdmin/{METHOD}"

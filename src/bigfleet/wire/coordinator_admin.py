@@ -17,12 +17,13 @@ from bigfleet.model.coordination import SyncRequest
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.wire import coordination as records
 from bigfleet.wire.audits import audit_of, name_of, needed
-from bigfleet.wire.authorising import require_shard
+from bigfleet.wire.authorisation import require_shard
 from bigfleet.wire.coordinator_handlers import CoordinatorAdminHandler
 from bigfleet.wire.coordinator_paths import ADMIN_SERVICE
 from bigfleet.wire.coordinator_service import MOST_ASKED
+from bigfleet.wire.handler_runner import Answering, HandlerRunner, answering, read_as
 from bigfleet.wire.ownership_views import ViewWriter, default_messages
-from bigfleet.wire.pausing import (
+from bigfleet.wire.pause_rpcs import (
     pause_call_of,
     pause_list_message,
     paused_message,
@@ -30,7 +31,6 @@ from bigfleet.wire.pausing import (
     resumed_message,
 )
 from bigfleet.wire.row_answers import answer_of
-from bigfleet.wire.serving import Answering, Serving, answering, read_as
 from bigfleet.wire.shard_reports import most_of
 from bigfleet.wire.shard_syncs import sync_of, sync_reply_bytes
 
@@ -51,7 +51,7 @@ class CoordinatorAdminService:
         #: Held by whoever writes a view: it may be at it beside the loop.
         self._writing = asyncio.Lock()
 
-    def rpc_handler(self, serving: Serving) -> grpc.GenericRpcHandler:
+    def rpc_handler(self, serving: HandlerRunner) -> grpc.GenericRpcHandler:
         return grpc.method_handlers_generic_handler(
             ADMIN_SERVICE,
             {

@@ -31,9 +31,9 @@ from bigfleet.wire import coordination as records
 from bigfleet.wire.audits import audit_message, metadata_of
 from bigfleet.wire.coordinator_handlers import SnapshotMeta
 from bigfleet.wire.coordinator_paths import ADMIN_SERVICE, GET_STATUS, SERVICE
-from bigfleet.wire.leader_following import LeaderLines
+from bigfleet.wire.leader_lines import LeaderLines
 from bigfleet.wire.lines import TlsFiles
-from bigfleet.wire.pausing import (
+from bigfleet.wire.pause_rpcs import (
     pause_list_of,
     pause_request,
     paused_of,

@@ -14,7 +14,7 @@ from google.protobuf.message import DecodeError
 from bigfleet.model.coordination import SyncReply, SyncRequest
 from bigfleet.model.coordinator_calls import ReportReply, ShardReport
 from bigfleet.model.provider_calls import Code, Rejected
-from bigfleet.wire.calling import ClientLine
+from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.coordinator_paths import REPORT_SHARD, SYNC_SHARD
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.real_times import WireTimes

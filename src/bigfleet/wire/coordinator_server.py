@@ -12,7 +12,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection as grpc_reflection
 
 from bigfleet.model.provider_calls import Peer, Rejected
-from bigfleet.wire.authorising import Authorising
+from bigfleet.wire.authorisation import Authorisation
 from bigfleet.wire.coordinator_admin import CoordinatorAdminService
 from bigfleet.wire.coordinator_handlers import CoordinatorAdminHandler, CoordinatorHandler
 from bigfleet.wire.coordinator_paths import (
@@ -22,9 +22,9 @@ from bigfleet.wire.coordinator_paths import (
     SERVICE,
 )
 from bigfleet.wire.coordinator_service import CoordinatorService
+from bigfleet.wire.handler_runner import Failed, HandlerRunner, Observe, tell_nobody
 from bigfleet.wire.lines import SERVER_OPTIONS, TlsFiles, bind
 from bigfleet.wire.real_times import WireTimes, interceptors_of
-from bigfleet.wire.serving import Failed, Observe, Serving, tell_nobody
 
 _LED = (f"/{SERVICE}/", f"/{ADMIN_SERVICE}/")
 #: What the end of all streams, and of what is being written, may take beyond the grace at a stop.
@@ -51,7 +51,7 @@ class CoordinatorEndpoint:
         self._reflection = reflection
         self._services = (CoordinatorService(handler), CoordinatorAdminService(admin))
         self._observe = observe or tell_nobody
-        self._serving = Serving(secured=tls is not None, observe=observe, failed=failed)
+        self._serving = HandlerRunner(secured=tls is not None, observe=observe, failed=failed)
         self._health = health.aio.HealthServicer()
         self._server: grpc.aio.Server | None = None
         #: 0 until started.
@@ -59,7 +59,7 @@ class CoordinatorEndpoint:
 
     async def start(self) -> int:
         """The port; OSError where the address is taken or the certificates do not fit."""
-        guard = Authorising(
+        guard = Authorisation(
             secured=self._tls is not None, denied=self._denied, first=self._require_leader
         )
         self._server = server = grpc.aio.server(

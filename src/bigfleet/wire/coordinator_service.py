@@ -18,11 +18,18 @@ from bigfleet.model.shard_admin import Audit
 from bigfleet.v1alpha1 import coordinator_pb2 as pb
 from bigfleet.wire import coordination as records
 from bigfleet.wire.audits import audit_in, name_of, needed
-from bigfleet.wire.authorising import require_shard
+from bigfleet.wire.authorisation import require_shard
 from bigfleet.wire.coordinator_handlers import CoordinatorHandler
 from bigfleet.wire.coordinator_paths import SERVICE
+from bigfleet.wire.handler_runner import (
+    Answering,
+    AnsweringTold,
+    HandlerRunner,
+    Told,
+    answering,
+    read_as,
+)
 from bigfleet.wire.row_answers import answer_of
-from bigfleet.wire.serving import Answering, AnsweringTold, Serving, Told, answering, read_as
 from bigfleet.wire.shard_reports import reply_bytes, report_of
 from bigfleet.wire.snapshot_frames import frames_of
 
@@ -47,7 +54,7 @@ class CoordinatorService:
     def __init__(self, handler: CoordinatorHandler) -> None:
         self._handler = handler
 
-    def rpc_handler(self, serving: Serving) -> grpc.GenericRpcHandler:
+    def rpc_handler(self, serving: HandlerRunner) -> grpc.GenericRpcHandler:
         reads: dict[str, Answering] = {
             "ListShards": answering(pb.ListShardsRequest, self._shards, MOST_ASKED),
             "ListDomainAssignments": answering(

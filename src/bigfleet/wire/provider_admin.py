@@ -17,10 +17,10 @@ from google.protobuf.message import Message
 from bigfleet.admin.v1alpha1 import common_pb2
 from bigfleet.admin.v1alpha1 import provider_admin_pb2 as pb
 from bigfleet.model.provider_calls import Code, Peer, Rejected
-from bigfleet.wire.calling import ClientLine
+from bigfleet.wire.client_line import ClientLine
+from bigfleet.wire.handler_runner import Answering, HandlerRunner
 from bigfleet.wire.identities import require_admin, require_reader
 from bigfleet.wire.lines import TlsFiles
-from bigfleet.wire.serving import Answering, Serving
 
 Argument = str | int | bool | bytes
 Arguments = Mapping[str, Argument]
@@ -91,7 +91,7 @@ class ProviderAdminService:
     def __init__(self, handlers: Mapping[Verb, AdminHandler]) -> None:
         self._handlers = handlers
 
-    def rpc_handler(self, serving: Serving) -> grpc.GenericRpcHandler:
+    def rpc_handler(self, serving: HandlerRunner) -> grpc.GenericRpcHandler:
         served = {
             RPCS[verb].method: serving.writes(RPCS[verb].method, _answering(RPCS[verb], handler))
             for verb, handler in self._handlers.items()

@@ -22,7 +22,7 @@ from bigfleet.model.provider_calls import (
     Rejected,
 )
 from bigfleet.wire import provider_requests as requests
-from bigfleet.wire.calling import ClientLine
+from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.machines import ack_of, list_of, record_of
 

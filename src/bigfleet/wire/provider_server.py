@@ -20,8 +20,8 @@ from bigfleet.model.provider_calls import (
     Peer,
 )
 from bigfleet.wire import provider_requests as requests
+from bigfleet.wire.handler_runner import Failed, HandlerRunner, Observe
 from bigfleet.wire.lines import SERVER_OPTIONS, TlsFiles, bind
-from bigfleet.wire.serving import Failed, Observe, Serving
 
 
 class ProviderHandler(Protocol):
@@ -41,7 +41,7 @@ class ExtraService(Protocol):
 
     @property
     def name(self) -> str: ...
-    def rpc_handler(self, serving: Serving) -> grpc.GenericRpcHandler: ...
+    def rpc_handler(self, serving: HandlerRunner) -> grpc.GenericRpcHandler: ...
 
 
 class ProviderEndpoint:
@@ -61,7 +61,7 @@ class ProviderEndpoint:
         self._tls = tls
         self._reflection = reflection
         self._extra_services = extra_services
-        self._serving = Serving(secured=tls is not None, observe=observe, failed=failed)
+        self._serving = HandlerRunner(secured=tls is not None, observe=observe, failed=failed)
         self._health = health.aio.HealthServicer()
         self._server: grpc.aio.Server | None = None
         #: 0 until started.
@@ -96,7 +96,7 @@ class ProviderEndpoint:
         await self._serving.settled()
 
 
-def _provider_rpcs(handler: ProviderHandler, serving: Serving) -> grpc.GenericRpcHandler:
+def _provider_rpcs(handler: ProviderHandler, serving: HandlerRunner) -> grpc.GenericRpcHandler:
     async def create(request: bytes, peer: Peer) -> bytes:
         return await handler.create(requests.create_call(request), peer)
 

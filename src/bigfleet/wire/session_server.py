@@ -21,11 +21,18 @@ from grpc_reflection.v1alpha import reflection as grpc_reflection
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.session_frames import Hello, OperatorFrame, ShardFrame
 from bigfleet.model.syntax import why_not_cluster_id
-from bigfleet.wire.authorising import Authorising, require_cluster
+from bigfleet.wire.authorisation import Authorisation, require_cluster
+from bigfleet.wire.handler_runner import (
+    Context,
+    Failed,
+    HandlerRunner,
+    Observe,
+    RpcHandler,
+    tell_nobody,
+)
 from bigfleet.wire.lines import SERVER_OPTIONS, TlsFiles, bind, peer_of
 from bigfleet.wire.provider_server import ExtraService
 from bigfleet.wire.real_times import WireTimes, interceptors_of
-from bigfleet.wire.serving import Context, Failed, Observe, RpcHandler, Serving, tell_nobody
 from bigfleet.wire.session_frames import SERVICE, SESSION, NoFrame, operator_frame, shard_bytes
 from bigfleet.wire.statuses import end_with
 
@@ -78,7 +85,7 @@ class ShardEndpoint:
         self._extra_services = extra_services
         self._handler = handler
         self._observe = observe or tell_nobody
-        self._serving = Serving(secured=tls is not None, observe=observe, failed=failed)
+        self._serving = HandlerRunner(secured=tls is not None, observe=observe, failed=failed)
         self._sessions = Sessions(handler, self._serving, tls is not None, self._observe)
         self._health = health.aio.HealthServicer()
         self._server: grpc.aio.Server | None = None
@@ -87,7 +94,7 @@ class ShardEndpoint:
 
     async def start(self) -> int:
         """The port; OSError where the address is taken or the certificates do not fit."""
-        guard = Authorising(secured=self._tls is not None, denied=self._denied)
+        guard = Authorisation(secured=self._tls is not None, denied=self._denied)
         self._server = server = grpc.aio.server(
             interceptors=interceptors_of(guard, self._times), options=SERVER_OPTIONS
         )
@@ -132,7 +139,7 @@ class Sessions:
     """The streams of the Session RPC."""
 
     def __init__(
-        self, handler: SessionHandler, serving: Serving, secured: bool, observe: Observe
+        self, handler: SessionHandler, serving: HandlerRunner, secured: bool, observe: Observe
     ) -> None:
         self._handler = handler
         self._serving = serving

@@ -47,17 +47,17 @@ from bigfleet.wire.cluster_reports import METHOD as REPORT_CLUSTER
 from bigfleet.wire.cluster_reports import answering_reports
 from bigfleet.wire.fleet_dumps import METHOD as DUMP_FLEET
 from bigfleet.wire.fleet_dumps import dumping_fleets
+from bigfleet.wire.handler_runner import Answering, HandlerRunner, answering
 from bigfleet.wire.machine_views import machine_view_message, query_of
 from bigfleet.wire.need_listings import METHOD as LIST_NEEDS
 from bigfleet.wire.need_listings import listing_needs
-from bigfleet.wire.pausing import (
+from bigfleet.wire.pause_rpcs import (
     pause_call_of,
     pause_list_message,
     paused_message,
     resume_call_of,
     resumed_message,
 )
-from bigfleet.wire.serving import Answering, Serving, answering
 
 SERVICE = views.SERVICE
 #: Ids, zones and the like that a selector may name.
@@ -108,7 +108,7 @@ class ShardAdminService:
     def __init__(self, handler: ShardAdminHandler) -> None:
         self._handler = handler
 
-    def rpc_handler(self, serving: Serving) -> grpc.GenericRpcHandler:
+    def rpc_handler(self, serving: HandlerRunner) -> grpc.GenericRpcHandler:
         reads: dict[str, Answering] = {
             "GetStatus": answering(pb.GetShardStatusRequest, self._status),
             "ListPauses": answering(shared.ListPausesRequest, self._pauses),

@@ -37,14 +37,14 @@ from bigfleet.model.shard_views import (
 )
 from bigfleet.wire import shard_views as views
 from bigfleet.wire.audits import audit_message
-from bigfleet.wire.calling import ClientLine
+from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.fleet_dumps import METHOD as DUMP_FLEET
 from bigfleet.wire.fleet_dumps import lines_in
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.machine_views import machine_view_of, query_message
 from bigfleet.wire.need_listings import METHOD as LIST_NEEDS
 from bigfleet.wire.need_listings import need_listing_of, need_query_bytes
-from bigfleet.wire.pausing import (
+from bigfleet.wire.pause_rpcs import (
     pause_list_of,
     pause_request,
     paused_of,

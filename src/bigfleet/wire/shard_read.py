@@ -11,10 +11,10 @@ from bigfleet.model.actions import UnmetReason
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_views import DomainCoverage, MatchingSupply, NeedPage, NeedView
 from bigfleet.v1alpha1 import shardread_pb2 as pb
-from bigfleet.wire.calling import ClientLine
+from bigfleet.wire.client_line import ClientLine
+from bigfleet.wire.handler_runner import HandlerRunner
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.needs import need_message, need_of, resources_message, resources_of
-from bigfleet.wire.serving import Serving
 
 SERVICE = "bigfleet.v1alpha1.ShardRead"
 #: Domains shown of a gang that cannot be placed.
@@ -35,7 +35,7 @@ class ShardReadService:
     def __init__(self, handler: ShardReadHandler) -> None:
         self._handler = handler
 
-    def rpc_handler(self, serving: Serving) -> grpc.GenericRpcHandler:
+    def rpc_handler(self, serving: HandlerRunner) -> grpc.GenericRpcHandler:
         inspect = serving.streams("InspectNeeds", self._inspect)
         return grpc.method_handlers_generic_handler(SERVICE, {"InspectNeeds": inspect})
 

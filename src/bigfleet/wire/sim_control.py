@@ -13,10 +13,10 @@ import orjson
 
 from bigfleet.admin.v1alpha1 import provider_admin_pb2 as pb
 from bigfleet.model.provider_calls import Peer
-from bigfleet.wire.calling import ClientLine
+from bigfleet.wire.client_line import ClientLine
+from bigfleet.wire.handler_runner import HandlerRunner
 from bigfleet.wire.identities import require_admin
 from bigfleet.wire.lines import TlsFiles
-from bigfleet.wire.serving import Serving
 
 SERVICE = "bigfleet.admin.v1alpha1.SimControl"
 JsonObject = Mapping[str, object]
@@ -35,7 +35,7 @@ class SimControlService:
     def __init__(self, handler: SimHandler) -> None:
         self._handler = handler
 
-    def rpc_handler(self, serving: Serving) -> grpc.GenericRpcHandler:
+    def rpc_handler(self, serving: HandlerRunner) -> grpc.GenericRpcHandler:
         return grpc.method_handlers_generic_handler(
             SERVICE,
             {

@@ -4,7 +4,7 @@ import json
 import socket
 from pathlib import Path
 
-from bigfleet.cli.manner import named_text
+from bigfleet.cli.request_options import named_text
 from tests.cli.coordinator_commands.rig import NOWHERE, LateClock, living_fleet
 from tests.cli.shard_commands.rig import steady
 

@@ -14,7 +14,7 @@ from bigfleet.cli.coordinator_verbs.quotas import by_shard_text, pool_text
 from bigfleet.cli.coordinator_verbs.shards import state_of
 from bigfleet.cli.coordinator_verbs.transfers import ids_text
 from bigfleet.cli.main import VERBS, cli
-from bigfleet.cli.manner import cause_of
+from bigfleet.cli.request_options import cause_of
 from bigfleet.cli.shard_verbs.fleet_status import Seen, Surveyed, headline_of, link_text, state_text
 from bigfleet.cli.shard_verbs.shard_reports import counts_text, totals_text
 from bigfleet.cli.tables import Page, Table, cell, table_of
@@ -95,7 +95,7 @@ def test_the_headline_of_a_fleet_says_who_leads_and_what_waits() -> None:
         "6 transfers open; rebalancing is paused"
     )
     follower = replace(samples.STATUS, is_leader=False)
-    assert headline_of(Surveyed({"c:7790": follower}, {}, {})).startswith("nobody leads")
+    assert headline_of(Surveyed({"c:7790": follower}, {}, {})).startswith("no coordinator leads")
 
 
 def test_the_line_of_a_shard_says_all_that_holds_it_back() -> None:

@@ -81,7 +81,7 @@ async def test_where_nobody_leads_the_replicas_are_shown_all_the_same() -> None:
         asked = ("--coordinator", f"{first.address},{second.address}")
         result = await run("status", *asked)
         assert result.exit_code == 3
-        assert result.stdout.startswith("nobody leads; shards go on with what they have\n")
+        assert result.stdout.startswith("no coordinator leads; shards go on with what they have\n")
         assert result.stderr.startswith("none of the coordinators leads: ")
         assert "start one" not in result.stderr
         listed = await run("status", "-o", "json", *asked)

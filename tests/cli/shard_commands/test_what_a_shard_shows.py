@@ -15,8 +15,8 @@ from bigfleet.model.instants import instant_of
 from bigfleet.model.shard_views import NeedCounts
 from bigfleet.v1alpha1 import shardread_pb2
 from bigfleet.wire.cluster_reports import ClusterReportClient
+from bigfleet.wire.handler_runner import HandlerRunner
 from bigfleet.wire.provider_server import ExtraService
-from bigfleet.wire.serving import Serving
 from bigfleet.wire.shard_admin import SERVICE, ShardAdminService
 from bigfleet.wire.shard_read import ShardReadService
 from tests.cli.shard_commands.rig import (
@@ -87,7 +87,7 @@ ML = (need("ml", 2, priority=1000, kind="std-2"), need("ml", 1, kind="gpu"))
 class OlderAdminService(ShardAdminService):
     """As a shard had it before Needs were listed with their states."""
 
-    def rpc_handler(self, serving: Serving) -> grpc.GenericRpcHandler:
+    def rpc_handler(self, serving: HandlerRunner) -> grpc.GenericRpcHandler:
         return _Without(super().rpc_handler(serving), f"/{SERVICE}/ListNeeds")
 
 

@@ -15,7 +15,7 @@ from hypothesis.stateful import (
 
 from bigfleet.coordinator.book import Book
 from bigfleet.coordinator.draft import Draft
-from bigfleet.coordinator.membership import domains, syncing
+from bigfleet.coordinator.membership import domains, shard_sync
 from bigfleet.coordinator.partition_keys import set_partition_keys
 from bigfleet.model.ownership import Pair
 from bigfleet.model.provider_calls import Rejected
@@ -174,11 +174,11 @@ class OneOwner(RuleBasedStateMachine):
         sent = shard.sync_request()
         draft = Draft(book.tables, self.fleet.now)
         try:
-            reply = syncing.on_sync(book, draft, sent)
+            reply = shard_sync.on_sync(book, draft, sent)
         except Rejected:
             return
         if not draft.changes():
-            shard.take_sync(syncing.finish_sync(book, sent, reply), sent)
+            shard.take_sync(shard_sync.finish_sync(book, sent, reply), sent)
 
     @rule(seconds=strategies.sampled_from([1, 10, 31]))
     def time_passes(self, seconds: int) -> None:

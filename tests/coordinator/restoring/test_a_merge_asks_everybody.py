@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bigfleet.coordinator.membership import domains, merging
+from bigfleet.coordinator.membership import domains, snapshot_merge
 from bigfleet.coordinator.membership.instructions import pending
 from bigfleet.coordinator.tables import DomainRow, OverrideRow, SeqRow, TransferRow
 from bigfleet.model.coordination import Transfer, TransferState, TransferTier
@@ -112,7 +112,7 @@ def test_it_waits_for_a_silent_member_and_goes_on_when_that_is_removed() -> None
         fleet.round(a)
     assert fleet.book.merging
     members = list(fleet.book.tables.shards.rows.values())
-    assert merging.waiting_for(fleet.book, members) == ["b"]
+    assert snapshot_merge.waiting_for(fleet.book, members) == ["b"]
     fleet.kill(b)
     fleet.tick()
     assert not fleet.book.merging

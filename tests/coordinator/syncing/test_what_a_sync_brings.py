@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bigfleet.coordinator.membership import domains, syncing
+from bigfleet.coordinator.membership import domains, shard_sync
 from bigfleet.coordinator.tables import OverrideRow, TransferRow
 from bigfleet.model.coordination import (
     OfferingBackoff,
@@ -22,7 +22,7 @@ from tests.coordination_model import ModelFleet, ModelMachine, ModelShard
 
 
 def sync(fleet: ModelFleet, request: SyncRequest) -> SyncReply:
-    return syncing.finish_sync(fleet.book, request, fleet.do(syncing.on_sync, request))
+    return shard_sync.finish_sync(fleet.book, request, fleet.do(shard_sync.on_sync, request))
 
 
 def short_of(shard: ModelShard, cycle: int, *fingerprints: str) -> SyncRequest:

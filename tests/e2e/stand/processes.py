@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bigfleet.cli.process_spending import cpu_seconds, resident_bytes
+from bigfleet.cli.process_usage import cpu_seconds, resident_bytes
 from tests.shard_system.stand import page
 from tests.shard_system.waiting import until
 

@@ -1,4 +1,4 @@
-"""Flips in what a reservation permits and when it ends (U2, U19, U21, readings 3 to 6)."""
+"""Flips in what a reservation permits and when it ends (U2, U19, U21, rulings E3 to E6)."""
 
 from tests.mutants.mutant import Mutant
 

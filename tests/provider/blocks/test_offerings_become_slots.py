@@ -13,7 +13,7 @@ from bigfleet.model.errors import BadInput
 from bigfleet.provider import CapacityType, Host, Instance, OfferingKey, Offerings, SlotIndex
 from bigfleet.provider.blocks.offerings import dns_form, slots
 from bigfleet.provider.blocks.slot_index import ORPHAN
-from bigfleet.provider.reconciling.screening import why_unsound
+from bigfleet.provider.reconciling.record_checks import why_unsound
 
 ENTRY = {
     "instance_type": "m6i.Large",

@@ -17,7 +17,7 @@ from bigfleet.cli.main import cli
 from bigfleet.cli.provider import run
 from bigfleet.model.errors import BadInput
 from bigfleet.provider import Offerings
-from bigfleet.provider.scaffold.writing import PROFILES, written
+from bigfleet.provider.scaffold.project_writer import PROFILES, written
 
 NEEDED = (
     "README.md",

@@ -19,7 +19,7 @@ from bigfleet.provider import (
     Permanent,
     QuotaExceeded,
 )
-from bigfleet.provider.doctoring import why_not_trusted
+from bigfleet.provider.doctor import why_not_trusted
 from bigfleet.provider.testing import FakeSubstrate, slots
 from tests.wire.certificates import Authority
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from bigfleet.cli.main import cli
 from bigfleet.provider import Permanent, SQLiteStore
 from bigfleet.provider.backend import Inventory, OpenContext
-from bigfleet.provider.opening import StartRefused
+from bigfleet.provider.start_refusals import StartRefused
 from bigfleet.provider.testing import FakeSubstrate
 from tests.provider.bench import Told, running
 

@@ -16,9 +16,9 @@ from bigfleet.cli.coordinator_bench import failover, load, rebalance
 from bigfleet.cli.coordinator_bench.etcd_members import HOW_TO_GET_ETCD, etcd_program
 from bigfleet.cli.coordinator_bench.progress import Say, progress
 from bigfleet.cli.durations import DURATION
-from bigfleet.cli.manner import EXIT_UNREACHABLE
 from bigfleet.cli.measures import Measure, print_measures, prints_measures
 from bigfleet.cli.output import current_output, set_output
+from bigfleet.cli.request_options import EXIT_UNREACHABLE
 
 PARTS = ("load", "failover", "rebalance")
 STATED_FOR = "Budgets are stated for two idle cores with a machine-speed unit of about 65 ms."

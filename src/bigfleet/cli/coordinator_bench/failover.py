@@ -20,7 +20,7 @@ from bigfleet.cli.coordinator_bench.metrics_pages import Distribution, Series, p
 from bigfleet.cli.coordinator_bench.processes import Processes, Running, processes
 from bigfleet.cli.coordinator_bench.progress import Say
 from bigfleet.cli.measures import Measure
-from bigfleet.cli.shard_bench.asking import child
+from bigfleet.cli.shard_bench.child_process import child
 from bigfleet.cli.shard_bench.fleet import Scale as ProviderScale
 from bigfleet.model.coordinator_calls import NotLeader, ShardReport
 from bigfleet.model.provider_calls import Rejected

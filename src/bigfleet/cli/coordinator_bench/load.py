@@ -27,8 +27,8 @@ from bigfleet.cli.coordinator_bench.metrics_pages import Distribution, page
 from bigfleet.cli.coordinator_bench.processes import Running, processes
 from bigfleet.cli.coordinator_bench.progress import Say
 from bigfleet.cli.measures import Measure, percentile
-from bigfleet.cli.shard_bench.asking import Child, child
-from bigfleet.coordinator.stores.restoring import restore_into_file
+from bigfleet.cli.shard_bench.child_process import Child, child
+from bigfleet.coordinator.stores.restore import restore_into_file
 from bigfleet.model.shard_admin import Audit
 from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from bigfleet.cli.process_spending import cpu_seconds, resident_bytes
+from bigfleet.cli.process_usage import cpu_seconds, resident_bytes
 
 _PROGRAM = "from bigfleet.cli.main import main; main()"
 _WATCHDOG = 'while read pid; do pids="$pids $pid"; done; kill -9 $pids 2>/dev/null'

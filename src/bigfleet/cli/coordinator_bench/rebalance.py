@@ -26,8 +26,8 @@ from bigfleet.cli.coordinator_bench.rebalance_fleet import (
     stored_rows,
 )
 from bigfleet.cli.measures import Measure
-from bigfleet.cli.shard_bench.asking import Child, child
-from bigfleet.coordinator.stores.restoring import restore_into_file
+from bigfleet.cli.shard_bench.child_process import Child, child
+from bigfleet.coordinator.stores.restore import restore_into_file
 from bigfleet.model.coordination import Transfer, TransferState
 from bigfleet.model.requirements import ZONE_KEY
 from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse, Hello, RollupFrame

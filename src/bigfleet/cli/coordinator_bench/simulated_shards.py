@@ -14,12 +14,12 @@ from random import Random
 
 from bigfleet.cli.coordinator_bench.load_fleet import EPOCH, Scale, report_of, sync_of
 from bigfleet.cli.coordinator_bench.sync_heads import sync_head_of
-from bigfleet.cli.shard_bench.asking import answer_lines
+from bigfleet.cli.shard_bench.child_process import answer_lines
 from bigfleet.model.coordination import OfferReply, SyncRequest
 from bigfleet.model.coordinator_calls import AckOutcome, InstructionAck, ShardReport
 from bigfleet.model.provider_calls import Rejected
 from bigfleet.model.shard_views import ShardSummary
-from bigfleet.wire.calling import ClientLine
+from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.coordinator_paths import REPORT_SHARD, SYNC_SHARD
 from bigfleet.wire.shard_reports import reply_of, report_bytes
 from bigfleet.wire.shard_syncs import sync_bytes, sync_reply_of

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from bigfleet.cli.connections import audit_of, audited
-from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_verb
-from bigfleet.cli.coordinator_verbs.confirming import confirm
+from bigfleet.cli.coordinator_verbs.confirmations import confirm
+from bigfleet.cli.coordinator_verbs.connection import CoordinatorLine, coordinator_verb
 from bigfleet.cli.default_verbs import DefaultVerb
-from bigfleet.cli.manner import named_text
 from bigfleet.cli.object_names import SHARD
 from bigfleet.cli.output import shows
+from bigfleet.cli.request_options import named_text
 from bigfleet.model.addresses import is_address
 
 if TYPE_CHECKING:

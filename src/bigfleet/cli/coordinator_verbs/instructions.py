@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bigfleet.cli.connections import no_such_shard
-from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_verb
+from bigfleet.cli.coordinator_verbs.connection import CoordinatorLine, coordinator_verb
 from bigfleet.cli.object_names import SHARD
 from bigfleet.cli.output import shows
 

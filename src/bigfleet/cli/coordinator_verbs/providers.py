@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from bigfleet.cli.connections import Clients, audit_of, audited, side_by_side
-from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_verb
-from bigfleet.cli.coordinator_verbs.confirming import confirm
+from bigfleet.cli.coordinator_verbs.confirmations import confirm
+from bigfleet.cli.coordinator_verbs.connection import CoordinatorLine, coordinator_verb
 from bigfleet.cli.default_verbs import DefaultVerb
-from bigfleet.cli.manner import named_text
 from bigfleet.cli.output import shows
+from bigfleet.cli.request_options import named_text
 from bigfleet.cli.whole_fleet import at_a_glance, leave_partial, told_apart
 from bigfleet.model.addresses import is_address
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import click
 
 from bigfleet.cli.connections import audit_of, audited
-from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_verb
-from bigfleet.cli.coordinator_verbs.confirming import confirm
+from bigfleet.cli.coordinator_verbs.confirmations import confirm
+from bigfleet.cli.coordinator_verbs.connection import CoordinatorLine, coordinator_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.output import shows
 

@@ -16,8 +16,8 @@ from bigfleet.cli.connections import (
     no_such_shard,
     side_by_side,
 )
-from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_verb
-from bigfleet.cli.coordinator_verbs.confirming import confirm
+from bigfleet.cli.coordinator_verbs.confirmations import confirm
+from bigfleet.cli.coordinator_verbs.connection import CoordinatorLine, coordinator_verb
 from bigfleet.cli.coordinator_verbs.instructions import instructions
 from bigfleet.cli.coordinator_verbs.transfers import cancel, transfers
 from bigfleet.cli.default_verbs import DefaultVerb

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from bigfleet.cli.connections import audit_of, audited
-from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_verb
-from bigfleet.cli.manner import EXIT_REFUSED, EXIT_UNREACHABLE
+from bigfleet.cli.coordinator_verbs.connection import CoordinatorLine, coordinator_verb
 from bigfleet.cli.output import answers_once, current_output, prints_document
+from bigfleet.cli.request_options import EXIT_REFUSED, EXIT_UNREACHABLE
 from bigfleet.cli.shard_verbs.fleet_snapshot import fleet_snapshot
 from bigfleet.cli.terminal import plain, refuse
 from bigfleet.model.errors import BadInput
@@ -113,7 +113,7 @@ def restore(
         return
     click.echo(plain(f"restored {file} into {into}: {_text_of(meta)}"))
     click.echo(
-        "Start the coordinator. It gives nobody anything until every shard has told what it holds."
+        "Start the coordinator. It assigns nothing until every shard has reported what it holds."
     )
 
 
@@ -149,7 +149,7 @@ async def _restored(
     """Leaves with 4 where the store is not empty or in use, with 3 where it cannot be reached."""
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from bigfleet.coordinator.stores.contract import StoreDown, StoreRefused
-    from bigfleet.coordinator.stores.restoring import restore_into_etcd, restore_into_file
+    from bigfleet.coordinator.stores.restore import restore_into_etcd, restore_into_file
     from bigfleet.wire.etcd.client import EtcdClient
 
     try:

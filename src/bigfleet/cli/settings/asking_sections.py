@@ -39,7 +39,7 @@ class CliSettings:
         "address of a shard, or its id where a coordinator knows it; some verbs take several",
     )
     coordinator: tuple[str, ...] = setting(
-        ("127.0.0.1:7790",), "addresses of the coordinator; whoever leads is found from any"
+        ("127.0.0.1:7790",), "addresses of the coordinator; the leader is found from any of them"
     )
     context: str = setting("", "name of the fleet that is asked; see bigfleet context")
     timeout: Seconds = setting(10.0, "how long an answer may take", least=0.001)

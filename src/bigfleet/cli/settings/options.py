@@ -11,9 +11,15 @@ from click.shell_completion import CompletionItem
 
 from bigfleet.cli.contexts import context_file
 from bigfleet.cli.output import Output, list_form
+from bigfleet.cli.settings.configuration import (
+    Configuration,
+    Sources,
+    config_path,
+    loaded,
+    meant_by,
+)
 from bigfleet.cli.settings.keys import Alias, Key, Section, Shape
-from bigfleet.cli.settings.loading import Configuration, Sources, config_path, loaded, meant_by
-from bigfleet.cli.settings.printing import settings_bytes
+from bigfleet.cli.settings.print_config import settings_bytes
 from bigfleet.cli.settings.values import BadValue, text_of, value_of
 from bigfleet.cli.terminal import refuse_problems, write_out
 from bigfleet.model.errors import BadInput

@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from bigfleet.cli.measures import Measure, percentile, print_measures, prints_measures
-from bigfleet.cli.shard_bench.asking import Child, child
+from bigfleet.cli.shard_bench.child_process import Child, child
 from bigfleet.cli.shard_bench.fleet import Scale
 from bigfleet.cli.shard_bench.operators import Operators
 

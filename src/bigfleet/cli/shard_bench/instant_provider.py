@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import replace
 
-from bigfleet.cli.shard_bench.asking import answer_lines
+from bigfleet.cli.shard_bench.child_process import answer_lines
 from bigfleet.cli.shard_bench.fleet import Scale, records
 from bigfleet.model.machines import Host, MachineState
 from bigfleet.model.provider_calls import (

@@ -10,10 +10,10 @@ import sys
 import time
 from collections.abc import Callable
 
-from bigfleet.cli.shard_bench.asking import answer_lines
+from bigfleet.cli.shard_bench.child_process import answer_lines
 from bigfleet.cli.shard_bench.loop_watch import LoopWatch
-from bigfleet.edge.collecting import collect_rarely
 from bigfleet.edge.driver import RealClock
+from bigfleet.edge.garbage_collection import collect_rarely
 from bigfleet.edge.log_lines import open_log
 from bigfleet.engine.acquisition import RunWorkers
 from bigfleet.shard.cycle import CycleInput, Deliberation, deliberate

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bigfleet.cli.connections import Clients, Line, audit_of, audited, shard_verb, side_by_side
-from bigfleet.cli.coordinator_verbs.asking import CoordinatorLine, coordinator_verb
-from bigfleet.cli.coordinator_verbs.confirming import confirm
+from bigfleet.cli.coordinator_verbs.confirmations import confirm
+from bigfleet.cli.coordinator_verbs.connection import CoordinatorLine, coordinator_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.object_names import CLUSTER
 from bigfleet.cli.output import shows
@@ -22,8 +22,8 @@ from bigfleet.cli.shard_verbs.needs import COLUMNS as NEED_COLUMNS
 from bigfleet.cli.whole_fleet import failure_document, leave_partial, shards_meant, told_apart
 
 if TYPE_CHECKING:
-    from bigfleet.cli.drawing import Text
     from bigfleet.cli.shard_verbs.cluster_page import ClusterSeen
+    from bigfleet.cli.table_text import Text
     from bigfleet.model.coordination import ClusterBinding
     from bigfleet.model.machines import Instant
     from bigfleet.model.need_states import NeedState

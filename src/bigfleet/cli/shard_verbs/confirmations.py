@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from bigfleet.cli.connections import Line
-from bigfleet.cli.manner import EXIT_CHECK_FAILED, exit_code_of
+from bigfleet.cli.request_options import EXIT_CHECK_FAILED, exit_code_of
 from bigfleet.cli.terminal import plain
 from bigfleet.cli.whole_fleet import failure_document, told_apart
 

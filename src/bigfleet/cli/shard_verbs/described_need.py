@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import click
 
 from bigfleet.cli.connections import Clients, Line
-from bigfleet.cli.manner import named_text
+from bigfleet.cli.request_options import named_text
 from bigfleet.cli.shard_verbs.described import (
     Description,
     lifting,

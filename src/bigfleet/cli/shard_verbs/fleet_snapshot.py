@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import click
 
 from bigfleet.cli.connections import Clients, Line, shard_verb
-from bigfleet.cli.manner import EXIT_PARTIAL, named_text
 from bigfleet.cli.output import answers_once
+from bigfleet.cli.request_options import EXIT_PARTIAL, named_text
 from bigfleet.cli.terminal import plain, refuse, refuse_input, write_out
 from bigfleet.cli.whole_fleet import ask_fleet, silence_text
 from bigfleet.model.errors import BadInput

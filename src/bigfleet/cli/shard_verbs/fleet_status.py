@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bigfleet.cli.connections import Clients, Line, side_by_side
-from bigfleet.cli.manner import EXIT_PARTIAL, cause_in, exit_code_of, leave, named_text
+from bigfleet.cli.request_options import EXIT_PARTIAL, cause_in, exit_code_of, leave, named_text
 from bigfleet.cli.terminal import plain
 from bigfleet.cli.whole_fleet import (
     failure_document,
@@ -157,7 +157,7 @@ def headline_of(found: Surveyed) -> str:
 
     leader = leader_in(found)
     if leader is None:
-        return "nobody leads; shards go on with what they have"
+        return "no coordinator leads; shards go on with what they have"
     size = ", ".join(
         counted(count, noun)
         for count, noun in (

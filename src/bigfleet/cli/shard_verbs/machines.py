@@ -7,7 +7,6 @@ import click
 
 from bigfleet.cli.connections import Clients, Line, audit_of, audited, shard_verb
 from bigfleet.cli.default_verbs import DefaultVerb
-from bigfleet.cli.manner import EXIT_UNREACHABLE
 from bigfleet.cli.object_names import (
     MACHINE,
     about_machine,
@@ -17,6 +16,7 @@ from bigfleet.cli.object_names import (
     one_machine,
 )
 from bigfleet.cli.output import shows
+from bigfleet.cli.request_options import EXIT_UNREACHABLE
 from bigfleet.cli.selectors import SYNTAX, Term, selector_of
 from bigfleet.cli.terminal import plain
 from bigfleet.cli.whole_fleet import FleetAnswers, ask_fleet, ask_owner, known_in, not_found_text

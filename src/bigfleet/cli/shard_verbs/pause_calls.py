@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from bigfleet.cli.connections import Line, Question, is_address, side_by_side
-from bigfleet.cli.manner import leave
+from bigfleet.cli.request_options import leave
 from bigfleet.cli.whole_fleet import shards_meant
 
 if TYPE_CHECKING:
-    from bigfleet.cli.coordinator_verbs.asking import Led
+    from bigfleet.cli.coordinator_verbs.connection import Led
     from bigfleet.model.pauses import Pause
     from bigfleet.model.provider_calls import Rejected
     from bigfleet.model.shard_admin import PauseCall, Paused, PauseList, ResumeCall, Resumed

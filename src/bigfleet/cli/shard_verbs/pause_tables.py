@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bigfleet.cli.connections import Line
-from bigfleet.cli.manner import named_text
+from bigfleet.cli.request_options import named_text
 from bigfleet.cli.shard_verbs.pause_words import scope_text, until_text
 from bigfleet.cli.whole_fleet import leave_partial, told_apart
 

@@ -13,9 +13,9 @@ import click
 from bigfleet.cli.connections import Line, audit_of, audited, shard_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.durations import DURATION
-from bigfleet.cli.manner import EXIT_UNREACHABLE
 from bigfleet.cli.object_names import CLUSTER, PAUSE
 from bigfleet.cli.output import shows
+from bigfleet.cli.request_options import EXIT_UNREACHABLE
 from bigfleet.cli.shard_verbs.confirmations import confirm
 from bigfleet.cli.shard_verbs.pause_calls import paused, pauses_of_all, resumed
 from bigfleet.cli.shard_verbs.pause_tables import COLUMNS, show_fleet, show_pauses
@@ -66,7 +66,7 @@ def pause() -> None:
 )
 @click.option("--rebalance", is_flag=True, help="Only moves of machines between shards.")
 @click.option("--ttl", type=DURATION, default=None, help="Ends by itself then.  [default: 4h]")
-@click.option("--no-expiry", is_flag=True, help="Until somebody resumes it.")
+@click.option("--no-expiry", is_flag=True, help="Until it is resumed.")
 @audited
 def set_pause(
     line: Line,

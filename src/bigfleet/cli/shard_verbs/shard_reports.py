@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bigfleet.cli.connections import Clients, Line
-from bigfleet.cli.manner import EXIT_PARTIAL, named_text
+from bigfleet.cli.request_options import EXIT_PARTIAL, named_text
 from bigfleet.cli.terminal import plain
 from bigfleet.cli.whole_fleet import shards_meant
 

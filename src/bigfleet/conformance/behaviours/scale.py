@@ -63,7 +63,7 @@ async def deltas_are_exact(trial: Trial) -> None:
     must(not missing, f"the delta lacks {sorted(missing)}")
     others = [record for record in delta.records if record.id not in machines]
     if trial.settings.original:
-        must(not others, f"the delta holds {len(others)} machines nobody touched")
+        must(not others, f"the delta holds {len(others)} machines that were not touched")
     must_be_quiet(before.by_id(), others)
 
 

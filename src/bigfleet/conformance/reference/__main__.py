@@ -9,7 +9,7 @@ import click
 
 from bigfleet.conformance.driver import SystemClock
 from bigfleet.conformance.reference.provider import Habits
-from bigfleet.conformance.reference.serving import serve
+from bigfleet.conformance.reference.server import serve
 from bigfleet.conformance.reference.statefile import Damaged
 from bigfleet.conformance.reference.substrate import watch
 from bigfleet.conformance.seconds import SECONDS

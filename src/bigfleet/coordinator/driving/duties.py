@@ -10,10 +10,10 @@ from typing import TypeVar
 
 from bigfleet.coordinator.book import Book
 from bigfleet.coordinator.draft import Draft
-from bigfleet.coordinator.driving.leading import Leading
+from bigfleet.coordinator.driving.leading_replica import LeadingReplica
 from bigfleet.coordinator.driving.snapshot_folder import SnapshotFolder
-from bigfleet.coordinator.membership import ticking
-from bigfleet.coordinator.rebalancing import quotas, sweeping
+from bigfleet.coordinator.membership import expiries
+from bigfleet.coordinator.rebalancing import quotas, sweeps
 from bigfleet.coordinator.snapshots import copied, export, holds_anything
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.logs import Log
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class Duties:
-    def __init__(self, leading: Leading, backend: str, clock: Clock, log: Log) -> None:
+    def __init__(self, leading: LeadingReplica, backend: str, clock: Clock, log: Log) -> None:
         self._leading = leading
         self._backend = backend
         self._clock = clock
@@ -55,14 +55,14 @@ class Duties:
     async def _seconds(self) -> None:
         while True:
             await self._clock.sleep(TICK_SECONDS)
-            await self._done("tick", ticking.tick)
+            await self._done("tick", expiries.tick)
             await self._done("quotas", quotas.tick)
-            await self._done("transfers", sweeping.settle)
+            await self._done("transfers", sweeps.settle)
 
     async def _sweeps(self) -> None:
         while True:
             await self._clock.sleep(self._leading.settings.rebalance.interval)
-            sweep = sweeping.Sweep()
+            sweep = sweeps.Sweep()
             # Whoever asks meanwhile is answered between two pieces.
             while await self._done("rebalance", sweep.piece) is False:
                 await self._clock.sleep(BREATH_SECONDS)

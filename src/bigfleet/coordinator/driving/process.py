@@ -10,18 +10,18 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bigfleet.coordinator.driving.answering import AdminAnswers, CoordinatorAnswers
 from bigfleet.coordinator.driving.duties import Duties
-from bigfleet.coordinator.driving.leading import Leading
-from bigfleet.coordinator.driving.opening import store_of
-from bigfleet.coordinator.driving.probing import pages_of, sizes_of
+from bigfleet.coordinator.driving.http_pages import pages_of, sizes_of
+from bigfleet.coordinator.driving.leading_replica import LeadingReplica
+from bigfleet.coordinator.driving.open_store import store_of
+from bigfleet.coordinator.driving.services import AdminAnswers, CoordinatorAnswers
 from bigfleet.coordinator.metrics import CoordinatorMetrics, measure
 from bigfleet.coordinator.settings import CoordinatorSettings
 from bigfleet.coordinator.stores.contract import Leader, Store, StoreRefused
 from bigfleet.edge.certificates import expires_at
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.core_tasks import until_one_dies
-from bigfleet.edge.debugging import debug_routes
+from bigfleet.edge.debug_pages import debug_routes
 from bigfleet.edge.driver import real_profiler
 from bigfleet.edge.logs import Log
 from bigfleet.edge.pages import Pages
@@ -72,7 +72,7 @@ class CoordinatorProcess:
         self._world = world
         self._settings = settings
         log, clock = world.log, world.clock
-        self.leading = Leading(settings, clock, world.stopwatch, log)
+        self.leading = LeadingReplica(settings, clock, world.stopwatch, log)
         self._duties = Duties(self.leading, settings.store, clock, log)
         self._store: Store | None = None
         self._metrics = CoordinatorMetrics(

@@ -6,7 +6,7 @@ somebody says that the cluster is gone.
 
 from bigfleet.coordinator.book import Book
 from bigfleet.coordinator.draft import Draft
-from bigfleet.coordinator.membership.asking import require
+from bigfleet.coordinator.membership.checks import require
 from bigfleet.coordinator.membership.handovers import FULL
 from bigfleet.coordinator.tables import ClusterRow
 from bigfleet.model.coordination import ClusterBinding, SyncRequest

@@ -7,7 +7,7 @@ owner's head is refused. The default owner of a provider may be replaced in one 
 from bigfleet.coordinator.book import Book
 from bigfleet.coordinator.draft import Draft
 from bigfleet.coordinator.membership import handovers
-from bigfleet.coordinator.membership.asking import not_while_merging, require, require_shard
+from bigfleet.coordinator.membership.checks import not_while_merging, require, require_shard
 from bigfleet.model.coordination import DomainAssignment
 from bigfleet.model.ownership import PROVIDER_KEY, Pair
 from bigfleet.model.provider_calls import Code, Rejected

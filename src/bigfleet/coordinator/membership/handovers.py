@@ -126,7 +126,7 @@ def hand_over(draft: Draft, pair: Pair, to: str, holders: Iterable[str]) -> None
         return
     put(draft, pair, to, waiting)
     ask_first(draft, pair, waiting)
-    target = f"it goes to {to}" if to else "then nobody owns it by name"
+    target = f"it goes to {to}" if to else "then no shard owns it by name"
     draft.note(
         "handover_begun",
         subject_of(pair),

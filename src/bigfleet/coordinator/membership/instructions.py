@@ -197,7 +197,7 @@ def _give_up(book: Book, draft: Draft, row: InstructionRow, why: str) -> None:
     told, then = row.instruction, ""
     if told.kind is UNASSIGN:
         then = (
-            f"; {pair_text(pair_of(told))} stays nobody's: ask for the same again when the cause is"
+            f"; {pair_text(pair_of(told))} belongs to no shard: ask for it again when the cause is"
             f" gone, or remove {row.shard}"
         )
     draft.note("instruction_dropped", told.id, f"{told.id} to {row.shard} is dropped: {why}{then}")

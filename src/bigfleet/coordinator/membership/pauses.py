@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from bigfleet.coordinator.book import Book
 from bigfleet.coordinator.draft import Draft
-from bigfleet.coordinator.membership.asking import require, require_shard
+from bigfleet.coordinator.membership.checks import require, require_shard
 from bigfleet.model.identities import who_text
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import Instant

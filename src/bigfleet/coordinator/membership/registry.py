@@ -8,7 +8,7 @@ from collections import defaultdict
 
 from bigfleet.coordinator.book import Book
 from bigfleet.coordinator.draft import Draft
-from bigfleet.coordinator.membership.asking import require
+from bigfleet.coordinator.membership.checks import require
 from bigfleet.coordinator.tables import ProviderRow
 from bigfleet.model.coordination import ProviderEntry
 from bigfleet.model.provider_calls import Code, Rejected

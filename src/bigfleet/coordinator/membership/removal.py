@@ -13,7 +13,7 @@ from functools import partial
 from bigfleet.coordinator.book import Book
 from bigfleet.coordinator.draft import Draft
 from bigfleet.coordinator.membership import handovers
-from bigfleet.coordinator.membership.asking import require
+from bigfleet.coordinator.membership.checks import require
 from bigfleet.coordinator.rebalancing import quotas, transfers
 from bigfleet.coordinator.tables import ClusterRow, OverrideRow
 from bigfleet.model.ownership import PROVIDER_KEY, Pair

@@ -9,7 +9,7 @@ from dataclasses import replace
 from bigfleet.coordinator.book import Book, ShardMemory
 from bigfleet.coordinator.draft import Draft
 from bigfleet.coordinator.membership import instructions
-from bigfleet.coordinator.membership.asking import require
+from bigfleet.coordinator.membership.checks import require
 from bigfleet.coordinator.membership.domains import offer_default
 from bigfleet.coordinator.tables import ShardRow
 from bigfleet.model.coordination import ReportedShortfall, ReportView, ShardEntry

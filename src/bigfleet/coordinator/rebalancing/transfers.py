@@ -11,11 +11,11 @@ from dataclasses import replace
 from bigfleet.coordinator.book import Book
 from bigfleet.coordinator.draft import Draft
 from bigfleet.coordinator.rebalancing import endings, layers
-from bigfleet.coordinator.rebalancing.granting import grant_if_possible, kind_of
-from bigfleet.coordinator.rebalancing.opening import pass_on, still_short
+from bigfleet.coordinator.rebalancing.grants import grant_if_possible, kind_of
 from bigfleet.coordinator.rebalancing.quotas import slots_of
 from bigfleet.coordinator.rebalancing.rests import nanoseconds
 from bigfleet.coordinator.rebalancing.scene import Scene
+from bigfleet.coordinator.rebalancing.transfer_start import pass_on, still_short
 from bigfleet.coordinator.tables import InstructionRow, TransferRow
 from bigfleet.model.coordination import (
     OfferReply,

@@ -45,5 +45,7 @@ def latest(changes: Iterable[Change]) -> tuple[Change, ...]:
     last = {change.key: change for change in changes}
     for key in last:
         if first_of(key) == TERM:
-            raise ValueError("the term is written by whoever begins to lead, not by a commit")
+            raise ValueError(
+                "the term is written by the replica that begins to lead, not by a commit"
+            )
     return tuple(last.values())

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from bigfleet.model.syntax import one_line, shell_word, yaml_text
-from bigfleet.operator.bootstrap.scanning import Action, BadTemplate, Text, pieces_of
+from bigfleet.operator.bootstrap.scanner import Action, BadTemplate, Text, pieces_of
 
 __all__ = ["BadTemplate", "RequirementWords", "Template", "Values"]
 

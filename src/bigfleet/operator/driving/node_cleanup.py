@@ -16,7 +16,7 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.session_frames import NodeStateUpdate
 from bigfleet.operator.departed_nodes import DepartedNode, DepartedNodes
 from bigfleet.operator.drain_steps import reference_of
-from bigfleet.operator.node_mapping import NodeMap
+from bigfleet.operator.node_map import NodeMap
 from bigfleet.operator.settings import OperatorSettings
 
 #: How often it is looked at most.

@@ -14,24 +14,24 @@ from bigfleet.kube.objects import Reference
 from bigfleet.model.cluster_reports import LostCause
 from bigfleet.model.machines import Instant
 from bigfleet.operator.drain_steps import reference_of
-from bigfleet.operator.driving.knowing import Knowing
+from bigfleet.operator.driving.cluster_cache import ClusterCache
 from bigfleet.operator.driving.write_back import WriteBack
 from bigfleet.operator.machine_nodes import Loss, Losses
 from bigfleet.operator.other_autoscalers import autoscaler_of_node, warning
-from bigfleet.operator.placing import MachineSight
+from bigfleet.operator.unplaced_pods import MachineSight
 
 
 class NodeWatch:
     def __init__(
         self,
-        knowing: Knowing,
+        cluster_cache: ClusterCache,
         write_back: WriteBack,
         events: Events,
         counts: Counts,
         log: Log,
     ) -> None:
-        self._knowing = knowing
-        self._machines = knowing.machines
+        self._cluster_cache = cluster_cache
+        self._machines = cluster_cache.machines
         self._write_back = write_back
         self._events = events
         self._counts = counts
@@ -49,18 +49,18 @@ class NodeWatch:
 
     def look(self, at: Instant) -> MachineSight:
         """Once per report."""
-        knowing, machines = self._knowing, self._machines
+        cluster_cache, machines = self._cluster_cache, self._machines
         self._write_back.look_again(machines.refresh_all(at))
-        knowing.view.on_machines(at)
+        cluster_cache.view.on_machines(at)
         self._look_for_autoscalers()
         if not machines.is_complete:
             return MachineSight()
-        losses = machines.lost(knowing.nodes_are_fresh(at), at)
+        losses = machines.lost(cluster_cache.nodes_are_fresh(at), at)
         self._tell(losses)
         unusable = machines.unusable()
         self._counts.set("nodes_unusable", len(unusable))
-        known = knowing.nodes_are_fresh(at) and knowing.pods_are_fresh(at)
-        empty = machines.empty(knowing.pods_on_nodes) if known else ()
+        known = cluster_cache.nodes_are_fresh(at) and cluster_cache.pods_are_fresh(at)
+        empty = machines.empty(cluster_cache.pods_on_nodes) if known else ()
         return MachineSight(empty, unusable, losses.records)
 
     # -- within ----------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ class NodeWatch:
             if health.node is not None and (name := autoscaler_of_node(health.node)):
                 found.setdefault(name, reference_of(health.node))
                 where.setdefault(name, f"it has marked Node {health.node.metadata.name}")
-        for pod in self._knowing.pods_on_nodes.autoscalers.values():
+        for pod in self._cluster_cache.pods_on_nodes.autoscalers.values():
             key = pod.key
             about = Reference(
                 api_version=PODS.api_version,

@@ -12,17 +12,17 @@ from bigfleet.edge.certificates import expires_at
 from bigfleet.edge.clock import SECOND
 from bigfleet.edge.core_tasks import until_one_dies
 from bigfleet.edge.counts import Counts
-from bigfleet.edge.debugging import debug_routes
+from bigfleet.edge.debug_pages import debug_routes
 from bigfleet.edge.driver import real_profiler
+from bigfleet.edge.http_pages import pages_of
 from bigfleet.edge.loop_lag import LoopLag
 from bigfleet.edge.pages import Pages
-from bigfleet.edge.probing import pages_of
 from bigfleet.kube.api import Api
-from bigfleet.kube.connecting import open_api, own_namespace
+from bigfleet.kube.connection import open_api, own_namespace
 from bigfleet.kube.events import Events
 from bigfleet.kube.leases import Election
-from bigfleet.operator.driving.knowing import Knowing
-from bigfleet.operator.driving.leading import Leading
+from bigfleet.operator.driving.cluster_cache import ClusterCache
+from bigfleet.operator.driving.leading_replica import LeadingReplica
 from bigfleet.operator.driving.world import World
 from bigfleet.operator.metrics import BlockedNamespaces, OperatorMetrics
 from bigfleet.operator.settings import OperatorSettings, node_rules_of
@@ -40,7 +40,7 @@ class OperatorProcess:
         self._events = Events(
             api, world.clock, world.log, component="bigfleet-operator", instance=world.identity
         )
-        self.knowing = Knowing(
+        self.cluster_cache = ClusterCache(
             api,
             self._events,
             settings.cluster_id,
@@ -52,7 +52,9 @@ class OperatorProcess:
             node_rules=node_rules_of(settings),
             successor_after=round(settings.successor_wait * SECOND),
         )
-        self.leading = Leading(settings, world, api, self.knowing, self._events, counts)
+        self.leading = LeadingReplica(
+            settings, world, api, self.cluster_cache, self._events, counts
+        )
         self.election = Election(
             api,
             world.clock,
@@ -67,7 +69,7 @@ class OperatorProcess:
         )
         # The last word before every write, also before one that waited while the session ended.
         api.may_write = lambda: self.election.holding and self.leading.line.connected
-        self._blocked = BlockedNamespaces(counts, self.knowing.pods_on_nodes.has_placed)
+        self._blocked = BlockedNamespaces(counts, self.cluster_cache.pods_on_nodes.has_placed)
         metrics = OperatorMetrics(counts, self._refresh, world.version, self._certificate_ends)
         self._lag = LoopLag(world.clock, world.stopwatch)
         self._pages = Pages(
@@ -90,7 +92,7 @@ class OperatorProcess:
                 await self.api.close()
                 raise
         work: dict[str, Coroutine[Any, Any, None]] = {
-            "caches": self.knowing.run(),
+            "caches": self.cluster_cache.run(),
             "lease": self.election.run(),
             "events": self._events.run(),
             "leading": self._lead(),
@@ -131,7 +133,7 @@ class OperatorProcess:
 
     def why_not_ready(self) -> str:
         """Empty: ready. The shard is never asked."""
-        unsynced = self.knowing.why_unsynced()
+        unsynced = self.cluster_cache.why_unsynced()
         if self.election.holding and unsynced:
             return f"not all is known yet of {unsynced}"
         if not self.election.holding and not self.election.observed:
@@ -170,10 +172,10 @@ class OperatorProcess:
             self._world.log.warning("lease.lost", msg="another replica may lead; the line is cut")
 
     def _refresh(self) -> None:
-        if self.knowing.pods.cache.synced:
+        if self.cluster_cache.pods.cache.synced:
             self._blocked.on_scrape()
         self.counts.set("leader", self.election.holding)
-        self.counts.set("crs_skipped", len(self.knowing.book.skipped))
+        self.counts.set("crs_skipped", len(self.cluster_cache.book.skipped))
         self.counts.set("outbox_depth", self.leading.waiting())
 
     def _sizes(self) -> dict[str, int]:
@@ -181,7 +183,7 @@ class OperatorProcess:
             "leads": self.election.holding,
             "connected": self.leading.line.connected,
             "series": self.counts.series,
-            **self.knowing.sizes(),
+            **self.cluster_cache.sizes(),
             **self.leading.sizes(),
             **self._events.sizes(),
         }

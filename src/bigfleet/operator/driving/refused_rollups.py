@@ -11,7 +11,7 @@ from bigfleet.kube.events import Events
 from bigfleet.kube.kinds import CAPACITY_REQUESTS
 from bigfleet.kube.objects import ObjectKey, Reference
 from bigfleet.model.rollups import RollupRefusal
-from bigfleet.operator.driving.knowing import Knowing
+from bigfleet.operator.driving.cluster_cache import ClusterCache
 from bigfleet.operator.rollup import ACKNOWLEDGED
 
 REASON = "RollupRefused"
@@ -20,8 +20,10 @@ MOST_TOLD = 20
 
 
 class RefusedRollups:
-    def __init__(self, knowing: Knowing, events: Events, counts: Counts, log: Log) -> None:
-        self._knowing = knowing
+    def __init__(
+        self, cluster_cache: ClusterCache, events: Events, counts: Counts, log: Log
+    ) -> None:
+        self._cluster_cache = cluster_cache
         self._events = events
         self._counts = counts
         self._log = log
@@ -56,8 +58,8 @@ class RefusedRollups:
         """Those that wait for it, the first by name; the same sentence is not told twice."""
         waiting = [
             (key, held.uid)
-            for key, held in self._knowing.requests.cache.objects.items()
-            if held.phase != ACKNOWLEDGED and key not in self._knowing.book.skipped
+            for key, held in self._cluster_cache.requests.cache.objects.items()
+            if held.phase != ACKNOWLEDGED and key not in self._cluster_cache.book.skipped
         ]
         text = f"the shard refused the demand of this cluster as a whole: {refusal.text}"
         for key, uid in sorted(waiting)[:MOST_TOLD]:

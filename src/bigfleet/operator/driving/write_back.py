@@ -15,12 +15,12 @@ from bigfleet.edge.counts import Counts
 from bigfleet.edge.logs import Log
 from bigfleet.kube.calls import Calls
 from bigfleet.kube.objects import AvailableCapacity, Node, ObjectKey, Reference, UpcomingNode
-from bigfleet.kube.reflecting import Cache
+from bigfleet.kube.reflector import Cache
 from bigfleet.model.machines import Instant
 from bigfleet.model.session_frames import AvailableCapacityUpdate, NodeStateUpdate
 from bigfleet.operator.available import AvailableCapacities
-from bigfleet.operator.driving.writing import Writer
-from bigfleet.operator.upcoming import Standing, UpcomingNodes
+from bigfleet.operator.driving.object_writer import Writer
+from bigfleet.operator.upcoming_nodes import Standing, UpcomingNodes
 
 #: How often it is looked for what only time brings: missing Nodes, stale objects.
 LOOK_SECONDS = 15.0
@@ -40,7 +40,7 @@ class Usability(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class WriteBackContext:
     """What else the operator knows of its cluster."""
 
     upcoming: Cache[UpcomingNode]
@@ -61,20 +61,22 @@ class WriteBack:
         draw: Callable[[], float],
         log: Log,
         counts: Counts,
-        around: Surroundings,
+        context: WriteBackContext,
         *,
         dispatch: int = 32,
     ) -> None:
         self._clock = clock
         self._log = log
         self._counts = counts
-        self._around = around
+        self._context = context
         self.writer = Writer(calls, clock, draw, log, counts, dispatch=dispatch)
-        self.upcoming = UpcomingNodes(around.node_of, around.standing_of, around.machines.is_usable)
+        self.upcoming = UpcomingNodes(
+            context.node_of, context.standing_of, context.machines.is_usable
+        )
         self.available = AvailableCapacities()
         self._sweep_due = False
-        around.upcoming.subscribe(self._on_upcoming_cached, self._sweep_if_due)
-        around.available.subscribe(self._on_available_cached)
+        context.upcoming.subscribe(self._on_upcoming_cached, self._sweep_if_due)
+        context.available.subscribe(self._on_available_cached)
 
     def on_connected(self) -> None:
         at = self._clock.now()
@@ -124,10 +126,10 @@ class WriteBack:
         at = self._clock.now()
         self._sweep_if_due()
         # A Node may become usable by time alone.
-        self.look_again(self._around.machines.refresh_all(at))
-        for missing in self.upcoming.tick(at) if self._around.nodes_synced() else ():
+        self.look_again(self._context.machines.refresh_all(at))
+        for missing in self.upcoming.tick(at) if self._context.nodes_synced() else ():
             self._counts.add("node_missing_total")
-            self._around.tell(missing.about, "Warning", "NodeMissing", missing.message)
+            self._context.tell(missing.about, "Warning", "NodeMissing", missing.message)
             self._log.warning(
                 "write_back.node_missing", msg=missing.message, machine=missing.machine_id
             )
@@ -135,7 +137,7 @@ class WriteBack:
             self.writer.touch(self.available, name)
 
     def _sweep_if_due(self) -> None:
-        known = self._around.upcoming.synced and self._around.nodes_synced()
+        known = self._context.upcoming.synced and self._context.nodes_synced()
         if not self._sweep_due or not known:
             return
         self._sweep_due = False

@@ -13,17 +13,17 @@ from bigfleet.kube.buffers import BUFFER_KINDS, CapacityBuffer
 from bigfleet.kube.kinds import Kind
 from bigfleet.kube.objects import ObjectKey, Reference
 from bigfleet.kube.problems import ApiProblem, NotFound
-from bigfleet.kube.reflecting import Reflector
+from bigfleet.kube.reflector import Reflector
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import Instant
 from bigfleet.podwatch.book import COLLECTION_SECONDS
 from bigfleet.podwatch.buffer_status import covered, status_patch
 from bigfleet.podwatch.buffers import Plan, Refusal, instructions_for
-from bigfleet.podwatch.driving.pods import Around
+from bigfleet.podwatch.driving.pods import PodwatchContext
 from bigfleet.podwatch.driving.templates import planned
-from bigfleet.podwatch.driving.working import Working
+from bigfleet.podwatch.driving.workers import Workers
 from bigfleet.podwatch.notes import Note
-from bigfleet.podwatch.reconciling import Create, Owner
+from bigfleet.podwatch.pod_reconciler import Create, Owner
 from bigfleet.podwatch.records import OwnRequest
 
 DISCOVERY_SECONDS = 60.0
@@ -41,8 +41,8 @@ class BufferOptions:
 
 
 class BufferKeeping:
-    def __init__(self, around: Around, api: Api, options: BufferOptions) -> None:
-        self._around = around
+    def __init__(self, context: PodwatchContext, api: Api, options: BufferOptions) -> None:
+        self._context = context
         self._api = api
         self._options = options
         self._buffers: dict[str, CapacityBuffer] = {}
@@ -52,13 +52,13 @@ class BufferKeeping:
         self._reflector: Reflector[CapacityBuffer, CapacityBuffer] | None = None
         self._watching: asyncio.Task[None] | None = None
         self._told: dict[str, tuple[Note, ...]] = {}
-        self.working: Working[str] = Working(
+        self.working: Workers[str] = Workers(
             "capacitybuffer",
             self._look,
-            lambda: {*self._buffers, *around.book.buffers_with_requests()},
-            around.clock,
-            around.draw,
-            around.log,
+            lambda: {*self._buffers, *context.book.buffers_with_requests()},
+            context.clock,
+            context.draw,
+            context.log,
         )
 
     def __len__(self) -> int:
@@ -80,11 +80,11 @@ class BufferKeeping:
             try:
                 self._use(await self._served())
             except ApiProblem as problem:
-                self._around.log.warning("buffers.discovery", msg=str(problem))
+                self._context.log.warning("buffers.discovery", msg=str(problem))
             if self._watching is not None and self._watching.done():
                 # It never ends by itself; what it died of is this task's end too.
                 await self._watching
-            await self._around.clock.sleep(DISCOVERY_SECONDS)
+            await self._context.clock.sleep(DISCOVERY_SECONDS)
 
     async def _served(self) -> Kind[CapacityBuffer] | None:
         for kind in BUFFER_KINDS:
@@ -93,7 +93,7 @@ class BufferKeeping:
         return None
 
     def _use(self, kind: Kind[CapacityBuffer] | None) -> None:
-        around = self._around
+        context = self._context
         if kind == self._kind and self._known:
             return
         self._stop_watching()
@@ -101,12 +101,12 @@ class BufferKeeping:
         self._buffers.clear()
         if kind is None:
             text = "this cluster has no CapacityBuffers; it is asked again every minute"
-            tell = around.log.warning if self._options.mode == "true" else around.log.info
+            tell = context.log.warning if self._options.mode == "true" else context.log.info
             tell("buffers.absent", msg=text)
         else:
-            around.log.info("buffers.watched", msg=f"CapacityBuffers are read as {kind.version}")
+            context.log.info("buffers.watched", msg=f"CapacityBuffers are read as {kind.version}")
             self._reflector = Reflector(
-                self._api, kind, self._narrowed, around.clock, around.draw, around.log
+                self._api, kind, self._narrowed, context.clock, context.draw, context.log
             )
             self._reflector.cache.subscribe(self._changed)
             self._watching = asyncio.create_task(self._reflector.run(), name="buffers")
@@ -118,7 +118,7 @@ class BufferKeeping:
         self._watching = self._reflector = None
 
     def _narrowed(self, buffer: CapacityBuffer) -> CapacityBuffer | None:
-        excluded = self._around.policy.excluded_namespaces
+        excluded = self._context.policy.excluded_namespaces
         return None if buffer.metadata.namespace in excluded else buffer
 
     def _changed(
@@ -138,28 +138,28 @@ class BufferKeeping:
         if buffer is None or _is_leaving(buffer):
             await self._withdraw(uid)
             return
-        around = self._around
-        around.book.not_missed(uid)
-        plan = await planned(around.calls, buffer, self._options.priority, around.policy.taints)
+        context = self._context
+        context.book.not_missed(uid)
+        plan = await planned(context.calls, buffer, self._options.priority, context.policy.taints)
         if await self._make_so(buffer, plan):
             await self._tell(buffer, plan)
-        self.working.offer_at(uid, around.clock.now() + self._reread_after())
+        self.working.offer_at(uid, context.clock.now() + self._reread_after())
 
     async def _make_so(self, buffer: CapacityBuffer, plan: Plan | Refusal) -> bool:
         """False: it is another buffer by now, or its namespace ends."""
-        around, meta = self._around, buffer.metadata
+        context, meta = self._context, buffer.metadata
         kind = self._kind
         assert kind is not None
         owner = Owner(kind.api_version, kind.kind, meta.name, meta.uid)
-        have = around.book.of(meta.uid)
+        have = context.book.of(meta.uid)
         wanted = plan if isinstance(plan, Plan) else None
-        expected = around.book.expected(meta.uid, around.clock.now())
+        expected = context.book.expected(meta.uid, context.clock.now())
         steps = [
             each
             for each in instructions_for(meta.namespace, owner, wanted, have)
             if not isinstance(each, Create) or each.key not in expected
         ]
-        return await around.writing.carry_out(
+        return await context.writing.carry_out(
             self._reference(buffer), steps, self._is_gone, lambda: self._still_says(buffer)
         )
 
@@ -169,19 +169,19 @@ class BufferKeeping:
         return now is not None and now.spec == buffer.spec and not _is_leaving(now)
 
     async def _tell(self, buffer: CapacityBuffer, plan: Plan | Refusal) -> None:
-        around, meta = self._around, buffer.metadata
+        context, meta = self._context, buffer.metadata
         notes = plan.notes if isinstance(plan, Plan) else ()
         if notes != self._told.get(meta.uid, ()):
             self._told[meta.uid] = notes
             for note in notes:
-                around.events.tell(self._reference(buffer), "Warning", note.reason, note.text)
-        at = instant_text(_whole_second(around.clock.now()))
-        patch = status_patch(buffer, plan, covered(plan, around.book.of(meta.uid)), at)
+                context.events.tell(self._reference(buffer), "Warning", note.reason, note.text)
+        at = instant_text(_whole_second(context.clock.now()))
+        patch = status_patch(buffer, plan, covered(plan, context.book.of(meta.uid)), at)
         if patch is None or self._kind is None:
             return
-        around.writing.must_lead()
+        context.writing.must_lead()
         try:
-            await around.calls.merge_patch(
+            await context.calls.merge_patch(
                 self._kind, meta.name, patch, meta.namespace, subresource="status"
             )
         except NotFound:
@@ -189,20 +189,20 @@ class BufferKeeping:
 
     async def _withdraw(self, uid: str) -> None:
         """Its buffer is gone, or is none of ours any more."""
-        around = self._around
+        context = self._context
         self._told.pop(uid, None)
-        have = around.book.of(uid)
+        have = context.book.of(uid)
         if not have:
-            around.book.not_missed(uid)
+            context.book.not_missed(uid)
             return
-        at = around.clock.now()
-        due = around.book.collected_by(uid, at)
+        at = context.clock.now()
+        due = context.book.collected_by(uid, at)
         if at < due or not self._is_fresh(at):
             self.working.offer_at(uid, max(due, at + round(COLLECTION_SECONDS * SECOND)))
             return
         for request in have:
             if not request.deleting and await self._is_gone(request):
-                await around.writing.delete(request)
+                await context.writing.delete(request)
 
     def _is_fresh(self, at: Instant) -> bool:
         """Whether a buffer that is not in the cache is not in the cluster."""
@@ -217,7 +217,7 @@ class BufferKeeping:
         """As the server says; without the kind there is no buffer."""
         if self._kind is None or not request.owner_name:
             return True
-        calls, namespace = self._around.calls, request.key.namespace
+        calls, namespace = self._context.calls, request.key.namespace
         try:
             buffer = await calls.get(self._kind, request.owner_name, namespace)
         except NotFound:

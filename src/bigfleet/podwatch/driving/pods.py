@@ -11,16 +11,16 @@ from bigfleet.kube.events import Events, EventType
 from bigfleet.kube.kinds import PODS
 from bigfleet.kube.objects import ObjectKey, Reference
 from bigfleet.kube.problems import NotFound
-from bigfleet.kube.reflecting import Cache
+from bigfleet.kube.reflector import Cache
 from bigfleet.model.machines import Instant
 from bigfleet.podwatch.book import Book
+from bigfleet.podwatch.driving.cluster_cache import ClusterCache
 from bigfleet.podwatch.driving.defaults import DefaultsFile
-from bigfleet.podwatch.driving.surroundings import Surroundings
-from bigfleet.podwatch.driving.working import Working
-from bigfleet.podwatch.driving.writing import Writing
+from bigfleet.podwatch.driving.request_writer import RequestWriter
+from bigfleet.podwatch.driving.workers import Workers
 from bigfleet.podwatch.fleet_nodes import MachineFacts, NodeFacts
 from bigfleet.podwatch.metrics import RECONCILES
-from bigfleet.podwatch.reconciling import Create, Decision, Outcome, Patch, Release, Withdraw
+from bigfleet.podwatch.pod_reconciler import Create, Decision, Outcome, Patch, Release, Withdraw
 from bigfleet.podwatch.records import OwnRequest, Policy, WatchedPod
 from bigfleet.podwatch.volumes import ClaimFacts, Topology, VolumeFacts
 
@@ -29,7 +29,7 @@ LOOK_AGAIN_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class PodwatchContext:
     """What everything that looks and writes shares."""
 
     calls: Calls
@@ -39,68 +39,68 @@ class Around:
     counts: Counts
     events: Events
     book: Book
-    writing: Writing
+    writing: RequestWriter
     policy: Policy
 
 
 class PodKeeping:
     def __init__(
         self,
-        around: Around,
+        context: PodwatchContext,
         cache: Cache[WatchedPod],
-        surroundings: Surroundings,
+        cluster_cache: ClusterCache,
         defaults: DefaultsFile,
     ) -> None:
-        self._around = around
+        self._context = context
         self._cache = cache
-        self._surroundings = surroundings
+        self._cluster_cache = cluster_cache
         self._defaults = defaults
-        self.working: Working[str] = Working(
+        self.working: Workers[str] = Workers(
             "pod",
             self._look,
-            around.book.pods_to_look_at,
-            around.clock,
-            around.draw,
-            around.log,
+            context.book.pods_to_look_at,
+            context.clock,
+            context.draw,
+            context.log,
             failed=lambda: self._count(Outcome.ERROR),
         )
         cache.subscribe(self._pod_changed)
-        surroundings.nodes.cache.subscribe(self._node_changed)
-        surroundings.upcoming.cache.subscribe(self._machine_changed)
-        surroundings.claims.cache.subscribe(self._claim_changed)
-        surroundings.volumes.cache.subscribe(self._volume_changed)
-        surroundings.classes.cache.subscribe(self._class_changed)
+        cluster_cache.nodes.cache.subscribe(self._node_changed)
+        cluster_cache.upcoming.cache.subscribe(self._machine_changed)
+        cluster_cache.claims.cache.subscribe(self._claim_changed)
+        cluster_cache.volumes.cache.subscribe(self._volume_changed)
+        cluster_cache.classes.cache.subscribe(self._class_changed)
 
     def request_gone(self, owner: str) -> None:
         """Most often its pod is gone too, which the other watch is about to say."""
-        later = self._around.clock.now() + round(LOOK_AGAIN_SECONDS * SECOND)
+        later = self._context.clock.now() + round(LOOK_AGAIN_SECONDS * SECOND)
         self.working.offer_at(owner, later)
 
     def requests_listed(self) -> None:
         """What was made and deleted between two watches shows in neither."""
-        for owner, until in self._around.book.pods_expecting():
+        for owner, until in self._context.book.pods_expecting():
             self.working.offer_at(owner, until)
 
     def _pod_changed(
         self, key: ObjectKey, before: WatchedPod | None, after: WatchedPod | None
     ) -> None:
-        for uid in self._around.book.pod_changed(before, after):
+        for uid in self._context.book.pod_changed(before, after):
             self.working.offer(uid)
 
     def _node_changed(
         self, key: ObjectKey, before: NodeFacts | None, after: NodeFacts | None
     ) -> None:
-        self._offer_on(self._around.book.nodes.node_changed(key.name, after, self._now()))
+        self._offer_on(self._context.book.nodes.node_changed(key.name, after, self._now()))
 
     def _machine_changed(
         self, key: ObjectKey, before: MachineFacts | None, after: MachineFacts | None
     ) -> None:
-        self._offer_on(self._around.book.nodes.machine_changed(key.name, after, self._now()))
+        self._offer_on(self._context.book.nodes.machine_changed(key.name, after, self._now()))
 
     def _claim_changed(
         self, key: ObjectKey, before: ClaimFacts | None, after: ClaimFacts | None
     ) -> None:
-        for uid in self._around.book.pods_with_claim(key):
+        for uid in self._context.book.pods_with_claim(key):
             self.working.offer(uid)
 
     def _volume_changed(
@@ -113,19 +113,19 @@ class PodKeeping:
     def _class_changed(
         self, key: ObjectKey, before: Topology | None, after: Topology | None
     ) -> None:
-        for uid in self._around.book.pods_with_claims():
+        for uid in self._context.book.pods_with_claims():
             self.working.offer(uid)
 
     def _offer_on(self, nodes: Iterable[str]) -> None:
-        for uid in self._around.book.pods_on(nodes):
+        for uid in self._context.book.pods_on(nodes):
             self.working.offer(uid)
 
     def _now(self) -> Instant:
-        return self._around.clock.now()
+        return self._context.clock.now()
 
     async def _look(self, uid: str) -> None:
-        around, book = self._around, self._around.book
-        at = around.clock.now()
+        context, book = self._context, self._context.book
+        at = context.clock.now()
         decision = book.decide(uid, self._defaults.current, at)
         due = self._not_before(uid, decision, at)
         if due > at:
@@ -134,24 +134,24 @@ class PodKeeping:
         if decision.outcome is not Outcome.GONE or not decision.instructions:
             book.not_missed(uid)
         about = _reference(pod) if (pod := book.pods.get(uid)) is not None else None
-        if not await around.writing.carry_out(about, decision.instructions, self._is_gone):
+        if not await context.writing.carry_out(about, decision.instructions, self._is_gone):
             # The pod goes with its namespace.
             self._count(Outcome.GONE)
             return
         self._count(decision.outcome)
         if decision.why and decision.instructions and about is not None:
             text = f"{about.namespace}/{about.name} asks for nothing any more: {decision.why}"
-            around.log.info("request.withdrawn", msg=text, subject=uid)
+            context.log.info("request.withdrawn", msg=text, subject=uid)
         if decision.again_at is not None:
             self.working.offer_at(uid, decision.again_at)
         for note in book.notes_for(uid, decision.outcome, decision.notes):
             if about is not None:
                 kind: EventType = "Normal" if note.is_hint else "Warning"
-                around.events.tell(about, kind, note.reason, note.text)
+                context.events.tell(about, kind, note.reason, note.text)
 
     def _not_before(self, uid: str, decision: Decision, at: Instant) -> Instant:
         """Nothing is made or withdrawn by an old view; garbage collection has the first turn."""
-        book, due = self._around.book, at
+        book, due = self._context.book, at
         for each in decision.instructions:
             match each:
                 case Patch(request, _):
@@ -172,9 +172,9 @@ class PodKeeping:
 
     def _all_fresh_at(self, at: Instant) -> Instant:
         """Now, or when to ask again whether a pod that is there asks for nothing."""
-        if self._surroundings.is_fresh(at):
+        if self._cluster_cache.is_fresh(at):
             return self._fresh_at(at)
-        self._around.book.nodes.doubted(at)
+        self._context.book.nodes.doubted(at)
         return at + round(LOOK_AGAIN_SECONDS * SECOND)
 
     async def _is_gone(self, request: OwnRequest) -> bool:
@@ -182,15 +182,15 @@ class PodKeeping:
         if not request.owner_name:
             return True
         try:
-            pod = await self._around.calls.get(PODS, request.owner_name, request.key.namespace)
+            pod = await self._context.calls.get(PODS, request.owner_name, request.key.namespace)
         except NotFound:
             return True
         if pod.metadata.uid != request.owner or pod.is_terminal:
             return True
-        return self._around.policy.why_not_watched(pod) is not None
+        return self._context.policy.why_not_watched(pod) is not None
 
     def _count(self, outcome: Outcome) -> None:
-        self._around.counts.add(RECONCILES, outcome=outcome.value)
+        self._context.counts.add(RECONCILES, outcome=outcome.value)
 
 
 def _reference(pod: WatchedPod) -> Reference:

@@ -13,26 +13,26 @@ from typing import Any
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.core_tasks import until_one_dies
 from bigfleet.edge.counts import Counts, Survey
-from bigfleet.edge.debugging import debug_routes
+from bigfleet.edge.debug_pages import debug_routes
 from bigfleet.edge.driver import real_profiler
+from bigfleet.edge.http_pages import pages_of
 from bigfleet.edge.logs import Log
 from bigfleet.edge.loop_lag import LoopLag
 from bigfleet.edge.pages import Pages
-from bigfleet.edge.probing import pages_of
 from bigfleet.kube.api import Api
-from bigfleet.kube.connecting import BadKubeconfig, open_api, own_namespace
+from bigfleet.kube.connection import BadKubeconfig, open_api, own_namespace
 from bigfleet.kube.events import Events
 from bigfleet.kube.kinds import CAPACITY_REQUESTS, PODS
 from bigfleet.kube.leases import Election
 from bigfleet.kube.objects import CapacityRequest, ObjectKey, Pod
-from bigfleet.kube.reflecting import Reflector
+from bigfleet.kube.reflector import Reflector
 from bigfleet.model.errors import BadInput
 from bigfleet.podwatch.book import Book
 from bigfleet.podwatch.driving.buffers import BufferKeeping, BufferOptions
+from bigfleet.podwatch.driving.cluster_cache import ClusterCache
 from bigfleet.podwatch.driving.defaults import DefaultsFile
-from bigfleet.podwatch.driving.pods import Around, PodKeeping
-from bigfleet.podwatch.driving.surroundings import Surroundings
-from bigfleet.podwatch.driving.writing import Writing
+from bigfleet.podwatch.driving.pods import PodKeeping, PodwatchContext
+from bigfleet.podwatch.driving.request_writer import RequestWriter
 from bigfleet.podwatch.metrics import (
     UNTRANSLATED_KINDS,
     ApiCounts,
@@ -136,7 +136,7 @@ class PodwatchProcess:
 
     def _compose(self, api: Api) -> None:
         settings, world = self._settings, self._world
-        self._surroundings = around_pods = Surroundings(api, world.clock, world.draw, world.log)
+        self._cluster_cache = around_pods = ClusterCache(api, world.clock, world.draw, world.log)
         volumes = Volumes(
             around_pods.claims.cache.objects,
             around_pods.volumes.cache.objects,
@@ -151,7 +151,7 @@ class PodwatchProcess:
         self._events = Events(
             api, world.clock, world.log, component=COMPONENT, instance=world.identity
         )
-        around = Around(
+        context = PodwatchContext(
             api,
             world.clock,
             world.draw,
@@ -159,7 +159,9 @@ class PodwatchProcess:
             self.counts,
             self._events,
             book,
-            Writing(api, book, lambda: self.election.holding, world.clock, world.log, self._events),
+            RequestWriter(
+                api, book, lambda: self.election.holding, world.clock, world.log, self._events
+            ),
             self._policy,
         )
         self._book = book
@@ -169,9 +171,9 @@ class PodwatchProcess:
         self._requests_read: Reflector[CapacityRequest, OwnRequest] = Reflector(
             api, CAPACITY_REQUESTS, self._narrowed_request, world.clock, world.draw, world.log
         )
-        self.pods = PodKeeping(around, self._pods_read.cache, around_pods, self._defaults)
+        self.pods = PodKeeping(context, self._pods_read.cache, around_pods, self._defaults)
         self.buffers = BufferKeeping(
-            around, api, BufferOptions(settings.buffers, settings.buffer_priority)
+            context, api, BufferOptions(settings.buffers, settings.buffer_priority)
         )
         self._requests_read.cache.subscribe(self._request_changed, self.pods.requests_listed)
         self._lag = LoopLag(world.clock, world.stopwatch)
@@ -199,7 +201,7 @@ class PodwatchProcess:
             "leading": self._lead(),
             "reading pods": self._pods_read.run(),
             "reading capacityrequests": self._requests_read.run(),
-            "reading surroundings": self._surroundings.run(self.pods.working.offer_everything),
+            "reading surroundings": self._cluster_cache.run(self.pods.working.offer_everything),
             "syncing": self._sync(),
             "defaults": self._defaults.run(self.pods.working.offer_everything),
             "events": self._events.run(),
@@ -261,7 +263,7 @@ class PodwatchProcess:
         missing = {} if self._pods_read.cache.synced else {"pods": self._pods_read.trouble}
         if not self._requests_read.cache.synced:
             missing["capacityrequests"] = self._requests_read.trouble
-        return missing | self._surroundings.missing()
+        return missing | self._cluster_cache.missing()
 
     async def _sync(self) -> None:
         """Raises NotSynced when the time is over; waits for ever once everything is read."""
@@ -316,7 +318,7 @@ class PodwatchProcess:
             "buffers": len(self.buffers),
             "bodies": len(self._bodies),
             **self._book.sizes(),
-            **self._surroundings.sizes(),
+            **self._cluster_cache.sizes(),
             **self._events.sizes(),
         }
 

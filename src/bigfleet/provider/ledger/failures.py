@@ -12,13 +12,21 @@ _HIDDEN = "<blob>"
 
 
 class Reason(StrEnum):
+    #: The Backend raised an error that will not pass by itself.
     ERROR = "error"
+    #: The operation took longer than its timeout.
     TIMEOUT = "timeout"
+    #: The provider stopped during the operation, and its time was up at the next start.
     INTERRUPTED = "interrupted"
+    #: The host was configured and did not become ready.
     READINESS = "readiness"
+    #: The substrate has no such machine left.
     STOCKOUT = "stockout"
+    #: The substrate refuses more machines to this account.
     QUOTA = "quota"
+    #: The host is gone from the substrate.
     VANISHED = "vanished"
+    #: The substrate took a spot machine back.
     SPOT = "spot"
 
 

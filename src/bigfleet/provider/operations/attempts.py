@@ -24,7 +24,7 @@ from bigfleet.provider.kinds import Kind
 from bigfleet.provider.ledger.failures import Reason, without_blob
 from bigfleet.provider.operations.deadlines import DeadlinePassed, StoppedItself, done_by
 from bigfleet.provider.operations.retries import RetryRule
-from bigfleet.provider.reconciling.screening import why_bad_host, why_bad_shape
+from bigfleet.provider.reconciling.record_checks import why_bad_host, why_bad_shape
 
 
 @dataclass(frozen=True, slots=True)

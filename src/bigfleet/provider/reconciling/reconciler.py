@@ -20,16 +20,16 @@ from bigfleet.provider.backend import (
     PriceTable,
 )
 from bigfleet.provider.calls import BackendCalls
-from bigfleet.provider.changing import AT_ONCE, AT_ONCE_AT_THE_START, Change, Changes
-from bigfleet.provider.committing import Committer
+from bigfleet.provider.committer import Committer
 from bigfleet.provider.ledger.entries import Entry, refreshed, repriced, seeded
 from bigfleet.provider.logs import Log
 from bigfleet.provider.metrics import ProviderMetrics
-from bigfleet.provider.offloading import off_loop
+from bigfleet.provider.off_loop import off_loop
 from bigfleet.provider.operations.deadlines import done_by
 from bigfleet.provider.options import ProviderOptions
+from bigfleet.provider.own_changes import AT_ONCE, AT_ONCE_AT_THE_START, Change, Changes
 from bigfleet.provider.reconciling.absences import Absences, Rule, judged
-from bigfleet.provider.reconciling.comparing import (
+from bigfleet.provider.reconciling.comparison import (
     Comparison,
     compared,
     merged,
@@ -37,7 +37,7 @@ from bigfleet.provider.reconciling.comparing import (
     priced,
     priced_only,
 )
-from bigfleet.provider.reconciling.screening import Screened, screened
+from bigfleet.provider.reconciling.record_checks import Screened, screened
 from bigfleet.provider.stores.store import StoreFailed
 
 FAILED_DESCRIBES = 3

@@ -35,12 +35,12 @@ from bigfleet.provider.calls import BackendCalls
 from bigfleet.provider.faults import with_fault_selectors
 from bigfleet.provider.kinds import Kind
 from bigfleet.provider.options import ProviderOptions
-from bigfleet.provider.sim.answering import SimAnswers
 from bigfleet.provider.sim.clocks import clock_of
 from bigfleet.provider.sim.config import SimConfig, read_lines, rules_of
 from bigfleet.provider.sim.control import Control
 from bigfleet.provider.sim.driver import Driver, error_of
 from bigfleet.provider.sim.instances import Instances
+from bigfleet.provider.sim.service import SimAnswers
 from bigfleet.provider.sim.world.genesis import new_world
 from bigfleet.provider.sim.world.happenings import (
     AdmissionAsked,

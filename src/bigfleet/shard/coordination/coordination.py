@@ -28,13 +28,13 @@ from bigfleet.model.machines import Instant
 from bigfleet.shard.coordination.adoptions import ADOPT_STATES, Adoptions
 from bigfleet.shard.coordination.bindings import KEY as MISBOUND
 from bigfleet.shard.coordination.bindings import Bindings
-from bigfleet.shard.coordination.evictions import DRAIN_STATES, DrainHands, Evictions
-from bigfleet.shard.coordination.ground import Ground
+from bigfleet.shard.coordination.context import CoordinationContext
+from bigfleet.shard.coordination.coordinator_pauses import KEY as PAUSES
+from bigfleet.shard.coordination.coordinator_pauses import row_of as pauses_row
+from bigfleet.shard.coordination.evictions import DRAIN_STATES, DrainHandlers, Evictions
 from bigfleet.shard.coordination.offers import Offers
-from bigfleet.shard.coordination.owning import KEY as OWNERSHIP
-from bigfleet.shard.coordination.owning import Owning
-from bigfleet.shard.coordination.pausing import KEY as PAUSES
-from bigfleet.shard.coordination.pausing import row_of as pauses_row
+from bigfleet.shard.coordination.owned_machines import KEY as OWNERSHIP
+from bigfleet.shard.coordination.owned_machines import OwnedMachines
 from bigfleet.shard.coordination.quotas import KEY as QUOTAS
 from bigfleet.shard.coordination.quotas import Quotas
 from bigfleet.shard.coordination.registry import KEY as REGISTRY
@@ -56,10 +56,10 @@ Found = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Company:
+class CoordinationParts:
     """Parts of the shard that have to do with a coordinator beside transfers."""
 
-    owning: Owning
+    owned_machines: OwnedMachines
     quotas: Quotas
     bindings: Bindings
     pauses: Pauses
@@ -72,19 +72,27 @@ class Company:
 
 class Coordination:
     def __init__(
-        self, ground: Ground, company: Company, hands: DrainHands, stored: Mapping[str, bytes]
+        self,
+        context: CoordinationContext,
+        coordination_parts: CoordinationParts,
+        handlers: DrainHandlers,
+        stored: Mapping[str, bytes],
     ) -> None:
         """`stored`: rows of the table COORDINATION, of an earlier life."""
-        self._ground = ground
-        self._company = company
+        self._context = context
+        self._parts = coordination_parts
         self.transfers = Transfers()
-        self._returns = Returns(ground)
-        self._offers = Offers(ground)
-        self._evictions = Evictions(ground, self._offers, hands)
+        self._returns = Returns(context)
+        self._offers = Offers(context)
+        self._evictions = Evictions(context, self._offers, handlers)
         self._releases = Releases(
-            ground, company.owning, company.quotas, self.transfers, self._offers
+            context,
+            coordination_parts.owned_machines,
+            coordination_parts.quotas,
+            self.transfers,
+            self._offers,
         )
-        self._adoptions = Adoptions(ground, company.owning, self.transfers)
+        self._adoptions = Adoptions(context, coordination_parts.owned_machines, self.transfers)
         #: What is on disk of the small rows.
         self._written = {key: stored[key] for key in SMALL_ROWS if key in stored}
         self._offers.load(stored)
@@ -96,22 +104,22 @@ class Coordination:
         self, at: Instant, merging: bool, shortfalls: Iterable[ShortfallDetail] = ()
     ) -> SyncRequest:
         """`merging`: the coordinator has lost its memory and asks for everything held here."""
-        ground, company, short = self._ground, self._company, tuple(shortfalls)
-        owning = company.owning
+        context, coordination_parts, short = self._context, self._parts, tuple(shortfalls)
+        owned_machines = coordination_parts.owned_machines
         return SyncRequest(
-            shard_id=ground.shard_id,
-            epoch=company.epoch,
-            cycle=company.cycle(),
-            ownership_revision=owning.ownership.revision,
-            cluster_ids=company.bindings.named(),
-            providers=tuple(ProviderEntry(n, a) for n, a in sorted(ground.providers.items())),
+            shard_id=context.shard_id,
+            epoch=coordination_parts.epoch,
+            cycle=coordination_parts.cycle(),
+            ownership_revision=owned_machines.ownership.revision,
+            cluster_ids=coordination_parts.bindings.named(),
+            providers=tuple(ProviderEntry(n, a) for n, a in sorted(context.providers.items())),
             shortfalls=short,
-            quota_usage=company.quotas.usage(short, of_the_rest=merging),
+            quota_usage=coordination_parts.quotas.usage(short, of_the_rest=merging),
             offer_replies=self._offers.replies(self._is_draining),
             returnable=self._returns.returnable(),
-            held_overrides=owning.held_overrides(),
-            backoffs=company.offerings.found_out(at),
-            held_pairs=owning.held_pairs() if merging else (),
+            held_overrides=owned_machines.held_overrides(),
+            backoffs=coordination_parts.offerings.found_out(at),
+            held_pairs=owned_machines.held_pairs() if merging else (),
             tells_all=merging,
         )
 
@@ -121,9 +129,9 @@ class Coordination:
             "transfers": len(self.transfers),
             "offers": len(self._offers),
             "evictions": len(self._evictions),
-            "misbound": len(self._company.bindings),
-            "released": len(self._company.owning.ownership.released),
-            "in_transit": len(self._company.quotas.in_transit),
+            "misbound": len(self._parts.bindings),
+            "released": len(self._parts.owned_machines.ownership.released),
+            "in_transit": len(self._parts.quotas.in_transit),
         }
 
     # -- an answer -------------------------------------------------------------------------------
@@ -132,14 +140,14 @@ class Coordination:
         """What must be on disk before `take`; may take its time for a large view."""
         rows = {k: r for k, r in self._small_rows(reply, sent) if self._written.get(k) != r}
         if reply.ownership is not None:
-            rows[OWNERSHIP] = self._company.owning.row_of(reply.ownership, _addresses(sent))
+            rows[OWNERSHIP] = self._parts.owned_machines.row_of(reply.ownership, _addresses(sent))
         return [(COORDINATION, key, row) for key, row in rows.items()]
 
     def surveys(self, reply: SyncReply) -> list[Survey]:
         """What has to be looked up for the offers asked for, beside the event loop."""
         transfers = {each.id: each for each in reply.transfers}
         asked = (each for each in reply.offers if not self._offers.is_answered(each))
-        found = (survey_of(each, transfers.get(each.transfer), self._ground) for each in asked)
+        found = (survey_of(each, transfers.get(each.transfer), self._context) for each in asked)
         return [each for each in found if each is not None]
 
     def take(
@@ -148,38 +156,38 @@ class Coordination:
         """`found`: by transfer, what the surveys came to; None: they are run here."""
         if found is None:
             found = {each.request.transfer: each.run() for each in self.surveys(reply)}
-        company, ground = self._company, self._ground
+        coordination_parts, context = self._parts, self._context
         self._written.update(self._small_rows(reply, sent))
         self.transfers.take(reply.transfers)
         # Before anybody sees a machine that was granted, it is kept for whom it was granted.
         self._adoptions.expect(at)
         if reply.ownership is not None:
-            company.owning.take_view(reply.ownership, _addresses(sent), at)
+            coordination_parts.owned_machines.take_view(reply.ownership, _addresses(sent), at)
         self._adoptions.on_view()
         self._releases.end_cancelled(at)
         self._take_quotas(reply, sent, at)
-        company.pauses.on_coordinator(reply.pauses, at)
-        company.bindings.take(reply.misbound, sent.cluster_ids)
-        company.offerings.hear(reply.backoffs, at)
-        company.registry.take(reply.providers)
+        coordination_parts.pauses.on_coordinator(reply.pauses, at)
+        coordination_parts.bindings.take(reply.misbound, sent.cluster_ids)
+        coordination_parts.offerings.hear(reply.backoffs, at)
+        coordination_parts.registry.take(reply.providers)
         self._end_what_moved_on(reply, at)
-        if ground.decision() is None:
+        if context.decision() is None:
             return
         for request in reply.offers:
             transfer, surveyed = self.transfers.get(request.transfer), request.transfer in found
             # What was not looked up before the first decision is asked for again.
-            if surveyed or not is_surveyed(request, ground):
+            if surveyed or not is_surveyed(request, context):
                 self._offers.answer(request, transfer, found.get(request.transfer, ()), at)
 
     # -- instructions ----------------------------------------------------------------------------
 
     def obey(self, instruction: CoordinatorInstruction, at: Instant) -> Obeyed:
-        owning = self._company.owning
+        owned_machines = self._parts.owned_machines
         match instruction.kind:
             case InstructionKind.ASSIGN_DOMAIN:
-                return owning.assign(instruction, at)
+                return owned_machines.assign(instruction, at)
             case InstructionKind.UNASSIGN_DOMAIN:
-                return owning.unassign(instruction, at)
+                return owned_machines.unassign(instruction, at)
             case InstructionKind.CROSS_SHARD_DRAIN:
                 return self._step(instruction, "drain", DRAIN_STATES, self._evictions.begin, at)
             case InstructionKind.TRANSFER_OWNERSHIP | InstructionKind.REASSIGN_SPECULATIVE:
@@ -198,27 +206,27 @@ class Coordination:
     def tick(self, at: Instant) -> None:
         """Once a second."""
         self._evictions.tick(at)
-        self._company.quotas.refresh(at)
+        self._parts.quotas.refresh(at)
 
     def on_decision(self, at: Instant) -> None:
         """A cycle has ended."""
-        self._company.quotas.refresh(at)
+        self._parts.quotas.refresh(at)
 
     # -- within ----------------------------------------------------------------------------------
 
     def _small_rows(self, reply: SyncReply, sent: SyncRequest) -> list[tuple[str, bytes]]:
         """Rows that are written whole whenever they change."""
         return [
-            (MISBOUND, self._company.bindings.row_of(reply.misbound, sent.cluster_ids)),
+            (MISBOUND, self._parts.bindings.row_of(reply.misbound, sent.cluster_ids)),
             (PAUSES, pauses_row(reply.pauses)),
-            (REGISTRY, self._company.registry.row_of(reply.providers)),
-            (QUOTAS, self._company.quotas.row_of(reply.quotas, _regions(reply))),
+            (REGISTRY, self._parts.registry.row_of(reply.providers)),
+            (QUOTAS, self._parts.quotas.row_of(reply.quotas, _regions(reply))),
         ]
 
     def _take_quotas(self, reply: SyncReply, sent: SyncRequest, at: Instant) -> None:
-        quotas, owning = self._company.quotas, self._company.owning
+        quotas, owned_machines = self._parts.quotas, self._parts.owned_machines
         if not reply.merging:
-            quotas.follow(reply.transfers, self._ground.shard_id, owning.mark)
+            quotas.follow(reply.transfers, self._context.shard_id, owned_machines.mark)
         elif sent.tells_all:
             # Granted is what was told, and that was the rest.
             quotas.forget_released()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from bigfleet.engine.donating import victim_priority
+from bigfleet.engine.donation import victim_priority
 from bigfleet.engine.kernels.victims import grace_seconds
 from bigfleet.model.actions import Action, ActionKind, Rule
 from bigfleet.model.coordination import TransferState
@@ -19,7 +19,7 @@ from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import ActionView, Disposition
-from bigfleet.shard.coordination.ground import Ground, offered, transfer_name
+from bigfleet.shard.coordination.context import CoordinationContext, offered, transfer_name
 from bigfleet.shard.coordination.offers import Offers
 from bigfleet.shard.coordination.transfers import Borne
 from bigfleet.shard.effects import COORDINATION
@@ -31,7 +31,7 @@ S = MachineState
 
 
 @dataclass(frozen=True, slots=True)
-class DrainHands:
+class DrainHandlers:
     """Who drains."""
 
     begin: Callable[[Action, ActionView, Instant], None]
@@ -52,10 +52,12 @@ class Evicting(msgspec.Struct, frozen=True):
 
 
 class Evictions:
-    def __init__(self, ground: Ground, offers: Offers, hands: DrainHands) -> None:
-        self._ground = ground
+    def __init__(
+        self, context: CoordinationContext, offers: Offers, handlers: DrainHandlers
+    ) -> None:
+        self._context = context
         self._offers = offers
-        self._hands = hands
+        self._handlers = handlers
         #: By transfer, until none of its machines drains any more.
         self._open: dict[str, Evicting] = {}
 
@@ -74,40 +76,40 @@ class Evictions:
                 self._open[key.removeprefix(PREFIX)] = msgspec.json.decode(row, type=Evicting)
             except msgspec.MsgspecError:
                 # The drains go on; the coordinator gives the transfer up when its time is over.
-                self._ground.effects.persist(COORDINATION, key, None)
+                self._context.effects.persist(COORDINATION, key, None)
 
     def begin(self, borne: Borne, at: Instant) -> Obeyed:
-        instruction, transfer, ground = borne.instruction, borne.transfer, self._ground
-        if transfer.from_shard != ground.shard_id:
+        instruction, transfer, context = borne.instruction, borne.transfer, self._context
+        if transfer.from_shard != context.shard_id:
             return Refused(f"transfer {transfer.id} is from {transfer.from_shard}")
         answer = self._offers.of(transfer.id)
         if transfer.id in self._open or (answer is not None and answer.reply.drained):
             return Done("begun before")
-        if why := ground.why_not_now():
+        if why := context.why_not_now():
             return NotYet(why)
         actions, refusals = self._actions(borne)
         for action in actions:
-            if self._hands.is_paused(ActionKind.PREEMPT, action.cluster):
+            if self._handlers.is_paused(ActionKind.PREEMPT, action.cluster):
                 return NotYet(f"Preempts of {action.cluster} are paused")
-            if reason := self._hands.why_waiting(action, at):
+            if reason := self._handlers.why_waiting(action, at):
                 return NotYet(reason.text)
         begun = [action for action in actions if self._begin(action, borne, at)]
         if not begun:
             return Refused("nothing is drained: " + "; ".join(refusals or ["all of them moved"]))
         self._keep(transfer.id, Evicting(tuple(a.machine for a in begun)))
-        ground.reserve(
+        context.reserve(
             offered(a.machine, transfer.id, transfer.fingerprint, self._until(a, at)) for a in begun
         )
         text = f"{len(begun)} machines drain for transfer {transfer_name(transfer.id)}"
-        ground.effects.log("info", "transfer_draining", text, transfer=transfer.id)
+        context.effects.log("info", "transfer_draining", text, transfer=transfer.id)
         return Done(f"{len(begun)} of {len(instruction.machine_ids)} machines drain")
 
     def tick(self, at: Instant) -> None:
         """Offer what has become free, once nothing of a transfer drains any more."""
-        if not self._open or not self._hands.listed_once():
+        if not self._open or not self._handlers.listed_once():
             return
         for transfer, evicting in list(self._open.items()):
-            if any(self._hands.is_draining(machine) for machine in evicting.machines):
+            if any(self._handlers.is_draining(machine) for machine in evicting.machines):
                 continue
             self._drop(transfer)
             self._offer(transfer, evicting, at)
@@ -120,21 +122,21 @@ class Evictions:
         self._drop(transfer)
         text = f"transfer {transfer_name(transfer)} is off: {why}"
         for machine in evicting.machines:
-            self._hands.call_off(machine, text, at)
+            self._handlers.call_off(machine, text, at)
 
     # -- within ----------------------------------------------------------------------------------
 
     def _actions(self, borne: Borne) -> tuple[list[Action], list[str]]:
         """What may be drained as it is now, and why the others may not."""
-        ground, priority = self._ground, borne.instruction.preemptor_priority
-        decision = ground.decision()
+        context, priority = self._context, borne.instruction.preemptor_priority
+        decision = context.decision()
         actions: list[Action] = []
         refusals: list[str] = []
         for name in borne.instruction.machine_ids:
-            if why := ground.why_not_at_rest(name, S.CONFIGURED, borne.transfer.id):
+            if why := context.why_not_at_rest(name, S.CONFIGURED, borne.transfer.id):
                 refusals.append(why)
                 continue
-            machine = ground.machines.truth(name)
+            machine = context.machines.truth(name)
             stamped = machine.assigned.priority
             lower = victim_priority(decision, name, stamped) if decision else stamped
             if lower >= priority:
@@ -152,7 +154,7 @@ class Evictions:
             f" (transfer {transfer_name(transfer.id)})"
         )
         view = ActionView(
-            self._hands.cycle(),
+            self._handlers.cycle(),
             0,
             action.kind,
             action.machine,
@@ -163,33 +165,33 @@ class Evictions:
             disposition=Disposition.ENQUEUED,
             at=at,
         )
-        self._ground.tell(action.machine, at, f"to be drained: {reason}")
-        self._hands.begin(action, view, at)
-        self._ground.effects.counts.add("actions_total", kind=action.kind.label)
-        return self._hands.is_draining(action.machine)
+        self._context.tell(action.machine, at, f"to be drained: {reason}")
+        self._handlers.begin(action, view, at)
+        self._context.effects.counts.add("actions_total", kind=action.kind.label)
+        return self._handlers.is_draining(action.machine)
 
     def _until(self, action: Action, at: Instant) -> Instant:
-        seconds = action.grace_seconds + self._hands.margin_seconds()
+        seconds = action.grace_seconds + self._handlers.margin_seconds()
         return at + round(seconds * SECOND)
 
     def _offer(self, transfer: str, evicting: Evicting, at: Instant) -> None:
-        ground = self._ground
-        reasons = {m: ground.why_not_free(m, S.IDLE, transfer) for m in evicting.machines}
+        context = self._context
+        reasons = {m: context.why_not_free(m, S.IDLE, transfer) for m in evicting.machines}
         free = [machine for machine, why in reasons.items() if not why]
         why_none = "; ".join(why for why in reasons.values() if why)
         self._offers.drained(transfer, free, f"none became free: {why_none}", at)
         text = f"{len(free)} of {len(evicting.machines)} machines were freed for"
         for machine in free:
-            ground.tell(machine, at, f"free for transfer {transfer_name(transfer)}")
-        ground.effects.log(
+            context.tell(machine, at, f"free for transfer {transfer_name(transfer)}")
+        context.effects.log(
             "info", "transfer_drained", f"{text} {transfer_name(transfer)}", transfer=transfer
         )
 
     def _keep(self, transfer: str, evicting: Evicting) -> None:
         self._open[transfer] = evicting
         row = msgspec.json.encode(evicting)
-        self._ground.effects.persist(COORDINATION, PREFIX + transfer, row)
+        self._context.effects.persist(COORDINATION, PREFIX + transfer, row)
 
     def _drop(self, transfer: str) -> None:
         del self._open[transfer]
-        self._ground.effects.persist(COORDINATION, PREFIX + transfer, None)
+        self._context.effects.persist(COORDINATION, PREFIX + transfer, None)

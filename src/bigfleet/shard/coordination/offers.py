@@ -13,8 +13,8 @@ from bigfleet.model.coordination import OfferReply, OfferRequest, Transfer, Tran
 from bigfleet.model.machines import Instant
 from bigfleet.model.resources import Resources
 from bigfleet.shard.backoffs import nanos
-from bigfleet.shard.coordination.ground import (
-    Ground,
+from bigfleet.shard.coordination.context import (
+    CoordinationContext,
     is_offered_to,
     offered,
     offered_to,
@@ -41,8 +41,8 @@ class Answered(msgspec.Struct, frozen=True):
 
 
 class Offers:
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, context: CoordinationContext) -> None:
+        self._context = context
         #: By transfer, until it has moved on.
         self._answers: dict[str, Answered] = {}
 
@@ -59,7 +59,7 @@ class Offers:
                     )
                 except msgspec.MsgspecError:
                     # Asked again it is answered again; what it reserved ends by itself.
-                    self._ground.effects.persist(COORDINATION, key, None)
+                    self._context.effects.persist(COORDINATION, key, None)
 
     # -- asking ----------------------------------------------------------------------------------
 
@@ -112,23 +112,23 @@ class Offers:
         name = transfer_name(request.transfer)
         if reply.declined_reason:
             text = f"nothing is offered to {name}: {reply.declined_reason}"
-            self._ground.effects.log("info", "offer_declined", text, transfer=request.transfer)
+            self._context.effects.log("info", "offer_declined", text, transfer=request.transfer)
             return
         if request.tier is not TransferTier.DRAIN:
             until = at + nanos(request.reserve_seconds)
-            self._ground.reserve(
+            self._context.reserve(
                 offered(machine, request.transfer, fingerprint, until)
                 for machine in reply.machine_ids
             )
         kind = "could be drained for" if request.tier is TransferTier.DRAIN else "offered to"
         for machine in reply.machine_ids:
-            self._ground.tell(machine, at, f"{kind} transfer {name}")
+            self._context.tell(machine, at, f"{kind} transfer {name}")
         text = f"{len(reply.machine_ids)} machines are offered to {name} ({request.tier.label})"
-        self._ground.effects.log("info", "offer_made", text, transfer=request.transfer)
+        self._context.effects.log("info", "offer_made", text, transfer=request.transfer)
 
     def drained(self, transfer: str, machines: Sequence[str], why_none: str, at: Instant) -> None:
         """The machines of a drain are free, or none of them will be."""
-        covered = self._ground.capacity(machines)
+        covered = self._context.capacity(machines)
         declined = "" if machines else why_none
         regions = self._regions(machines)
         reply = OfferReply(transfer, tuple(machines), covered, declined, True, regions)
@@ -136,20 +136,20 @@ class Offers:
         answer = msgspec.structs.replace(self._answers.get(transfer, nothing), reply=reply)
         self._keep(answer)
         until = at + nanos(answer.reserve_seconds)
-        self._ground.reserve(offered(m, transfer, answer.fingerprint, until) for m in machines)
+        self._context.reserve(offered(m, transfer, answer.fingerprint, until) for m in machines)
 
     def moved_on(self, transfer: str, wanted: Iterable[str]) -> None:
         """The answer was heard; what is wanted of it stays reserved."""
         if self._answers.pop(transfer, None) is not None:
-            self._ground.effects.persist(COORDINATION, PREFIX + transfer, None)
+            self._context.effects.persist(COORDINATION, PREFIX + transfer, None)
         kept = frozenset(wanted)
         free = [
             machine
-            for machine, reservation in self._ground.reservations().items()
+            for machine, reservation in self._context.reservations().items()
             if machine not in kept and is_offered_to(reservation, transfer)
         ]
         if free:
-            self._ground.unreserve(free)
+            self._context.unreserve(free)
 
     def forget(self, transfer: str) -> None:
         """The transfer is over: nothing is reserved for it any more."""
@@ -157,7 +157,7 @@ class Offers:
 
     def open_transfers(self) -> set[str]:
         """Transfers that were answered, or that something is reserved for."""
-        held = self._ground.reservations().values()
+        held = self._context.reservations().values()
         return {*self._answers, *(name for each in held if (name := offered_to(each)))}
 
     # -- within ----------------------------------------------------------------------------------
@@ -167,16 +167,16 @@ class Offers:
         reply = answer.reply
         if reply.declined_reason or (answer.tier is TransferTier.DRAIN and not reply.drained):
             return reply
-        held = self._ground.reservations()
+        held = self._context.reservations()
         if all(is_offered_to(held.get(machine), reply.transfer) for machine in reply.machine_ids):
             return reply
         text = "what was offered is not kept any more: it waited too long, or is gone"
         return OfferReply(reply.transfer, declined_reason=text, drained=reply.drained)
 
     def _resolved(self, request: OfferRequest, candidates: Sequence[str]) -> OfferReply:
-        ground = self._ground
-        why = ground.why_not_now()
-        if not why and ground.provider_at(request.provider_address) is None:
+        context = self._context
+        why = context.why_not_now()
+        if not why and context.provider_at(request.provider_address) is None:
             why = f"this shard is not attached to {request.provider_address}"
         if not why and request.deficit.is_zero() and request.tier is not TransferTier.RETURN:
             why = "nothing is missing"
@@ -185,15 +185,15 @@ class Offers:
             chosen, why = self._chosen(request, candidates)
         if not chosen:
             return OfferReply(request.transfer, declined_reason=why)
-        covered, regions = ground.capacity(chosen), self._regions(chosen)
+        covered, regions = context.capacity(chosen), self._regions(chosen)
         return OfferReply(request.transfer, tuple(chosen), covered, regions=regions)
 
     def _regions(self, machines: Iterable[str]) -> tuple[str, ...]:
-        return tuple(map(self._ground.region_of, machines))
+        return tuple(map(self._context.region_of, machines))
 
     def _chosen(self, request: OfferRequest, candidates: Iterable[str]) -> tuple[list[str], str]:
         """Machines as they are now, in the order given; or why there is none."""
-        ground, state = self._ground, STATE_OF_TIER[request.tier]
+        context, state = self._context, STATE_OF_TIER[request.tier]
         known = list(candidates)
         free, missing, returns = len(known), request.deficit, request.tier is TransferTier.RETURN
         chosen: list[str] = []
@@ -207,7 +207,7 @@ class Offers:
             if len(chosen) >= free - _margin(request, free):
                 why = f"the {free} that would fit are kept here as a margin"
                 break
-            offers = ground.machines.truth(machine).effective_allocatable
+            offers = context.machines.truth(machine).effective_allocatable
             if not returns and not _adds(offers, missing):
                 continue
             chosen.append(machine)
@@ -217,13 +217,13 @@ class Offers:
     def _why_not(self, machine: str, request: OfferRequest) -> str:
         state = STATE_OF_TIER[request.tier]
         if request.tier is TransferTier.DRAIN:
-            return self._ground.why_not_at_rest(machine, state, request.transfer)
-        return self._ground.why_not_free(machine, state, request.transfer)
+            return self._context.why_not_at_rest(machine, state, request.transfer)
+        return self._context.why_not_free(machine, state, request.transfer)
 
     def _keep(self, answer: Answered) -> None:
         transfer = answer.reply.transfer
         self._answers[transfer] = answer
-        self._ground.effects.persist(COORDINATION, PREFIX + transfer, msgspec.json.encode(answer))
+        self._context.effects.persist(COORDINATION, PREFIX + transfer, msgspec.json.encode(answer))
 
 
 def _margin(request: OfferRequest, free: int) -> int:

@@ -8,9 +8,9 @@ says whose they are.
 from bigfleet.model.coordination import TransferState, TransferTier
 from bigfleet.model.coordinator_calls import Done, NotYet, Obeyed, Refused
 from bigfleet.model.machines import Instant, MachineState
-from bigfleet.shard.coordination.ground import Ground, transfer_name
+from bigfleet.shard.coordination.context import CoordinationContext, transfer_name
 from bigfleet.shard.coordination.offers import Offers
-from bigfleet.shard.coordination.owning import Owning
+from bigfleet.shard.coordination.owned_machines import OwnedMachines
 from bigfleet.shard.coordination.quotas import Quotas
 from bigfleet.shard.coordination.transfers import Borne, Transfers
 
@@ -22,73 +22,73 @@ RELEASE_STATES = (TransferState.RELEASING, TransferState.GRANTED, TransferState.
 class Releases:
     def __init__(
         self,
-        ground: Ground,
-        owning: Owning,
+        context: CoordinationContext,
+        owned_machines: OwnedMachines,
         quotas: Quotas,
         transfers: Transfers,
         offers: Offers,
     ) -> None:
-        self._ground = ground
-        self._owning = owning
+        self._context = context
+        self._owned_machines = owned_machines
         self._quotas = quotas
         self._transfers = transfers
         self._offers = offers
 
     def release(self, borne: Borne, at: Instant) -> Obeyed:
         instruction, transfer = borne.instruction, borne.transfer
-        ground = self._ground
-        if transfer.from_shard != ground.shard_id:
+        context = self._context
+        if transfer.from_shard != context.shard_id:
             return Refused(f"transfer {transfer.id} is from {transfer.from_shard}")
-        marks = self._owning.ownership.released
+        marks = self._owned_machines.ownership.released
         left = [m for m in instruction.machine_ids if marks.get(m) != transfer.id]
         if not left:
             return Done("released before")
         if transfer.state is not TransferState.RELEASING:
-            mine = [m for m in left if ground.owns(m)]
+            mine = [m for m in left if context.owns(m)]
             if mine:
                 return Refused(
                     f"transfer {transfer.id} is {transfer.state.label}, but {mine[0]} is here"
                 )
             return Done("released before")
-        if self._owning.ownership.everything:
+        if self._owned_machines.ownership.everything:
             return Refused("this shard owns everything it is told of, by its own setting")
-        if why := ground.why_not_now():
+        if why := context.why_not_now():
             return NotYet(why)
         state = S.SPECULATIVE if transfer.tier is TransferTier.SPECULATIVE else S.IDLE
         for machine in left:
-            if why := ground.why_not_free(machine, state, transfer.id):
+            if why := context.why_not_free(machine, state, transfer.id):
                 return Refused(f"nothing is released: {why}")
         self._let_go(left, borne, at)
         return Done(f"{len(left)} machines released to {transfer.to_shard}")
 
     def end_cancelled(self, at: Instant) -> None:
         """Of transfers that are off, what was released is this shard's again."""
-        held = set(self._owning.ownership.released.values())
+        held = set(self._owned_machines.ownership.released.values())
         for transfer in self._transfers:
             if transfer.state is not TransferState.CANCELLED or transfer.id not in held:
                 continue
-            marks = self._owning.ownership.released
+            marks = self._owned_machines.ownership.released
             machines = sorted(m for m, name in marks.items() if name == transfer.id)
-            self._owning.readopt(transfer.id, at)
+            self._owned_machines.readopt(transfer.id, at)
             text = f"transfer {transfer_name(transfer.id)} is off ({transfer.reason}); taken back"
             for machine in machines:
-                self._ground.tell(machine, at, text)
-            self._ground.effects.log(
+                self._context.tell(machine, at, text)
+            self._context.effects.log(
                 "info", "transfer_cancelled", f"{len(machines)} machines: {text}"
             )
 
     def _let_go(self, machines: list[str], borne: Borne, at: Instant) -> None:
-        transfer, ground = borne.transfer, self._ground
+        transfer, context = borne.transfer, self._context
         text = (
             f"released to {transfer.to_shard} by transfer {transfer_name(transfer.id)}"
             f" ({transfer.tier.label}): {transfer.reason or 'the coordinator asked for it'}"
         )
         for machine in machines:
-            ground.tell(machine, at, text)
+            context.tell(machine, at, text)
         self._offers.forget(transfer.id)
-        ground.unreserve(machines)
+        context.unreserve(machines)
         self._quotas.release(transfer, machines)
-        self._owning.release(machines, transfer.id, at)
-        ground.effects.log(
+        self._owned_machines.release(machines, transfer.id, at)
+        context.effects.log(
             "info", "transfer_released", f"{len(machines)} machines {text}", transfer=transfer.id
         )

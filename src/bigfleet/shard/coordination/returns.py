@@ -4,18 +4,18 @@ For how long they have, and when that is long enough, is for the coordinator to 
 and then taken by a Need is not named again, and is not offered if it is asked for meanwhile.
 """
 
-from bigfleet.engine.donating import is_claimed
+from bigfleet.engine.donation import is_claimed
 from bigfleet.model.machines import MachineState
 from bigfleet.model.ownership import OwnershipView
-from bigfleet.shard.coordination.ground import Ground
+from bigfleet.shard.coordination.context import CoordinationContext
 
 #: Named at a time: a transfer takes far fewer.
 MOST = 1000
 
 
 class Returns:
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, context: CoordinationContext) -> None:
+        self._context = context
         self._view: OwnershipView | None = None
         #: Machines of that view that are this shard's and have their home elsewhere, by id.
         self._guests: tuple[str, ...] = ()
@@ -26,7 +26,7 @@ class Returns:
 
     def _guests_now(self) -> tuple[str, ...]:
         """Looked up once a view: it may have a row for every machine that ever moved."""
-        view, me = self._ground.ownership().view, self._ground.shard_id
+        view, me = self._context.ownership().view, self._context.shard_id
         if view is not self._view:
             self._view = view
             rows = view.overrides.values() if view is not None else ()
@@ -36,9 +36,9 @@ class Returns:
         return self._guests
 
     def _is_returnable(self, machine: str) -> bool:
-        ground = self._ground
-        if ground.machines.state_of(machine) is not MachineState.IDLE:
+        context = self._context
+        if context.machines.state_of(machine) is not MachineState.IDLE:
             return False
-        decision = ground.decision()
-        busy = ground.under_way(machine) or machine in ground.reservations()
+        decision = context.decision()
+        busy = context.under_way(machine) or machine in context.reservations()
         return decision is not None and not busy and not is_claimed(decision, machine)

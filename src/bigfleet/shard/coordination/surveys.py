@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bigfleet.engine.decision import Decision
-from bigfleet.engine.donating import Wanted, spare_machines, victims_below
+from bigfleet.engine.donation import Wanted, spare_machines, victims_below
 from bigfleet.model.coordination import OfferRequest, Transfer, TransferTier
 from bigfleet.model.machines import MachineState
 from bigfleet.model.options import EngineOptions
 from bigfleet.model.penalties import upper_bound_dollars
 from bigfleet.model.profiles import precedence_of_fingerprint
-from bigfleet.shard.coordination.ground import Ground, is_offered_to
+from bigfleet.shard.coordination.context import CoordinationContext, is_offered_to
 
 STATE_OF_TIER: Mapping[TransferTier, MachineState] = {
     TransferTier.IDLE: MachineState.IDLE,
@@ -57,32 +57,34 @@ class Survey:
         return not self.provider_of or self.provider_of.get(machine) == self.provider
 
 
-def is_surveyed(request: OfferRequest, ground: Ground) -> bool:
+def is_surveyed(request: OfferRequest, context: CoordinationContext) -> bool:
     """Whether it takes a survey to answer: a return names its machines, and of providers that are
     not this shard's there are none."""
     return request.tier is not TransferTier.RETURN and (
-        ground.provider_at(request.provider_address) is not None
+        context.provider_at(request.provider_address) is not None
     )
 
 
-def survey_of(request: OfferRequest, transfer: Transfer | None, ground: Ground) -> Survey | None:
+def survey_of(
+    request: OfferRequest, transfer: Transfer | None, context: CoordinationContext
+) -> Survey | None:
     """None: there is nothing to look up, or nothing was decided yet."""
-    decision, provider = ground.decision(), ground.provider_at(request.provider_address)
-    if decision is None or provider is None or not is_surveyed(request, ground):
+    decision, provider = context.decision(), context.provider_at(request.provider_address)
+    if decision is None or provider is None or not is_surveyed(request, context):
         return None
     taken = {
         machine
-        for machine, reservation in ground.reservations().items()
+        for machine, reservation in context.reservations().items()
         if not is_offered_to(reservation, request.transfer)
     }
-    taken.update(ground.pending())
+    taken.update(context.pending())
     return Survey(
         request,
         decision,
-        ground.options(),
+        context.options(),
         Wanted(request.requirements, request.min_unit, request.deficit, _penalty_of(transfer)),
         provider,
-        ground.machines.providers() if len(ground.providers) > 1 else {},
+        context.machines.providers() if len(context.providers) > 1 else {},
         frozenset(taken),
     )
 

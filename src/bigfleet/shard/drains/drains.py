@@ -54,7 +54,7 @@ class Operators:
 
 
 @dataclass(frozen=True, slots=True)
-class DrainHearers:
+class DrainListeners:
     """Whom drains concern."""
 
     is_paused: Callable[[ActionKind, str], bool]
@@ -75,14 +75,14 @@ class Drains:
         machines: Machines,
         settings: Callable[[], DrainSettings],
         operators: Operators,
-        hearers: DrainHearers,
+        listeners: DrainListeners,
         outcomes: Outcomes,
     ) -> None:
         self._effects = effects
         self._machines = machines
         self._settings = settings
         self._operators = operators
-        self._hearers = hearers
+        self._listeners = listeners
         self._outcomes = outcomes
         #: All and only the machines that are to leave, by id.
         self._intents: dict[str, DrainIntent] = {}
@@ -250,7 +250,7 @@ class Drains:
         if self._machines.is_veiled(machine):
             self._machines.unveil(machine, at)
         self._abort(intent, "cancelled", why, at)
-        self._hearers.abandoned(machine, at)
+        self._listeners.abandoned(machine, at)
         return True
 
     def forget(self, machine: str) -> None:
@@ -418,7 +418,7 @@ class Drains:
         return intent.is_repair or self._settings().reclaim_on_deadline == "force"
 
     def _is_paused(self, intent: DrainIntent) -> bool:
-        return self._hearers.is_paused(intent.kind, intent.cluster)
+        return self._listeners.is_paused(intent.kind, intent.cluster)
 
     def _to_provider(self, intent: DrainIntent, at: Instant) -> None:
         # After a restart a machine may be missing from the first Lists: whose it is, they tell.
@@ -431,7 +431,7 @@ class Drains:
             self._on_called(intent, outcome, text, at)
 
         action, view = intent.action(), intent.action_view()
-        self._hearers.drain(action, view, intent.remaining_seconds(at), ended, at)
+        self._listeners.drain(action, view, intent.remaining_seconds(at), ended, at)
 
     def _on_called(self, intent: DrainIntent, outcome: Outcome, text: str, at: Instant) -> None:
         """The pool is done with it."""
@@ -459,7 +459,7 @@ class Drains:
         """The machine stays; told Configured, its operator takes the cordon off."""
         self._close(intent)
         self._effects.counts.add("drains_aborted_total", reason=reason)
-        self._hearers.aborted()
+        self._listeners.aborted()
         if reason != "cancelled":
             self._exempt[intent.machine] = at + nanos(self._settings().abort_backoff)
         self._tell(intent, at, f"{intent.kind.label} given up: {text}")
@@ -474,7 +474,7 @@ class Drains:
         if intent.kind is ActionKind.PREEMPT and not freed:
             if self._machines.is_veiled(intent.machine):
                 self._machines.unveil(intent.machine, at)
-            self._hearers.abandoned(intent.machine, at)
+            self._listeners.abandoned(intent.machine, at)
         if not freed:
             self._say_it_stays(intent)
         self._outcomes.end(intent.action_view(), outcome, at, text)

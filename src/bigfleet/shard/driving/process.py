@@ -17,7 +17,7 @@ from bigfleet.edge.certificates import expires_at
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.core_tasks import until_one_dies
 from bigfleet.edge.counts import Survey
-from bigfleet.edge.debugging import debug_routes
+from bigfleet.edge.debug_pages import debug_routes
 from bigfleet.edge.driver import cpu_seconds, real_profiler
 from bigfleet.edge.logs import Log
 from bigfleet.edge.loop_lag import LoopLag
@@ -27,22 +27,22 @@ from bigfleet.engine.acquisition import RunWorkers
 from bigfleet.model.ownership import Ownership
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.shard.audit import AuditFile
-from bigfleet.shard.coordination.owning import KEY as OWNERSHIP
-from bigfleet.shard.coordination.owning import ownership_of
+from bigfleet.shard.coordination.owned_machines import KEY as OWNERSHIP
+from bigfleet.shard.coordination.owned_machines import ownership_of
 from bigfleet.shard.coordination.registry import kept_providers, providers_to_attach
-from bigfleet.shard.driving.answering import AdminAnswers, ReadAnswers
-from bigfleet.shard.driving.coordinating import CoordinatorSide
+from bigfleet.shard.driving.coordinator_side import CoordinatorSide
 from bigfleet.shard.driving.cycles import Cycles
+from bigfleet.shard.driving.http_pages import pages_of
+from bigfleet.shard.driving.kernel_warmup import KernelWarmup
 from bigfleet.shard.driving.outlet import Outlet
-from bigfleet.shard.driving.probing import pages_of
 from bigfleet.shard.driving.providers import ProviderLines
+from bigfleet.shard.driving.services import AdminAnswers, ReadAnswers
 from bigfleet.shard.driving.sessions import SessionLines
-from bigfleet.shard.driving.warming import Warming
-from bigfleet.shard.driving.watching import every_second, settle_ownership
+from bigfleet.shard.driving.timers import every_second, settle_ownership
 from bigfleet.shard.effects import COORDINATION
 from bigfleet.shard.epoch import DirLock, next_epoch
 from bigfleet.shard.metrics import ShardMetrics
-from bigfleet.shard.parts import Birth
+from bigfleet.shard.parts import ShardStart
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.shard.state import ShardState
 from bigfleet.shard.store import StateStore
@@ -85,7 +85,7 @@ class ShardProcess:
             kept = kept_providers(self._store.rows.get(COORDINATION, {}))
             addresses |= providers_to_attach(kept, addresses)
         workers = settings.workers or os.cpu_count() or 1
-        birth = Birth(
+        start = ShardStart(
             settings,
             epoch,
             addresses,
@@ -95,7 +95,7 @@ class ShardProcess:
             _ownership(settings, self._store.rows.get(COORDINATION, {})),
             lambda: self._store.trouble,
         )
-        self.state = state = ShardState(birth, version=world.version, workers=workers)
+        self.state = state = ShardState(start, version=world.version, workers=workers)
         self._outlet = outlet = Outlet(world.clock, world.log)
         self._threads = ThreadPoolExecutor(workers, "worker") if workers > 1 else None
         run_workers: RunWorkers = self._threads.map if self._threads else map
@@ -112,9 +112,9 @@ class ShardProcess:
             state.effects.counts, self._refresh, world.version, self._certificate_ends
         )
         self._endpoint = self._make_endpoint(settings)
-        self._warming = Warming(world.log)
+        self._warmup = KernelWarmup(world.log)
         self._pages = Pages(
-            pages_of(state, self._metrics, self._lag, self._warming, world.clock.now),
+            pages_of(state, self._metrics, self._lag, self._warmup, world.clock.now),
             debug_routes(settings.debug_endpoints, state.dump, real_profiler()),
         )
         self._tasks: list[asyncio.Task[None]] = []
@@ -143,7 +143,7 @@ class ShardProcess:
         settings = self.state.settings
         if settings.metrics_addr not in ("", "0"):
             await self._pages.start(settings.metrics_addr)
-        await self._warming.run()
+        await self._warmup.run()
         self._connect()
         try:
             await self._endpoint.start()

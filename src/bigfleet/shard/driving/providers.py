@@ -24,7 +24,7 @@ from bigfleet.model.provider_calls import (
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.events import CallAnswered, ListArrived, ListFailed
 from bigfleet.shard.instructions import CallProvider, GetCall
-from bigfleet.shard.reconciling.reading import read_list
+from bigfleet.shard.reconciling.list_reading import read_list
 from bigfleet.shard.state import ShardState
 from bigfleet.wire.provider_client import ProviderClient
 

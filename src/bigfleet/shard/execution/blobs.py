@@ -15,9 +15,9 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.reasons import Reason
 from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse, ShardFrame
 from bigfleet.shard.backoffs import Backoff, nanos
-from bigfleet.shard.execution.mutating import Bench, Mutating
+from bigfleet.shard.execution.action_runs import CONFIGURE, ActionRun, Blob, Stage, unbound
+from bigfleet.shard.execution.mutation import ExecutionContext, Mutation
 from bigfleet.shard.execution.outcomes import Outcome
-from bigfleet.shard.execution.walks import CONFIGURE, Blob, Stage, Walk, unbound
 
 _RESTS = Backoff(1.0, 60.0)
 ERRORS_UNTIL_FAILED = 3
@@ -44,7 +44,7 @@ class _Rest:
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    walk: Walk
+    run: ActionRun
     asked_at: Instant
 
 
@@ -55,19 +55,19 @@ Subject = tuple[str, str]
 class Blobs:
     def __init__(
         self,
-        bench: Bench,
-        mutating: Mutating,
+        context: ExecutionContext,
+        mutation: Mutation,
         line: Line,
-        ended: Callable[[Walk, Outcome, str, Instant], None],
+        ended: Callable[[ActionRun, Outcome, str, Instant], None],
     ) -> None:
-        self._bench = bench
-        self._mutating = mutating
+        self._context = context
+        self._mutation = mutation
         self._line = line
         self._ended = ended
         #: All and only the walks that wait for an operator, by request id.
         self._requests: dict[str, _Request] = {}
         #: Walks whose blob waits for the line to the provider, by machine.
-        self._waiting: dict[str, Walk] = {}
+        self._waiting: dict[str, ActionRun] = {}
         #: (cluster, "") or (cluster, fingerprint) -> its rest, over or not.
         self._rests: dict[Subject, _Rest] = {}
         #: How many of the requests are for a subject.
@@ -76,7 +76,7 @@ class Blobs:
         self._errors: Counter[str] = Counter()
 
     def open_by_cluster(self) -> Counter[str]:
-        return Counter(request.walk.action.cluster for request in self._requests.values())
+        return Counter(request.run.action.cluster for request in self._requests.values())
 
     def why_resting(self, action: Action, at: Instant) -> Reason | None:
         for subject in _subjects(action):
@@ -90,61 +90,61 @@ class Blobs:
                 return Reason("rail.backoff", _facts(subject, rest))
         return None
 
-    def begin(self, walk: Walk, at: Instant) -> None:
+    def begin(self, run: ActionRun, at: Instant) -> None:
         """The machine is Idle."""
-        cluster, machines = walk.action.cluster, self._bench.machines
-        if reason := self.why_resting(walk.action, at):
-            self._ended(walk, Outcome.TRANSITION_RACED, reason.text, at)
+        cluster, machines = run.action.cluster, self._context.machines
+        if reason := self.why_resting(run.action, at):
+            self._ended(run, Outcome.TRANSITION_RACED, reason.text, at)
             return
         if not self._line.is_open(cluster):
             self._rest((cluster, ""), "it was not connected", at)
-            self._ended(walk, Outcome.NO_SESSION, f"cluster {cluster} is not connected", at)
+            self._ended(run, Outcome.NO_SESSION, f"cluster {cluster} is not connected", at)
             return
-        walk.verb = CONFIGURE
-        moving = CONFIGURE.as_moving(machines.truth(walk.machine), walk)
-        text = walk.view.reason or f"to be bootstrapped for {cluster}"
+        run.verb = CONFIGURE
+        moving = CONFIGURE.as_moving(machines.truth(run.machine), run)
+        text = run.view.reason or f"to be bootstrapped for {cluster}"
         machines.step(moving, at, text, local=True)
-        self._ask(walk, at)
+        self._ask(run, at)
 
     def on_response(self, cluster: str, response: BootstrapResponse, at: Instant) -> None:
         request = self._requests.get(response.request_id)
-        if request is None or request.walk.action.cluster != cluster:
-            self._bench.effects.counts.add("bootstrap_responses_dropped_total")
+        if request is None or request.run.action.cluster != cluster:
+            self._context.effects.counts.add("bootstrap_responses_dropped_total")
             return
-        walk = request.walk
-        self._answered(walk)
+        run = request.run
+        self._answered(run)
         seconds = max(0, at - request.asked_at) / SECOND
-        self._bench.effects.counts.observe("request_bootstrap_seconds", seconds)
+        self._context.effects.counts.observe("request_bootstrap_seconds", seconds)
         self._rests.pop((cluster, ""), None)
         if response.error:
-            self._refused(walk, response.error, at)
+            self._refused(run, response.error, at)
             return
-        self._errors.pop(walk.machine, None)
-        for subject in _subjects(walk.action):
+        self._errors.pop(run.machine, None)
+        for subject in _subjects(run.action):
             self._rests.pop(subject, None)
         bound = response.ttl_seconds
-        walk.blob = Blob(response.user_data, at + bound * SECOND if bound > 0 else None)
-        self._configure(walk, at)
+        run.blob = Blob(response.user_data, at + bound * SECOND if bound > 0 else None)
+        self._configure(run, at)
 
     def on_session_lost(self, cluster: str, at: Instant) -> None:
-        lost = [r.walk for r in self._requests.values() if r.walk.action.cluster == cluster]
-        for walk in lost:
-            self._give_up(walk, Outcome.NO_SESSION, "its session ended", at)
+        lost = [r.run for r in self._requests.values() if r.run.action.cluster == cluster]
+        for run in lost:
+            self._give_up(run, Outcome.NO_SESSION, "its session ended", at)
 
     def tick(self, at: Instant) -> None:
-        for walk in list(self._waiting.values()):
-            self._configure(walk, at)
-        patience = nanos(self._bench.settings().bootstrap_timeout)
-        late = [r.walk for r in self._requests.values() if at - r.asked_at >= patience]
-        for walk in late:
+        for run in list(self._waiting.values()):
+            self._configure(run, at)
+        patience = nanos(self._context.settings().bootstrap_timeout)
+        late = [r.run for r in self._requests.values() if at - r.asked_at >= patience]
+        for run in late:
             text = f"no answer for {patience // SECOND} s"
-            self._give_up(walk, Outcome.BLOB_TIMEOUT, text, at)
+            self._give_up(run, Outcome.BLOB_TIMEOUT, text, at)
 
         self._forget_old_rests(at)
 
-    def forget(self, walk: Walk) -> None:
-        self._answered(walk)
-        self._waiting.pop(walk.machine, None)
+    def forget(self, run: ActionRun) -> None:
+        self._answered(run)
+        self._waiting.pop(run.machine, None)
 
     def forget_machine(self, machine: str) -> None:
         """It is gone: one of the same name begins anew."""
@@ -152,9 +152,9 @@ class Blobs:
 
     # -- within ----------------------------------------------------------------------------------
 
-    def _answered(self, walk: Walk) -> None:
-        if self._requests.pop(walk.request_id, None) is not None:
-            self._asking.subtract(_subjects(walk.action))
+    def _answered(self, run: ActionRun) -> None:
+        if self._requests.pop(run.request_id, None) is not None:
+            self._asking.subtract(_subjects(run.action))
             self._asking += Counter()
 
     def _forget_old_rests(self, at: Instant) -> None:
@@ -162,46 +162,46 @@ class Blobs:
         for subject in gone:
             del self._rests[subject]
 
-    def _ask(self, walk: Walk, at: Instant) -> None:
-        action = walk.action
-        walk.stage, walk.request_id, walk.blob = Stage.AWAITING_BLOB, self._line.new_id(), None
-        self._requests[walk.request_id] = _Request(walk, at)
+    def _ask(self, run: ActionRun, at: Instant) -> None:
+        action = run.action
+        run.stage, run.request_id, run.blob = Stage.AWAITING_BLOB, self._line.new_id(), None
+        self._requests[run.request_id] = _Request(run, at)
         self._asking.update(_subjects(action))
         requirements = action.source_profile.requirements if action.source_profile else ()
-        request = BootstrapRequest(walk.request_id, action.cluster, requirements)
+        request = BootstrapRequest(run.request_id, action.cluster, requirements)
         self._line.send(action.cluster, request)
 
-    def _configure(self, walk: Walk, at: Instant) -> None:
-        if walk.blob is not None and walk.blob.is_spent(at):
-            self._waiting.pop(walk.machine, None)
-            self._ask(walk, at)
-        elif self._bench.calls.is_busy(walk.machine):
-            walk.stage = Stage.AWAITING_LINE
-            self._waiting[walk.machine] = walk
+    def _configure(self, run: ActionRun, at: Instant) -> None:
+        if run.blob is not None and run.blob.is_spent(at):
+            self._waiting.pop(run.machine, None)
+            self._ask(run, at)
+        elif self._context.calls.is_busy(run.machine):
+            run.stage = Stage.AWAITING_LINE
+            self._waiting[run.machine] = run
         else:
-            self._waiting.pop(walk.machine, None)
-            self._mutating.call(walk, at)
+            self._waiting.pop(run.machine, None)
+            self._mutation.call(run, at)
 
-    def _refused(self, walk: Walk, error: str, at: Instant) -> None:
-        machine, cluster = walk.machine, walk.action.cluster
+    def _refused(self, run: ActionRun, error: str, at: Instant) -> None:
+        machine, cluster = run.machine, run.action.cluster
         self._errors[machine] += 1
         text = f"the operator of {cluster} has no bootstrap for it: {error}"
-        self._rest(_subjects(walk.action)[1], f"its operator refused it ({error})", at)
+        self._rest(_subjects(run.action)[1], f"its operator refused it ({error})", at)
         if self._errors[machine] < ERRORS_UNTIL_FAILED:
-            self._back_to_idle(walk, Outcome.BLOB_ERROR, text, at)
+            self._back_to_idle(run, Outcome.BLOB_ERROR, text, at)
             return
         del self._errors[machine]
-        self._ended(walk, Outcome.BLOB_ERROR, text, at)
-        self._bench.fail(machine, Outcome.BLOB_ERROR.value, text, at)
+        self._ended(run, Outcome.BLOB_ERROR, text, at)
+        self._context.fail(machine, Outcome.BLOB_ERROR.value, text, at)
 
-    def _give_up(self, walk: Walk, outcome: Outcome, what: str, at: Instant) -> None:
-        self._rest((walk.action.cluster, ""), what, at)
-        self._back_to_idle(walk, outcome, f"no bootstrap blob: {what}", at)
+    def _give_up(self, run: ActionRun, outcome: Outcome, what: str, at: Instant) -> None:
+        self._rest((run.action.cluster, ""), what, at)
+        self._back_to_idle(run, outcome, f"no bootstrap blob: {what}", at)
 
-    def _back_to_idle(self, walk: Walk, outcome: Outcome, text: str, at: Instant) -> None:
-        machines = self._bench.machines
-        self._ended(walk, outcome, text, at)
-        machine = machines.truth(walk.machine)
+    def _back_to_idle(self, run: ActionRun, outcome: Outcome, text: str, at: Instant) -> None:
+        machines = self._context.machines
+        self._ended(run, outcome, text, at)
+        machine = machines.truth(run.machine)
         machines.step(unbound(machine, MachineState.IDLE), at, f"back to Idle: {text}", local=True)
 
     def _rest(self, subject: Subject, what: str, at: Instant) -> None:

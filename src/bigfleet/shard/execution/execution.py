@@ -18,26 +18,31 @@ from bigfleet.model.reasons import Reason
 from bigfleet.model.session_frames import BootstrapResponse
 from bigfleet.model.shard_views import ActionView
 from bigfleet.shard.events import CallAnswered
-from bigfleet.shard.execution.blobs import Blobs, Line
-from bigfleet.shard.execution.mutating import ANOTHERS, Bench, Hearers, Mutating
-from bigfleet.shard.execution.outcomes import Outcome, Outcomes
-from bigfleet.shard.execution.pool import Pool
-from bigfleet.shard.execution.walks import (
+from bigfleet.shard.execution.action_runs import (
     CONFIGURE,
     CREATE,
     DELETE,
     DRAIN,
+    ActionRun,
     Stage,
     Verb,
-    Walk,
     whole_stamp,
 )
+from bigfleet.shard.execution.blobs import Blobs, Line
+from bigfleet.shard.execution.mutation import (
+    ANOTHERS,
+    ExecutionContext,
+    ExecutionListeners,
+    Mutation,
+)
+from bigfleet.shard.execution.outcomes import Outcome, Outcomes
+from bigfleet.shard.execution.pool import Pool
 
 S = MachineState
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ExecutionSeams:
     """What execution asks of the other parts of the shard."""
 
     is_paused: Callable[[ActionKind, str], bool]
@@ -53,28 +58,33 @@ class Surroundings:
 
 class Execution:
     def __init__(
-        self, bench: Bench, line: Line, around: Surroundings, outcomes: Outcomes, pool: Pool
+        self,
+        context: ExecutionContext,
+        line: Line,
+        seams: ExecutionSeams,
+        outcomes: Outcomes,
+        pool: Pool,
     ) -> None:
-        self._bench = bench
-        self._machines = bench.machines
-        self._around = around
+        self._context = context
+        self._machines = context.machines
+        self._seams = seams
         self._outcomes = outcomes
         self._pool = pool
-        hearers = Hearers(
+        listeners = ExecutionListeners(
             self._end,
             self._on_arrival,
             self._release,
-            around.out_of_stock,
+            seams.out_of_stock,
             self._keep_for_ever,
         )
-        self._mutating = Mutating(bench, hearers)
-        self._blobs = Blobs(bench, self._mutating, line, self._end)
+        self._mutation = Mutation(context, listeners)
+        self._blobs = Blobs(context, self._mutation, line, self._end)
         #: All and only the actions without an outcome, drains before their last stage apart.
-        self._walks: dict[str, Walk] = {}
+        self._runs: dict[str, ActionRun] = {}
         #: Machines whose provider has said that it deletes nothing.
         self._undeletable: set[str] = set()
         self._stopping = False
-        bench.machines.watch(self.on_change)
+        context.machines.watch(self.on_change)
 
     # -- asking ----------------------------------------------------------------------------------
 
@@ -90,15 +100,15 @@ class Execution:
         return 0 if self._stopping else self._pool.room()
 
     def is_pending(self, machine: str) -> bool:
-        walk = self._walks.get(machine)
-        return walk is not None and walk.is_pending
+        run = self._runs.get(machine)
+        return run is not None and run.is_pending
 
     def pending(self, machine: str) -> ActionView | None:
-        walk = self._walks.get(machine)
-        return walk.view if walk is not None and walk.is_pending else None
+        run = self._runs.get(machine)
+        return run.view if run is not None and run.is_pending else None
 
     def pending_machines(self) -> set[str]:
-        return {machine for machine, walk in self._walks.items() if walk.is_pending}
+        return {machine for machine, run in self._runs.items() if run.is_pending}
 
     def open_bootstraps(self) -> Counter[str]:
         """By cluster."""
@@ -108,7 +118,7 @@ class Execution:
         """Whether the target of an action rests, so that it had better not be started now."""
         match action.kind:
             case ActionKind.RECLAIM | ActionKind.PREEMPT:
-                return self._around.why_drain_waits(action, at)
+                return self._seams.why_drain_waits(action, at)
             case ActionKind.DELETE:
                 return None
             case _:
@@ -120,7 +130,7 @@ class Execution:
         """False: the queue is full, or the machine has a pending action."""
         if action.kind in (ActionKind.RECLAIM, ActionKind.PREEMPT):
             # A drain begins with words to the operator; it needs no slot before its last stage.
-            self._around.begin_drain(action, view, at)
+            self._seams.begin_drain(action, view, at)
             return True
         if self.room() <= 0 or self.is_pending(action.machine):
             return False
@@ -132,7 +142,7 @@ class Execution:
             self._outcomes.end(view, outcome, at, text)
 
         provider = self._machines.provider_of(action.machine)
-        self._join(Walk(view, action, provider, ended), at)
+        self._join(ActionRun(view, action, provider, ended), at)
         return True
 
     def drain(
@@ -145,12 +155,12 @@ class Execution:
     ) -> None:
         """The last stage of a drain: the provider's. Not bounded: it was let in long ago."""
         provider = self._machines.provider_of(action.machine)
-        walk = Walk(view, action, provider, ended, grace_seconds=grace_seconds)
-        self._join(walk, at)
+        run = ActionRun(view, action, provider, ended, grace_seconds=grace_seconds)
+        self._join(run, at)
 
     def on_answer(self, event: CallAnswered) -> bool:
         """Brings every answer to whoever asked; False: nobody waits for it any more."""
-        awaited = self._bench.calls.on_answer(event)
+        awaited = self._context.calls.on_answer(event)
         self._pump(event.at)
         return awaited
 
@@ -163,10 +173,10 @@ class Execution:
         self._pump(at)
 
     def tick(self, at: Instant) -> None:
-        self._mutating.tick(at)
+        self._mutation.tick(at)
         self._blobs.tick(at)
         self._pump(at)
-        counts = self._bench.effects.counts
+        counts = self._context.effects.counts
         counts.set("action_queue_depth", self._pool.depth)
         counts.set("execute_inflight", self._pool.in_flight)
 
@@ -174,21 +184,21 @@ class Execution:
         """The process ends: what has not begun never will."""
         self._stopping = True
         for machine in self._pool.empty_queue():
-            self._end(self._walks[machine], Outcome.CANCELLED, "the shard stops", at)
+            self._end(self._runs[machine], Outcome.CANCELLED, "the shard stops", at)
 
     def abandon(self, at: Instant) -> None:
         """The time of a stop is over: what is still under way is left to the next life."""
-        for walk in list(self._walks.values()):
-            self._end(walk, Outcome.CANCELLED, "the shard stopped before the end was seen", at)
+        for run in list(self._runs.values()):
+            self._end(run, Outcome.CANCELLED, "the shard stopped before the end was seen", at)
 
     def on_change(self, before: Machine | None, after: Machine | None, at: Instant) -> None:
         """A machine changed: perhaps that is the end a walk waits for."""
         if after is None:
             self._on_removed(before, at)
             return
-        walk = self._walks.get(after.id)
-        if walk is not None and walk.stage not in (Stage.QUEUED, Stage.CALLING):
-            self._on_seen(walk, after, at)
+        run = self._runs.get(after.id)
+        if run is not None and run.stage not in (Stage.QUEUED, Stage.CALLING):
+            self._on_seen(run, after, at)
         if after.state is S.IDLE and after.id in self._undeletable:
             # Without the time since when it is Idle a machine is never released.
             marks = self._machines.inventory.marks_of(after.id)
@@ -196,56 +206,56 @@ class Execution:
 
     # -- starting --------------------------------------------------------------------------------
 
-    def _join(self, walk: Walk, at: Instant) -> None:
-        if (older := self._walks.get(walk.machine)) is not None:
+    def _join(self, run: ActionRun, at: Instant) -> None:
+        if (older := self._runs.get(run.machine)) is not None:
             text = "its end was not seen before the next action began"
             self._end(older, Outcome.TRANSITION_RACED, text, at)
-        self._walks[walk.machine] = walk
-        self._pool.wait(walk.machine, walk.provider)
+        self._runs[run.machine] = run
+        self._pool.wait(run.machine, run.provider)
         self._pump(at)
 
     def _pump(self, at: Instant) -> None:
         """Start what has a slot."""
         while (machine := self._pool.start()) is not None:
-            self._start(self._walks[machine], at)
+            self._start(self._runs[machine], at)
 
-    def _start(self, walk: Walk, at: Instant) -> None:
+    def _start(self, run: ActionRun, at: Instant) -> None:
         """The machine may have changed since the decision: what it is now counts."""
-        kind, verb = walk.action.kind, _FIRST_VERB[walk.action.kind]
+        kind, verb = run.action.kind, _FIRST_VERB[run.action.kind]
         try:
-            machine = self._machines.truth(walk.machine)
+            machine = self._machines.truth(run.machine)
         except NoSuchMachine:
-            self._end(walk, Outcome.TRANSITION_RACED, "the machine is gone", at)
+            self._end(run, Outcome.TRANSITION_RACED, "the machine is gone", at)
             return
         if self._stopping:
-            self._end(walk, Outcome.CANCELLED, "the shard stops", at)
-        elif self._around.is_paused(kind, walk.action.cluster):
-            self._end(walk, Outcome.CANCELLED, "paused before it began", at)
-        elif not self._bench.is_owned(walk.machine):
-            self._end(walk, Outcome.TRANSITION_RACED, ANOTHERS, at)
-        elif _is_served(machine, walk):
-            self._end(walk, Outcome.SUCCESS, "already so", at)
-        elif why := self._why_raced(walk, machine, verb):
-            self._end(walk, Outcome.TRANSITION_RACED, why, at)
+            self._end(run, Outcome.CANCELLED, "the shard stops", at)
+        elif self._seams.is_paused(kind, run.action.cluster):
+            self._end(run, Outcome.CANCELLED, "paused before it began", at)
+        elif not self._context.is_owned(run.machine):
+            self._end(run, Outcome.TRANSITION_RACED, ANOTHERS, at)
+        elif _is_served(machine, run):
+            self._end(run, Outcome.SUCCESS, "already so", at)
+        elif why := self._why_raced(run, machine, verb):
+            self._end(run, Outcome.TRANSITION_RACED, why, at)
         elif kind is ActionKind.PROVISION:
-            self._buy(walk, machine, at)
+            self._buy(run, machine, at)
         elif kind is ActionKind.BOOTSTRAP:
-            self._blobs.begin(walk, at)
+            self._blobs.begin(run, at)
         else:
-            self._mutating.begin(walk, verb, at, walk.view.reason or f"{verb.name} begun")
+            self._mutation.begin(run, verb, at, run.view.reason or f"{verb.name} begun")
 
-    def _buy(self, walk: Walk, machine: Machine, at: Instant) -> None:
-        if reason := self._why_no_order(walk.action, at):
-            self._bench.effects.counts.add("creates_avoided_total")
-            self._end(walk, Outcome.TRANSITION_RACED, reason.text, at)
+    def _buy(self, run: ActionRun, machine: Machine, at: Instant) -> None:
+        if reason := self._why_no_order(run.action, at):
+            self._context.effects.counts.add("creates_avoided_total")
+            self._end(run, Outcome.TRANSITION_RACED, reason.text, at)
             return
-        self._around.bought(machine, at)
-        self._mutating.begin(walk, CREATE, at, walk.view.reason or "bought")
+        self._seams.bought(machine, at)
+        self._mutation.begin(run, CREATE, at, run.view.reason or "bought")
 
-    def _why_raced(self, walk: Walk, machine: Machine, verb: Verb) -> str:
-        if not verb.reached(machine, verb.before, walk):
+    def _why_raced(self, run: ActionRun, machine: Machine, verb: Verb) -> str:
+        if not verb.reached(machine, verb.before, run):
             return f"it is {machine.state.label} by now, {verb.name} needs it {verb.before.label}"
-        if self._bench.calls.is_busy(walk.machine):
+        if self._context.calls.is_busy(run.machine):
             return "an earlier call for it is still without an answer"
         return ""
 
@@ -254,66 +264,66 @@ class Execution:
             return reason
         if action.kind is not ActionKind.PROVISION or action.machine not in self._machines:
             return None
-        return self._around.why_not_bought(self._machines.truth(action.machine), at)
+        return self._seams.why_not_bought(self._machines.truth(action.machine), at)
 
     # -- going on --------------------------------------------------------------------------------
 
-    def _on_arrival(self, walk: Walk, at: Instant) -> None:
+    def _on_arrival(self, run: ActionRun, at: Instant) -> None:
         """The verb is done; a Provision that still has its slot goes on to its cluster."""
-        if walk.verb is not CREATE or walk.was_unknown:
-            self._end(walk, _good(walk), "", at)
+        if run.verb is not CREATE or run.was_unknown:
+            self._end(run, _good(run), "", at)
         elif self._stopping:
-            self._end(walk, Outcome.CANCELLED, "the shard stops; the machine stays Idle", at)
-        elif not self._bench.is_owned(walk.machine):
-            self._end(walk, Outcome.CANCELLED, f"{ANOTHERS}; it stays Idle", at)
-        elif self._around.is_paused(ActionKind.BOOTSTRAP, walk.action.cluster):
-            self._end(walk, Outcome.CANCELLED, "bootstraps are paused; it stays Idle", at)
+            self._end(run, Outcome.CANCELLED, "the shard stops; the machine stays Idle", at)
+        elif not self._context.is_owned(run.machine):
+            self._end(run, Outcome.CANCELLED, f"{ANOTHERS}; it stays Idle", at)
+        elif self._seams.is_paused(ActionKind.BOOTSTRAP, run.action.cluster):
+            self._end(run, Outcome.CANCELLED, "bootstraps are paused; it stays Idle", at)
         else:
-            self._blobs.begin(walk, at)
+            self._blobs.begin(run, at)
 
-    def _on_seen(self, walk: Walk, after: Machine, at: Instant) -> None:
+    def _on_seen(self, run: ActionRun, after: Machine, at: Instant) -> None:
         """Somebody else saw the machine move."""
-        verb = walk.verb
-        if verb is None or verb.reached(after, verb.moving, walk):
+        verb = run.verb
+        if verb is None or verb.reached(after, verb.moving, run):
             return
-        if verb.reached(after, verb.after, walk) or (verb is CREATE and _stands(after)):
-            self._end(walk, _good(walk), "", at)
-            self._stamp(walk, after, at)
+        if verb.reached(after, verb.after, run) or (verb is CREATE and _stands(after)):
+            self._end(run, _good(run), "", at)
+            self._stamp(run, after, at)
         elif after.state is S.FAILED:
-            cause = self._around.cause_of(after.id)
-            self._end(walk, _outcome_of(cause, verb), after.last_error, at)
-            self._stamp(walk, after, at)
+            cause = self._seams.cause_of(after.id)
+            self._end(run, _outcome_of(cause, verb), after.last_error, at)
+            self._stamp(run, after, at)
         else:
             text = f"the provider shows {after.state.label}"
-            self._end(walk, Outcome.UNKNOWN_ROLLED_BACK, text, at)
+            self._end(run, Outcome.UNKNOWN_ROLLED_BACK, text, at)
 
-    def _stamp(self, walk: Walk, after: Machine, at: Instant) -> None:
+    def _stamp(self, run: ActionRun, after: Machine, at: Instant) -> None:
         """Configured (or Failed, and perhaps Configured after all): what it is worth to whom."""
-        if walk.verb is CONFIGURE:
-            stamped = replace(after, assigned=whole_stamp(walk.action))
+        if run.verb is CONFIGURE:
+            stamped = replace(after, assigned=whole_stamp(run.action))
             self._machines.step(stamped, at, "", adopted=True)
 
     def _on_removed(self, before: Machine | None, at: Instant) -> None:
         machine = before.id if before else ""
         self._undeletable.discard(machine)
         self._blobs.forget_machine(machine)
-        if (walk := self._walks.get(machine)) is not None:
-            self._end(walk, Outcome.TRANSITION_RACED, "the machine is gone", at)
+        if (run := self._runs.get(machine)) is not None:
+            self._end(run, Outcome.TRANSITION_RACED, "the machine is gone", at)
 
-    def _release(self, walk: Walk) -> None:
-        self._pool.leave(walk.machine)
+    def _release(self, run: ActionRun) -> None:
+        self._pool.leave(run.machine)
 
-    def _end(self, walk: Walk, outcome: Outcome, text: str, at: Instant) -> None:
-        if walk.stage is Stage.OVER:
+    def _end(self, run: ActionRun, outcome: Outcome, text: str, at: Instant) -> None:
+        if run.stage is Stage.OVER:
             return
-        if walk.stage is Stage.QUEUED and not self._pool.holds(walk.machine):
-            self._pool.withdraw(walk.machine)
-        walk.stage, walk.blob = Stage.OVER, None
-        del self._walks[walk.machine]
-        self._pool.leave(walk.machine)
-        self._mutating.forget(walk)
-        self._blobs.forget(walk)
-        walk.on_end(outcome, text, at)
+        if run.stage is Stage.QUEUED and not self._pool.holds(run.machine):
+            self._pool.withdraw(run.machine)
+        run.stage, run.blob = Stage.OVER, None
+        del self._runs[run.machine]
+        self._pool.leave(run.machine)
+        self._mutation.forget(run)
+        self._blobs.forget(run)
+        run.on_end(outcome, text, at)
 
     def _keep_for_ever(self, machine: str) -> None:
         self._undeletable.add(machine)
@@ -328,9 +338,9 @@ _FIRST_VERB = {
 }
 
 
-def _is_served(machine: Machine, walk: Walk) -> bool:
+def _is_served(machine: Machine, run: ActionRun) -> bool:
     """A Bootstrap that was already done, for the same Need's sake."""
-    action = walk.action
+    action = run.action
     fingerprint = action.source_profile.fingerprint if action.source_profile else ""
     return (
         action.kind is ActionKind.BOOTSTRAP
@@ -345,8 +355,8 @@ def _stands(machine: Machine) -> bool:
     return machine.state in (S.IDLE, S.CONFIGURING, S.CONFIGURED, S.DRAINING, S.DELETING)
 
 
-def _good(walk: Walk) -> Outcome:
-    return Outcome.UNKNOWN_RESOLVED if walk.was_unknown else Outcome.SUCCESS
+def _good(run: ActionRun) -> Outcome:
+    return Outcome.UNKNOWN_RESOLVED if run.was_unknown else Outcome.SUCCESS
 
 
 def _outcome_of(cause: str, verb: Verb) -> Outcome:

@@ -16,11 +16,11 @@ from bigfleet.shard.backoffs import nanos
 from bigfleet.shard.calls import Answer
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.failures.causes import PROVIDER_FAILED, timeout_cause
+from bigfleet.shard.failures.deadline_overrides import deadlines_by_provider
 from bigfleet.shard.failures.failures import Failures, Looking
-from bigfleet.shard.failures.overriding import deadlines_by_provider
 from bigfleet.shard.instructions import GetCall
 from bigfleet.shard.machines import Machines
-from bigfleet.shard.reconciling.adopting import adopted_machine
+from bigfleet.shard.reconciling.adoption import adopted_machine
 from bigfleet.shard.settings import DeadlineSettings
 
 S = MachineState

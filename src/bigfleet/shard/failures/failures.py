@@ -28,7 +28,7 @@ from bigfleet.shard.failures.causes import FENCED, PROVIDER_FAILED, is_automatic
 from bigfleet.shard.failures.records import Failure, Kept, Sighting, kept_of, view_of
 from bigfleet.shard.instructions import GetCall
 from bigfleet.shard.machines import Machines
-from bigfleet.shard.reconciling.adopting import adopted_machine
+from bigfleet.shard.reconciling.adoption import adopted_machine
 from bigfleet.shard.settings import DeadlineSettings
 
 S = MachineState

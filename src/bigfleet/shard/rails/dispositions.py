@@ -55,7 +55,7 @@ def _no_vetoes(actions: Sequence[Action]) -> Mapping[int, Reason]:
 
 
 @dataclass(frozen=True, slots=True)
-class Circumstances:
+class RailInputs:
     """What the rails ask about the live shard; each answers in constant time."""
 
     #: An action of the execution pool has this machine.
@@ -96,7 +96,7 @@ class Limits:
     room: int = 0
 
 
-class Fate(NamedTuple):
+class Ruling(NamedTuple):
     action: Action
     disposition: Disposition
     #: What was against it; None: nothing, it is enqueued.
@@ -106,80 +106,84 @@ class Fate(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Disposed:
     #: One for each action, in order of emission.
-    fates: tuple[Fate, ...]
+    rulings: tuple[Ruling, ...]
     #: Something was left out by the budget alone: decide again at once.
     more_to_do: bool = False
 
     def enqueued(self) -> Iterable[tuple[int, Action]]:
         """With their index in order of emission."""
         return (
-            (index, fate.action)
-            for index, fate in enumerate(self.fates)
-            if fate.disposition is Disposition.ENQUEUED
+            (index, ruling.action)
+            for index, ruling in enumerate(self.rulings)
+            if ruling.disposition is Disposition.ENQUEUED
         )
 
 
 def dispose(
     actions: Sequence[Action],
-    asked: Circumstances,
+    asked: RailInputs,
     limits: Limits,
     window: ReclaimWindow,
     preempted: PreemptWindow,
     at: Instant,
 ) -> Disposed:
     """Remembers in `window` and `preempted` the drains that are enqueued, and nothing else."""
-    fates = [_before_counting(action, asked, limits.dry_run) for action in actions]
-    _hold_over_cap(fates, asked, limits, window, at)
-    _hold_over_preempt_cap(fates, asked, limits, preempted, at)
-    _hold(fates, Disposition.DEFERRED, _deferrals(fates, asked))
+    rulings = [_before_counting(action, asked, limits.dry_run) for action in actions]
+    _hold_over_cap(rulings, asked, limits, window, at)
+    _hold_over_preempt_cap(rulings, asked, limits, preempted, at)
+    _hold(rulings, Disposition.DEFERRED, _deferrals(rulings, asked))
     budget = limits.max_actions
     over_budget = Reason("rail.max-actions", {"budget": budget})
-    beyond = _less_urgent(fates, budget, over_budget) if budget else {}
-    _hold(fates, Disposition.DEFERRED, beyond)
-    _hold(fates, Disposition.VETOED, _vetoes(fates, asked))
+    beyond = _less_urgent(rulings, budget, over_budget) if budget else {}
+    _hold(rulings, Disposition.DEFERRED, beyond)
+    _hold(rulings, Disposition.VETOED, _vetoes(rulings, asked))
     full = Reason("rail.queue-full", {"room": limits.room})
-    _hold(fates, Disposition.DROPPED, _less_urgent(fates, limits.room, full))
-    window.started(_clusters_of(fates, ActionKind.RECLAIM), at)
-    preempted.started(_clusters_of(fates, ActionKind.PREEMPT), at)
-    return Disposed(tuple(fates), more_to_do=bool(beyond))
+    _hold(rulings, Disposition.DROPPED, _less_urgent(rulings, limits.room, full))
+    window.started(_clusters_of(rulings, ActionKind.RECLAIM), at)
+    preempted.started(_clusters_of(rulings, ActionKind.PREEMPT), at)
+    return Disposed(tuple(rulings), more_to_do=bool(beyond))
 
 
-def _clusters_of(fates: list[Fate], kind: ActionKind) -> Iterable[str]:
-    return (fate.action.cluster for fate in fates if fate.action.kind is kind and _passing(fate))
+def _clusters_of(rulings: list[Ruling], kind: ActionKind) -> Iterable[str]:
+    return (
+        ruling.action.cluster
+        for ruling in rulings
+        if ruling.action.kind is kind and _passing(ruling)
+    )
 
 
-def _passing(fate: Fate) -> bool:
-    return fate.disposition is Disposition.ENQUEUED
+def _passing(ruling: Ruling) -> bool:
+    return ruling.disposition is Disposition.ENQUEUED
 
 
-def _hold(fates: list[Fate], disposition: Disposition, reasons: Mapping[int, Reason]) -> None:
+def _hold(rulings: list[Ruling], disposition: Disposition, reasons: Mapping[int, Reason]) -> None:
     for index, reason in reasons.items():
-        fates[index] = Fate(fates[index].action, disposition, reason)
+        rulings[index] = Ruling(rulings[index].action, disposition, reason)
 
 
-def _left(fates: list[Fate]) -> list[int]:
-    return [index for index, fate in enumerate(fates) if _passing(fate)]
+def _left(rulings: list[Ruling]) -> list[int]:
+    return [index for index, ruling in enumerate(rulings) if _passing(ruling)]
 
 
-def _before_counting(action: Action, asked: Circumstances, dry_run: bool) -> Fate:
+def _before_counting(action: Action, asked: RailInputs, dry_run: bool) -> Ruling:
     """The steps that look at one action alone."""
     if reason := _why_under_way(action, asked):
-        return Fate(action, Disposition.DEDUPED, reason)
+        return Ruling(action, Disposition.DEDUPED, reason)
     if pause := asked.why_suppressed(action.kind, action.cluster):
-        return Fate(action, Disposition.SUPPRESSED, why_paused(pause))
+        return Ruling(action, Disposition.SUPPRESSED, why_paused(pause))
     if dry_run:
-        return Fate(action, Disposition.DRY_RUN, _DRY_RUN)
+        return Ruling(action, Disposition.DRY_RUN, _DRY_RUN)
     if reason := _why_inapplicable(action, asked):
-        return Fate(action, Disposition.INAPPLICABLE, reason)
+        return Ruling(action, Disposition.INAPPLICABLE, reason)
     if reason := asked.why_held(action):
-        return Fate(action, Disposition.HELD, reason)
-    return Fate(action, Disposition.ENQUEUED)
+        return Ruling(action, Disposition.HELD, reason)
+    return Ruling(action, Disposition.ENQUEUED)
 
 
 _DRY_RUN = Reason("rail.dry-run")
 
 
-def _why_under_way(action: Action, asked: Circumstances) -> Reason | None:
+def _why_under_way(action: Action, asked: RailInputs) -> Reason | None:
     if asked.is_pending(action.machine):
         return Reason("rail.pending", {"machine": action.machine, "pending": "action"})
     drain = asked.drain_of(action.machine)
@@ -192,7 +196,7 @@ def _why_under_way(action: Action, asked: Circumstances) -> Reason | None:
     return Reason("rail.pending", {"machine": action.machine, "pending": drain.kind.label})
 
 
-def _why_inapplicable(action: Action, asked: Circumstances) -> Reason | None:
+def _why_inapplicable(action: Action, asked: RailInputs) -> Reason | None:
     state, wanted = asked.state_of(action.machine), _STATE_WANTED[action.kind]
     promised = asked.promised(action.machine)
     if not promised and (state is None or state is wanted):
@@ -209,56 +213,58 @@ def _why_inapplicable(action: Action, asked: Circumstances) -> Reason | None:
 
 
 def _hold_over_cap(
-    fates: list[Fate], asked: Circumstances, limits: Limits, window: ReclaimWindow, at: Instant
+    rulings: list[Ruling], asked: RailInputs, limits: Limits, window: ReclaimWindow, at: Instant
 ) -> None:
     over = window.over_cap(
         (
-            (index, fate.action.cluster)
-            for index, fate in enumerate(fates)
-            if fate.action.kind is ActionKind.RECLAIM and _passing(fate)
+            (index, ruling.action.cluster)
+            for index, ruling in enumerate(rulings)
+            if ruling.action.kind is ActionKind.RECLAIM and _passing(ruling)
         ),
         limits.reclaim_cap_fraction,
         limits.reclaim_cap_window_seconds,
         asked.configured_of,
         at,
     )
-    _hold_capped(fates, asked, over, "rail.reclaim-cap")
+    _hold_capped(rulings, asked, over, "rail.reclaim-cap")
 
 
 def _hold_over_preempt_cap(
-    fates: list[Fate], asked: Circumstances, limits: Limits, window: PreemptWindow, at: Instant
+    rulings: list[Ruling], asked: RailInputs, limits: Limits, window: PreemptWindow, at: Instant
 ) -> None:
     victims = [
-        Victim(index, fate.action.cluster, fate.action.need if fate.action.whole_domain else None)
-        for index, fate in enumerate(fates)
-        if fate.action.kind is ActionKind.PREEMPT and _passing(fate)
+        Victim(
+            index, ruling.action.cluster, ruling.action.need if ruling.action.whole_domain else None
+        )
+        for index, ruling in enumerate(rulings)
+        if ruling.action.kind is ActionKind.PREEMPT and _passing(ruling)
     ]
     cap = limits.preempt_cap_per_minute
     over = window.over_cap(victims, cap, asked.configured_of, at)
-    _hold_capped(fates, asked, over, "rail.preempt-cap")
+    _hold_capped(rulings, asked, over, "rail.preempt-cap")
 
 
 def _hold_capped(
-    fates: list[Fate], asked: Circumstances, over: Mapping[int, int], code: str
+    rulings: list[Ruling], asked: RailInputs, over: Mapping[int, int], code: str
 ) -> None:
     of_cluster: dict[str, Reason] = {}
     for index, cap in over.items():
-        cluster = fates[index].action.cluster
+        cluster = rulings[index].action.cluster
         if cluster not in of_cluster:
             facts = {"cluster": cluster, "cap": cap, "configured": asked.configured_of(cluster)}
             of_cluster[cluster] = Reason(code, facts)
-        fates[index] = Fate(fates[index].action, Disposition.CAPPED, of_cluster[cluster])
+        rulings[index] = Ruling(rulings[index].action, Disposition.CAPPED, of_cluster[cluster])
 
 
-def _deferrals(fates: list[Fate], asked: Circumstances) -> dict[int, Reason]:
+def _deferrals(rulings: list[Ruling], asked: RailInputs) -> dict[int, Reason]:
     found: dict[int, Reason] = {}
-    for index, fate in enumerate(fates):
-        if _passing(fate) and (reason := _why_deferred(fate.action, asked)):
+    for index, ruling in enumerate(rulings):
+        if _passing(ruling) and (reason := _why_deferred(ruling.action, asked)):
             found[index] = reason
     return found
 
 
-def _why_deferred(action: Action, asked: Circumstances) -> Reason | None:
+def _why_deferred(action: Action, asked: RailInputs) -> Reason | None:
     if action.kind in _STOPPED_BY_BREAKER:
         provider = asked.provider_of(action.machine)
         if asked.breaker_open(provider):
@@ -271,16 +277,16 @@ def _why_broken(provider: str) -> Reason:
     return Reason("rail.breaker", {"provider": provider})
 
 
-def _less_urgent(fates: list[Fate], budget: int, reason: Reason) -> dict[int, Reason]:
+def _less_urgent(rulings: list[Ruling], budget: int, reason: Reason) -> dict[int, Reason]:
     """What does not fit into the budget."""
-    left = _left(fates)
+    left = _left(rulings)
     if len(left) <= budget:
         return {}
-    kept = set(most_urgent([fate.action for fate in fates], left, budget))
+    kept = set(most_urgent([ruling.action for ruling in rulings], left, budget))
     return {index: reason for index in left if index not in kept}
 
 
-def _vetoes(fates: list[Fate], asked: Circumstances) -> dict[int, Reason]:
-    left = _left(fates)
-    vetoed = asked.vetoes([fates[index].action for index in left])
+def _vetoes(rulings: list[Ruling], asked: RailInputs) -> dict[int, Reason]:
+    left = _left(rulings)
+    vetoed = asked.vetoes([rulings[index].action for index in left])
     return {left[position]: reason for position, reason in vetoed.items()}

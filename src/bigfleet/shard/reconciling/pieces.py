@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from bigfleet.shard.events import ListArrived
-from bigfleet.shard.reconciling.reading import ListReading
+from bigfleet.shard.reconciling.list_reading import ListReading
 
 COLUMNS_AT_A_TIME = 4_096
 RECORDS_AT_A_TIME = 256

@@ -7,8 +7,8 @@ from bigfleet.model.machines import Instant, Machine
 from bigfleet.shard.reconciling.absences import Absences
 from bigfleet.shard.reconciling.breaker import Breaker
 from bigfleet.shard.reconciling.list_guard import ListGuard
-from bigfleet.shard.reconciling.planning import Schedule
-from bigfleet.shard.reconciling.reading import Remembered
+from bigfleet.shard.reconciling.list_reading import Remembered
+from bigfleet.shard.reconciling.list_schedule import Schedule
 from bigfleet.shard.reconciling.rebind_guard import RebindGuard
 from bigfleet.wire.machine_batches import KnownMachines
 

@@ -21,14 +21,16 @@ from bigfleet.shard.effects import Effects
 from bigfleet.shard.events import ListFailed
 from bigfleet.shard.label_defaults import label_defaults_of
 from bigfleet.shard.machines import Machines
-from bigfleet.shard.reconciling.adopting import Adopter, FailedMachines, adopted_machine
-from bigfleet.shard.reconciling.leaving import Leaving
+from bigfleet.shard.reconciling.adoption import Adopter, FailedMachines, adopted_machine
+from bigfleet.shard.reconciling.departures import Departures
 from bigfleet.shard.reconciling.list_guard import ListGuard, Verdict
-from bigfleet.shard.reconciling.missing import MissingMachines
+from bigfleet.shard.reconciling.list_reading import Remembered
+from bigfleet.shard.reconciling.list_schedule import ListPlan
+from bigfleet.shard.reconciling.list_taker import ListListeners, ListTaker
+from bigfleet.shard.reconciling.missing_machines import MissingMachines
+from bigfleet.shard.reconciling.ownership_reasons import OCCUPIED, owned_rows
 from bigfleet.shard.reconciling.pieces import COLUMNS_AT_A_TIME, Listing
-from bigfleet.shard.reconciling.planning import ListPlan
 from bigfleet.shard.reconciling.provider_side import ProviderSide
-from bigfleet.shard.reconciling.reading import Remembered
 from bigfleet.shard.reconciling.rebind_guard import (
     RebindGuard,
     Rebinding,
@@ -36,7 +38,7 @@ from bigfleet.shard.reconciling.rebind_guard import (
     rebinding_of,
     seen_text,
 )
-from bigfleet.shard.reconciling.screening import (
+from bigfleet.shard.reconciling.record_checks import (
     DUPLICATE_ID,
     Rejection,
     labelled_machine,
@@ -44,8 +46,6 @@ from bigfleet.shard.reconciling.screening import (
     screened_machine,
 )
 from bigfleet.shard.reconciling.second_looks import Asking, Judging, SecondLooks
-from bigfleet.shard.reconciling.taking_over import Audience, ListTaker
-from bigfleet.shard.reconciling.titles import OCCUPIED, owned_rows
 from bigfleet.shard.settings import ShardSettings
 
 _END = object()
@@ -61,7 +61,7 @@ class Reconciler:
         settings: ShardSettings,
         providers: Iterable[str],
         *,
-        audience: Audience,
+        listeners: ListListeners,
         is_pending: Callable[[str], bool],
         failures: FailedMachines,
         ownership: Ownership,
@@ -75,11 +75,11 @@ class Reconciler:
         self._failures = failures
         self._second_looks = self._looks(asking, is_pending, failures)
         self._adopter = adopter = Adopter(effects, machines, is_pending, failures, self._doubts)
-        self._missing = MissingMachines(effects, machines, adopter, audience.publish)
-        self._leaving = Leaving(
-            machines, self._missing, ownership, address_of or {}, is_pending, audience.lost
+        self._missing = MissingMachines(effects, machines, adopter, listeners.publish)
+        self._leaving = Departures(
+            machines, self._missing, ownership, address_of or {}, is_pending, listeners.lost
         )
-        self._taker = ListTaker(effects, machines, adopter, failures, self._leaving, audience)
+        self._taker = ListTaker(effects, machines, adopter, failures, self._leaving, listeners)
         self._sides = {name: self._side(name) for name in providers}
         #: How often machines may have become ours.
         self.generation = 0

@@ -18,7 +18,7 @@ from typing import TypeVar
 from google.protobuf.message import DecodeError
 
 from bigfleet.model.provider_calls import Code, Rejected
-from bigfleet.wire.calling import ClientLine
+from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.etcd import messages
 from bigfleet.wire.etcd.records import (
     EtcdDown,

@@ -21,8 +21,8 @@ from bigfleet.model.provider_calls import (
     Rejected,
     Token,
 )
+from bigfleet.wire.handler_runner import Answering, HandlerRunner
 from bigfleet.wire.provider_server import ProviderEndpoint
-from bigfleet.wire.serving import Answering, Serving
 
 
 @breaks("no zone before Create")
@@ -169,7 +169,7 @@ class WalkForgetsChanges(Reference):
     shelf_kind = ForgetfulWalkShelf
 
 
-class PickyServing(Serving):
+class PickyServing(HandlerRunner):
     """Refuses what it does not know; protobuf by itself would not."""
 
     def writes(self, method: str, answering: Answering) -> "object":  # type: ignore[override]

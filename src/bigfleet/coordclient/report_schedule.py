@@ -1,0 +1,102 @@
+"""When the next report goes out, and to whom. Pure: time and chance are arguments.
+
+At once, then every interval; whoever answered is asked again. One who follows a leader is left for
+it at once, and a round that finds no leader ends in a rest. A failure goes on to the next address
+after a rest that doubles from one failure to the next.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from bigfleet.model.coordinator_calls import NotLeader
+from bigfleet.model.machines import Instant
+from bigfleet.model.options import SECOND
+from bigfleet.model.provider_calls import Code, Rejected
+from bigfleet.model.shard_views import CoordinatorLink
+
+#: Shards that were started together do not report together: a tenth either way.
+_JITTER = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    interval_seconds: float
+    first_rest_seconds: float
+    longest_rest_seconds: float
+
+
+class ReportSchedule:
+    def __init__(self, addresses: Sequence[str], pace: Callable[[], Pace], at: Instant) -> None:
+        assert addresses, "without an address of a coordinator there is nothing to report to"
+        self._addresses = tuple(addresses)
+        self._pace = pace
+        self._place = 0
+        #: Named by somebody who is not it; empty: ask in turn.
+        self._leader = ""
+        #: Answers in a row of those who do not lead, and failures in a row.
+        self._hops = 0
+        self._failures = 0
+        self._last_report_at: Instant | None = None
+        self._last_error = ""
+        self.due: Instant = at
+
+    @property
+    def address(self) -> str:
+        """Whom to ask next."""
+        return self._leader or self._addresses[self._place]
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Everybody who may be asked soon."""
+        return (*self._addresses, self._leader) if self._leader else self._addresses
+
+    def link(self, term: int) -> CoordinatorLink:
+        connected = self._last_report_at is not None and not (self._failures or self._hops)
+        return CoordinatorLink(
+            self.address, connected, self._last_report_at, term, self._last_error
+        )
+
+    def on_answered(
+        self, at: Instant, chance: float, complaint: str = "", soon: float | None = None
+    ) -> None:
+        """A leader took the report; `complaint`: what is wrong all the same; `soon`: seconds after
+        which it wants to hear again, if that is before the usual time."""
+        self._hops = self._failures = 0
+        self._last_report_at, self._last_error = at, complaint
+        self.due = at + _jittered(self._pace().interval_seconds, chance)
+        if soon is not None:
+            self.due = min(self.due, at + round(soon * SECOND))
+
+    def on_rejected(self, problem: Rejected, at: Instant, chance: float) -> None:
+        self._last_error = f"{self.address}: {problem}"
+        if problem.code is not Code.FAILED_PRECONDITION:
+            self._failures += 1
+            self._ask_another()
+            self.due = at + self._rest(chance)
+            return
+        self._hops += 1
+        if isinstance(problem, NotLeader):
+            self._leader = problem.leader
+        else:
+            self._ask_another()
+        if self._hops <= len(self._addresses):
+            self.due = at
+            return
+        self._hops = 1
+        self._failures += 1
+        self.due = at + self._rest(chance)
+
+    def _ask_another(self) -> None:
+        """Not whoever named a leader that does not answer: it may name it for ever."""
+        self._leader = ""
+        self._place = (self._place + 1) % len(self._addresses)
+
+    def _rest(self, chance: float) -> int:
+        pace = self._pace()
+        # Beyond this many doublings every rest is the longest one.
+        doubled = pace.first_rest_seconds * 2 ** min(self._failures - 1, 30)
+        return _jittered(min(pace.longest_rest_seconds, doubled), chance)
+
+
+def _jittered(seconds: float, chance: float) -> int:
+    return round(seconds * (1 - _JITTER + 2 * _JITTER * chance) * SECOND)

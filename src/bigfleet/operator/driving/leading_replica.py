@@ -1,0 +1,216 @@
+"""What the replica that holds the lease does: the line to the shard, and all that hangs on it."""
+
+import asyncio
+
+from bigfleet.edge.counts import Counts
+from bigfleet.kube.api import Api
+from bigfleet.kube.events import Events
+from bigfleet.operator.acknowledgements import Acknowledgements
+from bigfleet.operator.bootstrap.renderer import ClusterFacts
+from bigfleet.operator.drain import DrainContext
+from bigfleet.operator.drains import Drains, DrainSettings
+from bigfleet.operator.driving.acknowledge_requests import AcknowledgeRequests
+from bigfleet.operator.driving.answers import Answers
+from bigfleet.operator.driving.bootstrap_requests import BootstrapRequests, TemplateFile
+from bigfleet.operator.driving.cluster_cache import ClusterCache
+from bigfleet.operator.driving.cluster_reporter import ClusterReporter
+from bigfleet.operator.driving.demand_reviser import DemandReviser
+from bigfleet.operator.driving.drain_runner import DrainRunner
+from bigfleet.operator.driving.frame_router import FrameRouter
+from bigfleet.operator.driving.line import Dialling, ShardLine
+from bigfleet.operator.driving.node_cleanup import NodeCleanup
+from bigfleet.operator.driving.tokens import Tokens
+from bigfleet.operator.driving.world import World
+from bigfleet.operator.driving.write_back import WriteBack, WriteBackContext
+from bigfleet.operator.reclaim_admission import ReclaimAdmission
+from bigfleet.operator.reclaim_kinds import ReclaimKinds
+from bigfleet.operator.revised_demand import RevisedDemand, RevisionSettings
+from bigfleet.operator.schedule import Backoff, RollupSchedule
+from bigfleet.operator.settings import OperatorSettings, node_rules_of
+from bigfleet.wire.cluster_reports import ClusterReportClient
+from bigfleet.wire.session_client import SessionClient
+
+
+class LeadingReplica:
+    def __init__(
+        self,
+        settings: OperatorSettings,
+        world: World,
+        api: Api,
+        cluster_cache: ClusterCache,
+        events: Events,
+        counts: Counts,
+    ) -> None:
+        """Raises BadTemplateFile."""
+        self._settings = settings
+        clock, draw, log = world.clock, world.draw, world.log
+        self._cluster_cache = cluster_cache
+        self._schedule = RollupSchedule(settings.rollup_interval, settings.rollup_debounce)
+        self.demand = RevisedDemand(
+            cluster_cache.book,
+            cluster_cache.units,
+            cluster_cache.overheads,
+            cluster_cache.occupancy,
+            cluster_cache.admissions,
+            cluster_cache.is_trustworthy,
+            RevisionSettings.of(settings),
+        )
+        self.line = ShardLine(
+            Dialling(
+                settings.cluster_id,
+                SessionClient(settings.shard_addr, world.tls),
+                settings.outbox,
+                Backoff(settings.reconnect.least, settings.reconnect.most),
+            ),
+            self._schedule,
+            self.demand,
+            clock,
+            world.stopwatch,
+            draw,
+            counts,
+            log,
+        )
+        self._answers = Answers(self.line)
+        cluster_cache.listeners.may_tell = events.may_write = lambda: self.line.connected
+        self._tokens = self._tokens_of(world, api)
+        acknowledgements = Acknowledgements(cluster_cache.book)
+        self._marking = AcknowledgeRequests(
+            api, acknowledgements, clock, log, counts, concurrency=settings.ack_concurrency
+        )
+        context = DrainContext(
+            cluster_cache.node_map,
+            cluster_cache.pods_on_nodes,
+            cluster_cache.nodes_are_fresh,
+            cluster_cache.pods_are_fresh,
+            cluster_cache.volumes,
+        )
+        self._kinds = ReclaimKinds()
+        admission = ReclaimAdmission(
+            cluster_cache.admissions,
+            cluster_cache.occupancy,
+            self._kinds,
+            self.demand,
+            cluster_cache.view,
+            lambda: self._settings.admission_delay,
+        )
+        self.drains = drains = Drains(context, draw, counts, self._drain_settings, admission)
+        self.write_back = WriteBack(
+            api,
+            clock,
+            draw,
+            log,
+            counts,
+            WriteBackContext(
+                cluster_cache.upcoming.cache,
+                cluster_cache.available.cache,
+                lambda: cluster_cache.nodes_are_fresh(clock.now()),
+                cluster_cache.node_map.node_of,
+                drains.drain_of,
+                cluster_cache.machines,
+                events.tell,
+            ),
+            dispatch=settings.dispatch,
+        )
+        self.draining = DrainRunner(
+            drains,
+            api,
+            clock,
+            log,
+            say=self._answers.say,
+            tell=events.tell,
+            publish=lambda machine: self.write_back.look_again([machine]),
+            demand=self._schedule,
+            concurrency=settings.dispatch,
+        )
+        self.cleanup = NodeCleanup(
+            cluster_cache, api, events, clock, log, counts, lambda: self._settings
+        )
+        self.demand_reviser = DemandReviser(
+            cluster_cache, self.demand, self._schedule, events, clock, counts, log
+        )
+        self.reporting = ClusterReporter(
+            cluster_cache,
+            lambda: ClusterReportClient(settings.shard_addr, world.tls),
+            self.demand,
+            self.demand_reviser,
+            self.write_back,
+            drains,
+            self._kinds,
+            events,
+            clock,
+            counts,
+            log,
+        )
+        facts = ClusterFacts(settings.cluster_id, settings.api_server or api.server, api.ca_bundle)
+        templates = TemplateFile(settings.bootstrap_template_file, log)
+        bootstrap_requests = BootstrapRequests(
+            templates, facts, clock, log, counts, tokens=self._tokens
+        )
+        self._router = FrameRouter(
+            cluster_cache,
+            acknowledgements,
+            self._marking,
+            self.draining,
+            self.write_back,
+            self.cleanup,
+            bootstrap_requests,
+            self.reporting,
+            self.demand,
+            self._kinds,
+            clock,
+            self._answers,
+        )
+
+    async def run(self) -> None:
+        """For ever. Whoever cancels it ends the session at once, and every write with it."""
+        # Another replica may have led meanwhile: what it revised, the shard tells.
+        self.demand.restart()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._marking.run(), name="acknowledging")
+            tasks.create_task(self.draining.run(), name="draining")
+            tasks.create_task(self.write_back.run(), name="write-back")
+            tasks.create_task(self.cleanup.run(), name="node-cleanup")
+            tasks.create_task(self.reporting.run(), name="reporting")
+            tasks.create_task(self.demand_reviser.run(), name="revising")
+            if self._tokens is not None:
+                swept = self._tokens.keep_swept(lambda: self.line.connected)
+                tasks.create_task(swept, name="tokens")
+            tasks.create_task(self.line.run(self._router), name="line")
+
+    def waiting(self) -> int:
+        return self.line.waiting() + len(self._answers)
+
+    def sizes(self) -> dict[str, int]:
+        """Of everything that could grow."""
+        return {
+            "answersWaiting": self.waiting(),
+            **self.demand.sizes(),
+            **self.draining.sizes(),
+            **self.write_back.writer.sizes(),
+            **self.cleanup.sizes(),
+        }
+
+    def apply_settings(self, settings: OperatorSettings) -> None:
+        self._settings = settings
+        self._cluster_cache.machines.rules = node_rules_of(settings)
+        self._schedule.interval_seconds = settings.rollup_interval
+        self._schedule.debounce_seconds = settings.rollup_debounce
+
+    # -- within ----------------------------------------------------------------------------------
+
+    def _drain_settings(self) -> DrainSettings:
+        return DrainSettings(self._settings.evict_retry, self._settings.default_grace)
+
+    def _tokens_of(self, world: World, api: Api) -> Tokens | None:
+        settings = self._settings
+        if not settings.mint_token:
+            return None
+        return Tokens(
+            api,
+            world.clock,
+            world.random_bytes,
+            world.log,
+            cluster_id=settings.cluster_id,
+            ttl_seconds=settings.token_ttl,
+            prefix=settings.token_prefix,
+        )

@@ -1,0 +1,75 @@
+"""Whether the provider is ready, and the pages that say so."""
+
+from collections.abc import Callable
+
+import orjson
+
+from bigfleet.edge.pages import HttpAnswer, Page, probe
+from bigfleet.provider.committer import Committer
+from bigfleet.provider.metrics import ProviderMetrics
+from bigfleet.provider.parts import Parts
+
+#: On the debug page of machines; `bigfleet provider machines` lists all of them.
+MOST_MACHINES = 10_000
+
+
+def why_not_ready(parts: Parts, *, stopping: bool) -> str | None:
+    if stopping:
+        return "stopping"
+    if not parts.committer.writable:
+        return f"the state cannot be written: {parts.committer.trouble}"
+    if not parts.reconciler.healthy:
+        return "the substrate cannot be described"
+    return None
+
+
+def pages_of(
+    parts: Parts,
+    metrics: ProviderMetrics,
+    why_not: Callable[[], str | None],
+) -> dict[str, Page]:
+    def ready() -> HttpAnswer:
+        why = why_not()
+        return probe(why is None, why or "ready")
+
+    return {
+        "/healthz": lambda: probe(True, "alive"),
+        "/readyz": ready,
+        "/metrics": metrics.page,
+    }
+
+
+def sizes_of(parts: Parts) -> dict[str, int]:
+    """For /debug/state."""
+    return {
+        "machines": len(parts.committer.published),
+        "operations": len(parts.operations),
+        "revision": parts.committer.published.head,
+    }
+
+
+def machines_page(committer: Committer) -> HttpAnswer:
+    """The first machines by id; `leftOff` says how many there are beside them."""
+    entries = committer.published.entries()
+
+    def build() -> bytes:
+        shown = sorted(entries, key=lambda entry: entry.id)[:MOST_MACHINES]
+        items = [
+            {
+                "id": entry.id,
+                "state": entry.state.label,
+                "revision": entry.revision,
+                "operations": entry.standing.operations,
+                "lastError": entry.record.last_error,
+            }
+            for entry in shown
+        ]
+        return orjson.dumps({"items": items, "leftOff": len(entries) - len(shown)})
+
+    return HttpAnswer(b"", build=build)
+
+
+def refresh_gauges(metrics: ProviderMetrics, committer: Committer) -> None:
+    metrics.revision.set(committer.published.head)
+    for (state, capacity_type), count in committer.published.counts.items():
+        metrics.machines.labels(state.label, capacity_type.label).set(count)

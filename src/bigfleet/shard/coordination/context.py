@@ -1,0 +1,126 @@
+"""What the parts of a transfer ask of the rest of the shard, and whether a machine may be moved.
+
+A machine is given away only while nothing here wants it or is about to touch it: `why_not_free`
+looks at it as it is now, whatever was decided before.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from bigfleet.engine.decision import Decision
+from bigfleet.engine.donation import is_claimed
+from bigfleet.model.machines import Instant, MachineState
+from bigfleet.model.memory import Reservation, ReservationKind
+from bigfleet.model.needs import NeedKey
+from bigfleet.model.options import EngineOptions
+from bigfleet.model.ownership import Ownership
+from bigfleet.model.resources import Resources
+from bigfleet.model.shard_views import StorySource
+from bigfleet.shard.effects import Effects
+from bigfleet.shard.machines import Machines
+
+_PREFIX = "tx-"
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinationContext:
+    shard_id: str
+    effects: Effects
+    machines: Machines
+    #: Addresses by name.
+    providers: Mapping[str, str]
+    ownership: Callable[[], Ownership]
+    #: The last one; None: nothing was decided yet.
+    decision: Callable[[], Decision | None]
+    options: Callable[[], EngineOptions]
+    reservations: Callable[[], Mapping[str, Reservation]]
+    reserve: Callable[[Iterable[Reservation]], None]
+    unreserve: Callable[[Iterable[str]], None]
+    #: What is under way for a machine, as words; empty: nothing.
+    under_way: Callable[[str], str]
+    #: Machines something is under way for, as far as the execution knows.
+    pending: Callable[[], Iterable[str]]
+    #: Of a machine that is here, for quotas.
+    region_of: Callable[[str], str]
+    #: Why this shard moves no machine to others now; empty: it does.
+    why_not_now: Callable[[], str]
+
+    def provider_at(self, address: str) -> str | None:
+        """The name under which this shard knows the provider."""
+        return next((name for name, known in self.providers.items() if known == address), None)
+
+    def address_of(self, machine: str) -> str:
+        name = self.machines.provider_or_none(machine)
+        return self.providers.get(name, "") if name is not None else ""
+
+    def owns(self, machine: str) -> bool:
+        if machine not in self.machines:
+            return False
+        record = self.machines.truth(machine)
+        return self.ownership().owns(machine, record.attribute, self.address_of(machine))
+
+    def why_not_at_rest(self, machine: str, state: MachineState, transfer: str) -> str:
+        """Why a machine of that state is not this shard's to move now; empty: it is."""
+        found = self.machines.state_of(machine)
+        if found is None:
+            return f"{machine} is not here"
+        if found is not state:
+            return f"{machine} is {found.label} by now"
+        if not self.owns(machine):
+            return f"{machine} is not this shard's"
+        if doing := self.under_way(machine):
+            return f"{machine}: {doing}"
+        if held := self.machines.inventory.marks_of(machine).held:
+            return f"{machine} is held ({held.by.value})"
+        reservation = self.reservations().get(machine)
+        if reservation is not None and not is_offered_to(reservation, transfer):
+            return f"{machine} is reserved ({reservation.kind.value})"
+        return ""
+
+    def why_not_free(self, machine: str, state: MachineState, transfer: str) -> str:
+        """The same, and no Need has it; what is reserved for the transfer no Need can have."""
+        if why := self.why_not_at_rest(machine, state, transfer):
+            return why
+        if is_offered_to(self.reservations().get(machine), transfer):
+            return ""
+        decision = self.decision()
+        if decision is None:
+            return f"nothing was decided yet, so a Need may have {machine}"
+        return f"a Need has {machine}" if is_claimed(decision, machine) else ""
+
+    def capacity(self, machines: Iterable[str]) -> Resources:
+        total = Resources()
+        for machine in machines:
+            total = total.plus(self.machines.truth(machine).effective_allocatable)
+        return total
+
+    def tell(self, machine: str, at: Instant, text: str) -> None:
+        self.machines.tell(machine, at, StorySource.COORDINATOR, text)
+
+
+def transfer_name(transfer: str) -> str:
+    """As stories, logs and reservations name it."""
+    return _PREFIX + transfer
+
+
+def offered(machine: str, transfer: str, fingerprint: str, until: Instant) -> Reservation:
+    """Nobody here may claim it; the holder's group names the transfer."""
+    holder = NeedKey("", fingerprint, transfer_name(transfer))
+    return Reservation(machine, ReservationKind.OFFER, holder, until)
+
+
+def coming_in(machine: str, transfer: str, fingerprint: str, until: Instant) -> Reservation:
+    """For Needs of that fingerprint, whatever their cluster."""
+    holder = NeedKey("", fingerprint, transfer_name(transfer))
+    return Reservation(machine, ReservationKind.TRANSFER_IN, holder, until)
+
+
+def offered_to(reservation: Reservation) -> str:
+    """The transfer a machine is kept for; empty: none."""
+    if reservation.kind is not ReservationKind.OFFER:
+        return ""
+    return reservation.holder.group.removeprefix(_PREFIX)
+
+
+def is_offered_to(reservation: Reservation | None, transfer: str) -> bool:
+    return reservation is not None and offered_to(reservation) == transfer

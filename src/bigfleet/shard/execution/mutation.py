@@ -1,0 +1,289 @@
+"""Mutating: one verb carried out on one machine, whatever the provider answers.
+
+The law kept here: a machine changes hands only on what its provider says of it. An answer that got
+lost leaves the machine where it is until a Get tells; one that cannot be true makes it Failed. What
+the provider accepted is not done yet: the end is seen in the answer, by a Get or in a List.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from bigfleet.model.machines import Instant, Machine, MachineState
+from bigfleet.model.provider_calls import Ack, Code, MachineRecord, Rejected
+from bigfleet.model.shard_views import StoryEvent, StorySource
+from bigfleet.shard.backoffs import Backoff
+from bigfleet.shard.calls import Answer, Calls
+from bigfleet.shard.effects import Effects
+from bigfleet.shard.execution.action_runs import (
+    CONFIGURE,
+    CREATE,
+    DELETE,
+    ActionRun,
+    Stage,
+    Verb,
+    whole_stamp,
+)
+from bigfleet.shard.execution.outcomes import Outcome
+from bigfleet.shard.execution.tokens import Tokens
+from bigfleet.shard.instructions import GetCall
+from bigfleet.shard.machines import Machines
+from bigfleet.shard.reconciling.adoption import adopted_machine
+from bigfleet.shard.settings import ExecuteSettings
+
+#: A sound record as a machine, or what is wrong with it.
+Screen = Callable[[MachineRecord, str], Machine | str]
+#: Make a machine Failed: id, cause, what happened, when.
+Fail = Callable[[str, str, str, Instant], None]
+
+#: Why nothing is asked of a provider although it was decided.
+ANOTHERS = "it is another shard's by now"
+OUTCOME_UNKNOWN = frozenset({Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.CANCELLED})
+_POLLS = Backoff(1.0, 15.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionContext:
+    """What every walk works with."""
+
+    effects: Effects
+    machines: Machines
+    calls: Calls
+    tokens: Tokens
+    screen: Screen
+    fail: Fail
+    settings: Callable[[], ExecuteSettings]
+    #: Whether a machine, as it is now, is this shard's to act on.
+    is_owned: Callable[[str], bool] = lambda machine: True
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionListeners:
+    """Who is told how a verb went."""
+
+    #: The walk is over.
+    ended: Callable[[ActionRun, Outcome, str, Instant], None]
+    #: The machine has arrived; whoever hears decides whether the walk goes on.
+    arrived: Callable[[ActionRun, Instant], None]
+    #: The call is answered, and the walk waits for something else now.
+    released: Callable[[ActionRun], None]
+    #: The provider has no more of these.
+    out_of_stock: Callable[[Machine, str, Instant], None]
+    #: The provider never deletes this machine.
+    undeletable: Callable[[str], None]
+
+
+class Mutation:
+    def __init__(self, context: ExecutionContext, listeners: ExecutionListeners) -> None:
+        self._context = context
+        self._listeners = listeners
+        #: All and only the walks whose answer was lost, by machine.
+        self._unknown: dict[str, ActionRun] = {}
+
+    def begin(self, run: ActionRun, verb: Verb, at: Instant, text: str) -> None:
+        """Step the machine and call the provider."""
+        machine = self._context.machines.truth(run.machine)
+        run.verb = verb
+        self._context.machines.step(verb.as_moving(machine, run), at, text, local=True)
+        self.call(run, at)
+
+    def call(self, run: ActionRun, at: Instant) -> None:
+        """Call the provider for a machine that is already moving here, and still is ours."""
+        if not self._context.is_owned(run.machine):
+            self._listeners.ended(run, Outcome.TRANSITION_RACED, ANOTHERS, at)
+            return
+        verb = _verb_of(run)
+        context, token = self._context, self._context.tokens.next()
+        run.stage = Stage.CALLING
+        call = verb.call(run, token)
+        run.blob = None
+        _note(context, run, at, f"{verb.name} asked of provider {run.provider}", token.sequence)
+        seconds = context.settings().rpc_timeout
+
+        def then(answer: Answer, at: Instant) -> None:
+            if run.stage is Stage.CALLING:
+                self._on_answer(run, answer, at)
+
+        context.calls.ask(run.provider, call, seconds, at, then)
+
+    def tick(self, at: Instant) -> None:
+        for run in list(self._unknown.values()):
+            if at >= run.next_poll_at and not self._context.calls.is_busy(run.machine):
+                self._poll(run, at)
+
+    def forget(self, run: ActionRun) -> None:
+        self._unknown.pop(run.machine, None)
+
+    # -- answers ---------------------------------------------------------------------------------
+
+    def _on_answer(self, run: ActionRun, answer: Answer, at: Instant) -> None:
+        if isinstance(answer, Rejected):
+            self._on_rejected(run, answer, at)
+        elif isinstance(answer, Ack):
+            self._on_ack(run, answer, at)
+        else:
+            self._fail(run, Outcome.BAD_ACK, "ack rejected: a record instead of an ack", at)
+
+    def _on_ack(self, run: ActionRun, ack: Ack, at: Instant) -> None:
+        verb = _verb_of(run)
+        found = self._context.screen(ack.machine, run.provider)
+        if isinstance(found, str):
+            self._fail(run, Outcome.BAD_ACK, f"ack rejected: {found}", at)
+        elif found.id != run.machine:
+            text = f"ack rejected: it speaks of {found.id or 'no machine'}, not of {run.machine}"
+            self._fail(run, Outcome.BAD_ACK, text, at)
+        elif not self._go_on(run, found, ack.operation_id, at):
+            text = f"ack rejected: {_where(found)} in answer to a {verb.name}"
+            self._fail(run, Outcome.BAD_ACK, text, at)
+
+    def _go_on(self, run: ActionRun, found: Machine, operation_id: str, at: Instant) -> bool:
+        """Whether what was found is a place this verb leads to."""
+        verb = _verb_of(run)
+        if verb.reached(found, verb.after, run):
+            self._arrive(run, found, operation_id, at)
+        elif verb.reached(found, verb.moving, run):
+            self._accept(run, found, operation_id, at)
+        elif found.state is MachineState.FAILED:
+            self._fail(run, verb.refusal, found.last_error, at)
+        else:
+            return False
+        return True
+
+    def _arrive(self, run: ActionRun, found: Machine, operation_id: str, at: Instant) -> None:
+        verb = _verb_of(run)
+        self.forget(run)
+        # Out of the way of the watcher: this step is the walk's own.
+        run.stage = Stage.CALLING
+        after = verb.as_after(found, run)
+        text = f"{verb.name} done"
+        step = self._context.machines.step
+        step(after, at, text, local=True, adopted=True, operation_id=operation_id)
+        self._listeners.arrived(run, at)
+
+    def _accept(self, run: ActionRun, found: Machine, operation_id: str, at: Instant) -> None:
+        verb, context = _verb_of(run), self._context
+        self.forget(run)
+        run.stage = Stage.UNDER_WAY
+        stamped = replace(found, assigned=context.machines.truth(run.machine).assigned)
+        context.machines.step(verb.as_moving(stamped, run), at, "", local=True, adopted=True)
+        _note(context, run, at, f"{verb.name} accepted", operation_id=operation_id)
+        self._listeners.released(run)
+
+    def _on_rejected(self, run: ActionRun, problem: Rejected, at: Instant) -> None:
+        verb, code, text = _verb_of(run), problem.code, _said(problem)
+        if code in OUTCOME_UNKNOWN:
+            run.stage, run.polls, run.was_unknown = Stage.UNKNOWN, 0, True
+            run.next_poll_at = _POLLS.after(1, at)
+            self._unknown[run.machine] = run
+            _note(self._context, run, at, f"{verb.name} broke off ({text}); asking what came of it")
+            self._listeners.released(run)
+        elif code is Code.FAILED_PRECONDITION:
+            self._fail(run, Outcome.FENCED, _fenced(text), at)
+        elif code is Code.RESOURCE_EXHAUSTED and verb is CREATE:
+            self._out_of_stock(run, text, at)
+        elif code is Code.UNIMPLEMENTED and verb is DELETE:
+            self._listeners.undeletable(run.machine)
+            self._roll_back(run, Outcome.DELETE_ERROR, "the provider deletes nothing", at)
+        else:
+            self._fail(run, verb.refusal, text, at)
+
+    def _out_of_stock(self, run: ActionRun, text: str, at: Instant) -> None:
+        """The offering rests before the slot is free again: its probe is not taken twice."""
+        machine = self._context.machines.truth(run.machine)
+        self._listeners.out_of_stock(machine, text, at)
+        self._roll_back(run, Outcome.STOCKOUT, text, at)
+
+    # -- lost answers ----------------------------------------------------------------------------
+
+    def _poll(self, run: ActionRun, at: Instant) -> None:
+        run.polls += 1
+
+        def then(answer: Answer, at: Instant) -> None:
+            if run.stage is Stage.UNKNOWN:
+                self._on_seen(run, answer, at)
+
+        seconds = self._context.settings().rpc_timeout
+        self._context.calls.ask(run.provider, GetCall(run.machine), seconds, at, then)
+
+    def _on_seen(self, run: ActionRun, answer: Answer, at: Instant) -> None:
+        verb = _verb_of(run)
+        run.next_poll_at = _POLLS.after(run.polls + 1, at)
+        if isinstance(answer, Rejected):
+            if answer.code is Code.NOT_FOUND:
+                self._fail(run, verb.refusal, "the provider no longer knows the machine", at)
+            return
+        if isinstance(answer, Ack):
+            return
+        found = self._context.screen(answer, run.provider)
+        if isinstance(found, str) or found.id != run.machine or self._go_on(run, found, "", at):
+            return
+        if verb.reached(found, verb.before, run):
+            self._roll_back(run, Outcome.UNKNOWN_ROLLED_BACK, "the provider never began", at)
+        else:
+            self._adopt(run, found, at)
+
+    def _adopt(self, run: ActionRun, found: Machine, at: Instant) -> None:
+        """Somewhere this verb does not lead: the provider knows better, and the walk is over."""
+        text = f"{_verb_of(run).name} broke off; the provider shows {_where(found)}"
+        self._listeners.ended(run, Outcome.UNKNOWN_ROLLED_BACK, text, at)
+        step, was = self._context.machines.step, self._context.machines.truth(run.machine)
+        step(adopted_machine(was, found), at, text, StorySource.PROVIDER, local=True, adopted=True)
+
+    # -- ends ------------------------------------------------------------------------------------
+
+    def _roll_back(self, run: ActionRun, outcome: Outcome, text: str, at: Instant) -> None:
+        verb, machines = _verb_of(run), self._context.machines
+        machine = machines.truth(run.machine)
+        self._listeners.ended(run, outcome, text, at)
+        told = f"back to {verb.before.label}: {text}"
+        machines.step(verb.as_before(machine), at, told, local=True, adopted=True)
+
+    def _fail(self, run: ActionRun, outcome: Outcome, text: str, at: Instant) -> None:
+        verb, machines = _verb_of(run), self._context.machines
+        self._listeners.ended(run, outcome, text, at)
+        if verb is CONFIGURE:
+            # Should it turn out to be Configured after all, it is known for whom.
+            stamped = replace(machines.truth(run.machine), assigned=whole_stamp(run.action))
+            machines.step(stamped, at, "", local=True)
+        self._context.fail(run.machine, outcome.value, text, at)
+
+
+def _verb_of(run: ActionRun) -> Verb:
+    assert run.verb is not None, f"the walk of {run.machine} has not begun"
+    return run.verb
+
+
+def _where(machine: Machine) -> str:
+    of = f" of cluster {machine.cluster}" if machine.cluster else ""
+    return f"a {machine.state.label} machine{of}"
+
+
+def _said(problem: Rejected) -> str:
+    return f"{problem.code}: {problem.text}" if problem.text else str(problem.code)
+
+
+def _fenced(text: str) -> str:
+    return (
+        f"fenced by the provider ({text}): another process with this shard's id and a higher epoch"
+        " has acted; make sure that only one runs, then clear the machine"
+    )
+
+
+def _note(
+    context: ExecutionContext,
+    run: ActionRun,
+    at: Instant,
+    text: str,
+    sequence: int = 0,
+    operation_id: str = "",
+) -> None:
+    event = StoryEvent(
+        at,
+        StorySource.EXECUTOR,
+        text,
+        cycle=run.view.cycle,
+        cluster=run.action.cluster,
+        operation_id=operation_id,
+        shard_epoch=context.tokens.epoch if sequence else 0,
+        sequence=sequence,
+    )
+    context.effects.stories.tell(run.machine, event)

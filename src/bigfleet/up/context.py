@@ -1,0 +1,50 @@
+"""What whoever starts a fleet gives it, and a log that knows when the fleet has ended."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bigfleet.coordclient.driver import CoordinatorClient
+from bigfleet.edge.clock import Clock
+from bigfleet.edge.logs import Log
+from bigfleet.shard.driving.process import ShardProcess, World
+
+
+@dataclass(frozen=True, slots=True)
+class UpContext:
+    clock: Clock
+    #: Seconds, for measuring only.
+    stopwatch: Callable[[], float]
+    new_id: Callable[[], str]
+    log: Log
+    #: Puts a coordinator's client beside a shard.
+    reporting_of: Callable[[ShardProcess, World], CoordinatorClient | None]
+    version: str = ""
+
+
+#: What faces show anyhow: Needs that are short.
+_SHOWN = ("shortfalls",)
+
+
+class LogOfTheLiving:
+    """What parts say of each other's end is no news once everything ends."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self.is_over = False
+
+    def debug(self, event: str, **facts: Any) -> None:
+        self._write("debug", event, facts)
+
+    def info(self, event: str, **facts: Any) -> None:
+        self._write("info", event, facts)
+
+    def warning(self, event: str, **facts: Any) -> None:
+        self._write("warning", event, facts)
+
+    def error(self, event: str, **facts: Any) -> None:
+        self._write("error", event, facts)
+
+    def _write(self, level: str, event: str, facts: Mapping[str, Any]) -> None:
+        if event not in _SHOWN and (not self.is_over or level == "error"):
+            getattr(self._log, level)(event, **facts)

@@ -1,0 +1,223 @@
+"""Who may call what on a shard's and the coordinator's port: one table, and who keeps it.
+
+Without mTLS nobody has a name and nothing is checked. With it a caller needs exactly one
+`bigfleet:` name, of a role its RPC is open to. An RPC that is served but missing from the table is
+denied on any line: nothing is open because somebody forgot it. That a cluster or a shard speaks
+only for itself cannot be told before its request is read: `require_cluster` and `require_shard` are
+for whoever reads that.
+
+A stream is denied when its first frame has come, which nobody looks at: a status that crosses the
+caller's first write is lost on the way, and what was denied would look like a broken line.
+"""
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import suppress
+from enum import Enum
+from typing import Any, TypeAlias
+
+import grpc
+from grpc_health.v1 import health
+from grpc_reflection.v1alpha import reflection
+
+from bigfleet.model.provider_calls import Code, Peer, Rejected
+from bigfleet.wire.handler_runner import Context, tell_nobody
+from bigfleet.wire.identities import require_admin, require_reader
+from bigfleet.wire.lines import peer_of
+from bigfleet.wire.statuses import end_with
+
+CLUSTER_PREFIX = "bigfleet://cluster/"
+SHARD_PREFIX = "bigfleet://shard/"
+#: Whoever opens a stream and says nothing is denied all the same.
+FIRST_FRAME_SECONDS = 60.0
+
+
+class Gate(Enum):
+    #: Whoever got through the handshake.
+    ANYBODY = "anybody"
+    #: `bigfleet://cluster/<id>`; the id is compared with that of the Hello or the report.
+    CLUSTER = "cluster"
+    #: `bigfleet://shard/<id>`; whoever reads the request compares all of it, as a report without a
+    #: shard id is refused as such before anybody asks for names.
+    SHARD = "shard"
+    READERS = "readers"
+    ADMINS = "admins"
+
+
+_ADMIN = "/bigfleet.admin.v1alpha1.ShardAdmin/"
+_COORDINATOR = "/bigfleet.v1alpha1.Coordinator/"
+_COORDINATOR_ADMIN = "/bigfleet.admin.v1alpha1.CoordinatorAdmin/"
+GATES: Mapping[str, Gate] = {
+    "/bigfleet.v1alpha1.Shard/Session": Gate.CLUSTER,
+    "/bigfleet.v1alpha1.ShardRead/InspectNeeds": Gate.READERS,
+    _ADMIN + "GetStatus": Gate.READERS,
+    _ADMIN + "Pause": Gate.ADMINS,
+    _ADMIN + "Resume": Gate.ADMINS,
+    _ADMIN + "ListPauses": Gate.READERS,
+    _ADMIN + "ListSessions": Gate.READERS,
+    _ADMIN + "ListMachines": Gate.READERS,
+    _ADMIN + "GetMachineStory": Gate.READERS,
+    _ADMIN + "ClearFailedMachine": Gate.ADMINS,
+    _ADMIN + "ListQuarantines": Gate.READERS,
+    _ADMIN + "ReleaseQuarantine": Gate.ADMINS,
+    _ADMIN + "ListOfferings": Gate.READERS,
+    _ADMIN + "ResetOffering": Gate.ADMINS,
+    _ADMIN + "ReportCluster": Gate.CLUSTER,
+    _ADMIN + "ListNeeds": Gate.READERS,
+    _ADMIN + "DumpFleet": Gate.READERS,
+    _COORDINATOR + "ReportShard": Gate.SHARD,
+    _COORDINATOR + "AssignDomain": Gate.ADMINS,
+    _COORDINATOR + "UnassignDomain": Gate.ADMINS,
+    _COORDINATOR + "RemoveShard": Gate.ADMINS,
+    _COORDINATOR + "ListShards": Gate.READERS,
+    _COORDINATOR + "ListDomainAssignments": Gate.READERS,
+    _COORDINATOR + "ListShardReports": Gate.READERS,
+    _COORDINATOR + "JoinRaftCluster": Gate.ADMINS,
+    _COORDINATOR + "SnapshotSave": Gate.ADMINS,
+    _COORDINATOR_ADMIN + "GetStatus": Gate.READERS,
+    _COORDINATOR_ADMIN + "SyncShard": Gate.SHARD,
+    _COORDINATOR_ADMIN + "ListQuotas": Gate.READERS,
+    _COORDINATOR_ADMIN + "SetQuota": Gate.ADMINS,
+    _COORDINATOR_ADMIN + "DeleteQuota": Gate.ADMINS,
+    _COORDINATOR_ADMIN + "ListProviders": Gate.READERS,
+    _COORDINATOR_ADMIN + "UpsertProvider": Gate.ADMINS,
+    _COORDINATOR_ADMIN + "DeleteProvider": Gate.ADMINS,
+    _COORDINATOR_ADMIN + "ListClusterBindings": Gate.READERS,
+    _COORDINATOR_ADMIN + "UnbindCluster": Gate.ADMINS,
+    _COORDINATOR_ADMIN + "SetDefaultOwner": Gate.ADMINS,
+    _COORDINATOR_ADMIN + "ListDefaultOwners": Gate.READERS,
+    _COORDINATOR_ADMIN + "ListTransfers": Gate.READERS,
+    _COORDINATOR_ADMIN + "CancelTransfer": Gate.ADMINS,
+    _COORDINATOR_ADMIN + "ListInstructions": Gate.READERS,
+    _COORDINATOR_ADMIN + "Pause": Gate.ADMINS,
+    _COORDINATOR_ADMIN + "Resume": Gate.ADMINS,
+    _COORDINATOR_ADMIN + "ListPauses": Gate.READERS,
+    _COORDINATOR_ADMIN + "TailEvents": Gate.READERS,
+    # Probes have no role of their own; the names of RPCs are no secret.
+    f"/{health.SERVICE_NAME}/Check": Gate.ANYBODY,
+    f"/{health.SERVICE_NAME}/Watch": Gate.ANYBODY,
+    f"/{health.SERVICE_NAME}/List": Gate.ANYBODY,
+    f"/{reflection.SERVICE_NAME}/ServerReflectionInfo": Gate.ANYBODY,
+}
+
+
+def authorise(path: str, peer: Peer) -> None:
+    """Raises Rejected(PERMISSION_DENIED)."""
+    match GATES.get(path):
+        case Gate.ANYBODY | Gate.SHARD:
+            return
+        case Gate.READERS:
+            require_reader(peer)
+        case Gate.ADMINS:
+            require_admin(peer)
+        case Gate.CLUSTER:
+            if peer.authenticated and not (peer.identity or "").startswith(CLUSTER_PREFIX):
+                raise _refused(peer, f"{CLUSTER_PREFIX}<cluster id>")
+        case None:
+            text = f"no role may call {path}: it has no line in the table of who may"
+            raise Rejected(Code.PERMISSION_DENIED, text, "identity")
+
+
+def require_cluster(peer: Peer, cluster: str) -> None:
+    """A cluster speaks for itself and for nobody else."""
+    if peer.authenticated and peer.identity != CLUSTER_PREFIX + cluster:
+        raise _refused(peer, CLUSTER_PREFIX + cluster)
+
+
+def require_shard(peer: Peer, shard_id: str) -> None:
+    """A shard speaks for itself and for nobody else."""
+    if peer.authenticated and peer.identity != SHARD_PREFIX + shard_id:
+        raise _refused(peer, SHARD_PREFIX + shard_id)
+
+
+def _refused(peer: Peer, wanted: str) -> Rejected:
+    caller = peer.identity or "a caller without one bigfleet name"
+    return Rejected(
+        Code.PERMISSION_DENIED, f"{caller} may not do this; it takes {wanted}", "identity"
+    )
+
+
+Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
+#: Raises Rejected where the RPC of this path is not answered here, whoever asks.
+First = Callable[[str], None]
+#: The path of the RPC, who called it, and what it was told.
+Denied = Callable[[str, Peer, Rejected], None]
+Found: TypeAlias = "Callable[[grpc.HandlerCallDetails], Awaitable[Handler | None]]"
+
+
+class Authorisation(grpc.aio.ServerInterceptor):
+    """Puts the table before every RPC of a server, whatever service it belongs to."""
+
+    def __init__(
+        self, *, secured: bool, denied: Denied | None = None, first: First | None = None
+    ) -> None:
+        """`first` is asked before the table."""
+        self._secured = secured
+        self._denied = denied or tell_nobody
+        self._first = first or tell_nobody
+
+    async def intercept_service(
+        self, continuation: Found, handler_call_details: grpc.HandlerCallDetails
+    ) -> "Handler | None":
+        handler = await continuation(handler_call_details)
+        if handler is None:  # nobody serves it: gRPC answers UNIMPLEMENTED
+            return None
+        return self._checked(str(handler_call_details.method), handler)
+
+    def _checked(self, path: str, handler: Handler) -> Handler:
+        async def check(context: Context) -> None:
+            peer = peer_of(context, secured=self._secured)
+            try:
+                self._first(path)
+                authorise(path, peer)
+            except Rejected as rejected:
+                self._denied(path, peer, rejected)
+                if handler.request_streaming:
+                    await _first_frame_came(context)
+                await end_with(rejected, context)
+
+        if handler.request_streaming and handler.response_streaming:
+            guarded = _guarded(check, handler.stream_stream)
+            return grpc.stream_stream_rpc_method_handler(
+                guarded, handler.request_deserializer, handler.response_serializer
+            )
+        if handler.response_streaming:
+            guarded = _guarded(check, handler.unary_stream)
+            return grpc.unary_stream_rpc_method_handler(
+                guarded, handler.request_deserializer, handler.response_serializer
+            )
+        if handler.request_streaming:
+            guarded = _guarded(check, handler.stream_unary)
+            return grpc.stream_unary_rpc_method_handler(
+                guarded, handler.request_deserializer, handler.response_serializer
+            )
+        guarded = _guarded(check, handler.unary_unary)
+        return grpc.unary_unary_rpc_method_handler(
+            guarded, handler.request_deserializer, handler.response_serializer
+        )
+
+
+async def _first_frame_came(context: Context) -> None:
+    """Or the caller is done sending, or gone, or silent for too long."""
+    with suppress(TimeoutError, grpc.aio.InternalError):
+        async with asyncio.timeout(FIRST_FRAME_SECONDS):
+            await context.read()
+
+
+def _guarded(check: Callable[[Context], Awaitable[None]], inner: Any) -> Any:
+    """The same behaviour behind the check; gRPC tells its two kinds apart by how they are made."""
+    if inspect.isasyncgenfunction(inner):
+
+        async def generating(request: Any, context: Any) -> AsyncIterator[Any]:
+            await check(context)
+            async for answer in inner(request, context):
+                yield answer
+
+        return generating
+
+    async def answering(request: Any, context: Any) -> Any:
+        await check(context)
+        return await inner(request, context)
+
+    return answering

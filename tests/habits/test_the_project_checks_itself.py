@@ -1,0 +1,92 @@
+"""Hooks, hosted CI and `.ci/run` call what exists: tools of the environment and make targets."""
+
+import re
+import shlex
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.architecture.tree import ROOT
+
+HOOKS = {
+    hook["id"]: hook
+    for repository in yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    for hook in repository["hooks"]
+}
+CI: dict[str, Any] = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())
+MAKEFILE = (ROOT / "Makefile").read_text()
+TARGETS = set(re.findall(r"^([a-z0-9-]+):", MAKEFILE, re.MULTILINE))
+
+
+def made_by(script: str) -> list[str]:
+    """The targets of every `make` in a script, in order."""
+    lines = [shlex.split(line, comments=True) for line in script.splitlines()]
+    return [
+        word
+        for words in lines
+        if words[:1] == ["make"]
+        for word in words[1:]
+        if not word.startswith("-") and "=" not in word
+    ]
+
+
+IN_CI_RUN = made_by((ROOT / ".ci" / "run").read_text())
+IN_HOSTED_CI = [
+    word
+    for job in CI["jobs"].values()
+    for step in job["steps"]
+    for word in made_by(step.get("run", ""))
+]
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_a_hook_is_a_tool_of_the_environment(name: str) -> None:
+    hook = HOOKS[name]
+    folder, _, tool = hook["entry"].split()[0].rpartition("/")
+    assert folder == ".venv/bin"
+    assert (Path(sysconfig.get_path("scripts")) / tool).exists()
+    assert hook["language"] == "system", "another language fetches an environment from elsewhere"
+
+
+def test_hooks_check_style_format_types_and_contracts() -> None:
+    assert set(HOOKS) == {"ruff", "ruff-format", "mypy", "import-contracts"}
+
+
+def test_a_hook_with_files_gets_those_that_changed() -> None:
+    assert HOOKS["mypy"].get("pass_filenames", True)
+    assert re.match(HOOKS["mypy"]["files"], "src/bigfleet/model/reasons.py")
+    assert re.match(HOOKS["mypy"]["files"], "examples/providers/bare-metal/src/x.py")
+    assert not re.match(HOOKS["mypy"]["files"], "deploy/x.py")
+
+
+@pytest.mark.parametrize("target", sorted({*IN_CI_RUN, *IN_HOSTED_CI}))
+def test_what_continuous_integration_makes_is_a_target(target: str) -> None:
+    assert target in TARGETS
+
+
+def test_hosted_ci_makes_what_the_script_makes() -> None:
+    """`test` is lint, types, contracts and unit."""
+    parts = {"lint", "types", "contracts", "unit"}
+    assert {*IN_HOSTED_CI} - {"test"} == {*IN_CI_RUN} - parts - {"test"}
+    assert "test" in IN_HOSTED_CI
+    assert parts <= {*IN_CI_RUN} or "test" in IN_CI_RUN
+
+
+def test_style_and_types_come_first_and_tests_last() -> None:
+    assert IN_CI_RUN[:2] == ["lint", "types"]
+    assert IN_CI_RUN[-1] in ("test", "unit")
+
+
+def test_every_python_that_is_promised_is_tested() -> None:
+    tested = CI["jobs"]["test"]["strategy"]["matrix"]["python"]
+    assert tested == ["3.11", "3.12", "3.13"]
+    project = (ROOT / "pyproject.toml").read_text()
+    promised = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', project)
+    assert promised == tested
+
+
+def test_hosted_ci_may_only_read() -> None:
+    assert CI["permissions"] == {"contents": "read"}

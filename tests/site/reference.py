@@ -1,0 +1,31 @@
+"""The pages under docs/reference: `make reference` writes them from the code."""
+
+from collections.abc import Callable
+
+from tests.architecture.tree import ROOT
+from tests.site.exit_codes_page import exit_codes_page
+from tests.site.flags_page import flags_page
+from tests.site.metrics_page import metrics_page
+from tests.site.reasons_page import reasons_page
+from tests.site.rpcs_page import rpcs_page
+from tests.site.settings_page import settings_page
+
+FOLDER = ROOT / "docs" / "reference"
+PAGES: dict[str, Callable[[], str]] = {
+    "settings.md": settings_page,
+    "flags.md": flags_page,
+    "metrics.md": metrics_page,
+    "reasons.md": reasons_page,
+    "exit-codes.md": exit_codes_page,
+    "rpcs.md": rpcs_page,
+}
+
+
+def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    for name, made in PAGES.items():
+        (FOLDER / name).write_text(made())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""Collects the pages of the documentation site: `make docs` builds it from this copy.
+
+Pages link to files beside `docs/`, such as an example fleet or the page of a chart. The copy has
+them at the same places, so that one form of a link works on a code host and on the site.
+"""
+
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.architecture.tree import ROOT, name_of, pages
+
+_LINK = re.compile(r"\]\((?!https?:|#)(?P<target>[^)#\s]+)")
+
+
+def files_of_the_site() -> list[Path]:
+    """All pages, and every file they link to, also from page to page."""
+    waiting = [*pages(), ROOT / "deploy" / "README.md", *sorted((ROOT / "docs").glob("img/*"))]
+    found: set[Path] = set()
+    while waiting:
+        path = waiting.pop()
+        if path in found:
+            continue
+        found.add(path)
+        if path.suffix == ".md":
+            waiting += [target for target in _targets(path) if target.is_file()]
+    return sorted(found)
+
+
+def _targets(page: Path) -> Iterator[Path]:
+    for link in _LINK.finditer(page.read_text()):
+        target = (page.parent / link["target"]).resolve()
+        if target.is_relative_to(ROOT):
+            yield target
+
+
+def stage(folder: Path) -> None:
+    if folder.exists():
+        shutil.rmtree(folder)
+    for path in files_of_the_site():
+        copy = folder / name_of(path)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
+
+
+if __name__ == "__main__":
+    stage(Path(sys.argv[1]))
