@@ -9,7 +9,7 @@ it before a fleet lives: a process that has called it compiles nothing later.
 | `NDArray[T]` | one dimension, contiguous, writable |
 | `Annotated[NDArray[T], Columns]` | the same in two dimensions |
 | `Annotated[NDArray[T], ReadOnly]` | one dimension, contiguous, read only |
-| a NamedTuple | a tuple of what its fields are annotated with |
+| a NamedTuple of arrays | a `Bundle` of what its fields are annotated with |
 
 The cache on disk is kept per version of all these sources: a kernel contains the code of those it
 calls, while the compiler would look only at the file the kernel itself stands in.
@@ -33,11 +33,22 @@ from typing import get_type_hints as hints_of
 import llvmlite.binding as llvm
 import numba
 import numpy as np
+from llvmlite import ir
 from numba import types as numba_types
-from numba.core import event
+from numba.core import cgutils, event, typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, Flags
 from numba.core.config import _OptLevel
+from numba.core.imputils import lower_getattr_generic
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import (
+    NativeValue,
+    infer_getattr,
+    models,
+    register_model,
+    typeof_impl,
+    unbox,
+)
 from numba.misc.appdirs import AppDirs
 from numba.np.numpy_support import from_dtype
 
@@ -130,8 +141,7 @@ def _compiled_type(hint: Any) -> object:
     if hint in scalars:
         return scalars[hint]
     if isinstance(hint, type) and issubclass(hint, tuple):
-        fields = hints_of(hint, include_extras=True).values()
-        return numba_types.NamedTuple([_compiled_type(field) for field in fields], hint)
+        return Bundle(hint)
     mark: object = None
     if get_origin(hint) is Annotated:
         hint, mark = get_args(hint)
@@ -147,6 +157,75 @@ def element_of(array: Any) -> Any:
     """`NDArray[int64]` is `ndarray[shape, dtype[int64]]` on Python 3.11, and an alias later."""
     last = get_args(array)[-1]
     return get_args(last)[0] if get_args(last) else last
+
+
+# -- bundles of columns ---------------------------------------------------------------------------
+
+
+class Bundle(numba_types.Type):  # type: ignore[misc]  # numba ships no types
+    """A NamedTuple of arrays that a kernel is called with, handed from part to part as one address.
+
+    As a tuple it would be handed on as seven numbers for each array and its references be counted
+    wherever it is named: half of all code the compiler sees. The caller keeps the arrays meanwhile.
+    """
+
+    def __init__(self, source: type[tuple[Any, ...]]) -> None:
+        fields = hints_of(source, include_extras=True)
+        self.columns = {name: _compiled_type(hint) for name, hint in fields.items()}
+        super().__init__(f"{source.__module__}.{source.__qualname__}")
+
+    def layout(self, context: Any) -> ir.LiteralStructType:
+        """Of what stands at the address: the arrays one after the other."""
+        return ir.LiteralStructType(
+            [context.get_value_type(column) for column in self.columns.values()]
+        )
+
+
+register_model(Bundle)(models.OpaqueModel)
+
+
+@infer_getattr
+class _BundleAttributes(AttributeTemplate):  # type: ignore[misc]
+    key = Bundle
+
+    def generic_resolve(self, bundle: Bundle, name: str) -> object:
+        return bundle.columns.get(name)
+
+
+@lower_getattr_generic(Bundle)  # type: ignore[untyped-decorator]
+def _column(context: Any, builder: Any, bundle: Bundle, address: Any, name: str) -> object:
+    columns = builder.bitcast(address, bundle.layout(context).as_pointer())
+    place = list(bundle.columns).index(name)
+    return builder.load(cgutils.gep_inbounds(builder, columns, 0, place))
+
+
+@unbox(Bundle)  # type: ignore[untyped-decorator]
+def _from_python(bundle: Bundle, given: Any, c: Any) -> NativeValue:
+    columns = cgutils.alloca_once(c.builder, bundle.layout(c.context))
+    adapt_type = ir.FunctionType(ir.IntType(32), [c.pyapi.pyobj, c.pyapi.voidptr])
+    adapt = cgutils.get_or_insert_function(c.builder.module, adapt_type, "numba_adapt_ndarray")
+    failed = cgutils.false_bit
+    for place in range(len(bundle.columns)):
+        array = c.pyapi.tuple_getitem(given, place)
+        column = cgutils.gep_inbounds(c.builder, columns, 0, place)
+        refused = c.builder.call(adapt, [array, c.builder.bitcast(column, c.pyapi.voidptr)])
+        failed = c.builder.or_(failed, cgutils.is_not_null(c.builder, refused))
+    with c.builder.if_then(failed, likely=False):
+        c.pyapi.err_set_string("PyExc_TypeError", f"{bundle.name} has a column that is no array")
+    return NativeValue(c.builder.bitcast(columns, c.pyapi.voidptr), is_error=failed)
+
+
+def _know_bundle(source: type[tuple[Any, ...]]) -> None:
+    """Calls with such a tuple find what was compiled for its bundle."""
+    known = Bundle(source)
+
+    @typeof_impl.register(source)  # type: ignore[untyped-decorator]
+    def type_of(value: tuple[Any, ...], context: Any) -> object:
+        given = [typeof_impl(column, context) for column in value]
+        if given == list(known.columns.values()):
+            return known
+        # Columns that were not foreseen: compiled for the tuple they are.
+        return numba_types.NamedTuple(given, source)
 
 
 # -- where compiled code is kept ------------------------------------------------------------------
@@ -198,17 +277,64 @@ if _config.DISABLE_JIT:
     np.seterr(over="ignore")
 
 
-# -- the decorators -------------------------------------------------------------------------------
+# -- how a kernel is compiled ---------------------------------------------------------------------
 
 
-def kernel(function: F) -> F:
-    """A loop that Python calls."""
-    cached = bool(CACHE_FOLDER)
-    compiled = numba.njit(cache=cached, nogil=True, no_cfunc_wrapper=True)(function)
-    if not _config.DISABLE_JIT:
-        name = f"{function.__module__}.{function.__name__}"
-        _known.append(Kernel(name, cast(Dispatcher, compiled), function))
-    return cast(F, compiled)
+class _SameFlags(Flags):  # type: ignore[misc]  # numba ships no types
+    """Numba looks up every operation of a kernel by its types and by these, and compares them
+    option by option: a tenth of all compiling. Equal ones are one object here."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+class _KernelFlags(Flags):  # type: ignore[misc]  # numba ships no types
+    """Flags that may still change; a copy is what operations are looked up by."""
+
+    __slots__ = ()
+
+    def copy(self) -> _SameFlags:
+        return _same_flags.setdefault(self.summary(), _SameFlags(self))
+
+
+_same_flags: dict[str, _SameFlags] = {}
+
+#: Steps of the compiler for what no kernel has: closures, `with`, expressions of whole arrays,
+#: branches that depend on a type, functions that Numba's own extensions ask to be copied. Each
+#: would read through the whole function to find nothing.
+_NOT_NEEDED = frozenset(
+    {
+        untyped_passes.DeadBranchPrune,
+        untyped_passes.InlineClosureLikes,
+        untyped_passes.MakeFunctionToJitFunction,
+        untyped_passes.RewriteSemanticConstants,
+        untyped_passes.WithLifting,
+        typed_passes.InlineOverloads,
+        typed_passes.NopythonRewrites,
+    }
+)
+
+
+class _KernelCompiler(Compiler):  # type: ignore[misc]  # numba ships no types
+    """Compiles plain loops over arrays, and nothing else Numba could."""
+
+    def __init__(self, typing: object, target: object, library: object, *rest: Any) -> None:
+        arguments, returned, flags, local = rest
+        super().__init__(typing, target, library, arguments, returned, _KernelFlags(flags), local)
+        # For each element of an array that is read or written Numba looks for code that is never
+        # there, and then through all its own extensions for new ones. This context is a copy that
+        # belongs to one function, made a moment ago: there are none.
+        self.state.targetctx.refresh = lambda: None
+
+    def define_pipelines(self) -> list[Any]:
+        [steps] = super().define_pipelines()
+        steps.passes = [each for each in steps.passes if each[0] not in _NOT_NEEDED]
+        return [steps]
 
 
 class _Part(JITCodeLibrary):  # type: ignore[misc]  # numba ships no types
@@ -235,10 +361,40 @@ class _Part(JITCodeLibrary):  # type: ignore[misc]  # numba ships no types
         """There is no machine code that would look for it."""
 
 
-class _PartCompiler(Compiler):  # type: ignore[misc]  # numba ships no types
+class _PartCompiler(_KernelCompiler):
     def compile_extra(self, func: Callable[..., object]) -> object:
         self.state.library = _Part(self.state.targetctx.codegen(), func.__qualname__)
         return super().compile_extra(func)
+
+
+# -- the decorators -------------------------------------------------------------------------------
+
+
+def kernel(function: F) -> F:
+    """A loop that Python calls."""
+    return _kernel(function)
+
+
+def plain_kernel(function: F) -> F:
+    """A kernel that makes no array and returns none: compiled without counting references."""
+    return _kernel(function, _nrt=False)
+
+
+def _kernel(function: F, **options: bool) -> F:
+    compiled = numba.njit(
+        cache=bool(CACHE_FOLDER),
+        nogil=True,
+        no_cfunc_wrapper=True,
+        pipeline_class=_KernelCompiler,
+        **options,
+    )(function)
+    if not _config.DISABLE_JIT:
+        for hint in hints_of(function).values():
+            if isinstance(hint, type) and issubclass(hint, tuple):
+                _know_bundle(hint)
+        name = f"{function.__module__}.{function.__name__}"
+        _known.append(Kernel(name, cast(Dispatcher, compiled), function))
+    return cast(F, compiled)
 
 
 def inner(function: F) -> F:
@@ -289,7 +445,7 @@ def compile_kernels(told: Callable[[Progress], None] = lambda progress: None) ->
     began = time.perf_counter()
     kernels = all_kernels()
     progress = Progress(0, len(kernels), "", 0.0)
-    with _garbage_collected_rarely():
+    with _garbage_collected_later():
         for done, each in enumerate(kernels, start=1):
             told(progress)
             each.compile()
@@ -301,15 +457,19 @@ def compile_kernels(told: Callable[[Progress], None] = lambda progress: None) ->
 
 
 @contextmanager
-def _garbage_collected_rarely() -> Iterator[None]:
+def _garbage_collected_later() -> Iterator[None]:
     """The compiler makes millions of objects and drops few: to look through them as often as usual
-    is a tenth of its time."""
-    usual = gc.get_threshold()
-    gc.set_threshold(50_000, 50, 50)
+    is a tenth of its time, and even once, when it is done, half a second."""
+    usual = gc.isenabled()
+    gc.disable()
     try:
         yield
     finally:
-        gc.set_threshold(*usual)
+        # All objects become old ones, which the next full collection looks through.
+        gc.freeze()
+        gc.unfreeze()
+        if usual:
+            gc.enable()
 
 
 def _mark() -> str:

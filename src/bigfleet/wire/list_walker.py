@@ -25,7 +25,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from bigfleet.compiling import Columns, ReadOnly, copied, kernel, step
+from bigfleet.compiling import Columns, ReadOnly, copied, plain_kernel, step
 
 #: As they lie in an answer: a view of `bytes`, which cannot be written to.
 Bytes = Annotated[NDArray[np.uint8], ReadOnly]
@@ -152,7 +152,7 @@ def _hostname(content: Bytes, start: Int, end: Int) -> Int:
     return at if at != _BROKEN and 0 < size == end - at else _BROKEN
 
 
-@kernel
+@plain_kernel
 def count_machines(content: Bytes) -> int:
     """How many machines the list holds; -1: broken."""
     at: Int = np.int64(0)
@@ -166,7 +166,7 @@ def count_machines(content: Bytes) -> int:
     return count
 
 
-@kernel
+@plain_kernel
 def walk_list(
     content: Bytes, spans: Spans, keys: Keys, states: States, flags: Flags, revision: Places
 ) -> bool:
@@ -252,7 +252,7 @@ def _state(content: Bytes, start: Int, end: Int) -> Int:
     return number if 0 <= number <= 8 else 0
 
 
-@kernel
+@plain_kernel
 def _is_beyond_ascii(content: Bytes, starts: Places, ends: Places, beyond: Flags) -> None:
     """Marks the texts that hold a byte above 127."""
     for row in range(len(starts)):

@@ -14,8 +14,8 @@ PREEMPTION = (
     Mutant(
         "a victim may be of equal priority",
         _VICTIMS,
-        "victims.priority[v] >= needs.priority[n]",
-        "victims.priority[v] > needs.priority[n]",
+        "priority[v] >= own_priority",
+        "priority[v] > own_priority",
     ),
     Mutant(
         "a claimed machine has the priority it was stamped with (U1)",
@@ -164,8 +164,8 @@ PREEMPTION = (
     Mutant(
         "a gang preempts outside its domain",
         _VICTIMS,
-        "kinds.domain[needs.same[n], kind] != domain[n]",
-        "kinds.domain[needs.same[n], kind] < 0",
+        "domain_of_kind[same, kind] != domain[n]",
+        "domain_of_kind[same, kind] < 0",
     ),
     Mutant(
         "victims of a spread Need: machines acquired this cycle do not count (U18)",

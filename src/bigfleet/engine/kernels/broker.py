@@ -23,6 +23,7 @@ from bigfleet.engine.kernels.compiled import (
     Int64s,
     Int64Table,
     kernel,
+    plain_kernel,
 )
 from bigfleet.engine.kernels.new_arrays import (
     filled_int32s,
@@ -42,7 +43,7 @@ _NO_PIECE = 2**31 - 1
 PROPOSALS, COMMITTED, CONFLICTS, DISPLACEMENTS, RETRIES, RETRIES_COMMITTED = 0, 1, 2, 3, 4, 5
 
 
-@kernel
+@plain_kernel
 def commit(
     n: int,
     rows: Int32s,

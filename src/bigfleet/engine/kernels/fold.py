@@ -15,6 +15,7 @@ from bigfleet.engine.kernels.compiled import (
     Int64s,
     Int64Table,
     kernel,
+    plain_kernel,
     step,
 )
 from bigfleet.engine.kernels.hashing import find
@@ -23,7 +24,7 @@ from bigfleet.engine.kernels.records import SupplyArrays
 from bigfleet.engine.kernels.vectors import LARGEST, covers, first_at
 
 
-@kernel
+@plain_kernel
 def has_small_incumbent(
     stays: Bools,
     rows: Int32s,
@@ -50,7 +51,7 @@ def has_small_incumbent(
             stays[g] = True
 
 
-@kernel
+@plain_kernel
 def has_own_order(stays: Bools, pair: Int64s, cluster: Int32s, supply: SupplyArrays) -> None:
     """Mark gangs with a machine being created under their own name."""
     for g in range(len(pair)):
@@ -96,6 +97,8 @@ def hosts_of_classes(
     small = new_bools(len(cluster))
     holds = filled_int64s(len(units) + 1, np.int64(0))
     serves = new_bools(len(units) + 1)
+    # Columns named once: taking one out of its bundle inside the loop costs more than the loop.
+    starts, kind_of_place = supply.starts, supply.kind_of_place
     known = -1
     shared_fit: Int = np.int64(0)
     shared_small = False
@@ -120,8 +123,8 @@ def hosts_of_classes(
                     shared_small = shared_small or serves[k]
         fit, tight = shared_fit, shared_small
         if cluster[c] >= 0:
-            for i in range(supply.starts[2 * cluster[c]], supply.starts[2 * cluster[c] + 2]):
-                kind = supply.kind_of_place[i]
+            for i in range(starts[2 * cluster[c]], starts[2 * cluster[c] + 2]):
+                kind = kind_of_place[i]
                 tight = tight or serves[kind]
                 if holds[kind] > 0:
                     fit = _plus_times(fit, holds[kind], np.int64(1))

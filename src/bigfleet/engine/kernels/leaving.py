@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bigfleet.engine.kernels.compiled import Int8s, Int32s, Int64s, kernel
+from bigfleet.engine.kernels.compiled import Int, Int8s, Int32s, Int64s, kernel
 from bigfleet.engine.kernels.new_arrays import new_int32s
 from bigfleet.engine.kernels.vectors import first_at, grown
 
@@ -21,7 +21,7 @@ def excess_rows(
 
     A machine taken by Phase 2 already leaves for another reason; `preempted` is sorted.
     """
-    size = 0
+    size: Int = np.int64(0)
     for c in clusters:
         for i in range(starts[2 * c], starts[2 * c + 1]):
             size += holder[order[i]] < 0

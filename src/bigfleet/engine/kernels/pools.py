@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bigfleet.engine.kernels.compiled import Bools, BoolTable, Int8s, Int32s, Int64s, kernel
+from bigfleet.engine.kernels.compiled import Bools, BoolTable, Int, Int8s, Int32s, Int64s, kernel
 from bigfleet.engine.kernels.new_arrays import filled_int32s, filled_int64s, new_bools, new_int32s
 
 IDLE, SPECULATIVE = 3, 1
@@ -20,7 +20,7 @@ def pool_runs(
     counts = filled_int32s(2 * kinds, np.int64(0))
     machines = filled_int64s(kinds, np.int64(0))
     lone = new_bools(len(guarded))
-    size = 0
+    size: Int = np.int64(0)
     g = 0
     for row in range(len(state)):
         while g < len(guarded) and guarded[g] < row:
@@ -32,7 +32,7 @@ def pool_runs(
                 lone[g] = True
             else:
                 counts[2 * kind_of_row[row] + (state[row] == SPECULATIVE)] += 1
-    runs = 0
+    runs: Int = np.int64(0)
     for group in range(2 * kinds):
         runs += counts[group] > 0
     for g in range(len(guarded)):

@@ -233,7 +233,8 @@ def _credit_gang(
         usable = kinds.eligible[key, kind]
         seen[len(mine) + len(runs) + i] = domain_of_kind[kind] if usable else -1
     domains = new_int32s(len(seen))
-    size, width = 0, remaining.shape[1]
+    size: Int = np.int64(0)
+    width = remaining.shape[1]
     for i in range(len(seen)):
         if seen[i] >= 0 and bucket_of_domain[seen[i]] < 0:
             bucket_of_domain[seen[i]] = size

@@ -7,7 +7,7 @@ from bigfleet.engine.kernels.compiled import (
     Int64s,
     Int64Table,
     inner,
-    kernel,
+    plain_kernel,
     step,
 )
 from bigfleet.engine.kernels.new_arrays import new_int32s
@@ -20,7 +20,7 @@ GUARD_OFFER = 1
 GUARD_TRANSFER_IN = 2
 
 
-@kernel
+@plain_kernel
 def take(remaining: Int64s, offered: Int64s) -> bool:
     """Subtract one machine from what is still wanted; True when nothing is left."""
     covered = True
@@ -108,7 +108,7 @@ def grown(array: Int32s) -> Int32s:
     return larger
 
 
-@kernel
+@plain_kernel
 def eligibility(
     matches: BoolTable,
     match_of_key: Int32s,

@@ -17,6 +17,7 @@ from bigfleet.engine.kernels.compiled import (
     Int64Table,
     inner,
     kernel,
+    plain_kernel,
     step,
 )
 from bigfleet.engine.kernels.new_arrays import (
@@ -68,7 +69,7 @@ def group_victims(
     holder and stamp, and its key. The key of a group packs excess, penalty class, kind and priority
     (`priority_of_group`); 2**31 is added to the priority so that all parts are positive.
     """
-    members = 0
+    members: Int = np.int64(0)
     table = filled_int64s(np.int64(4096), np.int64(-1))
     group_at = new_int32s(np.int64(4096))
     keys = new_int64s(np.int64(2048))
@@ -128,7 +129,7 @@ def priority_of_group(keys: Int64s) -> Int64s:
     return priority
 
 
-@kernel
+@plain_kernel
 def victim_score(
     gap: int,
     drain_seconds: float,
@@ -144,7 +145,7 @@ def victim_score(
     return score
 
 
-@kernel
+@plain_kernel
 def grace_seconds(gap: int) -> int:
     """The further below, the less time a victim gets."""
     if gap > 900000:
@@ -320,31 +321,33 @@ def preempt(
     picked = new_int32s(np.int64(64))
     picked_for = new_int32s(np.int64(64))
     graces = new_int32s(np.int64(64))
+    # Columns named once: taking one out of its bundle inside the loop costs more than the loop.
+    kind_of_run, priority, end = victims.kind, victims.priority, victims.end
+    interruption, reclamation = victims.interruption, victims.reclamation
+    eligible, domain_of_kind = kinds.eligible, kinds.domain
     size = 0
     for q in range(len(queue)):
         n = queue[q]
-        homeless = needs.same[n] >= 0 and domain[n] < 0
+        key, same, spread_key = needs.key[n], needs.same[n], needs.spread[n]
+        own_priority = needs.priority[n]
+        homeless = same >= 0 and domain[n] < 0
         live = 0
-        for v in range(len(victims.start)):
-            kind = victims.kind[v]
+        for v in range(len(kind_of_run)):
+            kind = kind_of_run[v]
             if (
-                victims.priority[v] >= needs.priority[n]
-                or cursor[v] >= victims.end[v]
-                or not kinds.eligible[needs.key[n], kind]
-                or (homeless and kinds.domain[needs.same[n], kind] < 0)
-                or (
-                    needs.same[n] >= 0
-                    and not homeless
-                    and kinds.domain[needs.same[n], kind] != domain[n]
-                )
-                or (needs.spread[n] >= 0 and kinds.domain[needs.spread[n], kind] < 0)
+                priority[v] >= own_priority
+                or cursor[v] >= end[v]
+                or not eligible[key, kind]
+                or (homeless and domain_of_kind[same, kind] < 0)
+                or (same >= 0 and not homeless and domain_of_kind[same, kind] != domain[n])
+                or (spread_key >= 0 and domain_of_kind[spread_key, kind] < 0)
             ):
                 continue
             scores[v] = victim_score(
-                needs.priority[n] - victims.priority[v],
+                own_priority - priority[v],
                 drain_seconds,
-                victims.interruption[v],
-                victims.reclamation[v],
+                interruption[v],
+                reclamation[v],
                 weights,
             )
             usable[live] = v
@@ -359,7 +362,7 @@ def preempt(
                 continue
             domain[n] = chosen
             whole_domain[n] = True
-        spread = needs.spread[n] >= 0
+        spread = spread_key >= 0
         counts = new_int64s(np.int64(0))
         exists = new_bools(np.int64(0))
         slack = max(np.int64(1), needs.skew[n]) - 1
@@ -374,7 +377,7 @@ def preempt(
                 draining[draining_starts[q] : draining_starts[q + 1]],
             )
             for u in range(live):
-                exists[kinds.domain[needs.spread[n], victims.kind[usable[u]]]] = True
+                exists[domain_of_kind[spread_key, kind_of_run[usable[u]]]] = True
         while not is_covered(left if homeless else unresolved[n]):
             lowest = np.int64(2**62)
             if spread:
@@ -384,11 +387,9 @@ def preempt(
             best = _lowest_run(taken_whole, victims, cursor) if homeless else -1
             for u in range(0 if homeless else live):
                 v = usable[u]
-                if cursor[v] >= victims.end[v]:
+                if cursor[v] >= end[v]:
                     continue
-                if spread and (
-                    counts[kinds.domain[needs.spread[n], victims.kind[v]]] > lowest + slack
-                ):
+                if spread and (counts[domain_of_kind[spread_key, kind_of_run[v]]] > lowest + slack):
                     continue
                 if best < 0 or _goes_first(v, best, victims, scores, cursor):
                     best = v
@@ -398,12 +399,12 @@ def preempt(
                 picked, picked_for, graces = grown(picked), grown(picked_for), grown(graces)
             picked[size] = victims.rows[cursor[best]]
             picked_for[size] = n
-            graces[size] = grace_seconds(needs.priority[n] - victims.priority[best])
+            graces[size] = grace_seconds(own_priority - priority[best])
             size += 1
             cursor[best] += 1
             preempts[n] += 1
             if spread:
-                counts[kinds.domain[needs.spread[n], victims.kind[best]]] += 1
-            take(unresolved[n], kinds.units[victims.kind[best]])
-            take(left, kinds.units[victims.kind[best]])
+                counts[domain_of_kind[spread_key, kind_of_run[best]]] += 1
+            take(unresolved[n], kinds.units[kind_of_run[best]])
+            take(left, kinds.units[kind_of_run[best]])
     return picked[:size].copy(), picked_for[:size].copy(), graces[:size].copy()
