@@ -95,7 +95,13 @@ class LiveShard:
                 await next_turn()
 
     async def until_bound(self, cluster: str, machines: int) -> None:
+        """The machines serve the cluster, and a cycle has seen that none is arriving any more."""
         await self.until(lambda: len(self.bound_to(cluster)) == machines)
+        await self.until(lambda: self._has_settled(cluster))
+
+    def _has_settled(self, cluster: str) -> bool:
+        counts = self.process.state.deciding.ledger.counts(cluster)
+        return counts.total > 0 and counts.arriving == 0
 
     def bound_to(self, cluster: str) -> list[str]:
         held = self.process.state.parts.machines
