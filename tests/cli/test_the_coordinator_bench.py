@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -16,7 +15,7 @@ from bigfleet.bench.coordinator.metrics_pages import Distribution
 from bigfleet.bench.coordinator.rebalance_fleet import Shape
 from bigfleet.bench.coordinator.simulated_shards import SyncHead, sync_head_of
 from bigfleet.bench.measures import Measure, Say
-from bigfleet.bench.processes import processes
+from bigfleet.bench.processes import LoadTestFailed, processes
 from bigfleet.cli import load_tests
 from bigfleet.cli.main import cli
 from bigfleet.coordinator.keys import tables_of
@@ -178,5 +177,5 @@ def test_what_a_histogram_saw_lies_between_two_pages() -> None:
 async def test_a_process_that_ends_too_soon_is_told_with_its_last_words() -> None:
     async with processes() as running:
         process = await running.start("etcd", "sh", "-c", "echo no disk >&2; exit 1")
-        with pytest.raises(click.ClickException, match="the etcd of the load test has ended: no d"):
+        with pytest.raises(LoadTestFailed, match="the etcd of the load test has ended: no d"):
             await process.line_with(b"ready")
