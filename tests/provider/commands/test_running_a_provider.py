@@ -72,7 +72,7 @@ def test_flags_become_options(served: list[ProviderServer]) -> None:
     assert (timing.create, timing.configure, timing.drain, timing.delete) == (3.0, 2.0, 2.0, 2.0)
     assert (options.fault_selectors, options.reflection) == (True, False)
     assert (options.miss_threshold, options.failed_exit) == (7, "new_id")
-    assert served[-1]._context.seed_count == 9
+    assert served[-1]._open_context.seed_count == 9
 
 
 def test_bounds_are_flags(served: list[ProviderServer]) -> None:
