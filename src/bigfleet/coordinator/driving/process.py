@@ -2,7 +2,7 @@
 
 On the way up: the port is bound first, because others are told its address; the store is this
 process's own, or shared by lease. On the way down: it resigns before anything else, so that
-somebody else leads within a second; then calls get their time, and it is over.
+another replica leads within a second; then open calls get time to end, and the process exits.
 """
 
 from collections.abc import Callable, Coroutine, Mapping
