@@ -112,7 +112,7 @@ class Process:
         self.side_tasks: dict[str, asyncio.Task[None]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._pages: Pages | None = None
-        self._is_up = False
+        self._was_refused = False
         self._stopped = asyncio.Event()
 
     # -- what a process says of itself -----------------------------------------------------------
@@ -191,7 +191,8 @@ class Process:
         """Up; its port. OSError where an address is taken; StartRefused. Closed if it fails."""
         try:
             await self._open()
-        except BaseException:
+        except BaseException as problem:
+            self._was_refused = isinstance(problem, Exception)
             await self.stop(0.0)
             raise
         work = dict(self._work())
@@ -201,7 +202,6 @@ class Process:
         for name, each in self._side_work().items():
             self.side_tasks[name] = task = asyncio.create_task(each, name=name)
             task.add_done_callback(self._on_side_task_done)
-        self._is_up = True
         facts = {**self._facts(), **self._started_facts()}
         self.context.log.info(f"{self.component}.started", **facts, metrics_port=self.metrics_port)
         return self.port
@@ -236,7 +236,7 @@ class Process:
         if self._pages is not None:
             await self._pages.stop()
         await self._close()
-        if self._is_up:
+        if not self._was_refused:
             text = "stopped in order"
             self.context.log.info(f"{self.component}.stopped", msg=text, **self._facts())
 

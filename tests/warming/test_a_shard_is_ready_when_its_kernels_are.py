@@ -66,14 +66,14 @@ async def test_pages_say_how_far_compiling_is(
     kernels, log, clock = Kernels(monkeypatch), Lines(), ManualClock()
     settings = replace(QUICK, data_dir=str(tmp_path), metrics_addr="")
     process = ShardProcess(settings, ProcessContext(clock, log, stopwatch=lambda: 0.0))
-    starting = asyncio.create_task(process.start())
+    compiled = asyncio.create_task(process.warmup.run())
     await until(lambda: "12 of 31" in process.why_not_ready())
     assert "compiling kernels: 12 of 31 after 8 s" in process.why_not_ready()
     # Longer than a shard may be silent: a cold start on a slow machine is no reason to kill it.
     await clock.advance(3_600)
     assert process.why_not_alive() == ""
     kernels.done.set()
-    await starting
+    await compiled
     assert "compiling" not in process.why_not_ready()
     assert process.why_not_alive() == "the last cycle began 3600 s ago"
     await process.stop(0.0)

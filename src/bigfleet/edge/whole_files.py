@@ -13,10 +13,10 @@ def write_whole(
     """
     unfinished = unfinished or path.with_name(f".{path.name}.new")
     try:
-        # What an earlier write left there may be readable for others.
-        unfinished.unlink(missing_ok=True)
-        handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
         with os.fdopen(handle, "wb") as file:
+            # What an earlier write left there may be readable for others.
+            os.fchmod(handle, os.fstat(handle).st_mode & mode)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
