@@ -18,7 +18,7 @@ from bigfleet.shard.driving.kernel_warmup import KernelWarmup
 from bigfleet.shard.driving.process import ShardProcess
 from tests.shard_system.demand import HIGH, LOW
 from tests.shard_system.operators import operating
-from tests.shard_system.stand import QUICK, Lines, offered, provided, sharded
+from tests.shard_system.rig import QUICK, Lines, offered, provided, sharded
 from tests.shard_system.waiting import until
 from tests.warming.dispatchers import compiled_types
 
