@@ -1,6 +1,6 @@
 """How fast we ask: a bucket of tokens, filled at a steady rate, so that a burst is bounded.
 
-First come, first served: whoever asks reserves the next token at once and waits for its time.
+First come, first served: a caller reserves the next token at once and waits for its time.
 """
 
 from bigfleet.edge.clock import SECOND, Clock
@@ -31,6 +31,6 @@ class RateLimiter:
             try:
                 await self._clock.sleep(seconds)
             except BaseException:
-                # Whoever gave up asks nothing: its token goes to the next.
+                # A cancelled caller sends nothing: its token goes to the next.
                 self._tokens += 1
                 raise
