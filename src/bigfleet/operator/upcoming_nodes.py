@@ -50,7 +50,7 @@ _PHASES: Mapping[MachineState, str] = {
 _GIVEN_BACK = ("Draining", "Drained")
 
 
-class Standing(Protocol):
+class EvictionStanding(Protocol):
     """How the eviction of a machine's pods stands."""
 
     @property
@@ -71,7 +71,7 @@ class NodeMissing:
 
 def phase_of(
     state: MachineState,
-    standing: Standing | None = None,
+    standing: EvictionStanding | None = None,
     *,
     has_node: bool = False,
     is_usable: bool = False,
@@ -106,7 +106,7 @@ class UpcomingNodes:
     def __init__(
         self,
         node_of: Callable[[str], Node | None],
-        standing_of: Callable[[str], Standing | None],
+        standing_of: Callable[[str], EvictionStanding | None],
         is_usable: Callable[[str], bool],
     ) -> None:
         """`is_usable`: whether the machine has a Node on which pods can start."""

@@ -20,7 +20,7 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.session_frames import AvailableCapacityUpdate, NodeStateUpdate
 from bigfleet.operator.available import AvailableCapacities
 from bigfleet.operator.driving.object_writer import Writer
-from bigfleet.operator.upcoming_nodes import Standing, UpcomingNodes
+from bigfleet.operator.upcoming_nodes import EvictionStanding, UpcomingNodes
 
 #: How often it is looked for what only time brings: missing Nodes, stale objects.
 LOOK_SECONDS = 15.0
@@ -48,7 +48,7 @@ class WriteBackContext:
     #: Whether all Nodes are known, as of now.
     nodes_synced: Callable[[], bool]
     node_of: Callable[[str], Node | None]
-    standing_of: Callable[[str], Standing | None]
+    standing_of: Callable[[str], EvictionStanding | None]
     machines: Usability
     tell: Tell
 
