@@ -6,7 +6,7 @@ from bigfleet.model.session_frames import AvailableCapacityUpdate, Confidence
 from bigfleet.operator.upcoming_nodes import UpcomingNodes
 from bigfleet.operator.writes import PatchStatus, Write
 from tests.kube_api import FakeApiServer
-from tests.operator_writing.machines import ReadyNodes, node, told
+from tests.operator_writing.machines import KnownDrains, ReadyNodes, node, told
 from tests.operator_writing.stage import stage_on, until
 
 S = MachineState
@@ -164,9 +164,8 @@ async def test_an_object_that_does_not_keep_what_is_written_is_not_written_for_e
         stage.say(told(S.CREATING))
         await stage.written()
         before = len(stage.ops())
-        objects = NeverContent(
-            stage.nodes.get, stage.standings.get, ReadyNodes(stage.nodes).is_usable
-        )
+        ready = ReadyNodes(stage.nodes)
+        objects = NeverContent(ready, KnownDrains(stage.standings), ready)
         stage.write_back.writer.touch(objects, "un-m-1")
         await stage.written()
         assert len(stage.ops()) == before + 1
