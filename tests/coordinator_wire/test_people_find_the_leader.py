@@ -37,8 +37,8 @@ def dead() -> str:
 async def replicas(*coordinators: ScriptedCoordinator) -> AsyncIterator[list[str]]:
     """Their addresses."""
     async with AsyncExitStack() as stack:
-        stands = [await stack.enter_async_context(serving(each)) for each in coordinators]
-        yield [stand.address for stand in stands]
+        rigs = [await stack.enter_async_context(serving(each)) for each in coordinators]
+        yield [rig.address for rig in rigs]
 
 
 async def test_a_follower_sends_its_caller_to_the_leader_it_knows() -> None:

@@ -13,7 +13,7 @@ from bigfleet.model.settings import Seconds
 from bigfleet.operator.departed_nodes import DepartedNode, DepartedNodes
 from bigfleet.operator.node_map import NodeMap
 from bigfleet.operator.settings import OperatorSettings
-from tests.operator_draining.stage import node_record
+from tests.operator_draining.rig import node_record
 
 S = MachineState
 LEFT = (S.IDLE, S.SPECULATIVE, S.DELETING)

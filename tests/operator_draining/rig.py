@@ -58,21 +58,21 @@ def pod_record(
 
 
 class KnownCluster:
-    """What the drains of a stage know of their cluster."""
+    """What the drains of a rig know of their cluster."""
 
-    def __init__(self, stage: "Stage") -> None:
-        self._stage = stage
-        self.node_map, self.pods_on_nodes = stage.nodes, stage.pods
-        self.volumes = stage.volumes
+    def __init__(self, rig: "Rig") -> None:
+        self._rig = rig
+        self.node_map, self.pods_on_nodes = rig.nodes, rig.pods
+        self.volumes = rig.volumes
 
     def nodes_are_fresh(self, at: Instant) -> bool:
-        return self._stage.nodes_are_fresh
+        return self._rig.nodes_are_fresh
 
     def pods_are_fresh(self, at: Instant) -> bool:
-        return self._stage.pods_are_fresh
+        return self._rig.pods_are_fresh
 
 
-class Stage:
+class Rig:
     """`steps` are the instructions since they were last taken; writes are answered by the test.
 
     Checks are answered at once, unless the test does: the server has what the caches have, and what
@@ -262,21 +262,21 @@ def patched(node: Node, patch: dict[str, object]) -> Node:
     )
 
 
-def joined(*pods: PodOnNode, node: Node | None = None) -> Stage:
+def joined(*pods: PodOnNode, node: Node | None = None) -> Rig:
     """Machine m-1 is Node n-1, Configured and connected."""
-    stage = Stage()
-    stage.has_node(node or node_record("n-1"))
+    rig = Rig()
+    rig.has_node(node or node_record("n-1"))
     for pod in pods:
-        stage.has_pod(pod)
-    stage.connect(NodeStateUpdate("m-1", "shop", S.CONFIGURED, "n-1"))
-    assert stage.steps == []
-    return stage
+        rig.has_pod(pod)
+    rig.connect(NodeStateUpdate("m-1", "shop", S.CONFIGURED, "n-1"))
+    assert rig.steps == []
+    return rig
 
 
-def draining(*pods: PodOnNode, grace: int = 600) -> Stage:
+def draining(*pods: PodOnNode, grace: int = 600) -> Rig:
     """Asked, cordoned and answered once; the first evictions are not taken yet."""
-    stage = joined(*pods)
-    stage.asks(grace=grace)
-    stage.answer_cordons()
-    assert stage.acks() == [(ID, 1)]
-    return stage
+    rig = joined(*pods)
+    rig.asks(grace=grace)
+    rig.answer_cordons()
+    assert rig.acks() == [(ID, 1)]
+    return rig

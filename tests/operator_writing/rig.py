@@ -31,7 +31,7 @@ class Complaints(Silence):
 
 
 @dataclass(slots=True)
-class Stage:
+class Rig:
     server: FakeApiServer
     clock: ManualClock
     counts: Counts
@@ -108,9 +108,9 @@ class ToldEvents:
 
 
 @asynccontextmanager
-async def stage_on(
+async def rig_on(
     server: FakeApiServer, *, dispatch: int = 32, synced: bool = True
-) -> AsyncIterator[Stage]:
+) -> AsyncIterator[Rig]:
     """A running write-back with a session open, and its replay under way."""
     clock, counts, log = ManualClock(), Counts(), Complaints()
     nodes: dict[str, Node] = {}
@@ -133,12 +133,12 @@ async def stage_on(
         )
         work = (upcoming.run(), available.run(), write_back.run())
         tasks = [asyncio.create_task(each) for each in work]
-        stage = Stage(server, clock, counts, log, write_back, nodes, standings, told, nodes_known)
+        rig = Rig(server, clock, counts, log, write_back, nodes, standings, told, nodes_known)
         try:
             if synced:
                 await until(lambda: upcoming.cache.synced and available.cache.synced)
             write_back.on_connected()
-            yield stage
+            yield rig
         finally:
             for task in tasks:
                 task.cancel()
