@@ -197,15 +197,12 @@ def _refuse_to_overwrite(files: dict[str, Path], force: bool) -> None:
 
 def _write(content_of: dict[Path, bytes]) -> None:
     """Each file whole or not at all, and for its owner's eyes only."""
+    from bigfleet.edge.whole_files import write_whole
+
     try:
         for path, content in content_of.items():
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            fresh = path.with_name(path.name + ".new")
-            handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            os.chmod(fresh, 0o600)
-            os.replace(fresh, path)
+            write_whole(path, content)
     except OSError as problem:
         raise refuse([f"{problem.filename}: {problem.strerror}"]) from None
 

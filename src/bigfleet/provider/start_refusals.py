@@ -8,7 +8,7 @@ import traceback
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from bigfleet.model.errors import BadInput
+from bigfleet.model.errors import BadInput, StartRefused
 from bigfleet.provider.backend import Backend, BackendError
 from bigfleet.provider.calls import awaitable
 from bigfleet.provider.logs import Log
@@ -16,10 +16,6 @@ from bigfleet.provider.operations.deadlines import DeadlinePassed
 from bigfleet.provider.stores.store import StoreFailed
 
 _HINT = "check its settings and credentials; `bigfleet provider doctor` looks closer"
-
-
-class StartRefused(Exception):
-    """The Backend cannot be used; the text says what it was asked, what it said, what to do."""
 
 
 @asynccontextmanager

@@ -185,8 +185,7 @@ def _write(file: Path, meta: "SnapshotMeta", content: bytes) -> None:
     from bigfleet.edge.whole_files import write_whole
     from bigfleet.wire.coordinator_handlers import Snapshot
 
-    unfinished = file.with_name(f".{file.name}.new")
-    write_whole(file, file_bytes(Snapshot(meta, content)), unfinished)
+    write_whole(file, file_bytes(Snapshot(meta, content)))
 
 
 def _text_of(meta: "SnapshotMeta") -> str:

@@ -20,13 +20,13 @@ from bigfleet.operator.driving.frame_router import FrameRouter
 from bigfleet.operator.driving.line import Dialling, ShardLine
 from bigfleet.operator.driving.node_cleanup import NodeCleanup
 from bigfleet.operator.driving.tokens import Tokens
-from bigfleet.operator.driving.world import World
 from bigfleet.operator.driving.write_back import WriteBack
 from bigfleet.operator.reclaim_admission import ReclaimAdmission
 from bigfleet.operator.reclaim_kinds import ReclaimKinds
 from bigfleet.operator.revised_demand import RevisedDemand, RevisionSettings
 from bigfleet.operator.schedule import Backoff, RollupSchedule
 from bigfleet.operator.settings import OperatorSettings, node_rules_of
+from bigfleet.process import ProcessContext
 from bigfleet.wire.cluster_reports import ClusterReportClient
 from bigfleet.wire.session_client import SessionClient
 
@@ -35,7 +35,7 @@ class LeadingReplica:
     def __init__(
         self,
         settings: OperatorSettings,
-        world: World,
+        context: ProcessContext,
         api: Api,
         cluster_cache: ClusterCache,
         events: Events,
@@ -43,7 +43,7 @@ class LeadingReplica:
     ) -> None:
         """Raises BadTemplateFile."""
         self._settings = current = CurrentSettings(settings)
-        clock, draw, log = world.clock, world.draw, world.log
+        clock, draw, log = context.clock, context.draw, context.log
         self._cluster_cache = cluster_cache
         self._schedule = RollupSchedule(settings.rollup_interval, settings.rollup_debounce)
         self.demand = RevisedDemand(
@@ -58,21 +58,21 @@ class LeadingReplica:
         self.line = ShardLine(
             Dialling(
                 settings.cluster_id,
-                SessionClient(settings.shard_addr, world.tls),
+                SessionClient(settings.shard_addr, context.tls),
                 settings.outbox,
                 Backoff(settings.reconnect.least, settings.reconnect.most),
             ),
             self._schedule,
             self.demand,
             clock,
-            world.stopwatch,
+            context.stopwatch,
             draw,
             counts,
             log,
         )
         self._answers = Answers(self.line)
         events.may_write = lambda: self.line.connected
-        self._tokens = self._tokens_of(world, api)
+        self._tokens = self._tokens_of(context, api)
         acknowledgements = Acknowledgements(cluster_cache.book)
         self._marking = AcknowledgeRequests(
             api, acknowledgements, clock, log, counts, concurrency=settings.ack_concurrency
@@ -115,7 +115,7 @@ class LeadingReplica:
         )
         self.reporting = ClusterReporter(
             cluster_cache,
-            lambda: ClusterReportClient(settings.shard_addr, world.tls),
+            lambda: ClusterReportClient(settings.shard_addr, context.tls),
             self.demand,
             self.demand_reviser,
             self.write_back,
@@ -183,15 +183,15 @@ class LeadingReplica:
 
     # -- within ----------------------------------------------------------------------------------
 
-    def _tokens_of(self, world: World, api: Api) -> Tokens | None:
+    def _tokens_of(self, context: ProcessContext, api: Api) -> Tokens | None:
         settings = self._settings.now
         if not settings.mint_token:
             return None
         return Tokens(
             api,
-            world.clock,
-            world.random_bytes,
-            world.log,
+            context.clock,
+            context.random_bytes,
+            context.log,
             cluster_id=settings.cluster_id,
             ttl_seconds=settings.token_ttl,
             prefix=settings.token_prefix,

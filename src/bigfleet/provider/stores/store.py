@@ -7,16 +7,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from bigfleet.model.errors import StartRefused
 from bigfleet.model.machines import Instant
 from bigfleet.provider.kinds import Kind
 from bigfleet.provider.ledger.fences import KeptMark, MarkKey
 
 
-class StoreDamaged(Exception):
+class StoreDamaged(StartRefused):
     """The file cannot be trusted; the text says what to do about it."""
 
 
-class StoreInUse(Exception):
+class StoreInUse(StartRefused):
     """Another process has the file."""
 
 
