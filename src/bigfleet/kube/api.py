@@ -85,7 +85,7 @@ class Api(Calls):
         #: Requests sent that change something, each attempt on its own.
         self.writes = 0
         #: Asked right before each attempt of a write, but not of one to a lease: while it says no,
-        #: nothing is sent. Whoever slept through its lease or session learns of it here first.
+        #: nothing is sent. A process that slept through its lease or session learns it here first.
         self.may_write: Callable[[], bool] = lambda: True
         self.server = str(client.base_url).rstrip("/")
         #: PEM, as a kubelet needs it to trust `server`; empty where the system's trust is used.

@@ -112,7 +112,7 @@ class OperatorLine:
                 await asyncio.wait({writing})
 
     async def _write(self, session: Session) -> None:
-        """Ends with the stream; why it ended is told to whoever reads it."""
+        """Ends with the stream; its reader is told why it ended."""
         try:
             while True:
                 await session.send(self._frame(await self._outgoing.get()))
