@@ -44,7 +44,7 @@ class Signals:
                 async for signal in self.calls.watch():
                     failures = 0
                     await self.take(signal)
-            except Exception as error:  # noqa: BLE001 - whatever an author's stream raises
+            except Exception as error:  # noqa: BLE001 - an author's stream may raise anything
                 self.log.warning("watch.failed", text=str(error) or type(error).__name__)
             self.reconciler.want()  # what was told meanwhile is lost
             failures += 1

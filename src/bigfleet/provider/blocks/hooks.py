@@ -8,7 +8,7 @@
 | anything else | failed for good |
 
 A hook is idempotent: after a crash it is run again with the same token. The blob travels on its
-standard input and is never part of a command line, where everybody on the host could read it.
+standard input and is never part of a command line, where every user of the host could read it.
 """
 
 from collections.abc import Awaitable, Callable
@@ -71,7 +71,7 @@ Ask = Callable[[], Awaitable[Ended | None]]
 
 
 async def polled(ask: Ask, clock: Clock, first: float = 0.5, longest: float = 5.0) -> Ended:
-    """Asks, ever more slowly, until the run has ended; whoever calls has the deadline."""
+    """Asks, ever more slowly, until the run has ended; the caller has the deadline."""
     pauses, asked = Backoff(first, longest), 0
     while (ended := await ask()) is None:
         asked += 1
