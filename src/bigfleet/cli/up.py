@@ -164,7 +164,7 @@ async def _lived(
         face.show(fleet.times.in_real_time(report))
 
     def moved(transfer: "Transfer") -> None:
-        # The coordinator tells real time, as it does to anybody; what is judged is simulated.
+        # The coordinator tells real time, as to any caller; what is judged is simulated.
         watch.on_move(replace(transfer, updated_at=fleet.times.own_of(transfer.updated_at)))
         face.show_move(transfer)
 
@@ -175,7 +175,7 @@ async def _lived(
             work = [fleet.follow(heard), fleet.follow_moves(moved), fleet.until_dead()]
             await _until_asked(work, stopping, lasting)
     except BrokenPipeError:
-        # Whoever read our lines has seen enough.
+        # The reader of our lines has closed the pipe.
         unread()
     except PartDied as problem:
         click.echo(plain(str(problem)), err=True)
@@ -192,7 +192,7 @@ async def _until_asked(
     stopping: "asyncio.Future[Any]",
     lasting: float | None,
 ) -> None:
-    """Until somebody asks, or the time is up; raises what ended a part before that."""
+    """Until a signal comes, or the time is up; raises what ended a part before that."""
     import asyncio
 
     tasks = [asyncio.create_task(each) for each in work]

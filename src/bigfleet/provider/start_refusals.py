@@ -1,4 +1,4 @@
-"""A start that cannot be: whatever an author's Backend raises then becomes one clear refusal.
+"""A start that cannot be: anything an author's Backend raises then becomes one clear refusal.
 
 What it raises on purpose, and what a wrong setting makes Python raise, is said as it is. Anything
 else is a fault in the Backend: it refuses the start just the same, and its traceback is logged.

@@ -3,7 +3,7 @@ real protocol.
 
 Nothing here is a short cut: shards list the provider and report to the coordinator over gRPC, the
 clusters dial their shards, and zones are given to shards by the calls that people use. The parts
-start in the order in which they need each other and stop in the opposite one; whatever happens,
+start in the order in which they need each other and stop in the opposite one; after a failure too,
 what was opened is closed and a temporary folder is removed.
 """
 
@@ -49,7 +49,7 @@ PROVIDER_PATIENCE_SECONDS = 15.0
 
 
 class ProviderSilent(Exception):
-    """The provider somebody named does not answer; the text says what to do."""
+    """The named provider does not answer; the text says what to do."""
 
 
 class PartDied(Exception):
@@ -191,7 +191,7 @@ class LocalFleet:
     async def _start_coordinator(self, starter: Starter) -> None:
         self.coordinator = process = await starter.coordinator()
         self._closing.push_async_callback(process.stop, 0.0)
-        #: As anybody who administers the fleet.
+        #: As a person who administers the fleet.
         self.admin = CoordinatorAdminClient([process.address])
         self._closing.push_async_callback(self.admin.close)
 

@@ -5,6 +5,7 @@ import asyncio
 from bigfleet.edge.counts import Counts
 from bigfleet.kube.api import Api
 from bigfleet.kube.events import Events
+from bigfleet.model.backoffs import Backoff
 from bigfleet.model.current_settings import CurrentSettings
 from bigfleet.operator.acknowledgements import Acknowledgements
 from bigfleet.operator.bootstrap.renderer import ClusterFacts
@@ -24,7 +25,7 @@ from bigfleet.operator.driving.write_back import WriteBack
 from bigfleet.operator.reclaim_admission import ReclaimAdmission
 from bigfleet.operator.reclaim_kinds import ReclaimKinds
 from bigfleet.operator.revised_demand import RevisedDemand, RevisionSettings
-from bigfleet.operator.schedule import Backoff, RollupSchedule
+from bigfleet.operator.schedule import RollupSchedule
 from bigfleet.operator.settings import OperatorSettings, node_rules_of
 from bigfleet.process import ProcessContext
 from bigfleet.wire.cluster_reports import ClusterReportClient

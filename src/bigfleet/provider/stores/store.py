@@ -72,14 +72,14 @@ class Batch:
     revision: int
     counter: int
     machines: tuple[MachineRow, ...] = ()
-    #: Slots that are no longer anyone's.
+    #: Slots that no machine uses any more.
     freed_slots: tuple[int, ...] = ()
     marks: tuple[KeptMark, ...] = ()
     dropped_marks: tuple[MarkKey, ...] = ()
     journal: tuple[JournalRow, ...] = ()
     #: Finished journal rows older than this are forgotten; 0: none.
     forget_before: Instant = 0
-    #: How many rows the journal may have then, whatever their age; 0: any number.
+    #: How many rows the journal may have then, of any age; 0: any number.
     keep_rows: int = 0
 
 
@@ -116,7 +116,7 @@ class Store(Protocol):
         ...
 
     def erase(self) -> None:
-        """Whatever was overwritten by commits so far is nowhere to be read any more."""
+        """After it, what commits have overwritten so far cannot be read any more."""
         ...
 
     def backup(self, target: Path) -> None: ...
