@@ -7,7 +7,7 @@ in ten minutes, what may not be written now waits, what cannot be written is dro
 import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, Protocol
 
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.edge.logs import Log
@@ -27,6 +27,10 @@ _LONGEST_MESSAGE = 1024
 _LONGEST_REASON = 128
 
 EventType = Literal["Normal", "Warning"]
+
+
+class TellsEvents(Protocol):
+    def tell(self, about: Reference, kind: EventType, reason: str, message: str) -> None: ...
 
 
 class Events:

@@ -16,6 +16,7 @@ from bigfleet.engine.hint_memory import HintMemory
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import AvailableCapacityUpdate, ShardFrame
+from bigfleet.model.token_buckets import TokenBucket
 from bigfleet.shard.settings import SessionSettings
 
 #: An unchanged hint is repeated after this time.
@@ -40,8 +41,7 @@ class Hints:
         self._connected = connected
         self._breakers_open = breakers_open
         self._memory = HintMemory()
-        self._allowed = float(_AT_ONCE)
-        self._allowed_at: Instant = 0
+        self._bucket = TokenBucket(_PER_SECOND, _AT_ONCE)
 
     def silent_providers(self) -> tuple[str, ...] | None:
         """What availability is computed with; None: nobody listens."""
@@ -65,9 +65,9 @@ class Hints:
         if availability is None:
             availability = availability_of(decision.outcome, self._breakers_open())
         interval = round(self.settings.available_capacity_interval * SECOND)
-        most = self._allowance(at)
+        most = self._bucket.there(at)
         for hint in self._memory.due(availability, connected, at, interval, _REFRESH, most):
-            self._allowed -= 1
+            self._bucket.take(at)
             self._send(
                 hint.cluster,
                 AvailableCapacityUpdate(
@@ -78,9 +78,3 @@ class Hints:
                     hint.cost,
                 ),
             )
-
-    def _allowance(self, at: Instant) -> int:
-        earned = (at - self._allowed_at) / SECOND * _PER_SECOND
-        self._allowed = min(_AT_ONCE, self._allowed + earned)
-        self._allowed_at = at
-        return int(self._allowed)

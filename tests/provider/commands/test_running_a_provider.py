@@ -113,7 +113,7 @@ def test_a_backends_own_defaults_hold_until_a_flag_says_otherwise(
         ([FAKE, "--tls-cert=c.pem"], "all or none"),
         ([FAKE, "--colour", "red"], "colour"),
         ([FAKE, "--set", "x"], "key=value"),
-        ([FAKE, "--create-timeout", "soon"], "no duration"),
+        ([FAKE, "--create-timeout", "soon"], "not a duration"),
         ([REAL, "--fault-selectors"], "--allow-faults-in-production"),
     ],
 )

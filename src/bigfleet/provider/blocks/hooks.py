@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from bigfleet.edge.clock import Clock
+from bigfleet.model.backoffs import Backoff
 from bigfleet.provider.backend import HostGone, Permanent, Retryable
 
 TRY_AGAIN, HOST_GONE = 75, 69
@@ -71,8 +72,8 @@ Ask = Callable[[], Awaitable[Ended | None]]
 
 async def polled(ask: Ask, clock: Clock, first: float = 0.5, longest: float = 5.0) -> Ended:
     """Asks, ever more slowly, until the run has ended; the caller has the deadline."""
-    pause = first
+    pauses, asked = Backoff(first, longest), 0
     while (ended := await ask()) is None:
-        await clock.sleep(pause)
-        pause = min(longest, 2 * pause)
+        asked += 1
+        await clock.sleep(pauses.seconds(asked))
     return ended
