@@ -120,9 +120,9 @@ BAD = {
         "user me uses `auth-provider`, which is not supported; use exec, a token",
     ),
     "impersonation": ({"user": "{token: t, as: root}"}, "uses `as`, which is not supported"),
-    "an authority that is no base64": (
+    "an authority that is not base64": (
         {"cluster": "{server: 'https://a', certificate-authority-data: '%%'}"},
-        "certificate-authority-data is no base64",
+        "certificate-authority-data is not base64",
     ),
     "a missing authority": (
         {"cluster": "{server: 'https://a', certificate-authority: gone.pem}"},

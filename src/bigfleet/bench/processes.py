@@ -129,7 +129,7 @@ class Running:
         self._process.send_signal(number)
 
     async def kill(self) -> None:
-        """As a loss of power does; again is no failure."""
+        """As a loss of power does; a second call is harmless."""
         if self._process.returncode is None:
             self._process.kill()
         await self.ended()
