@@ -128,7 +128,7 @@ BAD = {
         {"cluster": "{server: 'https://a', certificate-authority: gone.pem}"},
         r"gone\.pem cannot be read: No such file",
     ),
-    "an address that is none": ({"cluster": "{server: 'api:6443'}"}, "no http"),
+    "an address that is none": ({"cluster": "{server: 'api:6443'}"}, "not an http"),
     "a server that is a number": ({"cluster": "{server: 6443}"}, "context prod: cluster prod: "),
 }
 

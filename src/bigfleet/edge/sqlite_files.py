@@ -1,4 +1,4 @@
-"""One SQLite file of ours: opened durable and private, and told apart from everybody else's.
+"""One SQLite file of ours: opened durable and private, and told apart from other programs'.
 
 A commit is on disk when it returns. A file that is damaged, foreign or of a later version is
 refused and left as it is.
