@@ -54,7 +54,7 @@ async def demand_of_the_lab(fleet: LocalFleet, shard: str) -> AsyncIterator[None
     async with client.open(Hello("lab", "v1alpha1")) as session:
         await session.send(RollupFrame(rollup_bytes("lab", 1, [WANTED])))
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while not process.state.deciding.ledger.counts("lab").short:
+            while not process.state.decision_loop.ledger.counts("lab").short:
                 await next_turn()
         yield
 

@@ -79,7 +79,7 @@ def test_an_operator_that_does_not_say_when_it_is_done_gets_the_whole_grace(
     kind: ActionKind, grace: int
 ) -> None:
     stage = Stage()
-    stage.sessions[SHOP] = frozenset()
+    stage.connect(SHOP, says_when_done=False)
     stage.add("m-1", S.CONFIGURED)
     stage.decide(kind, "m-1", grace_seconds=120)
     stage.acknowledge()
@@ -129,7 +129,7 @@ def test_the_deadline_of_draining_begins_after_the_grace() -> None:
     stage.acknowledge()
     stage.acknowledge()
     stage.ack("m-1", S.DRAINING)
-    deadline = stage.deadlines.deadline_of("m-1")
+    deadline = stage.parts.deadlines.deadline_of("m-1")
     assert deadline == stage.now + (120 + 600) * 1_000_000_000
 
 
@@ -154,7 +154,7 @@ def test_an_answer_of_an_earlier_session_is_an_answer() -> None:
 def test_an_operator_that_does_not_say_when_it_is_done_need_not_answer() -> None:
     stage = Stage()
     stage.disconnect()
-    stage.connect(SHOP, "another-feature")
+    stage.connect(SHOP, says_when_done=False)
     stage.add("m-1", S.CONFIGURED)
     stage.decide(ActionKind.RECLAIM, "m-1")
     stage.wait(600)

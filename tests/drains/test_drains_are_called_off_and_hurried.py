@@ -84,27 +84,27 @@ def test_the_answers_of_a_hurried_drain_go_on_counting() -> None:
 
 def test_a_paused_kind_waits_before_the_provider() -> None:
     stage = reclaiming()
-    stage.paused.add(ActionKind.RECLAIM)
+    stage.pause(ActionKind.RECLAIM)
     stage.acknowledge()
     stage.wait(5)
     intent = stage.drains.intent("m-1")
     assert intent is not None
     assert (intent.stage, intent.evicted) == (DrainStage.EVICTING, True)
     assert stage.mutations() == []
-    stage.paused.clear()
+    stage.resume()
     stage.wait(1)
     assert len(stage.mutations()) == 1
 
 
 def test_what_was_evicted_before_a_pause_is_asked_of_the_next_session_again() -> None:
     stage = reclaiming()
-    stage.paused.add(ActionKind.RECLAIM)
+    stage.pause(ActionKind.RECLAIM)
     stage.acknowledge()
     stage.disconnect()
     stage.connect()
     first, second = stage.instructions()
     assert first.instruction_id == second.instruction_id
-    stage.paused.clear()
+    stage.resume()
     stage.wait(5)
     assert stage.mutations() == []
     stage.acknowledge()
@@ -116,10 +116,10 @@ def test_a_paused_preempt_waits_beyond_its_deadline() -> None:
     stage = Stage()
     stage.add("m-1", S.CONFIGURED)
     stage.preempt("m-1", grace_seconds=10)
-    stage.paused.add(ActionKind.PREEMPT)
+    stage.pause(ActionKind.PREEMPT)
     stage.wait(60)
     assert stage.mutations() == []
-    stage.paused.clear()
+    stage.resume()
     stage.wait(1)
     assert len(stage.mutations()) == 1
 

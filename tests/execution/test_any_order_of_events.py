@@ -50,7 +50,7 @@ class AnyOrder(RuleBasedStateMachine):
     def meet(self) -> None:
         """The first List of a life."""
         for cluster in CLUSTERS:
-            self.stage.sessions[cluster] = frozenset({"reclaim-done"})
+            self.stage.connect(cluster)
         for machine in MACHINES:
             record = self.shelf.record(machine)
             self.stage.add(machine, record.state, record.cluster)
@@ -77,7 +77,7 @@ class AnyOrder(RuleBasedStateMachine):
         kind = kinds[pick // len(MACHINES) % len(kinds)]
         if kind in (ActionKind.RECLAIM, ActionKind.PREEMPT):
             cluster = truth.cluster
-        if swift and cluster not in self.stage.sessions:
+        if swift and not self.stage.is_connected(cluster):
             self.stage.connect(cluster)
         asked, told = len(self.stage.blob_requests()), len(self.stage.instructions())
         self.stage.decide(kind, machine, cluster, grace_seconds=30)
@@ -200,7 +200,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(cluster=clusters)
     def come_and_go(self, cluster: str) -> None:
-        if cluster in self.stage.sessions:
+        if self.stage.is_connected(cluster):
             self.stage.disconnect(cluster)
         else:
             self.stage.connect(cluster)

@@ -92,7 +92,7 @@ def test_a_cluster_without_answers_rests_longer_and_longer() -> None:
 
 def test_only_the_cluster_without_answers_rests() -> None:
     stage = Stage()
-    stage.sessions["bank"] = frozenset()
+    stage.connect("bank")
     stage.add("m-1", S.IDLE)
     stage.disconnect()
     stage.bootstrap("m-1")

@@ -114,7 +114,7 @@ def test_a_pause_of_bootstraps_stops_a_bought_machine_on_its_way_to_the_cluster(
     stage = Stage()
     stage.add("m-1", S.SPECULATIVE)
     stage.provision("m-1")
-    stage.paused.add(ActionKind.BOOTSTRAP)
+    stage.pause(ActionKind.BOOTSTRAP)
     stage.ack("m-1", S.IDLE)
     assert stage.state_of("m-1") is S.IDLE
     assert stage.blob_requests() == []

@@ -75,7 +75,7 @@ def test_what_is_paused_while_it_waits_is_not_started() -> None:
     stage.add("m-2", S.SPECULATIVE)
     stage.provision("m-1")
     stage.provision("m-2")
-    stage.paused.add(ActionKind.PROVISION)
+    stage.pause(ActionKind.PROVISION)
     stage.ack("m-1", S.CREATING)
     assert stage.state_of("m-2") is S.SPECULATIVE
     assert stage.outcome(ActionKind.PROVISION, "cancelled") == 1

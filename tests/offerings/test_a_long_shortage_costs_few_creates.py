@@ -13,7 +13,8 @@ def ask_for_everything(stage: Stage, names: list[str]) -> int:
     """A cycle of a hundred clusters: each wants a slot that is shown to it. How many were asked."""
     before = len(stage.mutations())
     for number, name in enumerate(free(stage, names)):
-        stage.sessions.setdefault(f"cluster-{number}", frozenset())
+        if not stage.is_connected(f"cluster-{number}"):
+            stage.connect(f"cluster-{number}")
         stage.provision(name, f"cluster-{number}")
     return len(stage.mutations()) - before
 

@@ -107,6 +107,6 @@ def test_h32_paused_with_demand_nothing_can_meet_still_records_the_shortfall() -
     stand.report(800)
     stand.cycle()
     stand.cycle()
-    ((_, shortfall),) = stand.state.deciding.memory.shortfalls.items()
+    ((_, shortfall),) = stand.state.decision_loop.memory.shortfalls.items()
     assert shortfall.age == 2
-    assert len(stand.state.shortfalls) == 1
+    assert len(stand.state.parts.shortfalls) == 1

@@ -11,7 +11,7 @@ def preempting() -> Stand:
     stand = Stand(ShardSettings(), [machine("m-1", MachineState.CONFIGURED, "farm")])
     stand.report(0, 8)
     stand.cycle()
-    assert set(stand.state.deciding.memory.reservations) == {"m-1"}
+    assert set(stand.state.decision_loop.memory.reservations) == {"m-1"}
     return stand
 
 
@@ -21,15 +21,15 @@ def test_a_drain_given_up_while_the_engine_thinks_leaves_no_reservation() -> Non
     given = state.begin_cycle(stand.at)
     thought = deliberate(given, map, lambda: 0.0)
     assert "m-1" in thought.decision.memory.reservations
-    state.deciding.abandon("m-1")
+    state.decision_loop.abandon("m-1")
     stand.obey(state.end_cycle(thought, stand.at, 0.0))
-    assert state.deciding.memory.reservations == {}
+    assert state.decision_loop.memory.reservations == {}
 
 
 def test_what_was_given_up_before_may_be_reserved_again() -> None:
     stand = preempting()
     parts = stand.state.parts
     parts.drains.on_change(parts.machines.truth("m-1"), None, stand.at)
-    assert stand.state.deciding.memory.reservations == {}
+    assert stand.state.decision_loop.memory.reservations == {}
     stand.cycle()
-    assert set(stand.state.deciding.memory.reservations) == {"m-1"}
+    assert set(stand.state.decision_loop.memory.reservations) == {"m-1"}

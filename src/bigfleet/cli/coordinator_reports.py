@@ -32,8 +32,7 @@ def reporting_of(process: ShardProcess, world: World) -> CoordinatorClient | Non
             kept=side.marks(),
         ),
     )
-    state.coordinator_link = client.link
-    state.parts.coordinator_term = lambda: client.link().term
+    state.coordination.attach(client)
     return client
 
 

@@ -8,7 +8,7 @@ when its pods are gone.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -21,14 +21,13 @@ from bigfleet.model.batches import MachineBatch
 from bigfleet.model.fleet import Held, HeldBy, Marks
 from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.requirements import INSTANCE_TYPE_KEY, ZONE_KEY
-from bigfleet.model.session_frames import NodeStateUpdate, ShardFrame
+from bigfleet.model.session_frames import NodeStateUpdate
 from bigfleet.model.shard_views import StoryEvent, StorySource
 from bigfleet.shard.effects import Effects
+from bigfleet.shard.sessions.sessions import Sessions
 
 HOSTNAME_KEY = "kubernetes.io/hostname"
 _AT_REST = tuple(state for state in MachineState if state.stable)
-#: To the cluster's session, or nowhere: a cluster that connects later is told everything anew.
-Publish = Callable[[str, ShardFrame], None]
 
 
 class Watcher(Protocol):
@@ -38,12 +37,10 @@ class Watcher(Protocol):
 
 
 class Machines:
-    def __init__(
-        self, effects: Effects, publish: Publish, inventory: Inventory | None = None
-    ) -> None:
-        self.inventory = inventory or Inventory()
+    def __init__(self, effects: Effects, sessions: Sessions) -> None:
+        self.inventory = Inventory()
         self._effects = effects
-        self._publish = publish
+        self._sessions = sessions
         self._provider_of: dict[str, str] = {}
         self._count_of: Counter[str] = Counter()
         #: When this shard itself last changed a machine: older Lists do not know of it.
@@ -284,9 +281,9 @@ class Machines:
         if before and before.cluster not in ("", after.cluster):
             # Of what it is elsewhere its former cluster knows only that it is gone.
             gone = replace(after, state=MachineState.IDLE) if after.cluster else after
-            self._publish(before.cluster, self.node_update(gone, before.cluster))
+            self._sessions.send(before.cluster, self.node_update(gone, before.cluster))
         if after.cluster:
-            self._publish(after.cluster, self.node_update(after, after.cluster))
+            self._sessions.send(after.cluster, self.node_update(after, after.cluster))
         for watcher in self._watchers:
             watcher(before, after, at)
 

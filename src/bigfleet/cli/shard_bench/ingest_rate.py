@@ -1,4 +1,4 @@
-"""How many Need rows a second one core reads and takes over, without sessions around it.
+"""How many Need rows a second one core reads and takes over, without sessions and machines.
 
 Rows are all new to the reader at first; then each cluster reports again with one row changed, which
 is what clusters do.
@@ -8,17 +8,18 @@ import time
 from dataclasses import replace
 
 from bigfleet.cli.shard_bench.fleet import Scale, cluster_name, rollup
-from bigfleet.engine.needs_table import NeedsTable
-from bigfleet.shard.effects import Effects
-from bigfleet.shard.ingest.ingest import Ingest
-from bigfleet.shard.settings import RailSettings
+from bigfleet.model.ownership import Ownership
+from bigfleet.shard.parts import Parts, ShardStart
+from bigfleet.shard.settings import ShardSettings
 from bigfleet.wire.rollups import RollupReader
 
 
 def rows_per_second(scale: Scale) -> tuple[float, float]:
     """Of CPU time of this thread: for first roll-ups, and for roll-ups with one row changed."""
     reader = RollupReader()
-    ingest = Ingest(Effects(), RailSettings(), NeedsTable())
+    settings = ShardSettings()
+    start = ShardStart(settings, 1, {}, str, 0, {}, Ownership(settings.id))
+    ingest = Parts(start).ingest
     limit = scale.sessions * scale.rows
     rates = []
     for variant in (0, 1):

@@ -37,19 +37,19 @@ class CoordinatorSide:
         """The report of this moment, without acknowledgements."""
         state = self._state
         settings = state.settings
-        at, cycle = self._outlet.now(), state.deciding.number
+        at, cycle = self._outlet.now(), state.decision_loop.number
         provider = next((each.rpartition("=")[2] for each in settings.provider_addr), "")
         snapshot = state.parts.machines.inventory.snapshot()
         # Both look at everything there may be: not on the event loop.
         summary = await asyncio.to_thread(summary_of, snapshot, provider)
         limit = settings.report.shortfall_limit
-        shortfalls = await asyncio.to_thread(state.shortfalls.rows, limit)
+        shortfalls = await asyncio.to_thread(state.parts.shortfalls.rows, limit)
         return ShardReport(settings.id, cycle, at, state.epoch, self.address, summary, shortfalls)
 
     async def sync_request(self, merging: bool) -> SyncRequest:
         state = self._state
         limit = state.settings.report.shortfall_limit
-        shortfalls = await asyncio.to_thread(state.shortfalls.details, limit)
+        shortfalls = await asyncio.to_thread(state.parts.shortfalls.details, limit)
         return state.coordination.request(self._outlet.now(), merging, shortfalls)
 
     async def take_sync(self, reply: SyncReply, sent: SyncRequest) -> None:

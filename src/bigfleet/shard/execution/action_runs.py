@@ -35,7 +35,7 @@ class Stage(Enum):
     CALLING = "calling"
     #: The call broke off: only a Get can tell what came of it.
     UNKNOWN = "unknown"
-    #: Accepted; the end is seen by whoever looks first. No longer pending.
+    #: Accepted; the end is seen in an answer, a Get or a List. No longer pending.
     UNDER_WAY = "under way"
     OVER = "over"
 

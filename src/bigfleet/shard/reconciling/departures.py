@@ -1,16 +1,18 @@
-"""Leaving: machines that are another shard's by now go, piece by piece and without any action.
+"""Departures: machines that are another shard's by now go, piece by piece and without any action.
 
-From the moment a view is taken nothing is begun for them, however long they take to leave: whoever
-is about to act asks `is_owned`. Occupied machines of a domain that is being given up stay, are
+From the moment a view is taken nothing is begun for them, however long they take to leave: a part
+that is about to act asks `is_owned`. Occupied machines of a domain that is being given up stay, are
 served, and leave when they are free; `occupied_in` says how many are left.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from bigfleet.model.machines import Instant
 from bigfleet.model.ownership import Ownership, Pair
 from bigfleet.model.shard_views import StorySource
 from bigfleet.shard.machines import Machines
+from bigfleet.shard.reconciling.adoption import PendingActions
 from bigfleet.shard.reconciling.missing_machines import REMOVALS_AT_A_TIME, MissingMachines
 from bigfleet.shard.reconciling.ownership_reasons import (
     OCCUPIED,
@@ -22,9 +24,24 @@ from bigfleet.shard.reconciling.ownership_reasons import (
 from bigfleet.shard.reconciling.pieces import COLUMNS_AT_A_TIME, pieces_of
 from bigfleet.shard.reconciling.provider_side import ProviderSide
 
+if TYPE_CHECKING:
+    from bigfleet.shard.decision_loop import DecisionLoop
+    from bigfleet.shard.drains.drains import Drains
+    from bigfleet.shard.failures.failures import Failures
+    from bigfleet.shard.failures.lost import LostMachines
+
 ANOTHERS = "owned by another shard"
 #: Machines that are looked at before the loop may do something else.
 JUDGED_AT_A_TIME = 1_024
+
+
+class DepartureNeighbours(Protocol):
+    """Parts that remember machines, and forget those that are another shard's."""
+
+    drains: "Drains"
+    failures: "Failures"
+    lost: "LostMachines"
+    decision_loop: "DecisionLoop"
 
 
 class Departures:
@@ -34,18 +51,16 @@ class Departures:
         missing: MissingMachines,
         ownership: Ownership,
         address_of: Mapping[str, str],
-        is_pending: Callable[[str], bool],
-        lost: Callable[[str, Instant], None],
+        execution: PendingActions,
+        parts: DepartureNeighbours,
     ) -> None:
-        """`address_of`: under which the coordinator knows a provider; its name where there is none.
-
-        `lost`: told of every machine that left.
-        """
+        """`address_of`: under which the coordinator knows a provider; its name where there is
+        none."""
         self._machines = machines
         self._missing = missing
         self._address_of = address_of
-        self._is_pending = is_pending
-        self._lost = lost
+        self._execution = execution
+        self._parts = parts
         self._ownership = ownership
         #: By name of the provider, under the ownership of now.
         self._titles: dict[str, Titles] = {}
@@ -116,13 +131,13 @@ class Departures:
             yield from self._let_go(side, names, at)
 
     def drop(self, side: ProviderSide, ids: Sequence[str], at: Instant) -> None:
-        """These are another shard's; whether or not we had them, nobody remembers them here."""
+        """These are another shard's; whether or not we had them, no part remembers them here."""
         ours = [name for name in ids if self._machines.provider_or_none(name) == side.name]
         self._missing.drop(side, ours, at, ANOTHERS, StorySource.COORDINATOR)
         side.unowned.update(ids)
         self._again.difference_update(ids)
         for machine_id in ids:
-            self._lost(machine_id, at)
+            self._forget(machine_id)
 
     def look_again(self, machine_id: str) -> None:
         """It came to rest, or its action ended: perhaps nothing keeps it here any more."""
@@ -135,11 +150,18 @@ class Departures:
         self.drop(side, [name for name in here if not self._stays(name)], at)
         for name in here:
             # Occupied ones come back here when they change; a pending action may end unseen.
-            if name in self._machines and not self._is_pending(name):
+            if name in self._machines and not self._execution.is_pending(name):
                 self._again.discard(name)
         self._again = {name for name in self._again if name in self._machines}
 
     # -- within ----------------------------------------------------------------------------------
+
+    def _forget(self, machine_id: str) -> None:
+        """Nothing is remembered of it, so that nothing is done about it."""
+        self._parts.drains.forget(machine_id)
+        self._parts.failures.forget(machine_id)
+        self._parts.lost.forget(machine_id)
+        self._parts.decision_loop.abandon(machine_id)
 
     def _let_go(self, side: ProviderSide, names: Sequence[str], at: Instant) -> Iterator[None]:
         here = (name for name in names if self._machines.provider_or_none(name) == side.name)
@@ -160,7 +182,7 @@ class Departures:
         occupied = self._machines.state_of(machine_id) in OCCUPIED
         if title.good(occupied=occupied):
             return True
-        if not (title.lingers_in and self._is_pending(machine_id)):
+        if not (title.lingers_in and self._execution.is_pending(machine_id)):
             return False
         self._again.add(machine_id)
         return True
