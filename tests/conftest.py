@@ -1,6 +1,7 @@
 """How hard generated tests try, and that no test finds or writes the context file of a person."""
 
 import atexit
+import gc
 import os
 import shutil
 import tempfile
@@ -10,6 +11,16 @@ from hypothesis import HealthCheck, settings
 #: For every process a test starts, too.
 os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="bigfleet-tests-")
 atexit.register(shutil.rmtree, os.environ["XDG_CONFIG_HOME"], ignore_errors=True)
+
+# What collection makes stays until the end: the collector need not look through it again.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
 
 settings.register_profile(
     "normal",

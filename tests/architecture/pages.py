@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tests.architecture.tree import name_of, pages
@@ -53,6 +54,7 @@ class Command:
         return f"{self.block} {' '.join(self.words)}"
 
 
+@cache
 def walks() -> list[Path]:
     """Pages that build something: their blocks belong together and are run in order."""
     return [page for page in pages() if any(block.file for block in blocks_of(page))]

@@ -1,6 +1,6 @@
 """Phase 1 for plain Needs: what is bound counts first, then Idle machines, then slots."""
 
-from bigfleet.bench.catalog import CAT6
+from bigfleet.bench.engine.catalog import CAT6
 from bigfleet.model.actions import Rule
 from bigfleet.model.machines import CapacityType, MachineState
 from bigfleet.model.needs import Need

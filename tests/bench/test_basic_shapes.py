@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from bigfleet.bench.shapes import SHAPES
-from bigfleet.bench.workload import Workload, machine_at
+from bigfleet.bench.engine.shapes import SHAPES
+from bigfleet.bench.engine.workload import Workload, machine_at
 from bigfleet.model.machines import MachineState, why_invalid
 
 

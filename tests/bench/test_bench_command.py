@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from bigfleet.bench.shapes import SHAPES, shapes_named
+from bigfleet.bench.engine.shapes import SHAPES, shapes_named
 from bigfleet.cli.bench import bench
 
 KEYS = [
@@ -34,7 +34,7 @@ KEYS = [
 @pytest.fixture(autouse=True)
 def quick_unit(monkeypatch: pytest.MonkeyPatch) -> None:
     """The machine-speed unit alone would take most of a test's time."""
-    monkeypatch.setattr("bigfleet.bench.speed_unit.INDICES", 5_000)
+    monkeypatch.setattr("bigfleet.bench.timing.INDICES", 5_000)
 
 
 def _run(*arguments: str) -> Result:
@@ -108,7 +108,7 @@ def test_check_fails_when_the_outcome_depends_on_the_workers(
     def telltale(_: object, workers: int) -> list[str]:
         return [f"decided by {workers}"]
 
-    monkeypatch.setattr("bigfleet.bench.agreement._actions_of", telltale)
+    monkeypatch.setattr("bigfleet.bench.engine.agreement._actions_of", telltale)
     result = _run("B6", "--check")
     assert result.exit_code == 1
     assert "actions differ with 2 workers, 8 workers" in result.stdout

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from bigfleet.bench.stopwatch import Stopwatch, percentile_ms
+from bigfleet.bench.timing import Stopwatch, percentile_ms
 
 
 def _ticking(*readings: float) -> Stopwatch:

@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
-from bigfleet.bench.shapes import SHAPES
-from bigfleet.bench.uber import MEAN_REPLICAS, split_of
-from bigfleet.bench.workload import Workload
+from bigfleet.bench.engine.shapes import SHAPES
+from bigfleet.bench.engine.uber import MEAN_REPLICAS, split_of
+from bigfleet.bench.engine.workload import Workload
 from bigfleet.model.machines import MachineState
 from bigfleet.model.requirements import RACK_KEY
 

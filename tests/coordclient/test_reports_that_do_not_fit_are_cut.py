@@ -1,6 +1,7 @@
 """Rows that clusters and providers made too heavy are left off; everything else is told."""
 
 from dataclasses import replace
+from functools import cache
 
 from bigfleet.admin.v1alpha1 import coordinator_admin_pb2 as admin
 from bigfleet.model.coordination import (
@@ -48,15 +49,17 @@ def read(sent: ShardReport) -> ShardReport:
     return report_of(pb.ShardReport.FromString(report_bytes(sent)))
 
 
-HEAVY_ROWS = tuple(row(number, HEAVY) for number in range(100))
+@cache
+def heavy_rows() -> tuple[ShortfallRow, ...]:
+    return tuple(row(number, HEAVY) for number in range(100))
 
 
 def test_a_hundred_heavy_rows_are_cut_to_what_a_coordinator_keeps() -> None:
-    fitted = fitted_report(report(shortfalls=HEAVY_ROWS))
+    fitted = fitted_report(report(shortfalls=heavy_rows()))
     kept = len(fitted.message.shortfalls)
     assert 10 < kept < 100
     assert fitted.left_off == {"shortfalls": 100 - kept}
-    assert fitted.message.shortfalls == HEAVY_ROWS[:kept], "the most pressing ones stay"
+    assert fitted.message.shortfalls == heavy_rows()[:kept], "the most pressing ones stay"
     assert len(report_bytes(fitted.message)) < MOST_SHORTFALL_BYTES + 1024
 
 
@@ -75,7 +78,7 @@ def test_a_report_that_fits_is_not_touched() -> None:
 
 def test_a_coordinator_keeps_what_fits_of_a_report_that_was_not_cut() -> None:
     """Of a shard of an earlier version."""
-    heard = read(report(shortfalls=HEAVY_ROWS))
+    heard = read(report(shortfalls=heavy_rows()))
     assert 10 < len(heard.shortfalls) < 100
     assert heard.rows_left_off == 100 - len(heard.shortfalls)
 
@@ -121,12 +124,12 @@ def sync_of_bytes(content: bytes) -> SyncRequest:
 async def test_a_shard_with_heavy_rows_stays_in_touch_with_its_coordinator() -> None:
     async with coordinators(1) as [leader], shard(leader.address) as reporter:
         leader.sync_reply = SyncReply(1)
-        reporter.shortfalls = HEAVY_ROWS
+        reporter.shortfalls = heavy_rows()
         details = [
             ShortfallDetail(
                 each.need.profile.fingerprint, each.need.profile.requirements, FOUR, FOUR, 5, 6
             )
-            for each in HEAVY_ROWS
+            for each in heavy_rows()
         ]
         reporter.sync = replace(reporter.sync, shortfalls=tuple(details))
         await reporter.client.report()

@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from bigfleet.cli.coordinator_bench.processes import Processes, Running, processes
+from bigfleet.bench.processes import Processes, Running, processes
 from bigfleet.model.coordination import CoordinatorStatus, Transfer
 from bigfleet.model.provider_calls import ListCall, MachineRecord, Rejected
 from bigfleet.model.requirements import ZONE_KEY

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.architecture.tree import ROOT
+from tests.architecture.tree import ROOT, TESTS, name_of, python_files
 
 HOOKS = {
     hook["id"]: hook
@@ -18,6 +18,13 @@ HOOKS = {
 }
 CI: dict[str, Any] = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())
 MAKEFILE = (ROOT / "Makefile").read_text()
+[FOLDERS] = re.findall(r"^PURE +:= \$\(addprefix tests/,(.*?)\)$", MAKEFILE, re.M | re.S)
+#: Folders whose tests `make quick` runs.
+PURE = FOLDERS.replace("\\", " ").split()
+#: What needs an event loop, a process, a line or a thread.
+OUTSIDE = re.compile(
+    r"^(async def|(from|import) (asyncio|grpc|multiprocessing|socket|subprocess|threading)\b)", re.M
+)
 TARGETS = set(re.findall(r"^([a-z0-9-]+):", MAKEFILE, re.MULTILINE))
 
 
@@ -68,9 +75,9 @@ def test_what_continuous_integration_makes_is_a_target(target: str) -> None:
 
 
 def test_hosted_ci_makes_what_the_script_makes() -> None:
-    """`test` is lint, types, contracts and unit."""
+    """`test` is lint, types, contracts and unit, and `quick` is a part of it."""
     parts = {"lint", "types", "contracts", "unit"}
-    assert {*IN_HOSTED_CI} - {"test"} == {*IN_CI_RUN} - parts - {"test"}
+    assert {*IN_HOSTED_CI} - {"test"} == {*IN_CI_RUN} - parts - {"test", "quick"}
     assert "test" in IN_HOSTED_CI
     assert parts <= {*IN_CI_RUN} or "test" in IN_CI_RUN
 
@@ -78,6 +85,17 @@ def test_hosted_ci_makes_what_the_script_makes() -> None:
 def test_style_and_types_come_first_and_tests_last() -> None:
     assert IN_CI_RUN[:2] == ["lint", "types"]
     assert IN_CI_RUN[-1] in ("test", "unit")
+
+
+def test_the_quick_check_is_made_by_the_script() -> None:
+    assert "quick" in IN_CI_RUN
+
+
+@pytest.mark.parametrize("name", PURE)
+def test_a_folder_of_the_quick_check_starts_no_loop_and_no_process(name: str) -> None:
+    files = python_files(TESTS / name)
+    assert files, f"tests/{name} stands in PURE of the Makefile and does not exist"
+    assert [name_of(file) for file in files if OUTSIDE.search(file.read_text())] == []
 
 
 def test_every_python_that_is_promised_is_tested() -> None:

@@ -13,7 +13,7 @@ import pytest
 import pytest_asyncio
 from click.testing import CliRunner
 
-from bigfleet.cli.coordinator_bench.metrics_pages import page
+from bigfleet.bench.coordinator.metrics_pages import page
 from bigfleet.cli.main import cli
 from tests.coordinator_processes.fleet import Fleet, Shard, real_fleet
 from tests.etcd_cluster import needs_etcd

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bigfleet.bench.shapes import SHAPES
+from bigfleet.bench.engine.shapes import SHAPES
 from bigfleet.engine.needs_table import NeedsTable
 from bigfleet.model.needs import Need
 from bigfleet.model.profiles import Profile

@@ -1,1 +1,1 @@
-"""Benchmark shapes, and the stopwatch that runs the engine's cycle over them."""
+"""Benches: the engine on its shapes, and load tests of the processes beside their budgets."""

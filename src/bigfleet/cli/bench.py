@@ -13,9 +13,8 @@ import click
 from bigfleet.cli.output import current_output, prints_list, set_output
 
 if TYPE_CHECKING:
-    from bigfleet.bench.agreement import Agreement
-    from bigfleet.bench.results import Result
-    from bigfleet.bench.runner import OnProgress, Request
+    from bigfleet.bench.engine.agreement import Agreement
+    from bigfleet.bench.engine.runner import OnProgress, Request, Result
 
 DEFAULT_SHAPES = ("uber-5k", "uber-50k")
 _WIDE_COLUMNS = ("RSS_MB", "BYTES_PER_MACHINE", "CYCLES", "WORKERS", "UNIT_MS")
@@ -44,11 +43,11 @@ class WithLoadTests(click.Command):
             case ["provider"]:
                 from bigfleet.cli.provider_bench import bench as load_test
             case ["shard"]:
-                from bigfleet.cli.shard_bench.command import bench as load_test
+                from bigfleet.cli.load_tests import shard as load_test
             case ["coordinator"]:
-                from bigfleet.cli.coordinator_bench.command import bench as load_test
+                from bigfleet.cli.load_tests import coordinator as load_test
             case ["operator"]:
-                from bigfleet.cli.operator_bench import bench as load_test
+                from bigfleet.cli.load_tests import operator as load_test
             case _:
                 return super().make_context(info_name, args, parent, **extra)
         return load_test.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
@@ -109,7 +108,7 @@ def bench(
         raise click.UsageError("--profile takes exactly one shape; name the one to profile.")
     if check:
         sys.exit(_check(names))
-    from bigfleet.bench.runner import DEFAULT_CYCLES, Request
+    from bigfleet.bench.engine.runner import DEFAULT_CYCLES, Request
     from bigfleet.edge.process_usage import cores
 
     requests = [
@@ -121,7 +120,7 @@ def bench(
 
 
 def _resolved(names: Sequence[str]) -> list[str]:
-    from bigfleet.bench.shapes import SHAPES, shapes_named
+    from bigfleet.bench.engine.shapes import SHAPES, shapes_named
 
     if [name.lower() for name in names] == ["all"]:
         return list(SHAPES)
@@ -134,7 +133,7 @@ def _resolved(names: Sequence[str]) -> list[str]:
 
 
 def _print_shapes() -> None:
-    from bigfleet.bench.shapes import SHAPES
+    from bigfleet.bench.engine.shapes import SHAPES
     from bigfleet.cli.tables import Page, cell, table_of, write_items
 
     output = current_output()
@@ -160,7 +159,7 @@ def _results_of(requests: "Sequence[Request]") -> "Iterator[Result]":
     One shape runs here; several run in a fresh process each, because a process that has already
     run a shape has memory to reuse, and would weigh the next one too light.
     """
-    from bigfleet.bench.runner import run
+    from bigfleet.bench.engine.runner import run
 
     if len(requests) == 1:
         with _progress(requests[0].shape) as on_progress:
@@ -255,8 +254,8 @@ def _texts_of(result: "Result") -> Iterator[str]:
 
 
 def _check(names: Sequence[str]) -> int:
-    from bigfleet.bench.agreement import check
-    from bigfleet.bench.shapes import SHAPES
+    from bigfleet.bench.engine.agreement import check
+    from bigfleet.bench.engine.shapes import SHAPES
 
     found = [check(SHAPES[name]) for name in names]
     _print_agreements(found)

@@ -1,62 +1,30 @@
-"""What a load test prints: one measure a row, beside its budget and whether it is kept.
+"""How a load test is run and its measures are printed; the exit code never depends on a verdict."""
 
-Times do not travel between machines, and a busy machine is no defect: a verdict is for people, the
-exit code never depends on it.
-"""
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+import click
 
 from bigfleet.cli.output import current_output, prints_list
 
+if TYPE_CHECKING:
+    from bigfleet.bench.measures import Measure
+
 COLUMNS = ("MEASURE", "MEASURED", "UNIT", "BUDGET", "VERDICT")
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    name: str
-    value: float
-    unit: str
-    at_most: float | None = None
-    at_least: float | None = None
-
-    @property
-    def budget(self) -> str:
-        if self.at_most is not None:
-            return f"<= {self.at_most:,g}"
-        return f">= {self.at_least:,g}" if self.at_least is not None else ""
-
-    @property
-    def verdict(self) -> str:
-        """Empty where there is no budget."""
-        if self.at_most is not None:
-            return "met" if self.value <= self.at_most else "missed"
-        if self.at_least is not None:
-            return "met" if self.value >= self.at_least else "missed"
-        return ""
-
-
-def document_of(measures: Sequence[Measure], **about: object) -> dict[str, object]:
-    """For programs: what was measured on, then the rows."""
-    rows = [
-        {"name": m.name, "value": m.value, "unit": m.unit, "budget": m.budget, "verdict": m.verdict}
-        for m in measures
-    ]
-    return {**about, "measures": rows}
-
-
 #: The flags of a load test that say how its measures are printed.
 prints_measures: Callable[[Any], Any] = prints_list(
     lambda: COLUMNS, "How the measures are printed.", one_line=True
 )
 
 
-def print_measures(measures: Sequence[Measure], note: str, part: str = "", **about: object) -> None:
+def print_measures(
+    measures: "Sequence[Measure]", note: str, part: str = "", **about: object
+) -> None:
     """In the form that -o asks for; `about` is what a document says beside the rows.
 
     `part` is the headline where a load test has several; CSV has a column for it.
     """
+    from bigfleet.bench.measures import document_of
     from bigfleet.cli.tables import Page, cell, table_of, write_document
 
     if current_output().is_document:
@@ -80,7 +48,13 @@ def print_measures(measures: Sequence[Measure], note: str, part: str = "", **abo
     page.write()
 
 
-def percentile(values: Sequence[float], part: float) -> float:
-    """The smallest value that at least this part of them does not exceed; 0 of none."""
-    ranked = sorted(values)
-    return ranked[min(len(ranked) - 1, int(len(ranked) * part))] if ranked else 0.0
+def run_load_test(measuring: "Coroutine[Any, Any, list[Measure]]") -> "list[Measure]":
+    """What it measured; where a process of it fails, the command ends with its text."""
+    import asyncio
+
+    from bigfleet.bench.processes import LoadTestFailed
+
+    try:
+        return asyncio.run(measuring)
+    except LoadTestFailed as failure:
+        raise click.ClickException(str(failure)) from None

@@ -1,9 +1,9 @@
 """Reports to the coordinator for ever, on a task of its own; nothing waits for it.
 
 A round is a report, the instructions that came back, and a sync on the same line. What a report and
-a sync say, where marks are kept and who carries things out is given from outside. Whatever fails,
-the round ends there: nothing that was not durable has been acted on, and the next round says it
-all again, to the next address if need be.
+a sync say, where marks are kept and who carries things out is given from outside. A failure ends
+the round: nothing that was not durable has been acted on, and the next round says it all again, to
+the next address if need be.
 """
 
 import asyncio
@@ -109,7 +109,7 @@ class CoordinatorClient:
             await self._lines.close()
 
     async def report(self) -> None:
-        """One round, whatever becomes of it."""
+        """One round; failures are logged and counted."""
         context, reporting = self._context, self._report_schedule
         whole = replace(await context.report(), acks=self._handler.acks())
         fitted = await _beside(is_small_report(whole), partial(fitted_report, whole))
@@ -119,7 +119,7 @@ class CoordinatorClient:
                 reporting.address, report, context.call_timeout_seconds
             )
             await self._keep_term(reply.term)
-            # Only now: an acknowledgement that a deposed leader heard was heard by nobody.
+            # Only now: an acknowledgement that a deposed leader heard does not count.
             self._handler.on_sent(report.acks)
             done = await self._obey(reply)
         except Rejected as problem:
@@ -137,7 +137,7 @@ class CoordinatorClient:
         complaint, cut = self._complaint(report, reply), _cut_text(left_off)
         for name, rows in left_off.items():
             context.count("coordinator_rows_left_off_total", rows, field=name)
-        # Somebody else waits for what was done: it is told at once.
+        # Another shard waits for what was done: it is reported at once.
         soon = AT_ONCE_SECONDS if done else self._sync_schedule.soon_seconds
         reporting.on_answered(context.clock.now(), context.chance(), complaint or cut, soon)
         self._say(complaint)
@@ -215,7 +215,7 @@ class CoordinatorClient:
     # -- what is said ----------------------------------------------------------------------------
 
     def _complaint(self, report: ShardReport, reply: ReportReply) -> str:
-        """A report without a new cycle is no news, and nobody else's fault."""
+        """Empty for a report without a new cycle: the coordinator rightly ignores it."""
         if reply.acknowledged:
             self._acknowledged_cycle = report.cycle
         elif report.cycle > self._acknowledged_cycle:
@@ -227,7 +227,7 @@ class CoordinatorClient:
         self._context.count(counter, result=result)
         text, at = f"{self._report_schedule.address}: {problem}", self._context.clock.now()
         self._report_schedule.on_rejected(problem, at, self._context.chance())
-        # One that does not lead is no trouble; that nobody does is.
+        # That this one does not lead is no trouble; that none of them does is.
         if result != "not_leader" or self._report_schedule.due > at:
             self._say(text)
 

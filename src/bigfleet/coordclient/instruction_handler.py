@@ -1,4 +1,4 @@
-"""What becomes of the coordinator's instructions. Pure: whoever drives it makes things durable.
+"""What becomes of the coordinator's instructions. Pure: its driver makes things durable.
 
 Three laws. A reply of an older term than the highest one seen is ignored whole, and the highest is
 on disk before anything that came with it is acted on. What was done is remembered, on disk before

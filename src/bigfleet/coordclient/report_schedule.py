@@ -1,8 +1,8 @@
 """When the next report goes out, and to whom. Pure: time and chance are arguments.
 
-At once, then every interval; whoever answered is asked again. One who follows a leader is left for
-it at once, and a round that finds no leader ends in a rest. A failure goes on to the next address
-after a rest that doubles from one failure to the next.
+At once, then every interval; the replica that answered is asked again. One that names a leader is
+left for it at once, and a round that finds no leader ends in a rest. A failure goes on to the next
+address after a rest that doubles from one failure to the next.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ class ReportSchedule:
         self._addresses = tuple(addresses)
         self._pace = pace
         self._place = 0
-        #: Named by somebody who is not it; empty: ask in turn.
+        #: Named by another replica; empty: ask in turn.
         self._leader = ""
         #: Answers in a row of those who do not lead, and failures in a row.
         self._hops = 0
@@ -47,7 +47,7 @@ class ReportSchedule:
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """Everybody who may be asked soon."""
+        """All addresses that may be asked soon."""
         return (*self._addresses, self._leader) if self._leader else self._addresses
 
     def link(self, term: int) -> CoordinatorLink:
@@ -87,7 +87,7 @@ class ReportSchedule:
         self.due = at + self._rest(chance)
 
     def _ask_another(self) -> None:
-        """Not whoever named a leader that does not answer: it may name it for ever."""
+        """Not the one that named a leader that does not answer: it may name it for ever."""
         self._leader = ""
         self._place = (self._place + 1) % len(self._addresses)
 

@@ -16,9 +16,9 @@ SHORTEST_MILLIS = 20
 
 class SyncSchedule:
     def __init__(self) -> None:
-        #: Until then nobody is asked; None: the call is known, as far as anybody can tell.
+        #: Until then no sync is tried: the coordinator lacks the call. None: it may have it.
         self._unknown_until: Instant | None = None
-        #: The coordinator has lost its memory and asks what everybody holds.
+        #: The coordinator has lost its memory and asks what every shard holds.
         self.merging = False
         self._soon_millis = 0
 

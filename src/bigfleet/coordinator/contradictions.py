@@ -4,7 +4,7 @@ from bigfleet.coordinator.settings import CoordinatorSettings
 from bigfleet.model.addresses import is_address
 
 _ETCD_TLS = ("etcd_tls_cert", "etcd_tls_key", "etcd_tls_ca")
-#: Hosts one can listen on and nobody can call.
+#: Hosts to listen on that no client can call.
 _EVERYWHERE = ("0.0.0.0", "[::]", "::")
 
 

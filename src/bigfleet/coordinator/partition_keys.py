@@ -1,7 +1,7 @@
 """In which order the keys of domains are asked, and when that may change.
 
 Law: a new order gives no machine another owner. Owners change in two steps, with the old one's
-consent, and an order cannot wait for anybody: two shards would act on one machine until the slower
+consent, and an order cannot wait for a shard: two shards would act on one machine until the slower
 of them has heard of it. So the order of keys that have domains stays.
 """
 

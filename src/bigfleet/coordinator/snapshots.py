@@ -1,9 +1,9 @@
 """Snapshots: the whole state of a coordinator as one canonical document, and back.
 
 The document is what the store holds, row by row under the names they have there, so two equal
-states are equal bytes whichever store they come from. What is imported begins anew: its term is
-far above the stored one, so that no shard hears an older term than it knows, and it is marked as
-merging, so that nobody is given anything before the shards have told what they hold.
+states are equal bytes from every kind of store. An import starts over: its term is far above the
+stored one, so that no shard hears an older term than it knows, and it is marked as merging, so
+that no shard is given anything before all shards have told what they hold.
 """
 
 from dataclasses import replace
@@ -20,14 +20,14 @@ from bigfleet.wire.coordinator_handlers import Snapshot, SnapshotMeta
 from bigfleet.wire.snapshot_frames import meta_json, meta_of
 
 VERSION = 1
-#: More terms than can have passed since a snapshot that anybody would still restore.
+#: More terms than can have passed since a snapshot that is worth restoring.
 TERMS_AHEAD = 1000
 #: Tables that are never empty: with nothing but them there is nothing to save.
 _ALWAYS_THERE = frozenset({"term", "seq", "partition_keys"})
 
 
 def copied(tables: Tables) -> Tables:
-    """The rows as they are now, for whoever reads them in another thread."""
+    """The rows as they are now, to be read in another thread."""
     copy = Tables()
     for table in tables:
         target = copy.named(table.name)
@@ -122,7 +122,7 @@ def _check(snapshot: Snapshot) -> None:
 
 
 def _check_names(tables: Tables) -> None:
-    """The checksum says that nobody changed it by accident, and no more."""
+    """The checksum only finds accidental changes."""
     for table in tables:
         for key, row in table.rows.items():
             if table.key_of(row) != key:

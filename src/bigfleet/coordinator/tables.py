@@ -21,7 +21,7 @@ from bigfleet.model.resources import Resources
 #: The components of a row's name; none for a table of one row.
 Key = tuple[str, ...]
 
-#: The provider of an override that was learned from a shard with several: everybody is told.
+#: The provider of an override learned from a shard with several: all shards are told.
 ANY_PROVIDER = ""
 
 
@@ -75,9 +75,9 @@ class ClusterRow:
 class DomainRow:
     key: str
     value: str
-    #: Who owns it, or will when nobody holds it any more; empty: the row goes then.
+    #: Who owns it, or will when no shard holds it any more; empty: the row is deleted then.
     shard: str
-    #: Who may still act there; while there is one, nobody owns the domain.
+    #: Who may still act there; while there is one, the domain has no owner.
     holders: tuple[str, ...] = ()
 
     @property
@@ -125,7 +125,7 @@ class AllocationRow:
     provider: str
     region: str
     shard: str
-    #: Slots the shard may use as far as it knows; nobody else gets them.
+    #: Slots the shard may use as far as it knows; no other shard gets them.
     allocated: int
     #: It is being told of fewer; the others are free once it says that it has heard so.
     shrinks_to: int | None = None

@@ -65,7 +65,7 @@ class AvailableCapacities:
         self.seen.on_gone(name)
 
     def tick(self, at: Instant) -> list[str]:
-        """Objects that may have to go; nobody else would look at them again."""
+        """Objects that may have to go; only this call looks at them again."""
         stale = [name for name in self.seen.names() if self._is_stale(name, at)]
         for name in self._newest.keys() - set(stale):
             if self._is_stale(name, at):

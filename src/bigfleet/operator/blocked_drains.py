@@ -1,7 +1,7 @@
 """Why a node could not be emptied, in words: which budgets held which pods.
 
 The API server answers a blocked eviction with 429, and only its text names the budget. A 429
-without one is a server that is asked too fast, and nobody's budget.
+without one means that the server is asked too fast, and is not about a budget.
 """
 
 import re

@@ -98,7 +98,7 @@ class Checks:
         self._found.pop(name, None)
 
     def on_disconnected(self) -> None:
-        """Whatever was asked is stopped, and its answer never comes."""
+        """Calls under way were cancelled; their answers never come."""
         self._asking.clear()
         self._found.clear()
 

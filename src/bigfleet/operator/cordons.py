@@ -60,7 +60,7 @@ class Cordons:
         self._failures[name] = _Failure(until, times, text)
 
     def on_disconnected(self) -> None:
-        """Whatever was under way is stopped, and its answer never comes."""
+        """Calls under way were cancelled; their answers never come."""
         self._writing.clear()
         self._failures.clear()
 

@@ -1,8 +1,8 @@
 """What all requests of a cluster may weigh together, so that a shard takes the roll-up.
 
-A shard refuses a roll-up that is too heavy whole. Without a budget here one user with many odd
-requests would cost everybody in the cluster what they ask for next. So what is beyond the budget is
-left out alone: requests that a shard has taken before come first, then the others as they came.
+A shard refuses a roll-up that is too heavy as a whole. Without a budget here one user with many odd
+requests would block the new requests of all users of the cluster. So only what is beyond the budget
+is left out: requests that a shard has taken before come first, then the others as they came.
 """
 
 from collections import Counter

@@ -51,13 +51,13 @@ class _Dimension:
 
     def __init__(self) -> None:
         self.total = 0
-        #: Units by amount; never zero, so empty means that nobody names the dimension.
+        #: Units by amount; never zero, so empty means that no unit names the dimension.
         self._counts: dict[int, int] = {}
         #: Of negative amounts: every amount counted is in it, and some that are no more.
         self._largest: list[int] = []
 
     def change(self, amount: int, by: int) -> bool:
-        """True while somebody names the dimension."""
+        """True while any unit names the dimension."""
         self.total += amount * by
         count = self._counts.get(amount, 0) + by
         if count == 0:
@@ -112,9 +112,9 @@ class DemandRow:
         return _counted((name, d.most()) for name, d in sorted(self._dimensions.items()))
 
     def need(self) -> Need:
-        """A sum beyond what a shard can count is told as the most it can: nobody has that either.
+        """A sum beyond what a shard can count is sent as the most it can count.
 
-        Told as it is, it would cost the cluster its whole roll-up.
+        No fleet has that much either, and the exact sum would cost the cluster its whole roll-up.
         """
         if self._need is None:
             named = sorted(self._dimensions.items())

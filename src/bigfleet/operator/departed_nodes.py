@@ -1,7 +1,7 @@
 """Nodes whose machine has left the cluster: which of them may be deleted, and when.
 
-A cloud's own controller usually deletes them. Where none does, a Node stays for ever with whatever
-pods it had, and schedulers, dashboards and people count it.
+A cloud's own controller usually deletes them. Where none does, a Node stays for ever with the pods
+it had, and schedulers, dashboards and people count it.
 
 Laws. A Node is deleted only if it was known to be a machine of this cluster by more than its name,
 the shard says that this machine has left or no longer names it, the Node is not Ready, it is no

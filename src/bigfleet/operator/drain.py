@@ -1,7 +1,7 @@
 """One drain: what is asked, which Nodes that is now, and whether all that is on them is seen.
 
 A drain outlives sessions and the Nodes it is about. Which drains there are, and what each does
-next, is decided by `drains`; here nothing is asked of anybody but what is known of the cluster.
+next, is decided by `drains`; the code here only uses what is known of the cluster.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -77,7 +77,7 @@ class Drain:
     settled_at: Instant = 0
     is_counted: bool = False
     asked_at: Instant = 0
-    #: The machine is taken for somebody else: its pods go, whether or not they have a place.
+    #: The machine is taken for higher-priority work: its pods go even if they have no other place.
     is_preemption: bool = False
     #: Its Nodes may be cordoned. Not so before its pods have a place, and after it was called off.
     is_admitted: bool = False

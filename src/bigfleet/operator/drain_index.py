@@ -42,7 +42,7 @@ class DrainIndex:
     def about(
         self, *, node: str = "", machine: str = "", entries: Collection[str] = ()
     ) -> set[str]:
-        """Ids of drains that are about any of these; an empty name is nobody's."""
+        """Ids of drains that are about any of these; an empty name matches none."""
         found = {*self._by_node.of(node), *self._by_machine.of(machine)}
         for entry in entries:
             found.update(self._by_entry.of(entry))

@@ -22,7 +22,7 @@ class Cordon:
 
 @dataclass(frozen=True, slots=True)
 class Uncordon:
-    """Take our mark off, and the cordon with it unless somebody else had set it."""
+    """Take our mark off, and the cordon with it unless it was there before ours."""
 
     node: Node
 
@@ -117,7 +117,7 @@ def is_cordoned_by_us(node: Node) -> bool:
 
 
 def was_found_cordoned(node: Node) -> bool:
-    """Whether somebody else had cordoned it before we did; asked of a Node with our mark."""
+    """Whether it was cordoned before we did so; asked of a Node with our mark."""
     return FOUND_CORDONED in node.metadata.annotations
 
 
@@ -127,7 +127,7 @@ def cordon_patch(node: Node, instruction_id: str) -> dict[str, object]:
     if node.spec.unschedulable and not is_marked(node):
         annotations[FOUND_CORDONED] = "true"
     elif not node.spec.unschedulable and was_found_cordoned(node):
-        # Whoever had cordoned it has taken that back: this cordon is ours alone.
+        # The earlier cordon has been taken back: this cordon is ours alone.
         annotations[FOUND_CORDONED] = None
     return {"metadata": _metadata(node, annotations), "spec": {"unschedulable": True}}
 

@@ -8,7 +8,7 @@ per session when its Nodes are cordoned and once more when it ends. It ends as e
 complete and fresh cache shows nothing left to evict and the server itself, asked then, says so too
 and has the Nodes cordoned, or has them no more; otherwise at its deadline with 0. Volumes that are
 still attached then are waited for until shortly before the deadline. A Node of ours is uncordoned
-as soon as the shard says Configured and asks nothing of it, and a cordon that somebody else had set
+as soon as the shard says Configured and asks nothing of it; a cordon that was there before ours
 stays.
 
 An instruction outlives sessions as the shard's intent does, but acts only in sessions in which the
@@ -180,7 +180,7 @@ class Drains:
             drain.look_at = at + (self._admission.delay if self._admission is not None else 0)
         else:
             drain.ask_again(deadline, grace)
-        # A priority of 0 may be somebody's as well: `reclaim_kinds` knows.
+        # A preemption may name priority 0 too: `reclaim_kinds` knows.
         drain.is_preemption = drain.is_preemption or frame.preemptor_priority != 0
         if not drain.is_open:
             return self._telling.answer_again(drain)

@@ -60,7 +60,7 @@ class Evictions:
         self._met(pod, Obstacle(text), retry_seconds, at)
 
     def on_disconnected(self) -> None:
-        """Whatever was asked is stopped, and its answer never comes."""
+        """Calls under way were cancelled; their answers never come."""
         self._attempts.clear()
         self.obstacles.clear()
 

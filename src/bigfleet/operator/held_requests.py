@@ -18,7 +18,7 @@ class HeldRequest:
     #: JSON as the server has it.
     spec: bytes
     phase: str
-    #: UID of the pod it was made for; empty where somebody else made it.
+    #: UID of the pod it was made for; empty where podwatch did not make it.
     pod_uid: str
 
 

@@ -1,7 +1,7 @@
 """Whether a Node takes pods, why not, and since when a condition says that it is broken.
 
 A Node is usable when it is Ready, has no taint of its start-up, and shows the devices that its
-machine has and that somebody asks for. A cordon is somebody's wish and a Node under memory, disk or
+machine has and that a request names. A cordon is a person's choice and a Node under memory, disk or
 PID pressure still runs what it has: neither makes a Node unusable.
 
 A device plugin that never comes must not hold back everything for ever: `join_timeout` after the

@@ -1,7 +1,7 @@
 """Which Node a machine is: by what the UpcomingNode refers to, then by provider id, then by name.
 
-A machine's id is nobody's Node name (R13): a Node that merely is called like a machine is that
-machine only if nothing better is known of either. Where two Nodes answer equally well, none does.
+A machine's id is not a Node name (R13): a Node that merely is called like a machine is that machine
+only if nothing better is known of either. Where two Nodes match equally well, neither is taken.
 A machine that runs nothing of this cluster has no names here: others get them, sooner or later.
 """
 
@@ -37,7 +37,7 @@ class _Machine:
 
 
 class Names:
-    """Many to many, forgetting names nobody has."""
+    """Many to many; unused names are forgotten."""
 
     def __init__(self) -> None:
         self._of: dict[str, set[str]] = {}
@@ -141,7 +141,7 @@ class NodeMap:
         if len(labelled) == 1:
             return Found(entry, self._nodes[labelled[0]])
         node = self._nodes.get(entry)
-        # Of a machine nobody told of, the next update may say which Node it really is.
+        # The machine is not known yet; the next update may say which Node it really is.
         unclaimed = node if node is not None and not self._is_claimed(node, "") else None
         return Found("", unclaimed, is_by_name=True)
 

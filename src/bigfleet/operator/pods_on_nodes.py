@@ -39,7 +39,7 @@ class PodOnNode:
     is_deleting: bool = False
     #: The scheduler's words, while it has no Node.
     why_unscheduled: str = ""
-    #: UID of its controller; empty for a pod of nobody.
+    #: UID of its controller; empty for a pod without one.
     owner_uid: str = ""
     #: The autoscaler it is part of; empty: none.
     autoscaler: str = ""

@@ -1,4 +1,4 @@
-"""Whether a machine that nobody claims may be given back now: only if its pods have a place to go.
+"""Whether an unclaimed machine may be given back now: only if its pods have a place to go.
 
 Asked before anything is cordoned, and again whenever a pod is to be evicted. Preemptions are not
 asked, and where the shard does not answer reports nothing is. The checks themselves are those of

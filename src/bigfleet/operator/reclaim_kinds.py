@@ -1,9 +1,9 @@
-"""Whether an instruction takes a machine for somebody else, or gives back what nobody claims.
+"""Whether an instruction is a preemption, or gives back an unclaimed machine.
 
 A preemption names the priority it makes way for, but 0 is a priority too: an instruction that names
 0 is a preemption only if the shard says so in its answer to a report. So such an instruction waits
 for an answer that was asked for after it came. Where the shard does not answer reports, nothing is
-known, and whoever asks lets every instruction go on as it comes.
+known, and the caller lets every instruction go on as it comes.
 """
 
 from collections.abc import Collection
@@ -33,7 +33,7 @@ class ReclaimKinds:
         self._preemptions = frozenset()
 
     def on_reply(self, preemptions: Collection[str], asked_at: Instant, at: Instant) -> None:
-        """`preemptions`: ids of the open instructions that make way for somebody."""
+        """`preemptions`: ids of the open instructions that are preemptions."""
         if self._heard_at is not None:
             self._heard_at, self._asked_at, self._is_unanswered = at, asked_at, False
             self._preemptions = frozenset(preemptions)

@@ -126,7 +126,7 @@ class DemandBook:
 
     @property
     def skipped(self) -> Mapping[ObjectKey, Untranslatable]:
-        """In no roll-up, until somebody mends or deletes them."""
+        """In no roll-up, until a person corrects or deletes them."""
         return self._skipped
 
     def put(self, key: ObjectKey, uid: str, spec: bytes, phase: str) -> Untranslatable | None:
@@ -150,7 +150,7 @@ class DemandBook:
         self.mark += 1
         request = _Request(uid, text, self.mark, phase == ACKNOWLEDGED)
         if known is not None and known.uid == uid:
-            # Acknowledged as it was: nobody has taken what it asks for now.
+            # Acknowledged as it was before: no shard has taken what it asks for now.
             request.taken = False
         self._requests[key] = request
         if text.held is not None:
@@ -212,7 +212,7 @@ class DemandBook:
             row.forget()
 
     def devices(self) -> frozenset[str]:
-        """Extended resources that somebody asks for."""
+        """Extended resources that any request names."""
         version, names = self._devices
         if version != self.version:
             names = frozenset(n for row in self._up_to_date() for n in row.names() if "/" in n)

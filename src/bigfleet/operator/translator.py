@@ -1,7 +1,7 @@
 """What one CapacityRequest asks for, in the words of a roll-up, or why it cannot be said there.
 
-One object must never cost the others: whatever a shard would refuse a whole roll-up for is refused
-here, alone, with the field it stands in and what to write instead. The same bytes are read once.
+One object must never cost the others: an object for which a shard would refuse the whole roll-up is
+refused here, alone, with the field and what to write instead. The same bytes are read once.
 
 Keys and values are label syntax: a fingerprint joins them by `,`, `;`, `:` and `|` without escaping
 (wire contract), and a bootstrap template prints them. No label of a machine can be anything else,

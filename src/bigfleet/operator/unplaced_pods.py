@@ -6,7 +6,7 @@ Node that is not ready. The scheduler's own words say which.
 
 A reply may have been computed before the shard knew of a pod's request, and the scheduler needs a
 moment. So a pod counts from the second reply on after it was first seen waiting: that one was asked
-for a whole interval later. Without a fresh reply nothing is known of any Need, and nobody counts.
+for a whole interval later. Without a fresh reply nothing is known of any Need, and no pod counts.
 """
 
 from collections import Counter
@@ -45,7 +45,7 @@ class Request(Protocol):
 
     @property
     def pod_uid(self) -> str:
-        """Of the pod it was made for; empty where somebody else made it."""
+        """Of the pod it was made for; empty where podwatch did not make it."""
 
 
 @dataclass(frozen=True, slots=True)

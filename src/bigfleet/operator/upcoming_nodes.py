@@ -2,7 +2,7 @@
 
 Laws kept: nothing is planned while no session is open; what the object already says is not written
 again, also by a process that has just started; a machine that the shard did not name in its replay
-loses its object, unless a Node of it is still there, which somebody has to look into.
+loses its object, unless a Node of it is still there, which a person has to look into.
 
 Not decided here: which Node is a machine's (node_mapping) and how a drain goes on (drains).
 """
@@ -320,7 +320,7 @@ class UpcomingNodes:
 
 
 def _write_of_a_drained(have: UpcomingNode | None) -> Write | None:
-    """Shown as Drained for whoever watches, then gone."""
+    """Shown as Drained for watchers, then deleted."""
     if have is None:
         return None
     name = have.metadata.name

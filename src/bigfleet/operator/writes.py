@@ -1,8 +1,8 @@
 """Writes to objects of ours, and what is known of an object between two of them.
 
-A plan names one next write, never a list: it is made from the object as it is now, so whatever
-happened in between (a newer update, a user's deletion, another replica) is taken in before the
-next step. No write carries a resourceVersion; the newest knowledge wins.
+A plan names one next write, never a list: it is made from the object as it is now, so every change
+in between (a newer update, a user's deletion, another replica) is taken in before the next step.
+No write carries a resourceVersion; the newest knowledge wins.
 """
 
 from collections.abc import Mapping
@@ -120,7 +120,7 @@ class LatestSeen(Generic[V]):
             self._answers[name] = answer
 
     def on_gone(self, name: str) -> None:
-        """The object is positively not there, whatever the cache still shows."""
+        """The server said that the object is gone, even if the cache still shows it."""
         self._forget(name)
         cached = self._cached.get(name)
         if cached is not None:

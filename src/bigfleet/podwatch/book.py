@@ -259,7 +259,7 @@ class Book:
     def may_be_patched_at(self, request_uid: str, at: Instant) -> Instant:
         """When it may be patched; if that is now, it rests from here on.
 
-        Somebody may undo what we write, and must not make us write as fast as he does.
+        Another writer may undo what we write, and must not make us write as fast as it does.
         """
         until = self._resting.get(request_uid, at)
         if until > at:
@@ -274,7 +274,7 @@ class Book:
     ) -> tuple[Note, ...]:
         """What is to be told about the pod now: each once in its life, over restarts too.
 
-        Where the request was there before this process was, somebody has told already. Of a pod
+        Where the request was there before this process, an earlier one has told already. Of a pod
         that asks for nothing only `more` is told: it may run on what is there.
         """
         pod = self.pods.get(uid)
@@ -307,7 +307,7 @@ def _specs(pod: WatchedPod, reach: Reach) -> list[bytes | None]:
     found = [reached(body.spec, reach) for body in pod.alternatives]
     if not pod.node:
         return found
-    # It runs, so a machine can run it, whatever is read of its volumes here.
+    # It runs, so a machine can run it, even if its volumes as read here say otherwise.
     both = zip(found, pod.alternatives, strict=True)
     return [spec if spec is not None else body.spec for spec, body in both]
 

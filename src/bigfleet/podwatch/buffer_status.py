@@ -1,6 +1,6 @@
 """What a CapacityBuffer's status says: how much of it is acknowledged, or why it asks for nothing.
 
-Written only where it differs; a write that changes nothing would wake everybody who watches.
+Written only where it differs; a write that changes nothing would wake every watcher.
 """
 
 from collections.abc import Sequence

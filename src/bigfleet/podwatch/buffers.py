@@ -31,7 +31,7 @@ from bigfleet.podwatch.records import OwnRequest, with_penalties
 from bigfleet.podwatch.requests import Template, asking_of
 from bigfleet.podwatch.taints import FleetTaint
 
-#: Limits of a terabyte and a template of one byte would be a flood; nobody needs more chunks.
+#: Limits of a terabyte and a template of one byte would be a flood; no buffer needs more chunks.
 MOST_CHUNKS = 10_000
 _NO_PENALTY = Penalties("0", "0")
 

@@ -54,7 +54,7 @@ class FleetNodes:
     """Fed by caches of Nodes and UpcomingNodes; answers are names of Nodes to look at again."""
 
     def __init__(self) -> None:
-        #: False: the cluster has no UpcomingNodes, so nobody can say which Nodes are machines.
+        #: False: the cluster has no UpcomingNodes, so it is unknown which Nodes are machines.
         self.are_told_apart = False
         self._nodes: dict[str, NodeFacts] = {}
         self._machines: dict[str, MachineFacts] = {}
@@ -98,7 +98,7 @@ class FleetNodes:
         return sorted(touched)
 
     def doubted(self, at: Instant) -> None:
-        """The watches do not tell all: whatever seems foreign has to seem so all over again."""
+        """The watches may have missed changes: how long a Node has been foreign starts over."""
         self._doubted_at = at
 
     def membership(self, node_name: str) -> Membership:

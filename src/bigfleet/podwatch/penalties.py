@@ -1,7 +1,7 @@
 """What an interruption and a reclamation of a pod cost, in dollars: who says it, and what if not.
 
 Each penalty on its own: the pod's annotation, else what the file of defaults says of its
-PriorityClass, else nobody. Text that is no quantity counts as if it were not there, and is told.
+PriorityClass, else none. Text that is not a quantity is ignored, and an event says so.
 """
 
 import re
@@ -27,7 +27,7 @@ _WRITE = "write dollars like 2.50, 500m or 10k"
 
 @dataclass(frozen=True, slots=True)
 class Penalties:
-    """Quantities as they were written; None: nobody said."""
+    """Quantities as they were written; None: not set."""
 
     interruption: str | None = None
     reclamation: str | None = None

@@ -1,8 +1,8 @@
 """Whether a pod is demand: yes, no and why, or not yet.
 
 What is not certain changes nothing: a request that is there stays until its pod is known to run on
-a Node of the cluster's own for a minute, and a pod that nobody has judged yet gets none for a
-moment, as it may fit on what is there.
+a Node of the cluster's own for a minute, and a pod that the scheduler has not judged yet gets none
+for a moment, as it may fit on what is there.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from bigfleet.model.options import SECOND
 from bigfleet.podwatch.fleet_nodes import FleetNodes, Membership
 
 #: How long a Node must be foreign before requests of pods on it go: longer than an operator needs
-#: to write an UpcomingNode anew after somebody deleted it.
+#: to write an UpcomingNode anew after it was deleted by hand.
 FOREIGN_SECONDS = 60.0
 _FOREIGN_FOR = round(FOREIGN_SECONDS * SECOND)
 

@@ -176,7 +176,7 @@ def request_of_pod(pod: WatchedPod, spec: bytes, term: str = "") -> Create:
 
 
 def chunk_of_buffer(namespace: str, owner: Owner, number: int, spec: bytes) -> Create:
-    """Chunks are alike; each has its number, so that nobody makes one twice."""
+    """Chunks are alike; each has its number, so that none is made twice."""
     prefix = f"cr-buffer-{owner.name}-"[:_LONGEST_PREFIX]
     key = ObjectKey(namespace, f"{prefix}{digest_of(f'{owner.uid}/{number}')}")
     return Create(key, prefix, OWNED_BY_BUFFER, owner, spec)

@@ -1,7 +1,7 @@
 """What is kept of each pod and of each CapacityRequest of ours: little, and equal specs once.
 
 Also decided here: which pods are looked at. A pod that is pinned to a node asks for no machine;
-one of an excluded namespace is somebody else's business.
+one of an excluded namespace is left to others.
 """
 
 from collections.abc import Mapping
@@ -143,7 +143,7 @@ def watched_pod(pod: Pod, policy: Policy, bodies: Bodies) -> WatchedPod | None:
 
 
 def own_request(request: CapacityRequest, bodies: Bodies) -> OwnRequest | None:
-    """None: somebody else wrote it."""
+    """None: podwatch did not write it."""
     meta = request.metadata
     of_pod, of_buffer = meta.labels.get(OWNED_BY_POD), meta.labels.get(OWNED_BY_BUFFER)
     owner = of_pod or of_buffer

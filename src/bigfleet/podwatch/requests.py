@@ -59,7 +59,7 @@ class Template:
 
 
 def canonical(spec: object) -> bytes:
-    """Equal for equal JSON, whatever the order of its keys."""
+    """Equal for equal JSON in any order of keys."""
     return _ENCODER.encode(spec)
 
 

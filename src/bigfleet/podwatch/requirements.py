@@ -67,7 +67,7 @@ def narrowed(
     """Both together, in order; None: they contradict each other.
 
     Where `more` lists values of a key, those that `own` accepts replace all that `own` says of it:
-    equal demands are written alike, whoever narrowed them.
+    equal demands are written alike, in any order of narrowing.
     """
     found = [each for each in own if each != ANY_TYPE or len(own) > 1 or not more]
     for each in more:

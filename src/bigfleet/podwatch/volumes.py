@@ -149,7 +149,7 @@ def topology_of(terms: Sequence[Sequence[Requirement]]) -> Topology:
 
 @dataclass(slots=True)
 class Volumes:
-    """What the caches hold; whatever is not there limits nothing."""
+    """What the caches hold; what is missing there limits nothing."""
 
     claims: Mapping[ObjectKey, ClaimFacts] = field(default_factory=dict)
     volumes: Mapping[ObjectKey, VolumeFacts] = field(default_factory=dict)

@@ -27,8 +27,8 @@ class Patience:
 
 #: For what passes by itself.
 PASSING = Patience(0.5, 60.0)
-#: For what stays until somebody mends it. A thousand pods that a quota refuses must not take the
-#: line from those it does not.
+#: For what stays until a person mends it. A thousand pods that a quota refuses must not hold up
+#: those that it does not refuse.
 REFUSED = Patience(15.0, 300.0)
 #: More than any cluster has pods (Kubernetes ends at 150,000).
 LARGEST = 200_000
@@ -44,7 +44,7 @@ class WorkQueue(Generic[K]):
         self._waiting: dict[K, Instant] = {}
         self._due: list[tuple[Instant, int, K]] = []
         self._order = 0
-        #: Those somebody looks at now, and whether they changed meanwhile.
+        #: Those a worker looks at now, and whether they changed meanwhile.
         self._held: dict[K, bool] = {}
         #: Failures in a row.
         self._failures: dict[K, int] = {}
@@ -55,7 +55,7 @@ class WorkQueue(Generic[K]):
         return len(self._ready) + len(self._waiting) + len(self._held)
 
     def offer(self, key: K) -> None:
-        """To be looked at as soon as somebody is free, even if it waits after a failure."""
+        """To be looked at by the next free worker, even if it waits after a failure."""
         if key in self._held:
             self._held[key] = True
         elif key in self._ready:

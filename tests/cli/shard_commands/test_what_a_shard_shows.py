@@ -146,6 +146,7 @@ async def test_the_same_is_shown_as_the_admin_messages_in_json(tmp_path: Path) -
         assert needs["needStates"] == {"met": 2, "arriving": 0, "blocked": 0, "short": 1}
 
         machines = await shard.document("machines", "cluster=shop")
+        assert (await shard.document("machines", "--cluster", "shop"))["items"] == machines["items"]
         assert (len(machines["items"]), machines["total"]) == (3, 3)
         for item in machines["items"]:
             assert reads_as(pb.MachineView(), item, "shardId")

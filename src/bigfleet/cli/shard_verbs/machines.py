@@ -8,6 +8,7 @@ import click
 from bigfleet.cli.connections import Clients, Line, audit_of, audited, shard_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.object_names import (
+    CLUSTER,
     MACHINE,
     about_machine,
     known_machines,
@@ -53,6 +54,7 @@ def machines() -> None:
     Examples:
       bigfleet machines                            all, by id
       bigfleet machines state=idle zone=a          idle ones in a zone
+      bigfleet machines --cluster shop             those that serve a cluster
       bigfleet machines cluster=shop capacity=spot,on-demand
       bigfleet machines --failed                   what is broken, why, and what happens next
       bigfleet machines story od-0117              everything that touched one
@@ -68,10 +70,15 @@ machines.help = f"{machines.help}\n{SYNTAX}"
 @shard_verb
 @shows(lambda: _tables().machine_columns())
 @click.argument("selector", type=Term(), nargs=-1)
+@click.option("--cluster", type=CLUSTER, default="", help="Only machines of it; as cluster=NAME.")
 @click.option("--failed", is_flag=True, help="Only Failed machines, with cause and next look.")
 @_limit
 def list_machines(
-    line: Line, selector: tuple[tuple[str, tuple[str, ...]], ...], failed: bool, limit: int
+    line: Line,
+    selector: tuple[tuple[str, tuple[str, ...]], ...],
+    cluster: str,
+    failed: bool,
+    limit: int,
 ) -> None:
     """List machines by id.
 
@@ -82,7 +89,8 @@ def list_machines(
     from bigfleet.cli.shard_verbs.machine_tables import machine_listing, machines_in
     from bigfleet.model.shard_views import MachineQuery
 
-    terms = (*selector, ("state", ("failed",))) if failed else selector
+    narrowed = (("state", "failed" if failed else ""), ("cluster", cluster))
+    terms = (*selector, *((key, (value,)) for key, value in narrowed if value))
     query = MachineQuery(selector_of(terms), limit=limit)
     named = query.selector.ids
 

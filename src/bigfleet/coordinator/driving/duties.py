@@ -47,7 +47,7 @@ class Duties:
         if not holds_anything(book.tables):
             raise Rejected(Code.NOT_FOUND, "nothing is stored yet: no shard has ever reported")
         tables, revision = copied(book.tables), leading.revision
-        # In a thread: a large state takes longer than anybody should wait for an answer.
+        # In a thread: a large state would hold up other calls for too long.
         made = await asyncio.to_thread(export, tables, revision, self._backend, at)
         leading.require_leader()
         return made
@@ -63,7 +63,7 @@ class Duties:
         while True:
             await self._clock.sleep(self._leading.settings.rebalance.interval)
             sweep = sweeps.Sweep()
-            # Whoever asks meanwhile is answered between two pieces.
+            # Calls that come meanwhile are answered between two pieces.
             while await self._done("rebalance", sweep.piece) is False:
                 await self._clock.sleep(BREATH_SECONDS)
 

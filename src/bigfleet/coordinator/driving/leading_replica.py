@@ -1,7 +1,7 @@
 """Leads while the store says so: one writer, one lock, no answer before its rows are durable.
 
 Laws: an operation sees committed rows only; nothing is answered by a replica that may have been
-deposed, reads included; when nobody can tell whether a commit happened, everything is read again
+deposed, reads included; when it is unknown whether a commit happened, everything is read again
 before anything else is answered. A replica that cannot read a row does not lead.
 """
 
@@ -55,7 +55,7 @@ class _Reigning:
     term: int
     #: Why it is over, once it is.
     over: "asyncio.Future[str]"
-    #: Set while nobody knows what the store holds; nothing is answered then.
+    #: Set while it is unknown what the store holds; nothing is answered then.
     in_doubt: asyncio.Event
     book: Book
 
@@ -72,7 +72,7 @@ class LeadingReplica:
         stopwatch: Callable[[], float],
         log: Log,
     ) -> None:
-        """Follows nobody until `open` gives it a store."""
+        """Knows no leader until `open` gives it a store."""
         self._settings = settings
         self._clock = clock
         self._stopwatch = stopwatch
@@ -120,7 +120,7 @@ class LeadingReplica:
         return (self._store.trouble() if self._store else "") or self._unreadable
 
     def leader_address(self) -> str:
-        """Of whoever leads; empty: nobody is known to."""
+        """Of the leader; empty: no leader is known."""
         leader = self._store.leader() if self._store else None
         if leader is None or (leader.address == self._address and not self.leads):
             return ""
@@ -150,7 +150,7 @@ class LeadingReplica:
         return self._reigning.book
 
     def book_or_none(self) -> Book | None:
-        """The same for whoever shows what is there; never raises."""
+        """The same for pages that only show it; never raises."""
         return self._reigning.book if self.leads and self._reigning else None
 
     async def beside(self, view: Callable[[Book], T]) -> T:
@@ -220,7 +220,7 @@ class LeadingReplica:
             text = f"this may or may not have happened: {problem}; look, then ask again"
             raise Rejected(Code.UNAVAILABLE, text, UNCLEAR) from problem
         except BaseException:
-            # Whoever waited was cancelled; the commit may happen nevertheless.
+            # The waiting call was cancelled; the commit may happen nevertheless.
             reigning.in_doubt.set()
             raise
         finally:
@@ -265,7 +265,7 @@ class LeadingReplica:
                 await self._clock.sleep(UNREADABLE_REST_SECONDS)
 
     async def close(self) -> None:
-        """After `run` was cancelled: lets somebody else lead at once. Never raises."""
+        """After `run` was cancelled: lets another replica lead at once. Never raises."""
         if self._store is None:
             return
         try:
@@ -323,7 +323,7 @@ class LeadingReplica:
             self._log.error("coordinator.partition_keys", msg=why_not)
 
     def _tell_restore(self, draft: Draft) -> None:
-        """Of a snapshot that was put into the store since anybody led: once."""
+        """Once, for a snapshot that was put into the store since the last reign."""
         if restored := draft.numbers.restored:
             draft.note("admin", "snapshot", restored)
             draft.seq.put(replace(draft.numbers, restored=""))
@@ -334,7 +334,7 @@ class LeadingReplica:
         await asyncio.Event().wait()
 
     async def _reread(self, store: Store, reigning: _Reigning) -> None:
-        """Whenever nobody knows what the store holds."""
+        """Whenever it is unknown what the store holds."""
         while True:
             await reigning.in_doubt.wait()
             try:
@@ -381,7 +381,7 @@ class LeadingReplica:
 async def _running(
     work: Sequence[Coroutine[Any, Any, None]],
 ) -> AsyncIterator[list["asyncio.Task[None]"]]:
-    """Tasks that end with the block, whatever they are at."""
+    """Tasks that are cancelled at the end of the block."""
     tasks = [asyncio.create_task(each) for each in work]
     try:
         yield tasks

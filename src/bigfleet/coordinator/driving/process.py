@@ -2,7 +2,7 @@
 
 On the way up: the port is bound first, because others are told its address; the store is this
 process's own, or shared by lease. On the way down: it resigns before anything else, so that
-somebody else leads within a second; then calls get their time, and it is over.
+another replica leads within a second; then open calls get time to end, and the process exits.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ OpenStore = Callable[[CoordinatorSettings, Leader, Clock], Store]
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What a process is given by whoever starts it."""
+    """What a process is given by the code that starts it."""
 
     clock: Clock
     #: Seconds, for measuring only.

@@ -1,7 +1,7 @@
-"""Answers to shards and people: what they ask becomes an operation on the book of whoever leads.
+"""Answers to shards and people: what they ask becomes an operation on the leader's book.
 
-Whoever changes something is named: in the log, and in the event that the change is told by. Who may
-call is decided before anything here runs.
+The log and the event of a change name the caller who made it. Who may call is decided before
+anything here runs.
 """
 
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -307,7 +307,7 @@ class AdminAnswers(_Answers):
     async def events(
         self, from_revision: int, follow: bool
     ) -> AsyncGenerator[CoordinatorEvent, None]:
-        """What is remembered from there on; whoever reads too slowly to keep up is sent away."""
+        """The remembered events from there on; a reader too slow to keep up is disconnected."""
         due: int | None = None
         term = self._leading.book().term
         while True:

@@ -1,7 +1,7 @@
 """Which shard serves which cluster: for ever the one that first said so.
 
 A second shard that names the cluster is told whose it is. A binding ends with its shard, or when
-somebody says that the cluster is gone.
+a person says that the cluster is gone.
 """
 
 from bigfleet.coordinator.book import Book
@@ -36,7 +36,7 @@ def bind(book: Book, draft: Draft, request: SyncRequest) -> tuple[ClusterBinding
 
 
 def is_bound(draft: Draft, request: SyncRequest) -> bool:
-    """Whether every cluster it names is bound, to whomever."""
+    """Whether every cluster it names is bound to some shard."""
     return all(draft.clusters.get(cluster) is not None for cluster in request.cluster_ids)
 
 

@@ -1,9 +1,9 @@
 """What the shards hold, as all of them have told a coordinator that lost its memory.
 
-Law: what is published after a restore gives nobody anything that another shard may still act on. A
-pair that a shard claims is its own, and has been since everybody else gave it up. A pair that only
-the restored rows know may be held by default owners or by keys that are asked later, so it changes
-hands once more. A machine somebody adopted stays with its adopter.
+Law: what is published after a restore gives no shard anything that another shard may still act on.
+A pair that a shard claims is its own, and has been since every other shard gave it up. A pair that
+only the restored rows know may be held by default owners or by keys that are asked later, so it
+changes hands once more. An adopted machine stays with its adopter.
 """
 
 from collections import defaultdict
@@ -23,9 +23,9 @@ class Claims:
     pairs: Mapping[Pair, Set[str]]
     #: By machine, rows by which a shard has it.
     machines: Mapping[str, Mapping[str, MachineOverride]]
-    #: Machines a shard has released: it has them no more, whatever row it holds.
+    #: Machines a shard has released: it has them no more, even if it still has a row.
     released: Set[tuple[str, str]]
-    #: The highest revision of a view anybody has.
+    #: The highest revision of a view that any shard has.
     revision: int
 
 
@@ -57,7 +57,7 @@ def claims_of(book: Book, members: list[ShardRow]) -> Claims:
 
 
 def wanted_of_claimed(draft: Draft, row: Holding | None, claimants: Set[str]) -> Wanted:
-    """Of a pair somebody claims. A hand-over that was under way goes on."""
+    """Of a pair that a shard claims. A hand-over that was under way goes on."""
     members = [h for h in row.holders if is_member(draft, h)] if row is not None else []
     target = row.shard if row is not None and is_member(draft, row.shard) else ""
     if len(claimants) == 1:
@@ -77,7 +77,7 @@ def wanted_of_unclaimed(draft: Draft, row: Holding, may_hold: Set[str]) -> Wante
 
 
 def wanted_override(draft: Draft, machine: str, claims: Claims) -> OverrideRow | None:
-    """None: the machine follows its domain, as everybody sees it who has not adopted it."""
+    """None: the machine follows its domain, as every shard sees it that has not adopted it."""
     rows = claims.machines.get(machine, {})
     kept = {shard for shard in rows if (shard, machine) not in claims.released}
     if not (chosen := kept or set(rows)):

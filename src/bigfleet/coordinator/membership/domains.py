@@ -1,6 +1,6 @@
 """What people ask about domains and default owners; how they change hands is handovers.py.
 
-A domain that somebody owns is given up before it is given to somebody else: assigning it over an
+A domain that has an owner must be given up before another shard gets it: assigning it over the
 owner's head is refused. The default owner of a provider may be replaced in one step.
 """
 
@@ -14,7 +14,7 @@ from bigfleet.model.provider_calls import Code, Rejected
 
 
 def assign(book: Book, draft: Draft, key: str, value: str, shard: str) -> None:
-    """Raises Rejected. Asking again asks again whoever has not answered and was given up on."""
+    """Raises Rejected. A repeated call asks again the holders that never answered."""
     require(topology_key=key, topology_value=value, shard_id=shard)
     _no_provider_key(key)
     not_while_merging(draft)
@@ -81,7 +81,7 @@ def default_owners(book: Book) -> list[tuple[str, str]]:
 def offer_default(draft: Draft, shard: str, provider_address: str) -> None:
     """A provider that is new here goes to the first shard that has it, whole.
 
-    Not where domains are assigned to a shard that has it: then somebody decides who gets the rest.
+    Not where domains are assigned to a shard that has it: then a person decides who gets the rest.
     """
     if not provider_address or draft.defaults.get(provider_address) is not None:
         return
@@ -104,8 +104,8 @@ def offer_default(draft: Draft, shard: str, provider_address: str) -> None:
 
 
 def _held(row: handovers.Holding | None) -> set[str]:
-    """Whoever may act there, the target included: it may have been the owner before, and nobody
-    asked it while it was to have the pair again.
+    """The shards that may act there, the target included: it may have been the owner before, and
+    was not asked to give the pair up while it was to have it again.
     """
     return set() if row is None else {*row.holders, row.shard} - {""}
 

@@ -1,9 +1,9 @@
 """How a domain, or the default ownership of a provider, changes hands.
 
 Law: at most one shard may act on what a pair stands for. A row lists its holders, the shards that
-may still act there; while there is one, nobody owns the pair. Each of them is told to give it up,
+may still act there; while there is one, the pair has no owner. Each of them is told to give it up,
 and the transaction that takes the last acknowledgement makes the target the owner. Nothing here
-waits for anybody: a holder that never answers is cleared when its shard is removed.
+waits for a shard: a holder that never answers is cleared when its shard is removed.
 """
 
 from collections import Counter
@@ -112,7 +112,7 @@ def marks(draft: Draft) -> Counter[Hashable]:
 
 
 def hand_over(draft: Draft, pair: Pair, to: str, holders: Iterable[str]) -> None:
-    """To nobody: the row goes in the end. Holders that are no members hold nothing."""
+    """`to` empty: the row is deleted in the end. Holders that are not members hold nothing."""
     before = holding(draft, pair)
     draft.new_revision()
     waiting = tuple(sorted(h for h in {*holders} - {to} if is_member(draft, h)))

@@ -1,7 +1,7 @@
 """The kill switch of the fleet: what is paused where, who says so, and until when.
 
 A pause reaches a shard with its next sync and is kept there when the coordinator is gone. One that
-is for rebalancing alone reaches nobody: it is obeyed here.
+is for rebalancing alone is not sent to shards: it is obeyed here.
 """
 
 from collections.abc import Callable

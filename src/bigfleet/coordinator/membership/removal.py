@@ -1,8 +1,8 @@
-"""A shard leaves for good: somebody says that it is dead, and everything it had is free.
+"""A shard leaves for good: a person says that it is dead, and everything it had is free.
 
 Law: it is never believed to be dead because it is silent. From the transaction that marks it
 removed it takes part in nothing; what it had goes with it in the same transaction, or in the next
-ones where a store takes only so many rows at once. Until all of it is gone nobody can join by its
+ones where a store takes only so many rows at once. Until all of it is gone no shard can join by its
 name.
 """
 
@@ -26,7 +26,7 @@ Step = Callable[[], None]
 
 
 def remove_shard(book: Book, draft: Draft, shard: str, most_changes: int | None) -> None:
-    """Raises Rejected. Whether the shard is really dead, whoever calls this must know."""
+    """Raises Rejected. The caller must know that the shard is really dead."""
     require(shard_id=shard)
     row = draft.shards.get(shard)
     if row is None:
@@ -59,7 +59,7 @@ def _sweep(book: Book, draft: Draft, shard: str, most: int | None) -> bool:
 
 
 def _steps(book: Book, draft: Draft, shard: str) -> Iterator[Step]:
-    """Whoever comes back to it finds only what is left."""
+    """A repeated call finds only what is left."""
     yield partial(transfers.drop_shard, book, draft, shard)
     yield partial(quotas.drop_shard, draft, shard)
     for told in draft.instructions.of_first(shard):

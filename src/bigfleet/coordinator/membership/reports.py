@@ -1,7 +1,7 @@
 """Reports: who belongs to the fleet, and what each shard last said of itself.
 
-A report is soft: the newest replaces the one before it, whatever it leaves out. Only what makes a
-shard a member is durable, so that a report seldom writes anything.
+A report is soft: the newest replaces the one before it as a whole. Only what makes a shard a member
+is durable, so that a report seldom writes anything.
 """
 
 from dataclasses import replace

@@ -1,6 +1,6 @@
 """SyncShard: what a shard says of itself, and everything it is to know.
 
-One call is one transaction. The view of ownership is added once it is committed, so that nobody
+One call is one transaction. The view of ownership is added once it is committed, so that no shard
 hears of a row that might still be lost.
 """
 
@@ -31,7 +31,7 @@ from bigfleet.model.provider_calls import Code, Rejected
 SOON_MILLIS = 200
 #: For one that has just been given something to do, and for one that has been asked something.
 AT_ONCE_MILLIS, ANSWER_MILLIS = 20, 50
-#: While what everybody holds is collected.
+#: While the coordinator collects what every shard holds.
 MERGING_MILLIS = 1000
 #: Of the time nothing has happened: who waits for long is asked seldom.
 _PATIENCE = 4

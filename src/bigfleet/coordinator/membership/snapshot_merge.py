@@ -26,7 +26,7 @@ from bigfleet.model.coordination import SyncRequest
 from bigfleet.model.options import SECOND
 from bigfleet.model.ownership import PROVIDER_KEY, Pair
 
-#: More numbers than can have been used since a snapshot that anybody would still restore.
+#: More numbers than can have been used since a snapshot that is worth restoring.
 NUMBERS_AHEAD = 1_000_000_000
 
 #: Rows the largest step may need: a pair, and as many instructions as are sent at a time.
@@ -103,7 +103,7 @@ def _has_told(book: Book, row: ShardRow, since: int) -> bool:
 
 
 def _jump(draft: Draft, reported: int) -> None:
-    """Above every number and every revision of the time nobody here knows."""
+    """Above every number and every revision that was used after the snapshot."""
     numbers = draft.numbers
     if numbers.merge_from and numbers.revision > reported:
         return

@@ -29,7 +29,7 @@ class Donor:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    #: None: nobody can be asked.
+    #: None: no shard can be asked.
     donor: Donor | None
     #: Why the best of the others cannot.
     against: Reason | None = None
@@ -43,7 +43,7 @@ def choose_donor(
     asked: Collection[Asked] = (),
 ) -> Choice:
     row = scene.shard(receiver)
-    # In-process providers have no address and are shared with nobody.
+    # In-process providers have no address and are not shared between shards.
     providers = tuple(address for address in row.providers if address) if row is not None else ()
     ranked = _ranked(scene, providers, layers.shape_of(scene, receiver, shortfall), tier)
     first = next(
@@ -110,7 +110,7 @@ def _ranked(scene: Scene, providers: tuple[str, ...], shape: Shape, tier: Transf
 def _screened(
     scene: Scene, found: Iterable[tuple[int, str, str]], shape: Shape, in_use: bool
 ) -> Ranked:
-    """Without those that cannot be asked, whoever asks."""
+    """Separates those that no receiver may ask."""
     possible: list[Possible] = []
     refusing: list[tuple[Possible, Reason]] = []
     for place, (less, shard, provider) in enumerate(found):

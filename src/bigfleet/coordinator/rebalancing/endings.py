@@ -26,7 +26,7 @@ from bigfleet.model.coordination import TransferState, transfer_of
 
 
 def done(book: Book, draft: Draft, row: TransferRow, why: str, result: str = "done") -> None:
-    """The machines are the receiver's, whatever it says of them."""
+    """The machines are the receiver's, even if it could not take them."""
     note_progress(book, draft, row)
     rest_receiver(book, draft, row)
     _end(draft, row, TransferState.DONE, why, result)
@@ -49,8 +49,8 @@ def cancelled(
 
 
 def abandoned(draft: Draft, row: TransferRow, why: str, result: str) -> TransferRow:
-    """Nobody goes on with it: one side is gone, or the store was restored and what has become of
-    the transfer since then nobody here knows.
+    """It cannot go on: one side is gone, or the store was restored and what has become of the
+    transfer since then is unknown.
     """
     granted = row.transfer.state is TransferState.GRANTED
     state = TransferState.DONE if granted else TransferState.CANCELLED
@@ -81,7 +81,7 @@ def _end(
 
 
 def pull_back(draft: Draft, row: TransferRow) -> None:
-    """Nobody is told any more to do anything about the transfer."""
+    """Withdraws the transfer's instructions from both shards."""
     moved = row.transfer
     for shard in {moved.from_shard, moved.to_shard}:
         for pending in draft.instructions.of_first(shard):

@@ -2,7 +2,7 @@
 
 Law: it happens only after the donor has said, durably, that it acts on them no more. In it are the
 override rows, the slots of quota that go along, the rests, the instruction to the receiver and the
-new revision of ownership; before it nobody may act on the machines, after it the receiver alone.
+new revision of ownership; before it no shard may act on the machines, after it only the receiver.
 """
 
 from dataclasses import replace

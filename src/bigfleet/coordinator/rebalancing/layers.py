@@ -199,7 +199,7 @@ def why_not_movable(scene: Scene, row: TransferRow, machine: str) -> Reason | No
         return Reason("rebalance.elsewhere", facts) if returns else None
     why = ""
     if override.shard != moved.from_shard:
-        why = f"belongs to {override.shard or 'nobody'}"
+        why = f"belongs to {override.shard or 'no shard'}"
     elif override.provider != row.provider:
         why = f"is of provider {override.provider}"
     elif returns and override.home != moved.to_shard:

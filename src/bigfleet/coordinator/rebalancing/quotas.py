@@ -1,7 +1,7 @@
 """Slots of a provider in a region: how many there may be, and which shard may use how many.
 
 Law: allocations never add up to more than the total, unless the total was lowered under them. A
-shard gets slots from what nobody has, most urgent first; what it leaves unused for long is taken
+shard gets slots from the unallocated rest, most urgent first; what it leaves unused long is taken
 back in two steps, because it may use its slots until it has heard that they are gone. Without a
 record there is no limit. What is in use is never taken.
 """
@@ -90,7 +90,7 @@ def _settled(draft: Draft, quota: QuotaRow, row: AllocationRow, usage: QuotaUsag
 
 
 def _share(book: Book, draft: Draft, quota: QuotaRow, shard: str, usage: QuotaUsage) -> int:
-    """What the shard gets of the rest, after everybody who comes before it."""
+    """What the shard gets of the rest, after the shards that come before it."""
     claims = list(_claims(draft, quota, shard, usage))
     for other, told in _usages(book, draft, quota):
         if other != shard:
@@ -108,7 +108,7 @@ def _share(book: Book, draft: Draft, quota: QuotaRow, shard: str, usage: QuotaUs
 def _claims(
     draft: Draft, quota: QuotaRow, shard: str, usage: QuotaUsage
 ) -> Iterator[tuple[int, int, str, int]]:
-    """Slots a shard asks for: what it uses already comes before what anybody wants."""
+    """Slots a shard asks for: what it uses already comes before what any shard wants."""
     has = _row(draft, quota, shard).allocated
     if usage.in_use > has:
         yield 0, -usage.top_priority, shard, usage.in_use - has
@@ -150,7 +150,7 @@ def _take_back(book: Book, draft: Draft, row: AllocationRow, usage: QuotaUsage) 
 
 
 def _squeeze(draft: Draft, quota: QuotaRow, used: dict[str, QuotaUsage]) -> None:
-    """The total was lowered: whoever is least urgent loses first what it does not use."""
+    """The total was lowered: the least urgent shard first loses what it does not use."""
     over = sum(_effective(row) for row in _rows(draft, quota)) - quota.total
     if over <= 0:
         return

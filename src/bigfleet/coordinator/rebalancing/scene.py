@@ -1,7 +1,7 @@
 """The fleet as one operation of the rebalance sees it: what is under way, what rests, who is short.
 
 Made from the draft at the start of an operation, so that many shortfalls can be looked at without
-reading every row for each; whoever opens a transfer says so here.
+reading every row for each; code that opens a transfer records it here.
 """
 
 from collections import Counter, defaultdict
@@ -39,7 +39,7 @@ class Ranked:
     """Who has machines of a shape, the most first: the same for every shard that asks."""
 
     possible: tuple[Possible, ...]
-    #: Those that cannot be asked by anybody, and why.
+    #: Those that no receiver may ask, and why.
     refusing: tuple[tuple[Possible, Reason], ...]
 
 

@@ -16,7 +16,7 @@ from bigfleet.model.shard_views import ShardSummary
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a machine must be like, whoever asks for it and however many."""
+    """What a machine must be like, without who asks for it and how many."""
 
     requirements: tuple[Requirement, ...] = ()
     #: It must hold this much at least.
@@ -80,7 +80,7 @@ def machines_for(deficit: Resources, min_unit: Resources) -> int | None:
 def may_match(summary: ShardSummary, requirements: Iterable[Requirement], among: int) -> int:
     """How many of `among` machines may meet the requirements, at most.
 
-    Counts by instance type and by zone are of all machines of the shard, whatever their state.
+    Counts by instance type and by zone are of all machines of the shard in all states.
     """
     most = among
     for requirement in requirements:

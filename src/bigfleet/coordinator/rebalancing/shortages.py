@@ -2,8 +2,8 @@
 
 A sweep looks at every shortfall of every shard, and for each of them at every other shard as a
 donor that may be short itself: twenty thousand against two hundred in a large fleet that has run
-out of something. So whatever depends on nothing but what a shard said is worked out when it says
-it.
+out of something. So what depends only on a shard's report is worked out once, when the report
+comes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ SYNCS = 2
 class Shortage:
     shortfall: ShortfallDetail
     shape: Shape
-    #: Why others are not to help, whatever they have; None: they are, now or later.
+    #: Why no other shard is to help; None: they are, now or later.
     against: Reason | None
 
 
@@ -32,7 +32,7 @@ class Shortages:
     #: In the order of their names.
     by_fingerprint: Mapping[str, Shortage]
     #: What it gives nothing of: each shape once. Here it is enough to have been told once, or a new
-    #: leader would ask everybody for what all of them are short of.
+    #: leader would ask every shard for what all of them are short of.
     shapes: tuple[Shape, ...]
 
 

@@ -48,8 +48,8 @@ LAYERS = (
 
 
 class Sweep:
-    """One sweep, in pieces: each is a transaction of its own, so that whoever waits for the book
-    comes in between. A fleet of two hundred shards may be short of twenty thousand things.
+    """One sweep, in pieces: each is a transaction of its own, so that calls waiting for the book
+    come in between. A fleet of two hundred shards may be short of twenty thousand things.
     """
 
     def __init__(self) -> None:
@@ -139,7 +139,7 @@ def _by_urgency(scene: Scene) -> list[tuple[str, str]]:
 
 
 def _stop(scene: Scene, shard: str, shortfall: ShortfallDetail, stalls: int) -> None:
-    """Machines keep coming and it stays as short as it was: somebody must look."""
+    """Machines keep coming and it stays as short as it was: a person must look."""
     rest = scene.rules.stall_rest
     short = resources_text(shortfall.deficit.positive().texts())
     text = (

@@ -1,8 +1,8 @@
 """Begins transfers, and asks the next donor where one had nothing to give.
 
 Idle machines first, then slots, then machines in use. A donor that declines or keeps silent is
-passed over and the same transfer goes to the next one; when nobody is left, the next tier begins at
-once, in a transfer of its own. Only when that is over too does the receiver rest: otherwise a fleet
+passed over and the same transfer goes to the next one; when no donor is left, the next tier begins
+at once, in its own transfer. Only when that is over too does the receiver rest: otherwise a fleet
 with many shards would never come to the second tier.
 """
 
@@ -55,7 +55,7 @@ def _within_budget(scene: Scene, tier: TransferTier, donor: Donor) -> Donor:
 def pass_on(scene: Scene, row: TransferRow, why: str, result: str) -> None:
     """The donor has nothing to give, or does not answer: ask the next one, or end it.
 
-    Nothing of this donor's is lost to anybody: what it may have reserved is free again when its
+    Nothing of this donor's is lost: what it may have reserved is free again when its
     reservation ends, and an answer that comes later is not from the donor of the transfer.
     """
     book, draft, moved = scene.book, scene.draft, row.transfer

@@ -1,7 +1,7 @@
 """Every step of a transfer after its beginning, as shards and people take it.
 
 OFFERED -> (DRAINING) -> RELEASING -> GRANTED -> DONE, or CANCELLED before the grant. Each step is a
-row written before anybody hears of it, so whoever leads next goes on from there. A return names its
+row written before a shard hears of it, so the next leader goes on from there. A return names its
 machines from the start: the donor answers with those of them that are still free.
 """
 
@@ -34,7 +34,7 @@ from bigfleet.model.reasons import Reason
 
 #: How long a donor may drain: the longest grace is 10 min, and a provider has 10 min more.
 DRAIN_SECONDS = 1800.0
-#: How long everybody concerned is told of a transfer that has ended.
+#: How long both sides are told of a transfer that has ended.
 TOLD_SECONDS = 120.0
 #: How long both sides are asked to hurry after each step.
 EAGER_SECONDS = 10.0
@@ -43,7 +43,7 @@ ANSWER_SECONDS = 1.0
 #: Rows that transfers may take of the transaction that removes a shard.
 _MOST_DROPPED = 60
 
-#: States that the next message of somebody may end.
+#: States that the next message of a shard may end.
 _STEPPING = (TransferState.OFFERED, TransferState.RELEASING, TransferState.GRANTED)
 
 
@@ -79,7 +79,7 @@ def transfers_for(
 ) -> tuple[Transfer, ...]:
     """Transfers it takes part in, and those whose end it has not acted on yet.
 
-    A mark of a transfer nobody remembers is of one that has ended: whether it moved the machine is
+    A mark of an unknown transfer is of one that has ended: whether it moved the machine is
     in the override rows of the view, and without such a row the machine is as it was.
     """
     if draft.numbers.merging:
@@ -200,7 +200,7 @@ def on_step_failed(book: Book, draft: Draft, row: InstructionRow, reason: str) -
         return
     text = f"{row.shard} could not {step}: {reason}"
     if moving.transfer.state is TransferState.GRANTED:
-        # Ownership has moved whatever the receiver says; what it lists is its own from here on.
+        # Ownership has moved in any case; what the receiver lists is its own from here on.
         endings.done(book, draft, moving, f"{text}; the machines are its own", "unconfirmed")
     else:
         endings.cancelled(book, draft, moving, text, "failed")
@@ -260,7 +260,7 @@ def end_without(draft: Draft, row: TransferRow) -> bool:
 
 
 def _outlives(row: TransferRow, shard: str) -> bool:
-    """After the grant nobody needs the donor any more."""
+    """After the grant the donor is not needed any more."""
     return row.transfer.state is TransferState.GRANTED and row.transfer.to_shard != shard
 
 

@@ -1,8 +1,8 @@
-"""What the coordinator asks of a store, whichever it is.
+"""What the coordinator asks of every kind of store.
 
-Law: whoever commits leads, and nobody else does. A commit is guarded by the reign it was made
-under; it happens whole or not at all, and when nobody can tell which, the store says so
-(`StoreUnclear`) and whoever leads reads everything again before it goes on.
+Law: only the leader can commit. A commit is guarded by the reign it was made under; it happens
+whole or not at all. When the outcome is unknown, the store raises `StoreUnclear` and the leader
+reads everything again before it goes on.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ class Leader:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """The newest term and revision a replica has heard of, whoever led; 0: of none."""
+    """The newest term and revision a replica has heard of, from any leader; 0: none yet."""
 
     term: int = 0
     revision: int = 0
@@ -61,7 +61,7 @@ class StoreUnclear(Exception):
 
 
 class Deposed(Exception):
-    """Somebody else leads, or nobody: nothing was changed."""
+    """This replica does not lead any more; nothing was changed."""
 
 
 class StoreRefused(Exception):
@@ -82,7 +82,7 @@ class Store(Protocol):
         """Returns when this replica leads, with its term already durable; may wait for ever.
 
         Cancelling it gives up. Raises StoreDown where the store is out of reach: call again later;
-        StoreRefused where nobody can lead on what lies there.
+        StoreRefused where the stored rows cannot be used by any leader.
         """
         ...
 
@@ -95,7 +95,7 @@ class Store(Protocol):
         ...
 
     def still_leads(self) -> bool:
-        """Without asking anybody: False from the moment the lease may have run out."""
+        """By its own clock, no call: False from the moment the lease may have run out."""
         ...
 
     async def until_deposed(self) -> str:
@@ -103,11 +103,11 @@ class Store(Protocol):
         ...
 
     async def resign(self) -> None:
-        """Ends the reign so that somebody else can lead at once; never raises."""
+        """Ends the reign so that another replica can lead at once; never raises."""
         ...
 
     def leader(self) -> Leader | None:
-        """Who leads, as last heard; None: nobody is known to."""
+        """Who leads, as last heard; None: no leader is known."""
         ...
 
     def heard(self) -> Heard: ...

@@ -1,4 +1,4 @@
-"""How long whoever holds a lease may act on it, by its own clock alone.
+"""How long the holder of a lease may act on it, by its own clock alone.
 
 Law: never longer than etcd keeps the lease. etcd counts from when it heard a keep-alive, and that
 is not before it was sent; so the holder counts from the sending of the last one that was answered.

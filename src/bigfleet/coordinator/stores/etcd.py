@@ -1,7 +1,7 @@
 """The rows in an etcd cluster: several replicas, of which one leads and writes.
 
-Who leads is who has made the key `election`, bound to a lease it keeps alive. Every commit compares
-that key's creation, so whoever has lost it changes nothing, whatever it believes.
+The leader is the replica that created the key `election`, bound to a lease it keeps alive. Every
+commit compares that key's creation, so a replica that has lost the key cannot change anything.
 
 A commit that was given up may still reach etcd later, after its writer has read everything and gone
 on. So a commit also compares when the key was last written, and `load` writes it anew: what was
@@ -49,7 +49,7 @@ from bigfleet.wire.etcd.records import (
 #: What etcd takes in a transaction unless it is told otherwise; its guards are counted apart.
 MOST_CHANGES = 128
 #: Rows asked for at once: a megabyte or two. etcd counts all that are left for every page, so that
-#: more of them take longer; and while everything is read nobody waits for the loop.
+#: more of them take longer; no call is waiting while everything is read.
 PAGE_ROWS = 10_000
 OLDEST_VERSION = (3, 4)
 #: Between a watch that broke and the next look.
@@ -119,7 +119,7 @@ class EtcdStore:
         """May return early: then the key is read again, which also finds out a silent link."""
         self._leader = leader_of(holder.value)
         if self._seat is not None and holder.lease == self._seat.lease:
-            # Our own of before, which nobody keeps alive.
+            # Our own lease of before, which no task keeps alive.
             await self._client.revoke(holder.lease)
             return
         watch = self._client.watch(self._keys.election, revision + 1, self._ttl_seconds)
@@ -135,7 +135,7 @@ class EtcdStore:
         await self._clock.sleep(_PAUSE_SECONDS)
 
     async def _take_seat(self) -> Reign | None:
-        """None: somebody else was faster."""
+        """None: another replica was faster."""
         self._leader = None
         asked_at = self._clock.now()
         lease = await self._client.grant(self._ttl_seconds)
@@ -191,7 +191,7 @@ class EtcdStore:
         await self._leave("this replica resigned")
 
     async def _leave(self, why: str, lease: int | None = None) -> None:
-        """Gives the lease back where it still counts, so that nobody waits for its end."""
+        """Gives a valid lease back, so that the next leader need not wait for its end."""
         seat = self._seat
         if seat is not None and seat.why_lost() is None:
             lease = seat.lease
@@ -302,7 +302,7 @@ class EtcdStore:
             # A load of ours of which we know nothing has written it.
             return StoreUnclear("the election key was written meanwhile: load everything first")
         leader = self._leader = leader_of(holder.value) if holder else None
-        who = f"{leader.replica_id} at {leader.address}" if leader else "nobody"
+        who = f"{leader.replica_id} at {leader.address}" if leader else "no replica"
         seat.end(f"its key in etcd is gone: {who} leads")
         return Deposed(f"this replica leads no more: {who} does")
 

@@ -27,7 +27,7 @@ class Keys:
         return self._prefix + row.encode()
 
     def rows_of(self, found: Iterable[KeyValue]) -> Iterable[tuple[str, bytes]]:
-        """Names that are none of ours can be read too: whoever does so says which they are."""
+        """Also returns names that are not ours: the caller reports them."""
         cut, hidden = len(self._prefix), self._hidden
         return (
             (kv.key[cut:].decode(errors="backslashreplace"), kv.value)
@@ -46,7 +46,7 @@ def leader_bytes(leader: Leader) -> bytes:
 
 
 def leader_of(content: bytes) -> Leader | None:
-    """None: somebody wrote there who is none of ours."""
+    """None: the key was not written by a coordinator."""
     try:
         found = msgspec.json.decode(content, type=_Candidate)
     except msgspec.MsgspecError:

@@ -1,7 +1,7 @@
 """The time one replica leads over etcd: a lease kept alive, and its end however it comes.
 
-Once it may have run out it is over, also where etcd would still grant more: whoever has asked
-meanwhile was told that nobody leads here.
+Once it may have run out it is over, also where etcd would still grant more: callers have been told
+meanwhile that this replica does not lead.
 """
 
 import asyncio
@@ -35,8 +35,8 @@ class Seat:
         self.lease = lease
         #: Revision of the key's creation: what makes this reign another than every other.
         self.created = created
-        #: Revision of the key's last writing; None: a commit is out of which nobody knows whether
-        #: it happened, or may yet.
+        #: Revision of the key's last writing; None: a commit was sent and it is unknown whether it
+        #: happened, or may yet.
         self.fence: int | None = created
         #: Done with why, when it is over.
         self.over: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -47,7 +47,7 @@ class Seat:
         self._task = asyncio.create_task(self._keep())
 
     def is_held(self) -> bool:
-        """Anybody may ask, in any thread."""
+        """Safe to call from any thread."""
         return not self.over.done() and self._tenure.runs(self._clock.now())
 
     def why_lost(self) -> str | None:
@@ -93,7 +93,7 @@ class Seat:
             await self._check()
 
     async def _check(self) -> None:
-        """The lease is there; somebody may have taken the key by hand."""
+        """The lease is there; a person may have deleted the key by hand."""
         rows = (await self._client.read(Read(self._key))).rows
         if not rows or rows[0].created != self.created:
             self.end("its key in etcd was deleted")

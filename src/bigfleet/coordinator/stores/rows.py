@@ -9,7 +9,7 @@ from bigfleet.coordinator.keys import value_bytes
 from bigfleet.coordinator.stores.contract import Change
 from bigfleet.coordinator.tables import TermRow
 
-#: The highest term there was. Loaded like any row, written only when somebody begins to lead.
+#: The highest term there was. Loaded like any row, written only when a replica begins to lead.
 TERM = "term"
 #: Who leads, where that is not the one process there is.
 ELECTION = "election"
@@ -28,7 +28,7 @@ def term_bytes(term: int) -> bytes:
 
 
 def term_of(content: bytes | None) -> int:
-    """0: nobody has led yet. Raises ValueError where it is no such row."""
+    """0: there was no leader yet. Raises ValueError where it is not a term row."""
     return msgspec.json.decode(content, type=TermRow).term if content is not None else 0
 
 

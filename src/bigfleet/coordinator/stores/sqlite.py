@@ -1,4 +1,4 @@
-"""The rows in one file on this machine: one process leads, always, and nobody else may start.
+"""The rows in one file on this machine: one process leads, always; a second one cannot start.
 
 A thread of its own reads and writes, so that the loop never waits for the disk. While the disk
 refuses nothing changes, `trouble` says why, and every second it is tried again. A disk that says
@@ -123,7 +123,7 @@ class SqliteStore:
         )
 
     async def close(self) -> None:
-        """Within seconds: a disk that hangs keeps its thread, and nobody else."""
+        """Within seconds: a disk that hangs blocks only the store's thread."""
         await self.resign()
         if self._trying is not None:
             self._trying.cancel()
@@ -156,7 +156,7 @@ class SqliteStore:
             raise down from problem
 
     async def _try_again(self) -> None:
-        """Until the disk takes what is written; nobody need ask for it."""
+        """Until the disk takes what is written; needs no call from outside."""
         while self._trouble:
             await self._clock.sleep(RETRY_SECONDS)
             try:

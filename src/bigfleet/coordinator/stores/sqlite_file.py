@@ -144,6 +144,6 @@ def _tables_of(connection: sqlite3.Connection) -> set[str]:
 
 
 def _side_files(path: Path) -> list[Path]:
-    """A log without its file would be taken for the log of whatever file comes there."""
+    """A log without its file would be taken for the log of the next file at that path."""
     both = (path.with_name(f"{path.name}{suffix}") for suffix in ("-wal", "-shm"))
     return [each for each in both if each.exists()]

@@ -168,7 +168,7 @@ class _Parser:
         return parts
 
     def _parts(self, dot: _Dot) -> tuple[tuple[_Part, ...], Action | None]:
-        """Up to the `else` or `end` that belongs to whoever asked, or the end of the source."""
+        """Up to the caller's `else` or `end`, or the end of the source."""
         parts: list[_Part] = []
         while self._at < len(self._pieces):
             piece = self._pieces[self._at]

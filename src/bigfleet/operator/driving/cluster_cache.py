@@ -59,7 +59,7 @@ NameHeard = Callable[[str], None]
 
 @dataclass(slots=True)
 class CacheListeners:
-    """Who hears of changes, by name of the Node. Set by whoever composes the operator."""
+    """Who hears of changes, by name of the Node. Set where the operator is composed."""
 
     node_changed: NameHeard = field(default=lambda _name: None)
     #: By id: the Node of this machine came, changed, or went.

@@ -72,7 +72,7 @@ class ClusterReporter:
         self.report_soon()
 
     def report_soon(self) -> None:
-        """The shard is to be asked, whatever roll-ups do."""
+        """Sends a report soon, even if no roll-up is due."""
         self._due.set()
         self._stirred.set()
 

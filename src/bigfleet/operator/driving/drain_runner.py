@@ -39,7 +39,7 @@ from bigfleet.operator.pods_on_nodes import PodOnNode, pod_on_node
 
 #: Whether a cache has become fresh again is told by no event.
 _LONGEST_PAUSE_SECONDS = 1.0
-#: A Node that changes so often between reading and writing has somebody else at it.
+#: A Node that changes so often between reading and writing has another writer.
 _MOST_READINGS = 5
 
 Call = Cordon | Uncordon | Evict | Check

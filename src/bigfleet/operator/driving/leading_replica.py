@@ -162,7 +162,7 @@ class LeadingReplica:
         )
 
     async def run(self) -> None:
-        """For ever. Whoever cancels it ends the session at once, and every write with it."""
+        """For ever. Cancelling it ends the session at once, and every write with it."""
         # Another replica may have led meanwhile: what it revised, the shard tells.
         self.demand.restart()
         async with asyncio.TaskGroup() as tasks:

@@ -147,7 +147,7 @@ class ShardLine:
         self._wake.set()
 
     async def run(self, listener: Listener) -> None:
-        """For ever; whoever cancels it ends the session at once."""
+        """For ever; cancelling it ends the session at once."""
         self._listener = listener
         while True:
             problem = await self._session()

@@ -22,10 +22,10 @@ from bigfleet.operator.writes import Create, Delete, LatestSeen, PatchSpec, Patc
 
 #: The first pause and the longest, in seconds.
 PASSING = (0.5, 30.0)
-#: Asking again will hardly help, until somebody grants a right or installs a definition. The first
-#: ones come soon all the same: a server that has just started knows neither yet.
+#: Asking again will hardly help until a person grants a right or installs a definition. The first
+#: retries come soon all the same: a server that has just started knows neither yet.
 REFUSED = (5.0, 300.0)
-#: Create, spec, status and delete, each once with a surprise: more is a quarrel with somebody.
+#: Create, spec, status and delete, each once again after a conflict: more means another writer.
 MOST_STEPS = 8
 
 

@@ -121,7 +121,7 @@ class OperatorProcess:
             if (task := self._tasks.get(name)) is None:
                 continue
             task.cancel()
-            # The lease comes last: nobody else leads before this replica has let go of the line.
+            # The lease comes last: no other replica leads before this one has closed its line.
             await asyncio.wait({task}, timeout=self._settings.shutdown_grace)
         await self._pages.stop()
         await self.api.close()

@@ -50,7 +50,7 @@ class Tokens:
         self._newest: Token | None = None
         #: Names and ends of the Secrets this process made or may have made.
         self._made: dict[str, Instant] = {}
-        #: Everybody who asks meanwhile gets its token, or its problem.
+        #: All callers that ask meanwhile get its token, or its problem.
         self._minting: asyncio.Task[Token] | None = None
         self._may_list = True
 
@@ -103,7 +103,7 @@ class Tokens:
             try:
                 await self._api.create(SECRETS, secret_body(token, self._cluster_id), NAMESPACE)
             except AlreadyExists:
-                # Somebody else's token: not ours to sweep.
+                # Another owner's token: not ours to sweep.
                 del self._made[token.object_name]
                 if not left:
                     raise

@@ -1,4 +1,4 @@
-"""What an operator is given by whoever starts it."""
+"""What an operator is given by the code that starts it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Reads what stands around pods: Nodes, UpcomingNodes, AvailableCapacities, volumes.
 
-Whether the cluster knows UpcomingNodes is asked every minute. Where it does not, nobody can tell
-machines of the fleet from other Nodes, and every pod that runs counts.
+Whether the cluster knows UpcomingNodes is asked every minute. Where it does not, machines of the
+fleet cannot be told from other Nodes, and every pod that runs counts.
 """
 
 import asyncio

@@ -82,7 +82,7 @@ def _connected(settings: PodwatchSettings, world: "World", counts: Counts) -> Ap
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What a process is given by whoever starts it."""
+    """What a process is given by the code that starts it."""
 
     clock: Clock
     #: Seconds, for measuring only.

@@ -1,7 +1,7 @@
 """Instructions as calls to the API server; nothing is written without the lease.
 
 Decided here too: what a refusal means. In a namespace that is being deleted nothing is asked for
-any more, and nobody is told; everything else the server refuses is told on the object it is for.
+any more, and no event is written; every other refusal is written as an event on its object.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -121,7 +121,7 @@ class RequestWriter:
         if meta.labels.get(create.label) == owner:
             return
         if any(each.uid == owner for each in meta.owner_references):
-            # Somebody took its label away, by which the cache knows it.
+            # Its label, by which the cache knows it, was removed by hand.
             label = {"metadata": {"labels": {create.label: owner}}}
             self.must_lead()
             await self._calls.merge_patch(CAPACITY_REQUESTS, key.name, label, key.namespace)
@@ -146,5 +146,5 @@ class RequestWriter:
         try:
             await self._calls.delete(CAPACITY_REQUESTS, name, namespace, uid=request.uid)
         except (NotFound, Conflict):
-            # Somebody else was first; another object of that name is another matter.
+            # It was deleted already; another object of that name is another matter.
             return

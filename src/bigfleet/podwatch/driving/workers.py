@@ -1,7 +1,7 @@
 """Workers at a queue: each takes one object at a time and looks at it; failures come again.
 
-Only whoever writes has work: offers are dropped while `allowed` is false, and `begin` offers
-everything once it is true.
+Only the replica that writes has work: offers are dropped while `allowed` is false, and `begin`
+offers everything once it is true.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ WORKERS = 16
 
 
 class NotLeading(Exception):
-    """The lease went while something was looked at; whoever has it now does it."""
+    """The lease was lost while an object was looked at; its new holder does the work."""
 
 
 class Workers(Generic[K]):

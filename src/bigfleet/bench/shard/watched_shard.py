@@ -1,0 +1,101 @@
+"""A shard as `bigfleet shard` runs it, in a process of its own whose event loop is watched.
+
+Asked by a line on its standard input, the process tells what it saw since it was last asked.
+"""
+
+import asyncio
+import json
+import secrets
+import sys
+import time
+from collections.abc import Callable
+
+from bigfleet.bench.processes import answer_lines
+from bigfleet.bench.shard.loop_watch import LoopWatch
+from bigfleet.edge.driver import RealClock
+from bigfleet.edge.garbage_collection import collect_rarely
+from bigfleet.edge.log_lines import open_log
+from bigfleet.engine.acquisition import RunWorkers
+from bigfleet.shard.cycle import CycleInput, Deliberation, deliberate
+from bigfleet.shard.driving import cycles as driving_cycles
+from bigfleet.shard.driving.process import ShardProcess, World
+from bigfleet.shard.settings import ShardSettings
+
+#: Far shorter than the pause between two cycles.
+LOOK_SECONDS = 0.02
+
+
+class Watched:
+    """What the parent asks for."""
+
+    def __init__(self, process: ShardProcess, watch: LoopWatch) -> None:
+        self._process = process
+        self._watch = watch
+        self._cycles: list[float] = []
+        #: CPU seconds of the engine's own thread, a number per cycle.
+        self._engine: list[float] = []
+
+    def deliberate(
+        self, given: CycleInput, run_workers: RunWorkers, clock: Callable[[], float]
+    ) -> Deliberation:
+        """In the engine's thread."""
+        before = time.thread_time()
+        thought = deliberate(given, run_workers, clock)
+        self._engine.append(time.thread_time() - before)
+        return thought
+
+    async def follow(self) -> None:
+        """Every cycle by itself."""
+        deciding, seen = self._process.state.decision_loop, 0
+        while True:
+            if deciding.ledger.cycle != seen:
+                seen = deciding.ledger.cycle
+                self._cycles.append(deciding.last_seconds)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def told(self) -> dict[str, object]:
+        state, cycles, engine = self._process.state, self._cycles, self._engine
+        self._cycles, self._engine = [], []
+        return {
+            "port": self._process.port,
+            "metrics_port": self._process.metrics_port,
+            "not_ready": state.why_not_ready(),
+            "machines": len(state.parts.machines),
+            "needs": len(state.parts.needs),
+            "sessions": len(state.parts.sessions),
+            "under_way": state.parts.execution.in_flight + state.parts.execution.queue_depth,
+            "rollups": state.effects.counts.of("rollups_total", result="accepted"),
+            "cycles": cycles,
+            "engine": engine,
+            **self._watch.told(),
+        }
+
+
+async def _served(settings: ShardSettings) -> None:
+    clock = RealClock()
+    log = open_log(sys.stderr, "shard", clock.now, text=True, level="warning")
+    world = World(clock, time.perf_counter, lambda: secrets.token_hex(8), log)
+    process = ShardProcess(settings, world)
+    watch = LoopWatch()
+    watch.start()
+    watched = Watched(process, watch)
+    # What the engine's thread spends is nobody's business but a load test's.
+    setattr(driving_cycles, "deliberate", watched.deliberate)  # noqa: B010
+    await process.start()
+    beside = [asyncio.create_task(watched.follow()), asyncio.create_task(collect_rarely(clock))]
+    await answer_lines(watched.told)
+    for task in beside:
+        task.cancel()
+
+
+def main() -> None:
+    """Arguments: the data dir, the provider's address, seconds between two cycles at rest."""
+    data_dir, provider, cycle_interval = sys.argv[1:]
+    settings = ShardSettings(
+        listen="127.0.0.1:0",
+        metrics_addr="127.0.0.1:0",
+        data_dir=data_dir,
+        provider_addr=(f"bench={provider}",),
+        cycle_interval=json.loads(cycle_interval),
+    )
+    asyncio.run(_served(settings))
