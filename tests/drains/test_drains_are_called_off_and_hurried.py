@@ -63,7 +63,7 @@ def test_a_reclaim_becomes_a_preempt_with_less_grace() -> None:
     intent = stage.drains.intent("m-1")
     assert intent is not None
     assert (intent.kind, intent.stage) == (ActionKind.PREEMPT, DrainStage.EVICTING)
-    assert stage.machines.is_veiled("m-1")
+    assert stage.machines.is_shown_as_draining("m-1")
     stage.wait(30)
     assert len(stage.mutations()) == 1
 

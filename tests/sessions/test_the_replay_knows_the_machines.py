@@ -79,6 +79,6 @@ def test_a_machine_told_in_the_replay_is_told_again_when_it_changes(shard: Shard
 
 
 def test_a_machine_that_is_preempted_looks_configured_to_its_cluster(shard: Shard) -> None:
-    shard.machines.veil("m1", START)
+    shard.machines.show_as_draining("m1", START)
     shard.open()
     assert dict(shard.read())["m1"] is S.CONFIGURED

@@ -1,4 +1,4 @@
-"""Before a shard may speak: that nobody else uses its data dir, and in which life it speaks.
+"""Before a shard may speak: that no other process uses its data dir, and in which life it speaks.
 
 Each start has a higher epoch than every start before it; providers refuse what comes from a lower
 one. So the epoch is on disk, synced, before anything is sent with it.

@@ -125,7 +125,7 @@ class Drains:
         machine = self._machines.truth(action.machine)
         older = self._intents.get(action.machine)
         if machine.state is not S.CONFIGURED or machine.cluster != action.cluster:
-            why = f"it is {machine.state.label} of {machine.cluster or 'nobody'} by now"
+            why = f"it is {machine.state.label} of {machine.cluster or 'no cluster'} by now"
             self._outcomes.end(view, Outcome.TRANSITION_RACED, at, why)
         elif older is not None:
             self._hurry(older, action, view, at)
@@ -241,8 +241,8 @@ class Drains:
         intent = self._intents.get(machine)
         if intent is None or intent.stage is DrainStage.PROVIDER:
             return False
-        if self._machines.is_veiled(machine):
-            self._machines.unveil(machine, at)
+        if self._machines.is_shown_as_draining(machine):
+            self._machines.show_as_it_is(machine, at)
         self._abort(intent, "cancelled", why, at)
         self._parts.decision_loop.abandon(machine)
         return True
@@ -312,7 +312,7 @@ class Drains:
         grace = self._grace_of(action)
         intent = self._new_intent(machine, action, view, grace, at)
         if action.kind is ActionKind.PREEMPT:
-            self._machines.veil(machine.id, at)
+            self._machines.show_as_draining(machine.id, at)
         self._tell(intent, at, f"{action.kind.label} begun, {grace} s of grace: {view.reason}")
         if self._sessions.is_open(intent.cluster):
             self._send(intent, at)
@@ -339,7 +339,7 @@ class Drains:
         intent.grace_seconds = self._grace_of(action)
         intent.deadline = min(intent.deadline, at + intent.grace_seconds * SECOND)
         intent.cycle, intent.index, intent.reason = view.cycle, view.index, view.reason
-        self._machines.veil(intent.machine, at)
+        self._machines.show_as_draining(intent.machine, at)
         self._tell(intent, at, f"the Reclaim becomes a Preempt: {view.reason}")
         if not intent.evicted and self._sessions.is_open(intent.cluster):
             self._sessions.send(intent.cluster, intent.instruction(at))
@@ -378,8 +378,8 @@ class Drains:
         if self._intents.get(intent.machine) is not intent or intent.kind is ActionKind.RECLAIM:
             return
         state = self._machines.truth(intent.machine).state
-        if state is S.CONFIGURED and not self._machines.is_veiled(intent.machine):
-            self._machines.veil(intent.machine, at)
+        if state is S.CONFIGURED and not self._machines.is_shown_as_draining(intent.machine):
+            self._machines.show_as_draining(intent.machine, at)
 
     def _advance(self, intent: DrainIntent, at: Instant) -> None:
         if intent.evicted or intent.without_pods or intent.stage is DrainStage.PROVIDER:
@@ -444,7 +444,7 @@ class Drains:
         elif after.state is S.FAILED:
             self._finish(intent, Outcome.DRAIN_ERROR, after.last_error, at)
         elif after.cluster != intent.cluster or after.state not in (S.CONFIGURED, S.DRAINING):
-            text = f"it is {after.state.label} of {after.cluster or 'nobody'} by now"
+            text = f"it is {after.state.label} of {after.cluster or 'no cluster'} by now"
             self._finish(intent, Outcome.TRANSITION_RACED, text, at)
 
     # -- ending ----------------------------------------------------------------------------------
@@ -466,8 +466,8 @@ class Drains:
         self._close(intent)
         freed = outcome in (Outcome.SUCCESS, Outcome.UNKNOWN_RESOLVED)
         if intent.kind is ActionKind.PREEMPT and not freed:
-            if self._machines.is_veiled(intent.machine):
-                self._machines.unveil(intent.machine, at)
+            if self._machines.is_shown_as_draining(intent.machine):
+                self._machines.show_as_it_is(intent.machine, at)
             self._parts.decision_loop.abandon(intent.machine)
         if not freed:
             self._say_it_stays(intent)

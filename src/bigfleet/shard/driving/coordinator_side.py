@@ -1,4 +1,4 @@
-"""What whoever talks to the coordinator is given of a running shard.
+"""What the coordinator's client is given of a running shard.
 
 Nothing here decides: an answer goes to disk, what it asks for is looked up beside the event loop,
 and only then the state takes it over.
@@ -21,7 +21,7 @@ class CoordinatorSide:
         self._state = state
         self._outlet = outlet
         self._store = store
-        #: What others are told; whoever listens knows the port, where the kernel chose it.
+        #: What others are told; the process sets the port once the kernel has chosen it.
         self.address = state.settings.advertise_addr or state.settings.listen
 
     def marks(self) -> Mapping[str, bytes]:
@@ -68,7 +68,7 @@ class CoordinatorSide:
         outlet.obey(self._state.take_sync(reply, sent, outlet.now(), found))
 
     def obey(self, instruction: CoordinatorInstruction) -> Obeyed:
-        """Whatever it changed is on its way to disk, before any row that is kept after it."""
+        """What it changed is on its way to disk, before any row that is kept after it."""
         became, asked = self._state.obey(instruction, self._outlet.now())
         self._outlet.obey(asked)
         return became

@@ -1,6 +1,6 @@
 """Answers to people: the read and admin services over the live state.
 
-Whatever could be long is given out in pieces, with a turn of the loop between them; the needs of a
+What could be long is given out in pieces, with a turn of the loop between them; the needs of a
 cycle never change and are read in a thread.
 """
 

@@ -16,8 +16,8 @@ from bigfleet.shard.reconciling.adoption import PendingActions
 from bigfleet.shard.reconciling.missing_machines import REMOVALS_AT_A_TIME, MissingMachines
 from bigfleet.shard.reconciling.ownership_reasons import (
     OCCUPIED,
-    Title,
-    Titles,
+    OwnershipReason,
+    OwnershipReasons,
     rows_lingering_in,
     rows_to_look_at,
 )
@@ -63,7 +63,7 @@ class Departures:
         self._parts = parts
         self._ownership = ownership
         #: By name of the provider, under the ownership of now.
-        self._titles: dict[str, Titles] = {}
+        self._reasons: dict[str, OwnershipReasons] = {}
         #: Ours only while they are occupied, and perhaps not occupied any more.
         self._again: set[str] = set()
 
@@ -74,16 +74,16 @@ class Departures:
     @ownership.setter
     def ownership(self, ownership: Ownership) -> None:
         self._ownership = ownership
-        self._titles = {}
+        self._reasons = {}
 
     def address(self, provider: str) -> str:
         return self._address_of.get(provider, provider)
 
-    def titles(self, provider: str) -> Titles:
-        known = self._titles.get(provider)
+    def reasons(self, provider: str) -> OwnershipReasons:
+        known = self._reasons.get(provider)
         if known is None:
-            known = Titles(self._ownership, self.address(provider))
-            self._titles[provider] = known
+            known = OwnershipReasons(self._ownership, self.address(provider))
+            self._reasons[provider] = known
         return known
 
     # -- asking ----------------------------------------------------------------------------------
@@ -95,8 +95,8 @@ class Departures:
             return True
         if machine_id not in self._machines:
             return False
-        title = self._title(machine_id)
-        return title.good(occupied=self._machines.state_of(machine_id) in OCCUPIED)
+        reason = self._reason(machine_id)
+        return reason.holds(occupied=self._machines.state_of(machine_id) in OCCUPIED)
 
     def occupied_in(self, pair: Pair, providers: Iterable[str]) -> int:
         """Machines that are still here by a pair that is being given up."""
@@ -105,8 +105,8 @@ class Departures:
         snapshot = self._machines.inventory.snapshot()
         found: set[str] = set()
         for provider in providers:
-            titles = self.titles(provider)
-            rows = rows_lingering_in(snapshot, titles, provider, pair)
+            reasons = self.reasons(provider)
+            rows = rows_lingering_in(snapshot, reasons, provider, pair)
             found.update(snapshot.ids[row] for row in rows.tolist())
         left = {name for name in found if not self._ownership.names(name)}
         singled = (found - left) | {name for name in self._again if name in self._machines}
@@ -119,7 +119,7 @@ class Departures:
     def sweep(self, side: ProviderSide, at: Instant) -> Iterator[None]:
         """Every machine of a provider that is not ours goes."""
         snapshot = self._machines.inventory.snapshot()
-        rows = rows_to_look_at(snapshot, self.titles(side.name), side.name).tolist()
+        rows = rows_to_look_at(snapshot, self.reasons(side.name), side.name).tolist()
         ids = snapshot.ids
         del snapshot
         yield
@@ -178,19 +178,19 @@ class Departures:
 
     def _stays(self, machine_id: str) -> bool:
         """One with a pending action stays until that ends, if it may stay at all."""
-        title = self._title(machine_id)
+        reason = self._reason(machine_id)
         occupied = self._machines.state_of(machine_id) in OCCUPIED
-        if title.good(occupied=occupied):
+        if reason.holds(occupied=occupied):
             return True
-        if not (title.lingers_in and self._execution.is_pending(machine_id)):
+        if not (reason.lingers_in and self._execution.is_pending(machine_id)):
             return False
         self._again.add(machine_id)
         return True
 
     def _is_in(self, machine_id: str, pair: Pair) -> bool:
-        return pair in self._title(machine_id).lingers_in
+        return pair in self._reason(machine_id).lingers_in
 
-    def _title(self, machine_id: str) -> Title:
+    def _reason(self, machine_id: str) -> OwnershipReason:
         offering, node_name = self._machines.inventory.offering_of(machine_id)
-        titles = self.titles(self._machines.provider_of(machine_id))
-        return titles.of_machine(machine_id, offering, node_name)
+        reasons = self.reasons(self._machines.provider_of(machine_id))
+        return reasons.of_machine(machine_id, offering, node_name)

@@ -425,8 +425,8 @@ class Reconciler:
             yield batch.taken(piece)
 
     def _owned(self, side: ProviderSide, batch: MachineBatch) -> Bools:
-        titles = self._leaving.titles(side.name)
-        return owned_rows(batch, titles, lambda name: self._is_of(side, name))
+        reasons = self._leaving.reasons(side.name)
+        return owned_rows(batch, reasons, lambda name: self._is_of(side, name))
 
     def _swept(self, side: ProviderSide, at: Instant) -> Iterator[None]:
         yield from self._leaving.sweep(side, at)
