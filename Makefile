@@ -85,7 +85,7 @@ e2e: $(WARMED) ## Run real clusters, operators and a fleet on the loopback (need
 	$(BIN)/pytest tests/e2e -m e2e $(E2E_JOBS) --timeout 600 --durations 10 -q $(E2E)
 
 cluster: $(STAMP) ## Run a Kubernetes control plane to try things on (needs e2e-setup; Ctrl-C ends it)
-	@$(BIN)/python -m tests.e2e.stand $(if $(CERTS),--certs $(CERTS)) $(if $(CLUSTER),--name $(CLUSTER))
+	@$(BIN)/python -m tests.e2e.rig $(if $(CERTS),--certs $(CERTS)) $(if $(CLUSTER),--name $(CLUSTER))
 
 e2e-bench: $(WARMED) ## Measure a surge of 1,000 pods in a real cluster (needs e2e-setup)
 	@$(BIN)/python -m tests.e2e.surge --pods 1000

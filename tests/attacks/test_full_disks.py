@@ -17,7 +17,7 @@ from bigfleet.wire.provider_admin import ProviderAdminClient, Verb
 from bigfleet.wire.provider_client import ProviderClient
 from bigfleet.wire.shard_admin_client import ShardAdminClient
 from tests.shard_processes.process import provider_words, serving, shard_words
-from tests.shard_system.stand import offered, provided
+from tests.shard_system.rig import offered, provided
 from tests.shard_system.waiting import until
 
 ADA = Audit("ada", "the zone moves")

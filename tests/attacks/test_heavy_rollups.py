@@ -26,7 +26,7 @@ from bigfleet.wire.session_client import Session, SessionClient
 from tests.shard_processes.process import Running, provider_words, serving, shard_words
 from tests.shard_system.demand import HIGH, LOW, rollup, whole_nodes
 from tests.shard_system.operators import Operator, hello_of, operating
-from tests.shard_system.stand import ANYWHERE, offered
+from tests.shard_system.rig import ANYWHERE, offered
 from tests.shard_system.waiting import until, until_told
 
 FULL = os.environ.get("BIGFLEET_NIGHTLY") == "1"

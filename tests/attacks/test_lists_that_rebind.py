@@ -12,7 +12,7 @@ from bigfleet.wire.sim_control import SimControlClient
 from tests.shard_processes.process import Running, provider_words, serving, shard_words
 from tests.shard_system.demand import LOW
 from tests.shard_system.operators import Operator, operating
-from tests.shard_system.stand import offered
+from tests.shard_system.rig import offered
 from tests.shard_system.waiting import until, until_told
 
 NIGHTLY = os.environ.get("BIGFLEET_NIGHTLY") == "1"

@@ -14,7 +14,7 @@ from bigfleet.wire.session_client import SessionClient
 from tests.shard_processes.process import Running, serving, shard_words
 from tests.shard_system.demand import rollup
 from tests.shard_system.operators import hello_of, operating
-from tests.shard_system.stand import offered, page, provided
+from tests.shard_system.rig import offered, page, provided
 from tests.shard_system.waiting import until_told
 
 NIGHTLY = os.environ.get("BIGFLEET_NIGHTLY") == "1"

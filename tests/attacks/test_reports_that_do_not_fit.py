@@ -16,7 +16,7 @@ from bigfleet.wire.shard_reports import MOST_COUNTED
 from tests.coordinator_process.test_as_a_process import words
 from tests.shard_processes.process import Running, serving, shard_words
 from tests.shard_system.operators import operating
-from tests.shard_system.stand import offered, page, provided
+from tests.shard_system.rig import offered, page, provided
 from tests.shard_system.waiting import until, until_told
 
 NIGHTLY = os.environ.get("BIGFLEET_NIGHTLY") == "1"

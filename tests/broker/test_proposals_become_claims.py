@@ -2,7 +2,7 @@
 
 import pytest
 
-from bigfleet.engine.broker import NOBODY, Broker, Bucket, Displaced, Mode, Result, Status
+from bigfleet.engine.broker import NO_NEED, Broker, Bucket, Displaced, Mode, Result, Status
 from bigfleet.engine.vocabulary import packed_precedence
 from bigfleet.model.machines import MachineState
 
@@ -24,7 +24,7 @@ def test_free_machines_are_claimed_and_the_bucket_counts_the_commit() -> None:
     broker = broker_of()
     result = broker.propose(LOW, [M1, M2], IDLE, 0, INCREMENTAL)
     assert result == Result(Status.COMMITTED, 1, (M1, M2))
-    assert broker.holders() == (LOW, LOW, NOBODY)
+    assert broker.holders() == (LOW, LOW, NO_NEED)
 
 
 def test_a_proposal_that_saw_an_older_bucket_is_a_conflict() -> None:
@@ -32,7 +32,7 @@ def test_a_proposal_that_saw_an_older_bucket_is_a_conflict() -> None:
     broker = broker_of()
     broker.propose(LOW, [M1], IDLE, 0, INCREMENTAL)
     assert broker.propose(HIGH, [M2], IDLE, 0, INCREMENTAL) == Result(Status.CONFLICT, 1)
-    assert broker.holders() == (LOW, NOBODY, NOBODY)
+    assert broker.holders() == (LOW, NO_NEED, NO_NEED)
 
 
 def test_an_incremental_proposal_leaves_out_what_it_cannot_have() -> None:
@@ -56,7 +56,7 @@ def test_all_or_nothing_takes_nothing_where_one_is_held() -> None:
     broker.propose(TWIN, [M2], OTHER, 0, INCREMENTAL)
     result = broker.propose(LOW, [M1, M2, M3], IDLE, 0, ALL_OR_NOTHING)
     assert result == Result(Status.CONFLICT, 0)
-    assert broker.holders() == (NOBODY, TWIN, NOBODY)
+    assert broker.holders() == (NO_NEED, TWIN, NO_NEED)
     assert broker.seq(IDLE) == 0
 
 

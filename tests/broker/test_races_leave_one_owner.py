@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from threading import Lock
 
-from bigfleet.engine.broker import NOBODY, Broker, Bucket, Mode, Result, Status
+from bigfleet.engine.broker import NO_NEED, Broker, Bucket, Mode, Result, Status
 from bigfleet.model.machines import MachineState
 
 IDLE = Bucket(MachineState.IDLE, "p=100")
@@ -42,7 +42,7 @@ def test_workers_of_equal_precedence_never_claim_one_machine_twice() -> None:
         results = list(chain.from_iterable(task.result() for task in tasks))
     claimed = Counter(chain.from_iterable(result.committed for result in results))
     assert claimed == dict.fromkeys(range(machines), 1)
-    assert NOBODY not in broker.holders()
+    assert NO_NEED not in broker.holders()
     assert broker.seq(IDLE) == machines
 
 
@@ -72,5 +72,5 @@ def test_what_was_committed_and_not_displaced_is_what_is_claimed() -> None:
         results = list(chain.from_iterable(task.result() for task in tasks))
     committed = sum(len(result.committed) for result in results)
     displaced = sum(len(result.displaced) for result in results)
-    held = [holder for holder in broker.holders() if holder != NOBODY]
+    held = [holder for holder in broker.holders() if holder != NO_NEED]
     assert committed - displaced == len(held) > 0

@@ -17,8 +17,8 @@ async def test_a_coordinator_serves_with_its_own_and_nobody_asks_with_it(tmp_pat
     folder = tmp_path / "certs"
     assert certs("ca", "--dir", folder).exit_code == 0
     own, reader = issued(folder, "coordinator"), issued(folder, "readonly")
-    async with serving(ScriptedCoordinator(), tls=own) as stand:
-        looking = ("domains", "--coordinator", stand.address)
+    async with serving(ScriptedCoordinator(), tls=own) as rig:
+        looking = ("domains", "--coordinator", rig.address)
         assert (await run(*looking, *asked_with(reader))).exit_code == 0
         refused = await run(*looking, *asked_with(own))
     assert (refused.exit_code, refused.stdout) == (4, "")

@@ -12,14 +12,14 @@ from prometheus_client.parser import text_string_to_metric_families
 from bigfleet.provider.metrics import ProviderMetrics
 from tests.charts.charts import BIGFLEET, OPERATOR
 from tests.charts.test_alerts_and_dashboards_watch_what_is_counted import queries_of
-from tests.coordinator_process.stand import coordinated
+from tests.coordinator_process.rig import coordinated
 from tests.kube_api import FakeApiServer
 from tests.operator_system.rig import JumpingClock
 from tests.operator_system.rig import operating as operated
-from tests.podwatch.stand import running
+from tests.podwatch.rig import running
 from tests.shard_system.demand import LOW
 from tests.shard_system.operators import operating
-from tests.shard_system.stand import offered, page, provided, sharded
+from tests.shard_system.rig import offered, page, provided, sharded
 from tests.shard_system.waiting import until
 
 #: What a scraper adds.
@@ -151,10 +151,10 @@ async def test_a_shard_exports_what_is_asked_of_it(tmp_path: Path) -> None:
 
 
 async def test_a_coordinator_exports_what_is_asked_of_it(tmp_path: Path) -> None:
-    async with coordinated(tmp_path) as stand:
-        await stand.reported()
-        await stand.synced()
-        compare((await stand.page("/metrics"))[1], "bigfleet_coordinator_", "process_")
+    async with coordinated(tmp_path) as rig:
+        await rig.reported()
+        await rig.synced()
+        compare((await rig.page("/metrics"))[1], "bigfleet_coordinator_", "process_")
 
 
 async def test_an_operator_exports_what_is_asked_of_it(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ async def test_a_verb_asks_the_fleet_of_its_context(
 ) -> None:
     by_default(monkeypatch, coordinator=NOWHERE, shard=NOWHERE)
     async with living_fleet(tmp_path, "shard-0") as fleet:
-        ok("context", "set", "prod", "--coordinator", fleet.stand.address, "--use")
+        ok("context", "set", "prod", "--coordinator", fleet.rig.address, "--use")
         shown = await run_beside("status")
         assert (shown.exit_code, shown.stderr) == (0, "")
         assert "leads in term" in shown.stdout

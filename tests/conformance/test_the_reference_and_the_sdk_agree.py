@@ -11,7 +11,7 @@ from bigfleet.conformance.pace import Pace
 from bigfleet.conformance.wirelog import WireLog
 from bigfleet.model.machines import MachineState
 from bigfleet.wire.provider_client import ProviderClient
-from tests.provider.bench import running
+from tests.provider.rig import running
 
 WALKS, STEPS = 4, 25
 #: What an answer says, whatever word a provider has for out of position.

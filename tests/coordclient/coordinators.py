@@ -23,7 +23,7 @@ from bigfleet.wire.coordinator_client import CoordinatorLines
 from bigfleet.wire.coordinator_paths import ADMIN_SERVICE, SERVICE
 from bigfleet.wire.ownership_views import ViewWriter
 from bigfleet.wire.shard_syncs import sync_of, sync_reply_bytes
-from tests.shard_system.stand import Lines
+from tests.shard_system.rig import Lines
 
 Answer = Callable[[bytes, Any], Coroutine[Any, Any, bytes]]
 LEADER_KEY = "bigfleet-leader"

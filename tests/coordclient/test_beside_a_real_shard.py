@@ -14,23 +14,23 @@ from bigfleet.shard.settings import ReportSettings
 from tests.coordclient.coordinators import assign, coordinators
 from tests.shard_system.demand import whole_nodes
 from tests.shard_system.operators import operating
-from tests.shard_system.stand import QUICK, ShardStand, offered, provided, sharded
+from tests.shard_system.rig import QUICK, ShardRig, offered, provided, sharded
 from tests.shard_system.waiting import until
 
 OFTEN = ReportSettings(interval=Seconds(0.05), backoff_min=Seconds(0.01), backoff_max=Seconds(0.05))
 
 
 @asynccontextmanager
-async def reporting(folder: Path, provider: str, *addresses: str) -> AsyncIterator[ShardStand]:
+async def reporting(folder: Path, provider: str, *addresses: str) -> AsyncIterator[ShardRig]:
     """A shard that owns everything and reports to these coordinators."""
     settings = replace(QUICK, ownership="all", coordinator_addr=addresses, report=OFTEN)
-    async with sharded(folder, [provider], settings) as stand:
+    async with sharded(folder, [provider], settings) as rig:
         now = asyncio.get_running_loop().time
-        client = reporting_of(stand.process, World(RealClock(), now, str, stand.log))
+        client = reporting_of(rig.process, World(RealClock(), now, str, rig.log))
         assert client is not None
         task = asyncio.create_task(client.run())
         try:
-            yield stand
+            yield rig
         finally:
             task.cancel()
             await asyncio.wait({task})
@@ -40,21 +40,21 @@ async def test_a_shard_reports_its_machines_and_shows_its_link(tmp_path: Path) -
     async with (
         coordinators(1) as [leader],
         provided(tmp_path, [offered("on_demand", 3)]) as provider,
-        reporting(tmp_path, provider.address, leader.address) as stand,
+        reporting(tmp_path, provider.address, leader.address) as rig,
     ):
         await until(lambda: leader.heard and leader.heard[-1].summary.total_machines == 3)
         report = leader.heard[-1]
         assert report.summary.free_machines == 3
         assert dict(report.summary.per_zone_counts) == {"sim-1a": 3}
         assert report.summary.provider_address == provider.address
-        assert report.shard_epoch == stand.process.state.epoch
+        assert report.shard_epoch == rig.process.state.epoch
         # Not as it was set: with port 0 the kernel has chosen one.
-        assert report.shard_address == stand.address
-        await until(lambda: stand.process.state.status().coordinator)
-        link = stand.process.state.status().coordinator
+        assert report.shard_address == rig.address
+        await until(lambda: rig.process.state.status().coordinator)
+        link = rig.process.state.status().coordinator
         assert link is not None
         assert (link.address, link.term) == (leader.address, 1)
-        assert stand.counted("coordinator_reports_total", result="ok") > 0
+        assert rig.counted("coordinator_reports_total", result="ok") > 0
 
 
 async def test_the_term_outlives_the_shard(tmp_path: Path) -> None:
@@ -77,22 +77,22 @@ async def test_a_shard_whose_coordinator_is_gone_serves_its_clusters(tmp_path: P
     async with (
         coordinators(1) as [gone],
         provided(tmp_path, [offered("on_demand", 2)]) as provider,
-        reporting(tmp_path, provider.address, gone.address) as stand,
+        reporting(tmp_path, provider.address, gone.address) as rig,
     ):
         gone.broken = True
-        async with operating("shop", stand.address) as operator:
+        async with operating("shop", rig.address) as operator:
             await operator.report(whole_nodes("shop", 1))
             await until(lambda: len(operator.configured()) == 1)
-        await until(lambda: stand.counted("coordinator_reports_total", result="error") > 2)
-        assert stand.process.state.why_not_ready() == ""
-        assert len(stand.log.events("coordinator.trouble")) == 1
+        await until(lambda: rig.counted("coordinator_reports_total", result="error") > 2)
+        assert rig.process.state.why_not_ready() == ""
+        assert len(rig.log.events("coordinator.trouble")) == 1
 
 
 async def test_without_an_address_nobody_reports(tmp_path: Path) -> None:
     async with (
         provided(tmp_path, [offered("on_demand", 1)]) as provider,
-        sharded(tmp_path, [provider.address]) as stand,
+        sharded(tmp_path, [provider.address]) as rig,
     ):
-        world = World(RealClock(), asyncio.get_running_loop().time, str, stand.log)
-        assert reporting_of(stand.process, world) is None
-        assert stand.process.state.status().coordinator is None
+        world = World(RealClock(), asyncio.get_running_loop().time, str, rig.log)
+        assert reporting_of(rig.process, world) is None
+        assert rig.process.state.status().coordinator is None

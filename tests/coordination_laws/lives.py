@@ -51,7 +51,7 @@ from bigfleet.shard.state import ShardState
 from tests.coordination_laws.disk import Disk
 from tests.coordination_laws.network import Network, ShardLines
 from tests.coordination_laws.provider import PROVIDERS
-from tests.shard_system.stand import Lines
+from tests.shard_system.rig import Lines
 
 #: Everything a shard is by default, but that it gives back at once what nobody wants.
 SETTINGS = ShardSettings(

@@ -218,7 +218,7 @@ async def played(schedule: Schedule, *, settles: bool) -> Played:
 
 
 @contextmanager
-def stage() -> Iterator[Callable[[Schedule, bool], Played]]:
+def rig() -> Iterator[Callable[[Schedule, bool], Played]]:
     """Plays schedules, one after another, in a loop without threads."""
     with asyncio.Runner() as runner:
         runner.get_loop().set_default_executor(_Inline())

@@ -17,9 +17,9 @@ from tests.coordination_laws.schedules import (
     Played,
     Schedule,
     Weights,
+    rig,
     schedule_of,
     shortened,
-    stage,
 )
 
 IS_NIGHT = os.environ.get("BIGFLEET_NIGHTLY") == "1"
@@ -38,7 +38,7 @@ def seeds_of(block: int) -> range:
 def seen_in(kind: str, seeds: Iterable[int]) -> Counter[str]:
     """How often each thing happened; raises AssertionError with the schedule that breaks a law."""
     seen: Counter[str] = Counter()
-    with stage() as play_it:
+    with rig() as play_it:
         for seed in seeds:
             schedule = schedule_of(seed, KINDS[kind], STEPS)
             played = play_it(schedule, seed % SETTLES == 0)
@@ -51,7 +51,7 @@ def seen_in(kind: str, seeds: Iterable[int]) -> Counter[str]:
 
 def first_broken(weights: Weights, pasts: Sequence[Past], seeds: Iterable[int]) -> Played | None:
     """Of the first of these schedules that breaks a law."""
-    with stage() as play_it:
+    with rig() as play_it:
         for seed in seeds:
             played = play_it(schedule_of(seed, weights, STEPS, pasts), seed % SETTLES == 0)
             if played.broken is not None:
@@ -60,7 +60,7 @@ def first_broken(weights: Weights, pasts: Sequence[Past], seeds: Iterable[int]) 
 
 
 def play_pasts() -> None:
-    with stage() as play_it:
+    with rig() as play_it:
         for past in PASTS:
             broken = play_it(Schedule(past, ()), False).broken
             assert broken is None, f"{past}: {broken}"
@@ -69,7 +69,7 @@ def play_pasts() -> None:
 def replay(kind: str, seed: int) -> str:
     """What becomes of a seed, as text."""
     schedule = schedule_of(seed, KINDS[kind], STEPS)
-    with stage() as play_it:
+    with rig() as play_it:
         played = play_it(schedule, True)
         if played.broken is None:
             return f"every law holds: {dict(played.seen)}"

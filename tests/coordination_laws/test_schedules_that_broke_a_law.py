@@ -3,7 +3,7 @@
 import pytest
 
 from bigfleet.model.requirements import RACK_KEY, ZONE_KEY
-from tests.coordination_laws.schedules import Past, Schedule, stage
+from tests.coordination_laws.schedules import Past, Schedule, rig
 from tests.coordination_laws.steps import Step
 
 SETTLED: tuple[Step, ...] = (("talk", 0, 2), ("talk", 0, 2))
@@ -67,5 +67,5 @@ BROKE: dict[str, Schedule] = {
 
 @pytest.mark.parametrize("schedule", BROKE.values(), ids=BROKE)
 def test_it_breaks_none_any_more(schedule: Schedule) -> None:
-    with stage() as play_it:
+    with rig() as play_it:
         assert play_it(schedule, True).broken is None

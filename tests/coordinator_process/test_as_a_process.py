@@ -15,7 +15,7 @@ from bigfleet.cli.main import cli
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
 from bigfleet.wire.coordinator_client import CoordinatorLines
-from tests.coordinator_process.stand import ADA, DEADLINE, report
+from tests.coordinator_process.rig import ADA, DEADLINE, report
 from tests.shard_processes.process import Running, launched, serving
 from tests.shard_system.waiting import until, until_told
 

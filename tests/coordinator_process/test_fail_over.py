@@ -11,7 +11,7 @@ from bigfleet.coordinator.settings import CoordinatorSettings
 from bigfleet.model.coordinator_calls import NotLeader
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.settings import Seconds
-from tests.coordinator_process.stand import ADA, QUICK, coordinated
+from tests.coordinator_process.rig import ADA, QUICK, coordinated
 from tests.etcd_cluster import EtcdCluster, etcd_cluster, needs_etcd
 from tests.shard_system.waiting import until
 

@@ -14,48 +14,48 @@ from bigfleet.model.coordinator_calls import NotLeader
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.shard_admin import Audit, PauseCall, ResumeCall
 from tests.coordinator_process.memory_store import MemoryStore, SharedRows
-from tests.coordinator_process.stand import ADA, PROVIDER, QUICK, coordinated
+from tests.coordinator_process.rig import ADA, PROVIDER, QUICK, coordinated
 from tests.shard_system.waiting import until
 from tests.wire.certificates import Authority
 
 
 async def test_a_shard_registers_and_is_seen(tmp_path: Path) -> None:
-    async with coordinated(tmp_path) as stand:
-        reply = await stand.reported()
+    async with coordinated(tmp_path) as rig:
+        reply = await rig.reported()
         assert (reply.term, reply.acknowledged) == (1, True)
-        (entry,) = await stand.client.shards()
+        (entry,) = await rig.client.shards()
         assert (entry.shard_id, entry.address) == ("shard-0", "shard-0:7780")
-        (shown,) = await stand.client.reports()
+        (shown,) = await rig.client.reports()
         assert shown.summary.total_machines == 7
-        synced = await stand.synced()
+        synced = await rig.synced()
         assert synced.ownership is not None
         assert synced.ownership.default_owners == {PROVIDER: "shard-0"}
-        status = await stand.client.status(stand.address)
+        status = await rig.client.status(rig.address)
         assert (status.is_leader, status.term, status.shards) == (True, 1, 1)
         assert (status.backend, status.version) == ("sqlite", "1.2.3")
-        assert status.leader_address == stand.address
+        assert status.leader_address == rig.address
         assert status.store_revision > 0
 
 
 async def test_rows_outlive_the_process_and_the_term_grows(tmp_path: Path) -> None:
-    async with coordinated(tmp_path) as stand:
-        await stand.reported()
-        await stand.client.upsert_provider(ProviderEntry("sim", PROVIDER, "eu"), ADA)
-    async with coordinated(tmp_path) as stand:
-        assert [entry.shard_id for entry in await stand.client.shards()] == ["shard-0"]
-        (entry,) = await stand.client.providers()
+    async with coordinated(tmp_path) as rig:
+        await rig.reported()
+        await rig.client.upsert_provider(ProviderEntry("sim", PROVIDER, "eu"), ADA)
+    async with coordinated(tmp_path) as rig:
+        assert [entry.shard_id for entry in await rig.client.shards()] == ["shard-0"]
+        (entry,) = await rig.client.providers()
         assert (entry.name, entry.region) == ("sim", "eu")
         # What was soft is gone until the shard speaks again.
-        assert await stand.client.reports() == ()
-        assert (await stand.reported(cycle=2)).term == 2
+        assert await rig.client.reports() == ()
+        assert (await rig.reported(cycle=2)).term == 2
 
 
 async def test_people_change_what_they_may(tmp_path: Path) -> None:
-    async with coordinated(tmp_path) as stand:
+    async with coordinated(tmp_path) as rig:
         for shard in ("shard-0", "shard-1"):
-            await stand.reported(shard)
-            await stand.synced(shard)
-        client = stand.client
+            await rig.reported(shard)
+            await rig.synced(shard)
+        client = rig.client
         quota = await client.set_quota("sim", "eu", 40, ADA)
         assert (quota.total, (await client.quotas())[0].total) == (40, 40)
         await client.delete_quota("sim", "eu", ADA)
@@ -68,7 +68,7 @@ async def test_people_change_what_they_may(tmp_path: Path) -> None:
         assert told.shard == "shard-0"
         made = await client.pause(PauseCall(ADA))
         assert [p.pause_id for p in (await client.pauses()).pauses] == [made.pause.pause_id]
-        assert (await client.status(stand.address)).rebalance_paused
+        assert (await client.status(rig.address)).rebalance_paused
         await client.resume(ResumeCall(ADA, made.pause.pause_id))
         assert (await client.pauses()).pauses == ()
         await client.unassign_domain("zone", "a", ADA)
@@ -87,40 +87,40 @@ async def test_whoever_changes_something_is_named(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     tls = authority.leaf("server", "bigfleet://shard/none")
     admin = authority.leaf("admin", EVE)
-    async with coordinated(tmp_path / "data", tls=tls, caller=admin) as stand:
-        await stand.client.upsert_provider(ProviderEntry("sim", PROVIDER), ADA)
-        events = [event async for event in stand.client.events()]
+    async with coordinated(tmp_path / "data", tls=tls, caller=admin) as rig:
+        await rig.client.upsert_provider(ProviderEntry("sim", PROVIDER), ADA)
+        events = [event async for event in rig.client.events()]
         named = next(event for event in events if event.kind == "admin")
         assert named.text == f"ada ({EVE}): register provider sim at 10.0.0.9:9000 (because)"
         assert (named.subject, named.peer, named.term) == ("sim", EVE, 1)
-        (line,) = stand.log.events("admin")
+        (line,) = rig.log.events("admin")
         assert (line["owner"], line["reason"], line["peer"]) == (
             "ada",
             "because",
             EVE,
         )
         with pytest.raises(Rejected) as told:
-            await stand.reported()
+            await rig.reported()
         assert told.value.code is Code.PERMISSION_DENIED
-        assert stand.counted("reports_total", result="identity") == 1
-        assert "certificate_expiry_timestamp_seconds" in (await stand.page("/metrics"))[1]
+        assert rig.counted("reports_total", result="identity") == 1
+        assert "certificate_expiry_timestamp_seconds" in (await rig.page("/metrics"))[1]
 
 
 # -- events ----------------------------------------------------------------------------------------
 
 
 async def test_a_tail_hears_what_comes(tmp_path: Path) -> None:
-    async with coordinated(tmp_path) as stand:
-        await stand.client.set_quota("sim", "a", 1, ADA)
+    async with coordinated(tmp_path) as rig:
+        await rig.client.set_quota("sim", "a", 1, ADA)
         heard: list[CoordinatorEvent] = []
 
         async def tail() -> None:
-            async for event in stand.client.events(follow=True):
+            async for event in rig.client.events(follow=True):
                 heard.append(event)
 
         tailing = asyncio.create_task(tail())
         await until(lambda: any(event.subject == "sim/a" for event in heard))
-        await stand.client.set_quota("sim", "b", 1, ADA)
+        await rig.client.set_quota("sim", "b", 1, ADA)
         await until(lambda: any(event.subject == "sim/b" for event in heard))
         revisions = [event.revision for event in heard]
         assert revisions == list(range(1, len(heard) + 1))
@@ -129,27 +129,27 @@ async def test_a_tail_hears_what_comes(tmp_path: Path) -> None:
 
 
 async def test_the_first_event_of_a_reign_is_its_beginning(tmp_path: Path) -> None:
-    async with coordinated(tmp_path) as stand:
-        await stand.client.set_quota("sim", "a", 1, ADA)
-        first, *_ = [event async for event in stand.client.events()]
+    async with coordinated(tmp_path) as rig:
+        await rig.client.set_quota("sim", "a", 1, ADA)
+        first, *_ = [event async for event in rig.client.events()]
         assert (first.kind, first.subject, first.term) == ("election", "node-1", 1)
         assert first.text == "replica node-1 leads with term 1"
 
 
 async def test_a_tail_begins_where_it_is_told(tmp_path: Path) -> None:
-    async with coordinated(tmp_path) as stand:
+    async with coordinated(tmp_path) as rig:
         for region in "abcd":
-            await stand.client.set_quota("sim", region, 1, ADA)
-        everything = [event async for event in stand.client.events()]
-        later = [event async for event in stand.client.events(3)]
+            await rig.client.set_quota("sim", region, 1, ADA)
+        everything = [event async for event in rig.client.events()]
+        later = [event async for event in rig.client.events(3)]
         assert later == everything[2:]
 
 
 async def test_a_tail_that_does_not_keep_up_is_sent_away(tmp_path: Path) -> None:
-    async with coordinated(tmp_path) as stand:
-        await stand.client.set_quota("sim", "a", 1, ADA)
-        leading = stand.process.leading
-        answers = AdminAnswers(leading, stand.log, ManualClock(), str, "sqlite", "")
+    async with coordinated(tmp_path) as rig:
+        await rig.client.set_quota("sim", "a", 1, ADA)
+        leading = rig.process.leading
+        answers = AdminAnswers(leading, rig.log, ManualClock(), str, "sqlite", "")
         tail = answers.events(0, follow=True)
         await anext(tail)
         book = leading.book()
@@ -166,9 +166,9 @@ async def test_a_tail_ends_with_the_reign(tmp_path: Path) -> None:
         stores.append(MemoryStore(SharedRows(), me, clock))
         return stores[0]
 
-    async with coordinated(tmp_path, store=store) as stand:
-        await stand.client.set_quota("sim", "a", 1, ADA)
-        tail = stand.client.events(follow=True)
+    async with coordinated(tmp_path, store=store) as rig:
+        await rig.client.set_quota("sim", "a", 1, ADA)
+        tail = rig.client.events(follow=True)
         await anext(tail)
         tailing = asyncio.create_task(_exhausted(tail))
         stores[0].lose()
@@ -212,7 +212,7 @@ async def test_a_follower_sends_callers_to_the_leader(tmp_path: Path) -> None:
 
 
 async def test_an_owner_or_reason_that_is_missing_is_no_audit(tmp_path: Path) -> None:
-    async with coordinated(tmp_path) as stand:
+    async with coordinated(tmp_path) as rig:
         with pytest.raises(Rejected) as told:
-            await stand.client.set_quota("sim", "eu", 3, Audit("", ""))
+            await rig.client.set_quota("sim", "eu", 3, Audit("", ""))
         assert told.value.code is Code.INVALID_ARGUMENT

@@ -20,7 +20,7 @@ from bigfleet.edge.counts import Counts
 from bigfleet.edge.pages import Pages
 from tests.architecture.tree import PACKAGE, python_files
 from tests.coordinator_process.memory_store import Fault, MemoryStore, SharedRows
-from tests.coordinator_process.stand import ADA, coordinated
+from tests.coordinator_process.rig import ADA, coordinated
 from tests.shard_system.test_every_count_is_on_the_page import counted_in
 from tests.shard_system.waiting import until
 
@@ -47,27 +47,27 @@ class Stores:
 
 
 async def test_a_coordinator_that_leads_is_ready(tmp_path: Path) -> None:
-    async with coordinated(tmp_path) as stand:
-        assert await stand.page("/healthz") == (200, "alive\n")
-        assert await stand.page("/readyz") == (200, "ready\n")
-        assert (await stand.page("/debug/tasks"))[0] == 404
+    async with coordinated(tmp_path) as rig:
+        assert await rig.page("/healthz") == (200, "alive\n")
+        assert await rig.page("/readyz") == (200, "ready\n")
+        assert (await rig.page("/debug/tasks"))[0] == 404
 
 
 async def test_a_coordinator_without_its_store_lives_and_is_not_ready(tmp_path: Path) -> None:
     stores = Stores(Fault.DOWN)
     clock = ManualClock()
-    async with coordinated(tmp_path, store=stores.of, clock=clock, leads=False) as stand:
-        assert await stand.page("/healthz") == (200, "alive\n")
-        assert await stand.page("/readyz") == (503, "the store does not answer\n")
+    async with coordinated(tmp_path, store=stores.of, clock=clock, leads=False) as rig:
+        assert await rig.page("/healthz") == (200, "alive\n")
+        assert await rig.page("/readyz") == (503, "the store does not answer\n")
         stores.made[0].fault = None
         await clock.advance(1)
-        await until(lambda: stand.process.leading.leads)
-        assert (await stand.page("/readyz"))[0] == 200
+        await until(lambda: rig.process.leading.leads)
+        assert (await rig.page("/readyz"))[0] == 200
 
 
 async def test_a_coordinator_gives_up_on_a_file_that_stays_away(tmp_path: Path) -> None:
     stores, clock = Stores(), ManualClock()
-    async with coordinated(tmp_path, store=stores.of, clock=clock) as stand:
+    async with coordinated(tmp_path, store=stores.of, clock=clock) as rig:
         stores.made[0].fault = Fault.DOWN
         await clock.advance(STORE_PATIENCE_SECONDS - 2)
         stores.made[0].fault = None
@@ -75,16 +75,16 @@ async def test_a_coordinator_gives_up_on_a_file_that_stays_away(tmp_path: Path) 
         stores.made[0].fault = Fault.DOWN
         await clock.advance(STORE_PATIENCE_SECONDS + 1)
         with pytest.raises(CoreTaskDied, match=r"out of reach for 30 s.*does not answer"):
-            await stand.process.until_dead()
+            await rig.process.until_dead()
 
 
 async def test_every_name_of_the_catalogue_is_on_the_page(tmp_path: Path) -> None:
-    async with coordinated(tmp_path) as stand:
-        await stand.reported()
-        await stand.synced()
-        await stand.client.set_quota("sim", "eu", 40, ADA)
-        await stand.client.assign_domain("zone", "a", "shard-0", ADA)
-        status, text = await stand.page("/metrics")
+    async with coordinated(tmp_path) as rig:
+        await rig.reported()
+        await rig.synced()
+        await rig.client.set_quota("sim", "eu", 40, ADA)
+        await rig.client.assign_domain("zone", "a", "shard-0", ADA)
+        status, text = await rig.page("/metrics")
         assert status == 200
         named = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
         names = {*HISTOGRAMS, *COUNTERS, *GAUGES}
@@ -111,17 +111,17 @@ async def test_every_name_of_the_catalogue_is_on_the_page(tmp_path: Path) -> Non
 
 async def test_a_follower_shows_nothing_of_a_fleet_it_does_not_lead(tmp_path: Path) -> None:
     stores = Stores()
-    async with coordinated(tmp_path, store=stores.of) as stand:
-        await stand.reported()
-        assert "\nbigfleet_coordinator_shards 1.0" in (await stand.page("/metrics"))[1]
+    async with coordinated(tmp_path, store=stores.of) as rig:
+        await rig.reported()
+        assert "\nbigfleet_coordinator_shards 1.0" in (await rig.page("/metrics"))[1]
         stores.made[0].lose()
         # Nobody is elected.
         stores.shared.vacant.clear()
-        await until(lambda: not stand.process.leading.leads)
-        text = (await stand.page("/metrics"))[1]
+        await until(lambda: not rig.process.leading.leads)
+        text = (await rig.page("/metrics"))[1]
         assert "bigfleet_coordinator_is_leader 0.0" in text
         assert "\nbigfleet_coordinator_shards" not in text
-        assert await stand.page("/readyz") == (503, "no leader is known\n")
+        assert await rig.page("/readyz") == (503, "no leader is known\n")
 
 
 def test_a_count_outside_the_catalogue_is_an_error() -> None:

@@ -17,7 +17,7 @@ from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.settings import Seconds
 from bigfleet.model.shard_admin import PauseCall
 from tests.coordinator_process.memory_store import Fault, MemoryStore, SharedRows
-from tests.coordinator_process.stand import ADA, QUICK, CoordinatorStand, coordinated
+from tests.coordinator_process.rig import ADA, QUICK, CoordinatorRig, coordinated
 from tests.shard_system.waiting import until
 
 
@@ -47,8 +47,8 @@ class Swept:
             raise problem
 
 
-async def names(stand: CoordinatorStand) -> set[str]:
-    return {name for (name,) in stand.process.leading.book().tables.providers.rows}
+async def names(rig: CoordinatorRig) -> set[str]:
+    return {name for (name,) in rig.process.leading.book().tables.providers.rows}
 
 
 async def test_a_sweep_that_fails_is_logged_and_the_next_one_comes(
@@ -58,14 +58,14 @@ async def test_a_sweep_that_fails_is_logged_and_the_next_one_comes(
     monkeypatch.setattr(sweeps.Sweep, "piece", swept)
     clock = ManualClock()
     settings = replace(QUICK, rebalance=RebalanceSettings(interval=Seconds(10.0)))
-    async with coordinated(tmp_path, settings, clock=clock, store=InMemory().of) as stand:
+    async with coordinated(tmp_path, settings, clock=clock, store=InMemory().of) as rig:
         for _ in range(4):
             await clock.advance(10)
         await until(lambda: swept.times == 4)
-        assert await names(stand) == {"p1", "p4"}
-        said = [line["msg"] for line in stand.log.events("coordinator.duty")]
+        assert await names(rig) == {"p1", "p4"}
+        said = [line["msg"] for line in rig.log.events("coordinator.duty")]
         assert said == ["rebalance failed: ZeroDivisionError('oh')", "rebalance: NOT_FOUND: gone"]
-        assert stand.process.leading.leads
+        assert rig.process.leading.leads
 
 
 async def test_a_sweep_goes_on_until_its_last_piece(
@@ -103,12 +103,12 @@ async def test_every_second_what_passes_with_time_is_looked_at(
 
 async def test_a_pause_of_the_fleet_ends_by_itself(tmp_path: Path) -> None:
     clock = ManualClock()
-    async with coordinated(tmp_path, clock=clock, store=InMemory().of) as stand:
-        await stand.client.pause(PauseCall(ADA, ttl_seconds=60))
-        assert (await stand.client.status(stand.address)).rebalance_paused
+    async with coordinated(tmp_path, clock=clock, store=InMemory().of) as rig:
+        await rig.client.pause(PauseCall(ADA, ttl_seconds=60))
+        assert (await rig.client.status(rig.address)).rebalance_paused
         await clock.advance(62)
-        assert not (await stand.client.status(stand.address)).rebalance_paused
-        await until(lambda: not stand.process.leading.book().tables.pauses.rows)
+        assert not (await rig.client.status(rig.address)).rebalance_paused
+        await until(lambda: not rig.process.leading.book().tables.pauses.rows)
 
 
 async def test_what_cannot_be_written_is_tried_again(
@@ -116,19 +116,19 @@ async def test_what_cannot_be_written_is_tried_again(
 ) -> None:
     swept, stores, clock = Swept(), InMemory(), ManualClock()
     monkeypatch.setattr(sweeps.Sweep, "piece", swept)
-    async with coordinated(tmp_path, clock=clock, store=stores.of) as stand:
+    async with coordinated(tmp_path, clock=clock, store=stores.of) as rig:
         stores.stores[0].fault = Fault.DOWN
         await clock.advance(10)
         await until(lambda: swept.times == 1)
-        assert await names(stand) == set()
+        assert await names(rig) == set()
         stores.stores[0].fault = None
         await clock.advance(10)
         await until(lambda: swept.times == 2)
-        assert await names(stand) == {"p2"}
+        assert await names(rig) == {"p2"}
 
 
 async def test_settings_that_are_read_again_reach_the_book(tmp_path: Path) -> None:
-    async with coordinated(tmp_path) as stand:
-        off = replace(stand.process.leading.settings, rebalance=RebalanceSettings(enabled=False))
-        stand.process.apply_settings(off)
-        assert not stand.process.leading.book().settings.rebalance.enabled
+    async with coordinated(tmp_path) as rig:
+        off = replace(rig.process.leading.settings, rebalance=RebalanceSettings(enabled=False))
+        rig.process.apply_settings(off)
+        assert not rig.process.leading.book().settings.rebalance.enabled

@@ -17,7 +17,7 @@ from bigfleet.edge.clock import ManualClock
 from bigfleet.model.coordinator_calls import NotLeader
 from bigfleet.model.provider_calls import Code, Rejected
 from tests.coordinator_process.memory_store import Fault, MemoryStore, SharedRows, in_seconds
-from tests.shard_system.stand import Lines
+from tests.shard_system.rig import Lines
 from tests.shard_system.waiting import until
 
 SETTINGS = CoordinatorSettings(id="node-1")

@@ -24,7 +24,7 @@ from tests.etcd_cluster import EtcdCluster, etcd_cluster, free_ports
 from tests.etcd_links import Link, link_to
 from tests.shard_processes.process import provider_words, shard_words
 from tests.shard_system.operators import Operator, operating
-from tests.shard_system.stand import offered
+from tests.shard_system.rig import offered
 from tests.shard_system.waiting import PATIENCE, until_told
 
 ZONES = ("sim-1a", "sim-1b", "sim-1c")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.coordinator_stores.stands import QUICK, EtcdStand, FileStand, Stand, fresh_prefix
+from tests.coordinator_stores.rigs import QUICK, EtcdRig, FileRig, Rig, fresh_prefix
 from tests.etcd_cluster import EtcdCluster, etcd_cluster, needs_etcd
 
 
@@ -16,13 +16,13 @@ def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EtcdCluster]:
 
 
 @pytest.fixture
-def over_etcd(etcd: EtcdCluster) -> EtcdStand:
-    return EtcdStand(etcd.endpoints, fresh_prefix())
+def over_etcd(etcd: EtcdCluster) -> EtcdRig:
+    return EtcdRig(etcd.endpoints, fresh_prefix())
 
 
 @pytest.fixture(params=["sqlite", pytest.param("etcd", marks=needs_etcd)])
-def stand(request: pytest.FixtureRequest, tmp_path: Path) -> Stand:
+def rig(request: pytest.FixtureRequest, tmp_path: Path) -> Rig:
     if request.param == "sqlite":
-        return FileStand(tmp_path)
+        return FileRig(tmp_path)
     etcd: EtcdCluster = request.getfixturevalue("etcd")
-    return EtcdStand(etcd.endpoints, fresh_prefix())
+    return EtcdRig(etcd.endpoints, fresh_prefix())

@@ -8,9 +8,9 @@ import pytest
 from bigfleet.coordinator.stores.contract import Change, Deposed, StoreRefused
 from bigfleet.coordinator.stores.rows import term_of
 from bigfleet.edge.clock import settle
-from tests.coordinator_stores.stands import (
+from tests.coordinator_stores.rigs import (
     PATIENCE,
-    Stand,
+    Rig,
     dropped,
     leader,
     leading,
@@ -22,8 +22,8 @@ from tests.coordinator_stores.stands import (
 )
 
 
-async def test_rows_come_back_as_they_were_left(stand: Stand) -> None:
-    store = stand.store()
+async def test_rows_come_back_as_they_were_left(rig: Rig) -> None:
+    store = rig.store()
     async with leading(store):
         await store.commit(put(seq="1", shards__a="one", shards__b="two"))
         await store.commit([*put(shards__a="newer", quotas__aws="q"), *dropped("shards/b")])
@@ -31,8 +31,8 @@ async def test_rows_come_back_as_they_were_left(stand: Stand) -> None:
         assert await rows_of(store) == {"seq": b"1", "shards/a": b"newer", "quotas/aws": b"q"}
 
 
-async def test_rows_outlive_the_reign_and_the_process(stand: Stand) -> None:
-    first, second = stand.store(), stand.store()
+async def test_rows_outlive_the_reign_and_the_process(rig: Rig) -> None:
+    first, second = rig.store(), rig.store()
     async with leading(first):
         await first.commit(put(shards__a="one"))
     async with leading(second):
@@ -44,8 +44,8 @@ async def test_rows_outlive_the_reign_and_the_process(stand: Stand) -> None:
     ["seq", "defaults/", "quotas/sim/", "quotas//eu", "domains/k%2Fz/%C3%A9", "a_new_table/x"],
     ids=["no part", "one empty part", "an empty end", "an empty middle", "escapes", "any table"],
 )
-async def test_a_name_of_any_number_of_parts_names_one_row(stand: Stand, key: str) -> None:
-    store = stand.store()
+async def test_a_name_of_any_number_of_parts_names_one_row(rig: Rig, key: str) -> None:
+    store = rig.store()
     async with leading(store):
         await store.commit([Change(key, b"\x00\xff{}")])
         assert await rows_of(store) == {key: b"\x00\xff{}"}
@@ -53,8 +53,8 @@ async def test_a_name_of_any_number_of_parts_names_one_row(stand: Stand, key: st
         assert await rows_of(store) == {}
 
 
-async def test_the_revision_grows_with_every_commit_and_load_says_which(stand: Stand) -> None:
-    store = stand.store()
+async def test_the_revision_grows_with_every_commit_and_load_says_which(rig: Rig) -> None:
+    store = rig.store()
     async with leading(store):
         revisions = [await store.commit(put(seq=str(number))) for number in range(5)]
         loaded = await store.load()
@@ -62,16 +62,16 @@ async def test_the_revision_grows_with_every_commit_and_load_says_which(stand: S
     assert loaded.revision >= revisions[-1]
 
 
-async def test_of_two_changes_of_a_row_the_last_counts(stand: Stand) -> None:
-    store = stand.store()
+async def test_of_two_changes_of_a_row_the_last_counts(rig: Rig) -> None:
+    store = rig.store()
     async with leading(store):
         await store.commit([*put(seq="1"), *dropped("seq"), *put(seq="2"), *put(x="1")])
         await store.commit([*put(x="2"), *dropped("x")])
         assert await rows_of(store) == {"seq": b"2"}
 
 
-async def test_a_transaction_of_the_greatest_length_is_taken(stand: Stand) -> None:
-    store = stand.store()
+async def test_a_transaction_of_the_greatest_length_is_taken(rig: Rig) -> None:
+    store = rig.store()
     most = store.most_changes or 1_000
     async with leading(store):
         await store.commit(numbered("overrides", range(most)))
@@ -81,17 +81,17 @@ async def test_a_transaction_of_the_greatest_length_is_taken(stand: Stand) -> No
 
 
 @pytest.mark.parametrize("name", ["term", "election", "restoring", "revision", "No", "", "/a"])
-async def test_a_commit_with_a_name_it_may_not_use_changes_nothing(stand: Stand, name: str) -> None:
-    store = stand.store()
+async def test_a_commit_with_a_name_it_may_not_use_changes_nothing(rig: Rig, name: str) -> None:
+    store = rig.store()
     async with leading(store):
         with pytest.raises(ValueError, match=r"named|term"):
             await store.commit([*put(seq="1"), Change(name, b"x")])
         assert await rows_of(store) == {}
 
 
-async def test_many_commits_leave_what_one_dictionary_would(stand: Stand) -> None:
+async def test_many_commits_leave_what_one_dictionary_would(rig: Rig) -> None:
     chance, model = Random(5), dict[str, bytes]()
-    store = stand.store()
+    store = rig.store()
     async with leading(store):
         for step in range(40):
             names = [f"{chance.choice('abc')}/{chance.randrange(8)}" for _ in range(4)]
@@ -105,26 +105,26 @@ async def test_many_commits_leave_what_one_dictionary_would(stand: Stand) -> Non
 # -- reigns ----------------------------------------------------------------------------------------
 
 
-async def test_each_reign_has_a_higher_term_and_finds_it_among_the_rows(stand: Stand) -> None:
+async def test_each_reign_has_a_higher_term_and_finds_it_among_the_rows(rig: Rig) -> None:
     terms, stored = [], []
     for _ in range(4):
-        store = stand.store()
+        store = rig.store()
         async with leading(store) as term:
             terms.append(term)
             stored.append(term_of((await store.load()).rows["term"]))
     assert terms == stored == [1, 2, 3, 4]
 
 
-async def test_who_leads_again_does_so_in_a_higher_term(stand: Stand) -> None:
-    store = stand.store()
+async def test_who_leads_again_does_so_in_a_higher_term(rig: Rig) -> None:
+    store = rig.store()
     async with leading(store) as term:
         await store.resign()
         assert (await store.campaign()).term == term + 1
         assert store.still_leads()
 
 
-async def test_who_has_never_led_reads_and_writes_nothing(stand: Stand) -> None:
-    store = stand.store()
+async def test_who_has_never_led_reads_and_writes_nothing(rig: Rig) -> None:
+    store = rig.store()
     async with opened(store):
         assert not store.still_leads()
         assert store.leader() is None
@@ -137,8 +137,8 @@ async def test_who_has_never_led_reads_and_writes_nothing(stand: Stand) -> None:
         assert await rows_of(store) == {}
 
 
-async def test_who_leads_is_known_and_without_trouble(stand: Stand) -> None:
-    store = stand.store("b")
+async def test_who_leads_is_known_and_without_trouble(rig: Rig) -> None:
+    store = rig.store("b")
     async with leading(store):
         waiting = asyncio.create_task(store.until_deposed())
         await settle()
@@ -149,8 +149,8 @@ async def test_who_leads_is_known_and_without_trouble(stand: Stand) -> None:
         waiting.cancel()
 
 
-async def test_who_has_resigned_leads_no_more_and_changes_nothing(stand: Stand) -> None:
-    store = stand.store()
+async def test_who_has_resigned_leads_no_more_and_changes_nothing(rig: Rig) -> None:
+    store = rig.store()
     async with leading(store):
         await store.commit(put(seq="1"))
         waiting = asyncio.create_task(store.until_deposed())
@@ -169,37 +169,37 @@ async def test_who_has_resigned_leads_no_more_and_changes_nothing(stand: Stand) 
 # -- restoring -------------------------------------------------------------------------------------
 
 
-async def test_a_restored_state_is_all_there_is_and_its_term_is_counted_on(stand: Stand) -> None:
+async def test_a_restored_state_is_all_there_is_and_its_term_is_counted_on(rig: Rig) -> None:
     rows = state(1_041, seq="7", defaults__="d")
     rows = {**rows, **{c.key: c.value or b"" for c in numbered("domains", range(300))}}
-    await stand.restore(rows)
-    store = stand.store()
+    await rig.restore(rows)
+    store = rig.store()
     async with leading(store) as term:
         assert term == 1_042
         assert {**await rows_of(store), "term": rows["term"]} == rows
         await store.commit(put(seq="8"))
 
 
-async def test_a_store_that_holds_anything_is_not_restored_into(stand: Stand) -> None:
-    store = stand.store()
+async def test_a_store_that_holds_anything_is_not_restored_into(rig: Rig) -> None:
+    store = rig.store()
     async with leading(store):
         await store.commit(put(seq="1"))
     with pytest.raises(StoreRefused, match="a restore replaces nothing"):
-        await stand.restore(state(1_000, seq="9"))
-    again = stand.store()
+        await rig.restore(state(1_000, seq="9"))
+    again = rig.store()
     async with leading(again) as term:
         assert (term, await rows_of(again)) == (2, {"seq": b"1"})
 
 
-async def test_a_store_in_use_is_not_restored_into(stand: Stand) -> None:
-    store = stand.store()
+async def test_a_store_in_use_is_not_restored_into(rig: Rig) -> None:
+    store = rig.store()
     async with leading(store):
         with pytest.raises(StoreRefused, match="stop"):
-            await stand.restore(state(1_000))
+            await rig.restore(state(1_000))
         assert await rows_of(store) == {}
 
 
-async def test_a_state_without_a_term_is_not_restored(stand: Stand) -> None:
+async def test_a_state_without_a_term_is_not_restored(rig: Rig) -> None:
     with pytest.raises(ValueError, match="a term above 0"):
-        await stand.restore({"seq": b"1"})
-    await stand.restore(state(3))
+        await rig.restore({"seq": b"1"})
+    await rig.restore(state(3))

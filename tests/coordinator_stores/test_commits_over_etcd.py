@@ -25,10 +25,10 @@ from bigfleet.wire.etcd.records import (
 )
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.provider_server import ProviderEndpoint
-from tests.coordinator_stores.stands import (
+from tests.coordinator_stores.rigs import (
     PATIENCE,
     QUICK,
-    EtcdStand,
+    EtcdRig,
     fresh_prefix,
     leading,
     numbered,
@@ -73,7 +73,7 @@ class LateClient(EtcdClient):
 
 
 async def test_a_commit_whose_answer_is_lost_is_unclear_and_has_happened(
-    over_etcd: EtcdStand, link: Link
+    over_etcd: EtcdRig, link: Link
 ) -> None:
     store, other = over_etcd.store(client=through(link)), EtcdClient(over_etcd.endpoints)
     async with leading(store):
@@ -96,7 +96,7 @@ async def test_a_commit_whose_answer_is_lost_is_unclear_and_has_happened(
 
 
 async def test_a_commit_that_is_lost_is_unclear_and_has_not_happened(
-    over_etcd: EtcdStand, link: Link
+    over_etcd: EtcdRig, link: Link
 ) -> None:
     store = over_etcd.store(client=through(link))
     async with leading(store):
@@ -111,7 +111,7 @@ async def test_a_commit_that_is_lost_is_unclear_and_has_not_happened(
 
 
 async def test_a_commit_while_there_is_no_connection_has_not_happened(
-    over_etcd: EtcdStand, link: Link
+    over_etcd: EtcdRig, link: Link
 ) -> None:
     client = through(link)
     store = over_etcd.store(client=client)
@@ -131,7 +131,7 @@ async def test_a_commit_while_there_is_no_connection_has_not_happened(
 
 
 async def test_after_an_unclear_commit_nothing_is_committed_before_a_load(
-    over_etcd: EtcdStand,
+    over_etcd: EtcdRig,
 ) -> None:
     client = LateClient(over_etcd.endpoints)
     store = over_etcd.store(client=client)
@@ -145,7 +145,7 @@ async def test_after_an_unclear_commit_nothing_is_committed_before_a_load(
 
 
 async def test_an_unclear_commit_that_arrives_after_the_load_has_no_effect(
-    over_etcd: EtcdStand,
+    over_etcd: EtcdRig,
 ) -> None:
     client = LateClient(over_etcd.endpoints)
     store = over_etcd.store(client=client)
@@ -162,7 +162,7 @@ async def test_an_unclear_commit_that_arrives_after_the_load_has_no_effect(
 
 
 async def test_a_load_that_is_unclear_is_down_and_the_next_one_makes_good(
-    over_etcd: EtcdStand,
+    over_etcd: EtcdRig,
 ) -> None:
     client = LateClient(over_etcd.endpoints)
     store = over_etcd.store(client=client)
@@ -178,9 +178,7 @@ async def test_a_load_that_is_unclear_is_down_and_the_next_one_makes_good(
         await store.commit(put(seq="2"))
 
 
-async def test_a_commit_that_is_cancelled_counts_as_unclear(
-    over_etcd: EtcdStand, link: Link
-) -> None:
+async def test_a_commit_that_is_cancelled_counts_as_unclear(over_etcd: EtcdRig, link: Link) -> None:
     store = over_etcd.store(client=through(link))
     async with leading(store):
         link.silence()
@@ -197,7 +195,7 @@ async def test_a_commit_that_is_cancelled_counts_as_unclear(
         assert await rows_of(store) == {"seq": b"3"}
 
 
-async def test_more_rows_than_etcd_takes_are_refused_here(over_etcd: EtcdStand) -> None:
+async def test_more_rows_than_etcd_takes_are_refused_here(over_etcd: EtcdRig) -> None:
     store = over_etcd.store()
     async with leading(store):
         with pytest.raises(ValueError, match="129 rows in a commit; etcd takes 128"):
@@ -205,7 +203,7 @@ async def test_more_rows_than_etcd_takes_are_refused_here(over_etcd: EtcdStand) 
         assert await rows_of(store) == {}
 
 
-async def test_a_row_larger_than_etcd_takes_is_refused_and_told(over_etcd: EtcdStand) -> None:
+async def test_a_row_larger_than_etcd_takes_is_refused_and_told(over_etcd: EtcdRig) -> None:
     store = over_etcd.store()
     async with leading(store):
         with pytest.raises(StoreDown, match="request is too large"):
@@ -217,16 +215,16 @@ async def test_a_row_larger_than_etcd_takes_is_refused_and_told(over_etcd: EtcdS
 
 
 async def test_twenty_thousand_rows_are_loaded_in_pages_as_of_one_moment(
-    over_etcd: EtcdStand,
+    over_etcd: EtcdRig,
 ) -> None:
-    stand = replace(over_etcd, page_rows=500)
-    store, client = stand.store(), EtcdClient(stand.endpoints)
+    rig = replace(over_etcd, page_rows=500)
+    store, client = rig.store(), EtcdClient(rig.endpoints)
     changes = numbered("domains", range(20_000))
     async with leading(store):
         for start in range(0, len(changes), 128):
             await store.commit(changes[start : start + 128])
-        await _write_both_ends(client, Keys(stand.prefix), 0)
-        writing = asyncio.create_task(_write_on(client, Keys(stand.prefix)))
+        await _write_both_ends(client, Keys(rig.prefix), 0)
+        writing = asyncio.create_task(_write_on(client, Keys(rig.prefix)))
         loads = [await rows_of(store) for _ in range(3)]
         assert not writing.done()
         writing.cancel()
@@ -250,11 +248,11 @@ class CompactedClient(EtcdClient):
 
 
 async def test_a_load_whose_rows_are_compacted_away_meanwhile_begins_anew(
-    over_etcd: EtcdStand,
+    over_etcd: EtcdRig,
 ) -> None:
-    stand = replace(over_etcd, page_rows=10)
-    client = CompactedClient(stand.endpoints)
-    store = stand.store(client=client)
+    rig = replace(over_etcd, page_rows=10)
+    client = CompactedClient(rig.endpoints)
+    store = rig.store(client=client)
     changes = numbered("domains", range(35))
     async with leading(store):
         await store.commit(changes)
@@ -285,13 +283,13 @@ async def test_etcd_with_certificates_takes_those_of_its_authority_and_nobody_el
     _, stranger = tls_files(theirs, "etcd", "stranger")
     stranger = replace(stranger, ca=client.ca)
     with etcd_cluster(tmp_path, tls=server, flags=QUICK) as cluster:
-        stand = EtcdStand(cluster.endpoints, fresh_prefix())
-        store = stand.store(client=EtcdClient([f"https://{cluster.endpoints[0]}/"], client))
+        rig = EtcdRig(cluster.endpoints, fresh_prefix())
+        store = rig.store(client=EtcdClient([f"https://{cluster.endpoints[0]}/"], client))
         async with leading(store):
             await store.commit(put(seq="1"))
             assert await rows_of(store) == {"seq": b"1"}
         for unwanted in (None, stranger):
-            refused = stand.store(client=EtcdClient(cluster.endpoints, unwanted, call_seconds=2))
+            refused = rig.store(client=EtcdClient(cluster.endpoints, unwanted, call_seconds=2))
             with pytest.raises(StoreDown, match="certificates are the right ones"):
                 async with opened(refused):
                     pass
@@ -318,7 +316,7 @@ async def test_an_endpoint_that_is_no_etcd_is_refused() -> None:
     provider = ProviderEndpoint(ScriptedProvider())
     port = await provider.start()
     client = EtcdClient([f"127.0.0.1:{port}"])
-    store = EtcdStand((), fresh_prefix()).store(client=client)
+    store = EtcdRig((), fresh_prefix()).store(client=client)
     with pytest.raises(StoreRefused, match="these endpoints serve no etcd"):
         async with opened(store):
             pass

@@ -21,9 +21,9 @@ from bigfleet.coordinator.stores.contract import (
 from bigfleet.edge.clock import next_turn
 from bigfleet.wire.etcd.client import EtcdClient
 from tests.architecture.tree import ROOT
-from tests.coordinator_stores.stands import (
+from tests.coordinator_stores.rigs import (
     PATIENCE,
-    EtcdStand,
+    EtcdRig,
     fresh_prefix,
     leader,
     leading,
@@ -47,12 +47,12 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EtcdCluster]:
 
 
 @pytest.fixture
-def stand(three: EtcdCluster) -> EtcdStand:
-    return EtcdStand(three.endpoints, fresh_prefix())
+def rig(three: EtcdCluster) -> EtcdRig:
+    return EtcdRig(three.endpoints, fresh_prefix())
 
 
-def impatient(stand: EtcdStand) -> EtcdClient:
-    return EtcdClient(stand.endpoints, call_seconds=1.0)
+def impatient(rig: EtcdRig) -> EtcdClient:
+    return EtcdClient(rig.endpoints, call_seconds=1.0)
 
 
 async def surely(store: Store, changes: list[Change]) -> None:
@@ -72,9 +72,9 @@ async def surely(store: Store, changes: list[Change]) -> None:
 
 
 async def test_each_member_may_be_killed_and_nothing_is_lost(
-    stand: EtcdStand, three: EtcdCluster
+    rig: EtcdRig, three: EtcdCluster
 ) -> None:
-    store = stand.store(client=impatient(stand))
+    store = rig.store(client=impatient(rig))
     async with leading(store):
         for number, member in enumerate(three.members):
             member.kill()
@@ -87,9 +87,9 @@ async def test_each_member_may_be_killed_and_nothing_is_lost(
 
 
 async def test_a_member_that_hangs_holds_nobody_up_for_ever(
-    stand: EtcdStand, three: EtcdCluster
+    rig: EtcdRig, three: EtcdCluster
 ) -> None:
-    store = stand.store(client=impatient(stand))
+    store = rig.store(client=impatient(rig))
     async with leading(store):
         for number, member in enumerate(three.members):
             member.pause()
@@ -101,9 +101,9 @@ async def test_a_member_that_hangs_holds_nobody_up_for_ever(
 
 
 async def test_rows_and_terms_outlive_a_restart_of_all_members(
-    stand: EtcdStand, three: EtcdCluster
+    rig: EtcdRig, three: EtcdCluster
 ) -> None:
-    store = stand.store(client=impatient(stand))
+    store = rig.store(client=impatient(rig))
     async with leading(store) as term:
         await store.commit(put(seq="1"))
         three.kill()
@@ -117,9 +117,9 @@ async def test_rows_and_terms_outlive_a_restart_of_all_members(
 
 
 async def test_a_follower_takes_over_though_the_member_it_watched_is_dead(
-    stand: EtcdStand, three: EtcdCluster
+    rig: EtcdRig, three: EtcdCluster
 ) -> None:
-    first, second = stand.store("a"), stand.store("b", impatient(stand))
+    first, second = rig.store("a"), rig.store("b", impatient(rig))
     async with leading(first), opened(second):
         campaign = asyncio.create_task(second.campaign())
         await until(lambda: second.leader() == leader("a"))
@@ -135,9 +135,9 @@ async def test_a_follower_takes_over_though_the_member_it_watched_is_dead(
 
 
 async def test_without_a_majority_nothing_changes_and_the_leader_says_why(
-    stand: EtcdStand, three: EtcdCluster
+    rig: EtcdRig, three: EtcdCluster
 ) -> None:
-    store = stand.store(client=impatient(stand))
+    store = rig.store(client=impatient(rig))
     async with leading(store):
         for member in three.members[:2]:
             member.kill()

@@ -18,7 +18,7 @@ from bigfleet.wire.etcd.records import (
     Transaction,
     Written,
 )
-from tests.coordinator_stores.stands import PATIENCE, fresh_prefix, until
+from tests.coordinator_stores.rigs import PATIENCE, fresh_prefix, until
 from tests.etcd_cluster import EtcdCluster, free_ports, needs_etcd
 from tests.etcd_links import Link, link_to
 

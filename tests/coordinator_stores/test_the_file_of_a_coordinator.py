@@ -16,9 +16,9 @@ from bigfleet.coordinator.stores.contract import StoreDown, StoreRefused
 from bigfleet.coordinator.stores.sqlite import RETRY_SECONDS, SqliteStore
 from bigfleet.coordinator.stores.sqlite_file import CoordinatorFile
 from bigfleet.edge.clock import ManualClock, next_turn
-from tests.coordinator_stores.stands import (
+from tests.coordinator_stores.rigs import (
     PATIENCE,
-    FileStand,
+    FileRig,
     leader,
     leading,
     numbered,
@@ -41,52 +41,52 @@ asyncio.run(SqliteStore(Path(sys.argv[1]), Leader("b", ""), RealClock()).open())
 
 
 @pytest.fixture
-def stand(tmp_path: Path) -> FileStand:
-    return FileStand(tmp_path / "data")
+def rig(tmp_path: Path) -> FileRig:
+    return FileRig(tmp_path / "data")
 
 
-async def refused(stand: FileStand) -> str:
+async def refused(rig: FileRig) -> str:
     with pytest.raises(StoreRefused) as told:
-        async with opened(stand.store()):
+        async with opened(rig.store()):
             pass
     return str(told.value)
 
 
-async def filled(stand: FileStand) -> Path:
+async def filled(rig: FileRig) -> Path:
     """The file after a clean end, all of it in one piece."""
-    store = stand.store()
+    store = rig.store()
     async with leading(store):
         await store.commit(numbered("domains", range(500)))
     return store.path
 
 
-async def test_a_second_process_is_refused_and_told_whose_it_is(stand: FileStand) -> None:
-    store = stand.store()
+async def test_a_second_process_is_refused_and_told_whose_it_is(rig: FileRig) -> None:
+    store = rig.store()
     async with leading(store):
-        words = [sys.executable, "-c", OPENING, str(stand.data_dir)]
+        words = [sys.executable, "-c", OPENING, str(rig.data_dir)]
         second = subprocess.run(words, capture_output=True, text=True)
         assert second.returncode != 0
         assert f"is in use by process {os.getpid()}; stop that one" in second.stderr
         assert "give each coordinator a --data-dir of its own" in second.stderr
-    assert await rows_of_next(stand) == {}
+    assert await rows_of_next(rig) == {}
 
 
-async def rows_of_next(stand: FileStand) -> dict[str, bytes]:
-    store = stand.store()
+async def rows_of_next(rig: FileRig) -> dict[str, bytes]:
+    store = rig.store()
     async with leading(store):
         return dict(await rows_of(store))
 
 
-async def test_a_second_store_of_the_same_process_is_refused_too(stand: FileStand) -> None:
-    store = stand.store()
+async def test_a_second_store_of_the_same_process_is_refused_too(rig: FileRig) -> None:
+    store = rig.store()
     async with leading(store):
-        assert "is in use by process" in await refused(stand)
+        assert "is in use by process" in await refused(rig)
 
 
 async def test_a_commit_on_a_full_disk_changes_nothing_and_the_next_one_works(
-    stand: FileStand,
+    rig: FileRig,
 ) -> None:
-    store = SqliteStore(stand.data_dir, leader("a"), ManualClock())
+    store = SqliteStore(rig.data_dir, leader("a"), ManualClock())
     async with leading(store):
         before = await store.commit(put(seq="1"))
         with full_disk():
@@ -98,12 +98,12 @@ async def test_a_commit_on_a_full_disk_changes_nothing_and_the_next_one_works(
         assert await store.commit(put(seq="3", a_new_table__x="z")) == before + 1
         assert store.trouble() == ""
         assert await rows_of(store) == {"seq": b"3", "a_new_table/x": b"z"}
-    assert await rows_of_next(stand) == {"seq": b"3", "a_new_table/x": b"z"}
+    assert await rows_of_next(rig) == {"seq": b"3", "a_new_table/x": b"z"}
 
 
-async def test_trouble_ends_by_itself_when_the_disk_recovers(stand: FileStand) -> None:
+async def test_trouble_ends_by_itself_when_the_disk_recovers(rig: FileRig) -> None:
     clock = ManualClock()
-    store = SqliteStore(stand.data_dir, leader("a"), clock)
+    store = SqliteStore(rig.data_dir, leader("a"), clock)
     async with leading(store):
         with full_disk():
             with pytest.raises(StoreDown):
@@ -117,16 +117,16 @@ async def test_trouble_ends_by_itself_when_the_disk_recovers(stand: FileStand) -
         await until(lambda: not store.trouble())
 
 
-async def test_a_store_in_trouble_can_be_closed(stand: FileStand) -> None:
-    store = SqliteStore(stand.data_dir, leader("a"), ManualClock())
+async def test_a_store_in_trouble_can_be_closed(rig: FileRig) -> None:
+    store = SqliteStore(rig.data_dir, leader("a"), ManualClock())
     async with leading(store):
         with full_disk(), pytest.raises(StoreDown):
             await store.commit(put(seq="1"))
-    assert await rows_of_next(stand) == {}
+    assert await rows_of_next(rig) == {}
 
 
 async def test_a_disk_that_says_nothing_is_trouble_and_keeps_nobody(
-    stand: FileStand, monkeypatch: pytest.MonkeyPatch
+    rig: FileRig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock, entered, answers = ManualClock(), threading.Event(), threading.Event()
 
@@ -134,7 +134,7 @@ async def test_a_disk_that_says_nothing_is_trouble_and_keeps_nobody(
         entered.set()
         return int(answers.wait(PATIENCE))
 
-    store = SqliteStore(stand.data_dir, leader("a"), clock)
+    store = SqliteStore(rig.data_dir, leader("a"), clock)
     monkeypatch.setattr(sqlite, "CLOSE_SECONDS", 0.05)
     monkeypatch.setattr(CoordinatorFile, "commit", silent)
     async with leading(store):
@@ -150,13 +150,13 @@ async def test_a_disk_that_says_nothing_is_trouble_and_keeps_nobody(
         await commit
 
 
-async def test_a_term_that_cannot_be_read_is_refused_in_words(stand: FileStand) -> None:
-    path = await filled(stand)
+async def test_a_term_that_cannot_be_read_is_refused_in_words(rig: FileRig) -> None:
+    path = await filled(rig)
     writer = sqlite3.connect(path)
     writer.execute("UPDATE term SET value = ?", (b"three",))
     writer.commit()
     writer.close()
-    store = stand.store()
+    store = rig.store()
     async with opened(store):
         with pytest.raises(StoreRefused, match="its term cannot be read") as told:
             await store.campaign()
@@ -164,8 +164,8 @@ async def test_a_term_that_cannot_be_read_is_refused_in_words(stand: FileStand) 
         assert not store.still_leads()
 
 
-async def test_a_reign_does_not_begin_on_a_full_disk(stand: FileStand) -> None:
-    store = stand.store()
+async def test_a_reign_does_not_begin_on_a_full_disk(rig: FileRig) -> None:
+    store = rig.store()
     async with opened(store):
         with full_disk(), pytest.raises(StoreDown):
             await store.campaign()
@@ -173,8 +173,8 @@ async def test_a_reign_does_not_begin_on_a_full_disk(stand: FileStand) -> None:
         assert (await store.campaign()).term == 1
 
 
-async def test_a_file_that_cannot_be_made_on_a_full_disk_is_made_later(stand: FileStand) -> None:
-    store = stand.store()
+async def test_a_file_that_cannot_be_made_on_a_full_disk_is_made_later(rig: FileRig) -> None:
+    store = rig.store()
     with full_disk(), pytest.raises(StoreDown, match="cannot be written"):
         await store.open()
     assert not store.path.exists()
@@ -183,26 +183,26 @@ async def test_a_file_that_cannot_be_made_on_a_full_disk_is_made_later(stand: Fi
 
 
 async def test_a_restore_on_a_full_disk_leaves_nothing_that_would_be_taken_for_a_state(
-    stand: FileStand,
+    rig: FileRig,
 ) -> None:
     with full_disk(), pytest.raises(StoreDown):
-        await stand.restore(state(9, seq="1"))
-    assert not (stand.data_dir / "coordinator.db").exists()
-    await stand.restore(state(9, seq="1"))
-    assert await rows_of_next(stand) == {"seq": b"1"}
+        await rig.restore(state(9, seq="1"))
+    assert not (rig.data_dir / "coordinator.db").exists()
+    await rig.restore(state(9, seq="1"))
+    assert await rows_of_next(rig) == {"seq": b"1"}
 
 
 async def test_a_disk_that_does_not_even_take_the_lock_is_told_with_the_folder(
-    stand: FileStand, monkeypatch: pytest.MonkeyPatch
+    rig: FileRig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_written: object) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "pwrite", full)
-        text = await refused(stand)
-    assert text.startswith(f"data dir {stand.data_dir} cannot be used: No space left on device")
-    assert await rows_of_next(stand) == {}
+        text = await refused(rig)
+    assert text.startswith(f"data dir {rig.data_dir} cannot be used: No space left on device")
+    assert await rows_of_next(rig) == {}
 
 
 @pytest.mark.parametrize(
@@ -210,63 +210,61 @@ async def test_a_disk_that_does_not_even_take_the_lock_is_told_with_the_folder(
     [b"", b"not a database at all, but long enough to be looked at" * 20, b"\x00" * 4096],
     ids=["nothing", "text", "zeros"],
 )
-async def test_a_damaged_file_is_refused_and_left_as_it_is(
-    stand: FileStand, content: bytes
-) -> None:
-    path = await filled(stand)
+async def test_a_damaged_file_is_refused_and_left_as_it_is(rig: FileRig, content: bytes) -> None:
+    path = await filled(rig)
     path.write_bytes(content)
-    text = await refused(stand)
+    text = await refused(rig)
     assert "must not be lost" in text
     assert "restore the last snapshot" in text
     assert path.read_bytes() == content
 
 
-async def test_a_torn_page_is_found(stand: FileStand) -> None:
-    path = await filled(stand)
+async def test_a_torn_page_is_found(rig: FileRig) -> None:
+    path = await filled(rig)
     content = bytearray(path.read_bytes())
     content[-4096:] = b"\xff" * 4096
     path.write_bytes(content)
-    assert "must not be lost" in await refused(stand)
+    assert "must not be lost" in await refused(rig)
 
 
 async def test_a_log_whose_file_is_gone_is_not_taken_for_the_log_of_a_new_one(
-    stand: FileStand,
+    rig: FileRig,
 ) -> None:
-    path = await filled(stand)
+    path = await filled(rig)
     path.rename(path.with_name("elsewhere.db"))
     path.with_name("coordinator.db-wal").write_bytes(b"what was not yet in the file")
-    assert "coordinator.db-wal of it lies there" in await refused(stand)
+    assert "coordinator.db-wal of it lies there" in await refused(rig)
     assert not path.exists()
 
 
-async def test_the_file_of_another_program_is_refused(stand: FileStand) -> None:
-    stand.data_dir.mkdir()
-    other = sqlite3.connect(stand.data_dir / "coordinator.db")
+async def test_the_file_of_another_program_is_refused(rig: FileRig) -> None:
+    rig.data_dir.mkdir()
+    other = sqlite3.connect(rig.data_dir / "coordinator.db")
     other.execute("CREATE TABLE theirs (x)")
     other.close()
-    assert "it is no state of a coordinator" in await refused(stand)
+    assert "it is no state of a coordinator" in await refused(rig)
 
 
-async def test_a_file_of_a_later_version_is_refused(stand: FileStand) -> None:
-    path = await filled(stand)
+async def test_a_file_of_a_later_version_is_refused(rig: FileRig) -> None:
+    path = await filled(rig)
     later = sqlite3.connect(path)
     later.execute("PRAGMA user_version = 99")
     later.close()
-    assert "run the version that wrote it" in await refused(stand)
+    assert "run the version that wrote it" in await refused(rig)
 
 
-async def test_nobody_else_may_read_the_file(stand: FileStand) -> None:
-    store = stand.store()
+async def test_nobody_else_may_read_the_file(rig: FileRig) -> None:
+    store = rig.store()
     async with leading(store):
         await store.commit(put(seq="1"))
-        modes = {p.name: p.stat().st_mode & 0o777 for p in stand.data_dir.iterdir()}
+        modes = {p.name: p.stat().st_mode & 0o777 for p in rig.data_dir.iterdir()}
     assert modes.keys() >= {"coordinator.db", "coordinator.db-wal"}
     assert set(modes.values()) == {0o600}
-    assert stand.data_dir.stat().st_mode & 0o777 == 0o700
+    assert rig.data_dir.stat().st_mode & 0o777 == 0o700
 
 
-async def test_each_kind_of_row_has_a_table_of_its_own(stand: FileStand) -> None:
-    path = await filled(stand)
+async def test_each_kind_of_row_has_a_table_of_its_own(rig: FileRig) -> None:
+    path = await filled(rig)
     reader = sqlite3.connect(path)
     tables = {name for (name,) in reader.execute("SELECT name FROM sqlite_master")}
     (rows,) = reader.execute("SELECT count(*) FROM domains").fetchone()
@@ -274,8 +272,8 @@ async def test_each_kind_of_row_has_a_table_of_its_own(stand: FileStand) -> None
     assert (tables, rows) == ({"term", "revision", "domains"}, 500)
 
 
-async def test_a_commit_is_on_disk_when_it_returns(stand: FileStand) -> None:
-    store = stand.store()
+async def test_a_commit_is_on_disk_when_it_returns(rig: FileRig) -> None:
+    store = rig.store()
     async with leading(store):
         await store.commit(put(seq="1"))
         reader = sqlite3.connect(store.path)
@@ -283,8 +281,8 @@ async def test_a_commit_is_on_disk_when_it_returns(stand: FileStand) -> None:
         reader.close()
 
 
-async def test_a_long_commit_does_not_hold_up_the_loop(stand: FileStand) -> None:
-    store = stand.store()
+async def test_a_long_commit_does_not_hold_up_the_loop(rig: FileRig) -> None:
+    store = rig.store()
     async with leading(store):
         commit = asyncio.create_task(store.commit(numbered("domains", range(5_000))))
         turns = 0

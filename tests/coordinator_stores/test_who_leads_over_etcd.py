@@ -13,10 +13,10 @@ from bigfleet.coordinator.stores.etcd_keys import Keys
 from bigfleet.edge.clock import SECOND, ManualClock
 from bigfleet.wire.etcd.client import EtcdClient
 from bigfleet.wire.etcd.records import Delete, Put, Transaction
-from tests.coordinator_stores.stands import (
+from tests.coordinator_stores.rigs import (
     PATIENCE,
     SHORT_TTL,
-    EtcdStand,
+    EtcdRig,
     leader,
     leading,
     opened,
@@ -31,7 +31,7 @@ pytestmark = needs_etcd
 
 
 @pytest.fixture
-def short(over_etcd: EtcdStand) -> EtcdStand:
+def short(over_etcd: EtcdRig) -> EtcdRig:
     """With leases that run out within a test."""
     return replace(over_etcd, ttl_seconds=SHORT_TTL)
 
@@ -55,7 +55,7 @@ def through(link: Link, seconds: float = 1.0) -> EtcdClient:
 
 
 async def test_of_three_campaigners_one_leads_and_the_others_know_which(
-    over_etcd: EtcdStand,
+    over_etcd: EtcdRig,
 ) -> None:
     stores = [over_etcd.store(name) for name in "abc"]
     async with opened(*stores):
@@ -71,7 +71,7 @@ async def test_of_three_campaigners_one_leads_and_the_others_know_which(
 
 
 async def test_who_follows_has_heard_of_the_term_and_of_what_was_written(
-    over_etcd: EtcdStand,
+    over_etcd: EtcdRig,
 ) -> None:
     first, second = over_etcd.store("a"), over_etcd.store("b")
     async with leading(first) as term, opened(second):
@@ -86,7 +86,7 @@ async def test_who_follows_has_heard_of_the_term_and_of_what_was_written(
         campaign.cancel()
 
 
-async def test_who_gives_up_its_campaign_leaves_the_seat_to_others(over_etcd: EtcdStand) -> None:
+async def test_who_gives_up_its_campaign_leaves_the_seat_to_others(over_etcd: EtcdRig) -> None:
     first, second, third = (over_etcd.store(name) for name in "abc")
     async with leading(first), opened(second, third):
         campaign = asyncio.create_task(second.campaign())
@@ -100,7 +100,7 @@ async def test_who_gives_up_its_campaign_leaves_the_seat_to_others(over_etcd: Et
 
 
 async def test_a_leader_that_resigns_is_replaced_though_its_lease_was_long(
-    over_etcd: EtcdStand,
+    over_etcd: EtcdRig,
 ) -> None:
     first, second = over_etcd.store("a"), over_etcd.store("b")
     async with leading(first), opened(second):
@@ -112,7 +112,7 @@ async def test_a_leader_that_resigns_is_replaced_though_its_lease_was_long(
         assert second.leader() == leader("b")
 
 
-async def test_a_leader_cut_off_stops_and_another_takes_over(short: EtcdStand, link: Link) -> None:
+async def test_a_leader_cut_off_stops_and_another_takes_over(short: EtcdRig, link: Link) -> None:
     first, second = short.store("a", through(link)), short.store("b")
     async with leading(first) as term, opened(second):
         campaign = asyncio.create_task(second.campaign())
@@ -129,7 +129,7 @@ async def test_a_leader_cut_off_stops_and_another_takes_over(short: EtcdStand, l
 
 
 async def test_a_leader_stops_by_its_own_clock_when_nobody_answers(
-    over_etcd: EtcdStand, link: Link
+    over_etcd: EtcdRig, link: Link
 ) -> None:
     clock = ManualClock()
     store = over_etcd.store("a", through(link), clock)
@@ -144,7 +144,7 @@ async def test_a_leader_stops_by_its_own_clock_when_nobody_answers(
         assert (await store.campaign()).term == 2
 
 
-async def test_a_leader_whose_keep_alives_arrive_leads_on(over_etcd: EtcdStand) -> None:
+async def test_a_leader_whose_keep_alives_arrive_leads_on(over_etcd: EtcdRig) -> None:
     clock = ManualClock()
     store = over_etcd.store("a", clock=clock)
     async with leading(store):
@@ -155,7 +155,7 @@ async def test_a_leader_whose_keep_alives_arrive_leads_on(over_etcd: EtcdStand) 
         assert store.still_leads()
 
 
-async def test_a_leader_that_believes_too_long_in_itself_changes_nothing(short: EtcdStand) -> None:
+async def test_a_leader_that_believes_too_long_in_itself_changes_nothing(short: EtcdRig) -> None:
     # Its clock stands still: it sends no keep-alive and never thinks that its time is over.
     first, second = short.store("a", clock=ManualClock()), short.store("b")
     async with leading(first) as term, opened(second):
@@ -173,14 +173,14 @@ async def test_a_leader_that_believes_too_long_in_itself_changes_nothing(short: 
         assert await rows_of(second) == {"seq": b"1"}
 
 
-async def test_a_load_of_who_leads_no_more_is_refused(short: EtcdStand) -> None:
+async def test_a_load_of_who_leads_no_more_is_refused(short: EtcdRig) -> None:
     first, second = short.store("a", clock=ManualClock()), short.store("b")
     async with leading(first), leading(second):
         with pytest.raises(Deposed):
             await first.load()
 
 
-async def test_terms_only_grow_over_twenty_fail_overs(short: EtcdStand, link: Link) -> None:
+async def test_terms_only_grow_over_twenty_fail_overs(short: EtcdRig, link: Link) -> None:
     terms: list[int] = []
     store = short.store("a", through(link))
     async with opened(store):
@@ -205,9 +205,7 @@ async def retried(store: EtcdStore) -> Reign:
             assert store.trouble() != ""
 
 
-async def test_a_key_deleted_by_hand_ends_the_reign(
-    over_etcd: EtcdStand, client: EtcdClient
-) -> None:
+async def test_a_key_deleted_by_hand_ends_the_reign(over_etcd: EtcdRig, client: EtcdClient) -> None:
     clock = ManualClock()
     store = over_etcd.store("a", clock=clock)
     async with leading(store):
@@ -217,7 +215,7 @@ async def test_a_key_deleted_by_hand_ends_the_reign(
         assert await asyncio.wait_for(waiting, PATIENCE) == "its key in etcd was deleted"
 
 
-async def test_nobody_leads_over_half_a_restore(over_etcd: EtcdStand, client: EtcdClient) -> None:
+async def test_nobody_leads_over_half_a_restore(over_etcd: EtcdRig, client: EtcdClient) -> None:
     keys = Keys(over_etcd.prefix)
     await client.commit(Transaction((), (Put(keys.restoring, b""),)))
     store = over_etcd.store()
@@ -229,7 +227,7 @@ async def test_nobody_leads_over_half_a_restore(over_etcd: EtcdStand, client: Et
 
 
 async def test_a_term_that_cannot_be_read_is_not_taken_for_none(
-    over_etcd: EtcdStand, client: EtcdClient
+    over_etcd: EtcdRig, client: EtcdClient
 ) -> None:
     await client.commit(Transaction((), (Put(Keys(over_etcd.prefix).term, b"seven"),)))
     store = over_etcd.store()
@@ -238,7 +236,7 @@ async def test_a_term_that_cannot_be_read_is_not_taken_for_none(
             await store.campaign()
 
 
-async def test_two_fleets_share_an_etcd_by_their_prefixes(over_etcd: EtcdStand) -> None:
+async def test_two_fleets_share_an_etcd_by_their_prefixes(over_etcd: EtcdRig) -> None:
     one, ten = over_etcd, replace(over_etcd, prefix=f"{over_etcd.prefix}0")
     first, second = one.store("a"), ten.store("b")
     async with leading(first), leading(second):
@@ -249,7 +247,7 @@ async def test_two_fleets_share_an_etcd_by_their_prefixes(over_etcd: EtcdStand) 
 
 
 async def test_a_key_that_is_none_of_ours_is_named_by_whoever_reads_the_rows(
-    over_etcd: EtcdStand, client: EtcdClient
+    over_etcd: EtcdRig, client: EtcdClient
 ) -> None:
     store = over_etcd.store()
     async with leading(store):

@@ -181,7 +181,7 @@ class ScriptedCoordinator:
 
 
 @dataclass
-class Stand:
+class Rig:
     endpoint: CoordinatorEndpoint
     address: str
     #: (method, code) of every call the endpoint finished.
@@ -191,7 +191,7 @@ class Stand:
 @asynccontextmanager
 async def serving(
     coordinator: ScriptedCoordinator, *, tls: TlsFiles | None = None, reflection: bool = False
-) -> AsyncIterator[Stand]:
+) -> AsyncIterator[Rig]:
     observed: list[tuple[str, Code]] = []
     endpoint = CoordinatorEndpoint(
         coordinator,
@@ -202,6 +202,6 @@ async def serving(
     )
     port = await endpoint.start()
     try:
-        yield Stand(endpoint, f"127.0.0.1:{port}", observed)
+        yield Rig(endpoint, f"127.0.0.1:{port}", observed)
     finally:
         await endpoint.stop()

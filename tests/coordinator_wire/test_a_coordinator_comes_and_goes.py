@@ -30,19 +30,19 @@ async def health_of(address: str, service: str) -> int:
 
 
 async def test_a_process_lives_before_anybody_leads() -> None:
-    async with serving(ScriptedCoordinator(follows="")) as stand:
-        assert await health_of(stand.address, "") == SERVING
-        assert await health_of(stand.address, SERVICE) == NOT_SERVING
-        await stand.endpoint.set_leader_known(True)
-        assert await health_of(stand.address, SERVICE) == SERVING
-        await stand.endpoint.set_leader_known(False)
-        assert await health_of(stand.address, SERVICE) == NOT_SERVING
-        assert await health_of(stand.address, "") == SERVING
+    async with serving(ScriptedCoordinator(follows="")) as rig:
+        assert await health_of(rig.address, "") == SERVING
+        assert await health_of(rig.address, SERVICE) == NOT_SERVING
+        await rig.endpoint.set_leader_known(True)
+        assert await health_of(rig.address, SERVICE) == SERVING
+        await rig.endpoint.set_leader_known(False)
+        assert await health_of(rig.address, SERVICE) == NOT_SERVING
+        assert await health_of(rig.address, "") == SERVING
 
 
 async def test_both_services_can_be_looked_up() -> None:
-    async with serving(ScriptedCoordinator(), reflection=True) as stand:
-        line = ClientLine(stand.address)
+    async with serving(ScriptedCoordinator(), reflection=True) as rig:
+        line = ClientLine(rig.address)
         rpc: grpc.aio.StreamStreamMultiCallable[bytes, bytes] = line._line().stream_stream(
             "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
         )
@@ -54,8 +54,8 @@ async def test_both_services_can_be_looked_up() -> None:
 
 
 async def test_a_coordinator_that_is_back_is_reached_by_the_next_report() -> None:
-    async with serving(ScriptedCoordinator()) as stand:
-        address = stand.address
+    async with serving(ScriptedCoordinator()) as rig:
+        address = rig.address
     lines, coordinator = CoordinatorLines(), ScriptedCoordinator()
     for _ in range(3):
         with pytest.raises(Rejected) as told:
@@ -70,8 +70,8 @@ async def test_a_coordinator_that_is_back_is_reached_by_the_next_report() -> Non
 
 async def test_a_taken_port_is_told_in_words() -> None:
     coordinator = ScriptedCoordinator()
-    async with serving(coordinator) as stand:
-        second = CoordinatorEndpoint(coordinator, coordinator, address=stand.address)
+    async with serving(coordinator) as rig:
+        second = CoordinatorEndpoint(coordinator, coordinator, address=rig.address)
         with pytest.raises(OSError, match="cannot listen on"):
             await second.start()
 
@@ -98,11 +98,11 @@ class Slow(ScriptedCoordinator):
 
 async def test_a_stop_waits_for_what_is_being_written() -> None:
     slow = Slow()
-    async with asyncio.timeout(PATIENCE), serving(slow) as stand:
-        client = CoordinatorAdminClient([stand.address], deadline=PATIENCE)
+    async with asyncio.timeout(PATIENCE), serving(slow) as rig:
+        client = CoordinatorAdminClient([rig.address], deadline=PATIENCE)
         asking = asyncio.ensure_future(client.remove_shard("s", Audit("ada", "drill")))
         await slow.entered.wait()
-        stopping = asyncio.ensure_future(stand.endpoint.stop())
+        stopping = asyncio.ensure_future(rig.endpoint.stop())
         with pytest.raises(Rejected) as rejected:
             await asking
         assert rejected.value.code in (Code.UNAVAILABLE, Code.CANCELLED)
@@ -118,11 +118,11 @@ async def test_a_stop_does_not_wait_for_ever_for_what_is_being_written(
 ) -> None:
     monkeypatch.setattr(coordinator_server, "STOP_MARGIN_SECONDS", 0.1)
     slow = Slow()
-    async with asyncio.timeout(PATIENCE), serving(slow) as stand:
-        client = CoordinatorAdminClient([stand.address], deadline=PATIENCE)
+    async with asyncio.timeout(PATIENCE), serving(slow) as rig:
+        client = CoordinatorAdminClient([rig.address], deadline=PATIENCE)
         asking = asyncio.ensure_future(client.remove_shard("s", Audit("ada", "drill")))
         await slow.entered.wait()
-        await stand.endpoint.stop()
+        await rig.endpoint.stop()
         with pytest.raises(Rejected):
             await asking
         assert slow.asked == []

@@ -117,25 +117,25 @@ async def test_a_call_of_people_arrives_and_brings_its_answer(
 ) -> None:
     coordinator = ScriptedCoordinator()
     async with (
-        serving(coordinator) as stand,
-        CoordinatorAdminClient([stand.address]) as client,
+        serving(coordinator) as rig,
+        CoordinatorAdminClient([rig.address]) as client,
     ):
         assert await call(client) == answer
     assert coordinator.asked == [heard]
-    assert [code for _, code in stand.observed] == [Code.OK]
+    assert [code for _, code in rig.observed] == [Code.OK]
 
 
 async def test_a_status_is_of_the_replica_that_is_named() -> None:
     follower = ScriptedCoordinator(follows="elsewhere:7790")
-    async with serving(follower) as stand, CoordinatorAdminClient(["nobody:1"]) as client:
-        assert await client.status(stand.address) == samples.STATUS
+    async with serving(follower) as rig, CoordinatorAdminClient(["nobody:1"]) as client:
+        assert await client.status(rig.address) == samples.STATUS
 
 
 async def test_a_report_and_a_sync_of_a_shard_arrive_and_bring_their_answers() -> None:
     coordinator, lines = ScriptedCoordinator(), CoordinatorLines()
-    async with serving(coordinator) as stand:
-        assert await lines.report(stand.address, samples.REPORT, PATIENCE) == samples.REPLY
-        assert await lines.sync(stand.address, samples.SYNC, PATIENCE) == samples.SYNCED
+    async with serving(coordinator) as rig:
+        assert await lines.report(rig.address, samples.REPORT, PATIENCE) == samples.REPLY
+        assert await lines.sync(rig.address, samples.SYNC, PATIENCE) == samples.SYNCED
         await lines.close()
     assert coordinator.asked == [("report", samples.REPORT), ("sync", samples.SYNC)]
 
@@ -144,16 +144,16 @@ async def test_a_view_of_many_domains_comes_whole() -> None:
     domains = {(samples.ZONE, f"z-{n}"): f"shard-{n % 200}" for n in range(20_000)}
     reply = SyncReply(1, OwnershipView.of(7, (samples.ZONE,), domains))
     lines = CoordinatorLines()
-    async with serving(ScriptedCoordinator(synced=reply)) as stand:
-        assert await lines.sync(stand.address, samples.SYNC, PATIENCE) == reply
+    async with serving(ScriptedCoordinator(synced=reply)) as rig:
+        assert await lines.sync(rig.address, samples.SYNC, PATIENCE) == reply
         await lines.close()
 
 
 async def test_a_list_of_many_domains_comes_whole_and_in_order() -> None:
     listed = tuple(DomainAssignment(samples.ZONE, f"z-{n:05}", "shard-0") for n in range(3_500))
     async with (
-        serving(ScriptedCoordinator(listed=listed)) as stand,
-        CoordinatorAdminClient([stand.address]) as client,
+        serving(ScriptedCoordinator(listed=listed)) as rig,
+        CoordinatorAdminClient([rig.address]) as client,
     ):
         assert await client.domains() == listed
 
@@ -185,17 +185,17 @@ async def test_a_view_that_was_written_when_somebody_else_leads_is_not_sent() ->
 
     coordinator, lines = Deposed(), CoordinatorLines()
     assert coordinator.synced.ownership is not None
-    async with serving(coordinator) as stand:
+    async with serving(coordinator) as rig:
         with pytest.raises(NotLeader) as told:
-            await lines.sync(stand.address, samples.SYNC, PATIENCE)
+            await lines.sync(rig.address, samples.SYNC, PATIENCE)
         await lines.close()
     assert told.value.leader == "c-2:7790"
 
 
 async def test_existing_clients_that_say_neither_who_nor_why_are_heard() -> None:
     coordinator = ScriptedCoordinator()
-    async with serving(coordinator) as stand:
-        line = ClientLine(stand.address)
+    async with serving(coordinator) as rig:
+        line = ClientLine(rig.address)
         request = contract.RemoveShardRequest(shard_id="shard-0").SerializeToString()
         await line.call(f"/{SERVICE}/RemoveShard", request, PATIENCE)
         await line.close()
@@ -203,8 +203,8 @@ async def test_existing_clients_that_say_neither_who_nor_why_are_heard() -> None
 
 
 async def test_reports_are_shown_without_what_their_shortfalls_ask_for() -> None:
-    async with serving(ScriptedCoordinator()) as stand:
-        line = ClientLine(stand.address)
+    async with serving(ScriptedCoordinator()) as rig:
+        line = ClientLine(rig.address)
         answer = await line.call(f"/{SERVICE}/ListShardReports", b"", PATIENCE)
         await line.close()
     (report,) = contract.ListShardReportsResponse.FromString(answer).reports
@@ -215,8 +215,8 @@ async def test_reports_are_shown_without_what_their_shortfalls_ask_for() -> None
 async def test_a_tail_ends_with_its_events() -> None:
     coordinator = ScriptedCoordinator()
     async with (
-        serving(coordinator) as stand,
-        CoordinatorAdminClient([stand.address]) as client,
+        serving(coordinator) as rig,
+        CoordinatorAdminClient([rig.address]) as client,
     ):
         assert [event async for event in client.events(7)] == [samples.EVENT]
     assert coordinator.asked == [("events", 7, False)]
@@ -226,8 +226,8 @@ async def test_a_reader_that_leaves_ends_the_tail_at_its_source() -> None:
     coordinator = ScriptedCoordinator()
     async with (
         asyncio.timeout(PATIENCE),
-        serving(coordinator) as stand,
-        CoordinatorAdminClient([stand.address]) as client,
+        serving(coordinator) as rig,
+        CoordinatorAdminClient([rig.address]) as client,
     ):
         async with aclosing(client.events(follow=True)) as events:
             assert await anext(events) == samples.EVENT
@@ -239,12 +239,12 @@ async def test_a_coordinator_that_stops_ends_the_tails_of_its_readers() -> None:
     coordinator = ScriptedCoordinator()
     async with (
         asyncio.timeout(PATIENCE),
-        serving(coordinator) as stand,
-        CoordinatorAdminClient([stand.address]) as client,
+        serving(coordinator) as rig,
+        CoordinatorAdminClient([rig.address]) as client,
         aclosing(client.events(follow=True)) as events,
     ):
         await anext(events)
-        await stand.endpoint.stop()
+        await rig.endpoint.stop()
         with pytest.raises(Rejected):
             await anext(events)
         await coordinator.tail_closed.wait()
@@ -259,8 +259,8 @@ async def test_an_answer_of_a_later_version_is_told_as_such() -> None:
         value = 77
 
     async with (
-        serving(Newer()) as stand,
-        CoordinatorAdminClient([stand.address]) as client,
+        serving(Newer()) as rig,
+        CoordinatorAdminClient([rig.address]) as client,
     ):
         with pytest.raises(Rejected, match="is the coordinator newer") as rejected:
             await client.transfers()
@@ -277,8 +277,8 @@ async def test_who_and_why_that_fit_no_header_are_refused_before_they_are_sent(
 ) -> None:
     coordinator = ScriptedCoordinator()
     async with (
-        serving(coordinator) as stand,
-        CoordinatorAdminClient([stand.address]) as client,
+        serving(coordinator) as rig,
+        CoordinatorAdminClient([rig.address]) as client,
     ):
         with pytest.raises(Rejected, match="are enough") as rejected:
             await client.remove_shard("shard-0", audit)

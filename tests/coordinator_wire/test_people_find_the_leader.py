@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 
 import pytest
 
-from bigfleet.model.coordinator_calls import NOBODY_LEADS, STORE_DOWN, UNCLEAR, NotLeader
+from bigfleet.model.coordinator_calls import NO_LEADER, STORE_DOWN, UNCLEAR, NotLeader
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
 from bigfleet.wire.leader_lines import Search
@@ -37,8 +37,8 @@ def dead() -> str:
 async def replicas(*coordinators: ScriptedCoordinator) -> AsyncIterator[list[str]]:
     """Their addresses."""
     async with AsyncExitStack() as stack:
-        stands = [await stack.enter_async_context(serving(each)) for each in coordinators]
-        yield [stand.address for stand in stands]
+        rigs = [await stack.enter_async_context(serving(each)) for each in coordinators]
+        yield [rig.address for rig in rigs]
 
 
 async def test_a_follower_sends_its_caller_to_the_leader_it_knows() -> None:
@@ -207,10 +207,10 @@ def test_that_nobody_leads_is_told_apart_from_that_nobody_is_there() -> None:
     full = Rejected(Code.UNAVAILABLE, "the disk is full", STORE_DOWN)
     for answers, reason in (
         ({"a": GONE, "b": GONE}, ""),
-        ({"a": GONE, "b": no}, NOBODY_LEADS),
-        ({"a": no}, NOBODY_LEADS),
+        ({"a": GONE, "b": no}, NO_LEADER),
+        ({"a": no}, NO_LEADER),
         ({"a": full}, STORE_DOWN),
-        ({"a": full, "b": no}, NOBODY_LEADS),
+        ({"a": full, "b": no}, NO_LEADER),
     ):
         search = Search(list(answers))
         asked(search, **answers)

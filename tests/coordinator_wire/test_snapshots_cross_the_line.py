@@ -22,8 +22,8 @@ DATA = Random(1).randbytes(3 * MEBIBYTE)
 
 
 async def test_what_it_is_comes_first_and_no_frame_is_larger_than_a_mebibyte() -> None:
-    async with serving(ScriptedCoordinator(saved=samples.snapshot_of(DATA))) as stand:
-        line = ClientLine(stand.address)
+    async with serving(ScriptedCoordinator(saved=samples.snapshot_of(DATA))) as rig:
+        line = ClientLine(rig.address)
         stream = line.stream(f"/{SERVICE}/SnapshotSave", b"", PATIENCE)
         frames = [frame async for frame in stream]
         await line.close()
@@ -48,8 +48,8 @@ async def test_what_it_is_comes_first_and_no_frame_is_larger_than_a_mebibyte() -
 async def test_a_snapshot_is_handed_on_piece_by_piece(data: bytes) -> None:
     saved, pieces = samples.snapshot_of(data), list[bytes]()
     async with (
-        serving(ScriptedCoordinator(saved=saved)) as stand,
-        CoordinatorAdminClient([stand.address], deadline=PATIENCE) as client,
+        serving(ScriptedCoordinator(saved=saved)) as rig,
+        CoordinatorAdminClient([rig.address], deadline=PATIENCE) as client,
     ):
         assert await client.snapshot(pieces.append) == saved.meta
     assert b"".join(pieces) == data
@@ -67,8 +67,8 @@ WRONG: dict[str, Callable[[Snapshot], Snapshot]] = {
 async def test_a_snapshot_that_did_not_come_whole_is_none(wrong: str) -> None:
     saved = WRONG[wrong](samples.snapshot_of(b'{"shards": []}'))
     async with (
-        serving(ScriptedCoordinator(saved=saved)) as stand,
-        CoordinatorAdminClient([stand.address], deadline=PATIENCE) as client,
+        serving(ScriptedCoordinator(saved=saved)) as rig,
+        CoordinatorAdminClient([rig.address], deadline=PATIENCE) as client,
     ):
         with pytest.raises(Rejected, match="take another") as rejected:
             await client.snapshot(lambda _piece: None)
@@ -78,8 +78,8 @@ async def test_a_snapshot_that_did_not_come_whole_is_none(wrong: str) -> None:
 async def test_nothing_to_save_is_not_found() -> None:
     empty = ScriptedCoordinator(raises=Rejected(Code.NOT_FOUND, "nothing is stored"))
     async with (
-        serving(empty) as stand,
-        CoordinatorAdminClient([stand.address], deadline=PATIENCE) as client,
+        serving(empty) as rig,
+        CoordinatorAdminClient([rig.address], deadline=PATIENCE) as client,
     ):
         with pytest.raises(Rejected, match="nothing is stored") as rejected:
             await client.snapshot(lambda _piece: None)
@@ -91,8 +91,8 @@ async def test_a_disk_that_is_full_ends_the_reading_with_its_own_words() -> None
         raise OSError("no space left")
 
     async with (
-        serving(ScriptedCoordinator()) as stand,
-        CoordinatorAdminClient([stand.address], deadline=PATIENCE) as client,
+        serving(ScriptedCoordinator()) as rig,
+        CoordinatorAdminClient([rig.address], deadline=PATIENCE) as client,
     ):
         with pytest.raises(OSError, match="no space left"):
             await client.snapshot(full)

@@ -41,8 +41,8 @@ async def refusal(
     client_tls: TlsFiles | None = None,
 ) -> Rejected:
     content = request if isinstance(request, bytes) else request.SerializeToString()
-    async with serving(coordinator, tls=server_tls) as stand:
-        line = ClientLine(stand.address, client_tls)
+    async with serving(coordinator, tls=server_tls) as rig:
+        line = ClientLine(rig.address, client_tls)
         with pytest.raises(Rejected) as rejected:
             await line.call(path, content, PATIENCE)
         await line.close()
@@ -334,20 +334,20 @@ async def test_otherwise_the_senders_name_comes_first(
 )
 async def test_what_the_coordinator_decides_goes_out_with_its_code(code: Code) -> None:
     coordinator = ScriptedCoordinator(raises=Rejected(code, "because"))
-    async with serving(coordinator) as stand:
-        line = ClientLine(stand.address)
+    async with serving(coordinator) as rig:
+        line = ClientLine(rig.address)
         request = contract.RemoveShardRequest(shard_id="s").SerializeToString()
         with pytest.raises(Rejected, match="because") as rejected:
             await line.call(V1 + "RemoveShard", request, PATIENCE)
         await line.close()
     assert rejected.value.code is code
-    assert stand.observed == [("RemoveShard", code)]
+    assert rig.observed == [("RemoveShard", code)]
 
 
 async def test_one_that_loses_its_office_during_a_call_names_its_successor() -> None:
     coordinator = ScriptedCoordinator(raises=NotLeader("deposed", "10.0.0.2:7790"))
-    async with serving(coordinator) as stand:
-        line = ClientLine(stand.address)
+    async with serving(coordinator) as rig:
+        line = ClientLine(rig.address)
         report = contract.ShardReport(shard_id="s").SerializeToString()
         with pytest.raises(NotLeader, match="deposed") as rejected:
             await line.call(REPORT_SHARD, report, PATIENCE)
@@ -358,9 +358,9 @@ async def test_one_that_loses_its_office_during_a_call_names_its_successor() -> 
 
 
 async def test_a_refusal_before_the_call_is_counted_as_one() -> None:
-    async with serving(ScriptedCoordinator(follows="c:7790")) as stand:
-        line = ClientLine(stand.address)
+    async with serving(ScriptedCoordinator(follows="c:7790")) as rig:
+        line = ClientLine(rig.address)
         with pytest.raises(NotLeader):
             await line.call(V1 + "ListShards", b"", PATIENCE)
         await line.close()
-    assert stand.observed == [("ListShards", Code.FAILED_PRECONDITION)]
+    assert rig.observed == [("ListShards", Code.FAILED_PRECONDITION)]

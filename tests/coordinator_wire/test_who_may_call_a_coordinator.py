@@ -87,8 +87,8 @@ async def test_every_rpc_is_open_to_the_right_certificates_only(
     tmp_path: Path, uris: tuple[str, ...], allowed: set[str]
 ) -> None:
     authority, coordinator = Authority(tmp_path), ScriptedCoordinator()
-    async with serving(coordinator, tls=authority.leaf("server")) as stand:
-        line = ClientLine(stand.address, authority.leaf("client", *uris))
+    async with serving(coordinator, tls=authority.leaf("server")) as rig:
+        line = ClientLine(rig.address, authority.leaf("client", *uris))
         codes = {path: await code_of(line, path, method) for path, method in METHODS.items()}
         await line.close()
     expected = {path: Code.OK if path in allowed else Code.PERMISSION_DENIED for path in METHODS}
@@ -115,8 +115,8 @@ async def code_of(line: ClientLine, path: str, method: MethodDescriptor) -> Code
 
 
 async def test_without_certificates_nobody_is_asked_for_a_name() -> None:
-    async with serving(ScriptedCoordinator()) as stand:
-        line = ClientLine(stand.address)
+    async with serving(ScriptedCoordinator()) as rig:
+        line = ClientLine(rig.address)
         codes = {path: await code_of(line, path, method) for path, method in METHODS.items()}
         await line.close()
     assert codes.pop(JOIN_RAFT_CLUSTER) is Code.UNIMPLEMENTED
@@ -125,9 +125,9 @@ async def test_without_certificates_nobody_is_asked_for_a_name() -> None:
 
 async def test_every_replica_tells_its_readers_how_it_is(tmp_path: Path) -> None:
     authority, follower = Authority(tmp_path), ScriptedCoordinator(follows="c:7790")
-    async with serving(follower, tls=authority.leaf("server")) as stand:
+    async with serving(follower, tls=authority.leaf("server")) as rig:
         for role, expected in {"readonly": Code.OK, "shard/s": Code.PERMISSION_DENIED}.items():
-            line = ClientLine(stand.address, authority.leaf("client", f"bigfleet://{role}"))
+            line = ClientLine(rig.address, authority.leaf("client", f"bigfleet://{role}"))
             assert await code_of(line, GET_STATUS, METHODS[GET_STATUS]) is expected
             await line.close()
 
@@ -135,8 +135,8 @@ async def test_every_replica_tells_its_readers_how_it_is(tmp_path: Path) -> None
 @pytest.mark.parametrize("uris", [(), ("bigfleet://cluster/shop",)], ids=["nobody", "a cluster"])
 async def test_health_is_open_to_every_certificate(tmp_path: Path, uris: tuple[str, ...]) -> None:
     authority = Authority(tmp_path)
-    async with serving(ScriptedCoordinator(), tls=authority.leaf("server")) as stand:
-        line = ClientLine(stand.address, authority.leaf("client", *uris))
+    async with serving(ScriptedCoordinator(), tls=authority.leaf("server")) as rig:
+        line = ClientLine(rig.address, authority.leaf("client", *uris))
         answer = await line.call("/grpc.health.v1.Health/Check", b"", PATIENCE)
         await line.close()
     assert health_pb2.HealthCheckResponse.FromString(answer).status == 1

@@ -6,22 +6,22 @@ from bigfleet.model.actions import ActionKind
 from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import DrainCall
 from bigfleet.model.shard_views import DrainStage
-from tests.execution.stage import SHOP, Stage
+from tests.execution.rig import SHOP, Rig
 
 S = MachineState
 
 
-def draining(kind: ActionKind = ActionKind.PREEMPT) -> Stage:
-    stage = Stage()
-    stage.add("m-1", S.CONFIGURED)
-    stage.decide(kind, "m-1", grace_seconds=120)
-    return stage
+def draining(kind: ActionKind = ActionKind.PREEMPT) -> Rig:
+    rig = Rig()
+    rig.add("m-1", S.CONFIGURED)
+    rig.decide(kind, "m-1", grace_seconds=120)
+    return rig
 
 
-def again(stage: Stage, state: MachineState, waited: float = 0) -> Stage:
+def again(rig: Rig, state: MachineState, waited: float = 0) -> Rig:
     """The shard starts again, and its first List shows the machine so."""
-    later = stage.restarted()
-    later.now = stage.now
+    later = rig.restarted()
+    later.now = rig.now
     later.leap(waited)
     later.add("m-1", state)
     later.leap(1)
@@ -29,49 +29,49 @@ def again(stage: Stage, state: MachineState, waited: float = 0) -> Stage:
 
 
 def test_a_new_session_is_told_the_same_with_less_grace() -> None:
-    stage = draining()
-    stage.wait(20)
-    stage.disconnect()
-    stage.wait(20)
-    stage.connect()
-    first, second = stage.instructions()
+    rig = draining()
+    rig.wait(20)
+    rig.disconnect()
+    rig.wait(20)
+    rig.connect()
+    first, second = rig.instructions()
     assert first.instruction_id == second.instruction_id
     assert (first.grace_period_seconds, second.grace_period_seconds) == (120, 80)
-    assert stage.counts.of("reclaim_resends_total") == 1
+    assert rig.counts.of("reclaim_resends_total") == 1
 
 
 def test_the_first_answer_of_a_new_session_is_not_taken_for_the_last() -> None:
-    stage = draining()
-    stage.acknowledge()
-    stage.disconnect()
-    stage.connect()
-    stage.acknowledge()
-    assert stage.mutations() == []
-    stage.acknowledge()
-    assert len(stage.mutations()) == 1
+    rig = draining()
+    rig.acknowledge()
+    rig.disconnect()
+    rig.connect()
+    rig.acknowledge()
+    assert rig.mutations() == []
+    rig.acknowledge()
+    assert len(rig.mutations()) == 1
 
 
 def test_what_is_evicted_is_not_told_again() -> None:
-    stage = draining()
-    stage.acknowledge()
-    stage.acknowledge()
-    stage.disconnect()
-    stage.connect()
-    assert len(stage.instructions()) == 1
+    rig = draining()
+    rig.acknowledge()
+    rig.acknowledge()
+    rig.disconnect()
+    rig.connect()
+    assert len(rig.instructions()) == 1
 
 
 def test_another_cluster_is_told_nothing() -> None:
-    stage = draining()
-    stage.connect("bank")
-    assert len(stage.instructions()) == 1
+    rig = draining()
+    rig.connect("bank")
+    assert len(rig.instructions()) == 1
 
 
 @pytest.mark.parametrize("kind", [ActionKind.RECLAIM, ActionKind.PREEMPT], ids=lambda k: k.label)
 def test_after_a_restart_the_drain_goes_on(kind: ActionKind) -> None:
-    stage = draining(kind)
-    stage.acknowledge()
-    before = stage.drains.intent("m-1")
-    later = again(stage, S.CONFIGURED)
+    rig = draining(kind)
+    rig.acknowledge()
+    before = rig.drains.intent("m-1")
+    later = again(rig, S.CONFIGURED)
     after = later.drains.intent("m-1")
     assert before is not None
     assert after == before
@@ -99,20 +99,20 @@ def test_after_a_restart_the_deadline_is_the_old_one() -> None:
 
 
 def test_after_a_restart_an_idle_machine_ends_its_drain() -> None:
-    stage = draining()
-    stage.acknowledge()
-    stage.acknowledge()
-    later = again(stage, S.IDLE)
+    rig = draining()
+    rig.acknowledge()
+    rig.acknowledge()
+    later = again(rig, S.IDLE)
     assert later.drains.intent("m-1") is None
     assert later.outcome(ActionKind.PREEMPT, "success") == 1
     assert later.stored["drains"] == {}
 
 
 def test_after_a_restart_a_draining_machine_is_waited_for() -> None:
-    stage = draining()
-    stage.acknowledge()
-    stage.acknowledge()
-    later = again(stage, S.DRAINING)
+    rig = draining()
+    rig.acknowledge()
+    rig.acknowledge()
+    later = again(rig, S.DRAINING)
     intent = later.drains.intent("m-1")
     assert intent is not None
     assert intent.stage is DrainStage.PROVIDER
@@ -122,35 +122,35 @@ def test_after_a_restart_a_draining_machine_is_waited_for() -> None:
 
 
 def test_after_a_restart_a_drain_the_provider_never_got_is_sent_again() -> None:
-    stage = draining()
-    stage.acknowledge()
-    stage.acknowledge()
-    later = again(stage, S.CONFIGURED)
+    rig = draining()
+    rig.acknowledge()
+    rig.acknowledge()
+    later = again(rig, S.CONFIGURED)
     (call,) = later.mutations()
     assert isinstance(call, DrainCall)
     assert call.token.epoch == 8
 
 
 def test_a_row_that_cannot_be_read_is_dropped_and_said() -> None:
-    stage = Stage(stored={"drains": {"m-1": b"{nonsense"}})
-    assert stage.drains.intent("m-1") is None
-    assert [log.event for log in stage.logs] == ["drain_unreadable"]
-    assert stage.stored["drains"] == {}
+    rig = Rig(stored={"drains": {"m-1": b"{nonsense"}})
+    assert rig.drains.intent("m-1") is None
+    assert [log.event for log in rig.logs] == ["drain_unreadable"]
+    assert rig.stored["drains"] == {}
 
 
 def test_a_drain_is_stored_as_soon_as_it_is_begun() -> None:
-    stage = Stage()
-    stage.add("m-1", S.CONFIGURED)
-    stage.reclaim("m-1")
-    assert set(stage.stored["drains"]) == {"m-1"}
-    assert stage.drains.open_by_cluster()[SHOP] == 1
+    rig = Rig()
+    rig.add("m-1", S.CONFIGURED)
+    rig.reclaim("m-1")
+    assert set(rig.stored["drains"]) == {"m-1"}
+    assert rig.drains.open_by_cluster()[SHOP] == 1
 
 
 def test_a_drain_whose_machine_is_not_listed_yet_waits_for_it() -> None:
-    stage = Stage()
-    stage.add("m-1", S.CONFIGURED)
-    stage.reclaim("m-1")
-    later = stage.restarted()
+    rig = Rig()
+    rig.add("m-1", S.CONFIGURED)
+    rig.reclaim("m-1")
+    later = rig.restarted()
     later.connect()
     later.acknowledge()
     later.acknowledge()

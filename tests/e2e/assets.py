@@ -1,4 +1,4 @@
-"""Where a program or a third party's CRD of the stand lies; nothing is made here.
+"""Where a program or a third party's CRD of the rig lies; nothing is made here.
 
 First the folder of `KUBEBUILDER_ASSETS`, then the cache that `make e2e-setup` fills. A test that
 needs what is in neither skips and says so; under `BIGFLEET_REQUIRE_E2E=1` it fails.
@@ -16,7 +16,7 @@ REMEDY = "run `make e2e-setup` (it needs Go and a module proxy), or set KUBEBUIL
 
 def found(name: str) -> Path | None:
     """None: neither given nor built yet."""
-    assert name in NAMES, f"the stand knows no {name!r}: it has {', '.join(NAMES)}"
+    assert name in NAMES, f"the rig knows no {name!r}: it has {', '.join(NAMES)}"
     places = [source_of(name).place / name]
     if given := os.environ.get("KUBEBUILDER_ASSETS"):
         places.insert(0, Path(given) / name)

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.stand.cluster import Cluster, visited
-from tests.e2e.stand.control_plane import ControlPlane, control_planes
-from tests.e2e.stand.faulty_api import FaultyApi, faulty_api_of
-from tests.e2e.stand.fleet import Fleet, provided
-from tests.e2e.stand.makers import Act, FaultsOf, MakeFleet, MakeProvider, OwnCluster
-from tests.e2e.stand.node_actor import NodeActor, acting
-from tests.e2e.stand.nodes import Naming, named_by_host
+from tests.e2e.rig.cluster import Cluster, visited
+from tests.e2e.rig.control_plane import ControlPlane, control_planes
+from tests.e2e.rig.faulty_api import FaultyApi, faulty_api_of
+from tests.e2e.rig.fleet import Fleet, provided
+from tests.e2e.rig.makers import Act, FaultsOf, MakeFleet, MakeProvider, OwnCluster
+from tests.e2e.rig.node_actor import NodeActor, acting
+from tests.e2e.rig.nodes import Naming, named_by_host
 
 HERE = Path(__file__).parent
 
@@ -38,7 +38,7 @@ def pytest_runtest_makereport(
     report = yield
     if report.failed:
         told = [show() for show in item.stash.get(SHOWN, [])]
-        report.sections += [("processes of the stand", text) for text in told]
+        report.sections += [("processes of the rig", text) for text in told]
     return report
 
 

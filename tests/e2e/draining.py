@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tests.e2e.joined import Joined, join
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.fleet import Fleet
-from tests.e2e.stand.makers import Act
-from tests.e2e.stand.workloads import budget, deployment, pod_spec
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.fleet import Fleet
+from tests.e2e.rig.makers import Act
+from tests.e2e.rig.workloads import budget, deployment, pod_spec
 from tests.shard_system.demand import HIGH
 from tests.shard_system.operators import Operator, operating
 

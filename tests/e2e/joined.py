@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bigfleet.kube.crd_files import crd_documents
-from tests.e2e.stand.api import Object
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.fleet import Fleet
-from tests.e2e.stand.makers import Act
-from tests.e2e.stand.node_actor import NodeActor
-from tests.e2e.stand.nodes import Naming, named_by_host
-from tests.e2e.stand.processes import Supervised
-from tests.e2e.stand.waiting import PATIENCE
-from tests.e2e.stand.workloads import is_ready, node_name
+from tests.e2e.rig.api import Object
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.fleet import Fleet
+from tests.e2e.rig.makers import Act
+from tests.e2e.rig.node_actor import NodeActor
+from tests.e2e.rig.nodes import Naming, named_by_host
+from tests.e2e.rig.processes import Supervised
+from tests.e2e.rig.waiting import PATIENCE
+from tests.e2e.rig.workloads import is_ready, node_name
 
 GROUP = "/apis/bigfleet.lucy.sh/v1alpha1"
 

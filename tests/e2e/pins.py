@@ -1,4 +1,4 @@
-"""What the stand is made of, and where each pinned piece lies once it is made.
+"""What the rig is made of, and where each pinned piece lies once it is made.
 
 The version of a piece is the one its committed go.mod requires; go.sum beside it pins the contents.
 A piece lies in a folder of the cache named after its version and a digest of all that goes into it,

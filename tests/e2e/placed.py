@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from bigfleet.edge.driver import RealClock
 from tests.e2e.joined import Joined
-from tests.e2e.stand.api import STRATEGIC, Object
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.waiting import PATIENCE
-from tests.e2e.stand.workloads import is_ready, node_name
+from tests.e2e.rig.api import STRATEGIC, Object
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.waiting import PATIENCE
+from tests.e2e.rig.workloads import is_ready, node_name
 
 #: The waits of the product, shortened: what is tested is what happens after them.
 OPERATOR_HASTE = {
@@ -61,14 +61,14 @@ async def _at_rest(here: Joined) -> dict[str, object]:
     """As it stands once nothing has moved for a few seconds."""
     last, alike = await _sight(here), 0
 
-    async def stands() -> bool:
+    async def rests() -> bool:
         nonlocal last, alike
         await _CLOCK.sleep(1.0)
         before, last = last, await _sight(here)
         alike = alike + 1 if before == last else 0
         return alike >= _ALIKE
 
-    await here.cluster.until(stands, lambda: f"it does not come to rest: {last}")
+    await here.cluster.until(rests, lambda: f"it does not come to rest: {last}")
     return last
 
 

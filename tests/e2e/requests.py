@@ -3,8 +3,8 @@
 import asyncio
 
 from tests.e2e.joined import GROUP
-from tests.e2e.stand.api import Object
-from tests.e2e.stand.cluster import Cluster
+from tests.e2e.rig.api import Object
+from tests.e2e.rig.cluster import Cluster
 
 _AT_ONCE = 32
 

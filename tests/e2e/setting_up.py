@@ -1,4 +1,4 @@
-"""`make e2e-setup`: builds what the stand needs and does not have, once, into the cache.
+"""`make e2e-setup`: builds what the rig needs and does not have, once, into the cache.
 
 Programs are built from the Go modules under toolchain/, whose go.sum pins every content by its
 hash: no checksum database is asked. A piece appears in the cache by a rename, whole or not at all,

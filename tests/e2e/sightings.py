@@ -9,7 +9,7 @@ from bigfleet.edge.clock import Clock
 from bigfleet.kube.names import OWNED_BY_POD
 from bigfleet.model.machines import Instant
 from tests.e2e.joined import GROUP
-from tests.e2e.stand.api import KubeApi, Object
+from tests.e2e.rig.api import KubeApi, Object
 
 
 @dataclass

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tests.e2e.stand.api import Object
-from tests.e2e.stand.cluster import Cluster
+from tests.e2e.rig.api import Object
+from tests.e2e.rig.cluster import Cluster
 
 _OURS = "/apis/bigfleet.lucy.sh/v1alpha1"
 #: What a session with nothing to do leaves alone.
@@ -44,13 +44,13 @@ async def at_rest(cluster: Cluster, kinds: Sequence[str] = KINDS) -> Sight:
     """As it stands once nothing moves any more."""
     last, alike = await sight_of(cluster, kinds), 0
 
-    async def stands() -> bool:
+    async def rests() -> bool:
         nonlocal last, alike
         before, last = last, await sight_of(cluster, kinds)
         alike = 0 if moved(before, last) else alike + 1
         return alike >= _LOOKS
 
-    await cluster.until(stands, lambda: "it does not come to rest")
+    await cluster.until(rests, lambda: "it does not come to rest")
     return last
 
 

@@ -21,14 +21,14 @@ from bigfleet.edge.clock import SECOND
 from bigfleet.edge.driver import RealClock
 from bigfleet.model.machines import Instant
 from tests.e2e.joined import Joined, join
+from tests.e2e.rig.cluster import Cluster, visited
+from tests.e2e.rig.control_plane import control_planes
+from tests.e2e.rig.fleet import Fleet, offered, provided
+from tests.e2e.rig.node_actor import NodeActor, acting
+from tests.e2e.rig.nodes import Naming, named_by_host
+from tests.e2e.rig.processes import Supervised
+from tests.e2e.rig.workloads import deployment, pod_spec
 from tests.e2e.sightings import Sightings
-from tests.e2e.stand.cluster import Cluster, visited
-from tests.e2e.stand.control_plane import control_planes
-from tests.e2e.stand.fleet import Fleet, offered, provided
-from tests.e2e.stand.node_actor import NodeActor, acting
-from tests.e2e.stand.nodes import Naming, named_by_host
-from tests.e2e.stand.processes import Supervised
-from tests.e2e.stand.workloads import deployment, pod_spec
 
 #: Of one CPU each on machines of eight.
 PODS_A_MACHINE = 8

@@ -12,10 +12,10 @@ from tests.e2e.placed import (
     stays_quiet,
     until_all_run,
 )
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.fleet import Fleet, offered
-from tests.e2e.stand.makers import Act, MakeFleet
-from tests.e2e.stand.workloads import deployment, node_name, pod_spec
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.fleet import Fleet, offered
+from tests.e2e.rig.makers import Act, MakeFleet
+from tests.e2e.rig.workloads import deployment, node_name, pod_spec
 
 
 async def two_that_run(

@@ -6,8 +6,8 @@ import pytest
 
 from bigfleet.kube.crd_files import PLURALS, crd_documents
 from bigfleet.kube.kinds import AVAILABLE_CAPACITIES, CAPACITY_REQUESTS, UPCOMING_NODES
-from tests.e2e.stand.api import Refused
-from tests.e2e.stand.cluster import Cluster
+from tests.e2e.rig.api import Refused
+from tests.e2e.rig.cluster import Cluster
 
 VERSION = "bigfleet.lucy.sh/v1alpha1"
 

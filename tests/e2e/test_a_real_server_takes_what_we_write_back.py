@@ -21,11 +21,11 @@ from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.session_frames import AvailableCapacityUpdate, Confidence
 from bigfleet.operator.driving.tokens import Tokens
 from bigfleet.operator.driving.write_back import WriteBack, WriteBackContext
-from tests.e2e.stand.accounts import operator_account
-from tests.e2e.stand.api import KubeApi, Object
-from tests.e2e.stand.cluster import Cluster
+from tests.e2e.rig.accounts import operator_account
+from tests.e2e.rig.api import KubeApi, Object
+from tests.e2e.rig.cluster import Cluster
 from tests.operator_writing.machines import ReadyNodes, node, told
-from tests.operator_writing.stage import until
+from tests.operator_writing.rig import until
 
 S = MachineState
 

@@ -6,11 +6,11 @@ from bigfleet.kube.names import OWNED_BY_POD
 from bigfleet.model.machines import MachineState
 from tests.e2e.draining import RECLAIM, cordoned
 from tests.e2e.joined import Joined, join
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.fleet import Fleet, offered
-from tests.e2e.stand.makers import Act, MakeFleet
-from tests.e2e.stand.waiting import until_so
-from tests.e2e.stand.workloads import budget, deployment, is_ready, pod_spec, priority_class
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.fleet import Fleet, offered
+from tests.e2e.rig.makers import Act, MakeFleet
+from tests.e2e.rig.waiting import until_so
+from tests.e2e.rig.workloads import budget, deployment, is_ready, pod_spec, priority_class
 
 
 async def filled(

@@ -1,8 +1,8 @@
 """A thousand pods at once: all of them are bound, at a bounded cost to the API server."""
 
 from tests.e2e.joined import join
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.makers import Act, MakeFleet
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.makers import Act, MakeFleet
 from tests.e2e.surge import machines_for, offers_for, surge
 
 PODS = 1000

@@ -7,8 +7,8 @@ from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.provider_client import ProviderClient
 from tests.e2e.joined import GROUP
 from tests.e2e.requests import capacity_request, phases
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.fleet import Fleet, offered
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.fleet import Fleet, offered
 from tests.e2e.standing_still import at_rest, moved, sight_of
 from tests.etcd_cluster import free_ports
 from tests.shard_system.test_a_fleet_from_provision_to_release import certified

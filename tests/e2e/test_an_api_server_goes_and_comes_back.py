@@ -7,11 +7,11 @@ import httpx2
 from tests.e2e.draining import RECLAIM, cordoned, stuck_drain, until_drained
 from tests.e2e.joined import GROUP, join
 from tests.e2e.requests import capacity_request
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.fleet import Fleet, offered
-from tests.e2e.stand.makers import Act, MakeFleet, MakeProvider, OwnCluster
-from tests.e2e.stand.processes import Supervised
-from tests.e2e.stand.workloads import deployment, node_name, pod_spec
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.fleet import Fleet, offered
+from tests.e2e.rig.makers import Act, MakeFleet, MakeProvider, OwnCluster
+from tests.e2e.rig.processes import Supervised
+from tests.e2e.rig.workloads import deployment, node_name, pod_spec
 from tests.shard_system.waiting import until
 
 #: It leads and dials for as long as the API server is away, which takes as long as it takes.

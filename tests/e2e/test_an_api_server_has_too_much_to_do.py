@@ -6,9 +6,9 @@ from bigfleet.wire.shard_read import ShardReadClient
 from tests.e2e.draining import RECLAIM, cordoned, stuck_drain, until_drained
 from tests.e2e.joined import GROUP, join
 from tests.e2e.requests import capacity_request, create_many, phases
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.fleet import offered
-from tests.e2e.stand.makers import Act, MakeFleet, OwnCluster
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.fleet import offered
+from tests.e2e.rig.makers import Act, MakeFleet, OwnCluster
 
 FLOOD = 5_000
 MARK = "e2e/turn"

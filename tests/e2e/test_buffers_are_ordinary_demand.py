@@ -6,11 +6,11 @@ from bigfleet.model.machines import MachineState
 from bigfleet.model.shard_views import NeedView
 from bigfleet.wire.shard_read import ShardReadClient
 from tests.e2e.joined import Joined, join
-from tests.e2e.stand.api import Object
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.fleet import Fleet, offered
-from tests.e2e.stand.makers import Act, MakeFleet
-from tests.e2e.stand.workloads import (
+from tests.e2e.rig.api import Object
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.fleet import Fleet, offered
+from tests.e2e.rig.makers import Act, MakeFleet
+from tests.e2e.rig.workloads import (
     CAPACITY_BUFFERS,
     deployment,
     node_name,

@@ -5,11 +5,11 @@ Machines have 8 cpu, of which a Node gives 7.5 away.
 
 from tests.e2e.joined import Joined, join
 from tests.e2e.placed import OPERATOR_HASTE, PODWATCH_HASTE, stays_quiet, until_all_run
-from tests.e2e.stand.api import Object
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.fleet import offered
-from tests.e2e.stand.makers import Act, MakeFleet
-from tests.e2e.stand.workloads import IMAGE, daemon_set, deployment, node_name, pod, pod_spec
+from tests.e2e.rig.api import Object
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.fleet import offered
+from tests.e2e.rig.makers import Act, MakeFleet
+from tests.e2e.rig.workloads import IMAGE, daemon_set, deployment, node_name, pod, pod_spec
 
 HOSTNAME = "kubernetes.io/hostname"
 

@@ -4,10 +4,10 @@ from collections import Counter
 
 from bigfleet.model.requirements import RACK_KEY, ZONE_KEY
 from tests.e2e.joined import join
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.fleet import offered
-from tests.e2e.stand.makers import Act, MakeFleet
-from tests.e2e.stand.workloads import deployment, node_name, pod_spec
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.fleet import offered
+from tests.e2e.rig.makers import Act, MakeFleet
+from tests.e2e.rig.workloads import deployment, node_name, pod_spec
 
 # One pod fills a machine: how many pods go on a Node is the scheduler's business.
 WHOLE = "7"

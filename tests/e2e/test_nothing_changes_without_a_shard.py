@@ -4,10 +4,10 @@ import asyncio
 
 from bigfleet.edge.driver import RealClock
 from tests.e2e.draining import cordoned, stuck_drain, until_drained
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.fleet import offered
-from tests.e2e.stand.makers import Act, MakeFleet
-from tests.e2e.stand.workloads import budget, deployment, pod_spec
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.fleet import offered
+from tests.e2e.rig.makers import Act, MakeFleet
+from tests.e2e.rig.workloads import budget, deployment, pod_spec
 from tests.e2e.standing_still import at_rest, moved, sight_of
 from tests.shard_system.demand import HIGH
 

@@ -18,8 +18,8 @@ from bigfleet.kube.leases import Election
 from bigfleet.kube.objects import Node, Reference
 from bigfleet.kube.problems import AlreadyExists, Conflict, Expired, NotFound, Refused, TooMany
 from bigfleet.kube.reflector import Reflector, everything
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.makers import OwnCluster
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.makers import OwnCluster
 from tests.shard_system.waiting import until
 
 

@@ -11,11 +11,11 @@ from bigfleet.kube.kinds import CAPACITY_REQUESTS
 from bigfleet.podwatch.driving.process import PodwatchProcess, World
 from bigfleet.podwatch.metrics import RECONCILES
 from bigfleet.podwatch.settings import PodwatchSettings
-from tests.e2e.stand.accounts import podwatch_account
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.workloads import CAPACITY_BUFFERS, pod, pod_spec
+from tests.e2e.rig.accounts import podwatch_account
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.workloads import CAPACITY_BUFFERS, pod, pod_spec
 from tests.podwatch.pods import affinity, expression
-from tests.podwatch.stand import Lines
+from tests.podwatch.rig import Lines
 from tests.shard_system.waiting import until
 
 Object = dict[str, Any]

@@ -6,10 +6,10 @@ from bigfleet.model.cluster_reports import UnplacedPod
 from bigfleet.operator.translator import Demand, Translator
 from bigfleet.wire.shard_read import ShardReadClient
 from tests.e2e.joined import join
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.fleet import offered
-from tests.e2e.stand.makers import Act, MakeFleet
-from tests.e2e.stand.workloads import deployment, node_name, pod_spec
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.fleet import offered
+from tests.e2e.rig.makers import Act, MakeFleet
+from tests.e2e.rig.workloads import deployment, node_name, pod_spec
 
 
 async def test_pods_of_two_clusters_are_bound_onto_machines_of_one_pool(

@@ -1,6 +1,6 @@
 """docs/kubernetes.md from top to bottom, as a reader would: every command, in order, for real.
 
-The page's own fleet serves a cluster of the stand, whose kubelets an actor plays. Operator and pod
+The page's own fleet serves a cluster of the rig, whose kubelets an actor plays. Operator and pod
 controller are installed as charts, whose pods nobody runs here, and then started by hand, as the
 page does it.
 """
@@ -18,18 +18,18 @@ from bigfleet.kube.names import PREFIX
 from tests.architecture.pages import Block, blocks_of
 from tests.architecture.tree import ROOT
 from tests.e2e.page_shell import PageShell, page_shell
-from tests.e2e.stand.__main__ import BUFFERS, programs_path, tls_of
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.makers import OwnCluster
-from tests.e2e.stand.node_actor import NodeActor, acting
-from tests.e2e.stand.workloads import node_name
+from tests.e2e.rig.__main__ import BUFFERS, programs_path, tls_of
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.makers import OwnCluster
+from tests.e2e.rig.node_actor import NodeActor, acting
+from tests.e2e.rig.workloads import node_name
 from tests.etcd_cluster import free_ports
 
 PAGE = ROOT / "docs" / "kubernetes.md"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 #: Blocks that are not run here, by their first line, and why.
 ELSEWHERE = {
-    "make -C $SOURCE e2e-setup": "the stand is this control plane",
+    "make -C $SOURCE e2e-setup": "the rig is this control plane",
     'bigfleet clusters unbind shop --reason "shut down"': "the page's fleet has no coordinator",
 }
 ADDRESSES = (

@@ -6,13 +6,13 @@ from shutil import copyfile
 
 from tests.e2e.draining import stuck_drain, until_drained
 from tests.e2e.joined import join
-from tests.e2e.stand.accounts import operator_account
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.faulty_api import FaultyApi
-from tests.e2e.stand.fleet import Fleet, offered
-from tests.e2e.stand.makers import Act, FaultsOf, MakeFleet
-from tests.e2e.stand.processes import Supervised
-from tests.e2e.stand.workloads import deployment, pod_spec
+from tests.e2e.rig.accounts import operator_account
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.faulty_api import FaultyApi
+from tests.e2e.rig.fleet import Fleet, offered
+from tests.e2e.rig.makers import Act, FaultsOf, MakeFleet
+from tests.e2e.rig.processes import Supervised
+from tests.e2e.rig.workloads import deployment, pod_spec
 from tests.e2e.standing_still import LASTING, moved, sight_of
 
 #: Long enough that nobody loses it because the machine is busy.

@@ -3,11 +3,11 @@
 from bigfleet.model.requirements import ZONE_KEY
 from tests.e2e.joined import join
 from tests.e2e.placed import OPERATOR_HASTE, PODWATCH_HASTE, stays_quiet, until_all_run
-from tests.e2e.stand.api import Object
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.fleet import offered
-from tests.e2e.stand.makers import Act, MakeFleet
-from tests.e2e.stand.workloads import node_name, pod, pod_spec
+from tests.e2e.rig.api import Object
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.fleet import offered
+from tests.e2e.rig.makers import Act, MakeFleet
+from tests.e2e.rig.workloads import node_name, pod, pod_spec
 
 
 async def test_a_pod_with_a_volume_of_a_zone_gets_a_machine_of_that_zone(

@@ -1,4 +1,4 @@
-"""A process of the stand ends with its test, and with the tests themselves when they are killed."""
+"""A process of the rig ends with its test, and with the tests themselves when they are killed."""
 
 import signal
 import subprocess
@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from tests.architecture.tree import ROOT
-from tests.e2e.stand.processes import Family
+from tests.e2e.rig.processes import Family
 from tests.shard_system.waiting import until
 
 #: Runs until it is ended, whatever else happens.
@@ -14,7 +14,7 @@ ENDLESS = [sys.executable, "-c", "import signal; print('up', flush=True); signal
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from tests.e2e.stand.processes import Family
+from tests.e2e.rig.processes import Family
 member = Family(Path(sys.argv[1])).start("endless", sys.argv[2:])
 print(member.pid, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)

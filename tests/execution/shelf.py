@@ -13,7 +13,7 @@ from bigfleet.model.provider_calls import (
     Mutation,
     Rejected,
 )
-from tests.execution.stage import record_of
+from tests.execution.rig import record_of
 
 S = MachineState
 

@@ -15,8 +15,8 @@ from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import Ack, Code, MachineRecord, Mutation, Rejected
 from bigfleet.shard.events import CallAnswered
 from bigfleet.shard.instructions import CallProvider, GetCall
+from tests.execution.rig import Rig
 from tests.execution.shelf import Shelf
-from tests.execution.stage import Stage
 
 S = MachineState
 MACHINES = ("m-0", "m-1")
@@ -42,7 +42,7 @@ class AnyOrder(RuleBasedStateMachine):
         super().__init__()
         states = (S.SPECULATIVE, S.IDLE)
         self.shelf = Shelf(dict(zip(MACHINES, states, strict=True)))
-        self.stage = Stage()
+        self.rig = Rig()
         self.meet()
         #: Sent by a life that is over, or given up, and still on the line.
         self.late: list[Mutation] = []
@@ -50,10 +50,10 @@ class AnyOrder(RuleBasedStateMachine):
     def meet(self) -> None:
         """The first List of a life."""
         for cluster in CLUSTERS:
-            self.stage.connect(cluster)
+            self.rig.connect(cluster)
         for machine in MACHINES:
             record = self.shelf.record(machine)
-            self.stage.add(machine, record.state, record.cluster)
+            self.rig.add(machine, record.state, record.cluster)
 
     # -- decisions -------------------------------------------------------------------------------
 
@@ -62,9 +62,9 @@ class AnyOrder(RuleBasedStateMachine):
         return [
             machine
             for machine in MACHINES
-            if self.stage.state_of(machine).stable
-            and not self.stage.execution.is_pending(machine)
-            and self.stage.drains.intent(machine) is None
+            if self.rig.state_of(machine).stable
+            and not self.rig.execution.is_pending(machine)
+            and self.rig.drains.intent(machine) is None
         ]
 
     @precondition(lambda self: bool(self.ready()))
@@ -72,43 +72,43 @@ class AnyOrder(RuleBasedStateMachine):
     def decide(self, pick: int, cluster: str, swift: bool) -> None:
         """Swift: the operator answers at once, and the call is with the provider."""
         machine = self.ready()[pick % len(self.ready())]
-        truth = self.stage.machines.truth(machine)
+        truth = self.rig.machines.truth(machine)
         kinds = [kind for kind, state in FITTING.items() if truth.state is state]
         kind = kinds[pick // len(MACHINES) % len(kinds)]
         if kind in (ActionKind.RECLAIM, ActionKind.PREEMPT):
             cluster = truth.cluster
-        if swift and not self.stage.is_connected(cluster):
-            self.stage.connect(cluster)
-        asked, told = len(self.stage.blob_requests()), len(self.stage.instructions())
-        self.stage.decide(kind, machine, cluster, grace_seconds=30)
-        if swift and len(self.stage.blob_requests()) > asked:
-            self.stage.give_blob(cluster)
-        if swift and len(self.stage.instructions()) > told:
-            self.stage.acknowledge(1, cluster)
-            self.stage.acknowledge(1, cluster)
+        if swift and not self.rig.is_connected(cluster):
+            self.rig.connect(cluster)
+        asked, told = len(self.rig.blob_requests()), len(self.rig.instructions())
+        self.rig.decide(kind, machine, cluster, grace_seconds=30)
+        if swift and len(self.rig.blob_requests()) > asked:
+            self.rig.give_blob(cluster)
+        if swift and len(self.rig.instructions()) > told:
+            self.rig.acknowledge(1, cluster)
+            self.rig.acknowledge(1, cluster)
 
     @rule(machine=machines)
     def hurry(self, machine: str) -> None:
         """A Preempt of a machine that may be on its way out already."""
-        cluster = self.stage.machines.truth(machine).cluster
-        self.stage.decide(ActionKind.PREEMPT, machine, cluster, grace_seconds=30)
+        cluster = self.rig.machines.truth(machine).cluster
+        self.rig.decide(ActionKind.PREEMPT, machine, cluster, grace_seconds=30)
 
     @rule(kind=st.sampled_from(list(ActionKind)), machine=machines, cluster=clusters)
     def decide_on_old_news(self, kind: ActionKind, machine: str, cluster: str) -> None:
-        self.stage.decide(kind, machine, cluster, grace_seconds=30)
+        self.rig.decide(kind, machine, cluster, grace_seconds=30)
 
-    @precondition(lambda self: bool(self.stage.drains.reclaiming()))
+    @precondition(lambda self: bool(self.rig.drains.reclaiming()))
     @rule()
     def claim_again(self) -> None:
-        for machine in sorted(self.stage.drains.reclaiming()):
-            assert self.stage.drains.cancel(machine, self.stage.now)
+        for machine in sorted(self.rig.drains.reclaiming()):
+            assert self.rig.drains.cancel(machine, self.rig.now)
 
     # -- the provider ----------------------------------------------------------------------------
 
     def picked(self, pick: int) -> CallProvider:
-        return self.stage.unanswered[pick % len(self.stage.unanswered)]
+        return self.rig.unanswered[pick % len(self.rig.unanswered)]
 
-    @precondition(lambda self: bool(self.stage.unanswered))
+    @precondition(lambda self: bool(self.rig.unanswered))
     @rule(pick=picks, at_once=st.booleans(), twice=st.booleans())
     def answer(self, pick: int, at_once: bool, twice: bool) -> None:
         asked = self.picked(pick)
@@ -116,11 +116,11 @@ class AnyOrder(RuleBasedStateMachine):
             reply: Ack | MachineRecord | Rejected = self.shelf.record(asked.call.machine_id)
         else:
             reply = self.shelf.carry_out(asked.call, at_once=at_once)
-        self.stage.answer(asked.call.machine_id, reply)
+        self.rig.answer(asked.call.machine_id, reply)
         if twice:
-            assert not self.stage.execution.on_answer(CallAnswered(asked, reply, self.stage.now))
+            assert not self.rig.execution.on_answer(CallAnswered(asked, reply, self.rig.now))
 
-    @precondition(lambda self: bool(self.stage.unanswered))
+    @precondition(lambda self: bool(self.rig.unanswered))
     @rule(
         pick=picks,
         ruling=st.sampled_from(["lost before", "lost after", "late"]),
@@ -134,23 +134,23 @@ class AnyOrder(RuleBasedStateMachine):
                 self.shelf.carry_out(call, at_once=False)
             elif ruling == "late":
                 self.late.append(call)
-        self.stage.refuse(call.machine_id, code)
+        self.rig.refuse(call.machine_id, code)
 
-    @precondition(lambda self: bool(self.stage.unanswered))
+    @precondition(lambda self: bool(self.rig.unanswered))
     @rule(pick=picks, code=st.sampled_from([Code.RESOURCE_EXHAUSTED, Code.INTERNAL]))
     def refuse(self, pick: int, code: Code) -> None:
-        self.stage.refuse(self.picked(pick).call.machine_id, code)
+        self.rig.refuse(self.picked(pick).call.machine_id, code)
 
-    @precondition(lambda self: bool(self.stage.unanswered))
+    @precondition(lambda self: bool(self.rig.unanswered))
     @rule(pick=picks, arrives=st.booleans())
     def give_up_too_early(self, pick: int, arrives: bool) -> None:
         """The call is still on its way when a Get shows that nothing has happened."""
         asked = self.picked(pick)
         self.lose(pick, "late", Code.DEADLINE_EXCEEDED)
-        self.stage.leap(1)
-        for call in list(self.stage.unanswered):
+        self.rig.leap(1)
+        for call in list(self.rig.unanswered):
             if call.call == GetCall(asked.call.machine_id):
-                self.stage.answer(asked.call.machine_id, self.answer_of(call))
+                self.rig.answer(asked.call.machine_id, self.answer_of(call))
         if arrives and self.late:
             self.arrive_late(-1)
 
@@ -184,84 +184,84 @@ class AnyOrder(RuleBasedStateMachine):
     def list_all(self) -> None:
         for machine in MACHINES:
             record = self.shelf.record(machine)
-            self.stage.lists(machine, record.state, record.cluster)
+            self.rig.lists(machine, record.state, record.cluster)
 
     # -- the operators ---------------------------------------------------------------------------
 
-    @precondition(lambda self: bool(self.stage.blob_requests()))
+    @precondition(lambda self: bool(self.rig.blob_requests()))
     @rule(cluster=clusters, refused=st.booleans(), ttl=st.sampled_from([0, 1, 60]))
     def give_blob(self, cluster: str, refused: bool, ttl: int) -> None:
-        self.stage.give_blob(cluster, ttl=ttl, error="no template" if refused else "")
+        self.rig.give_blob(cluster, ttl=ttl, error="no template" if refused else "")
 
-    @precondition(lambda self: bool(self.stage.instructions()))
+    @precondition(lambda self: bool(self.rig.instructions()))
     @rule(cluster=clusters, nodes=st.integers(0, 1))
     def acknowledge(self, cluster: str, nodes: int) -> None:
-        self.stage.acknowledge(nodes, cluster)
+        self.rig.acknowledge(nodes, cluster)
 
     @rule(cluster=clusters)
     def come_and_go(self, cluster: str) -> None:
-        if self.stage.is_connected(cluster):
-            self.stage.disconnect(cluster)
+        if self.rig.is_connected(cluster):
+            self.rig.disconnect(cluster)
         else:
-            self.stage.connect(cluster)
+            self.rig.connect(cluster)
 
     # -- the shard -------------------------------------------------------------------------------
 
     @rule(seconds=st.sampled_from([1, 2, 15, 31, 120, 700, 1000]))
     def pass_time(self, seconds: int) -> None:
-        self.stage.leap(seconds)
+        self.rig.leap(seconds)
 
     @rule()
     def start_again(self) -> None:
         """Killed: what it had asked for may still arrive."""
-        self.late += [c.call for c in self.stage.unanswered if not isinstance(c.call, GetCall)]
-        now, epoch = self.stage.now, self.stage.epoch
-        self.stage = Stage(epoch=epoch + 1, stored=self.stage.stored)
-        self.stage.now = now
+        self.late += [c.call for c in self.rig.unanswered if not isinstance(c.call, GetCall)]
+        now, epoch = self.rig.now, self.rig.epoch
+        self.rig = Rig(epoch=epoch + 1, stored=self.rig.stored)
+        self.rig.now = now
         self.meet()
 
     # -- laws ------------------------------------------------------------------------------------
 
     @invariant()
     def a_machine_has_at_most_one_call(self) -> None:
-        called = [c.call.machine_id for c in self.stage.unanswered]
+        called = [c.call.machine_id for c in self.rig.unanswered]
         assert len(called) == len(set(called)), called
 
     @invariant()
     def nobody_shares_a_machine(self) -> None:
         """Who is told to have a machine is never another than who has it."""
         for machine in MACHINES:
-            believed = self.stage.machines.truth(machine)
-            pending = self.stage.execution.is_pending(machine)
+            believed = self.rig.machines.truth(machine)
+            pending = self.rig.execution.is_pending(machine)
             settled = believed.state in BOUND and not pending
             if settled and self.shelf.state_of[machine] in BOUND:
                 assert believed.cluster == self.shelf.cluster_of[machine], machine
 
     @invariant()
     def a_pending_action_is_an_action_that_runs(self) -> None:
-        pending = self.stage.execution.pending_machines()
-        assert len(pending) >= self.stage.execution.in_flight
-        assert all(self.stage.execution.pending(machine) for machine in pending)
+        pending = self.rig.execution.pending_machines()
+        assert len(pending) >= self.rig.execution.in_flight
+        assert all(self.rig.execution.pending(machine) for machine in pending)
 
     def teardown(self) -> None:
         """Left alone, with a provider that works: everything that is pending ends."""
         self.late.clear()
         for _ in range(120):
-            for call in list(self.stage.unanswered):
-                self.stage.answer(call.call.machine_id, self.answer_of(call))
+            for call in list(self.rig.unanswered):
+                self.rig.answer(call.call.machine_id, self.answer_of(call))
             for machine in MACHINES:
                 self.shelf.finish(machine)
                 self.shelf.repair(machine)
             self.list_all()
-            self.stage.leap(31)
+            self.rig.leap(31)
             self.nobody_shares_a_machine()
             self.a_machine_has_at_most_one_call()
-        assert self.stage.execution.pending_machines() == set()
-        assert (self.stage.execution.in_flight, self.stage.execution.queue_depth) == (0, 0)
+        assert self.rig.execution.pending_machines() == set()
+        assert (self.rig.execution.in_flight, self.rig.execution.queue_depth) == (0, 0)
         for machine in MACHINES:
-            believed, fenced = self.stage.machines.truth(machine), "fenced"
-            if self.stage.failures.cause_of(machine) != fenced:
-                assert believed.state is self.shelf.state_of[machine], self.stage.story_of(machine)
+            believed, fenced = self.rig.machines.truth(machine), "fenced"
+            if self.rig.failures.cause_of(machine) != fenced:
+                assert believed.state is self.shelf.state_of[machine], self.rig.story_of(machine)
                 assert believed.cluster == self.shelf.cluster_of.get(machine, "")
 
     def answer_of(self, call: CallProvider) -> Ack | MachineRecord | Rejected:
@@ -283,6 +283,6 @@ def test_a_call_that_arrives_after_it_was_given_up_gives_nobody_another_ones_mac
     order.decide(pick=1, cluster="shop", swift=True)
     order.answer(pick=0, at_once=False, twice=False)
     order.nobody_shares_a_machine()
-    assert order.stage.state_of("m-1") is S.FAILED
+    assert order.rig.state_of("m-1") is S.FAILED
     order.teardown()
-    assert order.stage.machines.truth("m-1").cluster == "bank"
+    assert order.rig.machines.truth("m-1").cluster == "bank"

@@ -6,7 +6,7 @@ import pytest
 from bigfleet.model.batches import NEVER, MachineBatch, Offering
 from bigfleet.model.machines import CapacityType, MachineState
 from bigfleet.model.provider_calls import Code
-from tests.execution.stage import CLOUD, SHOP, Stage
+from tests.execution.rig import CLOUD, SHOP, Rig
 
 S = MachineState
 MOVING = [S.CREATING, S.CONFIGURING, S.DRAINING, S.DELETING]
@@ -14,46 +14,46 @@ SECONDS = {S.CREATING: 900, S.CONFIGURING: 900, S.DRAINING: 600, S.DELETING: 900
 by_state = pytest.mark.parametrize("state", MOVING, ids=lambda s: s.label)
 
 
-def moving(state: MachineState) -> Stage:
-    stage = Stage()
-    stage.add("m-1", state)
-    return stage
+def moving(state: MachineState) -> Rig:
+    rig = Rig()
+    rig.add("m-1", state)
+    return rig
 
 
 @by_state
 def test_at_its_deadline_a_machine_is_asked_about(state: MachineState) -> None:
-    stage = moving(state)
-    stage.leap(SECONDS[state] - 1)
-    assert stage.gets() == []
-    stage.leap(1)
-    assert stage.gets() == ["m-1"]
-    assert stage.counts.of("transitional_overdue", state=state.name.lower()) == 1
+    rig = moving(state)
+    rig.leap(SECONDS[state] - 1)
+    assert rig.gets() == []
+    rig.leap(1)
+    assert rig.gets() == ["m-1"]
+    assert rig.counts.of("transitional_overdue", state=state.name.lower()) == 1
 
 
 @by_state
 def test_past_its_deadline_a_machine_is_credited_to_nobody(state: MachineState) -> None:
-    stage = moving(state)
-    stage.leap(SECONDS[state])
-    assert stage.machines.inventory.marks_of("m-1").overdue
+    rig = moving(state)
+    rig.leap(SECONDS[state])
+    assert rig.machines.inventory.marks_of("m-1").overdue
 
 
 @by_state
 def test_a_machine_that_still_moves_is_failed(state: MachineState) -> None:
-    stage = moving(state)
-    stage.leap(SECONDS[state])
-    stage.show("m-1", state)
-    assert stage.state_of("m-1") is S.FAILED
-    assert stage.failures.cause_of("m-1") == f"timeout_{state.name.lower()}"
-    stage.leap(1)
-    assert stage.counts.of("transitional_overdue", state=state.name.lower()) == 0
+    rig = moving(state)
+    rig.leap(SECONDS[state])
+    rig.show("m-1", state)
+    assert rig.state_of("m-1") is S.FAILED
+    assert rig.failures.cause_of("m-1") == f"timeout_{state.name.lower()}"
+    rig.leap(1)
+    assert rig.counts.of("transitional_overdue", state=state.name.lower()) == 0
 
 
 @by_state
 def test_a_machine_nobody_can_ask_about_is_failed(state: MachineState) -> None:
-    stage = moving(state)
-    stage.leap(SECONDS[state])
-    stage.refuse("m-1", Code.DEADLINE_EXCEEDED)
-    assert stage.failures.cause_of("m-1") == f"timeout_{state.name.lower()}"
+    rig = moving(state)
+    rig.leap(SECONDS[state])
+    rig.refuse("m-1", Code.DEADLINE_EXCEEDED)
+    assert rig.failures.cause_of("m-1") == f"timeout_{state.name.lower()}"
 
 
 @pytest.mark.parametrize(
@@ -71,53 +71,53 @@ def test_a_machine_nobody_can_ask_about_is_failed(state: MachineState) -> None:
     ids=lambda s: s.label,
 )
 def test_a_machine_that_is_at_rest_is_taken_over(state: MachineState, there: MachineState) -> None:
-    stage = moving(state)
-    stage.leap(SECONDS[state])
-    stage.show("m-1", there)
-    assert stage.state_of("m-1") is there
-    assert stage.failures.view("m-1") is None
+    rig = moving(state)
+    rig.leap(SECONDS[state])
+    rig.show("m-1", there)
+    assert rig.state_of("m-1") is there
+    assert rig.failures.view("m-1") is None
 
 
 def test_a_machine_that_arrives_in_time_is_not_asked_about() -> None:
-    stage = moving(S.CREATING)
-    stage.leap(800)
-    stage.lists("m-1", S.IDLE)
-    stage.leap(800)
-    assert stage.gets() == []
+    rig = moving(S.CREATING)
+    rig.leap(800)
+    rig.lists("m-1", S.IDLE)
+    rig.leap(800)
+    assert rig.gets() == []
 
 
 def test_every_phase_has_a_deadline_of_its_own() -> None:
-    stage = moving(S.CREATING)
-    stage.leap(800)
-    stage.lists("m-1", S.IDLE)
-    stage.bootstrap("m-1")
-    stage.give_blob()
-    stage.ack("m-1", S.CONFIGURING)
-    stage.leap(800)
-    assert stage.gets() == []
-    stage.leap(100)
-    assert stage.gets() == ["m-1"]
+    rig = moving(S.CREATING)
+    rig.leap(800)
+    rig.lists("m-1", S.IDLE)
+    rig.bootstrap("m-1")
+    rig.give_blob()
+    rig.ack("m-1", S.CONFIGURING)
+    rig.leap(800)
+    assert rig.gets() == []
+    rig.leap(100)
+    assert rig.gets() == ["m-1"]
 
 
 def test_a_call_under_way_is_waited_for() -> None:
-    stage = Stage()
-    stage.add("m-1", S.SPECULATIVE)
-    stage.provision("m-1")
-    stage.leap(1000)
-    assert stage.gets() == []
-    stage.ack("m-1", S.CREATING)
-    stage.leap(1)
-    assert stage.gets() == ["m-1"]
+    rig = Rig()
+    rig.add("m-1", S.SPECULATIVE)
+    rig.provision("m-1")
+    rig.leap(1000)
+    assert rig.gets() == []
+    rig.ack("m-1", S.CREATING)
+    rig.leap(1)
+    assert rig.gets() == ["m-1"]
 
 
 def test_a_deadline_ends_the_action_that_was_under_way() -> None:
-    stage = Stage()
-    stage.add("m-1", S.SPECULATIVE)
-    stage.provision("m-1")
-    stage.ack("m-1", S.CREATING)
-    stage.leap(900)
-    stage.show("m-1", S.CREATING)
-    assert stage.outcomes() == {"timeout_creating": 1}
+    rig = Rig()
+    rig.add("m-1", S.SPECULATIVE)
+    rig.provision("m-1")
+    rig.ack("m-1", S.CREATING)
+    rig.leap(900)
+    rig.show("m-1", S.CREATING)
+    assert rig.outcomes() == {"timeout_creating": 1}
 
 
 def first_list(state_of: dict[str, MachineState]) -> MachineBatch:
@@ -138,8 +138,8 @@ def first_list(state_of: dict[str, MachineState]) -> MachineBatch:
 
 
 def test_machines_on_their_way_at_the_first_list_have_deadlines_too() -> None:
-    stage = Stage()
+    rig = Rig()
     batch = first_list({"m-1": S.CREATING, "m-2": S.IDLE, "m-3": S.DRAINING})
-    stage.machines.load(batch, CLOUD, stage.now)
-    stage.leap(900)
-    assert sorted(stage.gets()) == ["m-1", "m-3"]
+    rig.machines.load(batch, CLOUD, rig.now)
+    rig.leap(900)
+    assert sorted(rig.gets()) == ["m-1", "m-3"]

@@ -13,8 +13,8 @@ from bigfleet.model.pauses import PauseScope
 from bigfleet.model.settings import Seconds
 from bigfleet.shard.rails.pauses import PauseRequest
 from bigfleet.shard.settings import DeadlineSettings, DrainSettings, ShardSettings
-from tests.failures.lost_stand import GONE, NEVER, SICK, LostStand
-from tests.shard_cases.stand import machine
+from tests.failures.lost_rig import GONE, NEVER, SICK, LostRig
+from tests.shard_cases.rig import machine
 
 S = MachineState
 
@@ -24,49 +24,49 @@ def with_deadlines(**said: object) -> ShardSettings:
 
 
 def test_a_machine_whose_node_is_gone_is_given_back_without_its_operator() -> None:
-    stand = LostStand(3)
-    stand.tell(m_1=GONE)
-    assert stand.draining() == {"m-1": 0}
-    assert stand.instructions == []
-    assert "lost: its Node is gone from shop" in stand.story("m-1")
-    assert stand.counts.of("machines_lost_total", cause="node_gone") == 1
-    assert stand.counts.of("machine_failures_total", cause="join") == 1
-    stand.drained()
-    assert stand.states()["m-1"] is S.IDLE
-    assert stand.lost() == []
+    rig = LostRig(3)
+    rig.tell(m_1=GONE)
+    assert rig.draining() == {"m-1": 0}
+    assert rig.instructions == []
+    assert "lost: its Node is gone from shop" in rig.story("m-1")
+    assert rig.counts.of("machines_lost_total", cause="node_gone") == 1
+    assert rig.counts.of("machine_failures_total", cause="join") == 1
+    rig.drained()
+    assert rig.states()["m-1"] is S.IDLE
+    assert rig.lost() == []
 
 
 def test_it_is_replaced() -> None:
-    stand = LostStand(3)
-    stand.insert(machine("spare", S.IDLE))
-    stand.tell(m_1=GONE)
-    stand.cycle()
-    assert stand.states()["spare"] is S.CONFIGURING
+    rig = LostRig(3)
+    rig.insert(machine("spare", S.IDLE))
+    rig.tell(m_1=GONE)
+    rig.cycle()
+    assert rig.states()["spare"] is S.CONFIGURING
 
 
 def test_a_machine_that_never_joined_is_lost_when_its_time_to_join_is_over() -> None:
-    stand = LostStand(3)
-    stand.tell(m_1=NEVER)
-    stand.pass_time(898, reporting=True)
-    assert stand.draining() == {}
-    stand.pass_time(1, reporting=True)
-    assert stand.draining() == {"m-1": 0}
-    assert "lost: it never joined shop" in stand.story("m-1")
+    rig = LostRig(3)
+    rig.tell(m_1=NEVER)
+    rig.pass_time(898, reporting=True)
+    assert rig.draining() == {}
+    rig.pass_time(1, reporting=True)
+    assert rig.draining() == {"m-1": 0}
+    assert "lost: it never joined shop" in rig.story("m-1")
 
 
 def test_a_provider_may_have_a_time_to_join_of_its_own() -> None:
-    stand = LostStand(3, with_deadlines(of_provider=("cloud.join=1m",)))
-    stand.tell(m_1=NEVER)
-    stand.pass_time(58, reporting=True)
-    assert stand.draining() == {}
-    stand.pass_time(1, reporting=True)
-    assert stand.draining() == {"m-1": 0}
+    rig = LostRig(3, with_deadlines(of_provider=("cloud.join=1m",)))
+    rig.tell(m_1=NEVER)
+    rig.pass_time(58, reporting=True)
+    assert rig.draining() == {}
+    rig.pass_time(1, reporting=True)
+    assert rig.draining() == {"m-1": 0}
 
 
 def test_a_machine_that_was_there_before_the_shard_began_has_its_whole_time_again() -> None:
-    stand = LostStand(3, with_deadlines(join=Seconds(60.0)))
-    stand.pass_time(50)
-    again = stand.restarted(3)
+    rig = LostRig(3, with_deadlines(join=Seconds(60.0)))
+    rig.pass_time(50)
+    again = rig.restarted(3)
     again.tell(m_1=NEVER)
     again.pass_time(50, reporting=True)
     assert again.draining() == {}
@@ -75,94 +75,94 @@ def test_a_machine_that_was_there_before_the_shard_began_has_its_whole_time_agai
 
 
 def test_a_node_that_joins_late_keeps_its_machine() -> None:
-    stand = LostStand(3)
-    stand.tell(m_1=NEVER)
-    stand.pass_time(800, reporting=True)
-    stand.tell()
-    stand.pass_time(200, reporting=True)
-    assert stand.draining() == {}
+    rig = LostRig(3)
+    rig.tell(m_1=NEVER)
+    rig.pass_time(800, reporting=True)
+    rig.tell()
+    rig.pass_time(200, reporting=True)
+    assert rig.draining() == {}
 
 
 def test_an_operator_that_never_reports_changes_nothing() -> None:
-    stand = LostStand(3)
-    stand.pass_time(3600)
-    assert (stand.draining(), stand.lost(), stand.overdue()) == ({}, [], [])
+    rig = LostRig(3)
+    rig.pass_time(3600)
+    assert (rig.draining(), rig.lost(), rig.overdue()) == ({}, [], [])
 
 
 @pytest.mark.parametrize("state", [S.IDLE, S.CONFIGURED])
 def test_machines_of_others_are_not_given_back(state: MachineState) -> None:
-    stand = LostStand(3)
-    stand.insert(machine("theirs", state, "bank" if state is S.CONFIGURED else ""))
-    stand.tell(theirs=GONE)
-    assert stand.draining() == {}
-    assert stand.counts.of("report_machines_ignored_total", list="lost") == 1
+    rig = LostRig(3)
+    rig.insert(machine("theirs", state, "bank" if state is S.CONFIGURED else ""))
+    rig.tell(theirs=GONE)
+    assert rig.draining() == {}
+    assert rig.counts.of("report_machines_ignored_total", list="lost") == 1
 
 
 # -- repair ----------------------------------------------------------------------------------------
 
 
 def test_an_unhealthy_machine_is_evicted_by_its_operator_first() -> None:
-    stand = LostStand(3)
-    stand.tell(m_1=SICK)
-    assert stand.draining() == {}
-    assert [each.nodes for each in stand.instructions] == [("m-1",)]
-    (told,) = stand.instructions
-    assert stand.state.parts.drains.preemptions("shop") == (told.instruction_id,)
-    assert stand.overdue() == ["m-1"]
-    assert stand.counts.of("machine_failures_total", cause="unhealthy") == 1
-    stand.acknowledge()
-    stand.acknowledge()
-    assert list(stand.draining()) == ["m-1"]
+    rig = LostRig(3)
+    rig.tell(m_1=SICK)
+    assert rig.draining() == {}
+    assert [each.nodes for each in rig.instructions] == [("m-1",)]
+    (told,) = rig.instructions
+    assert rig.state.parts.drains.preemptions("shop") == (told.instruction_id,)
+    assert rig.overdue() == ["m-1"]
+    assert rig.counts.of("machine_failures_total", cause="unhealthy") == 1
+    rig.acknowledge()
+    rig.acknowledge()
+    assert list(rig.draining()) == ["m-1"]
 
 
 def test_pods_that_cannot_leave_do_not_keep_it() -> None:
-    stand = LostStand(3)
-    stand.tell(m_1=SICK)
-    stand.acknowledge()
-    stand.pass_time(599, reporting=True)
-    assert stand.draining() == {}
-    stand.pass_time(1, reporting=True)
-    assert stand.draining() == {"m-1": 0}
+    rig = LostRig(3)
+    rig.tell(m_1=SICK)
+    rig.acknowledge()
+    rig.pass_time(599, reporting=True)
+    assert rig.draining() == {}
+    rig.pass_time(1, reporting=True)
+    assert rig.draining() == {"m-1": 0}
 
 
 def test_an_operator_that_does_not_answer_keeps_it_and_is_asked_again_later() -> None:
     drain = DrainSettings(reclaim_grace=Seconds(60.0), abort_backoff=Seconds(100.0))
-    stand = LostStand(3, ShardSettings(drain=drain))
-    stand.tell(m_1=SICK)
-    stand.pass_time(60, reporting=True)
-    assert stand.draining() == {}
-    assert stand.counts.of("drains_aborted_total", reason="pdb") == 1
-    stand.pass_time(99, reporting=True)
-    assert len(stand.instructions) == 1
-    stand.pass_time(2, reporting=True)
-    assert len(stand.instructions) == 2
+    rig = LostRig(3, ShardSettings(drain=drain))
+    rig.tell(m_1=SICK)
+    rig.pass_time(60, reporting=True)
+    assert rig.draining() == {}
+    assert rig.counts.of("drains_aborted_total", reason="pdb") == 1
+    rig.pass_time(99, reporting=True)
+    assert len(rig.instructions) == 1
+    rig.pass_time(2, reporting=True)
+    assert len(rig.instructions) == 2
 
 
 def test_a_node_that_recovers_before_the_provider_was_called_keeps_its_machine() -> None:
-    stand = LostStand(3)
-    stand.tell(m_1=SICK)
-    stand.acknowledge()
-    stand.tell()
-    assert (stand.lost(), stand.overdue(), stand.draining()) == ([], [], {})
-    assert stand.state.parts.drains.intent("m-1") is None
-    assert "not lost after all: its Node is back" in stand.story("m-1")
+    rig = LostRig(3)
+    rig.tell(m_1=SICK)
+    rig.acknowledge()
+    rig.tell()
+    assert (rig.lost(), rig.overdue(), rig.draining()) == ([], [], {})
+    assert rig.state.parts.drains.intent("m-1") is None
+    assert "not lost after all: its Node is back" in rig.story("m-1")
 
 
 def test_a_cycle_that_began_before_does_not_claim_it_again() -> None:
-    stand = LostStand(3)
-    given = stand.state.begin_cycle(stand.at)
-    stand.tell(m_1=SICK)
-    stand.end_cycle(given)
-    assert stand.state.parts.drains.intent("m-1") is not None
+    rig = LostRig(3)
+    given = rig.state.begin_cycle(rig.at)
+    rig.tell(m_1=SICK)
+    rig.end_cycle(given)
+    assert rig.state.parts.drains.intent("m-1") is not None
 
 
 def test_once_the_provider_drains_it_is_too_late() -> None:
-    stand = LostStand(3)
-    stand.tell(m_1=GONE)
-    stand.tell()
-    assert stand.draining() == {"m-1": 0}
-    stand.drained()
-    assert stand.states()["m-1"] is S.IDLE
+    rig = LostRig(3)
+    rig.tell(m_1=GONE)
+    rig.tell()
+    assert rig.draining() == {"m-1": 0}
+    rig.drained()
+    assert rig.states()["m-1"] is S.IDLE
 
 
 # -- little at once --------------------------------------------------------------------------------
@@ -173,105 +173,105 @@ def names(count: int) -> list[str]:
 
 
 def test_a_fifth_of_a_cluster_is_given_back_at_a_time() -> None:
-    stand = LostStand(20)
-    stand.tell(**dict.fromkeys(names(10), GONE))
-    assert len(stand.draining()) == 4
-    assert stand.counts.of("lost_machines_waiting") == 6
-    stand.pass_time(60, reporting=True)
-    assert len(stand.draining()) == 4
+    rig = LostRig(20)
+    rig.tell(**dict.fromkeys(names(10), GONE))
+    assert len(rig.draining()) == 4
+    assert rig.counts.of("lost_machines_waiting") == 6
+    rig.pass_time(60, reporting=True)
+    assert len(rig.draining()) == 4
 
 
 def test_the_next_ones_follow_when_the_first_are_gone_and_half_a_minute_has_passed() -> None:
-    stand = LostStand(20)
-    stand.tell(**dict.fromkeys(names(10), GONE))
-    stand.drained()
-    stand.pass_time(29, reporting=True)
-    assert stand.draining() == {}
-    stand.pass_time(1, reporting=True)
-    assert len(stand.draining()) == 3
+    rig = LostRig(20)
+    rig.tell(**dict.fromkeys(names(10), GONE))
+    rig.drained()
+    rig.pass_time(29, reporting=True)
+    assert rig.draining() == {}
+    rig.pass_time(1, reporting=True)
+    assert len(rig.draining()) == 3
 
 
 def test_of_a_small_cluster_one_goes_at_a_time() -> None:
-    stand = LostStand(2)
-    stand.tell(m_0=GONE, m_1=GONE)
-    assert len(stand.draining()) == 1
+    rig = LostRig(2)
+    rig.tell(m_0=GONE, m_1=GONE)
+    assert len(rig.draining()) == 1
 
 
 def test_no_unhealthy_machine_goes_while_more_than_a_fifth_are() -> None:
-    stand = LostStand(20)
-    stand.tell_unhealthy(5, m_1=SICK)
-    assert stand.instructions == []
-    stand.tell_unhealthy(4, m_1=SICK)
-    assert len(stand.instructions) == 1
+    rig = LostRig(20)
+    rig.tell_unhealthy(5, m_1=SICK)
+    assert rig.instructions == []
+    rig.tell_unhealthy(4, m_1=SICK)
+    assert len(rig.instructions) == 1
 
 
 def test_a_report_that_calls_everything_unhealthy_takes_nothing() -> None:
-    stand = LostStand(20)
-    stand.tell(**dict.fromkeys(names(5), SICK))
-    stand.pass_time(1000, reporting=True)
-    assert stand.instructions == []
+    rig = LostRig(20)
+    rig.tell(**dict.fromkeys(names(5), SICK))
+    rig.pass_time(1000, reporting=True)
+    assert rig.instructions == []
 
 
 def test_a_report_that_gives_up_more_than_half_must_hold_for_five_minutes() -> None:
-    stand = LostStand(20)
-    stand.tell(**dict.fromkeys(names(11), GONE))
-    assert len(stand.logs("lost_doubted")) == 1
-    stand.pass_time(299, reporting=True)
-    assert stand.draining() == {}
-    stand.pass_time(1, reporting=True)
-    assert len(stand.draining()) == 4
+    rig = LostRig(20)
+    rig.tell(**dict.fromkeys(names(11), GONE))
+    assert len(rig.logs("lost_doubted")) == 1
+    rig.pass_time(299, reporting=True)
+    assert rig.draining() == {}
+    rig.pass_time(1, reporting=True)
+    assert len(rig.draining()) == 4
 
 
 def test_a_doubted_report_that_is_taken_back_begins_anew() -> None:
-    stand = LostStand(20)
-    stand.tell(**dict.fromkeys(names(11), GONE))
-    stand.pass_time(290, reporting=True)
-    stand.tell()
-    stand.tell(**dict.fromkeys(names(11), GONE))
-    stand.pass_time(290, reporting=True)
-    assert stand.draining() == {}
+    rig = LostRig(20)
+    rig.tell(**dict.fromkeys(names(11), GONE))
+    rig.pass_time(290, reporting=True)
+    rig.tell()
+    rig.tell(**dict.fromkeys(names(11), GONE))
+    rig.pass_time(290, reporting=True)
+    assert rig.draining() == {}
 
 
 # -- what holds it back ----------------------------------------------------------------------------
 
 
-def pause(stand: LostStand) -> None:
+def pause(rig: LostRig) -> None:
     scope = PauseScope(kinds=(ActionKind.RECLAIM,))
-    stand.state.parts.pauses.pause(PauseRequest("ada", "a test", scope), stand.at)
+    rig.state.parts.pauses.pause(PauseRequest("ada", "a test", scope), rig.at)
 
 
 def test_while_reclaims_are_paused_nothing_is_given_up() -> None:
-    stand = LostStand(3)
-    pause(stand)
-    stand.tell(m_1=GONE)
-    assert (stand.lost(), stand.draining()) == ([], {})
-    assert stand.counts.of("lost_machines_waiting") == 1
-    stand.state.parts.pauses.resume("", True, stand.at, "ada", "done")
-    stand.pass_time(1)
-    assert stand.draining() == {"m-1": 0}
+    rig = LostRig(3)
+    pause(rig)
+    rig.tell(m_1=GONE)
+    assert (rig.lost(), rig.draining()) == ([], {})
+    assert rig.counts.of("lost_machines_waiting") == 1
+    rig.state.parts.pauses.resume("", True, rig.at, "ada", "done")
+    rig.pass_time(1)
+    assert rig.draining() == {"m-1": 0}
 
 
 def test_a_dry_run_gives_nothing_up() -> None:
-    stand = LostStand(3, ShardSettings(dry_run=True))
-    stand.tell(m_1=GONE)
-    assert (stand.lost(), stand.draining()) == ([], {})
+    rig = LostRig(3, ShardSettings(dry_run=True))
+    rig.tell(m_1=GONE)
+    assert (rig.lost(), rig.draining()) == ([], {})
 
 
 def test_a_cluster_that_goes_says_nothing_more() -> None:
-    stand = LostStand(3)
-    stand.tell(m_1=NEVER)
-    stand.disconnect()
-    stand.pass_time(2000)
-    assert stand.draining() == {}
+    rig = LostRig(3)
+    rig.tell(m_1=NEVER)
+    rig.disconnect()
+    rig.pass_time(2000)
+    assert rig.draining() == {}
 
 
 # -- what is remembered ----------------------------------------------------------------------------
 
 
 def test_a_mark_survives_a_restart() -> None:
-    stand = LostStand(3)
-    stand.tell(m_1=SICK)
-    again = stand.restarted(3)
+    rig = LostRig(3)
+    rig.tell(m_1=SICK)
+    again = rig.restarted(3)
     again.pass_time(1)
     assert (again.lost(), again.overdue()) == (["m-1"], ["m-1"])
     again.tell(m_1=SICK)
@@ -283,58 +283,58 @@ def test_a_mark_survives_a_restart() -> None:
 
 
 def test_a_restart_in_the_middle_of_a_drain_without_pods_goes_on_with_it() -> None:
-    stand = LostStand(3)
-    stand.tell(m_1=GONE)
-    again = stand.restarted(3)
+    rig = LostRig(3)
+    rig.tell(m_1=GONE)
+    again = rig.restarted(3)
     again.pass_time(1)
     assert again.draining() == {"m-1": 0}
     assert again.instructions == []
 
 
 def test_a_mark_of_a_machine_that_never_shows_again_ends() -> None:
-    stand = LostStand(3)
-    stand.tell(m_1=SICK)
-    again = stand.restarted(1)
+    rig = LostRig(3)
+    rig.tell(m_1=SICK)
+    again = rig.restarted(1)
     again.pass_time(3601)
     assert again.stored.get("lost", {}) == {}
     assert len(again.state.parts.lost) == 0
 
 
 def test_a_mark_that_cannot_be_read_is_dropped() -> None:
-    stand = LostStand(1, stored={"lost": {"m-0": b"?"}})
-    stand.pass_time(1)
-    assert stand.lost() == []
+    rig = LostRig(1, stored={"lost": {"m-0": b"?"}})
+    rig.pass_time(1)
+    assert rig.lost() == []
 
 
 def test_machines_that_never_join_again_and_again_make_their_offering_rest() -> None:
-    stand = LostStand(20, with_deadlines(join=Seconds(60.0)))
-    stand.tell(**dict.fromkeys(names(3), NEVER))
-    stand.pass_time(60, reporting=True)
-    (resting,) = stand.state.parts.offerings.views()
+    rig = LostRig(20, with_deadlines(join=Seconds(60.0)))
+    rig.tell(**dict.fromkeys(names(3), NEVER))
+    rig.pass_time(60, reporting=True)
+    (resting,) = rig.state.parts.offerings.views()
     assert resting.kind == "join"
 
 
 def test_nodes_that_people_delete_do_not_make_an_offering_rest() -> None:
-    stand = LostStand(20)
-    stand.tell(**dict.fromkeys(names(4), GONE))
-    assert stand.state.parts.offerings.views() == ()
+    rig = LostRig(20)
+    rig.tell(**dict.fromkeys(names(4), GONE))
+    assert rig.state.parts.offerings.views() == ()
 
 
 def test_a_machine_that_is_lost_three_times_rests() -> None:
-    stand = LostStand(5)
-    stand.tell(m_1=GONE)
-    stand.drained()
-    failures = stand.state.parts.failures
+    rig = LostRig(5)
+    rig.tell(m_1=GONE)
+    rig.drained()
+    failures = rig.state.parts.failures
     for _ in range(2):
-        failures.note_lost("m-1", "join", "again", stand.at)
+        failures.note_lost("m-1", "join", "again", rig.at)
     assert failures.is_resting("m-1")
 
 
 def test_people_see_why_a_machine_is_lost() -> None:
-    stand = LostStand(3)
-    stand.tell(m_1=SICK)
-    assert stand.state.machine_views.view("m-1").lost == "unhealthy"
-    assert stand.state.dump()["lostMachines"] == 1
+    rig = LostRig(3)
+    rig.tell(m_1=SICK)
+    assert rig.state.machine_views.view("m-1").lost == "unhealthy"
+    assert rig.state.dump()["lostMachines"] == 1
 
 
 # -- the law ---------------------------------------------------------------------------------------
@@ -349,18 +349,18 @@ STEPS = st.lists(st.tuples(REPORTS, st.integers(1, 400), st.booleans()), min_siz
 def test_whatever_is_reported_a_fifth_is_lost_at_a_time_and_only_what_was_reported(
     steps: list[tuple[dict[str, LostCause], int, bool]],
 ) -> None:
-    stand = LostStand(MACHINES, with_deadlines(join=Seconds(60.0)))
+    rig = LostRig(MACHINES, with_deadlines(join=Seconds(60.0)))
     reported: set[str] = set()
     for report, seconds, is_drained in steps:
-        stand.tell(**report)
+        rig.tell(**report)
         reported |= {name.replace("_", "-") for name in report}
         for _ in range(0, seconds, 10):
-            stand.pass_time(10, reporting=True)
-            leaving = {*stand.lost(), *stand.draining()}
+            rig.pass_time(10, reporting=True)
+            leaving = {*rig.lost(), *rig.draining()}
             assert len(leaving) <= MACHINES // 5
             assert leaving <= reported
-            states = stand.states()
-            credited_to_nobody = {m for m in stand.overdue() if states[m] is S.CONFIGURED}
-            assert credited_to_nobody == set(stand.lost())
+            states = rig.states()
+            credited_to_nobody = {m for m in rig.overdue() if states[m] is S.CONFIGURED}
+            assert credited_to_nobody == set(rig.lost())
         if is_drained:
-            stand.drained()
+            rig.drained()

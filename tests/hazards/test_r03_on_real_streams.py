@@ -11,7 +11,7 @@ from bigfleet.shard.settings import SessionSettings
 from bigfleet.wire.session_client import SessionClient
 from tests.shard_system.demand import LOW
 from tests.shard_system.operators import end_of, hello_of, operating
-from tests.shard_system.stand import QUICK, ShardStand, offered, provided, sharded
+from tests.shard_system.rig import QUICK, ShardRig, offered, provided, sharded
 from tests.shard_system.waiting import until
 
 UPDATES, MACHINES = 10_000, 5_000
@@ -22,7 +22,7 @@ PATIENT_FOR_A_SECOND = replace(
 )
 
 
-def updates_for(shard: ShardStand, cluster: str) -> None:
+def updates_for(shard: ShardRig, cluster: str) -> None:
     states = (MachineState.CONFIGURING, MachineState.CONFIGURED)
     for number in range(UPDATES):
         update = NodeStateUpdate(

@@ -4,7 +4,7 @@ import pytest
 
 from bigfleet.model.machines import MachineState
 from bigfleet.operator.drain_steps import DrainPhase
-from tests.operator_draining.stage import ID, Stage, draining, pod_record
+from tests.operator_draining.rig import ID, Rig, draining, pod_record
 
 S = MachineState
 WEB = pod_record("web-0")
@@ -12,56 +12,56 @@ WEB = pod_record("web-0")
 BLOCKED_SECONDS = 300
 
 
-def refuse_for(stage: Stage, seconds: float) -> int:
+def refuse_for(rig: Rig, seconds: float) -> int:
     """Every eviction in this time is refused; how many there were."""
     asked = 0
     for _ in range(round(seconds * 2)):
-        for pod in stage.evictions():
-            stage.refuse(pod)
+        for pod in rig.evictions():
+            rig.refuse(pod)
             asked += 1
-        stage.wait(0.5)
+        rig.wait(0.5)
     return asked
 
 
 def test_no_completion_while_a_budget_blocks() -> None:
-    stage = draining(WEB, grace=600)
-    asked = refuse_for(stage, BLOCKED_SECONDS)
+    rig = draining(WEB, grace=600)
+    asked = refuse_for(rig, BLOCKED_SECONDS)
     assert asked == pytest.approx(BLOCKED_SECONDS / 2, rel=0.3)
-    assert stage.acks() == []
-    assert stage.is_cordoned()
-    stage.evict(WEB)
-    assert stage.acks() == [(ID, 1)]
+    assert rig.acks() == []
+    assert rig.is_cordoned()
+    rig.evict(WEB)
+    assert rig.acks() == [(ID, 1)]
 
 
 def test_a_reclaim_that_is_given_up_is_uncordoned_and_says_why() -> None:
-    stage = draining(WEB, grace=BLOCKED_SECONDS)
-    refuse_for(stage, BLOCKED_SECONDS)
-    assert stage.acks() == [(ID, 0)]
-    assert stage.is_cordoned()
-    stage.tells(S.CONFIGURED)
-    stage.answer_cordons()
-    assert not stage.is_cordoned()
-    standing = stage.drains.drain_of("m-1")
+    rig = draining(WEB, grace=BLOCKED_SECONDS)
+    refuse_for(rig, BLOCKED_SECONDS)
+    assert rig.acks() == [(ID, 0)]
+    assert rig.is_cordoned()
+    rig.tells(S.CONFIGURED)
+    rig.answer_cordons()
+    assert not rig.is_cordoned()
+    standing = rig.drains.drain_of("m-1")
     assert standing is not None
     assert standing.phase is DrainPhase.KEPT
     assert "budget shop/web needs 2 healthy pods and has 2 currently" in standing.last_error
 
 
 def test_a_preempt_that_is_forced_leaves_the_node_cordoned() -> None:
-    stage = draining(WEB, grace=BLOCKED_SECONDS)
-    refuse_for(stage, BLOCKED_SECONDS)
-    stage.tells(S.DRAINING)
-    stage.wait(60)
-    assert stage.uncordons() == []
-    assert stage.is_cordoned()
+    rig = draining(WEB, grace=BLOCKED_SECONDS)
+    refuse_for(rig, BLOCKED_SECONDS)
+    rig.tells(S.DRAINING)
+    rig.wait(60)
+    assert rig.uncordons() == []
+    assert rig.is_cordoned()
 
 
 def test_a_reclaim_that_is_called_off_while_it_is_blocked_stops_asking() -> None:
-    stage = draining(WEB, grace=600)
-    refuse_for(stage, 60)
-    stage.evictions()
-    stage.tells(S.CONFIGURED)
-    stage.answer_cordons()
-    assert refuse_for(stage, 60) == 0
-    assert stage.acks() == []
-    assert not stage.is_cordoned()
+    rig = draining(WEB, grace=600)
+    refuse_for(rig, 60)
+    rig.evictions()
+    rig.tells(S.CONFIGURED)
+    rig.answer_cordons()
+    assert refuse_for(rig, 60) == 0
+    assert rig.acks() == []
+    assert not rig.is_cordoned()

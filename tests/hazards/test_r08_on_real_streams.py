@@ -9,7 +9,7 @@ from bigfleet.model.provider_calls import Code
 from bigfleet.model.session_frames import Acknowledgement
 from bigfleet.wire.session_client import Session, SessionClient
 from tests.shard_system.operators import end_of, hello_of
-from tests.shard_system.stand import ShardStand, offered, provided, sharded
+from tests.shard_system.rig import ShardRig, offered, provided, sharded
 from tests.shard_system.waiting import PATIENCE, until
 
 
@@ -18,7 +18,7 @@ async def admitted(session: Session) -> None:
         assert isinstance(await session.read(), Acknowledgement)
 
 
-async def reconnected(shard: ShardStand, times: int) -> list[Code]:
+async def reconnected(shard: ShardRig, times: int) -> list[Code]:
     """That many streams of one cluster, each dialled while the last still stands."""
     client, ends = SessionClient(shard.address), []
     async with AsyncExitStack() as lines:

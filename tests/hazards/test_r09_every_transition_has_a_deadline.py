@@ -4,7 +4,7 @@ import pytest
 
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.machines import MachineState
-from tests.execution.stage import Stage
+from tests.execution.rig import Rig
 
 S = MachineState
 
@@ -19,19 +19,19 @@ by_walk = pytest.mark.parametrize(
 )
 
 
-def hanging(kind: ActionKind, first: MachineState, moving: MachineState) -> Stage:
+def hanging(kind: ActionKind, first: MachineState, moving: MachineState) -> Rig:
     """The provider has accepted, and nothing more is heard of it."""
-    stage = Stage()
-    stage.add("m-1", first)
-    stage.decide(kind, "m-1", grace_seconds=120)
+    rig = Rig()
+    rig.add("m-1", first)
+    rig.decide(kind, "m-1", grace_seconds=120)
     if kind is ActionKind.BOOTSTRAP:
-        stage.give_blob()
+        rig.give_blob()
     if kind is ActionKind.PREEMPT:
-        stage.acknowledge()
-        stage.acknowledge()
-    stage.ack("m-1", moving)
-    assert stage.state_of("m-1") is moving
-    return stage
+        rig.acknowledge()
+        rig.acknowledge()
+    rig.ack("m-1", moving)
+    assert rig.state_of("m-1") is moving
+    return rig
 
 
 @by_walk
@@ -42,15 +42,15 @@ def test_a_provider_that_hangs_is_given_up_at_the_deadline(
     last: MachineState,
     seconds: int,
 ) -> None:
-    stage = hanging(kind, first, moving)
-    stage.leap(seconds - 1)
-    assert stage.gets() == []
-    assert not stage.machines.inventory.marks_of("m-1").overdue
-    stage.leap(1)
-    assert stage.machines.inventory.marks_of("m-1").overdue
-    stage.show("m-1", moving)
-    assert stage.state_of("m-1") is S.FAILED
-    assert stage.outcomes() == {f"timeout_{moving.name.lower()}": 1}
+    rig = hanging(kind, first, moving)
+    rig.leap(seconds - 1)
+    assert rig.gets() == []
+    assert not rig.machines.inventory.marks_of("m-1").overdue
+    rig.leap(1)
+    assert rig.machines.inventory.marks_of("m-1").overdue
+    rig.show("m-1", moving)
+    assert rig.state_of("m-1") is S.FAILED
+    assert rig.outcomes() == {f"timeout_{moving.name.lower()}": 1}
 
 
 @by_walk
@@ -61,13 +61,13 @@ def test_a_late_completion_is_taken_over(
     last: MachineState,
     seconds: int,
 ) -> None:
-    stage = hanging(kind, first, moving)
-    stage.leap(seconds)
-    stage.show("m-1", moving)
-    stage.wait(30)
-    stage.show("m-1", last)
-    stage.lists("m-1", last)
-    assert stage.state_of("m-1") is last
+    rig = hanging(kind, first, moving)
+    rig.leap(seconds)
+    rig.show("m-1", moving)
+    rig.wait(30)
+    rig.show("m-1", last)
+    rig.lists("m-1", last)
+    assert rig.state_of("m-1") is last
 
 
 @by_walk
@@ -78,7 +78,7 @@ def test_a_deadline_is_noticed_once(
     last: MachineState,
     seconds: int,
 ) -> None:
-    stage = hanging(kind, first, moving)
-    stage.leap(seconds)
-    stage.wait(5)
-    assert len(stage.gets()) == 1
+    rig = hanging(kind, first, moving)
+    rig.leap(seconds)
+    rig.wait(5)
+    assert len(rig.gets()) == 1

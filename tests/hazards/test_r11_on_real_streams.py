@@ -8,7 +8,7 @@ from bigfleet.model.session_frames import Acknowledgement
 from bigfleet.wire.session_client import SessionClient
 from tests.shard_system.demand import HIGH, LOW, rollup, whole_nodes
 from tests.shard_system.operators import hello_of, operating
-from tests.shard_system.stand import offered, provided, sharded
+from tests.shard_system.rig import offered, provided, sharded
 from tests.shard_system.waiting import PATIENCE, until
 
 

@@ -5,7 +5,7 @@ import pytest
 from bigfleet.kube.objects import Node, Reference
 from bigfleet.model.machines import MachineState
 from bigfleet.model.session_frames import NodeStateUpdate
-from tests.operator_draining.stage import Stage, node_record
+from tests.operator_draining.rig import Rig, node_record
 
 S = MachineState
 REAL = node_record("ip-10-0-0-7", "aws:///eu-1a/i-0007")
@@ -17,12 +17,12 @@ def told(provider_id: str = "", node_name: str = "") -> NodeStateUpdate:
 
 def cordoned(update: NodeStateUpdate, *nodes: Node, entry: str = "m-1") -> list[str]:
     """Which nodes are cordoned when the shard asks for the machine."""
-    stage = Stage()
+    rig = Rig()
     for node in nodes:
-        stage.has_node(node)
-    stage.connect(update)
-    stage.asks(entry)
-    return stage.cordons()
+        rig.has_node(node)
+    rig.connect(update)
+    rig.asks(entry)
+    return rig.cordons()
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,13 @@ def test_of_two_nodes_that_fit_equally_none_is_cordoned() -> None:
 
 
 def test_two_nodes_that_fit_equally_are_no_absent_node() -> None:
-    stage = Stage()
-    stage.has_node(REAL)
-    stage.has_node(node_record("ip-10-0-0-8", "gcp:///us-1b/i-0007"))
-    stage.connect(told("i-0007"))
-    stage.asks("m-1", grace=60)
-    stage.wait(59)
-    assert stage.acks() == []
+    rig = Rig()
+    rig.has_node(REAL)
+    rig.has_node(node_record("ip-10-0-0-8", "gcp:///us-1b/i-0007"))
+    rig.connect(told("i-0007"))
+    rig.asks("m-1", grace=60)
+    rig.wait(59)
+    assert rig.acks() == []
 
 
 def test_a_provider_id_overrules_a_name_that_was_given_to_another_host() -> None:
@@ -87,14 +87,14 @@ def test_a_provider_id_overrules_a_name_that_was_given_to_another_host() -> None
 
 
 def test_a_name_is_not_taken_from_a_node_that_is_another_machine() -> None:
-    stage = Stage()
-    stage.has_node(node_record("m-1", "aws:///eu-1a/i-0002"))
+    rig = Rig()
+    rig.has_node(node_record("m-1", "aws:///eu-1a/i-0002"))
     other = NodeStateUpdate("m-2", "shop", S.CONFIGURED, "", "i-0002")
-    stage.connect(told(), other)
-    stage.asks("m-1")
-    assert stage.cordons() == []
-    stage.asks("m-2", instruction="bf1-two")
-    assert stage.cordons() == ["m-1"]
+    rig.connect(told(), other)
+    rig.asks("m-1")
+    assert rig.cordons() == []
+    rig.asks("m-2", instruction="bf1-two")
+    assert rig.cordons() == ["m-1"]
 
 
 def test_a_label_of_another_machine_overrules_a_name() -> None:
@@ -102,38 +102,38 @@ def test_a_label_of_another_machine_overrules_a_name() -> None:
 
 
 def test_the_node_an_upcoming_node_refers_to_comes_first() -> None:
-    stage = Stage()
-    stage.has_node(REAL)
-    stage.has_node(node_record("n-ref"))
-    stage.nodes.refer("m-1", Reference(kind="Node", name="n-ref", uid="uid-n-ref"))
-    stage.connect(told("i-0007", "ip-10-0-0-7"))
-    stage.asks("m-1")
-    assert stage.cordons() == ["n-ref"]
+    rig = Rig()
+    rig.has_node(REAL)
+    rig.has_node(node_record("n-ref"))
+    rig.nodes.refer("m-1", Reference(kind="Node", name="n-ref", uid="uid-n-ref"))
+    rig.connect(told("i-0007", "ip-10-0-0-7"))
+    rig.asks("m-1")
+    assert rig.cordons() == ["n-ref"]
 
 
 def test_a_reference_to_an_earlier_node_of_that_name_counts_for_nothing() -> None:
-    stage = Stage()
-    stage.has_node(REAL)
-    stage.has_node(node_record("n-ref"))
-    stage.nodes.refer("m-1", Reference(kind="Node", name="n-ref", uid="uid-of-the-one-before"))
-    stage.connect(told("i-0007"))
-    stage.asks("m-1")
-    assert stage.cordons() == ["ip-10-0-0-7"]
+    rig = Rig()
+    rig.has_node(REAL)
+    rig.has_node(node_record("n-ref"))
+    rig.nodes.refer("m-1", Reference(kind="Node", name="n-ref", uid="uid-of-the-one-before"))
+    rig.connect(told("i-0007"))
+    rig.asks("m-1")
+    assert rig.cordons() == ["ip-10-0-0-7"]
 
 
 def test_the_machine_of_a_node_is_found_the_same_way_back() -> None:
-    stage = Stage()
+    rig = Rig()
     for node in (REAL, node_record("m-1"), node_record("n-3", label="m-3")):
-        stage.has_node(node)
+        rig.has_node(node)
     third = NodeStateUpdate("m-3", "shop", S.CONFIGURED)
-    stage.connect(told("i-0007"), third)
-    found = {name: stage.nodes.machine_of(name) for name in ("ip-10-0-0-7", "m-1", "n-3", "n-4")}
+    rig.connect(told("i-0007"), third)
+    found = {name: rig.nodes.machine_of(name) for name in ("ip-10-0-0-7", "m-1", "n-3", "n-4")}
     assert found == {"ip-10-0-0-7": "m-1", "m-1": "", "n-3": "m-3", "n-4": ""}
 
 
 def test_what_changes_is_found_anew_and_what_is_gone_is_not_found() -> None:
-    stage = Stage()
-    nodes = stage.nodes
+    rig = Rig()
+    nodes = rig.nodes
     nodes.on_node_state(told("i-0007"))
     nodes.put(REAL)
     assert nodes.node_of("m-1") is REAL

@@ -23,7 +23,7 @@ from bigfleet.v1alpha1 import coordinator_pb2 as pb
 from tests.coordclient.coordinators import Coordinator, coordinators
 from tests.shard_system.demand import whole_nodes
 from tests.shard_system.operators import operating
-from tests.shard_system.stand import QUICK, ShardStand, offered, provided, sharded
+from tests.shard_system.rig import QUICK, ShardRig, offered, provided, sharded
 from tests.shard_system.waiting import until, until_told
 
 OFTEN = ReportSettings(interval=Seconds(0.05), backoff_min=Seconds(0.01), backoff_max=Seconds(0.05))
@@ -33,24 +33,24 @@ ZONE: Pair = (ZONE_KEY, "sim-1b")
 @asynccontextmanager
 async def coordinated(
     name: str, folder: Path, provider: str, coordinator: Coordinator
-) -> AsyncIterator[ShardStand]:
+) -> AsyncIterator[ShardRig]:
     settings = replace(QUICK, id=name, coordinator_addr=(coordinator.address,), report=OFTEN)
     own = folder / name
     own.mkdir(exist_ok=True)
-    async with sharded(own, [provider], settings) as stand:
+    async with sharded(own, [provider], settings) as rig:
         now = asyncio.get_running_loop().time
-        client = reporting_of(stand.process, World(RealClock(), now, str, stand.log))
+        client = reporting_of(rig.process, World(RealClock(), now, str, rig.log))
         assert client is not None
         task = asyncio.create_task(client.run())
         try:
-            yield stand
+            yield rig
         finally:
             task.cancel()
             await asyncio.wait({task})
 
 
-def ids(stand: ShardStand) -> set[str]:
-    return set(stand.process.state.parts.machines.ids())
+def ids(rig: ShardRig) -> set[str]:
+    return set(rig.process.state.parts.machines.ids())
 
 
 def order(name: str, *, take_away: bool) -> pb.CoordinatorInstruction:
@@ -156,9 +156,9 @@ async def test_a_shard_without_a_view_is_not_ready_and_touches_nothing(tmp_path:
         provided(tmp_path, [offered("bare_metal", 2)]) as provider,
     ):
         coordinator.broken = True
-        async with coordinated("shard-c", tmp_path, provider.address, coordinator) as stand:
-            state = stand.process.state
+        async with coordinated("shard-c", tmp_path, provider.address, coordinator) as rig:
+            state = rig.process.state
             await until(lambda: state.listed_once())
-            assert ids(stand) == set()
+            assert ids(rig) == set()
             assert state.why_not_ready() == "what this shard owns is not known yet"
-            assert stand.cycles == 0
+            assert rig.cycles == 0

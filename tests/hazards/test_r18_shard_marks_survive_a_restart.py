@@ -13,27 +13,25 @@ from bigfleet.model.settings import Seconds
 from bigfleet.shard.driving.process import World
 from bigfleet.shard.settings import ReportSettings
 from tests.coordclient.coordinators import Coordinator, assign, coordinators
-from tests.shard_system.stand import QUICK, ShardStand, offered, provided, sharded
+from tests.shard_system.rig import QUICK, ShardRig, offered, provided, sharded
 from tests.shard_system.waiting import until
 
 OFTEN = ReportSettings(interval=Seconds(0.05), backoff_min=Seconds(0.01), backoff_max=Seconds(0.05))
 
 
 @asynccontextmanager
-async def living(
-    folder: Path, provider: str, coordinator: Coordinator
-) -> AsyncIterator[ShardStand]:
+async def living(folder: Path, provider: str, coordinator: Coordinator) -> AsyncIterator[ShardRig]:
     """One life of a shard that reports."""
     settings = replace(
         QUICK, ownership="all", coordinator_addr=(coordinator.address,), report=OFTEN
     )
-    async with sharded(folder, [provider], settings) as stand:
+    async with sharded(folder, [provider], settings) as rig:
         now = asyncio.get_running_loop().time
-        client = reporting_of(stand.process, World(RealClock(), now, str, stand.log))
+        client = reporting_of(rig.process, World(RealClock(), now, str, rig.log))
         assert client is not None
         task = asyncio.create_task(client.run())
         try:
-            yield stand
+            yield rig
         finally:
             task.cancel()
             await asyncio.wait({task})
@@ -60,8 +58,8 @@ async def test_r18_a_stale_leader_is_ignored_after_a_restart(tmp_path: Path) -> 
         provided(tmp_path, [offered("on_demand", 1)]) as provider,
     ):
         leader.asks(term=9)
-        async with living(tmp_path, provider.address, leader) as stand:
-            await until(lambda: stand.counted("coordinator_reports_total", result="ok"))
+        async with living(tmp_path, provider.address, leader) as rig:
+            await until(lambda: rig.counted("coordinator_reports_total", result="ok"))
         leader.asks(assign("i-1", 1, term=8), term=8)
         async with living(tmp_path, provider.address, leader) as again:
             await until(lambda: again.counted("coordinator_reports_total", result="stale_term"))
@@ -78,8 +76,8 @@ async def test_r18_an_instruction_of_an_old_term_is_rejected_as_stale_after_a_re
         provided(tmp_path, [offered("on_demand", 1)]) as provider,
     ):
         leader.asks(term=9)
-        async with living(tmp_path, provider.address, leader) as stand:
-            await until(lambda: stand.counted("coordinator_reports_total", result="ok"))
+        async with living(tmp_path, provider.address, leader) as rig:
+            await until(lambda: rig.counted("coordinator_reports_total", result="ok"))
         leader.asks(assign("i-1", 1, term=8), term=9)
         async with living(tmp_path, provider.address, leader):
             await until(lambda: leader.acks)

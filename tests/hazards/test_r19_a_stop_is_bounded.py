@@ -9,7 +9,7 @@ from bigfleet.model.provider_calls import Code
 from bigfleet.wire.session_client import SessionClient
 from tests.shard_processes.process import serving, shard_words
 from tests.shard_system.operators import end_of, hello_of
-from tests.shard_system.stand import offered, provided
+from tests.shard_system.rig import offered, provided
 from tests.shard_system.waiting import until_told
 
 IDLE_SESSIONS = 100

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from tests.coordinator_process.stand import QUICK as QUICK_COORDINATOR
-from tests.coordinator_process.stand import coordinated
+from tests.coordinator_process.rig import QUICK as QUICK_COORDINATOR
+from tests.coordinator_process.rig import coordinated
 from tests.kube_api import FakeApiServer
 from tests.operator_system.rig import JumpingClock, operating
-from tests.podwatch.stand import running as podwatching
-from tests.provider.bench import OPTIONS
-from tests.provider.bench import running as providing
-from tests.shard_system.stand import QUICK, offered, page, provided, sharded
+from tests.podwatch.rig import running as podwatching
+from tests.provider.rig import OPTIONS
+from tests.provider.rig import running as providing
+from tests.shard_system.rig import QUICK, offered, page, provided, sharded
 
 PAGES = ("/debug/", "/debug/tasks", "/debug/stacks", "/debug/state")
 #: Answered at once, and only where profiles are taken at all.

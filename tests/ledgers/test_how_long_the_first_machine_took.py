@@ -14,7 +14,7 @@ from bigfleet.model.requirements import INSTANCE_TYPE_KEY, ZONE_KEY, Operator, R
 from bigfleet.plan.cycle import cycle_input
 from bigfleet.shard.cycle import deliberate
 from bigfleet.shard.settings import ShardSettings
-from tests.shard_cases.stand import SHOP, Stand, cores, machine
+from tests.shard_cases.rig import SHOP, Rig, cores, machine
 from tests.worlds.fleets import fleet_of
 from tests.worlds.gpus import bound, host, plain, slot
 
@@ -22,122 +22,122 @@ WEEK = 7 * 24 * 3600 * SECOND
 S = MachineState
 
 
-def stand_with(*states: MachineState) -> Stand:
+def rig_with(*states: MachineState) -> Rig:
     """Machines m0, m1 ... of eight cores; what is Configured is the shop's."""
     cluster = {S.CONFIGURED: SHOP}
     machines = [machine(f"m{i}", s, cluster.get(s, "")) for i, s in enumerate(states)]
-    return Stand(ShardSettings(), machines)
+    return Rig(ShardSettings(), machines)
 
 
-def latencies(stand: Stand) -> tuple[int, float]:
+def latencies(rig: Rig) -> tuple[int, float]:
     """How many, and their seconds together."""
-    known = stand.counts.histograms.get(("provisioning_latency_seconds", ()))
+    known = rig.counts.histograms.get(("provisioning_latency_seconds", ()))
     return (known.count, known.total) if known else (0, 0.0)
 
 
 def test_the_time_runs_from_the_rollup_to_configured() -> None:
-    stand = stand_with(S.IDLE)
-    stand.report(8)
-    stand.at += 5 * SECOND
-    stand.cycle()
-    assert stand.states() == {"m0": S.CONFIGURED}
-    assert latencies(stand) == (1, 5.0)
+    rig = rig_with(S.IDLE)
+    rig.report(8)
+    rig.at += 5 * SECOND
+    rig.cycle()
+    assert rig.states() == {"m0": S.CONFIGURED}
+    assert latencies(rig) == (1, 5.0)
 
 
 def test_a_need_that_found_nothing_at_first_has_waited_since_it_was_first_seen() -> None:
-    stand = stand_with()
-    stand.report(8)
-    stand.cycle()
-    stand.cycle()
-    stand.insert(machine("late", S.IDLE))
-    stand.at += 28 * SECOND
-    stand.cycle()
-    assert latencies(stand) == (1, 30.0)
+    rig = rig_with()
+    rig.report(8)
+    rig.cycle()
+    rig.cycle()
+    rig.insert(machine("late", S.IDLE))
+    rig.at += 28 * SECOND
+    rig.cycle()
+    assert latencies(rig) == (1, 30.0)
 
 
 def test_a_rollup_that_says_more_of_the_same_does_not_start_the_time_again() -> None:
-    stand = stand_with()
-    stand.report(8)
-    stand.at += 10 * SECOND
-    stand.report(16)
-    stand.insert(machine("late", S.IDLE))
-    stand.cycle()
-    assert latencies(stand) == (1, 10.0)
+    rig = rig_with()
+    rig.report(8)
+    rig.at += 10 * SECOND
+    rig.report(16)
+    rig.insert(machine("late", S.IDLE))
+    rig.cycle()
+    assert latencies(rig) == (1, 10.0)
 
 
 def test_only_the_first_machine_counts() -> None:
-    stand = stand_with(S.IDLE, S.IDLE)
-    stand.report(16)
-    stand.cycle()
-    assert set(stand.states().values()) == {S.CONFIGURED}
-    assert latencies(stand) == (1, 0.0)
+    rig = rig_with(S.IDLE, S.IDLE)
+    rig.report(16)
+    rig.cycle()
+    assert set(rig.states().values()) == {S.CONFIGURED}
+    assert latencies(rig) == (1, 0.0)
 
 
 def test_each_fingerprint_waits_for_itself() -> None:
-    stand = stand_with(S.IDLE, S.IDLE)
-    stand.report(8, 8)
-    stand.at += 3 * SECOND
-    stand.cycle()
-    assert latencies(stand) == (2, 6.0)
+    rig = rig_with(S.IDLE, S.IDLE)
+    rig.report(8, 8)
+    rig.at += 3 * SECOND
+    rig.cycle()
+    assert latencies(rig) == (2, 6.0)
 
 
 def test_what_existing_machines_cover_is_not_measured_nor_is_its_growth() -> None:
-    stand = stand_with(S.CONFIGURED, S.IDLE)
-    stand.report(8)
-    stand.cycle()
-    stand.at += WEEK
-    stand.report(16)
-    stand.cycle()
-    assert set(stand.states().values()) == {S.CONFIGURED}
-    assert latencies(stand) == (0, 0.0)
+    rig = rig_with(S.CONFIGURED, S.IDLE)
+    rig.report(8)
+    rig.cycle()
+    rig.at += WEEK
+    rig.report(16)
+    rig.cycle()
+    assert set(rig.states().values()) == {S.CONFIGURED}
+    assert latencies(rig) == (0, 0.0)
 
 
 def test_demand_that_comes_again_is_seen_for_the_first_time_again() -> None:
-    stand = stand_with()
-    stand.report(8, 8)
-    stand.cycle()
-    stand.report(8)
-    stand.cycle()
-    stand.at += WEEK
-    stand.report(8, 8)
-    stand.at += 2 * SECOND
-    stand.insert(machine("m0", S.IDLE))
-    stand.cycle()
-    assert stand.states() == {"m0": S.CONFIGURED}, "the higher priority is the one that came again"
-    assert latencies(stand) == (1, 2.0)
+    rig = rig_with()
+    rig.report(8, 8)
+    rig.cycle()
+    rig.report(8)
+    rig.cycle()
+    rig.at += WEEK
+    rig.report(8, 8)
+    rig.at += 2 * SECOND
+    rig.insert(machine("m0", S.IDLE))
+    rig.cycle()
+    assert rig.states() == {"m0": S.CONFIGURED}, "the higher priority is the one that came again"
+    assert latencies(rig) == (1, 2.0)
 
 
 def test_a_cluster_that_is_sent_away_waits_for_nothing_here() -> None:
-    stand = stand_with()
-    stand.report(8)
-    stand.cycle()
-    assert len(stand.state.parts.first_machines) == 1
-    stand.state.parts.ingest.forget(SHOP)
-    assert len(stand.state.parts.first_machines) == 0
+    rig = rig_with()
+    rig.report(8)
+    rig.cycle()
+    assert len(rig.state.parts.first_machines) == 1
+    rig.state.parts.ingest.forget(SHOP)
+    assert len(rig.state.parts.first_machines) == 0
 
 
 def test_a_cycle_does_not_judge_demand_that_came_after_it_began() -> None:
-    stand = stand_with(S.IDLE)
-    given = stand.state.begin_cycle(stand.at)
-    stand.report(8)
-    stand.obey(stand.state.end_cycle(deliberate(given, map, lambda: 0.0), stand.at, 0.0))
-    stand.at += 4 * SECOND
-    stand.cycle()
-    assert latencies(stand) == (1, 4.0)
+    rig = rig_with(S.IDLE)
+    given = rig.state.begin_cycle(rig.at)
+    rig.report(8)
+    rig.obey(rig.state.end_cycle(deliberate(given, map, lambda: 0.0), rig.at, 0.0))
+    rig.at += 4 * SECOND
+    rig.cycle()
+    assert latencies(rig) == (1, 4.0)
 
 
 def test_gangs_that_fold_have_their_machine_under_the_name_of_the_fold() -> None:
-    stand = stand_with()
-    stand.insert(replace(machine("m0", S.IDLE), instance_type="r6i", zone="a"))
+    rig = rig_with()
+    rig.insert(replace(machine("m0", S.IDLE), instance_type="r6i", zone="a"))
     large = Requirement.of(INSTANCE_TYPE_KEY, Operator.IN, ["r6i"])
     together = Profile.of([large, Requirement.of(ZONE_KEY, Operator.SAME)])
     gang = Need(SHOP, together, cores(8), cores(4), group="g")
-    stand.report_needs(gang)
-    stand.at += 6 * SECOND
-    stand.cycle()
-    stamp = stand.state.parts.machines.truth("m0").assigned
+    rig.report_needs(gang)
+    rig.at += 6 * SECOND
+    rig.cycle()
+    stamp = rig.state.parts.machines.truth("m0").assigned
     assert stamp.need_fingerprint == together.without_same().fingerprint != together.fingerprint
-    assert latencies(stand) == (1, 6.0)
+    assert latencies(rig) == (1, 6.0)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from bigfleet.plan.cycle import cycle_input
 from bigfleet.shard.cycle import deliberate
 from bigfleet.shard.ledgers.contention import measure_contention
 from bigfleet.shard.settings import ShardSettings
-from tests.shard_cases.stand import Stand, machine
+from tests.shard_cases.rig import Rig, machine
 from tests.worlds.fleets import fleet_of
 from tests.worlds.gpus import gang, plain, zoned
 
@@ -104,11 +104,11 @@ def test_the_time_at_the_broker_is_shared_by_all_proposals() -> None:
 
 def test_a_cycle_measures_its_broker_and_nothing_else() -> None:
     """The clock goes on by a second whenever it is read: one reading ends the broker's part."""
-    stand = Stand(ShardSettings(), [machine("m1", MachineState.IDLE)])
-    stand.report(8)
+    rig = Rig(ShardSettings(), [machine("m1", MachineState.IDLE)])
+    rig.report(8)
     ticks = count()
-    thought = deliberate(stand.state.begin_cycle(stand.at), map, lambda: float(next(ticks)))
-    stand.obey(stand.state.end_cycle(thought, stand.at, 0.0))
+    thought = deliberate(rig.state.begin_cycle(rig.at), map, lambda: float(next(ticks)))
+    rig.obey(rig.state.end_cycle(thought, rig.at, 0.0))
     assert thought.broker_seconds == 1.0
     key = ("phase1_proposal_duration_seconds", (("mode", "incremental"),))
-    assert stand.counts.histograms[key].total == 1.0
+    assert rig.counts.histograms[key].total == 1.0

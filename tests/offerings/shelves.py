@@ -1,15 +1,15 @@
-"""Slots of several offerings on one stage, and what is left of them to buy."""
+"""Slots of several offerings on one rig, and what is left of them to buy."""
 
 from bigfleet.model.fleet import Held
 from bigfleet.model.machines import CapacityType, MachineState
 from bigfleet.model.provider_calls import Code
-from tests.execution.stage import Stage
+from tests.execution.rig import Rig
 
 S = MachineState
 
 
 def stock(
-    stage: Stage,
+    rig: Rig,
     prefix: str,
     slots: int = 3,
     *,
@@ -19,7 +19,7 @@ def stock(
 ) -> list[str]:
     names = [f"{prefix}-{n}" for n in range(slots)]
     for name in names:
-        stage.add(
+        rig.add(
             name,
             S.SPECULATIVE,
             instance_type=instance_type,
@@ -29,29 +29,27 @@ def stock(
     return names
 
 
-def held(stage: Stage, name: str) -> Held | None:
-    return stage.machines.inventory.marks_of(name).held
+def held(rig: Rig, name: str) -> Held | None:
+    return rig.machines.inventory.marks_of(name).held
 
 
-def free(stage: Stage, names: list[str]) -> list[str]:
+def free(rig: Rig, names: list[str]) -> list[str]:
     """Slots an engine would see."""
     return [
-        name
-        for name in names
-        if stage.state_of(name) is S.SPECULATIVE and held(stage, name) is None
+        name for name in names if rig.state_of(name) is S.SPECULATIVE and held(rig, name) is None
     ]
 
 
-def run_out(stage: Stage, name: str) -> None:
+def run_out(rig: Rig, name: str) -> None:
     """Bought, and there is none."""
-    stage.provision(name)
-    stage.refuse(name, Code.RESOURCE_EXHAUSTED, "none left")
+    rig.provision(name)
+    rig.refuse(name, Code.RESOURCE_EXHAUSTED, "none left")
 
 
-def until_probe(stage: Stage, names: list[str], longest: int = 1200) -> int:
+def until_probe(rig: Rig, names: list[str], longest: int = 1200) -> int:
     """Seconds until something of these may be bought again."""
     for waited in range(longest):
-        if free(stage, names):
+        if free(rig, names):
             return waited
-        stage.leap(1)
+        rig.leap(1)
     raise AssertionError(f"nothing could be bought for {longest} s")

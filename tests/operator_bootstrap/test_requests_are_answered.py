@@ -41,7 +41,7 @@ class Lines(Silence):
 
 
 @dataclass(slots=True)
-class Stage:
+class Rig:
     server: FakeApiServer
     clock: ManualClock
     counts: Counts
@@ -58,9 +58,9 @@ class Stage:
 
 
 @asynccontextmanager
-async def stage_with(
+async def rig_with(
     file: Path, source: str, *, minting: bool = True, seed: int = 1
-) -> AsyncIterator[Stage]:
+) -> AsyncIterator[Rig]:
     file.write_text(source)
     clock, counts, log = ManualClock(), Counts(), Lines()
     async with FakeApiServer(clock) as server, api_for(server, clock) as api:
@@ -73,7 +73,7 @@ async def stage_with(
             counts,
             tokens=tokens if minting else None,
         )
-        yield Stage(server, clock, counts, log, tokens, file, bootstrapping)
+        yield Rig(server, clock, counts, log, tokens, file, bootstrapping)
 
 
 @pytest.fixture
@@ -86,12 +86,12 @@ async def test_a_request_is_answered_with_the_filled_template(file: Path) -> Non
         "{{ .ClusterID }} {{ .RequestID }} {{ .APIServer }} {{ .CABundle }} "
         "{{ range .Requirements }}{{ .Key }} {{ .Operator }} {{ .Values }}{{ end }}"
     )
-    async with stage_with(file, source, minting=False) as stage:
-        answer = await stage.answer()
+    async with rig_with(file, source, minting=False) as rig:
+        answer = await rig.answer()
         bundle = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg=="
         text = f"shop r-1 https://api.shop:6443 {bundle} zone In [a b]"
         assert answer == BootstrapResponse("r-1", text.encode())
-        assert stage.counts.of("bootstrap_renders_total", outcome="success") == 1
+        assert rig.counts.of("bootstrap_renders_total", outcome="success") == 1
 
 
 @pytest.mark.parametrize(
@@ -109,144 +109,144 @@ async def test_operators_have_the_words_existing_templates_know(
     file: Path, operator: Operator, word: str
 ) -> None:
     source = "{{ range .Requirements }}<{{ .Operator }}>{{ end }}"
-    async with stage_with(file, source, minting=False) as stage:
+    async with rig_with(file, source, minting=False) as rig:
         asked = BootstrapRequest("r-1", "", (Requirement("k", operator),))
-        assert (await stage.answer(asked)).user_data == f"<{word}>".encode()
+        assert (await rig.answer(asked)).user_data == f"<{word}>".encode()
 
 
 async def test_a_request_for_another_cluster_is_refused_in_the_answer(file: Path) -> None:
-    async with stage_with(file, "{{ .Token }}") as stage:
-        answer = await stage.answer(BootstrapRequest("r-2", "toys"))
+    async with rig_with(file, "{{ .Token }}") as rig:
+        answer = await rig.answer(BootstrapRequest("r-2", "toys"))
         assert (answer.request_id, answer.user_data) == ("r-2", b"")
         assert "asked for cluster 'toys', but this is 'shop'" in answer.error
-        assert stage.secrets() == []
-        assert stage.counts.of("bootstrap_renders_total", outcome="error") == 1
+        assert rig.secrets() == []
+        assert rig.counts.of("bootstrap_renders_total", outcome="error") == 1
 
 
 async def test_one_token_serves_until_half_of_its_life_is_over(file: Path) -> None:
-    async with stage_with(file, "{{ .Token }}") as stage:
-        first = await stage.answer()
+    async with rig_with(file, "{{ .Token }}") as rig:
+        first = await rig.answer()
         assert first.ttl_seconds == 900
-        await stage.clock.advance(449)
-        second = await stage.answer()
+        await rig.clock.advance(449)
+        second = await rig.answer()
         assert (second.user_data, second.ttl_seconds) == (first.user_data, 451)
-        await stage.clock.advance(1)
-        third = await stage.answer()
+        await rig.clock.advance(1)
+        third = await rig.answer()
         assert third.user_data != first.user_data
         assert third.ttl_seconds == 900
-        assert len(stage.secrets()) == 2
+        assert len(rig.secrets()) == 2
 
 
 async def test_requests_that_come_together_share_one_token(file: Path) -> None:
-    async with stage_with(file, "{{ .Token }}") as stage:
-        answers = await asyncio.gather(*(stage.answer() for _ in range(20)))
+    async with rig_with(file, "{{ .Token }}") as rig:
+        answers = await asyncio.gather(*(rig.answer() for _ in range(20)))
         assert len({answer.user_data for answer in answers}) == 1
-        assert len(stage.secrets()) == 1
+        assert len(rig.secrets()) == 1
 
 
 async def test_a_template_without_a_token_makes_none(file: Path) -> None:
-    async with stage_with(file, "{{ .ClusterID }}") as stage:
-        assert (await stage.answer()).ttl_seconds == 0
-        assert stage.secrets() == []
+    async with rig_with(file, "{{ .ClusterID }}") as rig:
+        assert (await rig.answer()).ttl_seconds == 0
+        assert rig.secrets() == []
 
 
 async def test_a_token_that_cannot_be_made_is_an_error_of_the_answer(file: Path) -> None:
-    async with stage_with(file, "{{ .Token }}") as stage:
-        stage.server.fail("create", "secrets", status=403, message="secrets is forbidden")
-        answer = await stage.answer()
+    async with rig_with(file, "{{ .Token }}") as rig:
+        rig.server.fail("create", "secrets", status=403, message="secrets is forbidden")
+        answer = await rig.answer()
         assert answer.user_data == b""
         assert "secrets is forbidden" in answer.error
-        assert (await stage.answer()).error == ""
+        assert (await rig.answer()).error == ""
 
 
 async def test_a_create_whose_answer_is_lost_leads_to_another_token(file: Path) -> None:
-    async with stage_with(file, "{{ .Token }}") as stage:
-        stage.server.fail("create", "secrets", status=503, done_anyway=True)
-        answer = await stage.answer()
-        made = stage.secrets()
+    async with rig_with(file, "{{ .Token }}") as rig:
+        rig.server.fail("create", "secrets", status=503, done_anyway=True)
+        answer = await rig.answer()
+        made = rig.secrets()
         assert len(made) == 2
         assert f"bootstrap-token-{answer.user_data[:6].decode()}" in made
-        await stage.clock.advance(901)
-        await stage.tokens.sweep()
-        assert stage.secrets() == []
+        await rig.clock.advance(901)
+        await rig.tokens.sweep()
+        assert rig.secrets() == []
 
 
 async def test_an_id_somebody_else_uses_is_left_alone(file: Path) -> None:
-    async with stage_with(file, "{{ .Token }}") as stage:
-        stage.server.fail("create", "secrets", status=409, reason="AlreadyExists")
-        assert (await stage.answer()).error == ""
-        await stage.clock.advance(901)
-        await stage.tokens.sweep()
-        assert len(stage.server.calls("delete", "secrets")) == 1
+    async with rig_with(file, "{{ .Token }}") as rig:
+        rig.server.fail("create", "secrets", status=409, reason="AlreadyExists")
+        assert (await rig.answer()).error == ""
+        await rig.clock.advance(901)
+        await rig.tokens.sweep()
+        assert len(rig.server.calls("delete", "secrets")) == 1
 
 
 async def test_tokens_of_an_earlier_process_are_swept_and_others_stay(file: Path) -> None:
-    async with stage_with(file, "{{ .Token }}") as stage:
-        await stage.answer()
+    async with rig_with(file, "{{ .Token }}") as rig:
+        await rig.answer()
         of_another = {"metadata": {"name": "bootstrap-token-abcdef", "namespace": "kube-system"}}
-        stage.server.put(SECRETS, of_another)
-        await stage.clock.advance(901)
-        async with api_for(stage.server, stage.clock) as api:
+        rig.server.put(SECRETS, of_another)
+        await rig.clock.advance(901)
+        async with api_for(rig.server, rig.clock) as api:
             draws = random.Random(2).randbytes
-            later = Tokens(api, stage.clock, draws, stage.log, cluster_id="shop")
+            later = Tokens(api, rig.clock, draws, rig.log, cluster_id="shop")
             await later.sweep()
-        assert stage.secrets() == ["bootstrap-token-abcdef"]
+        assert rig.secrets() == ["bootstrap-token-abcdef"]
 
 
 async def test_without_the_right_to_list_a_process_sweeps_its_own(file: Path) -> None:
-    async with stage_with(file, "{{ .Token }}") as stage:
-        stage.server.fail("list", "secrets", status=403, times=99)
-        await stage.answer()
-        await stage.clock.advance(901)
-        await stage.tokens.sweep()
-        await stage.tokens.sweep()
-        assert stage.secrets() == []
-        assert len(stage.server.calls("list", "secrets")) == 1
+    async with rig_with(file, "{{ .Token }}") as rig:
+        rig.server.fail("list", "secrets", status=403, times=99)
+        await rig.answer()
+        await rig.clock.advance(901)
+        await rig.tokens.sweep()
+        await rig.tokens.sweep()
+        assert rig.secrets() == []
+        assert len(rig.server.calls("list", "secrets")) == 1
 
 
 async def test_tokens_are_not_swept_while_no_session_is_open(file: Path) -> None:
-    async with stage_with(file, "{{ .Token }}") as stage:
-        await stage.answer()
-        await stage.clock.advance(901)
+    async with rig_with(file, "{{ .Token }}") as rig:
+        await rig.answer()
+        await rig.clock.advance(901)
         connected = [False]
-        sweeping = asyncio.create_task(stage.tokens.keep_swept(lambda: connected[0]))
-        await stage.clock.advance(301)
-        assert len(stage.secrets()) == 1
+        sweeping = asyncio.create_task(rig.tokens.keep_swept(lambda: connected[0]))
+        await rig.clock.advance(301)
+        assert len(rig.secrets()) == 1
         connected[0] = True
-        await stage.clock.advance(300)
-        await stage.server.until(lambda: stage.secrets() == [])
+        await rig.clock.advance(300)
+        await rig.server.until(lambda: rig.secrets() == [])
         sweeping.cancel()
 
 
 async def test_nothing_secret_is_logged(file: Path) -> None:
-    async with stage_with(file, "{{ .Token }}") as stage:
-        stage.server.fail("create", "secrets", status=503)
-        answer = await stage.answer()
+    async with rig_with(file, "{{ .Token }}") as rig:
+        rig.server.fail("create", "secrets", status=503)
+        answer = await rig.answer()
         secret = answer.user_data.decode().partition(".")[2]
         assert len(secret) == 16
-        assert secret not in f"{stage.log.lines} {answer!r}"
+        assert secret not in f"{rig.log.lines} {answer!r}"
 
 
 async def test_a_changed_template_is_used_for_the_next_request(file: Path) -> None:
-    async with stage_with(file, "one", minting=False) as stage:
-        assert (await stage.answer()).user_data == b"one"
+    async with rig_with(file, "one", minting=False) as rig:
+        assert (await rig.answer()).user_data == b"one"
         swapped = file.with_name("next")
         swapped.write_text("two {{ .ClusterID }}")
         os.replace(swapped, file)
-        assert (await stage.answer()).user_data == b"two shop"
+        assert (await rig.answer()).user_data == b"two shop"
 
 
 async def test_a_bad_new_template_is_said_once_and_the_last_good_one_goes_on(file: Path) -> None:
-    async with stage_with(file, "good", minting=False) as stage:
+    async with rig_with(file, "good", minting=False) as rig:
         file.write_text("a {{ .Wrong }}")
         for _ in range(3):
-            assert (await stage.answer()).user_data == b"good"
-        (said,) = [line for line in stage.log.lines if "bootstrap.bad_template" in line]
+            assert (await rig.answer()).user_data == b"good"
+        (said,) = [line for line in rig.log.lines if "bootstrap.bad_template" in line]
         assert "line 1, column 3" in said
         file.unlink()
-        assert (await stage.answer()).user_data == b"good"
+        assert (await rig.answer()).user_data == b"good"
         file.write_text("mended")
-        assert (await stage.answer()).user_data == b"mended"
+        assert (await rig.answer()).user_data == b"mended"
 
 
 @pytest.mark.parametrize(

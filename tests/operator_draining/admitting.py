@@ -1,4 +1,4 @@
-"""The stage of draining with room on its Nodes: drains are admitted, refused and called off."""
+"""The rig of draining with room on its Nodes: drains are admitted, refused and called off."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from bigfleet.operator.reclaim_kinds import ReclaimKinds
 from bigfleet.placement.admission import Admissions, Budget, Refusal
 from bigfleet.placement.occupancy import Occupancy
 from bigfleet.placement.records import PodView, do_not_disrupt
-from tests.operator_draining.stage import ID, Stage, node_record, pod_record
+from tests.operator_draining.rig import ID, Rig, node_record, pod_record
 from tests.placement.small import node as node_view
 from tests.placement.small import pod as pod_view
 
@@ -47,7 +47,7 @@ class PodBudgets:
         return None if self.allowed is None else Budget("shop/web", self.allowed)
 
 
-class AdmittingStage(Stage):
+class AdmittingRig(Rig):
     """Reports are answered every ten seconds while `answers_reports`."""
 
     def __init__(self) -> None:
@@ -139,11 +139,11 @@ class AdmittingStage(Stage):
         return [(each.about.kind, each.reason) for each in self.told()]
 
 
-def two_machines(cpu: str = "8", other: str = "8") -> AdmittingStage:
+def two_machines(cpu: str = "8", other: str = "8") -> AdmittingRig:
     """n-1 and n-2, Configured and connected, without pods."""
-    stage = AdmittingStage()
-    stage.room(1, cpu)
-    stage.room(2, other)
-    stage.join(1, 2)
-    assert stage.steps == []
-    return stage
+    rig = AdmittingRig()
+    rig.room(1, cpu)
+    rig.room(2, other)
+    rig.join(1, 2)
+    assert rig.steps == []
+    return rig

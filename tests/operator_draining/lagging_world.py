@@ -27,7 +27,7 @@ from bigfleet.operator.drain_steps import (
     uncordon_patch,
 )
 from bigfleet.operator.pods_on_nodes import PodOnNode
-from tests.operator_draining.stage import REFUSED, Stage, node_record, patched, pod_record
+from tests.operator_draining.rig import REFUSED, Rig, node_record, patched, pod_record
 
 S = MachineState
 MACHINES = ("m-1", "m-2")
@@ -50,8 +50,8 @@ class Looked:
 
 class World:
     def __init__(self) -> None:
-        self.stage = self._new_stage()
-        self.at = self.stage.at
+        self.rig = self._new_rig()
+        self.at = self.rig.at
         self.nodes: dict[str, Node] = {}
         self.pods: dict[str, PodOnNode] = {}
         self.news: deque[Callable[[], None]] = deque()
@@ -77,10 +77,10 @@ class World:
             self.put_node(node_record(node_of(machine)))
         self.deliver_all()
 
-    def _new_stage(self) -> Stage:
-        stage = Stage()
-        stage.answers_checks = False
-        return stage
+    def _new_rig(self) -> Rig:
+        rig = Rig()
+        rig.answers_checks = False
+        return rig
 
     # -- truth -----------------------------------------------------------------------------------
 
@@ -95,7 +95,7 @@ class World:
         )
         node = Node(metadata=meta, spec=node.spec)
         self.nodes[old.name] = node
-        self.news.append(lambda: self.stage.has_node(node))
+        self.news.append(lambda: self.rig.has_node(node))
         return node
 
     def somebody_cordons(self, machine: str, cordoned: bool) -> None:
@@ -118,11 +118,11 @@ class World:
         pod = pod_record(name, node_of(machine), uid=f"uid-{self._uids}")
         if name not in self.pods:
             self.pods[name] = pod
-            self.news.append(lambda: self.stage.has_pod(pod))
+            self.news.append(lambda: self.rig.has_pod(pod))
 
     def end_pod(self, name: str) -> None:
         if (pod := self.pods.pop(name, None)) is not None:
-            self.news.append(lambda: self.stage.loses_pod(pod))
+            self.news.append(lambda: self.rig.loses_pod(pod))
 
     # -- the operator ----------------------------------------------------------------------------
 
@@ -141,17 +141,17 @@ class World:
         self.is_blind = is_blind
 
     def _lag(self) -> None:
-        self.stage.at = self.at
-        self.stage.pods_are_fresh = self.stage.nodes_are_fresh = self.is_blind or not self.news
+        self.rig.at = self.at
+        self.rig.pods_are_fresh = self.rig.nodes_are_fresh = self.is_blind or not self.news
 
-    def do(self, what: Callable[[Stage], None]) -> None:
+    def do(self, what: Callable[[Rig], None]) -> None:
         self._lag()
-        what(self.stage)
+        what(self.rig)
         self.check()
 
     def check(self) -> None:
         """The laws about every single step."""
-        steps, self.stage.steps = self.stage.steps, []
+        steps, self.rig.steps = self.rig.steps, []
         for step in steps:
             self._check(step)
             if isinstance(step, Cordon | Uncordon | Evict | Check):
@@ -206,18 +206,18 @@ class World:
             self._answer_write(step, how)
 
     def _answer_eviction(self, step: Evict, how: str) -> None:
-        drains, pod = self.stage.drains, step.pod
+        drains, pod = self.rig.drains, step.pod
         if not drains.may_evict(step.instruction_id):
             return
         if how == "failed":
-            self.do(lambda stage: stage.refuse(pod, REFUSED))
+            self.do(lambda rig: rig.refuse(pod, REFUSED))
             return
         if (found := self.pods.get(pod.key.name)) is not None and found.uid == pod.uid:
             self.end_pod(pod.key.name)
         if how == "done":
-            self.do(lambda stage: stage.steps.extend(drains.on_evicted(pod, self.at)))
+            self.do(lambda rig: rig.steps.extend(drains.on_evicted(pod, self.at)))
         else:
-            self.do(lambda stage: stage.steps.extend(drains.on_eviction_failed(pod, "", self.at)))
+            self.do(lambda rig: rig.steps.extend(drains.on_eviction_failed(pod, "", self.at)))
 
     def look(self) -> None:
         """The server reads what was asked for; it may change before the answer is there."""
@@ -231,29 +231,29 @@ class World:
 
     def _answer_check(self, step: Check | Looked, how: str) -> None:
         looked = step if isinstance(step, Looked) else self._looked(step)
-        drains, check = self.stage.drains, looked.check
+        drains, check = self.rig.drains, looked.check
         if not drains.may_check(check):
             return
         if how != "done" or looked.pods or not all(map(is_cordoned_by_us, looked.nodes)):
-            retry = self.stage.settings.evict_retry_seconds
+            retry = self.rig.settings.evict_retry_seconds
             self.no_check_before[check.instruction_id] = self.at + round(retry * SECOND)
         if how != "done":
-            self.do(lambda stage: stage.steps.extend(drains.on_check_failed(check, how, self.at)))
+            self.do(lambda rig: rig.steps.extend(drains.on_check_failed(check, how, self.at)))
             return
         self.told_now, found = looked, Checked(looked.pods, (), looked.nodes)
-        self.do(lambda stage: stage.steps.extend(drains.on_checked(check, found, self.at)))
+        self.do(lambda rig: rig.steps.extend(drains.on_checked(check, found, self.at)))
         self.told_now = None
 
     def _answer_write(self, step: Cordon | Uncordon, how: str) -> None:
-        drains, name = self.stage.drains, step.node.metadata.name
+        drains, name = self.rig.drains, step.node.metadata.name
         if how != "failed":
             written = self._write(self.nodes[name], step)
         if how != "done":
-            self.do(lambda stage: stage.steps.extend(drains.on_cordon_failed(name, how, self.at)))
+            self.do(lambda rig: rig.steps.extend(drains.on_cordon_failed(name, how, self.at)))
         elif isinstance(step, Cordon):
-            self.do(lambda stage: stage.steps.extend(drains.on_cordoned(written, self.at)))
+            self.do(lambda rig: rig.steps.extend(drains.on_cordoned(written, self.at)))
         else:
-            self.do(lambda stage: stage.steps.extend(drains.on_uncordoned(written, self.at)))
+            self.do(lambda rig: rig.steps.extend(drains.on_uncordoned(written, self.at)))
 
     def _write(self, found: Node, step: Cordon | Uncordon) -> Node:
         """As the driver does it: from the newest, and not at all if it is so already."""
@@ -274,7 +274,7 @@ class World:
         self.disconnect()
         self.asked.clear()
         self.connected = True
-        self.do(lambda stage: stage.steps.extend(stage.drains.on_connected(self.at)))
+        self.do(lambda rig: rig.steps.extend(rig.drains.on_connected(self.at)))
 
     def whole_session(self, again: bool) -> None:
         """As a shard begins one: all machines, what it still asks, and the end of that."""
@@ -288,7 +288,7 @@ class World:
 
     def disconnect(self) -> None:
         self.connected = self.replayed = False
-        self.do(lambda stage: stage.disconnect())
+        self.do(lambda rig: rig.disconnect())
         self.writes.clear()
         self.no_check_before.clear()
         self.state.clear()
@@ -299,7 +299,7 @@ class World:
         if not self.connected or self.replayed:
             return
         self.replayed = True
-        self.do(lambda stage: stage.steps.extend(stage.drains.on_replay_ended(self.at)))
+        self.do(lambda rig: rig.steps.extend(rig.drains.on_replay_ended(self.at)))
 
     def tell(self, machine: str, state: MachineState) -> None:
         if not self.connected:
@@ -308,10 +308,10 @@ class World:
             self.over |= {i for i, m in self.asked.items() if m == machine}
             self.asked = {i: m for i, m in self.asked.items() if i not in self.over}
         self.state[machine] = state
-        self.do(lambda stage: self._tell(stage, machine, state))
+        self.do(lambda rig: self._tell(rig, machine, state))
 
-    def _tell(self, stage: Stage, machine: str, state: MachineState) -> None:
-        stage.tells(state, machine, node_of(machine))
+    def _tell(self, rig: Rig, machine: str, state: MachineState) -> None:
+        rig.tells(state, machine, node_of(machine))
 
     def ask(self, machine: str, number: int, grace: int) -> None:
         """A shard never comes back to what it has taken back within a session."""
@@ -322,22 +322,22 @@ class World:
         deadline = self.at + grace * SECOND
         self.deadlines[instruction] = min(self.deadlines.get(instruction, deadline), deadline)
         entry = node_of(machine)
-        self.do(lambda stage: stage.asks(entry, instruction=instruction, grace=grace))
+        self.do(lambda rig: rig.asks(entry, instruction=instruction, grace=grace))
 
     def tick(self, seconds: float) -> None:
         self.at += round(seconds * SECOND)
-        self.do(lambda stage: stage.steps.extend(stage.drains.tick(self.at)))
+        self.do(lambda rig: rig.steps.extend(rig.drains.tick(self.at)))
 
     def restart(self) -> None:
         """A successor knows what the caches know."""
         self.disconnect()
         self.is_blind = False
         self.deliver_all()
-        self.stage = self._new_stage()
+        self.rig = self._new_rig()
         for node in self.nodes.values():
-            self.stage.nodes.put(node)
+            self.rig.nodes.put(node)
         for pod in self.pods.values():
-            self.stage.pods.put(pod)
+            self.rig.pods.put(pod)
 
     def work(self) -> None:
         """What waits now is delivered and done."""

@@ -11,7 +11,7 @@ from bigfleet.operator.drains import Drains, Step
 from bigfleet.operator.evictions import Evictions
 from tests.kube_api import FakeApiServer
 from tests.operator_draining.cluster import running
-from tests.operator_draining.stage import Stage, node_record, pod_record
+from tests.operator_draining.rig import Rig, node_record, pod_record
 
 S = MachineState
 
@@ -43,25 +43,25 @@ def test_what_one_node_has_left_forgets_nothing_of_another() -> None:
 
 
 def test_two_hundred_machines_go_each_with_its_own_answers() -> None:
-    stage, many = Stage(), range(200)
+    rig, many = Rig(), range(200)
     for number in many:
-        stage.has_node(node_record(f"n-{number}"))
-        stage.has_pod(pod_record(f"web-{number}", f"n-{number}"))
+        rig.has_node(node_record(f"n-{number}"))
+        rig.has_pod(pod_record(f"web-{number}", f"n-{number}"))
     states = [NodeStateUpdate(f"m-{n}", "shop", S.CONFIGURED, f"n-{n}") for n in many]
-    stage.connect(*states)
+    rig.connect(*states)
     for number in many:
         asked = ReclaimInstruction(f"bf1-{number}", (f"n-{number}",), 600)
-        stage.steps += stage.drains.on_instruction(asked, stage.at)
-    stage.answer_cordons()
-    assert stage.acks() == [(f"bf1-{number}", 1) for number in many]
-    for pod in stage.evictions():
-        stage.evict(pod)
-    stage.wait(2)
-    assert sorted(stage.acks()) == sorted((f"bf1-{number}", 1) for number in many)
+        rig.steps += rig.drains.on_instruction(asked, rig.at)
+    rig.answer_cordons()
+    assert rig.acks() == [(f"bf1-{number}", 1) for number in many]
+    for pod in rig.evictions():
+        rig.evict(pod)
+    rig.wait(2)
+    assert sorted(rig.acks()) == sorted((f"bf1-{number}", 1) for number in many)
     for number in many:
-        stage.tells(S.IDLE, f"m-{number}", f"n-{number}")
-    assert stage.drains.open_instructions == []
-    assert stage.drains.due_at(stage.at) is None
+        rig.tells(S.IDLE, f"m-{number}", f"n-{number}")
+    assert rig.drains.open_instructions == []
+    assert rig.drains.due_at(rig.at) is None
 
 
 async def test_an_answer_to_one_drain_does_not_make_all_others_look_around(

@@ -10,7 +10,7 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate
 from bigfleet.operator.departed_nodes import DepartedNode, DepartedNodes
 from bigfleet.operator.node_map import NodeMap
-from tests.operator_draining.stage import node_record
+from tests.operator_draining.rig import node_record
 
 S = MachineState
 LEFT = (S.IDLE, S.SPECULATIVE, S.DELETING)

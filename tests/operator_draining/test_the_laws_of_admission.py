@@ -13,15 +13,15 @@ from bigfleet.model.machines import MachineState
 from bigfleet.model.session_frames import ReclaimInstruction
 from bigfleet.operator.drain_steps import Cordon, Evict, Instruction, Send, Uncordon
 from bigfleet.placement.records import NodeView, PodView
-from tests.operator_draining.admitting import AdmittingStage
-from tests.operator_draining.stage import REFUSED
+from tests.operator_draining.admitting import AdmittingRig
+from tests.operator_draining.rig import REFUSED
 
 S = MachineState
 KEEP = "bigfleet.lucy.sh/do-not-disrupt: true"
 NUMBERS = (1, 2, 3)
 
 
-class Watched(AdmittingStage):
+class Watched(AdmittingRig):
     """Takes out what is asked for step by step, and holds it against the laws."""
 
     def __init__(self) -> None:
@@ -153,9 +153,9 @@ class Watched(AdmittingStage):
                 assert not self.is_cordoned(name), "left cordoned"
 
 
-def fits(stage: Watched, pod: PodView, other: NodeView) -> bool:
+def fits(rig: Watched, pod: PodView, other: NodeView) -> bool:
     """By hand: what its pods ask for leaves enough."""
-    taken = sum(each.requests["cpu"] for each in stage.occupancy.pods_on(other.name).values())
+    taken = sum(each.requests["cpu"] for each in rig.occupancy.pods_on(other.name).values())
     return other.allocatable["cpu"] - taken >= pod.requests["cpu"]
 
 
@@ -194,21 +194,21 @@ steps = strategies.one_of([each for times, each in OFTEN for _ in range(times)])
 @settings(max_examples=150)
 @given(strategies.lists(steps, min_size=10, max_size=40))
 def test_nobody_is_evicted_voluntarily_without_a_place(schedule: list[Step]) -> None:
-    stage = Watched()
+    rig = Watched()
     for name, arguments in schedule:
-        getattr(stage, name)(*arguments)
-    stage.rest()
+        getattr(rig, name)(*arguments)
+    rig.rest()
 
 
 def test_the_laws_are_met_by_drains_that_get_somewhere() -> None:
     """The generated schedules could be held lawful by doing nothing."""
-    stage = Watched()
-    stage.arrives(1, 2, "web", False)
-    stage.arrives(1, 3, "web", False)
-    stage.ask(1, False)
-    stage.wait(16)
-    stage.answer("placed")
-    stage.answer("placed")
-    stage.wait(5)
-    assert stage.counts.of("reclaims_total", result="evicted") == 1
-    assert not [each for each in stage.seen if isinstance(each, Uncordon)]
+    rig = Watched()
+    rig.arrives(1, 2, "web", False)
+    rig.arrives(1, 3, "web", False)
+    rig.ask(1, False)
+    rig.wait(16)
+    rig.answer("placed")
+    rig.answer("placed")
+    rig.wait(5)
+    assert rig.counts.of("reclaims_total", result="evicted") == 1
+    assert not [each for each in rig.seen if isinstance(each, Uncordon)]

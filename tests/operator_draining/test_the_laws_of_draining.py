@@ -78,7 +78,7 @@ def test_the_laws_hold_whatever_happens_in_whichever_order(schedule: list[Step])
     world.whole_session(again=False)
     for name, arguments in schedule:
         getattr(world, name)(*arguments)
-        assert world.connected or world.stage.drains.due_at(world.at) is None
+        assert world.connected or world.rig.drains.due_at(world.at) is None
 
 
 @settings(max_examples=400)

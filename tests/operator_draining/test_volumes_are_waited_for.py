@@ -2,75 +2,75 @@
 
 from bigfleet.kube.objects import Meta, VolumeAttachment, VolumeAttachmentSpec
 from bigfleet.operator.attached_volumes import AttachedVolumes, node_of_attachment
-from tests.operator_draining.stage import ID, Stage, draining, joined, pod_record
+from tests.operator_draining.rig import ID, Rig, draining, joined, pod_record
 
 DB = pod_record("db-0")
 
 
-def with_volume(grace: int = 600) -> Stage:
+def with_volume(grace: int = 600) -> Rig:
     """The pod is gone and its volume is still attached."""
-    stage = joined(DB)
-    stage.volumes.put("csi-1", "n-1")
-    stage.asks(grace=grace)
-    stage.answer_cordons()
-    assert stage.acks() == [(ID, 1)]
-    stage.evict(DB)
-    stage.wait(1)
-    return stage
+    rig = joined(DB)
+    rig.volumes.put("csi-1", "n-1")
+    rig.asks(grace=grace)
+    rig.answer_cordons()
+    assert rig.acks() == [(ID, 1)]
+    rig.evict(DB)
+    rig.wait(1)
+    return rig
 
 
 def test_an_attached_volume_is_waited_for() -> None:
-    stage = with_volume()
-    stage.wait(120)
-    assert (stage.acks(), stage.checked) == ([], [])
-    stage.detaches("csi-1")
-    assert stage.acks() == [(ID, 1)]
+    rig = with_volume()
+    rig.wait(120)
+    assert (rig.acks(), rig.checked) == ([], [])
+    rig.detaches("csi-1")
+    assert rig.acks() == [(ID, 1)]
 
 
 def test_every_volume_is_waited_for() -> None:
-    stage = with_volume()
-    stage.volumes.put("csi-2", "n-1")
-    stage.detaches("csi-1")
-    assert stage.acks() == []
-    stage.detaches("csi-2")
-    assert stage.acks() == [(ID, 1)]
+    rig = with_volume()
+    rig.volumes.put("csi-2", "n-1")
+    rig.detaches("csi-1")
+    assert rig.acks() == []
+    rig.detaches("csi-2")
+    assert rig.acks() == [(ID, 1)]
 
 
 def test_volumes_of_other_nodes_are_not() -> None:
-    stage = draining(DB)
-    stage.volumes.put("csi-9", "n-9")
-    stage.evict(DB)
-    stage.wait(1)
-    assert stage.acks() == [(ID, 1)]
+    rig = draining(DB)
+    rig.volumes.put("csi-9", "n-9")
+    rig.evict(DB)
+    rig.wait(1)
+    assert rig.acks() == [(ID, 1)]
 
 
 def test_a_volume_that_stays_is_given_up_before_the_shard_gives_up_the_machine() -> None:
-    stage = with_volume()
-    stage.told()
-    stage.wait(593)
-    assert stage.acks() == []
-    stage.wait(1)
-    assert stage.acks() == [(ID, 1)]
-    (told,) = stage.told()
+    rig = with_volume()
+    rig.told()
+    rig.wait(593)
+    assert rig.acks() == []
+    rig.wait(1)
+    assert rig.acks() == [(ID, 1)]
+    (told,) = rig.told()
     assert told.reason == "ReclaimEvicted"
     assert told.message.endswith("; 1 VolumeAttachment is still there")
 
 
 def test_a_short_grace_leaves_a_tenth_of_it() -> None:
-    stage = with_volume(grace=10)
-    stage.wait(7.9)
-    assert stage.acks() == []
-    stage.wait(0.1)
-    assert stage.acks() == [(ID, 1)]
+    rig = with_volume(grace=10)
+    rig.wait(7.9)
+    assert rig.acks() == []
+    rig.wait(0.1)
+    assert rig.acks() == [(ID, 1)]
 
 
 def test_a_pod_that_is_left_counts_more_than_its_volume() -> None:
-    stage = joined(DB)
-    stage.volumes.put("csi-1", "n-1")
-    stage.asks()
-    stage.answer_cordons()
-    stage.wait(600)
-    assert stage.acks() == [(ID, 1), (ID, 0)]
+    rig = joined(DB)
+    rig.volumes.put("csi-1", "n-1")
+    rig.asks()
+    rig.answer_cordons()
+    rig.wait(600)
+    assert rig.acks() == [(ID, 1), (ID, 0)]
 
 
 def test_attachments_are_known_by_the_node_they_name() -> None:

@@ -28,7 +28,7 @@ from bigfleet.wire.rollups import RollupReader
 from bigfleet.wire.session_server import ShardEndpoint
 from tests.kube_api import Done, FakeApiServer, kubeconfig_for
 from tests.operator_system.reports import ReportDesk
-from tests.shard_system.stand import page
+from tests.shard_system.rig import page
 from tests.shard_system.waiting import PATIENCE
 from tests.wire.sessions import ScriptedShard
 

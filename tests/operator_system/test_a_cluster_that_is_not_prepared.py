@@ -7,7 +7,7 @@ from bigfleet.model.machines import MachineState
 from bigfleet.model.session_frames import NodeStateUpdate
 from tests.kube_api import FakeApiServer
 from tests.operator_system.rig import CLUSTER, JumpingClock, operating
-from tests.shard_system.stand import page
+from tests.shard_system.rig import page
 
 
 def request(name: str, **spec: object) -> dict[str, object]:

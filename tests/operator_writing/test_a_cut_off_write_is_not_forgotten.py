@@ -8,7 +8,7 @@ from bigfleet.kube.kinds import UPCOMING_NODES
 from bigfleet.model.machines import MachineState
 from tests.kube_api import FakeApiServer
 from tests.operator_writing.machines import told
-from tests.operator_writing.stage import stage_on
+from tests.operator_writing.rig import rig_on
 
 
 class Interrupting(Counts):
@@ -26,20 +26,20 @@ class Interrupting(Counts):
 
 
 async def test_a_session_that_ends_before_a_worker_begins_leaves_the_object_writable() -> None:
-    async with FakeApiServer() as server, stage_on(server) as stage:
-        stage.write_back.writer._counts = Interrupting(stage.write_back.on_disconnected)
-        stage.say(told(MachineState.CREATING))
+    async with FakeApiServer() as server, rig_on(server) as rig:
+        rig.write_back.writer._counts = Interrupting(rig.write_back.on_disconnected)
+        rig.say(told(MachineState.CREATING))
         async with asyncio.timeout(60):
-            await stage.written()
+            await rig.written()
         assert server.objects(UPCOMING_NODES) == {}
-        stage.write_back.on_connected()
-        stage.say(told(MachineState.CREATING))
-        await stage.written()
-        assert stage.phase() == "Provisioning"
+        rig.write_back.on_connected()
+        rig.say(told(MachineState.CREATING))
+        await rig.written()
+        assert rig.phase() == "Provisioning"
 
 
 async def test_a_replica_without_a_session_keeps_nothing_in_mind_to_write() -> None:
-    async with FakeApiServer() as server, stage_on(server) as stage:
-        stage.write_back.on_disconnected()
-        stage.write_back.look_again(["m-1", "m-2"])
-        assert stage.write_back.writer.is_idle
+    async with FakeApiServer() as server, rig_on(server) as rig:
+        rig.write_back.on_disconnected()
+        rig.write_back.look_again(["m-1", "m-2"])
+        assert rig.write_back.writer.is_idle

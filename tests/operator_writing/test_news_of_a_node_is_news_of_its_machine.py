@@ -13,7 +13,7 @@ from bigfleet.model.machines import MachineState
 from bigfleet.operator.driving.cluster_cache import ClusterCache
 from tests.kube_api import FakeApiServer, api_for
 from tests.operator_writing.machines import told
-from tests.operator_writing.stage import until
+from tests.operator_writing.rig import until
 
 
 @asynccontextmanager

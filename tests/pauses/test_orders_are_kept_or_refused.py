@@ -21,7 +21,7 @@ from bigfleet.shard.parts import ShardStart
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.shard.state import ShardState
 from bigfleet.shard.store import Changes
-from tests.shard_system.stand import Lines
+from tests.shard_system.rig import Lines
 
 ADA = Audit("ada", "the zone moves")
 PEER = Peer("bigfleet://admin")

@@ -58,7 +58,7 @@ def test_a_factor_is_of_one_cluster_or_of_all_and_rounds_up() -> None:
         ("xnan", "nan is not a factor from 0 to 1000"),
         ("x-1", "-1 is not a factor"),
         ("x1e300", "1e300 is not a factor"),
-        ("cluster=shp x2", "no need of cluster shp in the file; ml, shop asks there"),
+        ("cluster=shp x2", "no need of cluster shp in the file; its clusters are: ml, shop"),
     ],
 )
 def test_what_cannot_be_understood_is_told_with_what_to_write(

@@ -11,7 +11,7 @@ from bigfleet.cli.main import cli
 from bigfleet.kube.kinds import LEASES, PODS
 from tests.kube_api import FakeApiServer, kubeconfig_for
 from tests.podwatch.pods import pod_json
-from tests.podwatch.stand import requests
+from tests.podwatch.rig import requests
 from tests.shard_processes.process import launched, serving
 
 

@@ -6,7 +6,7 @@ from bigfleet.kube.kinds import PODS
 from bigfleet.podwatch.driving.workers import WORKERS
 from tests.kube_api import FakeApiServer
 from tests.podwatch.pods import pod_json
-from tests.podwatch.stand import fast, requests, running
+from tests.podwatch.rig import fast, requests, running
 from tests.shard_system.waiting import until
 
 PODS_OF_A_JOB = 1000

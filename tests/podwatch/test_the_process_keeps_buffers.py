@@ -6,7 +6,7 @@ from bigfleet.kube.buffers import BUFFER_KINDS
 from bigfleet.kube.kinds import CAPACITY_REQUESTS, PODS, PRIORITY_CLASSES
 from tests.kube_api import FakeApiServer
 from tests.podwatch.pods import Json, buffer_json, pod_json
-from tests.podwatch.stand import Lines, acknowledge, fast, requests, running
+from tests.podwatch.rig import Lines, acknowledge, fast, requests, running
 from tests.shard_system.waiting import until
 
 BETA, ALPHA = BUFFER_KINDS

@@ -12,7 +12,7 @@ from bigfleet.podwatch.metrics import RECONCILES
 from bigfleet.podwatch.pod_reconciler import request_of_pod
 from tests.kube_api import FakeApiServer
 from tests.podwatch.pods import Json, affinity, expression, pod_json, watched
-from tests.podwatch.stand import Lines, fast, requests, running
+from tests.podwatch.rig import Lines, fast, requests, running
 from tests.shard_system.waiting import until
 
 

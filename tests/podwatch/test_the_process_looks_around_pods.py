@@ -11,8 +11,8 @@ from bigfleet.podwatch.driving.process import PodwatchProcess, StartRefused
 from bigfleet.podwatch.metrics import RECONCILES
 from tests.kube_api import FakeApiServer
 from tests.podwatch.pods import Json, affinity, expression, pod_json
-from tests.podwatch.stand import Lines, acknowledge, fast, requests, running
-from tests.shard_system.stand import page
+from tests.podwatch.rig import Lines, acknowledge, fast, requests, running
+from tests.shard_system.rig import page
 from tests.shard_system.waiting import until
 
 ZONE = "topology.kubernetes.io/zone"

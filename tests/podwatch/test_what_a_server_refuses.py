@@ -5,8 +5,8 @@ from bigfleet.podwatch.driving.process import PodwatchProcess
 from bigfleet.podwatch.metrics import RECONCILES
 from tests.kube_api import ApiCall, FakeApiServer
 from tests.podwatch.pods import pod_json
-from tests.podwatch.stand import Lines, fast, requests, running
-from tests.shard_system.stand import page
+from tests.podwatch.rig import Lines, fast, requests, running
+from tests.shard_system.rig import page
 from tests.shard_system.waiting import until, until_told
 
 ENDING = "unable to create new content in namespace old because it is being terminated"

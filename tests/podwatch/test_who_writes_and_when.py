@@ -9,8 +9,8 @@ from bigfleet.kube.kinds import LEASES, PODS
 from bigfleet.podwatch.driving.process import PodwatchProcess
 from tests.kube_api import FakeApiServer
 from tests.podwatch.pods import pod_json
-from tests.podwatch.stand import Lines, fast, requests, running
-from tests.shard_system.stand import page
+from tests.podwatch.rig import Lines, fast, requests, running
+from tests.shard_system.rig import page
 from tests.shard_system.waiting import until, until_told
 
 

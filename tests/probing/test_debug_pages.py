@@ -12,7 +12,7 @@ from bigfleet.edge.clock import next_turn
 from bigfleet.edge.debug_pages import debug_routes, seconds_of
 from bigfleet.edge.pages import HttpAnswer, HttpRequest, Page, Pages
 from bigfleet.edge.profiler import Profiler
-from tests.shard_system.stand import page
+from tests.shard_system.rig import page
 
 PATIENCE_SECONDS = 60.0
 SIZES = {"pods": 3}

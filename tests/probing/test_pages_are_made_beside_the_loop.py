@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.exposition import LEFT_OFF, Catalogue, Exposition, page_of
 from bigfleet.edge.pages import HttpAnswer, Pages, probe
-from tests.shard_system.stand import page
+from tests.shard_system.rig import page
 from tests.shard_system.waiting import until
 
 

@@ -3,7 +3,7 @@
 from bigfleet.model.machines import Host, MachineState
 from bigfleet.model.provider_calls import Code
 from bigfleet.provider import Kind
-from tests.provider.bench import rejection, running
+from tests.provider.rig import rejection, running
 
 
 async def test_a_slot_becomes_a_host_serves_a_cluster_and_becomes_a_slot_again() -> None:

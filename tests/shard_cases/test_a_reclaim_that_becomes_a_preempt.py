@@ -8,29 +8,29 @@ from bigfleet.model.rollups import Rollup
 from bigfleet.model.session_frames import Hello
 from bigfleet.shard.events import RollupArrived, SessionOpened
 from bigfleet.shard.settings import ShardSettings
-from tests.shard_cases.stand import Stand, cores, machine
+from tests.shard_cases.rig import Rig, cores, machine
 
 
-def farm_reports(stand: Stand, *amounts: int) -> None:
+def farm_reports(rig: Rig, *amounts: int) -> None:
     needs = tuple(Need("farm", Profile.of(), cores(amount)) for amount in amounts)
-    rollup = Rollup("farm", stand.at, needs, repr(amounts).encode())
-    stand.obey(stand.state.handle(RollupArrived(2, rollup, stand.at)))
+    rollup = Rollup("farm", rig.at, needs, repr(amounts).encode())
+    rig.obey(rig.state.handle(RollupArrived(2, rollup, rig.at)))
 
 
 def test_its_instruction_stays_the_same() -> None:
-    stand = Stand(ShardSettings(), [machine("m-1", MachineState.CONFIGURED, "farm")])
-    stand.obey(stand.state.handle(SessionOpened(2, Hello("farm"), "test", stand.at)))
-    farm_reports(stand)
-    stand.cycle()
-    drains = stand.state.parts.drains
+    rig = Rig(ShardSettings(), [machine("m-1", MachineState.CONFIGURED, "farm")])
+    rig.obey(rig.state.handle(SessionOpened(2, Hello("farm"), "test", rig.at)))
+    farm_reports(rig)
+    rig.cycle()
+    drains = rig.state.parts.drains
     given_back = drains.intent("m-1")
     assert given_back is not None
     assert given_back.kind is ActionKind.RECLAIM
-    farm_reports(stand, 8)
-    stand.report(0, 8)
-    stand.cycle()
+    farm_reports(rig, 8)
+    rig.report(0, 8)
+    rig.cycle()
     taken = drains.intent("m-1")
     assert taken is not None
     assert taken.kind is ActionKind.PREEMPT
     assert taken.instruction_id == given_back.instruction_id
-    assert stand.counts.of("drains_aborted_total", reason="cancelled") == 0
+    assert rig.counts.of("drains_aborted_total", reason="cancelled") == 0

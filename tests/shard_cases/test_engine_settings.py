@@ -8,7 +8,7 @@ from bigfleet.model.options import Parking, VictimWeights
 from bigfleet.model.settings import Seconds
 from bigfleet.shard.cycle import deliberate
 from bigfleet.shard.settings import EngineSettings, ShardSettings
-from tests.shard_cases.stand import Stand, machine
+from tests.shard_cases.rig import Rig, machine
 
 #: Dear to interrupt, and less important by five points.
 DEAR = replace(
@@ -18,9 +18,9 @@ CHEAP = replace(machine("cheap", MachineState.CONFIGURED, "farm"), assigned=Assi
 
 
 def victim_by(engine: EngineSettings, *machines: Machine) -> str:
-    stand = Stand(ShardSettings(engine=engine), machines)
-    stand.report(0, 8)
-    given = stand.state.begin_cycle(stand.at)
+    rig = Rig(ShardSettings(engine=engine), machines)
+    rig.report(0, 8)
+    given = rig.state.begin_cycle(rig.at)
     decision = deliberate(given, map, lambda: 0.0).decision
     (taken,) = [a for a in decision.actions if a.kind is ActionKind.PREEMPT]
     return taken.machine
@@ -34,12 +34,12 @@ def test_weights_decide_whose_machine_is_taken() -> None:
 
 def test_every_engine_setting_reaches_the_engine() -> None:
     engine = EngineSettings(2.0, 0.2, 0.3, 0.4, Seconds(45.0), 4, 16)
-    options = Stand(ShardSettings(engine=engine), []).state.decision_loop.options()
+    options = Rig(ShardSettings(engine=engine), []).state.decision_loop.options()
     assert options.victim_weights == VictimWeights(2.0, 0.2, 0.3, 0.4)
     assert (options.drain_seconds, options.parking) == (45.0, Parking(4, 16))
 
 
 def test_without_settings_the_engine_decides_as_the_library_does() -> None:
-    options = Stand(ShardSettings(), []).state.decision_loop.options()
+    options = Rig(ShardSettings(), []).state.decision_loop.options()
     assert options.victim_weights == VictimWeights()
     assert (options.drain_seconds, options.parking) == (30.0, Parking())

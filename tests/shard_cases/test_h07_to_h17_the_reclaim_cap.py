@@ -15,7 +15,7 @@ from bigfleet.plan.completion import next_fleet
 from bigfleet.plan.cycle import decide_fleet
 from bigfleet.shard.rails.dispositions import Limits
 from tests.rails.situations import START, Shard, action, reclaims
-from tests.shard_cases.stand import SHOP, cores, machine
+from tests.shard_cases.rig import SHOP, cores, machine
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from bigfleet.model.needs import Need
 from bigfleet.model.profiles import Profile
 from bigfleet.model.requirements import ZONE_KEY, Operator, Requirement
 from bigfleet.shard.settings import RailSettings, ShardSettings
-from tests.shard_cases.stand import SHOP, Stand, cores, machine
+from tests.shard_cases.rig import SHOP, Rig, cores, machine
 
 SETTINGS = ShardSettings(rails=RailSettings(preempt_cap_per_minute=2))
 HIGH = Profile.of(priority=9)
@@ -18,17 +18,17 @@ def of_bank(number: int) -> Machine:
     return replace(machine(f"b-{number}", MachineState.CONFIGURED, "bank"), zone="a")
 
 
-def stand() -> Stand:
+def rig() -> Rig:
     """Six machines of cluster bank, of which half may go within a minute."""
-    return Stand(SETTINGS, [of_bank(number) for number in range(6)])
+    return Rig(SETTINGS, [of_bank(number) for number in range(6)])
 
 
-def drained(shard: Stand) -> list[str]:
+def drained(shard: Rig) -> list[str]:
     return sorted(intent.machine for intent in shard.state.parts.drains.intents())
 
 
 def test_half_of_the_victims_go_in_the_first_minute_and_the_rest_is_told_why() -> None:
-    shard = stand()
+    shard = rig()
     shard.report_needs(Need(SHOP, HIGH, cores(48)))
     shard.cycle()
     shard.cycle()
@@ -40,7 +40,7 @@ def test_half_of_the_victims_go_in_the_first_minute_and_the_rest_is_told_why() -
 
 
 def test_more_follow_after_a_minute() -> None:
-    shard = stand()
+    shard = rig()
     shard.report_needs(Need(SHOP, HIGH, cores(48)))
     for _ in range(61):
         shard.cycle()
@@ -48,7 +48,7 @@ def test_more_follow_after_a_minute() -> None:
 
 
 def test_a_gang_that_takes_a_whole_domain_takes_it_at_once() -> None:
-    shard = stand()
+    shard = rig()
     shard.report_needs(Need(SHOP, GANG, cores(48)))
     shard.cycle()
     assert len(drained(shard)) == 6

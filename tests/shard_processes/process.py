@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.architecture.tree import ROOT
-from tests.shard_system.stand import AT_ONCE, page
+from tests.shard_system.rig import AT_ONCE, page
 from tests.shard_system.waiting import PATIENCE, until
 
 _PROGRAM = "from bigfleet.cli.main import main; main()"
@@ -133,7 +133,7 @@ def provider_words(folder: Path, offers: list[dict[str, Any]], address: str) -> 
 
 
 def shard_words(data_dir: Path, provider: str, *more: str) -> list[str]:
-    """A shard in a hurry, as those on the stand are."""
+    """A shard in a hurry, as those on the rig are."""
     return [
         *("shard", "--listen", "127.0.0.1:0", "--metrics-addr", "127.0.0.1:0"),
         *("--data-dir", str(data_dir), "--provider-addr", f"p0={provider}", "--workers", "1"),

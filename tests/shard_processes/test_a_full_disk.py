@@ -8,7 +8,7 @@ from bigfleet.model.session_frames import ReclaimInstruction
 from tests.shard_processes.process import serving, shard_words
 from tests.shard_system.demand import LOW
 from tests.shard_system.operators import operating
-from tests.shard_system.stand import AUDIT, offered, provided
+from tests.shard_system.rig import AUDIT, offered, provided
 from tests.shard_system.waiting import until, until_told
 
 

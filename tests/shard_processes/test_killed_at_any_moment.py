@@ -22,7 +22,7 @@ from tests.held_ports import held_port
 from tests.shard_processes.process import Running, provider_words, serving, shard_words
 from tests.shard_system.demand import HIGH, LOW
 from tests.shard_system.operators import Operator, operating
-from tests.shard_system.stand import offered
+from tests.shard_system.rig import offered
 from tests.shard_system.waiting import until, until_told
 
 S = MachineState

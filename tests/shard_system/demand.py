@@ -1,4 +1,4 @@
-"""What clusters ask for on the stand: pods that fill one machine of type std-8 each."""
+"""What clusters ask for on the rig: pods that fill one machine of type std-8 each."""
 
 from bigfleet.model.machines import Instant
 from bigfleet.model.needs import Need

@@ -21,12 +21,12 @@ from bigfleet.model.session_frames import (
 from bigfleet.wire.lines import TlsFiles
 from tests.shard_system.demand import HIGH, LOW
 from tests.shard_system.operators import Operator, operating
-from tests.shard_system.stand import (
+from tests.shard_system.rig import (
     AT_ONCE,
     PROMPT_RELEASE,
     QUICK,
-    ProviderStand,
-    ShardStand,
+    ProviderRig,
+    ShardRig,
     offered,
     provided,
     sharded,
@@ -68,7 +68,7 @@ def metrics_in(page: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float
     }
 
 
-async def provisioned(provider: ProviderStand, batch: Operator) -> None:
+async def provisioned(provider: ProviderRig, batch: Operator) -> None:
     await batch.wants(4, LOW)
     await until(lambda: len(batch.configured()) == 4, lambda: batch.nodes)
     assert await provider.states() == {S.CONFIGURED: 4}
@@ -78,7 +78,7 @@ async def provisioned(provider: ProviderStand, batch: Operator) -> None:
         assert batch.told_of(machine)[-2:] == [S.CONFIGURING, S.CONFIGURED]
 
 
-async def preempted(provider: ProviderStand, batch: Operator, web: Operator) -> None:
+async def preempted(provider: ProviderRig, batch: Operator, web: Operator) -> None:
     await web.wants(2, HIGH)
     await until(lambda: len(web.configured()) == 2, lambda: (web.nodes, batch.nodes))
     asked = batch.seen(ReclaimInstruction)
@@ -91,7 +91,7 @@ async def preempted(provider: ProviderStand, batch: Operator, web: Operator) -> 
         assert batch.told_of(machine)[-3:] == [S.CONFIGURED, S.DRAINING, S.IDLE]
 
 
-async def reclaimed(provider: ProviderStand, batch: Operator, web: Operator) -> None:
+async def reclaimed(provider: ProviderRig, batch: Operator, web: Operator) -> None:
     """What web gives back goes to batch, which still asks for four."""
     await web.wants(1, HIGH)
     await until(lambda: len(batch.configured()) == 3, lambda: (web.nodes, batch.nodes))
@@ -101,7 +101,7 @@ async def reclaimed(provider: ProviderStand, batch: Operator, web: Operator) -> 
     await until(lambda: len(web.nodes) == 1, lambda: web.nodes)
 
 
-async def released(provider: ProviderStand, batch: Operator, web: Operator) -> None:
+async def released(provider: ProviderRig, batch: Operator, web: Operator) -> None:
     """Bought machines go back to where they came from, our own stay."""
     await batch.wants(0, LOW)
     await web.wants(0, HIGH)
@@ -113,7 +113,7 @@ async def released(provider: ProviderStand, batch: Operator, web: Operator) -> N
     await until(lambda: not batch.nodes and not web.nodes, lambda: (web.nodes, batch.nodes))
 
 
-async def accounted(shard: ShardStand) -> None:
+async def accounted(shard: ShardRig) -> None:
     """Everything that was done is in the audit log and in the metrics, and as completed."""
     await until(lambda: shard.counted("idle_releases_total") == 2)
     status, text = await shard.page("/metrics")

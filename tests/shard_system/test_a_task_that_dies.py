@@ -8,7 +8,7 @@ import pytest
 from bigfleet.edge.core_tasks import CoreTaskDied
 from bigfleet.model.machines import Instant
 from bigfleet.shard.reconciling.list_schedule import ListPlan
-from tests.shard_system.stand import offered, provided, sharded
+from tests.shard_system.rig import offered, provided, sharded
 from tests.shard_system.waiting import PATIENCE
 
 

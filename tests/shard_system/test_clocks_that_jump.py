@@ -10,14 +10,14 @@ from bigfleet.model.machines import MachineState
 from bigfleet.model.session_frames import ReclaimInstruction
 from tests.shard_system.demand import LOW
 from tests.shard_system.operators import operating
-from tests.shard_system.stand import ShardStand, offered, provided, sharded
+from tests.shard_system.rig import ShardRig, offered, provided, sharded
 from tests.shard_system.waiting import until
 
 DAY = 24 * 3600 * 10**9
 S = MachineState
 
 
-async def seconds_pass(shard: ShardStand) -> None:
+async def seconds_pass(shard: ShardRig) -> None:
     """Ticks and cycles have looked at every deadline."""
     cycles, at = shard.cycles, RealClock().now()
     await until(lambda: shard.cycles > cycles + 5 and RealClock().now() - at > 2.2e9)

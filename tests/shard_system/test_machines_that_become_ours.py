@@ -6,7 +6,7 @@ from pathlib import Path
 from bigfleet.model.coordination import SyncReply
 from bigfleet.model.ownership import OwnershipView
 from bigfleet.shard.settings import ReconcileSettings
-from tests.shard_system.stand import QUICK, ShardStand, offered, provided, sharded
+from tests.shard_system.rig import QUICK, ShardRig, offered, provided, sharded
 from tests.shard_system.waiting import until
 
 #: Only what has changed is listed; the next whole List is minutes away.
@@ -20,7 +20,7 @@ INCREMENTAL = replace(
 ZONE = "topology.kubernetes.io/zone"
 
 
-async def told(shard: ShardStand, view: OwnershipView) -> None:
+async def told(shard: ShardRig, view: OwnershipView) -> None:
     """As whoever talks to the coordinator does it."""
     side = shard.process.coordinating
     await side.take_sync(SyncReply(1, ownership=view), await side.sync_request(False))

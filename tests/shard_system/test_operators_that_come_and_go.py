@@ -13,7 +13,7 @@ from bigfleet.model.session_frames import Acknowledgement, NodeStateUpdate, Recl
 from bigfleet.wire.session_client import SessionClient
 from tests.shard_system.demand import HIGH, LOW
 from tests.shard_system.operators import Operator, hello_of, operating
-from tests.shard_system.stand import ProviderStand, offered, provided, sharded
+from tests.shard_system.rig import ProviderRig, offered, provided, sharded
 from tests.shard_system.waiting import PATIENCE, until, until_told
 
 MACHINES = 6
@@ -23,7 +23,7 @@ MACHINES = 6
 class Wanted:
     """What each cluster is to have in the end."""
 
-    provider: ProviderStand
+    provider: ProviderRig
     machines: dict[Operator, int]
 
     async def is_so(self) -> bool:

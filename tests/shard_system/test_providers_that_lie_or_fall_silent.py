@@ -11,7 +11,7 @@ from bigfleet.model.provider_calls import ListCall, Peer
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimInstruction
 from tests.shard_system.demand import HIGH, LOW
 from tests.shard_system.operators import Operator, operating
-from tests.shard_system.stand import ProviderStand, ShardStand, offered, provided, sharded
+from tests.shard_system.rig import ProviderRig, ShardRig, offered, provided, sharded
 from tests.shard_system.waiting import until, until_told
 from tests.wire.lines import ScriptedProvider, line_to
 
@@ -22,8 +22,8 @@ MACHINES, BOUND = 12, 10
 class Settled:
     """A shard whose one cluster has what it needs."""
 
-    provider: ProviderStand
-    shard: ShardStand
+    provider: ProviderRig
+    shard: ShardRig
     shop: Operator
 
     async def told_lies(self, number: int) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from bigfleet.model.machines import MachineState
 from tests.shard_system.demand import LOW
 from tests.shard_system.operators import operating
-from tests.shard_system.stand import offered, provided, sharded
+from tests.shard_system.rig import offered, provided, sharded
 from tests.shard_system.waiting import until, until_told
 
 

@@ -11,7 +11,7 @@ from bigfleet.provider import MemoryStore
 from bigfleet.provider.ledger.fences import Fences
 from bigfleet.provider.sim import SimConfig
 from bigfleet.provider.sim.world.log import EventLog
-from tests.provider.bench import rejection
+from tests.provider.rig import rejection
 from tests.sim.rig import OPTIONS, Rig, running
 
 HOURS = 25 if os.environ.get("BIGFLEET_NIGHTLY") == "1" else 4

@@ -8,7 +8,7 @@ import pytest
 
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.provider.options import ProviderOptions
-from tests.provider.bench import Told
+from tests.provider.rig import Told
 from tests.sim.rig import OPTIONS, running
 from tests.wire.certificates import Authority
 

@@ -9,7 +9,7 @@ from bigfleet.shard.coordination.registry import KEY, kept_providers
 from bigfleet.shard.effects import COORDINATION
 from bigfleet.shard.instructions import AttachProvider, Instruction
 from bigfleet.shard.settings import ShardSettings
-from tests.shard_system.stand import QUICK, offered, provided, sharded
+from tests.shard_system.rig import QUICK, offered, provided, sharded
 from tests.shard_system.waiting import until
 from tests.transfers.shards import ADDRESS, Shard, idle
 
@@ -84,9 +84,9 @@ async def test_machines_of_a_provider_that_is_listed_later_are_there_and_stay(
         view = OwnershipView.of(1, default_owners=owners)
         reply = SyncReply(1, ownership=view, providers=(ProviderEntry("late", second.address),))
         settings = replace(QUICK, ownership="all", providers_from_registry=True)
-        async with sharded(folders[2], [first.address], settings) as stand:
-            side = stand.process.coordinating
+        async with sharded(folders[2], [first.address], settings) as rig:
+            side = rig.process.coordinating
             await side.take_sync(reply, await side.sync_request(False))
-            await until(lambda: stand.process.state.status().machines == 3)
+            await until(lambda: rig.process.state.status().machines == 3)
         async with sharded(folders[2], [first.address], settings) as again:
             await until(lambda: again.process.state.status().machines == 3)

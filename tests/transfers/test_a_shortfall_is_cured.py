@@ -14,11 +14,11 @@ from bigfleet.model.coordination import TransferState, TransferTier
 from bigfleet.model.settings import Seconds
 from bigfleet.shard.driving.process import World
 from bigfleet.shard.settings import ReportSettings
-from tests.coordinator_process.stand import QUICK as COORDINATOR
-from tests.coordinator_process.stand import CoordinatorStand, coordinated
+from tests.coordinator_process.rig import QUICK as COORDINATOR
+from tests.coordinator_process.rig import CoordinatorRig, coordinated
 from tests.shard_system.demand import whole_nodes
 from tests.shard_system.operators import operating
-from tests.shard_system.stand import QUICK, ShardStand, offered, provided, sharded
+from tests.shard_system.rig import QUICK, ShardRig, offered, provided, sharded
 from tests.shard_system.waiting import until, until_told
 
 OFTEN = ReportSettings(interval=Seconds(0.1), backoff_min=Seconds(0.01), backoff_max=Seconds(0.05))
@@ -32,18 +32,18 @@ EAGER = replace(
 
 @asynccontextmanager
 async def reporting(
-    name: str, folder: Path, provider: str, coordinator: CoordinatorStand
-) -> AsyncIterator[ShardStand]:
+    name: str, folder: Path, provider: str, coordinator: CoordinatorRig
+) -> AsyncIterator[ShardRig]:
     own = folder / name
     own.mkdir()
     settings = replace(QUICK, id=name, coordinator_addr=(coordinator.address,), report=OFTEN)
-    async with sharded(own, [provider], settings) as stand:
+    async with sharded(own, [provider], settings) as rig:
         now = asyncio.get_running_loop().time
-        client = reporting_of(stand.process, World(RealClock(), now, str, stand.log))
+        client = reporting_of(rig.process, World(RealClock(), now, str, rig.log))
         assert client is not None
         task = asyncio.create_task(client.run())
         try:
-            yield stand
+            yield rig
         finally:
             task.cancel()
             await asyncio.wait({task})
@@ -52,7 +52,7 @@ async def reporting(
 @asynccontextmanager
 async def fleet(
     folder: Path, offers: list[dict[str, Any]]
-) -> AsyncIterator[tuple[CoordinatorStand, ShardStand, ShardStand]]:
+) -> AsyncIterator[tuple[CoordinatorRig, ShardRig, ShardRig]]:
     """shard-a is the first, so the provider's machines are its own; shard-b has nothing."""
     async with (
         coordinated(folder, EAGER) as coordinator,

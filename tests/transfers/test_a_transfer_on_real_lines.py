@@ -28,7 +28,7 @@ from bigfleet.v1alpha1 import coordinator_pb2 as pb
 from tests.coordclient.coordinators import Coordinator, coordinators
 from tests.shard_system.demand import whole_nodes
 from tests.shard_system.operators import operating
-from tests.shard_system.stand import QUICK, ShardStand, offered, provided, sharded
+from tests.shard_system.rig import QUICK, ShardRig, offered, provided, sharded
 from tests.shard_system.waiting import until
 
 OFTEN = ReportSettings(interval=Seconds(0.05), backoff_min=Seconds(0.01), backoff_max=Seconds(0.05))
@@ -37,18 +37,18 @@ OFTEN = ReportSettings(interval=Seconds(0.05), backoff_min=Seconds(0.01), backof
 @asynccontextmanager
 async def coordinated(
     name: str, folder: Path, provider: str, coordinator: Coordinator
-) -> AsyncIterator[ShardStand]:
+) -> AsyncIterator[ShardRig]:
     """A shard that owns what its coordinator gives it."""
     settings = replace(QUICK, id=name, coordinator_addr=(coordinator.address,), report=OFTEN)
     own = folder / name
     own.mkdir(exist_ok=True)
-    async with sharded(own, [provider], settings) as stand:
+    async with sharded(own, [provider], settings) as rig:
         now = asyncio.get_running_loop().time
-        client = reporting_of(stand.process, World(RealClock(), now, str, stand.log))
+        client = reporting_of(rig.process, World(RealClock(), now, str, rig.log))
         assert client is not None
         task = asyncio.create_task(client.run())
         try:
-            yield stand
+            yield rig
         finally:
             task.cancel()
             await asyncio.wait({task})
@@ -142,6 +142,6 @@ async def test_an_idle_machine_moves_and_serves_the_other_shard(tmp_path: Path) 
         await until(lambda: operator.configured())
         assert await provider.bound_to("shop") == {machine}
 
-        for stand in (donor, receiver):
-            told = stand.process.state.effects.stories.of(machine)
+        for rig in (donor, receiver):
+            told = rig.process.state.effects.stories.of(machine)
             assert any(event.source is StorySource.COORDINATOR for event in told)

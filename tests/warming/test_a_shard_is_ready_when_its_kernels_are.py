@@ -16,7 +16,7 @@ from bigfleet.shard.driving.http_pages import pages_of
 from bigfleet.shard.driving.kernel_warmup import KernelWarmup
 from tests.shard_system.demand import HIGH, LOW
 from tests.shard_system.operators import operating
-from tests.shard_system.stand import QUICK, Lines, offered, provided, sharded
+from tests.shard_system.rig import QUICK, Lines, offered, provided, sharded
 from tests.shard_system.waiting import until
 from tests.warming.dispatchers import compiled_types
 

@@ -2,7 +2,7 @@
 
 The provider wins on state. Binding and stamp stay with a machine that goes on for the same cluster
 (the shard's own stamp is newer than the one the provider echoes) and end with Idle and Speculative.
-A machine somebody is acting on keeps its state and takes over only what does not depend on it.
+A machine with an action under way keeps its state and takes over only what does not depend on it.
 Nothing is refused here: a List is a sample, and states in between may have been missed.
 """
 
@@ -75,7 +75,7 @@ def adopted_columns(
 
 
 def as_new(listed: MachineColumns, now: Instant | None) -> MachineColumns:
-    """Rows of machines nobody knew; Idle counts from now on where the batch does not say."""
+    """Rows of unknown machines; Idle counts from now on where the batch does not say."""
     unknown = (listed.state == MachineState.IDLE) & (listed.idle_since == NEVER)
     since = np.int64(NEVER if now is None else now)
     return replace(listed, idle_since=np.where(unknown, since, listed.idle_since))

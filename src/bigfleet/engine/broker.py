@@ -1,7 +1,7 @@
 """The broker for one proposal at a time: who may claim which machines, and who loses them.
 
 The queue of a cycle is committed by `kernels.broker.commit_queue`, whose cursors are these sequence
-numbers; here the same commit step stands behind names, for whoever proposes out of that order. A
+numbers; here the same commit step has names, for callers that propose out of that order. A
 proposal is atomic: it commits as a whole or changes nothing. Pass a lock where threads propose.
 """
 
@@ -17,7 +17,7 @@ from bigfleet.engine.kernels.broker import CONFLICT, commit
 from bigfleet.engine.vocabulary import packed_precedence
 from bigfleet.model.machines import MachineState
 
-NOBODY = -1
+NO_NEED = -1
 
 
 class Bucket(NamedTuple):
@@ -67,7 +67,7 @@ class Broker:
         lock: AbstractContextManager[object] | None = None,
     ) -> None:
         self._lock: AbstractContextManager[object] = lock or nullcontext()
-        self._holder = np.full(machines, NOBODY, np.int32)
+        self._holder = np.full(machines, NO_NEED, np.int32)
         self._precedence = np.array([packed_precedence(p) for p in precedence_of_need], np.int64)
         #: Proposals each Need may still make after losing one.
         self._budget = list(budget_of_need)
@@ -81,7 +81,7 @@ class Broker:
             return self._seq.get(bucket, 0)
 
     def holders(self) -> tuple[int, ...]:
-        """The Need that holds each machine, NOBODY where it is free."""
+        """The Need that holds each machine, NO_NEED where it is free."""
         with self._lock:
             return tuple(self._holder.tolist())
 
@@ -90,7 +90,7 @@ class Broker:
     ) -> Result:
         """Claim distinct `machines` for `need`, unless the bucket moved on since it was observed.
 
-        A machine can be had if nobody holds it or its holder is of strictly lower precedence.
+        A machine can be had if it is free or its holder is of strictly lower precedence.
         """
         with self._lock:
             seq = self._seq.get(bucket, 0)

@@ -17,7 +17,7 @@ from bigfleet.model.machines import Assigned, CapacityType, MachineState
 from bigfleet.model.penalties import UNSPECIFIED, Bucket, bucket_of_dollars
 
 _FREE = (MachineState.IDLE, MachineState.SPECULATIVE)
-#: Nobody pays for these.
+#: These cost nothing.
 _HOSTLESS = (MachineState.SPECULATIVE, MachineState.CREATING)
 
 
@@ -51,7 +51,7 @@ def census_of(snapshot: Snapshot) -> Census:
     sorts: Counter[tuple[MachineState, CapacityType, Bucket]] = Counter()
     cost: dict[tuple[MachineState, CapacityType], float] = defaultdict(float)
     interruption: dict[tuple[MachineState, CapacityType], float] = defaultdict(float)
-    states, nobody = len(MachineState), Assigned()
+    states, unassigned = len(MachineState), Assigned()
     offered = columns.stamp.astype(np.int64) * len(offerings) + columns.offering
     number, first = number_by_value(offered * states + columns.state)
     for row, machines in zip(first.tolist(), np.bincount(number).tolist(), strict=True):
@@ -59,7 +59,8 @@ def census_of(snapshot: Snapshot) -> Census:
         offered_as = offerings[int(columns.offering[row])]
         capacity_type = CapacityType(offered_as.capacity_type)
         stamp = stamps[int(columns.stamp[row])]
-        bucket = bucket_of_dollars(stamp.interruption_penalty) if stamp != nobody else UNSPECIFIED
+        is_assigned = stamp != unassigned
+        bucket = bucket_of_dollars(stamp.interruption_penalty) if is_assigned else UNSPECIFIED
         sorts[state, capacity_type, bucket] += machines
         if state not in _HOSTLESS:
             cost[state, capacity_type] += machines * offered_as.price_per_hour

@@ -11,7 +11,7 @@
 | held | int8 | 0, or 1 + position in HeldBy |
 | overdue | bool | past the deadline of its state |
 | node_name | int32 | row of the node-name Words, -1 no such label |
-| source | int32 | row of the source Words: whose List it came from, -1 nobody's |
+| source | int32 | row of the source Words: whose List it came from, -1 none |
 | empty | bool | Configured, and its cluster says that nothing runs on it |
 
 Index space: MachineRow. Rows are in ascending order of machine id, so comparing rows compares ids.

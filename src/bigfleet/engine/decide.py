@@ -44,7 +44,7 @@ from bigfleet.model.options import EngineOptions
 
 
 def _unobserved(part: str) -> None:
-    """Nobody times this cycle."""
+    """For cycles that are not timed."""
 
 
 def decide(
@@ -62,14 +62,14 @@ def decide(
     standing = standing_reservations(scene, memory.reservations)
     phase_ended("match")
 
-    everyone = Pool(scene, guards_of([]))
-    normalised = normalise(scene, everyone.machines, in_flight(scene, standing), options.fold)
+    unguarded = Pool(scene, guards_of([]))
+    normalised = normalise(scene, unguarded.machines, in_flight(scene, standing), options.fold)
     wanted = wanted_reservations(standing, normalised)
     phase_ended("fold")
 
     parked = _parked(scene, normalised, memory, wanted, options)
     needs, kinds = need_and_kind_arrays(scene, normalised, parked)
-    grouped = Pool(scene, guards_of(wanted)) if wanted else everyone
+    grouped = Pool(scene, guards_of(wanted)) if wanted else unguarded
     pool = grouped.arrays(kinds)
     credit = empty_credit(scene, normalised)
     order = precedence_order(scene, normalised)

@@ -1,6 +1,6 @@
 """What one cycle decided: actions, verdicts and the memory for the next cycle.
 
-Inside they are columns; the records of this module are made when somebody reads them.
+Inside they are columns; the records of this module are made when they are read.
 """
 
 from collections.abc import Mapping
@@ -187,6 +187,6 @@ class Decision:
         if outcome.preempted.count_of_need[n] and outcome.preempted.unresolved[n].any():
             return UnmetReason.PREEMPTION_EXHAUSTED
         if outcome.withheld_supply[n]:
-            # Nobody took it: a quota, a back-off or a missing List keeps it back.
+            # It is not taken: a quota, a back-off or a missing List keeps it back.
             return UnmetReason.NO_MATCHING_SUPPLY
         return UnmetReason.PRIORITY_STARVED

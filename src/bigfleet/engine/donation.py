@@ -1,8 +1,8 @@
 """What a shard could give to another one, as of its last decision.
 
 Free machines no Need claims, cheapest first; or bound ones of lower priority, the best victims
-first. Decides nothing about margins, and knows nothing of what happened since the decision: whoever
-asks looks at the machines it chooses as they are now. Reads the decision only, so it may run beside
+first. Decides nothing about margins, and knows nothing of what happened since the decision: the
+caller looks at the chosen machines as they are now. Reads the decision only, so it may run beside
 the engine.
 """
 
@@ -47,7 +47,7 @@ class Victim:
 def spare_machines(
     decision: Decision, state: MachineState, wanted: Wanted, asked: Callable[[str], bool]
 ) -> list[str]:
-    """Ids of free machines that would do and that nobody claims or holds, cheapest first.
+    """Ids of free machines that would do and are neither claimed nor held, cheapest first.
 
     `asked`: whether a machine is of the provider in question.
     """
@@ -75,7 +75,7 @@ def victims_below(
     rows = np.flatnonzero(columns.state == MachineState.CONFIGURED)
     claimed = holder[rows] >= 0
     stamped = snapshot.stamps.priority[columns.stamp[rows]].astype(np.int64)
-    # Of a machine nobody claims, the holder is -1: the Need it finds is not looked at.
+    # Of an unclaimed machine the holder is -1: the Need it finds is not looked at.
     needs = outcome.needs.priority if len(outcome.needs.priority) else np.zeros(1, np.int64)
     priorities = np.where(claimed, needs[holder[rows]], stamped)
     lower = priorities < priority
@@ -93,7 +93,7 @@ def victims_below(
 
 
 def is_claimed(decision: Decision, machine_id: str) -> bool:
-    """Whether a Need has the machine in this decision; an unknown one nobody has."""
+    """Whether a Need has the machine in this decision; False for an unknown one."""
     outcome = decision.outcome
     row = outcome.scene.snapshot.row_of(machine_id)
     return row >= 0 and bool(outcome.credit.holder[row] >= 0)

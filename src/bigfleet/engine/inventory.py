@@ -51,7 +51,7 @@ T = TypeVar("T")
 
 #: Snapshots after which the log of changes starts anew, at the price of one full copy.
 _LONGEST_LOG = 1024
-#: Rows of interned tables below which nobody cares what is garbage.
+#: Rows of interned tables below which garbage is not worth collecting.
 _FEW_ROWS = 4096
 #: A batch at least this part of the fleet is looked up by a table made for it.
 _TABLE_FROM = 1 / 16
@@ -80,7 +80,7 @@ class Inventory:
         self._changed_in: list[set[int]] = []
         self._generation = 0
         self._most_rows = _FEW_ROWS
-        #: Columns of a snapshot nobody holds any more, how much of the log they have seen, and of
+        #: Columns of a snapshot not in use any more, how much of the log they have seen, and of
         #: which generation they are: they may be offered by any thread at any moment.
         self._spare: tuple[MachineColumns, int, int] | None = None
 
@@ -126,7 +126,7 @@ class Inventory:
         """Take over what a provider lists: new machines, and what differs in known ones.
 
         `busy` machines keep their state. An id another source brought is left alone. A batch with
-        a machine that breaks an invariant is refused whole: whoever fills one sets such apart.
+        a machine that breaks an invariant is refused whole: the caller sets such machines apart.
         """
         with self._lock:
             self._place_waiting()
@@ -158,7 +158,7 @@ class Inventory:
     ) -> None:
         """Replace the record of a known machine, if its state may follow the one before.
 
-        What is adopted from a provider is a fact, whatever went before.
+        What is adopted from a provider is a fact, from any state before.
         """
         with self._lock:
             self._place_waiting()
@@ -191,7 +191,7 @@ class Inventory:
             self._write(row, self._encode(machine, marks, source))
 
     def hold_all(self, machine_ids: Sequence[str], held: Held) -> None:
-        """Hold those of these Idle and Speculative machines that nobody holds yet."""
+        """Hold those of these Idle and Speculative machines that are not held yet."""
         with self._lock:
             self._place_waiting()
             rows = self._rows_of(machine_ids)
@@ -323,7 +323,7 @@ class Inventory:
             return self.tables.sources.rows[number] if number >= 0 else ""
 
     def ids_bound_to(self, cluster: str) -> list[str]:
-        """Ids ascending of every machine bound to a cluster, in whatever state."""
+        """Ids ascending of every machine bound to a cluster, in any state."""
         with self._lock:
             self._place_waiting()
             number = self.tables.clusters.find(cluster)
@@ -581,7 +581,7 @@ class Inventory:
         return columns
 
     def _recycle_when_dropped(self, snapshot: Snapshot) -> None:
-        """Once nobody holds the snapshot, its columns may be caught up and used again."""
+        """Once the snapshot is garbage, its columns may be caught up and used again."""
         owner, columns = weakref.ref(self), snapshot.columns
         version, generation = len(self._changed_in), self._generation
 

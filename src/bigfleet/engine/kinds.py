@@ -23,7 +23,7 @@ Values = tuple[Words, Int32s]
 
 
 class Attributes:
-    """The value of each offering for each attribute key anybody has asked about.
+    """The value of each offering for each attribute key that was asked about.
 
     The node name is an attribute of the machine, not of its offering: as long as no Need asks for
     it, machines that differ in it alone stay one kind.

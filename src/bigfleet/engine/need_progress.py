@@ -121,7 +121,7 @@ def _held_counts(outcome: Outcome) -> Int64s:
 
 
 def _free_counts(outcome: Outcome) -> Int64s:
-    """Machines nobody holds or claims, by kind."""
+    """Machines that are neither held nor claimed, by kind."""
     scene = outcome.scene
     columns = scene.snapshot.columns
     free = (columns.held == 0) & (outcome.credit.holder < 0) & np.isin(columns.state, _FREE)

@@ -153,7 +153,7 @@ class NeedViews:
         return total
 
     def matching_supply(self, row: int) -> MatchingSupply:
-        """Machines that match the Need and hold one unit of it, whoever has them."""
+        """Machines that match the Need and hold one unit of it, free or taken."""
         eligible = self._eligible(row)
         idle, configured, speculative = (
             int(self._supply[state][eligible].sum())
@@ -169,8 +169,8 @@ class NeedViews:
     def same_candidates(self, row: int) -> tuple[DomainCoverage, ...]:
         """The domains that come nearest to holding a gang.
 
-        A domain has what the gang claims there, what of its cluster's machines nobody claims, and
-        what is free to take.
+        A domain has what the gang claims there, its cluster's unclaimed machines, and what is free
+        to take.
         """
         outcome = self._outcome
         topology = int(outcome.needs.same[row])
@@ -250,7 +250,7 @@ class NeedViews:
 
     @cached_property
     def _reserved(self) -> list[tuple[int, NeedKey]]:
-        """Machines of the free pool that wait for somebody."""
+        """Machines of the free pool that are reserved."""
         ids, found = self._outcome.scene.snapshot.ids, []
         for machine, reservation in self._decision.memory.reservations.items():
             row = bisect_left(ids, machine)
@@ -279,8 +279,8 @@ class NeedViews:
         return total
 
     def _own_rows(self, row: int) -> list[int]:
-        """What the Need claims, and what its cluster has that nobody claims and that would count
-        for it: bound machines, and its own orders."""
+        """What the Need claims, and what its cluster has unclaimed that would count for it: bound
+        machines, and its own orders."""
         outcome = self._outcome
         claimed, starts = self._claimed_rows
         own: list[int] = claimed[starts[row] : starts[row + 1]].tolist()

@@ -170,7 +170,7 @@ class NeedsTable:
             return self._freeze()
 
     def snapshot(self) -> Demand:
-        """Sorted here and now; whoever may not wait freezes and sorts elsewhere."""
+        """Sorted here and now; a caller that may not wait freezes and sorts elsewhere."""
         with self._lock:
             frozen = self._freeze()
             if frozen.mostly_garbage:
@@ -178,7 +178,7 @@ class NeedsTable:
             return self._freeze().demand
 
     def take_over(self, renumbered: Renumbered) -> None:
-        """Go on with the new tables, whatever was replaced since they were made."""
+        """Go on with the new tables, with the rows replaced since they were made."""
         with self._lock:
             self._take_over(renumbered)
 
@@ -207,7 +207,7 @@ class NeedsTable:
 class _Joining:
     """All blocks behind each other, by name of cluster; what did not change is not copied again.
 
-    Belongs to whoever sorts: what it gives is valid until it is asked again.
+    Belongs to the code that sorts: a result is valid until the next call.
     """
 
     def __init__(self) -> None:

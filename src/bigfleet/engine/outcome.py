@@ -1,4 +1,4 @@
-"""The outcome of a cycle as columns, turned into records only where somebody looks.
+"""The outcome of a cycle as columns; a record is made when it is read.
 
 Emission order: Phase 1 in the order of the normalised demand, Bootstraps before Provisions,
 machines in pool order; then victims; then excess; then releases.
@@ -85,12 +85,12 @@ class Outcome:
     @cached_property
     def action_columns(self) -> ActionColumns:
         taken, is_spec, for_need = self._taken_in_emission_order()
-        preempted, nobody = self.preempted, np.int32(-1)
+        preempted, no_need = self.preempted, np.int32(-1)
         sizes = [len(taken), len(preempted.row), len(self.leaving), len(self.deleted)]
         kinds = [ActionKind.BOOTSTRAP, ActionKind.PREEMPT, ActionKind.RECLAIM, ActionKind.DELETE]
         kind = np.repeat(np.array(kinds, np.int8), sizes)
         kind[: len(taken)][is_spec] = ActionKind.PROVISION
-        need = np.repeat(nobody, sum(sizes))
+        need = np.repeat(no_need, sum(sizes))
         need[: sizes[0]] = for_need
         need[sizes[0] : sizes[0] + sizes[1]] = preempted.need
         grace = np.repeat(np.array([0, 0, RECLAIM_GRACE_SECONDS, 0], np.int32), sizes)

@@ -92,7 +92,7 @@ def held_code(by: HeldBy) -> int:
 
 def fits(offering: Offering, requirements: Sequence[Requirement], min_unit: Resources) -> bool:
     """Whether machines of the offering meet the requirements and hold one unit; requirements on
-    the Node's name nobody can tell of them."""
+    the Node's name cannot be judged from an offering."""
     labels = dict(offering.labels)
     return capacity_of(offering).covers(min_unit) and all(
         each.met_by(attribute_of(each.key, offering.instance_type, offering.zone, labels))

@@ -47,16 +47,16 @@ def preempt_for(
     unresolved = credit.remaining.copy()
     counted = _count_draining(unresolved, queue, draining, needs, kinds, scene)
     counts = np.zeros(len(needs.key), np.int64)
-    nobody = np.zeros(0, np.int32)
+    none = np.zeros(0, np.int32)
     whole_domain = np.zeros(len(needs.key), np.bool_)
     short: Bools = np.any(unresolved[queue] > 0, axis=1)
     asking = np.flatnonzero(short & ~needs.parked[queue])
     if not len(asking):
-        return Preempted(nobody, nobody, nobody, unresolved, counts, whole_domain)
+        return Preempted(none, none, none, unresolved, counts, whole_domain)
     askers = queue[asking]
     victims = _victims(scene, needs, kinds, credit, askers, ready)
     if not len(victims.start):
-        return Preempted(nobody, nobody, nobody, unresolved, counts, whole_domain)
+        return Preempted(none, none, none, unresolved, counts, whole_domain)
     awaited = [counted.get(n, ()) for n in askers.tolist()] if counted else [()] * len(askers)
     weights = options.victim_weights
     picked, picked_for, graces = preempt(

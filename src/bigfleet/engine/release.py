@@ -39,7 +39,7 @@ def excess(scene: Scene, ready: Bools, holder: Int32s, preempted: Int32s) -> Int
 def released(
     scene: Scene, holder: Int32s, reserved: Int64s, now: Instant | None, options: EngineOptions
 ) -> Int32s:
-    """Idle machines by id whose hold is over and that nobody claims or has reserved."""
+    """Idle machines by id whose hold is over and that are neither claimed nor reserved."""
     hold_of_type = np.zeros(len(CapacityType), np.int64)
     for capacity_type in _RELEASABLE:
         hold = round(options.release_holds.get(capacity_type, 0.0) * SECOND)

@@ -1,4 +1,4 @@
-"""Reservations: who may take a machine that was freed for somebody (rulings U2, U19-U21).
+"""Reservations: which Need may take a machine that was freed for one (rulings U2, U19-U21).
 
 A preemption reserves its victim until the Need that asked for it has it, no longer wants it, or has
 been offered it in vain. Judged twice a cycle: before Phase 1, whether there is still a machine and
@@ -29,8 +29,8 @@ _GUARD = {
     ReservationKind.OFFER: GUARD_OFFER,
     ReservationKind.TRANSFER_IN: GUARD_TRANSFER_IN,
 }
-#: A holder whose fingerprint cannot be read is outranked by nobody.
-_OUTRANKED_BY_NOBODY = 2**62
+#: A holder whose fingerprint cannot be read is never outranked.
+_NEVER_OUTRANKED = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def guards_of(standing: list[Standing]) -> Guards:
         np.array([s.identity for s in ordered], np.int64),
         np.array([pair_of(s.reservation.holder.fingerprint, "") for s in ordered], np.int64),
         np.array(
-            [_OUTRANKED_BY_NOBODY if p is None else packed_precedence(p) for p in precedence],
+            [_NEVER_OUTRANKED if p is None else packed_precedence(p) for p in precedence],
             np.int64,
         ),
     )

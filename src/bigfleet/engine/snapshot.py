@@ -35,7 +35,7 @@ class Tables:
 
 
 def keep_bucket_of_row(columns: MachineColumns) -> Int32s:
-    """Twice the cluster, Configured before Configuring; -1 for a machine that serves nobody."""
+    """Twice the cluster, Configured before Configuring; -1 for a machine without a cluster."""
     bound = columns.cluster >= 0
     configured = (columns.state == MachineState.CONFIGURED) & bound
     configuring = (columns.state == MachineState.CONFIGURING) & bound

@@ -1,7 +1,7 @@
 """A column of texts that are read one at a time: bytes in one place, not an object per machine.
 
-What is written goes to the end; what nobody points at any more is swept away once it is half of
-the bytes, so the column costs little more than its texts however often they change.
+New texts go to the end; unused ones are swept away once they are half of the bytes, so the column
+costs little more than its texts however often they change.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bigfleet.engine.kernels.compiled import Int32s, Int64s
 from bigfleet.model.batches import Texts
 
-#: Bytes below which nobody cares what is garbage.
+#: Bytes below which garbage is not worth collecting.
 _FEW_BYTES = 4096
 
 

@@ -58,7 +58,7 @@ class Interned(Generic[T]):
 
 
 class Grown:
-    """A list of numbers that only grows, as a column when somebody asks."""
+    """A list of numbers that only grows; becomes a column when it is read."""
 
     def __init__(self) -> None:
         self._values: list[int] = []
@@ -240,8 +240,8 @@ class Vectors:
     def units(self, dimensions: tuple[str, ...]) -> Int64s:
         """The table as a matrix over `dimensions`, extended rather than rebuilt where possible.
 
-        A vector of another dimension came after `dimensions` were gathered: nobody asks for its
-        row before they are gathered anew.
+        A vector of another dimension came after `dimensions` were gathered: its row is not read
+        before they are gathered anew.
         """
         if dimensions != self._dimensions:
             self._dimensions = dimensions

@@ -35,7 +35,7 @@ _Asked = tuple[tuple[Requirement, ...], Resources]
 
 
 class Decided(Protocol):
-    """What a cycle decided, whoever keeps it."""
+    """What a cycle decided, as a shard or a plan keeps it."""
 
     @property
     def actions(self) -> tuple[Action, ...]: ...

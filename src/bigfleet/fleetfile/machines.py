@@ -3,7 +3,7 @@
 With `count: N` the id holds zeros in braces, `od-{00}`, which become the running number from 0
 (with more digits where it outgrows them). Machine i stands in `zones[i % Z]`; `racks: R` puts it in
 one of R racks of each zone, `<zone>-rack-<(i // Z) % R>` as label `topology.bigfleet/rack`, so
-every zone has as many racks whatever Z and R are.
+every zone has as many racks for every Z and R.
 """
 
 import math

@@ -20,7 +20,7 @@ OPERATORS = {
 }
 #: `Unspecified`: what a dump writes for a requirement that says none; no machine meets it.
 OPERATORS_OF_DUMPS = {**OPERATORS, "Unspecified": Operator.UNSPECIFIED}
-#: `Unspecified`: what a dump writes for a spread whose sender left it open; it binds nobody.
+#: `Unspecified`: what a dump writes for a spread whose sender left it open; the engine ignores it.
 WHEN_UNSATISFIABLE = {
     "DoNotSchedule": WhenUnsatisfiable.DO_NOT_SCHEDULE,
     "ScheduleAnyway": WhenUnsatisfiable.SCHEDULE_ANYWAY,

@@ -56,7 +56,7 @@ class FleetLoader(yaml.CSafeLoader):
 
 
 class FleetDumper(yaml.CSafeDumper):
-    """Quotes whatever either YAML version would read as something else than text."""
+    """Quotes text that one of the YAML versions would read as something else."""
 
     def ignore_aliases(self, data: object) -> bool:
         return True

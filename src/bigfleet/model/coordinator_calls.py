@@ -104,7 +104,7 @@ class ReportReply:
 
 #: Reasons beside UNAVAILABLE: the store takes nothing; nobody knows whether it took something;
 #: somebody answered, and nobody leads. Without one, nobody answered.
-STORE_DOWN, UNCLEAR, NOBODY_LEADS = "store-down", "unclear", "nobody-leads"
+STORE_DOWN, UNCLEAR, NO_LEADER = "store-down", "unclear", "nobody-leads"
 
 
 class NotLeader(Rejected):

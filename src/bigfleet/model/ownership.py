@@ -29,7 +29,7 @@ class Owner:
     source: OwnerSource
 
 
-NOBODY = Owner("", OwnerSource.DEFAULT)
+NO_OWNER = Owner("", OwnerSource.DEFAULT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def owner_of(machine_id: str, attribute: Attribute, provider: str, view: Ownersh
             return Owner(shard, OwnerSource.DOMAIN)
     if (shard := view.default_owners.get(provider)) is not None:
         return Owner(shard, OwnerSource.DEFAULT)
-    return NOBODY
+    return NO_OWNER
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ class Ownership:
         if self.everything:
             return Owner(self.shard_id, OwnerSource.ALL)
         if self.view is None or provider not in self.covered or machine_id in self.released:
-            return NOBODY
+            return NO_OWNER
         owner = owner_of(machine_id, attribute, provider, self.view)
         if owner.shard or not occupied:
             return owner

@@ -1,4 +1,4 @@
-"""May a Node be drained although nobody needs its machine elsewhere? Only if its pods have a place.
+"""May a Node be drained although no Need waits for its machine? Only if its pods have a place.
 
 Voluntary reclaims ask here before anything is cordoned; preemption does not. The law: a pod is
 evicted only while it fits on the other usable Nodes that stay, together with every other pod that
@@ -199,7 +199,7 @@ class Admissions:
         return None
 
     def _why_no_room(self, node: str, at: Instant) -> Refusal | None:
-        """Schedulers fill Nodes or spread pods; whichever this one does, everything must fit."""
+        """Schedulers fill Nodes or spread pods: everything must fit in both cases."""
         others = [each for each in self._admitted if each != node]
         for pack in (Trial.pack, Trial.pack_spreading):
             trial = self._occupancy.trial(without={node, *others})

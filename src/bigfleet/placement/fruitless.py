@@ -76,7 +76,7 @@ class Fruitless:
         return min((end for end in ends if end > at), default=None)
 
     def forget(self, at: Instant) -> None:
-        """Cases nobody has asked about for long."""
+        """Drops cases that were not asked about for long."""
         old = [s for s, c in self._cases.items() if at - c.seen_at >= FORGOTTEN_AFTER]
         for shape in old:
             del self._cases[shape]

@@ -226,7 +226,7 @@ class Margins:
     def asks(self) -> list[tuple[str, str]]:
         """Needs the next reply must speak of, as (fingerprint, group).
 
-        Before the first one all of them: nobody but the shard knows which have a margin.
+        Before the first one all of them: only the shard knows which have a margin.
         """
         keys: dict[NeedKey, None] = {}
         if self.awaits_first_reply:
@@ -402,7 +402,7 @@ class Margins:
     def _has_been_tried(
         self, subject: Subject, opened: Round, standing: Standing, at: Instant
     ) -> bool:
-        """A machine the shard counts and whose Node does not match helps nobody: that counts too,
+        """A machine the shard counts and whose Node does not match helps no pod: that counts too,
         once a Node had time to show up."""
         if subject.has_got_machine(opened):
             return True
@@ -508,7 +508,7 @@ class Margins:
         return any(not self._fruitless.rests(p.owner_shape, at) for p in subject.waiting())
 
     def _on_their_way(self, subject: Subject) -> int:
-        """Machines that its pods may be able to use, whichever Need they count for.
+        """Machines that its pods may be able to use, counted for any Need.
 
         A Need of higher precedence is given machines that are there, pods of others on them, and
         the order for new ones counts for those others; its own pods run on the new ones all the

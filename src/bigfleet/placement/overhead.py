@@ -135,7 +135,7 @@ def overhead_of(node: NodeView, followers: Resources) -> Resources:
 def min_unit(largest: Resources, kinds: Sequence[Kind], otherwise: Resources) -> Resources:
     """The unit of a Need: kinds that take its largest pod cover the unit, others do not.
 
-    Where no kind that is known takes the pod, `otherwise` is its overhead. Dimensions nobody asks
+    Where no known kind takes the pod, `otherwise` is its overhead. Dimensions that are not asked
     for stay out of the unit: a machine without GPUs serves a Need without GPUs.
     """
     asked = {name for name, amount in largest.amounts if amount > 0}

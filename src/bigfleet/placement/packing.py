@@ -253,7 +253,7 @@ class Trial:
         return False
 
     def _is_first(self, pod: PodView, term: Term) -> bool:
-        """Nobody is there yet, and it would be near to itself."""
+        """No pod of the group is there yet, and the pod is a member of it itself."""
         return term.group in pod.groups and not any(
             self.room(name).groups[term.group] for name in self._rooms
         )

@@ -1,6 +1,6 @@
 """The fleet after a cycle whose actions all completed at once; the way `cycles` > 1 goes on.
 
-Machines in transition in the file stay so: nobody finishes what the plan did not start.
+Machines in transition in the file stay so: a plan finishes only what it started.
 """
 
 from collections.abc import Mapping

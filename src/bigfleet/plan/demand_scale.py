@@ -40,8 +40,10 @@ def scaled(fleet: Fleet, scales: Iterable[DemandScale]) -> Fleet:
     for scale in scales:
         clusters = {entry.need.cluster for entry in fleet.needs}
         if scale.cluster and scale.cluster not in clusters:
-            there = ", ".join(sorted(clusters)[:8]) or "nobody"
-            raise ValueError(f"no need of cluster {scale.cluster} in the file; {there} asks there")
+            there = ", ".join(sorted(clusters)[:8]) or "none"
+            raise ValueError(
+                f"no need of cluster {scale.cluster} in the file; its clusters are: {there}"
+            )
         needs = tuple(
             _grown(entry, scale.factor) if scale.cluster in ("", entry.need.cluster) else entry
             for entry in fleet.needs

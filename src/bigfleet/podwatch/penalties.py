@@ -40,7 +40,7 @@ class Penalties:
         )
 
 
-NOBODY_SAID = Penalties()
+NO_PENALTIES = Penalties()
 #: By the name of a PriorityClass.
 Defaults = Mapping[str, Penalties]
 
@@ -50,7 +50,7 @@ def annotated(annotations: Mapping[str, str]) -> tuple[Penalties, tuple[Note, ..
     interruption = _annotation(annotations, INTERRUPTION_PENALTY, notes)
     reclamation = _annotation(annotations, RECLAMATION_PENALTY, notes)
     if interruption is None and reclamation is None:
-        return NOBODY_SAID, tuple(notes)
+        return NO_PENALTIES, tuple(notes)
     return Penalties(interruption, reclamation), tuple(notes)
 
 
@@ -94,7 +94,7 @@ class _Reading:
     def penalties(self, name: str, said: Any) -> Penalties:
         if not isinstance(said, dict):
             self._complain((name,), f"here belongs a mapping of {' and '.join(self._FIELDS)}")
-            return NOBODY_SAID
+            return NO_PENALTIES
         for key in said:
             if key not in self._FIELDS:
                 self._complain((name, str(key)), f"no such key; there are {self._FIELDS}")

@@ -14,7 +14,7 @@ from bigfleet.kube.names import AFFINITY_TERM, OWNED_BY_BUFFER, OWNED_BY_POD
 from bigfleet.kube.objects import CapacityRequest, ObjectKey, Pod
 from bigfleet.model.quantities import BadQuantity
 from bigfleet.podwatch.notes import Note, shared
-from bigfleet.podwatch.penalties import NOBODY_SAID, Defaults, Penalties, annotated
+from bigfleet.podwatch.penalties import NO_PENALTIES, Defaults, Penalties, annotated
 from bigfleet.podwatch.pod_demand import Wait
 from bigfleet.podwatch.requests import Asking, Template, asking_of, canonical, is_pinned
 from bigfleet.podwatch.taints import FleetTaint
@@ -56,7 +56,7 @@ class WatchedPod:
     terminal: bool
     #: Specs without penalties, one for each alternative; none: it ended, or is unreadable.
     alternatives: tuple[Body, ...] = ()
-    penalties: Penalties = NOBODY_SAID
+    penalties: Penalties = NO_PENALTIES
     priority_class: str = ""
     notes: tuple[Note, ...] = ()
     #: Its requests cannot be read; a note says why.
@@ -76,7 +76,7 @@ class WatchedPod:
         return self.with_its_penalties(self.alternatives[number].spec, defaults)
 
     def with_its_penalties(self, spec: bytes, defaults: Defaults) -> bytes:
-        default = defaults.get(self.priority_class, NOBODY_SAID)
+        default = defaults.get(self.priority_class, NO_PENALTIES)
         return with_penalties(spec, self.penalties.otherwise(default))
 
 
@@ -164,7 +164,7 @@ def own_request(request: CapacityRequest, bodies: Bodies) -> OwnRequest | None:
 
 
 def with_penalties(spec: bytes, penalties: Penalties) -> bytes:
-    if penalties == NOBODY_SAID:
+    if penalties == NO_PENALTIES:
         return spec
     body = msgspec.json.decode(spec, type=dict[str, object])
     said: Mapping[str, str | None] = {

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-from bigfleet.model.coordinator_calls import NOBODY_LEADS, UNCLEAR, NotLeader
+from bigfleet.model.coordinator_calls import NO_LEADER, UNCLEAR, NotLeader
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.lines import Metadata, TlsFiles
@@ -63,7 +63,7 @@ class Search:
         real = [code for code in codes if code is not Code.FAILED_PRECONDITION]
         code = real[-1] if real else Code.UNAVAILABLE
         answered = len(real) < len(codes) or any(p.reason for p in self._problems.values())
-        reason = NOBODY_LEADS if answered else ""
+        reason = NO_LEADER if answered else ""
         if len(self._problems) == 1:
             (problem,) = self._problems.values()
             return Rejected(code, problem.text, problem.reason or reason)

@@ -35,7 +35,7 @@ from bigfleet.model.settings import Seconds
 from bigfleet.model.shard_views import ShardSummary, ShortfallRow
 from bigfleet.shard.settings import ShardSettings
 from tests.cli.shard_commands.rig import PATIENCE, SETTINGS, LiveShard, living_shard, need, run
-from tests.coordinator_process.stand import DEADLINE, PROVIDER, QUICK, CoordinatorStand, coordinated
+from tests.coordinator_process.rig import DEADLINE, PROVIDER, QUICK, CoordinatorRig, coordinated
 
 ZONE = "topology.kubernetes.io/zone"
 SUMMARY = ShardSummary(7, 4, {"a3": 5, "b1": 2}, {"z1": 5, "z2": 2}, PROVIDER)
@@ -48,12 +48,12 @@ EAGER = replace(QUICK, rebalance=RebalanceSettings(interval=Seconds(0.02)))
 
 @dataclass(slots=True)
 class LiveFleet:
-    stand: CoordinatorStand
+    rig: CoordinatorRig
     shards: Mapping[str, LiveShard]
     cycles: dict[str, int] = field(default_factory=dict)
 
     async def run(self, *words: str) -> Result:
-        return await run(*words, "--coordinator", self.stand.address)
+        return await run(*words, "--coordinator", self.rig.address)
 
     async def shown(self, *words: str) -> str:
         result = await self.run(*words)
@@ -81,7 +81,7 @@ class LiveFleet:
         self.cycles[shard] = cycle = self.cycles.get(shard, 0) + 1
         where = address or self.shards[shard].address
         told = ShardReport(shard, cycle, 0, 1, where, SUMMARY, shortfalls, acks)
-        return await self.stand.lines.report(self.stand.address, told, DEADLINE)
+        return await self.rig.lines.report(self.rig.address, told, DEADLINE)
 
     async def sync(
         self,
@@ -100,7 +100,7 @@ class LiveFleet:
             quota_usage=usage,
             shortfalls=shortfalls,
         )
-        return await self.stand.lines.sync(self.stand.address, request, DEADLINE)
+        return await self.rig.lines.sync(self.rig.address, request, DEADLINE)
 
     async def transfer_to(self, receiver: str, donor: str) -> Transfer:
         """One that was offered: the receiver is short of what the donor has."""
@@ -110,7 +110,7 @@ class LiveFleet:
             await self.report(receiver)
             await self.sync(receiver, shortfalls=(short,))
         async with asyncio.timeout(PATIENCE):
-            while not (found := await self.stand.client.transfers()):
+            while not (found := await self.rig.client.transfers()):
                 await next_turn()
         return found[0]
 
@@ -127,7 +127,7 @@ async def living_fleet(
 ) -> AsyncIterator[LiveFleet]:
     """These shards live and have reported; a sim for all, or for these."""
     async with AsyncExitStack() as stack:
-        stand = await stack.enter_async_context(
+        rig = await stack.enter_async_context(
             coordinated(folder / "coordinator", settings, clock=clock)
         )
         shards = {}
@@ -136,7 +136,7 @@ async def living_fleet(
             (folder / name).mkdir()
             living = living_shard(folder / name, own, sim=sim or name in with_sim)
             shards[name] = await stack.enter_async_context(living)
-        fleet = LiveFleet(stand, shards)
+        fleet = LiveFleet(rig, shards)
         for name in names:
             await fleet.report(name)
         yield fleet

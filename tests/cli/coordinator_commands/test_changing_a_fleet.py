@@ -19,7 +19,7 @@ from tests.cli.coordinator_commands.rig import (
     reads_as,
 )
 from tests.cli.shard_commands.rig import WHY, run
-from tests.coordinator_process.stand import ADA, PROVIDER
+from tests.coordinator_process.rig import ADA, PROVIDER
 from tests.coordinator_wire.scripted import ScriptedCoordinator, serving
 from tests.wire.certificates import Authority
 
@@ -31,7 +31,7 @@ POOL = ("--provider", "sim", "--region", "eu")
 
 async def said_of(fleet: LiveFleet) -> list[str]:
     """What was changed, by whom and why, as the coordinator tells it."""
-    return [e.text async for e in fleet.stand.client.events() if e.kind == "admin"]
+    return [e.text async for e in fleet.rig.client.events() if e.kind == "admin"]
 
 
 async def test_a_change_is_confirmed_and_told_with_its_owner_and_reason(tmp_path: Path) -> None:
@@ -99,13 +99,13 @@ async def test_every_change_is_confirmed_in_json_too(tmp_path: Path) -> None:
 
 async def test_what_is_not_said_of_a_provider_stays_as_it_was(tmp_path: Path) -> None:
     async with living_fleet(tmp_path) as fleet:
-        await fleet.stand.client.upsert_provider(ProviderEntry("aws", "a:1", "eu", True), ADA)
+        await fleet.rig.client.upsert_provider(ProviderEntry("aws", "a:1", "eu", True), ADA)
         said = await fleet.shown("providers", "set", "aws", "--address", "b:2", *WHY)
         assert said == "aws is at b:2 in eu\n"
-        (entry,) = await fleet.stand.client.providers()
+        (entry,) = await fleet.rig.client.providers()
         assert (entry.address, entry.supports_delete) == ("b:2", True)
         await fleet.shown("providers", "set", "aws", "--address", "b:2", "--region", "", *WHY)
-        assert [each.region for each in await fleet.stand.client.providers()] == [""]
+        assert [each.region for each in await fleet.rig.client.providers()] == [""]
 
 
 async def test_a_default_owner_changes_once_the_old_one_has_given_up(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ async def test_a_shard_that_reports_is_not_removed_without_force(tmp_path: Path)
         assert said.endswith(" ago; stop it first, or give --force\n")
         shown = await fleet.shown("shards", "remove", "shard/shard-1", "--force", *WHY)
         assert shown.startswith("shard-1 is removed: ")
-        assert [e.shard_id for e in await fleet.stand.client.shards()] == ["shard-0"]
+        assert [e.shard_id for e in await fleet.rig.client.shards()] == ["shard-0"]
 
 
 async def test_a_shard_that_has_been_silent_is_removed(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ async def test_a_cluster_is_unbound_once_its_shard_no_longer_reports_it(tmp_path
         await fleet.sync("shard-0")
         shown = await fleet.shown("clusters", "unbind", "cluster/shop", *WHY)
         assert shown == "cluster shop is bound to no shard\n"
-        assert await fleet.stand.client.bindings() == ()
+        assert await fleet.rig.client.bindings() == ()
 
 
 async def test_what_is_not_there_is_exit_3_and_what_somebody_has_is_exit_4(tmp_path: Path) -> None:
@@ -208,8 +208,8 @@ async def test_what_is_not_there_is_exit_3_and_what_somebody_has_is_exit_4(tmp_p
 
 async def test_a_transfer_after_its_grant_is_not_cancelled() -> None:
     late = Rejected(Code.ABORTED, "the machines of t1 are granted already")
-    async with serving(ScriptedCoordinator(raises=late)) as stand:
-        result = await run("shards", "cancel", "t1", *WHY, "--coordinator", stand.address)
+    async with serving(ScriptedCoordinator(raises=late)) as rig:
+        result = await run("shards", "cancel", "t1", *WHY, "--coordinator", rig.address)
     assert (result.exit_code, result.stdout, result.stderr) == (4, "", f"{late.text}\n")
 
 
@@ -261,8 +261,8 @@ async def test_a_shard_in_the_environment_is_no_new_owner(
 async def test_whoever_may_only_look_changes_nothing(tmp_path: Path) -> None:
     ca = Authority(tmp_path)
     coordinator = ScriptedCoordinator()
-    async with serving(coordinator, tls=ca.leaf("server", "bigfleet://coordinator")) as stand:
-        asked = ["--coordinator", stand.address, *_as_role(ca, "readonly")]
+    async with serving(coordinator, tls=ca.leaf("server", "bigfleet://coordinator")) as rig:
+        asked = ["--coordinator", rig.address, *_as_role(ca, "readonly")]
         assert (await run("domains", *asked)).exit_code == 0
         for words in (
             ("shards", "remove", "shard-0", "--force"),
@@ -280,7 +280,7 @@ async def test_whoever_may_only_look_changes_nothing(tmp_path: Path) -> None:
             assert (refused.exit_code, refused.stdout) == (4, ""), refused.output
             assert "bigfleet://readonly may not do this" in refused.stderr
         assert coordinator.peers == []
-        allowed = ("--coordinator", stand.address, *_as_role(ca, "admin"))
+        allowed = ("--coordinator", rig.address, *_as_role(ca, "admin"))
         assert (await run("quotas", "delete", *POOL, *WHY, *allowed)).exit_code == 0
         assert [peer.identity for peer in coordinator.peers] == ["bigfleet://admin"]
 

@@ -57,7 +57,7 @@ async def test_a_pause_of_some_shards_reaches_only_them(tmp_path: Path) -> None:
     async with living_fleet(tmp_path, "shard-0", "shard-1") as fleet:
         made = await fleet.document("pause", "--shard", "shard-1", "--ttl", "30m", *WHY)
         assert [item.get("shard") for item in made["items"]] == [None, "shard-1"]
-        assert made["items"][0].pop("coordinator") == fleet.stand.address
+        assert made["items"][0].pop("coordinator") == fleet.rig.address
         made["items"][1].pop("shard")
         for item in made["items"]:
             ParseDict(item, shared.PauseResponse())
@@ -73,7 +73,7 @@ async def test_a_pause_of_some_shards_reaches_only_them(tmp_path: Path) -> None:
 async def test_moves_between_shards_are_paused_alone(tmp_path: Path) -> None:
     async with living_fleet(tmp_path, "shard-0") as fleet:
         await fleet.shown("pause", "--rebalance", *WHY)
-        (pause,) = (await fleet.stand.client.pauses()).pauses
+        (pause,) = (await fleet.rig.client.pauses()).pauses
         assert pause.scope == PauseScope(rebalance_only=True)
         assert "rebalancing is paused" in await fleet.shown("status")
 
@@ -136,7 +136,7 @@ async def test_all_pauses_of_one_shard_are_lifted_and_those_of_others_stay(tmp_p
         await fleet.shown("pause", "--cluster", "shop", *WHY)
         await fleet.shown("pause", "--shard", "shard-1", *WHY)
         await fleet.shown("resume", "--all", "--shard", "shard-1", *WHY)
-        (left,) = (await fleet.stand.client.pauses()).pauses
+        (left,) = (await fleet.rig.client.pauses()).pauses
         assert left.scope.cluster_ids == ("shop",)
         assert paused(fleet.shards["shard-1"]) == {}
         assert len(paused(fleet.shards["shard-0"])) == 1

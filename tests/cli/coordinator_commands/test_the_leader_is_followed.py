@@ -37,7 +37,7 @@ class Follower(ScriptedCoordinator):
 async def test_a_follower_sends_every_verb_to_its_leader(tmp_path: Path, verb: str) -> None:
     async with (
         living_fleet(tmp_path, "shard-0") as fleet,
-        serving(Follower(follows=fleet.stand.address)) as follower,
+        serving(Follower(follows=fleet.rig.address)) as follower,
     ):
         result = await run(*verb.split(), "--coordinator", follower.address)
         assert (result.exit_code, result.stderr) == (0, "")
@@ -47,30 +47,30 @@ async def test_a_follower_sends_every_verb_to_its_leader(tmp_path: Path, verb: s
 async def test_a_change_reaches_the_leader_by_way_of_a_follower(tmp_path: Path) -> None:
     async with (
         living_fleet(tmp_path, "shard-0") as fleet,
-        serving(Follower(follows=fleet.stand.address)) as follower,
+        serving(Follower(follows=fleet.rig.address)) as follower,
     ):
         words = ("quotas", "set", "--provider", "sim", "--region", "eu", "--total", "3", *WHY)
         result = await run(*words, "--coordinator", f"{NOWHERE},{follower.address}")
         assert (result.exit_code, result.stderr) == (0, "")
-        assert [quota.total for quota in await fleet.stand.client.quotas()] == [3]
+        assert [quota.total for quota in await fleet.rig.client.quotas()] == [3]
 
 
 async def test_the_status_of_a_fleet_shows_every_replica(tmp_path: Path) -> None:
     async with (
         living_fleet(tmp_path, "shard-0") as fleet,
-        serving(Follower(follows=fleet.stand.address)) as follower,
+        serving(Follower(follows=fleet.rig.address)) as follower,
     ):
         shown = await run("status", "--coordinator", follower.address)
         replicas = [line.split()[:3] for line in shown.stdout.splitlines()[3:5]]
         assert replicas == [
             [follower.address, "c-1", "follower"],
-            [fleet.stand.address, "node-1", "leader"],
+            [fleet.rig.address, "node-1", "leader"],
         ]
-        half = await run("status", "--coordinator", f"{NOWHERE},{fleet.stand.address}")
+        half = await run("status", "--coordinator", f"{NOWHERE},{fleet.rig.address}")
         assert half.exit_code == 5
         assert half.stderr == "no coordinator answers at 127.0.0.1:1\n"
         listed = await run(
-            "status", "-o", "json", "--coordinator", f"{NOWHERE},{fleet.stand.address}"
+            "status", "-o", "json", "--coordinator", f"{NOWHERE},{fleet.rig.address}"
         )
         first, second = json.loads(listed.stdout)["replicas"]
         assert (first["error"]["code"], second["isLeader"]) == ("UNAVAILABLE", True)

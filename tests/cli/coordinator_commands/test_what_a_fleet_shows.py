@@ -21,7 +21,7 @@ from tests.cli.coordinator_commands.rig import (
     shortfall,
 )
 from tests.cli.shard_commands.rig import FIRST, WHY, LiveShard, living_shard, need, steady
-from tests.coordinator_process.stand import ADA, PROVIDER
+from tests.coordinator_process.rig import ADA, PROVIDER
 
 STATUS = """\
 node-1 leads in term 1; 2 shards, 2 clusters, 1 domain; 1 instruction pending, 0 transfers open
@@ -50,13 +50,13 @@ async def test_a_fleet_is_shown_in_one_screen(tmp_path: Path) -> None:
             await shard.until_bound("shop", 3)
             await fleet.sync("shard-0", "shop")
             await fleet.sync("shard-1", "ml")
-            await fleet.stand.client.assign_domain(ZONE, "z1", "shard-1", ADA)
+            await fleet.rig.client.assign_domain(ZONE, "z1", "shard-1", ADA)
             varying = ((r"(?<=sqlite )\d+", "N"), (r"(?<=ADDRESS )\d+(?= \d 14)", "N"))
             assert steady(await fleet.shown("status"), *varying) == STATUS
 
             found = await fleet.document("status")
             assert reads_as(pb.CoordinatorStatus(), found["coordinator"])
-            assert found["replicas"] == [{"address": fleet.stand.address, **found["coordinator"]}]
+            assert found["replicas"] == [{"address": fleet.rig.address, **found["coordinator"]}]
             for item in found["items"]:
                 assert reads_as(shard_pb.ShardStatus(), item, "address", "quarantines", "offerings")
             assert [item["machines"] for item in found["items"]] == [14, 14]

@@ -34,7 +34,7 @@ async def test_where_nobody_says_whom_to_ask_the_coordinator_is_asked(
 ) -> None:
     async with living_fleet(tmp_path, "shard-0", "shard-1") as fleet:
         await asked_both(fleet)
-        by_default(monkeypatch, coordinator=fleet.stand.address, shard=NOWHERE)
+        by_default(monkeypatch, coordinator=fleet.rig.address, shard=NOWHERE)
         result = await run(*verb.split())
         assert (result.exit_code, result.stderr) == (0, "")
         assert EITHER[verb][0] in result.stdout
@@ -80,7 +80,7 @@ async def test_a_shard_that_is_named_by_address_is_asked_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
     async with living_fleet(tmp_path, "shard-0", "shard-1") as fleet:
-        by_default(monkeypatch, coordinator=fleet.stand.address, shard=NOWHERE)
+        by_default(monkeypatch, coordinator=fleet.rig.address, shard=NOWHERE)
         result = await run(*verb.split(), "--shard", fleet.shards["shard-0"].address)
         assert (result.exit_code, result.stderr) == (0, "")
         assert EITHER[verb][1] in result.stdout
@@ -90,7 +90,7 @@ async def test_an_id_is_resolved_by_the_coordinator_of_the_default_address(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with living_fleet(tmp_path, "shard-0", "shard-1") as fleet:
-        by_default(monkeypatch, coordinator=fleet.stand.address, shard=NOWHERE)
+        by_default(monkeypatch, coordinator=fleet.rig.address, shard=NOWHERE)
         shown = await run("status", "--shard", "shard-1")
         assert shown.stdout.startswith("shard-1 is ready")
         assert (await run("needs", "--shard", "shard-0")).exit_code == 0
@@ -123,7 +123,7 @@ async def test_a_file_may_name_both_and_then_a_fleet_is_a_fleet(tmp_path: Path) 
     async with living_fleet(tmp_path, "shard-0", "shard-1") as fleet:
         file = tmp_path / "bigfleet.yaml"
         file.write_text(
-            f"cli: {{shard: shard-1, coordinator: ['{fleet.stand.address}'], output: json}}\n"
+            f"cli: {{shard: shard-1, coordinator: ['{fleet.rig.address}'], output: json}}\n"
         )
         status = await run("status", "--config", str(file))
         assert len(json.loads(status.stdout)["items"]) == 2
@@ -135,7 +135,7 @@ async def test_a_file_may_name_both_and_then_a_fleet_is_a_fleet(tmp_path: Path) 
 
 async def test_several_coordinators_are_named_with_commas_or_one_by_one(tmp_path: Path) -> None:
     async with living_fleet(tmp_path, "shard-0") as fleet:
-        where = fleet.stand.address
+        where = fleet.rig.address
         for flags in (
             ("--coordinator", f"{NOWHERE},{where}"),
             ("--coordinator", NOWHERE, "--coordinator", where),

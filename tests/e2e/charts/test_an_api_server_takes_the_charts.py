@@ -16,9 +16,9 @@ from tests.charts.rights import (
 )
 from tests.e2e.assets import require
 from tests.e2e.charts.rendering import TRIALS, Object, Trial, helm, of_kind, workloads
-from tests.e2e.stand.api import Refused
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.workloads import pod
+from tests.e2e.rig.api import Refused
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.workloads import pod
 
 #: Stands in for cert-manager's own, of which only the kind is needed here.
 CERTIFICATES = """

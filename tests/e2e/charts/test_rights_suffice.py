@@ -3,11 +3,11 @@
 import re
 
 from tests.e2e.joined import join
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.fleet import offered
-from tests.e2e.stand.makers import Act, MakeFleet
-from tests.e2e.stand.processes import Supervised
-from tests.e2e.stand.workloads import deployment, pod_spec
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.fleet import offered
+from tests.e2e.rig.makers import Act, MakeFleet
+from tests.e2e.rig.processes import Supervised
+from tests.e2e.rig.workloads import deployment, pod_spec
 
 
 async def answers_of(process: Supervised) -> set[str]:

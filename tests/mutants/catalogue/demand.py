@@ -121,7 +121,7 @@ DEMAND = (
     Mutant(
         "what the fold may use is also limited by reservations",
         "decide.py",
-        "everyone = Pool(scene, guards_of([]))",
-        "everyone = Pool(scene, guards_of(standing))",
+        "unguarded = Pool(scene, guards_of([]))",
+        "unguarded = Pool(scene, guards_of(standing))",
     ),
 )

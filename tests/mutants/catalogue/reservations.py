@@ -117,7 +117,7 @@ RESERVATIONS = (
     Mutant(
         "a holder whose fingerprint cannot be read is outranked by everybody",
         _FILE,
-        "_OUTRANKED_BY_NOBODY = 2**62",
-        "_OUTRANKED_BY_NOBODY = -(2**62)",
+        "_NEVER_OUTRANKED = 2**62",
+        "_NEVER_OUTRANKED = -(2**62)",
     ),
 )

@@ -23,8 +23,8 @@ from bigfleet.provider.blocks import kube_nodes
 from bigfleet.provider.blocks.hooks import Ended
 from bigfleet.provider.config import config_of, settings_of
 from bigfleet.wire.provider_client import ProviderClient
-from tests.provider.bench import OPTIONS
 from tests.provider.blocks.acme import Acme, AcmeConfig
+from tests.provider.rig import OPTIONS
 
 OFFERS = [
     {

@@ -14,7 +14,7 @@ from bigfleet.conformance.lab import Boot
 from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import Token
 from bigfleet.provider import Kind, Permanent, SQLiteStore
-from tests.provider.bench import Rig, running
+from tests.provider.rig import Rig, running
 
 WHY = ["--reason", "test", "--owner", "me"]
 

@@ -25,8 +25,8 @@ from bigfleet.model.provider_calls import (
 from bigfleet.provider.kinds import Kind
 from bigfleet.wire.provider_admin import ProviderAdminClient, Verb
 from bigfleet.wire.provider_client import ProviderClient
-from tests.provider.bench import rejection
 from tests.provider.crash.promises import Promise, why_broken, why_not_whole
+from tests.provider.rig import rejection
 
 #: For an operation of some milliseconds, on a machine that does ten other things.
 SETTLE_SECONDS = 60

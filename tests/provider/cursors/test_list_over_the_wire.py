@@ -7,7 +7,7 @@ import pytest
 from bigfleet.model.machines import MachineState
 from bigfleet.provider import MemoryStore
 from bigfleet.provider.testing import slots
-from tests.provider.bench import running
+from tests.provider.rig import running
 
 
 async def test_the_revision_moves_with_a_change_and_only_then() -> None:

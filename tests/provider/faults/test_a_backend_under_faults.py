@@ -13,7 +13,7 @@ from bigfleet.provider.testing import (
     every,
     slots,
 )
-from tests.provider.bench import running as running_fake
+from tests.provider.rig import running as running_fake
 
 
 class Minimal(Backend):

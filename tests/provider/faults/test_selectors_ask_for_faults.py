@@ -8,7 +8,7 @@ from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import ListCall
 from bigfleet.provider.options import Timing
 from bigfleet.provider.testing import slots
-from tests.provider.bench import OPTIONS, running
+from tests.provider.rig import OPTIONS, running
 
 FAULTY = replace(OPTIONS, fault_selectors=True, timing=Timing().with_transition_timeout(2.0))
 

@@ -2,7 +2,7 @@
 
 from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import Code, Token
-from tests.provider.bench import rejection, running
+from tests.provider.rig import rejection, running
 
 
 async def test_a_stale_token_comes_before_an_unknown_machine() -> None:

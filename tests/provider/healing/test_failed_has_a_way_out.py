@@ -9,7 +9,7 @@ from bigfleet.model.provider_calls import MachineRecord
 from bigfleet.provider import CapacityUnavailable, Gone, Kind, Permanent
 from bigfleet.provider.options import FailedExit
 from bigfleet.provider.testing import FakeHost, FakeSubstrate, slots
-from tests.provider.bench import OPTIONS, Rig, running
+from tests.provider.rig import OPTIONS, Rig, running
 
 
 async def failed_create(rig: Rig, *, error: Exception | None = None) -> None:

@@ -6,7 +6,7 @@ from bigfleet.provider import MemoryStore, ProviderServer, SQLiteStore
 from bigfleet.provider.backend import OpenContext
 from bigfleet.provider.stores.store import Store
 from bigfleet.provider.testing import FakeSubstrate, slots
-from tests.provider.bench import Rig, running
+from tests.provider.rig import Rig, running
 
 
 class Introduced(FakeSubstrate):

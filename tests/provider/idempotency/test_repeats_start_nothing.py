@@ -5,7 +5,7 @@ import asyncio
 from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import Code
 from bigfleet.provider import Kind
-from tests.provider.bench import rejection, running
+from tests.provider.rig import rejection, running
 
 
 async def test_a_repeat_on_the_way_and_at_the_target_has_the_first_id() -> None:

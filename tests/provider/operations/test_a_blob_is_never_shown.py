@@ -8,7 +8,7 @@ from bigfleet.provider import Kind, Operation, Permanent, Retryable
 from bigfleet.provider.ledger.failures import without_blob
 from bigfleet.provider.testing import FakeSubstrate, slots
 from bigfleet.wire.provider_admin import ProviderAdminClient, Verb
-from tests.provider.bench import running
+from tests.provider.rig import running
 
 BLOB = b"#!/bin/sh\nexport TOKEN=abcdef.0123456789abcdef\nkubeadm join 10.0.0.1:6443\n"
 

@@ -8,7 +8,7 @@ import pytest
 from bigfleet.model.machines import MachineState
 from bigfleet.provider import Created, Host, Kind, Operation, Permanent
 from bigfleet.provider.testing import FakeSubstrate, slots
-from tests.provider.bench import running
+from tests.provider.rig import running
 
 
 class Spoiling(FakeSubstrate):

@@ -14,7 +14,7 @@ from bigfleet.provider import (
 )
 from bigfleet.provider.options import Timing
 from bigfleet.provider.testing import slots
-from tests.provider.bench import OPTIONS, rejection, running
+from tests.provider.rig import OPTIONS, rejection, running
 
 
 async def test_work_that_takes_too_long_fails_and_its_late_end_is_dropped() -> None:

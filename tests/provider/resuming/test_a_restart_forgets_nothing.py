@@ -15,7 +15,7 @@ from bigfleet.provider import Kind, ManualClock, SQLiteStore
 from bigfleet.provider.options import KeepBlobs, ProviderOptions
 from bigfleet.provider.stores.store import Store
 from bigfleet.provider.testing import FakeHost, FakeSubstrate, slots
-from tests.provider.bench import OPTIONS, Rig, rejection, running
+from tests.provider.rig import OPTIONS, Rig, rejection, running
 
 
 class Blind(FakeSubstrate):

@@ -7,7 +7,7 @@ from bigfleet.edge.clock import next_turn
 from bigfleet.model.machines import MachineState
 from bigfleet.provider import Kind, SQLiteStore
 from bigfleet.provider.testing import slots
-from tests.provider.bench import Rig, running
+from tests.provider.rig import Rig, running
 
 BLOB = b"a credential nobody may find"
 

@@ -6,7 +6,7 @@ from bigfleet.provider import Kind, Operation, ProviderServer, Rate
 from bigfleet.provider.backend import Created
 from bigfleet.provider.options import ProviderOptions, Timing
 from bigfleet.provider.testing import FakeSubstrate, settle, slots
-from tests.provider.bench import OPTIONS, running
+from tests.provider.rig import OPTIONS, running
 
 
 class Hasty(FakeSubstrate):

@@ -10,7 +10,7 @@ from bigfleet.provider import Permanent, SQLiteStore
 from bigfleet.provider.backend import Inventory, OpenContext
 from bigfleet.provider.start_refusals import StartRefused
 from bigfleet.provider.testing import FakeSubstrate
-from tests.provider.bench import Told, running
+from tests.provider.rig import Told, running
 
 HERE = "tests.provider.serving.test_a_start_that_cannot_be"
 

@@ -13,7 +13,7 @@ from bigfleet.provider import Backend, Config, Kind, MemoryStore, ProviderServer
 from bigfleet.provider.backend import Created, Host, Inventory, Operation
 from bigfleet.provider.config import config_of, settings_of
 from bigfleet.provider.testing import FakeSubstrate, slots
-from tests.provider.bench import OPTIONS, rejection, running
+from tests.provider.rig import OPTIONS, rejection, running
 
 
 async def page(port: int, path: str) -> tuple[int, str]:

@@ -5,7 +5,7 @@ from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import Code, Token
 from bigfleet.provider.metrics import ProviderMetrics
 from bigfleet.provider.testing import slots
-from tests.provider.bench import rejection, running
+from tests.provider.rig import rejection, running
 from tests.provider.serving.test_the_store_fails import Failing
 
 

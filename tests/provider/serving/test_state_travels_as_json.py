@@ -12,7 +12,7 @@ from bigfleet.provider.ledger.fences import Mark, MarkKey
 from bigfleet.provider.snapshots import read, written
 from bigfleet.provider.testing import slots
 from bigfleet.wire.provider_admin import ProviderAdminClient, Verb
-from tests.provider.bench import Rig, rejection, running
+from tests.provider.rig import Rig, rejection, running
 
 WHY = {"owner": "me", "reason": "moving house"}
 GO_SNAPSHOT = {

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bigfleet.provider.options import ProviderOptions
-from tests.provider.bench import OPTIONS, Told, running
+from tests.provider.rig import OPTIONS, Told, running
 from tests.provider.serving.test_coming_up_and_going_down import page
 
 

@@ -6,7 +6,7 @@ from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import Code, Token
 from bigfleet.provider import Kind, Permanent
 from bigfleet.wire.provider_admin import ProviderAdminClient, Verb
-from tests.provider.bench import rejection, running
+from tests.provider.rig import rejection, running
 
 WHY = {"owner": "me", "reason": "test"}
 

@@ -7,7 +7,7 @@ from bigfleet.model.provider_calls import Code, Token
 from bigfleet.provider import Kind, MemoryStore, Permanent
 from bigfleet.provider.stores.store import Batch, StoreFailed
 from bigfleet.wire.provider_admin import ProviderAdminClient, Verb
-from tests.provider.bench import rejection, running
+from tests.provider.rig import rejection, running
 
 WHY = {"owner": "ada", "reason": "clean-up"}
 

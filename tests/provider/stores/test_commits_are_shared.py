@@ -8,7 +8,7 @@ from bigfleet.model.provider_calls import CreateCall, Peer, Token
 from bigfleet.provider import SQLiteStore
 from bigfleet.provider.stores.store import Batch
 from bigfleet.provider.testing import slots
-from tests.provider.bench import running
+from tests.provider.rig import running
 
 
 class Counting(SQLiteStore):

@@ -8,7 +8,7 @@ import pytest
 from bigfleet.provider import Kind, MemoryStore, SQLiteStore
 from bigfleet.provider.stores.memory import ROWS
 from bigfleet.provider.stores.store import Batch, JournalRow, Store
-from tests.provider.bench import OPTIONS, running
+from tests.provider.rig import OPTIONS, running
 
 
 @pytest.fixture(params=["memory", "sqlite"])

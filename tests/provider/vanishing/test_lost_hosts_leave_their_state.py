@@ -6,7 +6,7 @@ from bigfleet.model.machines import CapacityType, MachineState
 from bigfleet.provider import Gone, HostStatus, Interruption, Kind, PriceChanged
 from bigfleet.provider.backend import UNKNOWN, OfferingKey, Price, PriceTable
 from bigfleet.provider.testing import FakeSubstrate, slots
-from tests.provider.bench import Rig, running
+from tests.provider.rig import Rig, running
 
 SPOT = slots(2, "s", capacity_type=CapacityType.SPOT, interruption_probability=0.3)
 

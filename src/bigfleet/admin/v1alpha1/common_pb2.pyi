@@ -363,7 +363,7 @@ class Pause(_message.Message):
     pause_id: _builtins.str
     created_unix_nanos: _builtins.int
     expires_unix_nanos: _builtins.int
-    """0: until somebody lifts it."""
+    """0: until it is lifted."""
     source: Global___PauseSource.ValueType
     created_by: _builtins.str
     @_builtins.property

@@ -332,7 +332,7 @@ class OwnershipView(_message.Message):
 
     @_builtins.property
     def domains(self) -> _containers.RepeatedCompositeFieldContainer[_coordinator_pb2.DomainAssignment]:
-        """Every one. With an empty shard_id: owned by nobody."""
+        """Every one. With an empty shard_id: it has no owner."""
 
     @_builtins.property
     def overrides(self) -> _containers.RepeatedCompositeFieldContainer[Global___MachineOverride]:
@@ -534,8 +534,8 @@ class OfferRequest(_message.Message):
     provider_address: _builtins.str
     reserve_seconds: _builtins.int
     keep_machines: _builtins.int
-    """What the donor keeps of its free machines that fit: so many, or that part of them, whatever is
-    more. Both 0: 2 and 100, as from a coordinator that does not know these fields; -1: none.
+    """What the donor keeps of its free machines that fit: so many, or that part of them, the larger
+    of both. Both 0: 2 and 100, as from a coordinator that does not know these fields; -1: none.
     """
     keep_per_mille: _builtins.int
     @_builtins.property

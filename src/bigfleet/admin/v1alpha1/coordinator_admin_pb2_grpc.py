@@ -28,8 +28,8 @@ if _version_not_supported:
 
 class CoordinatorAdminStub:
     """Beside bigfleet.v1alpha1.Coordinator, on the coordinator's port. Only the leader answers, but for
-    GetStatus. With mTLS SyncShard needs bigfleet://shard/<shard_id>, whatever only looks
-    bigfleet://readonly or bigfleet://admin, everything else bigfleet://admin.
+    GetStatus. With mTLS SyncShard needs bigfleet://shard/<shard_id>, RPCs that only read need
+    bigfleet://readonly or bigfleet://admin, all others bigfleet://admin.
     """
 
     def __init__(self, channel):
@@ -137,8 +137,8 @@ class CoordinatorAdminStub:
 
 class CoordinatorAdminServicer:
     """Beside bigfleet.v1alpha1.Coordinator, on the coordinator's port. Only the leader answers, but for
-    GetStatus. With mTLS SyncShard needs bigfleet://shard/<shard_id>, whatever only looks
-    bigfleet://readonly or bigfleet://admin, everything else bigfleet://admin.
+    GetStatus. With mTLS SyncShard needs bigfleet://shard/<shard_id>, RPCs that only read need
+    bigfleet://readonly or bigfleet://admin, all others bigfleet://admin.
     """
 
     def GetStatus(self, request, context):
@@ -372,8 +372,8 @@ def add_CoordinatorAdminServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class CoordinatorAdmin:
     """Beside bigfleet.v1alpha1.Coordinator, on the coordinator's port. Only the leader answers, but for
-    GetStatus. With mTLS SyncShard needs bigfleet://shard/<shard_id>, whatever only looks
-    bigfleet://readonly or bigfleet://admin, everything else bigfleet://admin.
+    GetStatus. With mTLS SyncShard needs bigfleet://shard/<shard_id>, RPCs that only read need
+    bigfleet://readonly or bigfleet://admin, all others bigfleet://admin.
     """
 
     @staticmethod

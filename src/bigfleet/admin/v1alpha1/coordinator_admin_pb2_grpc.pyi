@@ -29,8 +29,8 @@ GRPC_VERSION: str
 
 class CoordinatorAdminStub:
     """Beside bigfleet.v1alpha1.Coordinator, on the coordinator's port. Only the leader answers, but for
-    GetStatus. With mTLS SyncShard needs bigfleet://shard/<shard_id>, whatever only looks
-    bigfleet://readonly or bigfleet://admin, everything else bigfleet://admin.
+    GetStatus. With mTLS SyncShard needs bigfleet://shard/<shard_id>, RPCs that only read need
+    bigfleet://readonly or bigfleet://admin, all others bigfleet://admin.
     """
 
     @_typing.overload
@@ -69,8 +69,8 @@ class CoordinatorAdminStub:
 @_typing.type_check_only
 class CoordinatorAdminAsyncStub(CoordinatorAdminStub):
     """Beside bigfleet.v1alpha1.Coordinator, on the coordinator's port. Only the leader answers, but for
-    GetStatus. With mTLS SyncShard needs bigfleet://shard/<shard_id>, whatever only looks
-    bigfleet://readonly or bigfleet://admin, everything else bigfleet://admin.
+    GetStatus. With mTLS SyncShard needs bigfleet://shard/<shard_id>, RPCs that only read need
+    bigfleet://readonly or bigfleet://admin, all others bigfleet://admin.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -105,8 +105,8 @@ class CoordinatorAdminAsyncStub(CoordinatorAdminStub):
 
 class CoordinatorAdminServicer(metaclass=_abc_1.ABCMeta):
     """Beside bigfleet.v1alpha1.Coordinator, on the coordinator's port. Only the leader answers, but for
-    GetStatus. With mTLS SyncShard needs bigfleet://shard/<shard_id>, whatever only looks
-    bigfleet://readonly or bigfleet://admin, everything else bigfleet://admin.
+    GetStatus. With mTLS SyncShard needs bigfleet://shard/<shard_id>, RPCs that only read need
+    bigfleet://readonly or bigfleet://admin, all others bigfleet://admin.
     """
 
     @_abc_1.abstractmethod

@@ -1755,8 +1755,8 @@ class ReportClusterResponse(_message.Message):
 
     @_builtins.property
     def preempting_instruction_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Open instructions of the cluster that take a machine for somebody else. All others give back
-        what nobody claims: the frozen frame does not tell a preemption for priority 0 from these.
+        """Open instructions of the cluster that are preemptions. All others give back unclaimed
+        machines: the frozen frame does not tell a preemption for priority 0 from these.
         """
 
     @_builtins.property

@@ -27,8 +27,8 @@ if _version_not_supported:
 
 
 class ShardAdminStub:
-    """The people's side of a shard, on the shard's port. With mTLS whatever only looks needs
-    bigfleet://readonly or bigfleet://admin, everything else bigfleet://admin; ReportCluster is for
+    """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
+    bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
     bigfleet://cluster/<id>, and for that cluster's own report only.
     """
 
@@ -116,8 +116,8 @@ class ShardAdminStub:
 
 
 class ShardAdminServicer:
-    """The people's side of a shard, on the shard's port. With mTLS whatever only looks needs
-    bigfleet://readonly or bigfleet://admin, everything else bigfleet://admin; ReportCluster is for
+    """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
+    bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
     bigfleet://cluster/<id>, and for that cluster's own report only.
     """
 
@@ -307,8 +307,8 @@ def add_ShardAdminServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ShardAdmin:
-    """The people's side of a shard, on the shard's port. With mTLS whatever only looks needs
-    bigfleet://readonly or bigfleet://admin, everything else bigfleet://admin; ReportCluster is for
+    """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
+    bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
     bigfleet://cluster/<id>, and for that cluster's own report only.
     """
 

@@ -28,8 +28,8 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class ShardAdminStub:
-    """The people's side of a shard, on the shard's port. With mTLS whatever only looks needs
-    bigfleet://readonly or bigfleet://admin, everything else bigfleet://admin; ReportCluster is for
+    """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
+    bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
     bigfleet://cluster/<id>, and for that cluster's own report only.
     """
 
@@ -64,8 +64,8 @@ class ShardAdminStub:
 
 @_typing.type_check_only
 class ShardAdminAsyncStub(ShardAdminStub):
-    """The people's side of a shard, on the shard's port. With mTLS whatever only looks needs
-    bigfleet://readonly or bigfleet://admin, everything else bigfleet://admin; ReportCluster is for
+    """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
+    bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
     bigfleet://cluster/<id>, and for that cluster's own report only.
     """
 
@@ -96,8 +96,8 @@ class ShardAdminAsyncStub(ShardAdminStub):
     """What the last cycle was decided on, as a fleet file that `bigfleet plan` reads."""
 
 class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
-    """The people's side of a shard, on the shard's port. With mTLS whatever only looks needs
-    bigfleet://readonly or bigfleet://admin, everything else bigfleet://admin; ReportCluster is for
+    """The people's side of a shard, on the shard's port. With mTLS RPCs that only read need
+    bigfleet://readonly or bigfleet://admin, all others bigfleet://admin; ReportCluster is for
     bigfleet://cluster/<id>, and for that cluster's own report only.
     """
 

@@ -1,4 +1,4 @@
-"""A fleet on the stand: a sim provider, a shard, and the operators and pod controllers of clusters.
+"""A fleet on the rig: a sim provider, a shard, and the operators and pod controllers of clusters.
 
 All are processes started from the command line, as people start them. Addresses are fixed for the
 life of a fleet: a shard that is killed and started again is found where it was.
@@ -22,12 +22,12 @@ from bigfleet.model.provider_calls import (
 from bigfleet.wire.provider_client import ProviderClient
 from bigfleet.wire.shard_admin_client import ShardAdminClient
 from bigfleet.wire.sim_control import SimControlClient
-from tests.e2e.stand.accounts import operator_account, podwatch_account
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.processes import Family, Supervised
+from tests.e2e.rig.accounts import operator_account, podwatch_account
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.processes import Family, Supervised
 from tests.etcd_cluster import free_ports
 from tests.shard_processes.process import provider_words
-from tests.shard_system.stand import offered
+from tests.shard_system.rig import offered
 from tests.shard_system.waiting import PATIENCE, until_told
 
 ANYWHERE = "127.0.0.1:0"

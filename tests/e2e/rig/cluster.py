@@ -14,10 +14,10 @@ from pathlib import Path
 import yaml
 
 from tests.e2e.assets import require
-from tests.e2e.stand.api import KubeApi, Object
-from tests.e2e.stand.control_plane import ADMIN_TOKEN, ControlPlane
-from tests.e2e.stand.rights import REVIEWS, reviews_of
-from tests.e2e.stand.waiting import PATIENCE, until_so
+from tests.e2e.rig.api import KubeApi, Object
+from tests.e2e.rig.control_plane import ADMIN_TOKEN, ControlPlane
+from tests.e2e.rig.rights import REVIEWS, reviews_of
+from tests.e2e.rig.waiting import PATIENCE, until_so
 
 #: Namespaces a control plane comes with.
 _BORN_WITH = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})

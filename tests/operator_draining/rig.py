@@ -56,7 +56,7 @@ def pod_record(
     )
 
 
-class Stage:
+class Rig:
     """`steps` are the instructions since they were last taken; writes are answered by the test.
 
     Checks are answered at once, unless the test does: the server has what the caches have, and what
@@ -252,21 +252,21 @@ def patched(node: Node, patch: dict[str, object]) -> Node:
     )
 
 
-def joined(*pods: PodOnNode, node: Node | None = None) -> Stage:
+def joined(*pods: PodOnNode, node: Node | None = None) -> Rig:
     """Machine m-1 is Node n-1, Configured and connected."""
-    stage = Stage()
-    stage.has_node(node or node_record("n-1"))
+    rig = Rig()
+    rig.has_node(node or node_record("n-1"))
     for pod in pods:
-        stage.has_pod(pod)
-    stage.connect(NodeStateUpdate("m-1", "shop", S.CONFIGURED, "n-1"))
-    assert stage.steps == []
-    return stage
+        rig.has_pod(pod)
+    rig.connect(NodeStateUpdate("m-1", "shop", S.CONFIGURED, "n-1"))
+    assert rig.steps == []
+    return rig
 
 
-def draining(*pods: PodOnNode, grace: int = 600) -> Stage:
+def draining(*pods: PodOnNode, grace: int = 600) -> Rig:
     """Asked, cordoned and answered once; the first evictions are not taken yet."""
-    stage = joined(*pods)
-    stage.asks(grace=grace)
-    stage.answer_cordons()
-    assert stage.acks() == [(ID, 1)]
-    return stage
+    rig = joined(*pods)
+    rig.asks(grace=grace)
+    rig.answer_cordons()
+    assert rig.acks() == [(ID, 1)]
+    return rig

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from bigfleet.edge.driver import RealClock
 from bigfleet.model.provider_calls import Rejected
-from tests.e2e.stand.api import Away, Refused
+from tests.e2e.rig.api import Away, Refused
 
 #: A test that waits longer than this waits for what will not come.
 PATIENCE = 120.0

@@ -3,11 +3,11 @@
 from collections.abc import Awaitable, Sequence
 from typing import Any, Protocol
 
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.faulty_api import FaultyApi
-from tests.e2e.stand.fleet import Fleet
-from tests.e2e.stand.node_actor import NodeActor
-from tests.e2e.stand.nodes import Naming, named_by_host
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.faulty_api import FaultyApi
+from tests.e2e.rig.fleet import Fleet
+from tests.e2e.rig.node_actor import NodeActor
+from tests.e2e.rig.nodes import Naming, named_by_host
 
 
 class OwnCluster(Protocol):

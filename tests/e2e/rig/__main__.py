@@ -15,9 +15,9 @@ import yaml
 
 from bigfleet.wire.lines import TlsFiles
 from tests.e2e.assets import REMEDY, found, missing
-from tests.e2e.stand.api import KubeApi
-from tests.e2e.stand.control_plane import ADMIN_TOKEN, PROGRAMS, ControlPlane, control_planes
-from tests.e2e.stand.node_actor import acting
+from tests.e2e.rig.api import KubeApi
+from tests.e2e.rig.control_plane import ADMIN_TOKEN, PROGRAMS, ControlPlane, control_planes
+from tests.e2e.rig.node_actor import acting
 
 BUFFERS = Path(__file__).parents[1] / "crds" / "capacitybuffers.yaml"
 

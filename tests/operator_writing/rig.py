@@ -30,7 +30,7 @@ class Complaints(Silence):
 
 
 @dataclass(slots=True)
-class Stage:
+class Rig:
     server: FakeApiServer
     clock: ManualClock
     counts: Counts
@@ -83,9 +83,9 @@ def _available(found: AvailableCapacity) -> AvailableCapacity:
 
 
 @asynccontextmanager
-async def stage_on(
+async def rig_on(
     server: FakeApiServer, *, dispatch: int = 32, synced: bool = True
-) -> AsyncIterator[Stage]:
+) -> AsyncIterator[Rig]:
     """A running write-back with a session open, and its replay under way."""
     clock, counts, log = ManualClock(), Counts(), Complaints()
     nodes: dict[str, Node] = {}
@@ -107,12 +107,12 @@ async def stage_on(
         write_back = WriteBack(api, clock, lambda: 1.0, log, counts, around, dispatch=dispatch)
         work = (upcoming.run(), available.run(), write_back.run())
         tasks = [asyncio.create_task(each) for each in work]
-        stage = Stage(server, clock, counts, log, write_back, nodes, standings, told, nodes_known)
+        rig = Rig(server, clock, counts, log, write_back, nodes, standings, told, nodes_known)
         try:
             if synced:
                 await until(lambda: upcoming.cache.synced and available.cache.synced)
             write_back.on_connected()
-            yield stage
+            yield rig
         finally:
             for task in tasks:
                 task.cancel()

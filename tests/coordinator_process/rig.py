@@ -1,4 +1,4 @@
-"""A coordinator on a stand: a real CoordinatorProcess over real gRPC, and shards played by hand."""
+"""A coordinator on a rig: a real CoordinatorProcess over real gRPC, and shards played by hand."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -20,7 +20,7 @@ from bigfleet.model.shard_views import ShardSummary
 from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
 from bigfleet.wire.coordinator_client import CoordinatorLines
 from bigfleet.wire.lines import TlsFiles
-from tests.shard_system.stand import ANYWHERE, Lines, page
+from tests.shard_system.rig import ANYWHERE, Lines, page
 from tests.shard_system.waiting import until
 
 #: Everything a coordinator is by default, but where nobody else listens.
@@ -34,7 +34,7 @@ DEADLINE = 30.0
 
 
 @dataclass(slots=True)
-class CoordinatorStand:
+class CoordinatorRig:
     process: CoordinatorProcess
     log: Lines
     client: CoordinatorAdminClient
@@ -72,7 +72,7 @@ async def coordinated(
     caller: TlsFiles | None = None,
     clock: Clock | None = None,
     store: OpenStore = store_of,
-) -> AsyncIterator[CoordinatorStand]:
+) -> AsyncIterator[CoordinatorRig]:
     """Up, and leading unless it need not; its file lies in the folder."""
     log, numbers = Lines(), count(1)
     own = replace(settings, data_dir=str(folder))
@@ -89,11 +89,11 @@ async def coordinated(
     await process.start()
     lines = CoordinatorLines(caller)
     client = CoordinatorAdminClient([f"127.0.0.1:{process.port}"], caller, deadline=DEADLINE)
-    stand = CoordinatorStand(process, log, client, lines)
+    rig = CoordinatorRig(process, log, client, lines)
     try:
         if leads:
             await until(lambda: log.events("coordinator.leads"), lambda: log.said)
-        yield stand
+        yield rig
     finally:
         await client.close()
         await lines.close()

@@ -1,7 +1,7 @@
 """A real control plane on the loopback: etcd, kube-apiserver, kube-scheduler, controllers.
 
 There is no kubelet and no node lifecycle: nodes are the NodeActor's, and nobody taints them behind
-its back. Everybody on the stand is an administrator by token; whoever is under test gets a
+its back. Everybody on the rig is an administrator by token; whoever is under test gets a
 ServiceAccount with its own role instead (`Cluster.service_account_kubeconfig`).
 
 All of it is synchronous, so that it can live longer than the event loop of one test.
@@ -19,8 +19,8 @@ from pathlib import Path
 import yaml
 
 from tests.e2e.assets import require
-from tests.e2e.stand.certificates import certificates_in
-from tests.e2e.stand.processes import Ended, Family, Supervised
+from tests.e2e.rig.certificates import certificates_in
+from tests.e2e.rig.processes import Ended, Family, Supervised
 from tests.etcd_cluster import free_ports
 
 #: Of a machine that does much else; nobody waits longer than it takes.
@@ -182,7 +182,7 @@ class ControlPlane:
         }
 
     def _scheduler_config(self) -> Path:
-        """The defaults, but for the pace at which it may talk: the stand is in a hurry."""
+        """The defaults, but for the pace at which it may talk: the rig is in a hurry."""
         file = self.folder / "scheduler.json"
         config = {
             "apiVersion": "kubescheduler.config.k8s.io/v1",

@@ -1,4 +1,4 @@
-"""Processes of the stand: each with its log in a file, none outlives the tests.
+"""Processes of the rig: each with its log in a file, none outlives the tests.
 
 Whoever starts one ends it. Where the tests themselves are killed nobody does: a shell that reads
 from them notices and kills in their stead.
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bigfleet.edge.process_usage import cpu_seconds, resident_bytes
-from tests.shard_system.stand import page
+from tests.shard_system.rig import page
 from tests.shard_system.waiting import until
 
 _PROGRAM = "from bigfleet.cli.main import main; main()"

@@ -6,7 +6,7 @@ written may be refused what it has just been given. Pure; `Cluster.apply` asks.
 
 from collections.abc import Iterable, Iterator
 
-from tests.e2e.stand.api import Object
+from tests.e2e.rig.api import Object
 
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 _BINDINGS = ("RoleBinding", "ClusterRoleBinding")

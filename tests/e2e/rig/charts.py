@@ -1,4 +1,4 @@
-"""Charts of deploy/helm, rendered by the real helm: their rights are those the stand hands out."""
+"""Charts of deploy/helm, rendered by the real helm: their rights are those the rig hands out."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ import yaml
 
 from tests.architecture.tree import ROOT
 from tests.e2e.assets import require
-from tests.e2e.stand.api import Object
+from tests.e2e.rig.api import Object
 
 CHARTS = ROOT / "deploy" / "helm"
 _RIGHTS = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")

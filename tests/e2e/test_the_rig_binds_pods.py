@@ -1,16 +1,16 @@
-"""The stand itself: machines become Nodes, the real scheduler binds pods to them, budgets hold."""
+"""The rig itself: machines become Nodes, the real scheduler binds pods to them, budgets hold."""
 
 import signal
 
 import pytest
 
 from bigfleet.model.requirements import HOSTNAME_KEY, INSTANCE_TYPE_KEY, RACK_KEY, ZONE_KEY
-from tests.e2e.stand.api import Refused
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.fleet import Fleet, offered
-from tests.e2e.stand.makers import Act, MakeProvider
-from tests.e2e.stand.nodes import MACHINE_ID_KEY, named_apart
-from tests.e2e.stand.workloads import budget, deployment, is_ready, node_name, pod, pod_spec
+from tests.e2e.rig.api import Refused
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.fleet import Fleet, offered
+from tests.e2e.rig.makers import Act, MakeProvider
+from tests.e2e.rig.nodes import MACHINE_ID_KEY, named_apart
+from tests.e2e.rig.workloads import budget, deployment, is_ready, node_name, pod, pod_spec
 from tests.shard_system.waiting import until
 
 METAL = {**offered("bare_metal", 3), "sim": {"walk": False, "racks": 3}}

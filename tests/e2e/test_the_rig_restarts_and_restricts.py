@@ -1,4 +1,4 @@
-"""The stand itself: an API server goes and comes back, an account may only what its role says."""
+"""The rig itself: an API server goes and comes back, an account may only what its role says."""
 
 import asyncio
 import gc
@@ -8,14 +8,14 @@ import yaml
 
 from bigfleet.edge.clock import next_turn
 from tests.e2e.pins import KUBERNETES
-from tests.e2e.stand.accounts import operator_account
-from tests.e2e.stand.api import Away, KubeApi, Refused
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.control_plane import ADMIN_TOKEN
-from tests.e2e.stand.fleet import offered
-from tests.e2e.stand.makers import Act, MakeProvider, OwnCluster
-from tests.e2e.stand.rights import reviews_of
-from tests.e2e.stand.workloads import deployment, is_ready
+from tests.e2e.rig.accounts import operator_account
+from tests.e2e.rig.api import Away, KubeApi, Refused
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.control_plane import ADMIN_TOKEN
+from tests.e2e.rig.fleet import offered
+from tests.e2e.rig.makers import Act, MakeProvider, OwnCluster
+from tests.e2e.rig.rights import reviews_of
+from tests.e2e.rig.workloads import deployment, is_ready
 
 ROLE = """
 apiVersion: rbac.authorization.k8s.io/v1

@@ -6,8 +6,8 @@ home in the test's namespace, where their leases lie.
 
 from pathlib import Path
 
-from tests.e2e.stand.charts import rendered, rights_in
-from tests.e2e.stand.cluster import Cluster
+from tests.e2e.rig.charts import rendered, rights_in
+from tests.e2e.rig.cluster import Cluster
 
 OPERATOR, PODWATCH = "bigfleet-operator", "bigfleet-podwatch"
 

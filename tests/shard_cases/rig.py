@@ -40,7 +40,7 @@ def machine(name: str, state: MachineState, cluster: str = "") -> Machine:
     )
 
 
-class Stand:
+class Rig:
     hello = Hello(SHOP)
 
     def __init__(
@@ -115,7 +115,7 @@ class Stand:
 
     def _answer(self, call: CallProvider) -> None:
         asked = call.call
-        assert isinstance(asked, ConfigureCall), "only clusters are served on this stand"
+        assert isinstance(asked, ConfigureCall), "only clusters are served on this rig"
         configured = MachineRecord(
             asked.machine_id,
             MachineState.CONFIGURED,

@@ -1,12 +1,12 @@
-"""The stand itself: resources of other projects are served as a cluster of theirs would."""
+"""The rig itself: resources of other projects are served as a cluster of theirs would."""
 
 import pytest
 
 from tests.e2e.assets import require
 from tests.e2e.pins import DEFINITIONS
-from tests.e2e.stand.api import Refused
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.workloads import CAPACITY_BUFFERS
+from tests.e2e.rig.api import Refused
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.workloads import CAPACITY_BUFFERS
 
 BUFFER = {
     "apiVersion": "autoscaling.x-k8s.io/v1beta1",

@@ -73,7 +73,7 @@ def test_a_test_that_lacks_a_piece_skips_and_names_the_remedy() -> None:
         require("kube-apiserver")
 
 
-def test_a_test_that_lacks_a_piece_fails_where_the_stand_is_required(
+def test_a_test_that_lacks_a_piece_fails_where_the_rig_is_required(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("BIGFLEET_REQUIRE_E2E", "1")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from bigfleet.model.provider_calls import MachineRecord
 from bigfleet.model.requirements import HOSTNAME_KEY, INSTANCE_TYPE_KEY, ZONE_KEY
 from tests.e2e.pins import KUBERNETES
-from tests.e2e.stand.api import Object
+from tests.e2e.rig.api import Object
 
 MACHINE_ID_KEY = "bigfleet.lucy.sh/machine-id"
 #: Says on a Node that an actor made it, and for which cluster.

@@ -1,14 +1,14 @@
-"""The stand itself: faults on the way to an API server are met by whoever goes that way, only."""
+"""The rig itself: faults on the way to an API server are met by whoever goes that way, only."""
 
 import asyncio
 
 import pytest
 
-from tests.e2e.stand.api import KubeApi, Object, Refused
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.control_plane import ADMIN_TOKEN
-from tests.e2e.stand.faulty_api import FaultyApi
-from tests.e2e.stand.makers import FaultsOf
+from tests.e2e.rig.api import KubeApi, Object, Refused
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.control_plane import ADMIN_TOKEN
+from tests.e2e.rig.faulty_api import FaultyApi
+from tests.e2e.rig.makers import FaultsOf
 from tests.shard_system.waiting import until
 
 PODS = "/api/v1/pods"

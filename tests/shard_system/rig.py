@@ -1,4 +1,4 @@
-"""A shard on a stand: a real ShardProcess, a real sim provider, real gRPC between all of them.
+"""A shard on a rig: a real ShardProcess, a real sim provider, real gRPC between all of them.
 
 Time is the machine's own; pauses between cycles and Lists are short and the sim takes no time, so
 that a test is as long as what happens in it.
@@ -72,7 +72,7 @@ def offered(capacity_type: str, machines: int, zone: str = "sim-1a") -> dict[str
 
 
 @dataclass(slots=True)
-class ProviderStand:
+class ProviderRig:
     server: ProviderServer
     client: ProviderClient
     control: SimControlClient
@@ -103,13 +103,13 @@ async def provided(
     tls: TlsFiles | None = None,
     caller: TlsFiles | None = None,
     latency: str = AT_ONCE,
-) -> AsyncIterator[ProviderStand]:
+) -> AsyncIterator[ProviderRig]:
     """A sim of these offers; `caller` is who asks and steers it."""
     file = folder / "offers.json"
     file.write_text(json.dumps(list(offers)))
     server = ProviderServer(
         SimBackend(SimConfig(latency=latency)),
-        MemoryStore("stand"),
+        MemoryStore("rig"),
         ProviderOptions(provider="sim", address=ANYWHERE, tls=tls),
         chance=random.Random(1),
         offerings=file,
@@ -121,7 +121,7 @@ async def provided(
             ProviderClient(address, caller) as client,
             SimControlClient(address, caller) as control,
         ):
-            yield ProviderStand(server, client, control)
+            yield ProviderRig(server, client, control)
     finally:
         await server.stop(0.0)
 
@@ -152,7 +152,7 @@ class Lines:
 
 
 @dataclass(slots=True)
-class ShardStand:
+class ShardRig:
     process: ShardProcess
     log: Lines
     folder: Path
@@ -183,7 +183,7 @@ async def sharded(
     *,
     tls: TlsFiles | None = None,
     clock: Clock | None = None,
-) -> AsyncIterator[ShardStand]:
+) -> AsyncIterator[ShardRig]:
     """A shard of these providers' addresses, up and ready."""
     log, numbers = Lines(), count(1)
     own = replace(
@@ -196,7 +196,7 @@ async def sharded(
     process = ShardProcess(own, world)
     await process.start()
     try:
-        yield ShardStand(process, log, folder)
+        yield ShardRig(process, log, folder)
     finally:
         await process.stop()
 

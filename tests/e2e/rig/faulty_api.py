@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from bigfleet.edge.clock import settle
-from tests.e2e.stand.control_plane import ControlPlane
+from tests.e2e.rig.control_plane import ControlPlane
 
 _REASONS = {409: "Conflict", 410: "Expired", 429: "TooManyRequests", 500: "InternalError"}
 _BROKEN = (OSError, EOFError, asyncio.IncompleteReadError)
@@ -170,7 +170,7 @@ def _status(code: int) -> dict[str, object]:
         "apiVersion": "v1",
         "metadata": {},
         "status": "Failure",
-        "message": f"a fault of the stand: {reason}",
+        "message": f"a fault of the rig: {reason}",
         "reason": reason,
         "code": code,
     }

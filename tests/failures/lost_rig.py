@@ -17,14 +17,14 @@ from bigfleet.model.session_frames import (
 from bigfleet.shard.events import CallAnswered, ReclaimAcked, SessionClosed
 from bigfleet.shard.instructions import CallProvider, GetCall, Instruction, Persist
 from bigfleet.shard.settings import ShardSettings
-from tests.shard_cases.stand import CLOUD, SHOP, Stand, machine
+from tests.shard_cases.rig import CLOUD, SHOP, Rig, machine
 
 S = MachineState
 GONE, NEVER, SICK = LostCause.NODE_GONE, LostCause.NEVER_JOINED, LostCause.UNHEALTHY
 SESSION = 1
 
 
-class LostStand(Stand):
+class LostRig(Rig):
     hello = Hello(SHOP, f"{PROTOCOL}+{RECLAIM_DONE}")
 
     def __init__(
@@ -120,9 +120,9 @@ class LostStand(Stand):
     def story(self, name: str) -> str:
         return "\n".join(event.text for event in self.state.effects.stories.of(name))
 
-    def restarted(self, machines: int) -> "LostStand":
+    def restarted(self, machines: int) -> "LostRig":
         """The next life: what was stored, and the machines as the provider has them."""
-        return LostStand(machines, self.state.settings, self.stored)
+        return LostRig(machines, self.state.settings, self.stored)
 
     def obey(self, instructions: Iterable[Instruction]) -> None:
         kept = list(instructions)

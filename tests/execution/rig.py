@@ -1,4 +1,4 @@
-"""A stage for everything that carries decisions out: one provider and its clusters, played by hand.
+"""A rig for everything that carries decisions out: one provider and its clusters, played by hand.
 
 No clock, no network: the test says what time it is, what the provider answers and what the
 operators say, in whatever order it likes.
@@ -45,7 +45,7 @@ from tests.shard_parts import Clusters, parts_of
 S = MachineState
 CLOUD = "cloud"
 SHOP = "shop"
-#: Of the Need every order on this stage is for.
+#: Of the Need every order on this rig is for.
 PROFILE = Profile.of(priority=500, interruption_bucket=5, reclamation_bucket=4)
 START = 1_000_000 * SECOND
 
@@ -68,7 +68,7 @@ def record_of(machine: str, state: MachineState, cluster: str = "") -> MachineRe
     )
 
 
-class Stage:
+class Rig:
     def __init__(
         self,
         settings: ShardSettings | None = None,
@@ -105,9 +105,9 @@ class Stage:
             self.connect()
         self._obey()
 
-    def restarted(self, *, connected: bool = True) -> "Stage":
+    def restarted(self, *, connected: bool = True) -> "Rig":
         """The next life: what was stored, and nothing else."""
-        return Stage(self.settings, epoch=8, stored=self.stored, connected=connected)
+        return Rig(self.settings, epoch=8, stored=self.stored, connected=connected)
 
     # -- machines --------------------------------------------------------------------------------
 
@@ -116,7 +116,7 @@ class Stage:
     ) -> Machine:
         made = screened_machine(replace(record_of(machine, state, cluster), **fields))  # type: ignore[arg-type]
         assert isinstance(made, Machine), made
-        self.machines.insert(made, CLOUD, self.now, "put on the stage")
+        self.machines.insert(made, CLOUD, self.now, "put on the rig")
         self._obey()
         return made
 

@@ -1,10 +1,10 @@
-"""The stand itself: a shard and a provider in processes, found at the same place after a loss."""
+"""The rig itself: a shard and a provider in processes, found at the same place after a loss."""
 
-from tests.e2e.stand.cluster import Cluster
-from tests.e2e.stand.fleet import offered
-from tests.e2e.stand.makers import Act, MakeFleet, MakeProvider
-from tests.e2e.stand.nodes import named_by_machine
-from tests.e2e.stand.waiting import until_so
+from tests.e2e.rig.cluster import Cluster
+from tests.e2e.rig.fleet import offered
+from tests.e2e.rig.makers import Act, MakeFleet, MakeProvider
+from tests.e2e.rig.nodes import named_by_machine
+from tests.e2e.rig.waiting import until_so
 from tests.shard_system.waiting import until
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.e2e.stand.api import Object
+from tests.e2e.rig.api import Object
 
 #: For `Cluster.apply_crds`: the CRD whose original a cluster gets from its own autoscaler.
 CAPACITY_BUFFERS = Path(__file__).parents[1] / "crds" / "capacitybuffers.yaml"

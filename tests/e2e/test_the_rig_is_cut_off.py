@@ -4,7 +4,7 @@ import asyncio
 import inspect
 
 from bigfleet.edge.clock import next_turn
-from tests.e2e.stand.node_actor import MOST_AT_ONCE, together
+from tests.e2e.rig.node_actor import MOST_AT_ONCE, together
 
 
 async def test_work_that_never_had_its_turn_is_closed() -> None:

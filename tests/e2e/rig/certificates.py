@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 _NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
-#: Long ago and far ahead: nothing on the stand depends on the date.
+#: Long ago and far ahead: nothing on the rig depends on the date.
 _FROM = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
 _UNTIL = datetime.datetime(2120, 1, 1, tzinfo=datetime.UTC)
 

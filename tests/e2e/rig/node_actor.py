@@ -21,8 +21,8 @@ from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import ListCall, MachineRecord, Rejected
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.provider_client import ProviderClient
-from tests.e2e.stand.api import APPLY, STRATEGIC, Away, KubeApi, Object, Refused
-from tests.e2e.stand.nodes import (
+from tests.e2e.rig.api import APPLY, STRATEGIC, Away, KubeApi, Object, Refused
+from tests.e2e.rig.nodes import (
     LEASES,
     Naming,
     address_of,
@@ -85,7 +85,7 @@ class NodeActor:
         return next((n for n, machine in self.machines.items() if machine.id == machine_id), None)
 
     async def run(self) -> None:
-        """Until cancelled; whatever else ends it is a failure of the stand."""
+        """Until cancelled; whatever else ends it is a failure of the rig."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._again(self._follow_machines))

@@ -32,7 +32,7 @@ def leader(name: str) -> Leader:
     return Leader(name, f"{name}.example:7790")
 
 
-class Stand(Protocol):
+class Rig(Protocol):
     """A place where rows lie."""
 
     def store(self, name: str = "a") -> Store:
@@ -43,7 +43,7 @@ class Stand(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class FileStand:
+class FileRig:
     data_dir: Path
 
     def store(self, name: str = "a") -> SqliteStore:
@@ -54,7 +54,7 @@ class FileStand:
 
 
 @dataclass(frozen=True, slots=True)
-class EtcdStand:
+class EtcdRig:
     endpoints: Sequence[str]
     prefix: str
     ttl_seconds: float = LONG_TTL
