@@ -1,15 +1,11 @@
 """The client beside a shard: what it reports, what `status` shows, what the shard does alone."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from bigfleet.cli.coordinator_reports import reporting_of
-from bigfleet.edge.driver import RealClock
 from bigfleet.model.settings import Seconds
-from bigfleet.shard.driving.process import World
 from bigfleet.shard.settings import ReportSettings
 from tests.coordclient.coordinators import assign, coordinators
 from tests.shard_system.demand import whole_nodes
@@ -25,15 +21,7 @@ async def reporting(folder: Path, provider: str, *addresses: str) -> AsyncIterat
     """A shard that owns everything and reports to these coordinators."""
     settings = replace(QUICK, ownership="all", coordinator_addr=addresses, report=OFTEN)
     async with sharded(folder, [provider], settings) as rig:
-        now = asyncio.get_running_loop().time
-        client = reporting_of(rig.process, World(RealClock(), now, str, rig.log))
-        assert client is not None
-        task = asyncio.create_task(client.run())
-        try:
-            yield rig
-        finally:
-            task.cancel()
-            await asyncio.wait({task})
+        yield rig
 
 
 async def test_a_shard_reports_its_machines_and_shows_its_link(tmp_path: Path) -> None:
@@ -93,6 +81,5 @@ async def test_without_an_address_nobody_reports(tmp_path: Path) -> None:
         provided(tmp_path, [offered("on_demand", 1)]) as provider,
         sharded(tmp_path, [provider.address]) as rig,
     ):
-        world = World(RealClock(), asyncio.get_running_loop().time, str, rig.log)
-        assert reporting_of(rig.process, world) is None
+        assert rig.process.side_tasks == {}
         assert rig.process.state.status().coordinator is None

@@ -1,6 +1,5 @@
 """A coordinator on a rig: a real CoordinatorProcess over real gRPC, and shards played by hand."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -8,7 +7,7 @@ from itertools import count
 from pathlib import Path
 
 from bigfleet.coordinator.driving.open_store import store_of
-from bigfleet.coordinator.driving.process import CoordinatorProcess, OpenStore, World
+from bigfleet.coordinator.driving.process import CoordinatorProcess, OpenStore
 from bigfleet.coordinator.settings import CoordinatorSettings
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.driver import RealClock
@@ -17,6 +16,7 @@ from bigfleet.model.coordinator_calls import ReportReply, ShardReport
 from bigfleet.model.settings import Seconds
 from bigfleet.model.shard_admin import Audit
 from bigfleet.model.shard_views import ShardSummary
+from bigfleet.process import ProcessContext
 from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
 from bigfleet.wire.coordinator_client import CoordinatorLines
 from bigfleet.wire.lines import TlsFiles
@@ -76,16 +76,14 @@ async def coordinated(
     """Up, and leading unless it need not; its file lies in the folder."""
     log, numbers = Lines(), count(1)
     own = replace(settings, data_dir=str(folder))
-    world = World(
+    context = ProcessContext(
         clock or RealClock(),
-        asyncio.get_running_loop().time,
-        lambda: f"id-{next(numbers)}",
         log,
-        tls,
-        "1.2.3",
-        store,
+        new_id=lambda: f"id-{next(numbers)}",
+        tls=tls,
+        version="1.2.3",
     )
-    process = CoordinatorProcess(own, world)
+    process = CoordinatorProcess(own, context, store)
     await process.start()
     lines = CoordinatorLines(caller)
     client = CoordinatorAdminClient([f"127.0.0.1:{process.port}"], caller, deadline=DEADLINE)

@@ -15,9 +15,9 @@ from bigfleet.coordinator.metrics import (
 )
 from bigfleet.coordinator.stores.contract import Leader, Store
 from bigfleet.edge.clock import Clock, ManualClock
-from bigfleet.edge.core_tasks import CoreTaskDied
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.pages import Pages
+from bigfleet.process import CoreTaskDied
 from tests.architecture.tree import PACKAGE, python_files
 from tests.coordinator_process.memory_store import Fault, MemoryStore, SharedRows
 from tests.coordinator_process.rig import ADA, coordinated

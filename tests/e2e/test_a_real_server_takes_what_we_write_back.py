@@ -20,12 +20,12 @@ from bigfleet.model.machines import MachineState
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.session_frames import AvailableCapacityUpdate, Confidence
 from bigfleet.operator.driving.tokens import Tokens
-from bigfleet.operator.driving.write_back import WriteBack, WriteBackContext
+from bigfleet.operator.driving.write_back import WriteBack
 from tests.e2e.rig.accounts import operator_account
 from tests.e2e.rig.api import KubeApi, Object
 from tests.e2e.rig.cluster import Cluster
-from tests.operator_writing.machines import ReadyNodes, node, told
-from tests.operator_writing.rig import until
+from tests.operator_writing.machines import KnownDrains, ReadyNodes, node, told
+from tests.operator_writing.rig import KnownCluster, ToldEvents, until
 
 S = MachineState
 
@@ -54,16 +54,8 @@ async def writing_back(
     available: Reflector[AvailableCapacity, AvailableCapacity] = Reflector(
         api, AVAILABLE_CAPACITIES, lambda found: found, clock, lambda: 0.5, log
     )
-    around = WriteBackContext(
-        upcoming.cache,
-        available.cache,
-        nodes_synced=lambda: True,
-        node_of=nodes.get,
-        standing_of=lambda _machine: None,
-        machines=ReadyNodes(nodes),
-        tell=lambda *_event: None,
-    )
-    write_back = WriteBack(api, clock, lambda: 0.5, log, counts, around)
+    known = KnownCluster(upcoming, available, ReadyNodes(nodes))
+    write_back = WriteBack(api, clock, lambda: 0.5, log, counts, known, KnownDrains(), ToldEvents())
     work = (upcoming.run(), available.run(), write_back.run())
     tasks = [asyncio.create_task(each) for each in work]
     try:

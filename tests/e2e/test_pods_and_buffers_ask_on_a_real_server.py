@@ -8,9 +8,10 @@ from bigfleet.edge.driver import RealClock
 from bigfleet.kube.buffers import BUFFER_KINDS
 from bigfleet.kube.crd_files import crd_documents
 from bigfleet.kube.kinds import CAPACITY_REQUESTS
-from bigfleet.podwatch.driving.process import PodwatchProcess, World
+from bigfleet.podwatch.driving.process import PodwatchProcess
 from bigfleet.podwatch.metrics import RECONCILES
 from bigfleet.podwatch.settings import PodwatchSettings
+from bigfleet.process import ProcessContext
 from tests.e2e.rig.accounts import podwatch_account
 from tests.e2e.rig.cluster import Cluster
 from tests.e2e.rig.workloads import CAPACITY_BUFFERS, pod, pod_spec
@@ -29,9 +30,8 @@ async def watching(cluster: Cluster, identity: str = "a") -> AsyncIterator[Podwa
     await cluster.apply_crds(crd_documents())
     kubeconfig = await podwatch_account(cluster)
     settings = PodwatchSettings(str(kubeconfig), metrics_addr="0", exclude_namespaces=SYSTEM)
-    clock = RealClock()
-    world = World(clock, lambda: clock.now() / 1e9, lambda: 0.5, Lines(), identity)
-    process = PodwatchProcess(settings, world)
+    context = ProcessContext(RealClock(), Lines(), draw=lambda: 0.5, identity=identity)
+    process = PodwatchProcess(settings, context)
     await process.start()
     try:
         yield process

@@ -1,16 +1,12 @@
 """R18, the shard's half: terms and done instructions are remembered, whoever is restarted."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from bigfleet.cli.coordinator_reports import reporting_of
-from bigfleet.edge.driver import RealClock
 from bigfleet.model.coordinator_calls import AckOutcome
 from bigfleet.model.settings import Seconds
-from bigfleet.shard.driving.process import World
 from bigfleet.shard.settings import ReportSettings
 from tests.coordclient.coordinators import Coordinator, assign, coordinators
 from tests.shard_system.rig import QUICK, ShardRig, offered, provided, sharded
@@ -26,15 +22,7 @@ async def living(folder: Path, provider: str, coordinator: Coordinator) -> Async
         QUICK, ownership="all", coordinator_addr=(coordinator.address,), report=OFTEN
     )
     async with sharded(folder, [provider], settings) as rig:
-        now = asyncio.get_running_loop().time
-        client = reporting_of(rig.process, World(RealClock(), now, str, rig.log))
-        assert client is not None
-        task = asyncio.create_task(client.run())
-        try:
-            yield rig
-        finally:
-            task.cancel()
-            await asyncio.wait({task})
+        yield rig
 
 
 async def test_r18_a_done_instruction_is_not_done_again_after_a_restart(tmp_path: Path) -> None:

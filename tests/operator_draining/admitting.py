@@ -4,13 +4,16 @@ from dataclasses import replace
 
 from bigfleet.kube.objects import Meta, Node
 from bigfleet.model.cluster_reports import REPORT_INTERVAL_SECONDS
+from bigfleet.model.current_settings import CurrentSettings
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimInstruction
+from bigfleet.model.settings import Seconds
 from bigfleet.operator.drain_steps import SendDemand
 from bigfleet.operator.pods_on_nodes import PodOnNode
 from bigfleet.operator.reclaim_admission import ReclaimAdmission
 from bigfleet.operator.reclaim_kinds import ReclaimKinds
+from bigfleet.operator.settings import OperatorSettings
 from bigfleet.placement.admission import Admissions, Budget, Refusal
 from bigfleet.placement.occupancy import Occupancy
 from bigfleet.placement.records import PodView, do_not_disrupt
@@ -58,8 +61,9 @@ class AdmittingRig(Rig):
         self.refusals = Refusals()
         self.preemptions: list[str] = []
         self.answers_reports = True
+        settings = CurrentSettings(OperatorSettings(admission_delay=Seconds(DELAY)))
         admission = ReclaimAdmission(
-            self.admissions, self.occupancy, self.kinds, self.refusals, self, lambda: DELAY
+            self.admissions, self.occupancy, self.kinds, self.refusals, self, settings
         )
         super().__init__(admission)
         self.started = self.at

@@ -4,7 +4,7 @@ Waits are in turns of the event loop and end with what they wait for.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 
 from bigfleet.edge.clock import Clock, next_turn
@@ -16,18 +16,22 @@ from bigfleet.kube.kinds import NODES, PODS
 from bigfleet.kube.names import RECLAIM
 from bigfleet.kube.objects import Node, ObjectKey, Pod, Reference
 from bigfleet.kube.reflector import Reflector
+from bigfleet.model.current_settings import CurrentSettings
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimAck, ReclaimInstruction
-from bigfleet.operator.drain import DrainContext
-from bigfleet.operator.drains import Drains, DrainSettings
+from bigfleet.model.settings import Seconds
+from bigfleet.operator.attached_volumes import AttachedVolumes
+from bigfleet.operator.drains import Drains
 from bigfleet.operator.driving.drain_runner import DrainRunner
 from bigfleet.operator.node_map import NodeMap
 from bigfleet.operator.pods_on_nodes import PodOnNode, PodsOnNodes, pod_on_node
 from bigfleet.operator.schedule import RollupSchedule
+from bigfleet.operator.settings import OperatorSettings
 from tests.kube_api import FakeApiServer, api_for
 
 #: Short, since time is real here; what the numbers mean is tested on the pure machine.
-BRISK = DrainSettings(evict_retry_seconds=0.05, settle_seconds=0.01)
+BRISK = CurrentSettings(OperatorSettings(evict_retry=Seconds(0.05)))
+SETTLE_SECONDS = 0.01
 BUDGETS = "poddisruptionbudgets"
 
 
@@ -36,7 +40,8 @@ class Cluster:
         self, server: FakeApiServer, api: Api, concurrency: int = 32, clock: Clock | None = None
     ) -> None:
         self.server, self.clock, self.counts = server, clock or RealClock(), Counts()
-        self.node_map, self.pods = NodeMap(), PodsOnNodes()
+        self.node_map, self.pods_on_nodes = NodeMap(), PodsOnNodes()
+        self.volumes = AttachedVolumes()
         log = Silence()
         self._nodes: Reflector[Node, Node] = Reflector(
             api, NODES, lambda node: node, self.clock, lambda: 0.5, log
@@ -44,8 +49,7 @@ class Cluster:
         self._pods: Reflector[Pod, PodOnNode] = Reflector(
             api, PODS, pod_on_node, self.clock, lambda: 0.5, log
         )
-        context = DrainContext(self.node_map, self.pods, self._nodes_fresh, self._pods_fresh)
-        self.drains = Drains(context, lambda: 0.5, self.counts, lambda: BRISK)
+        self.drains = Drains(self, lambda: 0.5, self.counts, BRISK, settle_seconds=SETTLE_SECONDS)
         self.answers: list[tuple[str, int]] = []
         self.events: list[tuple[str, str, str]] = []
         self.draining = DrainRunner(
@@ -53,9 +57,9 @@ class Cluster:
             api,
             self.clock,
             log,
-            say=self._said,
-            tell=self._told,
-            publish=lambda machine: None,
+            answers=self,
+            events=self,
+            write_back=self,
             demand=RollupSchedule(10, 1),
             concurrency=concurrency,
         )
@@ -123,16 +127,19 @@ class Cluster:
 
     # -- within ----------------------------------------------------------------------------------
 
-    def _said(self, ack: ReclaimAck) -> None:
+    def say(self, ack: ReclaimAck) -> None:
         self.answers.append((ack.instruction_id, ack.nodes_started))
 
-    def _told(self, about: Reference, kind: str, reason: str, message: str) -> None:
+    def tell(self, about: Reference, kind: str, reason: str, message: str) -> None:
         self.events.append((about.name, reason, message))
 
-    def _nodes_fresh(self, at: Instant) -> bool:
+    def look_again(self, machines: Iterable[str]) -> None:
+        """No objects are written here."""
+
+    def nodes_are_fresh(self, at: Instant) -> bool:
         return self._nodes.cache.synced and self._nodes.cache.stale_seconds(at) == 0
 
-    def _pods_fresh(self, at: Instant) -> bool:
+    def pods_are_fresh(self, at: Instant) -> bool:
         return self._pods.cache.synced and self._pods.cache.stale_seconds(at) == 0
 
     def _on_node(self, key: ObjectKey, _before: Node | None, now: Node | None) -> None:
@@ -144,9 +151,9 @@ class Cluster:
 
     def _on_pod(self, key: ObjectKey, before: PodOnNode | None, now: PodOnNode | None) -> None:
         if now is None:
-            self.pods.remove(key)
+            self.pods_on_nodes.remove(key)
         else:
-            self.pods.put(now)
+            self.pods_on_nodes.put(now)
         for name in {pod.node for pod in (before, now) if pod is not None}:
             self.draining.on_pods_changed(name, self.clock.now())
 

@@ -235,7 +235,7 @@ class World:
         if not drains.may_check(check):
             return
         if how != "done" or looked.pods or not all(map(is_cordoned_by_us, looked.nodes)):
-            retry = self.rig.settings.evict_retry_seconds
+            retry = self.rig.settings.evict_retry
             self.no_check_before[check.instruction_id] = self.at + round(retry * SECOND)
         if how != "done":
             self.do(lambda rig: rig.steps.extend(drains.on_check_failed(check, how, self.at)))

@@ -3,11 +3,11 @@
 from bigfleet.edge.counts import Counts
 from bigfleet.kube.names import FOUND_CORDONED, RECLAIM
 from bigfleet.kube.objects import Meta, Node, NodeSpec, ObjectKey
+from bigfleet.model.current_settings import CurrentSettings
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimAck, ReclaimInstruction
 from bigfleet.operator.attached_volumes import AttachedVolumes
-from bigfleet.operator.drain import DrainContext
 from bigfleet.operator.drain_steps import (
     Check,
     Checked,
@@ -21,10 +21,11 @@ from bigfleet.operator.drain_steps import (
     cordon_patch,
     uncordon_patch,
 )
-from bigfleet.operator.drains import Drains, DrainSettings
+from bigfleet.operator.drains import Drains
 from bigfleet.operator.node_map import NodeMap
 from bigfleet.operator.pods_on_nodes import NotMoved, PodOnNode, PodsOnNodes
 from bigfleet.operator.reclaim_admission import ReclaimAdmission
+from bigfleet.operator.settings import OperatorSettings
 
 S = MachineState
 ID = "bf1-one"
@@ -56,6 +57,21 @@ def pod_record(
     )
 
 
+class KnownCluster:
+    """What the drains of a rig know of their cluster."""
+
+    def __init__(self, rig: "Rig") -> None:
+        self._rig = rig
+        self.node_map, self.pods_on_nodes = rig.nodes, rig.pods
+        self.volumes = rig.volumes
+
+    def nodes_are_fresh(self, at: Instant) -> bool:
+        return self._rig.nodes_are_fresh
+
+    def pods_are_fresh(self, at: Instant) -> bool:
+        return self._rig.pods_are_fresh
+
+
 class Rig:
     """`steps` are the instructions since they were last taken; writes are answered by the test.
 
@@ -69,15 +85,9 @@ class Rig:
         self.nodes_are_fresh = self.pods_are_fresh = True
         self.counts = Counts()
         self.volumes = AttachedVolumes()
-        context = DrainContext(
-            self.nodes,
-            self.pods,
-            lambda at: self.nodes_are_fresh,
-            lambda at: self.pods_are_fresh,
-            self.volumes,
-        )
-        self.settings = DrainSettings()
-        self.drains = Drains(context, lambda: 0.5, self.counts, lambda: self.settings, admission)
+        self.settings = OperatorSettings()
+        settings = CurrentSettings(self.settings)
+        self.drains = Drains(KnownCluster(self), lambda: 0.5, self.counts, settings, admission)
         self.steps: list[Instruction] = []
         self.unheard_pods: list[PodOnNode] = []
         self.unheard_nodes: set[str] = set()

@@ -43,7 +43,7 @@ async def test_a_pod_the_watch_never_told_of_is_evicted_before_the_node_is_calle
     cluster.asks()
     await cluster.until(lambda: len(cluster.answers) == 2)
     assert cluster.answers == DONE
-    assert len(cluster.pods) == 0, "the cache never heard of it"
+    assert len(cluster.pods_on_nodes) == 0, "the cache never heard of it"
     assert [call.name for call in cluster.server.calls("evict")] == ["unheard-of"]
     assert not cluster.server.objects(PODS)
 
@@ -68,7 +68,7 @@ async def test_a_watch_that_wakes_up_goes_on_where_the_server_was_asked(cluster:
     cluster.asks()
     await cluster.until(lambda: cluster.evictions() >= 1)
     cluster.server.freeze_watches("pods", frozen=False)
-    await cluster.until(lambda: len(cluster.pods) == 1)
+    await cluster.until(lambda: len(cluster.pods_on_nodes) == 1)
     cluster.server.remove(BUDGETS, "web", "shop")
     await cluster.until(lambda: len(cluster.answers) == 2)
     assert cluster.answers == DONE

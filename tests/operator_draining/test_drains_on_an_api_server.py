@@ -141,7 +141,7 @@ async def test_a_session_that_ends_cuts_evictions_off(cluster: Cluster) -> None:
     hold.release()
     before = len(cluster.server.writes())
     cluster.has_pod("late")
-    await cluster.until(lambda: len(cluster.pods.all_on("n-1")) > 0)
+    await cluster.until(lambda: len(cluster.pods_on_nodes.all_on("n-1")) > 0)
     await cluster.until(lambda: not cluster.draining._under_way)
     assert cluster.answers == [(ONE, 1)]
     waited_for = {call.name for call in hold.waiting}
@@ -205,7 +205,7 @@ async def test_many_nodes_are_drained_at_once(server: FakeApiServer) -> None:
         for number in range(1, 13):
             cluster.has_node(f"n-{number}")
             cluster.has_pod(f"web-{number}", f"n-{number}")
-        await cluster.until(lambda: len(cluster.pods) == 12)
+        await cluster.until(lambda: len(cluster.pods_on_nodes) == 12)
         cluster.connect(machines=12)
         for number in range(1, 13):
             cluster.asks(f"n-{number}", instruction=f"bf1-{number}")

@@ -80,10 +80,10 @@ async def test_an_answer_to_one_drain_does_not_make_all_others_look_around(
         cluster.has_node("n-1")
         for number in range(40):
             cluster.has_pod(f"web-{number}")
-        await cluster.until(lambda: len(cluster.pods) == 40)
+        await cluster.until(lambda: len(cluster.pods_on_nodes) == 40)
         cluster.connect()
         cluster.asks()
-        await cluster.until(lambda: cluster.evictions() == 40 and len(cluster.pods) == 0)
+        await cluster.until(lambda: cluster.evictions() == 40 and len(cluster.pods_on_nodes) == 0)
         assert len(ticks) < 10, "time stands still, so only the first look is due"
         await clock.advance(1)
         await cluster.until(lambda: cluster.answers == [("bf1-one", 1), ("bf1-one", 1)])

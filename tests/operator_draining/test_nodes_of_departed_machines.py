@@ -5,15 +5,19 @@ from dataclasses import replace
 import pytest
 
 from bigfleet.kube.objects import Condition, Node, NodeStatus, Reference
+from bigfleet.model.current_settings import CurrentSettings
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate
+from bigfleet.model.settings import Seconds
 from bigfleet.operator.departed_nodes import DepartedNode, DepartedNodes
 from bigfleet.operator.node_map import NodeMap
+from bigfleet.operator.settings import OperatorSettings
 from tests.operator_draining.rig import node_record
 
 S = MachineState
 LEFT = (S.IDLE, S.SPECULATIVE, S.DELETING)
+SETTINGS = CurrentSettings(OperatorSettings(node_delete_after=Seconds(120.0)))
 STAYS = (S.CONFIGURING, S.CONFIGURED, S.DRAINING, S.FAILED)
 
 
@@ -30,7 +34,7 @@ class Cluster:
         self.at: Instant = 1_000 * SECOND
         self.nodes = NodeMap()
         self.nodes.put(found or node())
-        self.departed = DepartedNodes(self.nodes, lambda: 120.0)
+        self.departed = DepartedNodes(self.nodes, SETTINGS)
         self.connect(*(told or (NodeStateUpdate("m-1", "shop", S.CONFIGURED, "n-1"),)))
 
     def connect(self, *told: NodeStateUpdate) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from bigfleet.edge.clock import ManualClock, next_turn
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.logs import Log, Silence
+from bigfleet.model.backoffs import Backoff
 from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Rejected
 from bigfleet.model.session_frames import (
@@ -16,7 +17,7 @@ from bigfleet.model.session_frames import (
     ShardFrame,
 )
 from bigfleet.operator.driving.line import Dialling, ShardLine
-from bigfleet.operator.schedule import Backoff, RollupSchedule
+from bigfleet.operator.schedule import RollupSchedule
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.session_client import SessionClient
 from bigfleet.wire.session_server import ShardEndpoint

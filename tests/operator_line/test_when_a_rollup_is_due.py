@@ -3,10 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bigfleet.model.backoffs import Backoff
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import ReclaimAck
 from bigfleet.operator.outbox import Outbox
-from bigfleet.operator.schedule import Backoff, RollupSchedule
+from bigfleet.operator.schedule import RollupSchedule
 
 T0 = 1_000 * SECOND
 
@@ -48,15 +49,14 @@ def test_nothing_is_due_while_the_cluster_is_not_wholly_known() -> None:
     assert not plan.due(2, False, T0 + 3_600 * SECOND)
 
 
-@given(drawn=st.floats(0, 1, exclude_max=True), attempts=st.integers(0, 200))
+@given(drawn=st.floats(0, 1, exclude_max=True), attempts=st.integers(1, 200))
 def test_the_pause_before_dialling_again_stays_within_its_bounds(
     drawn: float, attempts: int
 ) -> None:
-    backoff = Backoff(0.5, 30, attempts)
-    pause = backoff.next_seconds(drawn)
-    assert min(30, 0.5 * 2.0 ** min(attempts, 32)) / 2 <= pause <= 30
-    backoff.on_success()
-    assert backoff.next_seconds(drawn) <= 0.5
+    backoff = Backoff(0.5, 30)
+    pause = backoff.half_drawn(attempts, drawn)
+    assert min(30, 0.5 * 2.0 ** (attempts - 1)) / 2 <= pause <= 30
+    assert backoff.half_drawn(1, drawn) <= 0.5
 
 
 def test_answers_leave_in_order_and_are_never_dropped_for_room() -> None:

@@ -22,8 +22,8 @@ from bigfleet.model.session_frames import (
     ShardFrame,
 )
 from bigfleet.operator.driving.process import OperatorProcess
-from bigfleet.operator.driving.world import World
 from bigfleet.operator.settings import OperatorSettings
+from bigfleet.process import ProcessContext
 from bigfleet.wire.rollups import RollupReader
 from bigfleet.wire.session_server import ShardEndpoint
 from tests.kube_api import Done, FakeApiServer, kubeconfig_for
@@ -184,10 +184,15 @@ async def operating(
         **settings,
     )
     log = Notebook()
-    world = World(
-        clock, lambda: clock.now() / 1e9, lambda: 0.5, lambda size: bytes(size), log, "one"
+    context = ProcessContext(
+        clock,
+        log,
+        stopwatch=lambda: clock.now() / 1e9,
+        draw=lambda: 0.5,
+        random_bytes=bytes,
+        identity="one",
     )
-    operator = OperatorProcess(own, world)
+    operator = OperatorProcess(own, context)
     await operator.start()
     rig = Rig(server, shard, clock, operator, log, endpoint, desk)
     try:

@@ -7,8 +7,8 @@ from typing import Any
 from bigfleet.edge.clock import next_turn
 from bigfleet.kube.kinds import CAPACITY_REQUESTS, LEASES
 from bigfleet.operator.driving.process import OperatorProcess
-from bigfleet.operator.driving.world import World
 from bigfleet.operator.settings import OperatorSettings
+from bigfleet.process import ProcessContext
 from tests.kube_api import FakeApiServer, kubeconfig_for
 from tests.operator_system.rig import CLUSTER, JumpingClock, Notebook, operating
 from tests.shard_system.waiting import PATIENCE
@@ -57,8 +57,10 @@ async def test_a_replica_that_waits_is_ready_once_it_has_seen_the_lease(tmp_path
             metrics_addr="0",
             namespace="bigfleet",
         )
-        world = World(clock, lambda: 0.0, lambda: 0.5, bytes, Notebook(), "one")
-        operator = OperatorProcess(settings, world)
+        context = ProcessContext(
+            clock, Notebook(), stopwatch=lambda: 0.0, draw=lambda: 0.5, identity="one"
+        )
+        operator = OperatorProcess(settings, context)
         await operator.start()
         try:
             await looking.reached()

@@ -1,7 +1,7 @@
 """Updates of a shard, Nodes and UpcomingNodes as the tests here need them."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 import msgspec
@@ -48,11 +48,24 @@ class ReadyNodes:
 
     nodes: dict[str, Node]
 
+    def node_of(self, machine: str) -> Node | None:
+        return self.nodes.get(machine)
+
     def is_usable(self, machine: str) -> bool:
         return machine in self.nodes and self.nodes[machine].is_ready
 
     def refresh_all(self, at: Instant) -> list[str]:
         return []
+
+
+@dataclass
+class KnownDrains:
+    """By machine."""
+
+    standings: dict[str, DrainStanding] = field(default_factory=dict)
+
+    def drain_of(self, machine: str) -> DrainStanding | None:
+        return self.standings.get(machine)
 
 
 class Cluster:
@@ -68,7 +81,8 @@ class Cluster:
         self.plans.on_connected(START)
 
     def _plans(self) -> UpcomingNodes:
-        return UpcomingNodes(self.nodes.get, self.standings.get, ReadyNodes(self.nodes).is_usable)
+        ready = ReadyNodes(self.nodes)
+        return UpcomingNodes(ready, KnownDrains(self.standings), ready)
 
     def restart(self) -> None:
         """Another operator, with a full cache and without a memory."""

@@ -12,11 +12,12 @@ from bigfleet.edge.logs import Silence
 from bigfleet.kube.kinds import AVAILABLE_CAPACITIES, UPCOMING_NODES
 from bigfleet.kube.objects import AvailableCapacity, Node, Reference, UpcomingNode
 from bigfleet.kube.reflector import Reflector
+from bigfleet.model.machines import Instant
 from bigfleet.model.session_frames import NodeStateUpdate
 from bigfleet.operator.drain_steps import DrainStanding
-from bigfleet.operator.driving.write_back import WriteBack, WriteBackContext
+from bigfleet.operator.driving.write_back import WriteBack
 from tests.kube_api import FakeApiServer, api_for
-from tests.operator_writing.machines import ReadyNodes
+from tests.operator_writing.machines import KnownDrains, ReadyNodes
 
 
 class Complaints(Silence):
@@ -82,6 +83,30 @@ def _available(found: AvailableCapacity) -> AvailableCapacity:
     return found
 
 
+@dataclass
+class KnownCluster:
+    upcoming: Reflector[UpcomingNode, UpcomingNode]
+    available: Reflector[AvailableCapacity, AvailableCapacity]
+    machines: ReadyNodes
+    #: Whether all Nodes are known.
+    nodes_known: list[bool] = field(default_factory=lambda: [True])
+
+    @property
+    def node_map(self) -> ReadyNodes:
+        return self.machines
+
+    def nodes_are_fresh(self, at: Instant) -> bool:
+        return self.nodes_known[0]
+
+
+@dataclass
+class ToldEvents:
+    told: list[tuple[Reference, str, str, str]] = field(default_factory=list)
+
+    def tell(self, about: Reference, kind: str, reason: str, message: str) -> None:
+        self.told.append((about, kind, reason, message))
+
+
 @asynccontextmanager
 async def rig_on(
     server: FakeApiServer, *, dispatch: int = 32, synced: bool = True
@@ -95,16 +120,17 @@ async def rig_on(
     async with api_for(server, clock) as api:
         upcoming = Reflector(api, UPCOMING_NODES, _upcoming, clock, lambda: 0.5, log)
         available = Reflector(api, AVAILABLE_CAPACITIES, _available, clock, lambda: 0.5, log)
-        around = WriteBackContext(
-            upcoming.cache,
-            available.cache,
-            nodes_synced=lambda: nodes_known[0],
-            node_of=nodes.get,
-            standing_of=standings.get,
-            machines=ReadyNodes(nodes),
-            tell=lambda *event: told.append(event),
+        write_back = WriteBack(
+            api,
+            clock,
+            lambda: 1.0,
+            log,
+            counts,
+            KnownCluster(upcoming, available, ReadyNodes(nodes), nodes_known),
+            KnownDrains(standings),
+            ToldEvents(told),
+            dispatch=dispatch,
         )
-        write_back = WriteBack(api, clock, lambda: 1.0, log, counts, around, dispatch=dispatch)
         work = (upcoming.run(), available.run(), write_back.run())
         tasks = [asyncio.create_task(each) for each in work]
         rig = Rig(server, clock, counts, log, write_back, nodes, standings, told, nodes_known)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from bigfleet.edge.clock import ManualClock
 from bigfleet.edge.counts import Counts
@@ -14,6 +15,20 @@ from bigfleet.operator.driving.cluster_cache import ClusterCache
 from tests.kube_api import FakeApiServer, api_for
 from tests.operator_writing.machines import told
 from tests.operator_writing.rig import until
+
+
+@dataclass
+class Heard:
+    machines: list[str]
+
+    def on_machine_changed(self, machine: str) -> None:
+        self.machines.append(machine)
+
+    def on_node_changed(self, name: str) -> None:
+        """Not asked about here."""
+
+    def on_pods_changed(self, node: str) -> None:
+        """Not asked about here."""
 
 
 @asynccontextmanager
@@ -33,7 +48,7 @@ async def knowing_of(server: FakeApiServer) -> AsyncIterator[tuple[ClusterCache,
             stale_after_seconds=60,
         )
         heard: list[str] = []
-        cluster_cache.listeners.machine_changed = heard.append
+        cluster_cache.listen(Heard(heard))
         task = asyncio.create_task(cluster_cache.run())
         try:
             await until(lambda: not cluster_cache.unsynced)

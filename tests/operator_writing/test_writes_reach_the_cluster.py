@@ -6,7 +6,7 @@ from bigfleet.model.session_frames import AvailableCapacityUpdate, Confidence
 from bigfleet.operator.upcoming_nodes import UpcomingNodes
 from bigfleet.operator.writes import PatchStatus, Write
 from tests.kube_api import FakeApiServer
-from tests.operator_writing.machines import ReadyNodes, node, told
+from tests.operator_writing.machines import KnownDrains, ReadyNodes, node, told
 from tests.operator_writing.rig import rig_on, until
 
 S = MachineState
@@ -164,7 +164,8 @@ async def test_an_object_that_does_not_keep_what_is_written_is_not_written_for_e
         rig.say(told(S.CREATING))
         await rig.written()
         before = len(rig.ops())
-        objects = NeverContent(rig.nodes.get, rig.standings.get, ReadyNodes(rig.nodes).is_usable)
+        ready = ReadyNodes(rig.nodes)
+        objects = NeverContent(ready, KnownDrains(rig.standings), ready)
         rig.write_back.writer.touch(objects, "un-m-1")
         await rig.written()
         assert len(rig.ops()) == before + 1

@@ -10,8 +10,9 @@ from bigfleet.edge.driver import RealClock
 from bigfleet.kube.api import Api
 from bigfleet.kube.kinds import CAPACITY_REQUESTS
 from bigfleet.kube.names import OWNED_BY_BUFFER, OWNED_BY_POD
-from bigfleet.podwatch.driving.process import PodwatchProcess, World
+from bigfleet.podwatch.driving.process import PodwatchProcess
 from bigfleet.podwatch.settings import PodwatchSettings
+from bigfleet.process import ProcessContext
 from bigfleet.provider.sim.clocks import ScaledClock
 from tests.kube_api import FakeApiServer, api_for
 from tests.podwatch.pods import Json
@@ -47,22 +48,18 @@ async def running(
     lines: Lines | None = None,
     **settings: Any,
 ) -> AsyncIterator[PodwatchProcess]:
-    def connect(_settings: PodwatchSettings, world: World, _counts: Any) -> Api:
-        return api_for(server, world.clock, world.draw)
+    def connect(_settings: PodwatchSettings, context: ProcessContext, _counts: Any) -> Api:
+        return api_for(server, context.clock, context.draw)
 
     chosen = PodwatchSettings(metrics_addr="127.0.0.1:0", **settings)
-    real = RealClock()
-    world = World(
-        clock or real,
-        lambda: real.now() / 1e9,
-        lambda: 0.5,
+    context = ProcessContext(
+        clock or RealClock(),
         lines or Lines(),
-        identity,
-        "1.2.3",
-        lease_in,
-        connect,
+        draw=lambda: 0.5,
+        identity=identity,
+        version="1.2.3",
     )
-    process = PodwatchProcess(chosen, world)
+    process = PodwatchProcess(chosen, context, lease_in, connect)
     await process.start()
     try:
         yield process

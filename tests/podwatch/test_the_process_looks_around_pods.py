@@ -7,7 +7,8 @@ import pytest
 
 from bigfleet.kube.kinds import AVAILABLE_CAPACITIES, NODES, PODS, UPCOMING_NODES
 from bigfleet.kube.volumes import STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
-from bigfleet.podwatch.driving.process import PodwatchProcess, StartRefused
+from bigfleet.model.errors import StartRefused
+from bigfleet.podwatch.driving.process import PodwatchProcess
 from bigfleet.podwatch.metrics import RECONCILES
 from tests.kube_api import FakeApiServer
 from tests.podwatch.pods import Json, affinity, expression, pod_json

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from bigfleet.edge.core_tasks import CoreTaskDied
 from bigfleet.kube.kinds import LEASES, PODS
 from bigfleet.podwatch.driving.process import PodwatchProcess
+from bigfleet.process import CoreTaskDied
 from tests.kube_api import FakeApiServer
 from tests.podwatch.pods import pod_json
 from tests.podwatch.rig import Lines, fast, requests, running

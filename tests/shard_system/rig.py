@@ -20,12 +20,13 @@ from bigfleet.edge.driver import RealClock
 from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import ListCall, MachineRecord
 from bigfleet.model.settings import Seconds
+from bigfleet.process import ProcessContext
 from bigfleet.provider.options import ProviderOptions
 from bigfleet.provider.server import ProviderServer
 from bigfleet.provider.sim.backend import SimBackend
 from bigfleet.provider.sim.config import SimConfig
 from bigfleet.provider.stores.memory import MemoryStore
-from bigfleet.shard.driving.process import ShardProcess, World
+from bigfleet.shard.driving.process import ShardProcess
 from bigfleet.shard.settings import (
     JournalSettings,
     RailSettings,
@@ -191,9 +192,10 @@ async def sharded(
         data_dir=str(folder),
         provider_addr=tuple(f"p{n}={address}" for n, address in enumerate(providers)),
     )
-    stopwatch = asyncio.get_running_loop().time
-    world = World(clock or RealClock(), stopwatch, lambda: f"id-{next(numbers)}", log, tls)
-    process = ShardProcess(own, world)
+    context = ProcessContext(
+        clock or RealClock(), log, new_id=lambda: f"id-{next(numbers)}", tls=tls
+    )
+    process = ShardProcess(own, context)
     await process.start()
     try:
         yield ShardRig(process, log, folder)

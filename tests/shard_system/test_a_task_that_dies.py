@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bigfleet.edge.core_tasks import CoreTaskDied
 from bigfleet.model.machines import Instant
+from bigfleet.process import CoreTaskDied
 from bigfleet.shard.reconciling.list_schedule import ListPlan
 from tests.shard_system.rig import offered, provided, sharded
 from tests.shard_system.waiting import PATIENCE

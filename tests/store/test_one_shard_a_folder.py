@@ -7,15 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from bigfleet.shard.epoch import DirLock, StartRefused, next_epoch
+from bigfleet.edge.dir_locks import DirLock
+from bigfleet.model.errors import StartRefused
+from bigfleet.shard.epoch import next_epoch
 from tests.store.disks import full_disk
 
 
 def test_a_second_process_on_the_same_dir_is_refused_and_told_whose_it_is(tmp_path: Path) -> None:
-    lock = DirLock(tmp_path / "data")
+    lock = DirLock(tmp_path / "data", "shard")
     code = (
-        "import sys; from pathlib import Path; from bigfleet.shard.epoch import DirLock; "
-        "DirLock(Path(sys.argv[1]))"
+        "import sys; from pathlib import Path; from bigfleet.edge.dir_locks import DirLock; "
+        "DirLock(Path(sys.argv[1]), 'shard')"
     )
     words = [sys.executable, "-c", code, str(tmp_path / "data")]
     second = subprocess.run(words, capture_output=True, text=True)
@@ -25,14 +27,14 @@ def test_a_second_process_on_the_same_dir_is_refused_and_told_whose_it_is(tmp_pa
 
 
 def test_the_lock_goes_with_its_holder(tmp_path: Path) -> None:
-    DirLock(tmp_path).release()
-    DirLock(tmp_path).release()
+    DirLock(tmp_path, "shard").release()
+    DirLock(tmp_path, "shard").release()
 
 
 def test_a_data_dir_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StartRefused, match="name another with --data-dir"):
-        DirLock(tmp_path / "file" / "data")
+        DirLock(tmp_path / "file" / "data", "shard")
 
 
 def test_each_start_has_the_next_epoch_and_the_first_is_one(tmp_path: Path) -> None:

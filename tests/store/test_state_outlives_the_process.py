@@ -6,7 +6,7 @@ from queue import SimpleQueue
 
 import pytest
 
-from bigfleet.shard.epoch import StartRefused
+from bigfleet.model.errors import StartRefused
 from bigfleet.shard.store import StateStore
 from tests.store.disks import full_disk
 

@@ -1,18 +1,14 @@
 """A real coordinator, two real shards: what the one lacks comes from the other."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bigfleet.cli.coordinator_reports import reporting_of
 from bigfleet.coordinator.settings import RebalanceSettings
-from bigfleet.edge.driver import RealClock
 from bigfleet.model.coordination import TransferState, TransferTier
 from bigfleet.model.settings import Seconds
-from bigfleet.shard.driving.process import World
 from bigfleet.shard.settings import ReportSettings
 from tests.coordinator_process.rig import QUICK as COORDINATOR
 from tests.coordinator_process.rig import CoordinatorRig, coordinated
@@ -38,15 +34,7 @@ async def reporting(
     own.mkdir()
     settings = replace(QUICK, id=name, coordinator_addr=(coordinator.address,), report=OFTEN)
     async with sharded(own, [provider], settings) as rig:
-        now = asyncio.get_running_loop().time
-        client = reporting_of(rig.process, World(RealClock(), now, str, rig.log))
-        assert client is not None
-        task = asyncio.create_task(client.run())
-        try:
-            yield rig
-        finally:
-            task.cancel()
-            await asyncio.wait({task})
+        yield rig
 
 
 @asynccontextmanager

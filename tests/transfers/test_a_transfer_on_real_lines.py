@@ -1,13 +1,10 @@
 """Two real shards on a real provider: an idle machine of the one serves a cluster of the other."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from bigfleet.cli.coordinator_reports import reporting_of
-from bigfleet.edge.driver import RealClock
 from bigfleet.model.coordination import (
     OfferReply,
     OfferRequest,
@@ -22,7 +19,6 @@ from bigfleet.model.coordinator_calls import AckOutcome
 from bigfleet.model.ownership import MachineOverride, OwnershipView
 from bigfleet.model.settings import Seconds
 from bigfleet.model.shard_views import StorySource
-from bigfleet.shard.driving.process import World
 from bigfleet.shard.settings import ReportSettings
 from bigfleet.v1alpha1 import coordinator_pb2 as pb
 from tests.coordclient.coordinators import Coordinator, coordinators
@@ -43,15 +39,7 @@ async def coordinated(
     own = folder / name
     own.mkdir(exist_ok=True)
     async with sharded(own, [provider], settings) as rig:
-        now = asyncio.get_running_loop().time
-        client = reporting_of(rig.process, World(RealClock(), now, str, rig.log))
-        assert client is not None
-        task = asyncio.create_task(client.run())
-        try:
-            yield rig
-        finally:
-            task.cancel()
-            await asyncio.wait({task})
+        yield rig
 
 
 def says(

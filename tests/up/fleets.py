@@ -1,17 +1,15 @@
 """Whole fleets for tests: on free ports, many times as fast as life, watched cycle by cycle."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from itertools import count
 
-from bigfleet.cli.coordinator_reports import reporting_of
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.logs import Silence
 from bigfleet.model.coordination import Transfer, TransferState
+from bigfleet.process import ProcessContext
 from bigfleet.sim.script import Change
-from bigfleet.up.context import UpContext
 from bigfleet.up.local_fleet import LocalFleet
 from bigfleet.up.plans import Plan
 from bigfleet.up.reports import ClusterReport, CycleReport
@@ -29,15 +27,13 @@ FAST = Plan(
 )
 
 
-def context(clock: Clock | None = None) -> UpContext:
+def context(clock: Clock | None = None) -> ProcessContext:
     numbers = count(1)
-    return UpContext(
+    return ProcessContext(
         clock or UnhurriedClock(),
-        time.perf_counter,
-        lambda: f"id-{next(numbers)}",
         Silence(),
-        reporting_of,
-        "test",
+        new_id=lambda: f"id-{next(numbers)}",
+        version="test",
     )
 
 

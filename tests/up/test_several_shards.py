@@ -9,10 +9,10 @@ import pytest
 
 from bigfleet.edge.clock import next_turn
 from bigfleet.model.coordination import TransferState, TransferTier
+from bigfleet.model.errors import StartRefused
 from bigfleet.model.pauses import PauseScope
 from bigfleet.model.requirements import ZONE_KEY
 from bigfleet.model.shard_admin import Audit, PauseCall
-from bigfleet.shard.epoch import StartRefused
 from bigfleet.sim.workloads import SHOP
 from bigfleet.up.local_fleet import LocalFleet
 from bigfleet.up.owner_watch import OwnerWatch

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bigfleet.model.errors import StartRefused
 from bigfleet.model.machines import MachineState
-from bigfleet.shard.epoch import StartRefused
 from bigfleet.sim.script import Change
 from bigfleet.up.folders import claim
 from bigfleet.up.ports import free_from

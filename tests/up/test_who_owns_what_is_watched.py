@@ -31,7 +31,7 @@ def test_a_machine_may_be_nobodys_for_a_minute_and_no_longer() -> None:
     gone = {"a": "m1", "b": "m3"}
     looks = [(0, {"a": "m1 m2", "b": "m3"}), (5, gone), (65, gone)]
     assert watched(*looks) == []
-    assert watched(*looks, (66, gone)) == ["m2: nobody's for more than 60 s"]
+    assert watched(*looks, (66, gone)) == ["m2: without an owner for more than 60 s"]
 
 
 def test_a_machine_moves_once_within_its_stay() -> None:

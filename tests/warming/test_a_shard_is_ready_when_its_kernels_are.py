@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,10 +11,11 @@ from typing import Any
 import pytest
 
 from bigfleet import compiling
-from bigfleet.model.options import SECOND
+from bigfleet.edge.clock import ManualClock
+from bigfleet.process import ProcessContext
 from bigfleet.shard.driving.cycles import Cycles
-from bigfleet.shard.driving.http_pages import pages_of
 from bigfleet.shard.driving.kernel_warmup import KernelWarmup
+from bigfleet.shard.driving.process import ShardProcess
 from tests.shard_system.demand import HIGH, LOW
 from tests.shard_system.operators import operating
 from tests.shard_system.rig import QUICK, Lines, offered, provided, sharded
@@ -58,29 +60,25 @@ class Kernels:
         return compiling.Progress(31, 31, "k", 20.0)
 
 
-async def test_pages_say_how_far_compiling_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernels, log = Kernels(monkeypatch), Lines()
-    warming = KernelWarmup(log)
-    state: Any = SimpleNamespace(
-        why_not_ready=lambda: "",
-        last_cycle_began=0,
-        settings=SimpleNamespace(cycle_interval=1.0),
-    )
-    lag: Any = SimpleNamespace(seconds=0.0)
-    metrics: Any = SimpleNamespace(page=None)
+async def test_pages_say_how_far_compiling_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kernels, log, clock = Kernels(monkeypatch), Lines(), ManualClock()
+    settings = replace(QUICK, data_dir=str(tmp_path), metrics_addr="")
+    process = ShardProcess(settings, ProcessContext(clock, log, stopwatch=lambda: 0.0))
+    compiled = asyncio.create_task(process.warmup.run())
+    await until(lambda: "12 of 31" in process.why_not_ready())
+    assert "compiling kernels: 12 of 31 after 8 s" in process.why_not_ready()
     # Longer than a shard may be silent: a cold start on a slow machine is no reason to kill it.
-    pages = pages_of(state, metrics, lag, warming, lambda: 3_600 * SECOND)
-    running = asyncio.create_task(warming.run())
-    await until(lambda: "12 of 31" in warming.why_not_ready())
-    ready, live = pages["/readyz"](), pages["/healthz"]()
-    assert (ready.status, b"compiling kernels: 12 of 31 after 8 s" in ready.body) == (503, True)
-    assert live.status == 200
+    await clock.advance(3_600)
+    assert process.why_not_alive() == ""
     kernels.done.set()
-    await running
-    assert pages["/readyz"]().status == 200
-    assert pages["/healthz"]().status == 503
+    await compiled
+    assert "compiling" not in process.why_not_ready()
+    assert process.why_not_alive() == "the last cycle began 3600 s ago"
+    await process.stop(0.0)
     assert not kernels.on_loop
-    assert [(level, event) for level, event, _ in log.said] == [("info", "kernels.compiled")]
+    assert log.events("kernels.compiled")
 
 
 async def test_that_nothing_is_kept_is_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ROLES = ("cluster", "shard", "coordinator", "readonly", "admin")
 NAMED_ROLES = ("cluster", "shard")
-#: A coordinator is asked and asks nobody: whoever finds its key may do nothing with it. Its id only
+#: A coordinator is called and calls no other process: its key opens nothing to a thief. Its id only
 #: tells replicas' files apart, where they do not share one certificate.
 NAMELESS_ROLE = "coordinator"
 #: An identity is compared letter by letter and is a folder's name too.
@@ -161,7 +161,7 @@ def _remember(context: str, files: dict[str, Path]) -> None:
 
 
 def _identity(role: str, name: str, person: str) -> str:
-    """Empty: the certificate serves, and is nobody's identity."""
+    """Empty: the certificate only serves; it is not an identity."""
     if person and role != "admin":
         raise click.UsageError(f"--name is for role admin: role {role} is not a person's")
     if role == "admin" and name:
@@ -197,21 +197,18 @@ def _refuse_to_overwrite(files: dict[str, Path], force: bool) -> None:
 
 def _write(content_of: dict[Path, bytes]) -> None:
     """Each file whole or not at all, and for its owner's eyes only."""
+    from bigfleet.edge.whole_files import write_whole
+
     try:
         for path, content in content_of.items():
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            fresh = path.with_name(path.name + ".new")
-            handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            os.chmod(fresh, 0o600)
-            os.replace(fresh, path)
+            write_whole(path, content)
     except OSError as problem:
         raise refuse([f"{problem.filename}: {problem.strerror}"]) from None
 
 
 def _say(files: dict[str, Path], made: "Pair", uri: str | None) -> None:
-    """No uri: an authority; an empty one: a certificate that names nobody."""
+    """No uri: an authority; an empty one: a certificate without a bigfleet:// name."""
     expires = instant_text(made.expires_at)
     paths = {name: str(path) for name, path in files.items()}
     if current_output().is_document:
@@ -222,8 +219,8 @@ def _say(files: dict[str, Path], made: "Pair", uri: str | None) -> None:
         return
     for path in paths.values():
         click.echo(path)
-    nobody = "no bigfleet:// name: it may serve, and may not call others"
-    click.echo(f"{'authority' if uri is None else uri or nobody}, valid until {expires}")
+    unnamed = "no bigfleet:// name: it may serve, and may not call others"
+    click.echo(f"{'authority' if uri is None else uri or unnamed}, valid until {expires}")
     if uri is not None:
         click.echo(
             f"Use it: --tls-cert {paths['cert']} --tls-key {paths['key']} --tls-ca {paths['ca']}"

@@ -28,7 +28,7 @@ COLOURS = {"CERTIFIED": "green", "FAILED": "red", "INCOMPLETE": "yellow"}
 
 
 class Bar:
-    """Counts outcomes as they come and says what is under way; no bar where nobody watches."""
+    """Counts outcomes as they come and says what is under way; no bar without a terminal."""
 
     def __init__(self, progress: "Progress", task: "TaskID") -> None:
         self._progress, self._task = progress, task

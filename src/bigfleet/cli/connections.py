@@ -2,8 +2,8 @@
 
 A shard is named by its address, or by the id under which the coordinator knows it. A verb that is
 about one shard asks that one. A verb that can be about a whole fleet asks the coordinator where one
-is named; else only the shards that are named by address; and where nobody names anybody, the
-coordinator at its default address, or if none answers there, the default shard. Shards narrow what
+is named; else only the shards that are named by address; and where none is named, the coordinator
+at its default address, or if none answers there, the default shard. Shards narrow what
 such a verb is about where a flag names them, or a stronger source than the coordinator's.
 """
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from bigfleet.wire.shard_admin_client import ShardAdminClient
     from bigfleet.wire.shard_read import ShardReadClient
 
-#: How long a coordinator nobody named may take to answer.
+#: How long a coordinator that was not named may take to answer.
 _GLANCE_SECONDS = 3.0
 #: Shards asked at the same time.
 _AT_ONCE = 64
 #: Where a setting may come from, the strongest last.
 _SOURCES = (DEFAULT, "context", "file", "environment", "flag")
-_NOBODY_THERE = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "UNIMPLEMENTED")
+_UNREACHABLE_CODES = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "UNIMPLEMENTED")
 T = TypeVar("T")
 
 
@@ -58,7 +58,7 @@ Question = Callable[[Clients], Awaitable[T]]
 class Line(RequestOptions):
     """Where to ask, how long to wait, and how to show what comes back."""
 
-    #: Addresses, and ids where somebody named some.
+    #: Addresses, and ids where some were named.
     shards: tuple[str, ...]
     coordinator: CoordinatorLine
     #: How strongly they are named: by a flag 4, a variable 3, a file 2, a context 1.
@@ -112,7 +112,7 @@ class Line(RequestOptions):
         try:
             asyncio.run(line.asked(lambda coordinator: coordinator.status(at)))
         except Rejected as rejected:
-            if rejected.code not in _NOBODY_THERE:
+            if rejected.code not in _UNREACHABLE_CODES:
                 raise leave(line.told(rejected), rejected) from None
             alone = " and ".join(self.shards)
             said = f"no coordinator answers at {at}: asking the shard at {alone} alone"
@@ -121,7 +121,7 @@ class Line(RequestOptions):
         return True
 
     def _one_address(self) -> str:
-        # Whoever names a coordinator by a flag does not mean the shard of some file.
+        # A coordinator named by a flag comes before a shard named by a file.
         if self.coordinator_said > self.shard_said:
             return self.coordinator.ask(lambda c: _only_one(c.shards()))
         if len(self.shards) != 1:

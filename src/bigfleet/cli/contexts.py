@@ -139,7 +139,7 @@ def change_contexts(path: Path, change: Callable[[Contexts], Contexts]) -> Conte
         with _locked(path.with_name(f".{_FILE}.lock")):
             changed = change(read_contexts(path))
             content = json.dumps(_document_of(changed), indent=2) + "\n"
-            write_whole(path, content.encode(), path.with_name(f".{_FILE}.new"))
+            write_whole(path, content.encode())
             return changed
     except OSError as problem:
         raise _unusable(path, f"cannot be written: {problem.strerror}") from None

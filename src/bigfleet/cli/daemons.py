@@ -1,83 +1,80 @@
-"""What every long-running verb does around its process: signals, settings read again, the end."""
+"""What every long-running verb does around its process: log, certificates, SIGHUP, refusals."""
 
-import os
-import signal
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-from bigfleet.cli.reload import SettingsReload
+from bigfleet import __version__
+from bigfleet.cli.settings.configuration import Configuration
+from bigfleet.cli.settings.sections import LogSettings, TlsSettings
+from bigfleet.cli.terminal import refuse
 from bigfleet.edge.logs import Log
+from bigfleet.model.errors import BadInput, StartRefused
 
 if TYPE_CHECKING:
-    import asyncio
+    from bigfleet.process import Process, ProcessContext
+
+S = TypeVar("S")
+_NO_CERTIFICATES = "no certificates: connections are plaintext and no identity is checked"
 
 
-class Process(Protocol):
-    async def start(self) -> object:
-        """Raises where it must not start."""
+class SettingsReload:
+    """SIGHUP: settings read again, what may change while a process runs applied, the rest told."""
 
-    async def until_dead(self) -> None:
-        """Raises why, when something ended without which it is none; returns at a stop."""
+    def __init__(
+        self, configuration: Configuration, apply: Callable[[Configuration], None], log: Log
+    ) -> None:
+        self._configuration = configuration
+        self._apply = apply
+        self._log = log
 
-    async def stop(self) -> None: ...
+    def reload(self) -> None:
+        try:
+            read = self._configuration.reloaded()
+        except BadInput as problem:
+            for each in problem.problems:
+                self._log.error("config.refused", msg=f"{each}; the old settings stay in force")
+            return
+        self._configuration = read.configuration
+        for change in read.applied:
+            self._log.info("config.applied", msg=str(change))
+        for change in read.needs_restart:
+            self._log.warning("config.restart", msg=f"{change}; restart to apply it")
+        if read.applied:
+            self._apply(read.configuration)
 
 
-async def run_daemon(
-    process: Process,
+def run_daemon(
     component: str,
-    reload: SettingsReload,
-    log: Log,
-    beside: Callable[[], "asyncio.Task[None] | None"] = lambda: None,
-) -> None:
-    """Never returns: it ends the operating system's process, or raises where that must not start.
-
-    `beside` starts what the process lives on without, once it is up.
-    """
+    configuration: Configuration,
+    settings: type[S],
+    made: "Callable[[S, ProcessContext], Process]",
+) -> NoReturn:
+    """Ends the operating system's process, or exits with a refusal where it must not start."""
     import asyncio
 
     from bigfleet.edge.driver import RealClock
-    from bigfleet.edge.garbage_collection import collect_rarely
-    from bigfleet.edge.heap import return_freed_memory
+    from bigfleet.edge.log_lines import open_log
+    from bigfleet.process import exit_now, real_context, serve
 
-    collecting = asyncio.create_task(collect_rarely(RealClock()))
-    returning = asyncio.create_task(return_freed_memory(RealClock()))
-    # Before the start says that it is up: whoever waits for that may ask for the end at once.
-    asked = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, asked.set)
-    loop.add_signal_handler(signal.SIGHUP, reload.reload)
-    stopping = asyncio.ensure_future(asked.wait())
-    code = 0
-    if await _is_started(process, stopping):
-        more = beside()
-        living = asyncio.ensure_future(process.until_dead())
-        await asyncio.wait({stopping, living}, return_when=asyncio.FIRST_COMPLETED)
-        if living.done() and (problem := living.exception()) is not None:
-            log.error(f"{component}.died", msg=str(problem))
-            code = 1
-        if more is not None:
-            more.cancel()
-    collecting.cancel()
-    returning.cancel()
-    await process.stop()
-    # Everything is durable and closed. To return would be to wait for every thread, and one may
-    # hang on a disk.
-    sys.stderr.flush()
-    os._exit(code)
+    lines = configuration.of(LogSettings)
+    now = RealClock().now
+    log = open_log(sys.stderr, component, now, text=lines.format == "text", level=lines.level)
+    tls = None
+    if configuration.has(TlsSettings):
+        tls = configuration.of(TlsSettings).files()
+        if tls is None:
+            log.warning("tls.off", msg=_NO_CERTIFICATES)
 
+    async def served() -> NoReturn:
+        process = made(configuration.of(settings), real_context(log, tls, __version__))
 
-async def _is_started(process: Process, stopping: "asyncio.Future[Any]") -> bool:
-    """False: it was asked to stop meanwhile. Raises where it must not start."""
-    import asyncio
+        def apply(read: Configuration) -> None:
+            process.apply_settings(read.of(settings))
 
-    starting = asyncio.ensure_future(process.start())
-    await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
-    if not starting.done():
-        starting.cancel()
-        await asyncio.wait({starting})
-    if starting.cancelled():
-        return False
-    starting.result()
-    return True
+        exit_now(await serve(process, SettingsReload(configuration, apply, log).reload))
+
+    try:
+        asyncio.run(served())
+    except (StartRefused, OSError) as problem:
+        raise refuse(str(problem).splitlines()) from None

@@ -17,7 +17,7 @@ class DefaultVerb(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own = set(ctx.help_option_names)
-        # Whoever completes an empty line is offered the verbs.
+        # Completing an empty line offers the verbs.
         if not (args and args[0] in own) and not (ctx.resilient_parsing and not args):
             args = self._with_verb(ctx, args)
         return super().parse_args(ctx, args)

@@ -13,7 +13,7 @@ class Duration(click.ParamType[float]):
     ) -> float:
         seconds = seconds_of(value) if isinstance(value, str) else value
         if seconds is None:
-            self.fail(f"{value!r} is no duration; write 250ms, 30s or 1h30m", param, ctx)
+            self.fail(f"{value!r} is not a duration; write 250ms, 30s or 1h30m", param, ctx)
         return seconds
 
 

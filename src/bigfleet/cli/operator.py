@@ -1,26 +1,14 @@
 """`bigfleet operator`: run a cluster's end of the fleet; `operator crds` prints what it needs."""
 
-import random
-import secrets
-import socket
-import sys
-import time
-from typing import TYPE_CHECKING
-
 import click
 
-from bigfleet import __version__
 from bigfleet.cli.daemons import run_daemon
 from bigfleet.cli.default_verbs import DefaultVerb
-from bigfleet.cli.reload import SettingsReload
 from bigfleet.cli.settings.configuration import Configuration
 from bigfleet.cli.settings.options import configured
-from bigfleet.cli.settings.sections import LOG, OPERATOR, TLS, LogSettings, TlsSettings
-from bigfleet.cli.terminal import refuse, write_out
+from bigfleet.cli.settings.sections import LOG, OPERATOR, TLS
+from bigfleet.cli.terminal import write_out
 from bigfleet.operator.settings import OperatorSettings
-
-if TYPE_CHECKING:
-    from bigfleet.edge.logs import Log
 
 
 class _Run(DefaultVerb):
@@ -62,50 +50,6 @@ def run(configuration: Configuration) -> None:
     defaults; --print-config shows what is in force and where it comes from. SIGHUP reads the file
     again, SIGTERM and Ctrl-C stop in order.
     """
-    import asyncio
-
-    from bigfleet.edge.driver import RealClock
-    from bigfleet.edge.log_lines import open_log
-    from bigfleet.kube.connection import BadKubeconfig
-    from bigfleet.operator.driving.bootstrap_requests import BadTemplateFile
-
-    clock = RealClock()
-    lines = configuration.of(LogSettings)
-    log = open_log(
-        sys.stderr, "operator", clock.now, text=lines.format == "text", level=lines.level
-    )
-    try:
-        asyncio.run(_served(configuration, log))
-    except (BadKubeconfig, BadTemplateFile, OSError) as problem:
-        raise refuse([str(problem)]) from None
-
-
-async def _served(configuration: Configuration, log: "Log") -> None:
-    """Never returns: it ends the process, or raises where that must not start."""
-    from bigfleet.edge.driver import RealClock
     from bigfleet.operator.driving.process import OperatorProcess
-    from bigfleet.operator.driving.world import World
 
-    settings, tls = configuration.of(OperatorSettings), configuration.of(TlsSettings).files()
-    if tls is None:
-        text = (
-            "no certificates: the connection to the shard is plaintext and no identity is checked"
-        )
-        log.warning("tls.off", msg=text)
-    identity = settings.identity or f"{socket.gethostname()}-{secrets.token_hex(3)}"
-    world = World(
-        RealClock(),
-        time.perf_counter,
-        random.random,
-        secrets.token_bytes,
-        log,
-        identity,
-        tls,
-        __version__,
-    )
-    process = OperatorProcess(settings, world)
-
-    def apply(read: Configuration) -> None:
-        process.apply_settings(read.of(OperatorSettings))
-
-    await run_daemon(process, "operator", SettingsReload(configuration, apply, log), log)
+    run_daemon("operator", configuration, OperatorSettings, OperatorProcess)

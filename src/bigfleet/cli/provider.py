@@ -1,11 +1,10 @@
 """`bigfleet provider`: run a provider, and look into one that runs."""
 
-import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -14,7 +13,7 @@ from bigfleet.cli.provider_admin import ADMIN_COMMANDS
 from bigfleet.cli.provider_bench import bench
 from bigfleet.cli.provider_sim import sim
 from bigfleet.cli.terminal import refuse
-from bigfleet.model.errors import BadInput
+from bigfleet.model.errors import BadInput, StartRefused
 
 if TYPE_CHECKING:
     from bigfleet.provider import Backend, Clock, ProviderServer
@@ -198,19 +197,17 @@ def run(target: str, settings: tuple[str, ...], **flags: Any) -> None:
     """
     import asyncio
 
-    from bigfleet.provider.start_refusals import StartRefused
-    from bigfleet.provider.stores.store import StoreDamaged, StoreFailed, StoreInUse
+    from bigfleet.process import exit_now, serve
+
+    async def served() -> NoReturn:
+        exit_now(await serve(_server(target, settings, flags)))
 
     try:
-        server = _server(target, settings, flags)
-        asyncio.run(server.serve())
+        asyncio.run(served())
     except BadInput as problem:
         raise refuse([str(p) for p in problem.problems]) from None
-    except (StartRefused, StoreDamaged, StoreFailed, StoreInUse, OSError) as problem:
+    except (StartRefused, OSError) as problem:
         raise refuse([str(problem)]) from None
-    # Everything is durable and closed; a Backend's thread that hangs must not keep us.
-    sys.stderr.flush()
-    os._exit(0)
 
 
 @provider.command(

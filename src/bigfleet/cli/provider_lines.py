@@ -66,7 +66,7 @@ def tls_in(flags: dict[str, Any]) -> "TlsFiles | None":
 
 
 def answer_to(talk: Coroutine[Any, Any, T]) -> T:
-    """Leaves with 2 where the words were wrong, 3 where nobody is there, 4 where it refuses."""
+    """Exit 2: the words were wrong; 3: no provider answers; 4: it refuses."""
     import asyncio
 
     from bigfleet.model.provider_calls import Code, Rejected

@@ -1,7 +1,7 @@
-"""How a verb asks, whomever it asks: how long, with which certificates; and how it may end.
+"""How a verb asks a server: how long, with which certificates; and how it may end.
 
-Whoever cannot be reached, or knows no such object, is exit 3; one that refuses is exit 4; what it
-finds wrong with the words is exit 2; where only some answer, what they said is shown and it is
+Exit 3: the server is unreachable or the object does not exist. Exit 4: the server refuses. Exit 2:
+it finds the words wrong. Where only some answer, what they said is shown and it is
 exit 5. The sentence says what to do about it.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bigfleet.wire.lines import TlsFiles
 
 EXIT_CHECK_FAILED, EXIT_UNREACHABLE, EXIT_REFUSED, EXIT_PARTIAL = 1, 3, 4, 5
-#: Whoever else ends with a code has given no usable answer.
+#: A server that ends with another code has given no usable answer.
 _REFUSALS = (
     "PERMISSION_DENIED",
     "UNAUTHENTICATED",
@@ -41,7 +41,7 @@ _NAMED = 5
 _OUTSIDE = re.compile(
     r"failed to connect to all addresses; last error: [^;]*: (?=((?!: )[^;])+(;|$))"
 )
-#: What it says of a handshake has an OK at its end, whatever went wrong.
+#: What it says of a failed handshake has an OK at its end.
 _HANDSHAKE = re.compile(r"\w+ handshake failed [^;]*?OPENSSL_internal:(\w+)[^;]*")
 
 

@@ -51,7 +51,7 @@ def write_out(content: bytes) -> None:
 
 
 def unread() -> None:
-    """Nobody reads any more; Python flushes once more at exit, and that must not fail either."""
+    """The pipe is closed; Python flushes once more at exit, and that must not fail either."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

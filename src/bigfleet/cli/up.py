@@ -1,9 +1,6 @@
 """`bigfleet up`: the whole system on a laptop, and a view of it deciding."""
 
 import io
-import os
-import secrets
-import signal
 import sys
 import time
 from dataclasses import replace
@@ -24,7 +21,6 @@ if TYPE_CHECKING:
 
     from bigfleet.edge.logs import Log
     from bigfleet.model.coordination import Transfer
-    from bigfleet.up.local_fleet import LocalFleet
     from bigfleet.up.plans import Plan
     from bigfleet.up.reports import CycleReport
 
@@ -97,8 +93,8 @@ def up(
     began = time.perf_counter()
     from bigfleet.cli.progress import compile_all
     from bigfleet.cli.request_options import EXIT_UNREACHABLE
-    from bigfleet.provider.stores.store import StoreDamaged, StoreFailed, StoreInUse
-    from bigfleet.shard.epoch import StartRefused
+    from bigfleet.model.errors import StartRefused
+    from bigfleet.process import exit_now
     from bigfleet.up.local_fleet import ProviderSilent
     from bigfleet.up.plans import Plan
 
@@ -116,12 +112,9 @@ def up(
     except ProviderSilent as problem:
         click.echo(plain(str(problem)), err=True)
         raise click.exceptions.Exit(EXIT_UNREACHABLE) from None
-    except (StartRefused, StoreDamaged, StoreFailed, StoreInUse, OSError) as problem:
+    except (StartRefused, OSError) as problem:
         raise refuse([str(problem)]) from None
-    # Everything is closed; a thread that hangs must not keep us, nor the end of the interpreter.
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+    exit_now(code)
 
 
 async def _lived(
@@ -134,26 +127,21 @@ async def _lived(
 ) -> int:
     import asyncio
 
-    from bigfleet.cli.coordinator_reports import reporting_of
     from bigfleet.cli.up_contexts import written_context
     from bigfleet.cli.up_faces import DocumentFace, Face, LineFace, banner
     from bigfleet.cli.up_view import LiveFace
     from bigfleet.edge.driver import RealClock
     from bigfleet.edge.garbage_collection import collect_rarely
-    from bigfleet.up.context import UpContext
+    from bigfleet.process import asked_to_stop, real_context, started_before
     from bigfleet.up.fleet_watch import FleetWatch
     from bigfleet.up.local_fleet import LocalFleet, PartDied
     from bigfleet.up.owner_watch import OwnerWatch
 
-    asked = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, asked.set)
-    clock = RealClock()
-    collecting = asyncio.create_task(collect_rarely(clock))
-    around = UpContext(clock, time.perf_counter, _new_id, _log(), reporting_of, __version__)
-    fleet = LocalFleet(plan, around)
-    if not await _started(fleet, asked):
+    asked = asked_to_stop()
+    stopping = asyncio.ensure_future(asked.wait())
+    collecting = asyncio.create_task(collect_rarely(RealClock()))
+    fleet = LocalFleet(plan, real_context(_log(), None, __version__))
+    if not await started_before(stopping, fleet.start()):
         return 0
     ready = time.perf_counter() - began
     live = not headless and sys.stdout.isatty()
@@ -176,7 +164,7 @@ async def _lived(
         face.show(fleet.times.in_real_time(report))
 
     def moved(transfer: "Transfer") -> None:
-        # The coordinator tells real time, as it does to anybody; what is judged is simulated.
+        # The coordinator tells real time, as to any caller; what is judged is simulated.
         watch.on_move(replace(transfer, updated_at=fleet.times.own_of(transfer.updated_at)))
         face.show_move(transfer)
 
@@ -185,9 +173,9 @@ async def _lived(
         with written_context(address, plan.data_dir) as context:
             face.open(banner(plan, fleet, ready, context.how_to_ask(address)))
             work = [fleet.follow(heard), fleet.follow_moves(moved), fleet.until_dead()]
-            await _until_asked(work, asked, lasting)
+            await _until_asked(work, stopping, lasting)
     except BrokenPipeError:
-        # Whoever read our lines has seen enough.
+        # The reader of our lines has closed the pipe.
         unread()
     except PartDied as problem:
         click.echo(plain(str(problem)), err=True)
@@ -199,39 +187,25 @@ async def _lived(
     return _judged([*watch.findings, *owners.findings]) if asserting else 0
 
 
-async def _started(fleet: "LocalFleet", asked: "asyncio.Event") -> bool:
-    """False: somebody asked to stop before it was up, and everything is closed again."""
-    import asyncio
-
-    starting, asking = asyncio.create_task(fleet.start()), asyncio.create_task(asked.wait())
-    await asyncio.wait({starting, asking}, return_when=asyncio.FIRST_COMPLETED)
-    asking.cancel()
-    if starting.done():
-        starting.result()
-        return True
-    starting.cancel()
-    await asyncio.wait({starting})
-    return False
-
-
 async def _until_asked(
-    work: "list[Coroutine[Any, Any, None]]", asked: "asyncio.Event", lasting: float | None
+    work: "list[Coroutine[Any, Any, None]]",
+    stopping: "asyncio.Future[Any]",
+    lasting: float | None,
 ) -> None:
-    """Until somebody asks, or the time is up; raises what ended a part before that."""
+    """Until a signal comes, or the time is up; raises what ended a part before that."""
     import asyncio
 
     tasks = [asyncio.create_task(each) for each in work]
-    asking = asyncio.create_task(asked.wait())
     try:
         done, _ = await asyncio.wait(
-            {*tasks, asking}, timeout=lasting, return_when=asyncio.FIRST_COMPLETED
+            {*tasks, stopping}, timeout=lasting, return_when=asyncio.FIRST_COMPLETED
         )
         for task in done:
             task.result()
     finally:
-        for task in (*tasks, asking):
+        for task in tasks:
             task.cancel()
-        await asyncio.wait({*tasks, asking})
+        await asyncio.wait(tasks)
 
 
 def _judged(findings: list[str]) -> int:
@@ -242,10 +216,6 @@ def _judged(findings: list[str]) -> int:
 
 def _time_of_day() -> str:
     return time.strftime("%H:%M:%S")
-
-
-def _new_id() -> str:
-    return secrets.token_hex(8)
 
 
 def _log() -> "Log":

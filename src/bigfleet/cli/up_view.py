@@ -135,7 +135,7 @@ class LiveFace:
         """The last transfers and decisions, as many as there is room for; rows of the page."""
         moves: list[Text] = []
         if self._many:
-            # Decisions are more: half of the room is theirs whatever moves.
+            # There are more decisions than moves: they get at least half of the room.
             moves = self._listed("LAST TRANSFERS", self._moved(), max(4, room // 2))
         return moves + self._listed("LAST DECISIONS", self._decided(), room - len(moves))
 

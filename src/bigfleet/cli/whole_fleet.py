@@ -218,7 +218,7 @@ async def _id_at(line: Line, address: str) -> str:
 
 
 def at_a_glance(request_options: M) -> M:
-    """For what a coordinator knows best: one silent shard must not keep everybody waiting."""
+    """For what a coordinator knows best: one silent shard must not hold up the answer."""
     return replace(request_options, timeout=min(request_options.timeout, _GLANCE_SECONDS))
 
 

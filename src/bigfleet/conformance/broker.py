@@ -86,7 +86,7 @@ class Broker:
         return self._spent
 
     def born_idle(self, machine_id: str) -> bool:
-        """A host of a free pool: it was there before anybody asked for it."""
+        """A host of a free pool: it was there before it was asked for."""
         return machine_id in self._born_idle
 
     def next_fault_slot(self) -> str:

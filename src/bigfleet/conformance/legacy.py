@@ -1,7 +1,7 @@
 """A provider that outlives the row that booted it, for the rows that look at it next.
 
 The rows of durability look at one restart from different sides; a boot for each would be minutes.
-Whoever does not pass leaves nothing: the next row starts afresh.
+A row that does not pass leaves nothing: the next row starts afresh.
 """
 
 from typing import TYPE_CHECKING

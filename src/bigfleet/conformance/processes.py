@@ -219,7 +219,7 @@ def _last_words(log: Path) -> str:
 
 @dataclass(slots=True)
 class StandingProvider:
-    """A provider somebody else runs; it is never stopped from here."""
+    """A provider that runs already; it is never stopped from here."""
 
     address: str
     takes_faults: bool = False

@@ -1,6 +1,6 @@
 """Runs rows: station by station, many at a time where they share, alone where they must.
 
-A row ends in one of four ways and takes nobody else with it; its machines are cleaned before they
+A row ends in one of four ways and never ends another row; its machines are cleaned before they
 are lent again.
 """
 

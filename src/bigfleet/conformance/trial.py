@@ -71,7 +71,7 @@ class Trial(Hand):
 
     @property
     def chance(self) -> random.Random:
-        """A generator of this row's own: the same draws whatever else runs."""
+        """A generator of this row's own: other rows do not change its draws."""
         return random.Random(f"{self.settings.seed}/{self.row.id}")
 
     def chosen(self, steps: Sequence[T]) -> list[T]:

@@ -8,6 +8,7 @@ address after a rest that doubles from one failure to the next.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from bigfleet.model.backoffs import Backoff
 from bigfleet.model.coordinator_calls import NotLeader
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
@@ -93,9 +94,8 @@ class ReportSchedule:
 
     def _rest(self, chance: float) -> int:
         pace = self._pace()
-        # Beyond this many doublings every rest is the longest one.
-        doubled = pace.first_rest_seconds * 2 ** min(self._failures - 1, 30)
-        return _jittered(min(pace.longest_rest_seconds, doubled), chance)
+        rests = Backoff(pace.first_rest_seconds, pace.longest_rest_seconds)
+        return _jittered(rests.seconds(self._failures), chance)
 
 
 def _jittered(seconds: float, chance: float) -> int:

@@ -4,18 +4,16 @@ import fcntl
 import os
 from pathlib import Path
 
+from bigfleet.model.errors import StartRefused
+
 LOCK_FILE = "lock"
-
-
-class DirRefused(Exception):
-    """The folder cannot be used; the text says what happened, why, and what to do."""
 
 
 class DirLock:
     """Held for the life of the process; the kernel drops it with the process."""
 
     def __init__(self, data_dir: Path, tenant: str) -> None:
-        """Makes the folder where there is none; raises DirRefused. `tenant`: a shard, say."""
+        """Makes the folder where there is none; raises StartRefused. `tenant`: a shard, say."""
         self._path = data_dir / LOCK_FILE
         try:
             data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -27,7 +25,7 @@ class DirLock:
         except OSError:
             holder = os.pread(self._handle, 32, 0).decode(errors="replace").strip()
             os.close(self._handle)
-            raise DirRefused(
+            raise StartRefused(
                 f"data dir {data_dir} is in use by process {holder or 'unknown'}; "
                 f"stop that one, or give each {tenant} a --data-dir of its own"
             ) from None
@@ -42,8 +40,8 @@ class DirLock:
         os.close(self._handle)
 
 
-def _unusable(data_dir: Path, problem: OSError) -> DirRefused:
-    return DirRefused(
+def _unusable(data_dir: Path, problem: OSError) -> StartRefused:
+    return StartRefused(
         f"data dir {data_dir} cannot be used: {problem.strerror}; "
         "name another with --data-dir, or let this user write there"
     )

@@ -1,6 +1,9 @@
-"""Real time, for processes; everything else gets it passed in."""
+"""Real time and real chance, for processes; everything else gets them passed in."""
 
 import asyncio
+import random
+import secrets
+import socket
 import time
 from collections.abc import Callable
 
@@ -23,6 +26,23 @@ class RealClock:
 
     async def sleep(self, seconds: float) -> None:
         await sleep_on(self, seconds)
+
+
+#: Seconds, for measuring only.
+stopwatch = time.perf_counter
+#: From 0 up to 1.
+draw = random.random
+#: For secrets.
+random_bytes = secrets.token_bytes
+
+
+def new_id() -> str:
+    return secrets.token_hex(8)
+
+
+def replica_name() -> str:
+    """Tells the replicas of a process apart."""
+    return f"{socket.gethostname()}-{secrets.token_hex(3)}"
 
 
 def cpu_seconds() -> float:

@@ -4,11 +4,19 @@ import os
 from pathlib import Path
 
 
-def write_whole(path: Path, content: bytes, unfinished: Path) -> None:
-    """Under its name when all of it is on disk, and not before; raises OSError."""
+def write_whole(
+    path: Path, content: bytes, unfinished: Path | None = None, mode: int = 0o600
+) -> None:
+    """Under its name when all of it is on disk, and not before; raises OSError.
+
+    `unfinished` is where it lies until then, for writers of the same file beside each other.
+    """
+    unfinished = unfinished or path.with_name(f".{path.name}.new")
     try:
-        handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
         with os.fdopen(handle, "wb") as file:
+            # What an earlier write left there may be readable for others.
+            os.fchmod(handle, os.fstat(handle).st_mode & mode)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

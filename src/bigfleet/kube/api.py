@@ -31,6 +31,7 @@ from bigfleet.kube.kinds import LEASES, PODS, Kind
 from bigfleet.kube.objects import Pod
 from bigfleet.kube.problems import ApiProblem, NotFound, Refused, TooMany, Unreachable
 from bigfleet.kube.rate_limiter import RateLimiter
+from bigfleet.model.backoffs import Backoff
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -41,8 +42,7 @@ SILENT = "Silent"
 #: Reason of the Unreachable for a write that `may_write` held back.
 NOT_LEADING = "NotLeading"
 _CONNECT_SECONDS = 10.0
-_FIRST_WAIT_SECONDS = 0.1
-_LONGEST_WAIT_SECONDS = 5.0
+_WAITS = Backoff(0.1, 5.0)
 #: What a call may end with instead of an answer; a token that cannot be read now is an OSError.
 _NO_ANSWER = (httpx2.HTTPError, httpx2.StreamError, ConfigError, OSError)
 #: As API servers allow them in paths; an empty one would name the whole collection.
@@ -85,7 +85,7 @@ class Api(Calls):
         #: Requests sent that change something, each attempt on its own.
         self.writes = 0
         #: Asked right before each attempt of a write, but not of one to a lease: while it says no,
-        #: nothing is sent. Whoever slept through its lease or session learns of it here first.
+        #: nothing is sent. A process that slept through its lease or session learns it here first.
         self.may_write: Callable[[], bool] = lambda: True
         self.server = str(client.base_url).rstrip("/")
         #: PEM, as a kubelet needs it to trust `server`; empty where the system's trust is used.
@@ -252,8 +252,7 @@ class Api(Calls):
         self, request: _Request, problem: ApiProblem, attempt: int
     ) -> float | None:
         """None: it must not be asked again."""
-        wait = min(_LONGEST_WAIT_SECONDS, _FIRST_WAIT_SECONDS * 2.0**attempt)
-        jittered = wait * (0.5 + self._draw() / 2)
+        jittered = _WAITS.half_drawn(attempt + 1, self._draw())
         if isinstance(problem, TooMany):
             if problem.retry_after_seconds is None or not request.again_after_429:
                 return None

@@ -1,4 +1,4 @@
-"""Sentences on objects for whoever runs `kubectl describe`: Kubernetes Events.
+"""Kubernetes Events: sentences on objects, as `kubectl describe` shows them.
 
 Best effort, and never in the way: telling does not wait, the same sentence is written at most once
 in ten minutes, what may not be written now waits, what cannot be written is dropped and counted.
@@ -7,7 +7,7 @@ in ten minutes, what may not be written now waits, what cannot be written is dro
 import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, Protocol
 
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.edge.logs import Log
@@ -29,6 +29,10 @@ _LONGEST_REASON = 128
 EventType = Literal["Normal", "Warning"]
 
 
+class TellsEvents(Protocol):
+    def tell(self, about: Reference, kind: EventType, reason: str, message: str) -> None: ...
+
+
 class Events:
     def __init__(
         self, calls: Calls, clock: Clock, log: Log, *, component: str, instance: str
@@ -44,7 +48,7 @@ class Events:
         self._told: OrderedDict[tuple[str, str, str], Instant] = OrderedDict()
         #: Not written, for want of room or because the server would not.
         self.dropped = 0
-        #: While it says no, what is told waits; whoever makes it say yes again calls `resume`.
+        #: While it says no, events wait; call `resume` once it says yes again.
         self.may_write: Callable[[], bool] = lambda: True
 
     def tell(self, about: Reference, kind: EventType, reason: str, message: str) -> None:
@@ -80,7 +84,7 @@ class Events:
         self._filled.set()
 
     async def _write(self, about: Reference, body: dict[str, object]) -> bool:
-        """False: nobody may write just now, so it waits."""
+        """False: writes are not allowed just now, so it waits."""
         try:
             await self._calls.create(EVENTS, body, about.namespace or "default")
         except ApiProblem as problem:

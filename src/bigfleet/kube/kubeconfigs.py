@@ -18,6 +18,8 @@ import yaml
 from lightkube.config.kubeconfig import DEFAULT_KUBECONFIG, SERVICE_ACCOUNT, SingleConfig
 from lightkube.config.models import Cluster, Context, User
 
+from bigfleet.model.errors import StartRefused
+
 _PATHS = {
     "cluster": ("certificate-authority",),
     "user": ("tokenFile", "client-certificate", "client-key"),
@@ -25,7 +27,7 @@ _PATHS = {
 _UNKNOWN_TO_US = ("auth-provider", "as", "as-groups", "as-uid", "as-user-extra")
 
 
-class BadKubeconfig(Exception):
+class BadKubeconfig(StartRefused):
     """No API server can be named from what is there. The text says which file, and what to do."""
 
 

@@ -2,7 +2,7 @@
 
 Law: no two hold at once, as long as clocks run at about the same speed; what they show does not
 matter. The holder counts from the moment it SENT the last renewal that was confirmed, and stops
-`renew_deadline` later by itself, whatever an answer says after that. Others count from the moment
+`renew_deadline` later by itself, even if an answer comes after that. Others count from the moment
 they last SAW the lease change, which is later, and wait `duration`, which is longer. `identity`
 must be unlike that of any other process, also of an earlier one of the same name.
 """
@@ -55,7 +55,7 @@ class Election:
         self._retry = retry
         #: An attempt that takes longer is given up, so that others fit before the deadline.
         self._patience = renew_deadline / 2
-        #: A lease of anybody was seen or written.
+        #: A lease of any holder was seen or written.
         self.observed = False
         #: We hold up to here, exclusively; None: we do not.
         self._held_until: Instant | None = None
@@ -95,7 +95,7 @@ class Election:
             try:
                 await self._bounded(self._acquire_or_renew())
             except (NotFound, Conflict):
-                # Somebody was faster, or a write of ours arrived whose answer did not: look.
+                # Another was faster, or a write of ours arrived whose answer did not: look.
                 self._lease = None
                 await self._bounded(self._acquire_or_renew())
         except Conflict:

@@ -19,7 +19,7 @@ AFFINITY_TERM = f"{PREFIX}/affinity-term"
 MACHINE_ID = f"{PREFIX}/machine-id"
 #: Annotation of a Node while the operator has it cordoned: the instruction's id.
 RECLAIM = f"{PREFIX}/reclaim"
-#: Annotation of such a Node if somebody else had cordoned it before: it stays cordoned.
+#: Annotation of such a Node if it was cordoned before: it stays cordoned.
 FOUND_CORDONED = f"{PREFIX}/reclaim-found-cordoned"
 #: Label of other objects that we may delete because we made them: which part of us did.
 MADE_BY = f"{PREFIX}/made-by"

@@ -1,4 +1,4 @@
-"""API objects, as narrow as we read them: a field nobody here reads is never decoded.
+"""API objects, as narrow as we read them: an unused field is never decoded.
 
 Names are the API's, camel-cased on the wire. Absent means the default, as in the API itself. A
 record is never written back whole: writes are patches of the fields that are ours.

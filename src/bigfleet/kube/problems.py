@@ -20,7 +20,7 @@ class NotFound(ApiProblem):
 
 
 class Conflict(ApiProblem):
-    """409: somebody else wrote first, or a precondition (uid, resourceVersion) does not hold."""
+    """409: another write came first, or a precondition (uid, resourceVersion) does not hold."""
 
 
 class AlreadyExists(Conflict):
@@ -40,7 +40,7 @@ class Refused(ApiProblem):
 
 
 class NamespaceEnding(Refused):
-    """403 on a create: its namespace is being deleted, which nobody can call off."""
+    """403 on a create: its namespace is being deleted, which cannot be called off."""
 
 
 class Unreachable(ApiProblem):

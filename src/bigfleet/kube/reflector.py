@@ -21,6 +21,7 @@ from bigfleet.kube.api import SILENT, Api
 from bigfleet.kube.kinds import Kind
 from bigfleet.kube.objects import Meta, ObjectKey
 from bigfleet.kube.problems import ApiProblem, Expired, NotFound
+from bigfleet.model.backoffs import Backoff
 from bigfleet.model.machines import Instant
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -30,8 +31,7 @@ Changed = Callable[[ObjectKey, V | None, V | None], None]
 
 #: The server ends a watch after a time drawn from here to twice as long.
 _WATCH_SECONDS = 300
-_FIRST_WAIT_SECONDS = 0.5
-_LONGEST_WAIT_SECONDS = 30.0
+_WAITS = Backoff(0.5, 30.0)
 #: A watch that ends sooner counts as failed, lest we ask in circles.
 _SHORTEST_WATCH = 1 * SECOND
 #: A server tells what was missed from its memory, in milliseconds: far below this.
@@ -233,8 +233,7 @@ class Reflector(Generic[T, V]):
         self.cache.heard(self._clock.now())
 
     async def _pause(self, why: str) -> None:
-        wait = min(_LONGEST_WAIT_SECONDS, _FIRST_WAIT_SECONDS * 2.0 ** (self._failures - 1))
-        seconds = wait * (0.5 + self._draw() / 2)
+        seconds = _WAITS.half_drawn(self._failures, self._draw())
         self.trouble = why
         kind = self._kind.plural
         self._log.warning(

@@ -134,7 +134,7 @@ class OfferRequest:
     max_machines: int = 64
     provider_address: str = ""
     reserve_seconds: float = 60.0
-    #: What the donor keeps of its free machines that fit: so many, or that part, whatever is more.
+    #: What the donor keeps of its free machines that fit: so many, or that part, the larger.
     keep_machines: int = KEEP_MACHINES
     keep_per_mille: int = KEEP_PER_MILLE
 
@@ -217,7 +217,7 @@ class SyncReply:
     #: When to report and sync again; 0: at the usual time.
     next_sync_millis: int = 0
     backoffs: tuple[OfferingBackoff, ...] = ()
-    #: The coordinator was restored from a snapshot and asks what everybody holds.
+    #: The coordinator was restored from a snapshot and asks what every shard holds.
     merging: bool = False
 
 

@@ -57,7 +57,7 @@ class CoordinatorInstruction:
 class Done:
     """The instruction was carried out, or had been."""
 
-    #: What came of it, for whoever reads the acknowledgement.
+    #: What came of it, for the reader of the acknowledgement.
     note: str = ""
 
 
@@ -75,7 +75,7 @@ class Refused:
     why: str
 
 
-#: What became of an instruction. Nobody may say Done without having done the work.
+#: What became of an instruction. Done means that the work has been done.
 Obeyed = Done | NotYet | Refused
 
 
@@ -102,13 +102,13 @@ class ReportReply:
     instructions: tuple[CoordinatorInstruction, ...] = ()
 
 
-#: Reasons beside UNAVAILABLE: the store takes nothing; nobody knows whether it took something;
-#: somebody answered, and nobody leads. Without one, nobody answered.
+#: Reasons beside UNAVAILABLE: the store takes nothing; it is unknown whether it took something;
+#: a replica answered, and none leads. Without a reason, no replica answered.
 STORE_DOWN, UNCLEAR, NO_LEADER = "store-down", "unclear", "nobody-leads"
 
 
 class NotLeader(Rejected):
-    """Whoever was asked follows somebody else."""
+    """The replica that was asked does not lead."""
 
     def __init__(self, text: str, leader: str) -> None:
         super().__init__(Code.FAILED_PRECONDITION, text)

@@ -26,6 +26,10 @@ class BadInput(ValueError):
         self.left_out = left_out
 
 
+class StartRefused(Exception):
+    """A process must not start; the text says what happened, why, and what to do."""
+
+
 class DuplicateMachine(ValueError):
     """A machine with this id is already known."""
 

@@ -12,7 +12,7 @@ from bigfleet.model.resources import Resources
 class ReservationKind(StrEnum):
     #: A victim that drains for the Need that preempted it.
     PREEMPTION = "preemption"
-    #: Offered to another shard: nobody here may claim it.
+    #: Offered to another shard: no Need here may claim it.
     OFFER = "offer"
     #: Came from another shard for Needs of one fingerprint.
     TRANSFER_IN = "transfer-in"

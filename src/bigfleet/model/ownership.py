@@ -1,8 +1,8 @@
 """Who owns a machine: one pure function that every shard and the coordinator ask alike.
 
 An override of the machine's id comes first, then the first partition key whose value is assigned,
-then the default owner of the provider. A domain assigned to nobody is owned by nobody: it blocks
-the default owner too, which is how a domain changes hands without ever having two owners.
+then the default owner of the provider. A domain with an empty shard has no owner: it blocks the
+default owner too, which is how a domain changes hands without ever having two owners.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ PROVIDER_KEY = "bigfleet.lucy.sh/provider"
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    #: Empty: nobody.
+    #: Empty: no owner.
     shard: str
     source: OwnerSource
 
@@ -37,7 +37,7 @@ class MachineOverride:
     """One machine that does not follow its domain."""
 
     machine: str
-    #: Empty: nobody, while it changes hands.
+    #: Empty: no owner, while it changes hands.
     shard: str
     #: Whose it was before it was ever moved.
     home: str = ""
@@ -47,8 +47,8 @@ class MachineOverride:
 class Owners(dict[Pair, str]):
     """Shards by pair, and how they differ from those they were made from.
 
-    There may be a hundred thousand: whoever has made something of the ones before looks at the
-    pairs that changed and at no others. Nobody changes them once they are made.
+    There may be a hundred thousand: code that has read the ones before looks only at the pairs that
+    changed. They are never changed once they are made.
     """
 
     __slots__ = ("__weakref__", "_before", "_changed")
@@ -70,9 +70,9 @@ class Owners(dict[Pair, str]):
         return after
 
     def changed_since(self, before: object) -> tuple[Pair, ...] | None:
-        """In the order in which they were changed; None: nobody knows."""
+        """In the order in which they were changed; None: unknown."""
         known = self._before() if self._before is not None else None
-        # Theirs may be gone by now, and so may whatever was made of them.
+        # Theirs may be gone by now, and so may what was made of them.
         return self._changed if known is not None and known is before else None
 
 
@@ -81,7 +81,7 @@ class OwnershipView:
     """What a coordinator has assigned, as of one revision."""
 
     revision: int = 0
-    #: Shards by (partition key, value); an empty shard owns nothing and lets nobody else.
+    #: Shards by (partition key, value); an empty shard means that no shard owns it.
     domains: Mapping[Pair, str] = field(default_factory=dict)
     #: By machine id.
     overrides: Mapping[str, MachineOverride] = field(default_factory=dict)
@@ -151,7 +151,7 @@ class Was:
     until: int
 
 
-#: Stands for whatever is not a shard's own: of another, or given up.
+#: Stands for everything that is not a shard's own: of another, or given up.
 OTHERS = "(others)"
 
 
@@ -160,8 +160,8 @@ class Ownership:
     """What one shard may act on: everything it is told of, or what its newest view gives it.
 
     Law: with `lingering` it owns nothing it did not own before, and with `released` strictly less.
-    So a machine lingers only where it was this shard's until it became nobody's, and has been
-    nobody else's since; that is what `turn` and `past` are for.
+    So a machine lingers only where it was this shard's until it lost its owner, and has had no
+    other owner since; that is what `turn` and `past` are for.
     """
 
     shard_id: str
@@ -174,9 +174,9 @@ class Ownership:
     #: Pairs this shard is giving up. What is still occupied there stays owned until it is not.
     lingering: Mapping[Pair, Lingering] = field(default_factory=dict)
     #: Those of them of which no view has said so yet: an older one may still come and give them
-    #: back, so that nobody may be told that they were given up.
+    #: back, so that the coordinator must not be told yet that they were given up.
     unconfirmed: frozenset[Pair] = frozenset()
-    #: Machines given to a transfer that is not decided yet, with its id: nobody's.
+    #: Machines given to a transfer that is not decided yet, with its id: they have no owner.
     released: Mapping[str, str] = field(default_factory=dict)
     #: How often what is owned has changed.
     turn: int = 0
@@ -258,7 +258,7 @@ class Ownership:
         return next(before._gains(self.view, self.covered), None) is not None
 
     def machines_gained(self, before: "Ownership") -> frozenset[str] | None:
-        """Which machines these are, where it is said of each by itself; None: nobody knows."""
+        """Which machines these are, where it is said of each by itself; None: unknown."""
         if self.view is None or before.view is None:
             return None
         if not _same_order(before.view.keys, self.view.keys):
@@ -305,8 +305,8 @@ class Ownership:
         return replace(self, released={m: t for m, t in self.released.items() if t != transfer})
 
     def _under(self, view: OwnershipView, covered: frozenset[str]) -> "Ownership":
-        """A pair that was this shard's, by name or as the default owner's rest, and is nobody's
-        now, lingers; so does one that lingered before and still is nobody's. Marks of released
+        """A pair that was this shard's, by name or as the default owner's rest, and has no owner
+        now, lingers; so does one that lingered before and still has none. Marks of released
         machines end where the view has the row that their own transfer wrote: an older row of the
         same machine says nothing about it.
         """
@@ -415,7 +415,7 @@ class Ownership:
         return past
 
     def _was_ours(self, path: Sequence[Pair]) -> bool:
-        """Whether a machine that is nobody's now was this shard's until it became so."""
+        """Whether a machine without an owner was this shard's until it lost its owner."""
         turns = {was.until for pair in path for was in self.past.get(pair, ())}
         for turn in sorted(turns, reverse=True):
             stood = (self._stood(pair, turn) for pair in path)

@@ -46,7 +46,7 @@ class Pause:
     owner: str = ""
     reason: str = ""
     created_at: Instant = 0
-    #: None: until somebody lifts it.
+    #: None: until it is lifted.
     expires_at: Instant | None = None
     #: The certificate name of who asked, where there was one.
     created_by: str = ""

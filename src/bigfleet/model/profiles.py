@@ -51,7 +51,7 @@ class Profile:
         interruption_bucket: Bucket = UNSPECIFIED,
         reclamation_bucket: Bucket = UNSPECIFIED,
     ) -> "Profile":
-        """The canonical profile of these parts, in whatever order they come."""
+        """The canonical profile of these parts, which may come in any order."""
         return cls(
             canonical(requirements),
             tuple(sorted(spread)),

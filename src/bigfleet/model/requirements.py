@@ -40,7 +40,7 @@ class Requirement:
         """Whether an attribute of this value (None: absent) meets the requirement.
 
         Same asks only that the attribute is there (and listed, if values are given): that all
-        machines share one value is for whoever picks the machines.
+        machines share one value is checked where the machines are picked.
         """
         match self.operator:
             case Operator.IN:

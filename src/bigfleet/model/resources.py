@@ -82,7 +82,7 @@ class Resources:
         return Resources(tuple((name, amount * count) for name, amount in self.amounts))
 
     def covers(self, wanted: "Resources") -> bool:
-        """Whether every wanted dimension is here in full; dimensions nobody wants do not matter."""
+        """Whether every wanted dimension is here in full; other dimensions do not matter."""
         return all(self[name] >= amount for name, amount in wanted.amounts)
 
     def is_zero(self) -> bool:

@@ -20,7 +20,7 @@ class Rollup:
 
 @dataclass(frozen=True, slots=True)
 class RollupLimits:
-    """The most one roll-up may weigh, whatever its rows say."""
+    """The most one roll-up may weigh in all."""
 
     max_bytes: int = 8 * 2**20
     max_row_bytes: int = 32 * 2**10

@@ -29,7 +29,7 @@ def most_urgent(
 
 
 def _priority_served(action: Action) -> int:
-    """Of the Need behind it; Reclaims and Deletes serve nobody."""
+    """Of the Need behind it; Reclaims and Deletes serve none."""
     if action.kind is ActionKind.PREEMPT:
         return action.preemptor_priority
     return action.source_profile.priority if action.source_profile else 0

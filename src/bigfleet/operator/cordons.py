@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 from bigfleet.kube.names import RECLAIM
 from bigfleet.kube.objects import Node
+from bigfleet.model.backoffs import Backoff
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.operator.drain_steps import Cordon, Uncordon, is_cordoned_by_us, is_marked
 
 #: From the first failure; doubled by each, as long as a grace of ten minutes has room for.
-FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 15.0
+PAUSES = Backoff(1.0, 15.0)
 
 
 @dataclass(slots=True)
@@ -55,8 +56,7 @@ class Cordons:
     def on_failed(self, name: str, text: str, at: Instant) -> None:
         self._writing.discard(name)
         times = self._failures[name].times + 1 if name in self._failures else 1
-        pause = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** min(times - 1, 10))
-        until = at + round(pause * (0.5 + self._draw()) * SECOND)
+        until = at + round(PAUSES.seconds(times) * (0.5 + self._draw()) * SECOND)
         self._failures[name] = _Failure(until, times, text)
 
     def on_disconnected(self) -> None:

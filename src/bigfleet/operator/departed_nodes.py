@@ -9,15 +9,16 @@ other machine of the cluster, and all of that for the whole waiting time of one 
 that are complete and of now. A Node of the cluster's own is never touched.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from bigfleet.kube.names import MACHINE_ID
 from bigfleet.kube.objects import Node
+from bigfleet.model.current_settings import CurrentSettings
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate
 from bigfleet.operator.node_map import MAY_HAVE_A_NODE, NodeMap
+from bigfleet.operator.settings import OperatorSettings
 
 #: A server that refuses will hardly change its mind sooner.
 _AFTER_A_FAILURE = 300 * SECOND
@@ -33,9 +34,9 @@ class DepartedNode:
 
 
 class DepartedNodes:
-    def __init__(self, nodes: NodeMap, wait_seconds: Callable[[], float]) -> None:
+    def __init__(self, nodes: NodeMap, settings: CurrentSettings[OperatorSettings]) -> None:
         self._nodes = nodes
-        self._wait_seconds = wait_seconds
+        self._settings = settings
         self._is_connected = self._is_replayed = False
         #: All Nodes are looked at once when the replay is over and the cache complete.
         self._is_swept = False
@@ -100,7 +101,7 @@ class DepartedNodes:
             elif node.is_ready:
                 # Something lives there. It has to be quiet for the whole time.
                 self._depart_again(departed, at)
-            elif at - departed.since >= round(self._wait_seconds() * SECOND):
+            elif at - departed.since >= round(self._settings.now.node_delete_after * SECOND):
                 due.append(departed)
         return due
 

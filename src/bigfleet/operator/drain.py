@@ -4,8 +4,9 @@ A drain outlives sessions and the Nodes it is about. Which drains there are, and
 next, is decided by `drains`; the code here only uses what is known of the cluster.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from bigfleet.kube.objects import Node
 from bigfleet.model.machines import Instant
@@ -18,15 +19,16 @@ from bigfleet.operator.pods_on_nodes import PodOnNode, PodsOnNodes
 from bigfleet.placement.admission import Refusal
 
 
-@dataclass(frozen=True, slots=True)
-class DrainContext:
+class DrainedCluster(Protocol):
     """What is known of the cluster, and whether that is all of it and of now."""
 
-    nodes: NodeMap
-    pods: PodsOnNodes
-    nodes_are_fresh: Callable[[Instant], bool]
-    pods_are_fresh: Callable[[Instant], bool]
-    volumes: AttachedVolumes = field(default_factory=AttachedVolumes)
+    node_map: NodeMap
+    pods_on_nodes: PodsOnNodes
+    volumes: AttachedVolumes
+
+    def nodes_are_fresh(self, at: Instant) -> bool: ...
+
+    def pods_are_fresh(self, at: Instant) -> bool: ...
 
 
 #: Volumes are waited for until so long before the deadline: a shard that hears at its deadline that
@@ -139,10 +141,10 @@ class Drain:
 
     # -- what it finds ---------------------------------------------------------------------------
 
-    def look_around(self, context: DrainContext, at: Instant, *, is_replayed: bool) -> Look:
-        look, knows_all = Look(), context.nodes_are_fresh(at)
+    def look_around(self, cluster: DrainedCluster, at: Instant, *, is_replayed: bool) -> Look:
+        look, knows_all = Look(), cluster.nodes_are_fresh(at)
         for entry in self.machine_of_entry:
-            found = context.nodes.find(entry)
+            found = cluster.node_map.find(entry)
             self.machine_of_entry[entry] = found.machine_id or self.machine_of_entry[entry]
             # Until the replay is over a machine may still be told that is another Node.
             if found.node is not None and (found.machine_id or is_replayed):
@@ -156,12 +158,12 @@ class Drain:
         return look
 
     def sees_all(
-        self, look: Look, cordoned: Collection[Node], context: DrainContext, at: Instant
+        self, look: Look, cordoned: Collection[Node], cluster: DrainedCluster, at: Instant
     ) -> bool:
         """Whether the cache shows all pods there are, and no new ones can come."""
         if look.unknown or len(cordoned) < len(look.present):
             return False
-        return not look.present or (at >= self.settled_at and context.pods_are_fresh(at))
+        return not look.present or (at >= self.settled_at and cluster.pods_are_fresh(at))
 
     def check_of(self, look: Look, nodes: NodeMap) -> Check:
         """What the server is asked before this is called empty."""

@@ -18,19 +18,19 @@ restart of the shard may come later than its instructions.
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 
 from bigfleet.edge.counts import Counts
 from bigfleet.kube.names import RECLAIM
 from bigfleet.kube.objects import Node
 from bigfleet.model.cluster_reports import RefusedReclaim
+from bigfleet.model.current_settings import CurrentSettings
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimInstruction
 from bigfleet.operator.blocked_drains import text_of_pods
 from bigfleet.operator.checks import Checks
 from bigfleet.operator.cordons import Cordons
-from bigfleet.operator.drain import Drain, DrainContext, Look
+from bigfleet.operator.drain import Drain, DrainedCluster, Look
 from bigfleet.operator.drain_index import KnownDrains
 from bigfleet.operator.drain_reports import DrainReports
 from bigfleet.operator.drain_steps import (
@@ -45,6 +45,7 @@ from bigfleet.operator.drain_steps import (
 from bigfleet.operator.evictions import Evictions
 from bigfleet.operator.pods_on_nodes import PodOnNode
 from bigfleet.operator.reclaim_admission import ReclaimAdmission, Verdict
+from bigfleet.operator.settings import OperatorSettings
 from bigfleet.placement.admission import Refusal
 
 S = MachineState
@@ -53,27 +54,26 @@ _STAYING = frozenset({S.CONFIGURED, S.DRAINING})
 Step = list[Instruction]
 
 
-@dataclass(frozen=True, slots=True)
-class DrainSettings:
-    evict_retry_seconds: float = 2.0
-    default_grace_seconds: float = 30.0
-    #: From a cordon to the first completion: pods the scheduler had placed by then are seen.
-    settle_seconds: float = 1.0
+#: From a cordon to the first completion: pods the scheduler had placed by then are seen.
+SETTLE_SECONDS = 1.0
 
 
 class Drains:
     def __init__(
         self,
-        context: DrainContext,
+        cluster: DrainedCluster,
         draw: Callable[[], float],
         counts: Counts,
-        settings: Callable[[], DrainSettings] = DrainSettings,
+        settings: CurrentSettings[OperatorSettings],
         admission: ReclaimAdmission | None = None,
+        *,
+        settle_seconds: float = SETTLE_SECONDS,
     ) -> None:
         """Without `admission` every instruction is obeyed as it comes."""
-        self._context = context
+        self._cluster = cluster
         self._admission = admission
         self._settings = settings
+        self._settle_seconds = settle_seconds
         self.connected = False
         self._replayed = False
         self._drains = KnownDrains()
@@ -104,7 +104,7 @@ class Drains:
 
     def instruction_of(self, machine: str) -> str:
         """The instruction that may take it away, admitted or not; empty: none."""
-        about = self._drains.of_machine(machine, self._context.nodes)
+        about = self._drains.of_machine(machine, self._cluster.node_map)
         told = [drain.id for drain in about if drain.is_told and drain.evicted != 0]
         return told[-1] if told else ""
 
@@ -157,8 +157,8 @@ class Drains:
         steps: Step = []
         for drain in [d for d in self._drains if not d.is_told]:
             steps += self._drop(drain, at)
-        nodes = self._context.nodes
-        if self._context.nodes_are_fresh(at):
+        nodes = self._cluster.node_map
+        if self._cluster.nodes_are_fresh(at):
             for machine in nodes.machines():
                 if machine not in self._state and nodes.node_of(machine) is None:
                     nodes.forget(machine)
@@ -171,7 +171,7 @@ class Drains:
             return []
         grace = float(frame.grace_period_seconds)
         if grace <= 0:
-            grace = self._settings().default_grace_seconds
+            grace = self._settings.now.default_grace
         deadline = at + round(grace * SECOND)
         drain = self._drains.get(frame.instruction_id)
         if drain is None:
@@ -189,7 +189,7 @@ class Drains:
         return steps
 
     def on_node_state(self, update: NodeStateUpdate, at: Instant) -> Step:
-        self._context.nodes.on_node_state(update)
+        self._cluster.node_map.on_node_state(update)
         if not self.connected:
             return []
         machine = update.machine_id
@@ -200,9 +200,9 @@ class Drains:
             steps += self._release(machine, at) + self._telling.forget(machine)
         elif update.state is S.CONFIGURED and not is_first:
             steps += self._release(machine, at)
-        for drain in self._drains.of_machine(machine, self._context.nodes):
+        for drain in self._drains.of_machine(machine, self._cluster.node_map):
             steps += self._advance(drain, at)
-        if (node := self._context.nodes.node_of(machine)) is not None:
+        if (node := self._cluster.node_map.node_of(machine)) is not None:
             steps += self._settle(node.metadata.name, at)
         return steps
 
@@ -210,7 +210,7 @@ class Drains:
 
     def on_node_changed(self, name: str, at: Instant) -> Step:
         """Appeared, changed or gone, in the map already."""
-        if self._context.nodes.node(name) is None:
+        if self._cluster.node_map.node(name) is None:
             self._cordons.forget(name)
             self._checks.forget_node(name)
         if not self.connected:
@@ -238,7 +238,7 @@ class Drains:
         name = node.metadata.name
         self._see(node)
         self._cordons.on_written(name)
-        settled = at + round(self._settings().settle_seconds * SECOND)
+        settled = at + round(self._settle_seconds * SECOND)
         for drain in self._drains.about(name):
             drain.settled_at = max(drain.settled_at, settled)
         return self.on_node_changed(name, at)
@@ -265,18 +265,18 @@ class Drains:
 
     def on_eviction_blocked(self, pod: PodOnNode, text: str, at: Instant) -> Step:
         """429; the text names the budget, if it was one."""
-        self._evictions.on_blocked(pod, text, self._settings().evict_retry_seconds, at)
+        self._evictions.on_blocked(pod, text, self._settings.now.evict_retry, at)
         return []
 
     def on_eviction_failed(self, pod: PodOnNode, text: str, at: Instant) -> Step:
-        self._evictions.on_failed(pod, text, self._settings().evict_retry_seconds, at)
+        self._evictions.on_failed(pod, text, self._settings.now.evict_retry, at)
         return []
 
     def on_checked(self, check: Check, found: Checked, at: Instant) -> Step:
         drain = self._drains.get(check.instruction_id)
         if drain is None or not self._checks.is_asked(check):
             return []
-        passed = self._checks.on_checked(check, found, self._settings().evict_retry_seconds, at)
+        passed = self._checks.on_checked(check, found, self._settings.now.evict_retry, at)
         steps: Step = []
         for node in found.uncordoned:
             # Only bad news: of a cordon that is gone again the cache may have heard already.
@@ -285,7 +285,7 @@ class Drains:
         return steps + self._advance(drain, at, passed)
 
     def on_check_failed(self, check: Check, text: str, at: Instant) -> Step:
-        self._checks.on_failed(check, text, self._settings().evict_retry_seconds, at)
+        self._checks.on_failed(check, text, self._settings.now.evict_retry, at)
         return []
 
     # -- what a drain does next ------------------------------------------------------------------
@@ -297,7 +297,7 @@ class Drains:
         """`passed`: the server has just said that there is nothing left."""
         if not (self.connected and drain.is_told and drain.is_open):
             return []
-        look = drain.look_around(self._context, at, is_replayed=self._replayed)
+        look = drain.look_around(self._cluster, at, is_replayed=self._replayed)
         self._drains.note(drain)
         steps = self._admit(drain, look, at)
         if not drain.is_admitted:
@@ -307,17 +307,17 @@ class Drains:
         cordoned = [node for node in look.present if self._is_cordoned(node)]
         if not drain.is_acked and not look.unknown and len(cordoned) == len(look.present):
             steps += self._telling.begin(drain, cordoned)
-        left = look.left(self._context.pods)
+        left = look.left(self._cluster.pods_on_nodes)
         check = None
-        if drain.is_acked and not left and drain.sees_all(look, cordoned, self._context, at):
-            attached = sum(map(self._context.volumes.count_on, look.names))
+        if drain.is_acked and not left and drain.sees_all(look, cordoned, self._cluster, at):
+            attached = sum(map(self._cluster.volumes.count_on, look.names))
             if not attached or at >= drain.volumes_until:
-                check = drain.check_of(look, self._context.nodes)
+                check = drain.check_of(look, self._cluster.node_map)
             if check is not None and check == passed:
                 self._forget_asked(drain)
                 return steps + self._telling.finish_evicted(drain, look, attached)
         for name in look.names:
-            left += self._checks.found_on(name, self._context.pods)
+            left += self._checks.found_on(name, self._cluster.pods_on_nodes)
         if at >= drain.deadline:
             why = self._why_late(drain, look, cordoned, left)
             self._forget_asked(drain)
@@ -335,7 +335,7 @@ class Drains:
             self._admission.learn_kind(drain)
             return []
         before = drain.refusal
-        match self._admission.verdict(drain, look, self._context, at):
+        match self._admission.verdict(drain, look, self._cluster, at):
             case Verdict.GO:
                 drain.is_admitted = True
             case Verdict.REFUSED if drain.refusal is not None:
@@ -358,7 +358,7 @@ class Drains:
             pods = [pod for pod in left if not (spared and pod.do_not_disrupt)]
             return list(self._evictions.ask(drain.id, pods, at))
         due = self._evictions.due_of(left, at)
-        found = self._admission.next_evictions(drain, look, due, self._context, at)
+        found = self._admission.next_evictions(drain, look, due, self._cluster, at)
         if found.called_off is None:
             return list(self._evictions.ask(drain.id, found.pods, at))
         self._forget_asked(drain)
@@ -374,10 +374,10 @@ class Drains:
 
     def _settle(self, name: str, at: Instant) -> Step:
         """Make a Node that no open instruction is about what its machine's state asks for."""
-        node = self._context.nodes.node(name)
+        node = self._cluster.node_map.node(name)
         if node is None or not self.connected:
             return []
-        machine = self._context.nodes.machine_of(name)
+        machine = self._cluster.node_map.machine_of(name)
         asking = self._drains.about(name, machine)
         if holding := [drain.id for drain in asking if drain.holds_cordon]:
             # Ended or not: also a Node that came only after its machine was given back.
@@ -416,7 +416,7 @@ class Drains:
     def _release(self, machine: str, at: Instant) -> Step:
         """The shard asks nothing of this machine any more."""
         steps: Step = []
-        nodes = self._context.nodes
+        nodes = self._cluster.node_map
         for drain in self._drains.of_machine(machine, nodes):
             mine = drain.entries_of(machine, nodes)
             if len(mine) == len(drain.machine_of_entry):
@@ -450,9 +450,9 @@ class Drains:
 
     def _see(self, node: Node) -> None:
         """Newer than the cache, unless the Node is gone from it: then it stays gone."""
-        known = self._context.nodes.node(_name(node))
+        known = self._cluster.node_map.node(_name(node))
         if known is not None and known.metadata.uid == node.metadata.uid:
-            self._context.nodes.put(node)
+            self._cluster.node_map.put(node)
 
 
 def _name(node: Node) -> str:

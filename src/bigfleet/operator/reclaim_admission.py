@@ -8,19 +8,21 @@ A check looks at every Node, so there are only so many in a moment; who comes to
 about a little later.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
 from bigfleet.kube.names import RECLAIM
 from bigfleet.kube.objects import Node
+from bigfleet.model.current_settings import CurrentSettings
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import INSTRUCTION_PREFIX
-from bigfleet.operator.drain import Drain, DrainContext, Look
+from bigfleet.operator.drain import Drain, DrainedCluster, Look
 from bigfleet.operator.pods_on_nodes import PodOnNode
 from bigfleet.operator.reclaim_kinds import ReclaimKinds
+from bigfleet.operator.settings import OperatorSettings
 from bigfleet.placement.admission import Admissions, Refusal, RefusedBy
 from bigfleet.placement.occupancy import Occupancy
 
@@ -73,27 +75,27 @@ class ReclaimAdmission:
         kinds: ReclaimKinds,
         refusals: RefusalListener,
         instructions: InstructionListener,
-        delay_seconds: Callable[[], float],
+        settings: CurrentSettings[OperatorSettings],
     ) -> None:
         self._admissions = admissions
         self._occupancy = occupancy
         self._kinds = kinds
         self._refusals = refusals
         self._instructions = instructions
-        self._delay_seconds = delay_seconds
+        self._settings = settings
         #: Checks since a moment.
         self._checked, self._checked_from = 0, 0
 
     # -- before the cordon -----------------------------------------------------------------------
 
-    def verdict(self, drain: Drain, look: Look, around: DrainContext, at: Instant) -> Verdict:
+    def verdict(self, drain: Drain, look: Look, cluster: DrainedCluster, at: Instant) -> Verdict:
         """REFUSED: `drain.refusal` says why. What was refused is looked at again later."""
         self.learn_kind(drain)
         if drain.is_preemption or not self._is_asked(drain, at):
             return Verdict.GO
-        if look.unknown or at >= drain.deadline or not _is_fresh(around, at):
+        if look.unknown or at >= drain.deadline or not _is_fresh(cluster, at):
             return Verdict.WAIT
-        is_empty = not look.left(around.pods)
+        is_empty = not look.left(cluster.pods_on_nodes)
         if is_empty and drain.refusal is None:
             return self._check(drain, look, at)
         if at < drain.look_at:
@@ -119,7 +121,7 @@ class ReclaimAdmission:
     @property
     def delay(self) -> Instant:
         """How old an instruction must be: until then the machine may be claimed again."""
-        return round(self._delay_seconds() * SECOND)
+        return round(self._settings.now.admission_delay * SECOND)
 
     # -- after it --------------------------------------------------------------------------------
 
@@ -128,11 +130,11 @@ class ReclaimAdmission:
         drain: Drain,
         look: Look,
         left: Collection[PodOnNode],
-        around: DrainContext,
+        cluster: DrainedCluster,
         at: Instant,
     ) -> NextEvictions:
         """Of `left`, which may be evicted now, the largest first; each only if all have a place."""
-        if not _is_fresh(around, at):
+        if not _is_fresh(cluster, at):
             return NextEvictions()
         found = {pod.uid: pod for pod in left}
         views = [pod for name in look.names for pod in self._admissions.next_evictions(name, at)]
@@ -198,8 +200,8 @@ class ReclaimAdmission:
         return False
 
 
-def _is_fresh(around: DrainContext, at: Instant) -> bool:
-    return around.nodes_are_fresh(at) and around.pods_are_fresh(at)
+def _is_fresh(cluster: DrainedCluster, at: Instant) -> bool:
+    return cluster.nodes_are_fresh(at) and cluster.pods_are_fresh(at)
 
 
 def _is_marked(node: Node, drain: Drain) -> bool:

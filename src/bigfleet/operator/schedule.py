@@ -45,21 +45,3 @@ class RollupSchedule:
         if self.is_hurried:
             return True
         return at - self.changed_at >= self.debounce_seconds * SECOND
-
-
-@dataclass(slots=True)
-class Backoff:
-    """Doubles from `least` to `most`, half of it drawn: many clusters do not come back at once."""
-
-    least_seconds: float
-    most_seconds: float
-    attempt: int = 0
-
-    def on_success(self) -> None:
-        self.attempt = 0
-
-    def next_seconds(self, drawn: float) -> float:
-        """`drawn` lies in [0, 1)."""
-        whole: float = min(self.most_seconds, self.least_seconds * 2.0 ** min(self.attempt, 32))
-        self.attempt += 1
-        return whole * (0.5 + drawn / 2)

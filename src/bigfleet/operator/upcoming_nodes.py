@@ -7,7 +7,7 @@ loses its object, unless a Node of it is still there, which a person has to look
 Not decided here: which Node is a machine's (node_mapping) and how a drain goes on (drains).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -62,6 +62,24 @@ class Standing(Protocol):
     def last_error(self) -> str: ...
 
 
+class NodesOfMachines(Protocol):
+    def node_of(self, machine_or_name: str, /) -> Node | None: ...
+
+
+class DrainsOfMachines(Protocol):
+    def drain_of(self, machine: str, /) -> Standing | None: ...
+
+
+class Usability(Protocol):
+    """Which machines have a Node on which pods can start."""
+
+    def is_usable(self, machine: str) -> bool: ...
+
+    def refresh_all(self, at: Instant) -> list[str]:
+        """The machines for which that changed by time alone."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class NodeMissing:
     machine_id: str
@@ -105,15 +123,14 @@ class UpcomingNodes:
 
     def __init__(
         self,
-        node_of: Callable[[str], Node | None],
-        standing_of: Callable[[str], Standing | None],
-        is_usable: Callable[[str], bool],
+        nodes: NodesOfMachines,
+        drains: DrainsOfMachines,
+        machines: Usability,
     ) -> None:
-        """`is_usable`: whether the machine has a Node on which pods can start."""
         self.seen: LatestSeen[UpcomingNode] = LatestSeen()
-        self._node_of = node_of
-        self._standing_of = standing_of
-        self._is_usable = is_usable
+        self._nodes = nodes
+        self._drains = drains
+        self._machines = machines
         self._told: dict[str, _Told] = {}
         self._machine_of_name: dict[str, str] = {}
         #: Machines named since the session began.
@@ -179,7 +196,7 @@ class UpcomingNodes:
             since = told.configured_since
             if since is None or machine not in self._fresh:
                 continue
-            if self._node_of(machine) is not None:
+            if self._nodes.node_of(machine) is not None:
                 told.configured_since, told.missing_told = at, False
             elif at - since >= NODE_MISSING_AFTER and not told.missing_told:
                 missing = self._missing(machine, at - since)
@@ -237,7 +254,7 @@ class UpcomingNodes:
     def _is_given_back(self, name: str, before: MachineState | None) -> bool:
         """Whether an Idle machine was drained; the object alone would not know a skipped phase."""
         have = self.seen.of(name)
-        standing = self._standing_of(self._machine_of_name[name])
+        standing = self._drains.drain_of(self._machine_of_name[name])
         return (
             before is MachineState.DRAINING
             or (have is not None and have.status.phase in _GIVEN_BACK)
@@ -252,12 +269,12 @@ class UpcomingNodes:
     def _status_of(self, told: _Told, have: UpcomingNode) -> dict[str, object]:
         update = told.update
         machine = update.machine_id
-        standing = self._standing_of(machine)
+        standing = self._drains.drain_of(machine)
         phase = phase_of(
             update.state,
             standing,
-            has_node=self._node_of(machine) is not None,
-            is_usable=self._is_usable(machine),
+            has_node=self._nodes.node_of(machine) is not None,
+            is_usable=self._machines.is_usable(machine),
         )
         error = update.last_error or (standing.last_error if standing else "")
         started = have.status.provisioning_start_time or whole_seconds(told.first_seen)
@@ -269,7 +286,7 @@ class UpcomingNodes:
         if told.update.state not in MAY_HAVE_A_NODE:
             # A Node found is of an earlier life.
             return None
-        node = self._node_of(told.update.machine_id)
+        node = self._nodes.node_of(told.update.machine_id)
         if node is not None:
             meta = node.metadata
             return {"apiVersion": "v1", "kind": "Node", "name": meta.name, "uid": meta.uid}
@@ -293,10 +310,10 @@ class UpcomingNodes:
 
     def _node_of_orphan(self, have: UpcomingNode) -> Node | None:
         machine = machine_of(have)
-        node = self._node_of(machine) if machine else None
+        node = self._nodes.node_of(machine) if machine else None
         reference = have.status.node_ref
         if node is None and reference is not None:
-            node = self._node_of(reference.name)
+            node = self._nodes.node_of(reference.name)
             if node is not None and reference.uid not in ("", node.metadata.uid):
                 return None
         return node

@@ -8,28 +8,20 @@ an argument; the jitter of a wait is drawn by the caller's `draw` (0 up to 1).
 import heapq
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from bigfleet.model.backoffs import Backoff
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 
 K = TypeVar("K", bound=Hashable)
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long a failure is left alone: the first wait, doubled each time up to the longest."""
-
-    first_seconds: float
-    longest_seconds: float
-
-
 #: For what passes by itself.
-PASSING = Patience(0.5, 60.0)
+PASSING = Backoff(0.5, 60.0)
 #: For what stays until a person mends it. A thousand pods that a quota refuses must not hold up
 #: those that it does not refuse.
-REFUSED = Patience(15.0, 300.0)
+REFUSED = Backoff(15.0, 300.0)
 #: More than any cluster has pods (Kubernetes ends at 150,000).
 LARGEST = 200_000
 
@@ -95,12 +87,11 @@ class WorkQueue(Generic[K]):
         if self._held.pop(key):
             self.offer(key)
 
-    def failed(self, key: K, at: Instant, patience: Patience = PASSING) -> float:
+    def failed(self, key: K, at: Instant, waits: Backoff = PASSING) -> float:
         """Again after a wait that doubles, whose seconds are the result."""
         changed = self._held.pop(key)
         failures = self._failures[key] = min(self._failures.get(key, 0) + 1, 20)
-        wait = min(patience.longest_seconds, patience.first_seconds * 2.0 ** (failures - 1))
-        wait *= 0.5 + 0.5 * self._draw()
+        wait = waits.half_drawn(failures, self._draw())
         if changed and failures == 1:
             self.offer(key)
         else:

@@ -1,7 +1,7 @@
 """An author's Backend as a fixed set of calls: which there are, and each one awaitable.
 
-A plain function runs in a thread. Optional methods that are missing are None here, so that nobody
-else asks what the Backend can do.
+A plain function runs in a thread. Optional methods that are missing are None here, so that no other
+code asks what the Backend can do.
 """
 
 import asyncio

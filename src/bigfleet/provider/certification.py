@@ -76,7 +76,7 @@ async def _suite(arguments: list[str]) -> tuple[int, str]:
 
 
 def _why(folder: Path, code: int, said: str) -> str:
-    """What stands against it, empty where nothing does; rows nobody selected do not count."""
+    """What stands against it, empty where nothing does; only selected rows count."""
     report = folder / "report.json"
     if not report.exists():
         return f"could not be judged: {said[-2000:]}"

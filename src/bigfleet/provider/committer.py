@@ -1,8 +1,8 @@
 """Commit, then publish: nothing is visible before it is durable, and revisions follow commits.
 
 Write sets queue up behind the running transaction and go into the next one together. A failed
-transaction leaves memory as it was; after three failures in ten seconds nobody is let through until
-a probe has written again.
+transaction leaves memory as it was; after three failures in ten seconds all writes are refused
+until a probe has written again.
 """
 
 import asyncio
@@ -196,7 +196,7 @@ class Committer:
                 prepared = self._prepared(writes)
                 failure = await loop.run_in_executor(self._thread, self._try, prepared.batch)
                 self._wrote(failure, prepared, writes)
-            except Exception as problem:  # noqa: BLE001 - whoever waits must hear of it
+            except Exception as problem:  # noqa: BLE001 - the waiting calls must hear of it
                 failed = problem
             for _, future in taken:
                 if future.done():
@@ -319,7 +319,7 @@ class Committer:
             self._metrics.store_failures_total.inc()
 
     async def _probe(self) -> None:
-        """While read-only nobody else writes; the first write that succeeds opens the door."""
+        """While read-only only the probe writes; its first success ends that."""
         while self.read_only:
             await self._clock.sleep(PROBE_SECONDS)
             try:

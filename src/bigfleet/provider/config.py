@@ -48,7 +48,7 @@ def config_of(kind: type[C], settings: Mapping[str, Any]) -> C:
 
 
 def _misnamed(kind: type[Config], settings: Mapping[str, Any]) -> list[Problem]:
-    """Settings that are missing, and settings nobody knows."""
+    """Settings that are missing, and unknown settings."""
     fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
     known = ", ".join(fields) or "none"
     unknown = [Problem(name, f"no such setting; there are: {known}") for name in settings]

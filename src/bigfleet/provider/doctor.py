@@ -1,4 +1,4 @@
-"""What is wrong with a Backend before anybody relies on it; nothing is changed by looking.
+"""What is wrong with a Backend before a shard relies on it; nothing is changed by looking.
 
 Looked at are the certificates, the methods, credentials (`open`), the inventory with its zones and
 prices, the quota as far as `admit` knows it, and whether a host can be inspected. Never called are
@@ -54,7 +54,7 @@ async def examined(
     yield Finding(True, "methods", _methods(calls))
     try:
         await awaitable(backend.open)(context)
-    except Exception as error:  # noqa: BLE001 - whatever an author's open raises is the finding
+    except Exception as error:  # noqa: BLE001 - anything an author's open raises is the finding
         yield Finding(False, "open", _said(error))
         return
     yield Finding(True, "open", "credentials and clients are accepted")

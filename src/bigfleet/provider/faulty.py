@@ -1,6 +1,6 @@
 """FaultyBackend: an author's Backend whose calls go wrong by plan, to see what becomes of it.
 
-The most telling fault is LOST: the substrate did it, and nobody heard. A Backend that cannot find
+The most telling fault is LOST: it was done and the answer is lost. A Backend that cannot find
 its own object by the operation id or a tag then makes a second one.
 """
 

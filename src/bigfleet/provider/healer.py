@@ -133,7 +133,7 @@ class Healer:
             return ""
         status = await self._status(entry)
         if status.host is None and entry.record.host is None and status is not GONE:
-            status = UNKNOWN  # a host nobody can name cannot be shown as Idle
+            status = UNKNOWN  # a host without a name cannot be shown as Idle
         match status.condition:
             case Condition.GONE:
                 return await self._host_gone(entry)

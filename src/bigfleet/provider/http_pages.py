@@ -1,10 +1,8 @@
 """Whether the provider is ready, and the pages that say so."""
 
-from collections.abc import Callable
-
 import orjson
 
-from bigfleet.edge.pages import HttpAnswer, Page, probe
+from bigfleet.edge.pages import HttpAnswer
 from bigfleet.provider.committer import Committer
 from bigfleet.provider.metrics import ProviderMetrics
 from bigfleet.provider.parts import Parts
@@ -13,39 +11,15 @@ from bigfleet.provider.parts import Parts
 MOST_MACHINES = 10_000
 
 
-def why_not_ready(parts: Parts, *, stopping: bool) -> str | None:
+def why_not_ready(parts: Parts, *, stopping: bool) -> str:
+    """Empty: ready."""
     if stopping:
         return "stopping"
     if not parts.committer.writable:
         return f"the state cannot be written: {parts.committer.trouble}"
     if not parts.reconciler.healthy:
         return "the substrate cannot be described"
-    return None
-
-
-def pages_of(
-    parts: Parts,
-    metrics: ProviderMetrics,
-    why_not: Callable[[], str | None],
-) -> dict[str, Page]:
-    def ready() -> HttpAnswer:
-        why = why_not()
-        return probe(why is None, why or "ready")
-
-    return {
-        "/healthz": lambda: probe(True, "alive"),
-        "/readyz": ready,
-        "/metrics": metrics.page,
-    }
-
-
-def sizes_of(parts: Parts) -> dict[str, int]:
-    """For /debug/state."""
-    return {
-        "machines": len(parts.committer.published),
-        "operations": len(parts.operations),
-        "revision": parts.committer.published.head,
-    }
+    return ""
 
 
 def machines_page(committer: Committer) -> HttpAnswer:

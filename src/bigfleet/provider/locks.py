@@ -1,4 +1,4 @@
-"""One lock per machine, made when someone needs it and gone when nobody does."""
+"""One lock per machine, made when it is needed and dropped when it is not."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 class MachineLocks:
     def __init__(self) -> None:
-        #: All and only the machines someone holds or waits for, with how many do.
+        #: All and only the machines whose lock is held or waited for, with by how many.
         self._held: dict[str, tuple[asyncio.Lock, int]] = {}
 
     def __len__(self) -> int:

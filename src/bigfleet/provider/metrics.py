@@ -123,7 +123,7 @@ class ProviderMetrics:
         self.rpc_seconds.labels(method).observe(seconds)
 
     def before_scrape(self, refresh: Callable[[], None]) -> None:
-        """Gauges that are counted only when somebody looks."""
+        """Gauges that are counted only when the page is read."""
         self._refreshers.append(refresh)
 
     def text(self) -> bytes:

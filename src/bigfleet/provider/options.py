@@ -73,7 +73,7 @@ class ProviderOptions:
     address: str = "127.0.0.1:9000"
     #: Empty: no HTTP at all.
     metrics_address: str = ""
-    #: Nobody asked for this very address: where it is taken, any free port will do.
+    #: The address is a default: where it is taken, any free port will do.
     metrics_may_move: bool = False
     tls: TlsFiles | None = None
     reflection: bool = True

@@ -15,7 +15,7 @@ from bigfleet.provider.operations.operations import Operations
 
 #: Entries in one write set: a few milliseconds of the event loop.
 AT_ONCE = 500
-#: The same while nobody is served yet: fewer transactions, and no loop to spare.
+#: The same before the server answers calls: fewer transactions, and no loop to spare.
 AT_ONCE_AT_THE_START = 20_000
 #: What changes an entry; the same one back means that there is nothing to do.
 Change = Callable[[Entry], Entry]

@@ -4,22 +4,20 @@ It owns the lives of the parts: open, load, describe, resume, serve; and on the 
 mutations, let running work end or leave it to the journal, close the store.
 """
 
-import asyncio
-import gc
+import errno
 import random
-import signal
 from collections.abc import Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from bigfleet import __version__
 from bigfleet.edge.clock import Clock
-from bigfleet.edge.debug_pages import debug_routes
-from bigfleet.edge.driver import RealClock, real_profiler
-from bigfleet.edge.garbage_collection import collect_rarely
-from bigfleet.edge.pages import Pages, Route
-from bigfleet.model.errors import BadInput, Problem
+from bigfleet.edge.driver import RealClock
+from bigfleet.edge.pages import Route
+from bigfleet.model.errors import BadInput, Problem, StartRefused
 from bigfleet.model.syntax import why_not_label_value
+from bigfleet.process import Process, ProcessContext, serve
 from bigfleet.provider.admin_service import admin_handlers
 from bigfleet.provider.backend import Backend, KeepsTime, OpenContext
 from bigfleet.provider.calls import awaitable, calls_of
@@ -30,20 +28,17 @@ from bigfleet.provider.extensions import Extensions
 from bigfleet.provider.faults import with_fault_selectors
 from bigfleet.provider.http_pages import (
     machines_page,
-    pages_of,
     refresh_gauges,
-    sizes_of,
     why_not_ready,
 )
 from bigfleet.provider.logs import Log, Silence
 from bigfleet.provider.metrics import ProviderMetrics
-from bigfleet.provider.metrics_pages import bound_pages, routes_behind
 from bigfleet.provider.operations.resume import resume
 from bigfleet.provider.options import ProviderOptions, tuned_for
 from bigfleet.provider.parts import Parts, assembled
 from bigfleet.provider.start_refusals import close_opened, refusing
 from bigfleet.provider.stores.memory import MemoryStore
-from bigfleet.provider.stores.store import Store
+from bigfleet.provider.stores.store import Store, StoreFailed
 from bigfleet.wire.provider_admin import ProviderAdminService
 from bigfleet.wire.provider_server import ProviderEndpoint, ProviderHandler
 
@@ -52,7 +47,15 @@ CALLS_GRACE = 5.0
 HEALTH_SECONDS = 1.0
 
 
-class ProviderServer:
+class ProviderServer(Process):
+    component = "provider"
+    metrics: ProviderMetrics
+    # A Backend may bring a clock of simulated time, and no timer may come ten times a second there.
+    longest_lag_seconds = None
+    # The fleet: a collector that walks it again and again costs a third of the start, and later
+    # stops the loop for long.
+    keeps_what_it_starts_with = True
+
     def __init__(
         self,
         backend: Backend,
@@ -81,11 +84,14 @@ class ProviderServer:
         self.clock = clock or (
             backend.make_clock() if isinstance(backend, KeepsTime) else RealClock()
         )
+        super().__init__(
+            ProcessContext(self.clock, log or Silence(), tls=self.options.tls, version=__version__)
+        )
         self._backend = backend
         self._store = store or MemoryStore()
         self._chance = chance or fresh_chance()
-        self._log = log or Silence()
-        self._context = OpenContext(
+        self._log = self.context.log
+        self._open_context = OpenContext(
             self.options.provider,
             self.clock,
             offerings,
@@ -106,40 +112,52 @@ class ProviderServer:
         self._opened = False
         self._parts: Parts | None = None
         self._endpoint: ProviderEndpoint | None = None
-        self._pages: Pages | None = None
-        self._loops: list[asyncio.Task[None]] = []
-        self._stopping = False
-        self.port = 0
-        self.metrics_port = 0
+
+    @property
+    def port(self) -> int:
+        return self._endpoint.port if self._endpoint is not None else 0
+
+    @property
+    def shutdown_grace(self) -> float:
+        return self.options.timing.drain_on_stop
 
     @property
     def parts(self) -> Parts:
         assert self._parts is not None, "the server has not been started"
         return self._parts
 
-    async def start(self) -> int:
-        """Everything up and answering; the port of the six RPCs."""
-        try:
-            await self._open()
-            await self._listen()
-        except BaseException:
-            await self.stop(0.0)
-            raise
-        for loop in self._loop_work():
-            task = asyncio.create_task(loop)
-            task.add_done_callback(self._loop_ended)
-            self._loops.append(task)
-        await self._show_health()
-        self._log.info("provider.started", port=self.port, metrics_port=self.metrics_port)
-        return self.port
+    async def serve(self) -> None:
+        """Runs until SIGTERM or SIGINT."""
+        await serve(self)
+
+    def why_not_ready(self) -> str:
+        return why_not_ready(self.parts, stopping=self._stopped.is_set())
+
+    def sizes(self) -> Mapping[str, int]:
+        committer = self.parts.committer
+        return {
+            "machines": len(committer.published),
+            "operations": len(self.parts.operations),
+            "revision": committer.published.head,
+        }
+
+    # -- its part of a start and of a stop -------------------------------------------------------
 
     async def _open(self) -> None:
+        try:
+            await self._open_backend()
+        except StoreFailed as failed:
+            raise StartRefused(str(failed)) from failed
+        await self._listen()
+        await self._show_health()
+
+    async def _open_backend(self) -> None:
         backend, committer = self._backend, self._committer
         calls = calls_of(backend)
         owed = await committer.load()
-        self._context = replace(self._context, incarnation=committer.incarnation)
+        self._open_context = replace(self._open_context, incarnation=committer.incarnation)
         async with refusing(backend, "be opened", self._log):
-            await awaitable(backend.open)(self._context)
+            await awaitable(backend.open)(self._open_context)
         self._opened = True
         if self.options.fault_selectors:
             calls = with_fault_selectors(calls, self.clock)
@@ -155,7 +173,7 @@ class ProviderServer:
             self._log,
             allow_any_id=backend.allow_any_id,
         )
-        self._context.extensions.describe_now = parts.reconciler.want
+        self._open_context.extensions.describe_now = parts.reconciler.want
         self.metrics.before_scrape(lambda: refresh_gauges(self.metrics, committer))
         if not len(committer.published):
             async with refusing(backend, "describe its substrate", self._log):
@@ -163,7 +181,7 @@ class ProviderServer:
         await resume(owed, parts.operations, committer, self.clock, self._log)
 
     async def _listen(self) -> None:
-        extensions, parts = self._context.extensions, self.parts
+        extensions, parts = self._open_context.extensions, self.parts
         handler: ProviderHandler = parts.answers
         if extensions.wrap_handler is not None:
             handler = extensions.wrap_handler(handler)
@@ -175,45 +193,63 @@ class ProviderServer:
             reflection=self.options.reflection,
             extra_services=[admin, *extensions.services],
             observe=self.metrics.observe_call,
-            failed=self._failed,
+            failed=self._on_internal_error,
         )
-        if self.options.metrics_address:
-            pages = pages_of(parts, self.metrics, self._why_not_ready)
-            routes = routes_behind(self.options.tls, extensions.routes, self._log)
-            self._pages = Pages(pages, {**self._debug_routes(parts), **routes})
-            self.metrics_port = await bound_pages(self._pages, self.options, self._log)
-        self.port = await self._endpoint.start()
+        wanted = self.options.metrics_address
+        try:
+            await self._serve_pages_on(wanted)
+        except OSError as problem:
+            if problem.errno != errno.EADDRINUSE or not self.options.metrics_may_move:
+                raise
+            # It was only a default: any free port will do.
+            await self._serve_pages_on(f"{wanted.rpartition(':')[0]}:0")
+            text = (
+                f"{wanted} is in use; give --metrics-addr to choose one, or leave it empty for none"
+            )
+            self._log.warning("metrics.moved", wanted=wanted, port=self.metrics_port, text=text)
+        await self._endpoint.start()
 
-    def _debug_routes(self, parts: Parts) -> Mapping[str, Route]:
-        more = {"machines": lambda: machines_page(parts.committer)}
-        wanted = self.options.debug_endpoints
-        return debug_routes(wanted, lambda: sizes_of(parts), real_profiler(), more)
+    async def _serve_pages_on(self, address: str) -> None:
+        await self._serve_pages(
+            address,
+            debug=self.options.debug_endpoints,
+            more_debug={"machines": lambda: machines_page(self.parts.committer)},
+            routes=self._routes(),
+        )
+
+    def _routes(self) -> Mapping[str, Route]:
+        """With mTLS every caller has a name, and these pages ask for none: they stay closed."""
+        routes = self._open_context.extensions.routes
+        if self.options.tls is None or not routes:
+            return routes
+        text = "HTTP checks no names; with TLS use the same verbs over gRPC on the provider's port"
+        self._log.warning("routes.closed", routes=sorted(routes), text=text)
+        return {}
 
     def _before_commit(self) -> None:
-        if (hook := self._context.extensions.before_commit) is not None:
+        if (hook := self._open_context.extensions.before_commit) is not None:
             hook()
 
-    def _failed(self, method: str, problem: Exception) -> None:
+    def _on_internal_error(self, method: str, problem: Exception) -> None:
         self.metrics.internal_errors_total.labels(method).inc()
         self._log.error("rpc.internal", method=method, text=repr(problem))
 
-    def _loop_ended(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and (problem := task.exception()) is not None:
-            self.metrics.internal_errors_total.labels("loop").inc()
-            self._log.error("loop.broken", text=repr(problem))
+    def _on_side_task_died(self, name: str, problem: BaseException) -> None:
+        self.metrics.internal_errors_total.labels("loop").inc()
+        self._log.error("loop.broken", task=name, text=repr(problem))
 
-    def _loop_work(self) -> list[Coroutine[Any, Any, None]]:
+    def _side_work(self) -> Mapping[str, Coroutine[Any, Any, None]]:
         parts = self.parts
-        return [
-            parts.reconciler.run(),
-            parts.healer.run(),
-            parts.signals.watch(),
-            parts.signals.refresh_prices(),
-            self._follow_health(),
-        ]
+        return {
+            "reconciling": parts.reconciler.run(),
+            "healing": parts.healer.run(),
+            "signals": parts.signals.watch(),
+            "prices": parts.signals.refresh_prices(),
+            "health": self._follow_health(),
+        }
 
-    def _why_not_ready(self) -> str | None:
-        return why_not_ready(self.parts, stopping=self._stopping)
+    def _started_facts(self) -> Mapping[str, Any]:
+        return {"port": self.port}
 
     async def _follow_health(self) -> None:
         while True:
@@ -222,46 +258,19 @@ class ProviderServer:
 
     async def _show_health(self) -> None:
         if self._endpoint is not None:
-            await self._endpoint.set_serving(self._why_not_ready() is None)
+            await self._endpoint.set_serving(not self.why_not_ready())
 
-    async def serve(self) -> None:
-        """Runs until SIGTERM or SIGINT."""
-        ended = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, ended.set)
-        # What the fleet consists of stays: a collector that walks it again and again costs a third
-        # of the start, and later stops the loop for long.
-        gc.disable()
-        try:
-            await self.start()
-            gc.freeze()
-        finally:
-            gc.enable()
-        collecting = asyncio.create_task(collect_rarely(RealClock()))
-        await ended.wait()
-        collecting.cancel()
-        await self.stop()
-
-    async def stop(self, drain_seconds: float | None = None) -> None:
-        """NOT_SERVING, no new mutations, running work gets its time, then everything closes."""
-        if self._stopping:
-            return
-        self._stopping = True
-        if drain_seconds is None:
-            drain_seconds = self.options.timing.drain_on_stop
+    async def _begin_stop(self) -> None:
         if self._endpoint is not None and self.port:
             await self._endpoint.set_serving(False)
-        for loop in self._loops:
-            loop.cancel()
-        await asyncio.gather(*self._loops, return_exceptions=True)
+
+    async def _finish(self, grace_seconds: float) -> None:
         if self._parts is not None:
             self._parts.answers.stop_mutations()
-            await self._parts.operations.finish(drain_seconds)
+            await self._parts.operations.finish(grace_seconds)
         if self._endpoint is not None and self.port:
             await self._endpoint.stop(CALLS_GRACE)
-        if self._pages is not None:
-            await self._pages.stop()
+
+    async def _close(self) -> None:
         await self._committer.close()
         await close_opened(self._backend, self._log, opened=self._opened)
-        self._log.info("provider.stopped")

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from bigfleet.edge.clock import SECOND, Clock
+from bigfleet.model.backoffs import Backoff
 from bigfleet.model.machines import MachineState
 from bigfleet.provider.backend import (
     DescribeNow,
@@ -19,7 +20,7 @@ from bigfleet.provider.metrics import ProviderMetrics
 from bigfleet.provider.own_changes import Changes
 from bigfleet.provider.reconciling.reconciler import Reconciler
 
-LONGEST_PAUSE = 30.0
+_PAUSES = Backoff(1.0, 30.0)
 
 
 @dataclass(slots=True)
@@ -37,17 +38,17 @@ class Signals:
         """Follows the stream for ever; one that breaks is opened again, ever more slowly."""
         if self.calls.watch is None:
             return
-        pause = 1.0
+        failures = 0
         while True:
             try:
                 async for signal in self.calls.watch():
-                    pause = 1.0
+                    failures = 0
                     await self.take(signal)
-            except Exception as error:  # noqa: BLE001 - whatever an author's stream raises
+            except Exception as error:  # noqa: BLE001 - an author's stream may raise anything
                 self.log.warning("watch.failed", text=str(error) or type(error).__name__)
             self.reconciler.want()  # what was told meanwhile is lost
-            await self.clock.sleep(pause)
-            pause = min(LONGEST_PAUSE, 2 * pause)
+            failures += 1
+            await self.clock.sleep(_PAUSES.seconds(failures))
 
     async def take(self, signal: Signal) -> None:
         match signal:

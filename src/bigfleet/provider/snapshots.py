@@ -217,7 +217,7 @@ def _member(kind: Any, found: Any) -> Any:
 
 
 def why_not_importable(snapshot: Snapshot, current: Mapping[str, Entry]) -> list[Problem]:
-    """A machine that somebody uses here is never overwritten by a document."""
+    """A machine that is in use here is never overwritten by a document."""
     return [
         Problem(entry.id, f"is {current[entry.id].state.name} here; it is not overwritten")
         for entry in snapshot.entries

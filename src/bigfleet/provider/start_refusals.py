@@ -1,4 +1,4 @@
-"""A start that cannot be: whatever an author's Backend raises then becomes one clear refusal.
+"""A start that cannot be: anything an author's Backend raises then becomes one clear refusal.
 
 What it raises on purpose, and what a wrong setting makes Python raise, is said as it is. Anything
 else is a fault in the Backend: it refuses the start just the same, and its traceback is logged.
@@ -8,7 +8,7 @@ import traceback
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from bigfleet.model.errors import BadInput
+from bigfleet.model.errors import BadInput, StartRefused
 from bigfleet.provider.backend import Backend, BackendError
 from bigfleet.provider.calls import awaitable
 from bigfleet.provider.logs import Log
@@ -16,10 +16,6 @@ from bigfleet.provider.operations.deadlines import DeadlinePassed
 from bigfleet.provider.stores.store import StoreFailed
 
 _HINT = "check its settings and credentials; `bigfleet provider doctor` looks closer"
-
-
-class StartRefused(Exception):
-    """The Backend cannot be used; the text says what it was asked, what it said, what to do."""
 
 
 @asynccontextmanager

@@ -1,31 +1,16 @@
-"""Before a shard may speak: that no other process uses its data dir, and in which life it speaks.
+"""Before a shard may speak: in which life it speaks.
 
 Each start has a higher epoch than every start before it; providers refuse what comes from a lower
 one. So the epoch is on disk, synced, before anything is sent with it.
 """
 
-import os
 from pathlib import Path
 
-from bigfleet.edge import dir_locks
+from bigfleet.edge.whole_files import write_whole
+from bigfleet.model.errors import StartRefused
 
 EPOCH_FILE = "epoch"
 _HIGHEST = 2**62
-
-
-class StartRefused(Exception):
-    """The shard must not start; the text says what happened, why, and what to do."""
-
-
-class DirLock(dir_locks.DirLock):
-    """Held for the life of the process; the kernel drops it with the process."""
-
-    def __init__(self, data_dir: Path) -> None:
-        """Makes the folder where there is none; raises StartRefused."""
-        try:
-            super().__init__(data_dir, "shard")
-        except dir_locks.DirRefused as refused:
-            raise StartRefused(str(refused)) from refused
 
 
 def next_epoch(data_dir: Path) -> int:
@@ -33,7 +18,7 @@ def next_epoch(data_dir: Path) -> int:
     path = data_dir / EPOCH_FILE
     epoch = _last_epoch(path) + 1
     try:
-        _write_durably(path, f"{epoch}\n".encode())
+        write_whole(path, f"{epoch}\n".encode())
     except OSError as problem:
         raise StartRefused(
             f"{path} cannot be written: {problem.strerror}; without a new epoch this shard could "
@@ -62,19 +47,3 @@ def _unreadable(path: Path, problem: str) -> StartRefused:
         "the last (the metric bigfleet_shard_epoch and every provider's log have it), then start "
         "again"
     )
-
-
-def _write_durably(path: Path, content: bytes) -> None:
-    """Whole or not at all, also through a loss of power."""
-    fresh = path.with_name(path.name + ".new")
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(handle)
-    os.replace(fresh, path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

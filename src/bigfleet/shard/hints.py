@@ -14,6 +14,7 @@ from bigfleet.engine.hint_memory import HintMemory
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import AvailableCapacityUpdate
+from bigfleet.model.token_buckets import TokenBucket
 from bigfleet.shard.reconciling.reconciler import Reconciler
 from bigfleet.shard.sessions.sessions import Sessions
 from bigfleet.shard.settings import CurrentSettings
@@ -34,8 +35,7 @@ class Hints:
         self._sessions = sessions
         self._reconciler = reconciler
         self._memory = HintMemory()
-        self._allowed = float(_AT_ONCE)
-        self._allowed_at: Instant = 0
+        self._bucket = TokenBucket(_PER_SECOND, _AT_ONCE)
 
     def silent_providers(self) -> tuple[str, ...] | None:
         """What availability is computed with; None: no cluster is connected."""
@@ -59,9 +59,9 @@ class Hints:
         if availability is None:
             availability = availability_of(decision.outcome, self._reconciler.silent_providers())
         interval = round(self._settings.now.session.available_capacity_interval * SECOND)
-        most = self._allowance(at)
+        most = self._bucket.there(at)
         for hint in self._memory.due(availability, connected, at, interval, _REFRESH, most):
-            self._allowed -= 1
+            self._bucket.take(at)
             self._sessions.send(
                 hint.cluster,
                 AvailableCapacityUpdate(
@@ -72,9 +72,3 @@ class Hints:
                     hint.cost,
                 ),
             )
-
-    def _allowance(self, at: Instant) -> int:
-        earned = (at - self._allowed_at) / SECOND * _PER_SECOND
-        self._allowed = min(_AT_ONCE, self._allowed + earned)
-        self._allowed_at = at
-        return int(self._allowed)

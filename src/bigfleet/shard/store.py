@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bigfleet.edge.sqlite_files import FileKind, FileRefused, disk_problem, opened, transaction
-from bigfleet.shard.epoch import StartRefused
+from bigfleet.model.errors import StartRefused
 
 STATE_FILE = "state.db"
 STATE = FileKind(

@@ -1,8 +1,8 @@
 """One simulated Kubernetes cluster: pods with requests, controllers, a scheduler, Nodes.
 
 A pod is demand once it has a Node or the scheduler has said that it fits on none, and stays demand
-for its life. A Node takes pods while its machine is Configured, the Node is there and nobody has
-cordoned it; a Node that goes takes its pods with it, and their controllers start new ones. A gang
+for its life. A Node takes pods while its machine is Configured, the Node is there and is not
+cordoned; a Node that goes takes its pods with it, and their controllers start new ones. A gang
 that loses a member starts again as a whole, as training runs do.
 """
 
@@ -139,7 +139,7 @@ class Cluster:
         self._machine_of_name.pop(node.name, None)
 
     def delete_node(self, node: Node, at: Instant) -> None:
-        """Somebody deletes the Node object; the machine stays and does not join again."""
+        """The Node object is deleted; the machine stays and does not join again."""
         self._clear(node, at)
         node.gone_since = node.since = at
         self._show(node, at)
@@ -163,7 +163,7 @@ class Cluster:
             self._show(node, at)
 
     def announce(self, node: Node, instruction: str, at: Instant) -> None:
-        """There is an instruction about the node, on which nobody has acted yet."""
+        """There is an instruction about the node that was not acted on yet."""
         node.instruction = instruction
         self._show(node, at)
 

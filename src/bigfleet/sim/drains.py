@@ -1,4 +1,4 @@
-"""How a simulated operator gives machines back: nobody is evicted without a place to go.
+"""How a simulated operator gives machines back: no pod is evicted without a place to go.
 
 A voluntary reclaim is looked at first: an empty node goes at once, another one when the
 instruction is 15 s old and its pods fit on the nodes that stay. Then the node is cordoned and

@@ -11,6 +11,7 @@ from typing import assert_never
 
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.logs import Log
+from bigfleet.model.backoffs import Backoff
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import Rejected
@@ -24,7 +25,7 @@ from bigfleet.wire.rollups import rollup_bytes
 from bigfleet.wire.session_client import Session, SessionClient
 
 TICK_SECONDS = 1.0
-BACKOFF_MIN_SECONDS, BACKOFF_MAX_SECONDS = 0.5, 30.0
+_REDIALS = Backoff(0.5, 30.0)
 
 
 class OperatorLine:
@@ -65,7 +66,7 @@ class OperatorLine:
                 self.operator.on_disconnected()
             attempt = 0 if self.operator.rollups > sent + 1 else attempt + 1
             self.reconnects += 1
-            await self._clock.sleep(backoff_seconds(attempt, self._chance))
+            await self._clock.sleep(_REDIALS.half_drawn(attempt + 1, self._chance.random()))
 
     def tick(self, at: Instant) -> None:
         self._say(self.operator.tick(at))
@@ -111,7 +112,7 @@ class OperatorLine:
                 await asyncio.wait({writing})
 
     async def _write(self, session: Session) -> None:
-        """Ends with the stream; why it ended is told to whoever reads it."""
+        """Ends with the stream; its reader is told why it ended."""
         try:
             while True:
                 await session.send(self._frame(await self._outgoing.get()))
@@ -214,9 +215,3 @@ class SimClusters:
                     cluster.delete_node(node, at)
             case _:
                 assert_never(change)
-
-
-def backoff_seconds(attempt: int, chance: Random) -> float:
-    """Doubles with each attempt, half of it drawn: many clients do not come back at once."""
-    whole: float = min(BACKOFF_MAX_SECONDS, BACKOFF_MIN_SECONDS * 2.0 ** min(attempt, 16))
-    return whole * chance.uniform(0.5, 1.0)

@@ -15,7 +15,7 @@ always meet demand.
 | batch: etl | from 1 s | 90 |
 | batch: waves of jobs | at 12 s, then every 45-80 s, each for 60-110 s | 40-100 each |
 | shop: checkout, class critical | at 48 s, then every 150-210 s, for 40-60 s | 36-44 |
-| shop: somebody deletes a Node | at 75 s, then every 120-240 s | 1 less |
+| shop: a Node is deleted | at 75 s, then every 120-240 s | 1 less |
 
 Nodes are counted by what fits on one without the others; pods that share nodes need fewer.
 """

@@ -1,10 +1,10 @@
 """Judges a living fleet: demand left unmet although supply was there, stuck pods, and thrashing.
 
 A Need may be short or blocked for a minute: that is what buying, draining and the grace of a victim
-take. What a provider has run out of, or a quota withholds, is supply to nobody. A pod may wait for
+take. What a provider has run out of, or a quota withholds, is not supply. A pod may wait for
 two minutes if a free machine would take it, and for ever if none would. A
 machine may leave a cluster and come back when demand has changed in between, its own or that of
-somebody who took other machines from it; when it has not, one of the two moves was wrong.
+a cluster that took other machines from it; when it has not, one of the two moves was wrong.
 """
 
 from collections import defaultdict

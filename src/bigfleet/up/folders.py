@@ -1,10 +1,12 @@
 """Whose folder a data dir is: a fleet goes on only where the same fleet was."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-from bigfleet.shard.epoch import StartRefused
+import orjson
+
+from bigfleet.edge.whole_files import write_whole
+from bigfleet.model.errors import StartRefused
 from bigfleet.up.plans import Plan
 from bigfleet.up.sizes import SIZES
 
@@ -49,7 +51,7 @@ def _read(folder: Path) -> dict[str, Any] | None:
     if not told.exists():
         return None
     try:
-        known = json.loads(told.read_text())
+        known = orjson.loads(told.read_bytes())
         numbers = {key: int(known[key]) for key in ("machines", "seed")}
         return {**known, **numbers, "shards": int(known.get("shards", 1))}
     except (ValueError, KeyError, TypeError) as problem:
@@ -57,4 +59,4 @@ def _read(folder: Path) -> dict[str, Any] | None:
 
 
 def _write(folder: Path, known: dict[str, Any]) -> None:
-    (folder / FLEET_FILE).write_text(json.dumps(known) + "\n")
+    write_whole(folder / FLEET_FILE, orjson.dumps(known) + b"\n")

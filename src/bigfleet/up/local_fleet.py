@@ -3,7 +3,7 @@ real protocol.
 
 Nothing here is a short cut: shards list the provider and report to the coordinator over gRPC, the
 clusters dial their shards, and zones are given to shards by the calls that people use. The parts
-start in the order in which they need each other and stop in the opposite one; whatever happens,
+start in the order in which they need each other and stop in the opposite one; after a failure too,
 what was opened is closed and a temporary folder is removed.
 """
 
@@ -21,14 +21,15 @@ from bigfleet.model.coordination import Transfer
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.requirements import ZONE_KEY
+from bigfleet.process import ProcessContext
 from bigfleet.provider.server import ProviderServer
 from bigfleet.provider.sim.clocks import ScaledClock
 from bigfleet.shard.driving.process import ShardProcess
 from bigfleet.sim.driver import SimClusters
 from bigfleet.sim.script import Change, living_script
 from bigfleet.sim.workloads import CLUSTERS
-from bigfleet.up.context import LogOfTheLiving, UpContext
 from bigfleet.up.folders import claim
+from bigfleet.up.living_log import LogOfTheLiving
 from bigfleet.up.moves import Moves
 from bigfleet.up.overdue_pods import OverduePods
 from bigfleet.up.plans import Plan
@@ -48,7 +49,7 @@ PROVIDER_PATIENCE_SECONDS = 15.0
 
 
 class ProviderSilent(Exception):
-    """The provider somebody named does not answer; the text says what to do."""
+    """The named provider does not answer; the text says what to do."""
 
 
 class PartDied(Exception):
@@ -57,7 +58,7 @@ class PartDied(Exception):
 
 class LocalFleet:
     def __init__(
-        self, plan: Plan, context: UpContext, changed: Callable[[Change], None] | None = None
+        self, plan: Plan, context: ProcessContext, changed: Callable[[Change], None] | None = None
     ) -> None:
         """`changed` hears of every step of the script."""
         self.plan = plan
@@ -77,7 +78,6 @@ class LocalFleet:
         #: Cluster -> shard, and zone -> shard; without zones, the only shard has all of them.
         self.shard_of_cluster = dealt(CLUSTERS, plan.shard_names)
         self.shard_of_zone: Mapping[str, str] = {}
-        self._reporting: list[asyncio.Task[None]] = []
         #: By cluster.
         self._overdue: dict[str, OverduePods] = {}
 
@@ -111,7 +111,8 @@ class LocalFleet:
         """Returns when every shard has its machines and has decided on them."""
         try:
             folder = self._folder()
-            starter = Starter(self.plan, self._context, self.clock, folder, self._wire_times)
+            simulated = replace(self._context, clock=self.clock, times=self._wire_times)
+            starter = Starter(self.plan, self._context, simulated, folder)
             address = self.plan.provider_addr or await self._start_provider(starter)
             await self._start_coordinator(starter)
             await self._start_shards(starter, address)
@@ -133,7 +134,11 @@ class LocalFleet:
             **{name: shard.until_dead() for name, shard in self.shards.items()},
             "the coordinator": self.coordinator.until_dead(),
             "a cluster": self.clusters.until_dead(),
-            **{task.get_name(): asyncio.shield(task) for task in self._reporting},
+            **{
+                f"the reporting of {name}": asyncio.shield(task)
+                for name, shard in self.shards.items()
+                for task in shard.side_tasks.values()
+            },
         }
         parts = {asyncio.ensure_future(each): name for name, each in work.items()}
         try:
@@ -186,25 +191,16 @@ class LocalFleet:
     async def _start_coordinator(self, starter: Starter) -> None:
         self.coordinator = process = await starter.coordinator()
         self._closing.push_async_callback(process.stop, 0.0)
-        #: As anybody who administers the fleet.
+        #: As a person who administers the fleet.
         self.admin = CoordinatorAdminClient([process.address])
         self._closing.push_async_callback(self.admin.close)
 
     async def _start_shards(self, starter: Starter, provider: str) -> None:
         self._closing.push_async_callback(self._stop_shards)
         for number, name in enumerate(self.plan.shard_names):
-            process = await starter.shard(number, provider, self.coordinator.address)
-            self.shards[name] = process
-            client = self._context.reporting_of(process, starter.world())
-            if client is not None:
-                task = asyncio.create_task(client.run(), name=f"the reporting of {name}")
-                self._reporting.append(task)
+            self.shards[name] = await starter.shard(number, provider, self.coordinator.address)
 
     async def _stop_shards(self) -> None:
-        for task in self._reporting:
-            task.cancel()
-        if self._reporting:
-            await asyncio.wait(self._reporting)
         await asyncio.gather(*(each.stop(STOP_GRACE_SECONDS) for each in self.shards.values()))
 
     async def _deal_zones(self) -> None:

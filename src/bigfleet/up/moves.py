@@ -1,7 +1,7 @@
-"""Machines on their way between shards, as the coordinator tells anybody who asks.
+"""Machines on their way between shards, as the coordinator shows them to any caller.
 
 Its events say that something has happened, its list of transfers what. Each state of a transfer is
-told once; a grant is never left out, even where it was over before anybody looked.
+told once; a grant is never left out, even where it was over before the first look.
 """
 
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -39,7 +39,7 @@ class Moves:
         self._coordinator = coordinator
         self._clock = clock
         self._log = log
-        #: The state last told, by transfer; None: nobody has looked yet.
+        #: The state last told, by transfer; None: not looked at yet.
         self._told: dict[str, TransferState] | None = None
 
     async def follow(self, heard: Heard) -> None:

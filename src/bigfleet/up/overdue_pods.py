@@ -1,4 +1,4 @@
-"""Pods that have waited for too long, and whether a machine that nobody has would take them.
+"""Pods that have waited for too long, and whether a free machine would take them.
 
 A pod that waits while an empty machine would take it is stuck: something in the chain from the
 scheduler's word to the machine is broken. A pod that no machine can take only waits.

@@ -1,7 +1,7 @@
 """Judges who owns what: every machine is one shard's, and stays a while where it came.
 
-It looks at the shards themselves, not at what the coordinator says of them. A machine that moves is
-nobody's for the seconds between two lists; being two shards' is wrong at once.
+It looks at the shards themselves, not at what the coordinator says of them. A machine that moves
+has no owner for the seconds between two lists; two owners are wrong at once.
 """
 
 from collections.abc import Mapping, Set
@@ -22,7 +22,7 @@ class OwnerWatch:
         self._shortest_stay = round((min_stay_seconds - look_seconds) * SECOND)
         self._look = round(look_seconds * SECOND)
         self._looked_at: Instant | None = None
-        #: Of every machine anybody ever had, who had it last.
+        #: Of every machine that ever had an owner, the last one.
         self._owner: dict[str, str] = {}
         self._owned: Mapping[str, Set[str]] = {}
         self._stray_since: dict[str, Instant] = {}
@@ -54,7 +54,7 @@ class OwnerWatch:
         self._stray_since = {m: self._stray_since.get(m, at) for m in strays}
         longest = LONGEST_STRAY_SECONDS * SECOND
         lost = {m for m, since in self._stray_since.items() if at - since > longest}
-        self._find(lost, f"nobody's for more than {LONGEST_STRAY_SECONDS:.0f} s")
+        self._find(lost, f"without an owner for more than {LONGEST_STRAY_SECONDS:.0f} s")
 
     def _look_for_haste(self, owned: Mapping[str, Set[str]], at: Instant) -> None:
         hasty: set[str] = set()

@@ -33,7 +33,7 @@ _REPORT_SECONDS = 2.0
 _HASTE = 12.0
 #: Real seconds.
 _SHORTEST_CYCLE, _SHORTEST_GAP, _SHORTEST_LIST, _SHORTEST_REPORT = 0.1, 0.02, 0.2, 0.2
-#: Real seconds: whoever looks at every machine does it seldom.
+#: Real seconds: looking at every machine is costly.
 _LOOK_SECONDS = 2.0
 #: Real seconds a busy laptop may take for a report or a step of a transfer.
 _LAPTOP_SECONDS = 3.0
@@ -130,7 +130,7 @@ class Plan:
         )
 
     def shard_settings(self, name: str, data_dir: Path, provider: str) -> ShardSettings:
-        """The defaults of every shard, but for the pace; addresses are whoever starts it's."""
+        """The defaults of every shard, but for the pace; the caller sets the addresses."""
         usual, speed = ShardSettings(), self.speed
         return replace(
             usual,

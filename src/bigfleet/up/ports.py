@@ -21,7 +21,7 @@ def free_from(port: int) -> int:
 
 
 async def started_on(start: Callable[[], Awaitable[T]]) -> T:
-    """What `start` gives; somebody who takes the port between looking and binding costs a try."""
+    """What `start` gives; tries again if the port was taken between looking and binding."""
     for _ in range(_MOST_TRIES):
         try:
             return await start()

@@ -43,7 +43,7 @@ class ClusterReport:
 
 @dataclass(frozen=True, slots=True)
 class UnmetNeed:
-    """A Need that is blocked or short; what arrives is not in the way of anybody."""
+    """A Need that is blocked or short; one that is arriving is not listed."""
 
     key: NeedKey
     #: The wire's word for a short one, the code of what holds a blocked one back.

@@ -5,33 +5,28 @@ from pathlib import Path
 from random import Random
 
 from bigfleet.coordinator.driving.process import CoordinatorProcess
-from bigfleet.coordinator.driving.process import StartRefused as CoordinatorRefused
-from bigfleet.coordinator.driving.process import World as CoordinatorWorld
-from bigfleet.edge.clock import Clock
+from bigfleet.model.errors import StartRefused
+from bigfleet.process import ProcessContext
 from bigfleet.provider.options import ProviderOptions
 from bigfleet.provider.server import ProviderServer
 from bigfleet.provider.sim.backend import SimBackend
 from bigfleet.provider.sim.clocks import clock_of
 from bigfleet.provider.stores.memory import MemoryStore
 from bigfleet.provider.stores.sqlite import SQLiteStore
-from bigfleet.shard.driving.process import ShardProcess, World
-from bigfleet.shard.epoch import StartRefused
-from bigfleet.up.context import UpContext
+from bigfleet.shard.driving.process import ShardProcess
 from bigfleet.up.folders import keep_provider_port, kept_provider_port
 from bigfleet.up.plans import PROVIDER, Plan
 from bigfleet.up.ports import free_from, is_free, started_on
-from bigfleet.wire.real_times import WireTimes
 
 
 @dataclass(frozen=True, slots=True)
 class Starter:
     plan: Plan
-    context: UpContext
-    #: Simulated time.
-    clock: Clock
+    #: With the real clock.
+    context: ProcessContext
+    #: The same with simulated time.
+    simulated: ProcessContext
     folder: Path
-    #: None: simulated time is real time.
-    times: WireTimes | None = None
 
     async def provider(self) -> ProviderServer:
         """A fleet that goes on with several shards has it where it was; raises StartRefused."""
@@ -56,17 +51,6 @@ class Starter:
     async def shard(self, number: int, provider: str, coordinator: str) -> ShardProcess:
         """`provider`, `coordinator`: their addresses."""
         return await started_on(lambda: self._shard(number, provider, coordinator))
-
-    def world(self) -> World:
-        context = self.context
-        return World(
-            self.clock,
-            context.stopwatch,
-            context.new_id,
-            context.log,
-            version=context.version,
-            times=self.times,
-        )
 
     # -- within ----------------------------------------------------------------------------------
 
@@ -101,7 +85,7 @@ class Starter:
         return server
 
     async def _coordinator(self) -> CoordinatorProcess:
-        context, plan = self.context, self.plan
+        plan = self.plan
         settings = replace(
             plan.coordinator_settings(self.folder / "coordinator"),
             listen=self._address("the coordinator", plan.coordinator_port),
@@ -109,22 +93,8 @@ class Starter:
                 "the metrics of the coordinator", plan.coordinator_metrics_port
             ),
         )
-        world = CoordinatorWorld(
-            self.clock,
-            context.stopwatch,
-            context.new_id,
-            context.log,
-            version=context.version,
-            times=self.times,
-        )
-        process = CoordinatorProcess(settings, world)
-        try:
-            await process.start()
-        except CoordinatorRefused as problem:
-            raise StartRefused(str(problem)) from problem
-        except BaseException:
-            await process.stop(0.0)
-            raise
+        process = CoordinatorProcess(settings, self.simulated)
+        await process.start()
         return process
 
     async def _shard(self, number: int, provider: str, coordinator: str) -> ShardProcess:
@@ -137,12 +107,8 @@ class Starter:
             metrics_addr=self._address(f"the metrics of {name}", _nth(plan.metrics_port, number)),
             coordinator_addr=(coordinator,),
         )
-        process = ShardProcess(plan.hurried(settings), self.world())
-        try:
-            await process.start()
-        except BaseException:
-            await process.stop(0.0)
-            raise
+        process = ShardProcess(plan.hurried(settings), self.simulated)
+        await process.start()
         return process
 
 

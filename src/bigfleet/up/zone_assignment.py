@@ -1,6 +1,6 @@
-"""Gives the zones of the fleet to its shards, by the same calls as anybody else.
+"""Gives the zones of the fleet to its shards, by the calls that people use too.
 
-A zone that somebody has is left alone: a fleet that goes on stays as it was left, and what people
+A zone that has an owner is left alone: a fleet that goes on stays as it was left, and what people
 have changed by hand is theirs to change.
 """
 

@@ -5,6 +5,6 @@ The only package that knows gRPC and protobuf; it knows nothing of ours but the 
 
 import os
 
-# gRPC keeps a diary of its own on stderr, where our logs go; what matters in it reaches us as
-# exceptions. It reads this when it is first imported; whoever wants the diary sets it beforehand.
+# gRPC writes its own log to stderr, where our logs go; what matters in it reaches us as exceptions.
+# It reads this variable when it is first imported; set it beforehand to see gRPC's log.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")

@@ -1,7 +1,7 @@
 """Who changes something and why: in the request where it has a place for it, else in its metadata.
 
-Texts that are kept and shown are bounded here. Metadata is ASCII on the line, so whatever is not
-is percent-encoded there, as gRPC does with its own texts.
+Texts that are kept and shown are bounded here. Metadata is ASCII on the line, so other characters
+are percent-encoded there, as gRPC does with its own texts.
 """
 
 from collections.abc import Iterable

@@ -1,12 +1,12 @@
 """Who may call what on a shard's and the coordinator's port: one table, and who keeps it.
 
-Without mTLS nobody has a name and nothing is checked. With it a caller needs exactly one
+Without mTLS callers have no name and nothing is checked. With it a caller needs exactly one
 `bigfleet:` name, of a role its RPC is open to. An RPC that is served but missing from the table is
-denied on any line: nothing is open because somebody forgot it. That a cluster or a shard speaks
-only for itself cannot be told before its request is read: `require_cluster` and `require_shard` are
-for whoever reads that.
+denied on any line: a forgotten entry never opens anything. That a cluster or a shard speaks only
+for itself cannot be told before its request is read: the code that reads it calls `require_cluster`
+or `require_shard`.
 
-A stream is denied when its first frame has come, which nobody looks at: a status that crosses the
+A stream is denied when its first frame has come, which is not read: a status that crosses the
 caller's first write is lost on the way, and what was denied would look like a broken line.
 """
 
@@ -22,24 +22,24 @@ from grpc_health.v1 import health
 from grpc_reflection.v1alpha import reflection
 
 from bigfleet.model.provider_calls import Code, Peer, Rejected
-from bigfleet.wire.handler_runner import Context, tell_nobody
+from bigfleet.wire.handler_runner import Context, ignore
 from bigfleet.wire.identities import require_admin, require_reader
 from bigfleet.wire.lines import peer_of
 from bigfleet.wire.statuses import end_with
 
 CLUSTER_PREFIX = "bigfleet://cluster/"
 SHARD_PREFIX = "bigfleet://shard/"
-#: Whoever opens a stream and says nothing is denied all the same.
+#: A caller that opens a stream and sends nothing is denied after this.
 FIRST_FRAME_SECONDS = 60.0
 
 
 class Gate(Enum):
-    #: Whoever got through the handshake.
+    #: Every caller that got through the handshake.
     ANYBODY = "anybody"
     #: `bigfleet://cluster/<id>`; the id is compared with that of the Hello or the report.
     CLUSTER = "cluster"
-    #: `bigfleet://shard/<id>`; whoever reads the request compares all of it, as a report without a
-    #: shard id is refused as such before anybody asks for names.
+    #: `bigfleet://shard/<id>`; the reader of the request compares all of it, as a report without a
+    #: shard id is refused as such before names are checked.
     SHARD = "shard"
     READERS = "readers"
     ADMINS = "admins"
@@ -120,13 +120,13 @@ def authorise(path: str, peer: Peer) -> None:
 
 
 def require_cluster(peer: Peer, cluster: str) -> None:
-    """A cluster speaks for itself and for nobody else."""
+    """A cluster speaks only for itself."""
     if peer.authenticated and peer.identity != CLUSTER_PREFIX + cluster:
         raise _refused(peer, CLUSTER_PREFIX + cluster)
 
 
 def require_shard(peer: Peer, shard_id: str) -> None:
-    """A shard speaks for itself and for nobody else."""
+    """A shard speaks only for itself."""
     if peer.authenticated and peer.identity != SHARD_PREFIX + shard_id:
         raise _refused(peer, SHARD_PREFIX + shard_id)
 
@@ -139,7 +139,7 @@ def _refused(peer: Peer, wanted: str) -> Rejected:
 
 
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
-#: Raises Rejected where the RPC of this path is not answered here, whoever asks.
+#: Raises Rejected where the RPC of this path is not answered here for any caller.
 First = Callable[[str], None]
 #: The path of the RPC, who called it, and what it was told.
 Denied = Callable[[str, Peer, Rejected], None]
@@ -147,21 +147,21 @@ Found: TypeAlias = "Callable[[grpc.HandlerCallDetails], Awaitable[Handler | None
 
 
 class Authorisation(grpc.aio.ServerInterceptor):
-    """Puts the table before every RPC of a server, whatever service it belongs to."""
+    """Checks the table before every RPC of a server, of all its services."""
 
     def __init__(
         self, *, secured: bool, denied: Denied | None = None, first: First | None = None
     ) -> None:
         """`first` is asked before the table."""
         self._secured = secured
-        self._denied = denied or tell_nobody
-        self._first = first or tell_nobody
+        self._denied = denied or ignore
+        self._first = first or ignore
 
     async def intercept_service(
         self, continuation: Found, handler_call_details: grpc.HandlerCallDetails
     ) -> "Handler | None":
         handler = await continuation(handler_call_details)
-        if handler is None:  # nobody serves it: gRPC answers UNIMPLEMENTED
+        if handler is None:  # not served: gRPC answers UNIMPLEMENTED
             return None
         return self._checked(str(handler_call_details.method), handler)
 

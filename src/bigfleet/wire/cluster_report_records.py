@@ -1,7 +1,7 @@
 """Reports of clusters and the standings they are answered with, as messages and back.
 
-What is sent is within the bounds whatever it was made of: texts are cut, examples and phases
-beyond the most are left out. What arrives is held to them: nothing that a cluster tells makes its
+What is sent is always within the bounds: texts are cut, examples and phases beyond the most are
+left out. What arrives is held to them: nothing that a cluster tells makes its
 shard grow.
 """
 

@@ -1,7 +1,7 @@
 """`bigfleet.admin.v1alpha1.CoordinatorAdmin`: syncs of shards, and people's side of the fleet.
 
 That only a leader answers and who may call what is decided before anything here runs; only that a
-shard syncs for itself is looked at here. Whoever changes something says who and why.
+shard syncs for itself is looked at here. Calls that change something say who and why.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ class CoordinatorAdminService:
     def __init__(self, handler: CoordinatorAdminHandler) -> None:
         self._handler = handler
         self._views = ViewWriter()
-        #: Held by whoever writes a view: it may be at it beside the loop.
+        #: Held while a view is written, which may happen in a thread.
         self._writing = asyncio.Lock()
 
     def rpc_handler(self, serving: HandlerRunner) -> grpc.GenericRpcHandler:
@@ -111,7 +111,7 @@ class CoordinatorAdminService:
         async with self._writing:
             if self._views.has_written(reply.ownership):
                 return sync_reply_bytes(reply, self._views)
-            # A hundred thousand domains take longer than anybody else should wait.
+            # A hundred thousand domains would hold up other calls for too long.
             content = await asyncio.to_thread(sync_reply_bytes, reply, self._views)
         self._handler.require_leader()
         return content

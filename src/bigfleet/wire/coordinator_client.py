@@ -1,6 +1,6 @@
 """A shard's line to the coordinators: reports and syncs out, every failure a Rejected.
 
-One connection per address, kept while somebody calls it and somebody is there. Whom to call, and
+One connection per address, kept while it is called and answers. Whom to call, and
 when again, is the caller's decision; a coordinator that does not lead and knows who does is a
 NotLeader, one that knows no SyncShard is UNIMPLEMENTED.
 """
@@ -23,8 +23,8 @@ from bigfleet.wire.shard_syncs import sync_bytes, sync_reply_of
 
 T = TypeVar("T")
 
-#: Bytes of an answer that are read beside the event loop: a view of all domains takes longer than
-#: anybody else should wait.
+#: Bytes of an answer that are read beside the event loop: a view of all domains would block it for
+#: too long.
 _LARGE = 256 * 1024
 
 
@@ -48,7 +48,7 @@ class CoordinatorLines:
         return await asyncio.to_thread(_read, "SyncShard", sync_reply_of, answer)
 
     async def keep_only(self, addresses: Collection[str]) -> None:
-        """Closes the lines to whoever is not called any more."""
+        """Closes the lines to addresses that are not called any more."""
         for address in self._lines.keys() - set(addresses):
             await self._lines.pop(address).close()
 
@@ -63,7 +63,7 @@ class CoordinatorLines:
             answer = await self._line(address).call(path, request, deadline)
             return answer if times is None else times.answer_received(path, answer)
         except Rejected as problem:
-            # A line that failed would not dial again for seconds, whoever is back by then.
+            # A line that failed would not dial again for seconds, even if the server is back.
             if problem.code is Code.UNAVAILABLE and (line := self._lines.pop(address, None)):
                 await line.close()
             raise

@@ -1,7 +1,7 @@
 """The coordinator's port: both services, health, and before them who leads and who may call.
 
 A replica that does not lead says so before it looks at anything else, and says who does: only its
-status is its own, and only what nobody serves is refused by everybody.
+status is its own. An unknown RPC is refused by every replica.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from bigfleet.wire.coordinator_paths import (
     SERVICE,
 )
 from bigfleet.wire.coordinator_service import CoordinatorService
-from bigfleet.wire.handler_runner import Failed, HandlerRunner, Observe, tell_nobody
+from bigfleet.wire.handler_runner import Failed, HandlerRunner, Observe, ignore
 from bigfleet.wire.lines import SERVER_OPTIONS, TlsFiles, bind
 from bigfleet.wire.real_times import WireTimes, interceptors_of
 
@@ -50,7 +50,7 @@ class CoordinatorEndpoint:
         self._tls = tls
         self._reflection = reflection
         self._services = (CoordinatorService(handler), CoordinatorAdminService(admin))
-        self._observe = observe or tell_nobody
+        self._observe = observe or ignore
         self._serving = HandlerRunner(secured=tls is not None, observe=observe, failed=failed)
         self._health = health.aio.HealthServicer()
         self._server: grpc.aio.Server | None = None

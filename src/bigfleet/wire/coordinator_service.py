@@ -1,8 +1,8 @@
 """`bigfleet.v1alpha1.Coordinator`: reports of shards, and what the oldest clients of people call.
 
 That only a leader answers and who may call what is decided before anything here runs. A report
-without a shard id is refused as such before its sender's name is looked at; everybody else's
-arguments are looked at last. Those who change something may say who and why in their metadata.
+without a shard id is refused as such before its sender's name is looked at; arguments of all other
+calls are looked at last. Those who change something may say who and why in their metadata.
 """
 
 import asyncio

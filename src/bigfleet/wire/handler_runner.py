@@ -30,8 +30,8 @@ Told = tuple[tuple[str, str | bytes], ...]
 M = TypeVar("M", bound=Message)
 
 
-def tell_nobody(*_told: object) -> None:
-    """Stands in for a callback nobody asked for."""
+def ignore(*_told: object) -> None:
+    """Stands in for a callback that was not given."""
 
 
 class HandlerRunner:
@@ -39,8 +39,8 @@ class HandlerRunner:
         self, *, secured: bool, observe: Observe | None = None, failed: Failed | None = None
     ) -> None:
         self._secured = secured
-        self._observe = observe or tell_nobody
-        self._failed = failed or tell_nobody
+        self._observe = observe or ignore
+        self._failed = failed or ignore
         #: All and only the writing calls that are still running, their callers gone or not.
         self._writing: set[asyncio.Task[bytes | Rejected]] = set()
 
@@ -54,7 +54,7 @@ class HandlerRunner:
         return grpc.unary_unary_rpc_method_handler(serve)
 
     def writes(self, method: str, answering: Answering) -> RpcHandler:
-        """A call that is finished whatever its caller does."""
+        """A call that is finished even if its caller hangs up."""
 
         async def answering_told(request: bytes, peer: Peer, _told: Told) -> bytes:
             return await answering(request, peer)
@@ -62,7 +62,7 @@ class HandlerRunner:
         return self.writes_told(method, answering_told)
 
     def writes_told(self, method: str, answering: AnsweringTold) -> RpcHandler:
-        """A call that is finished whatever its caller does, with what its metadata says."""
+        """A call that is finished even if its caller hangs up, with what its metadata says."""
 
         async def serve(request: bytes, context: Context) -> bytes:
             peer = peer_of(context, secured=self._secured)

@@ -1,6 +1,6 @@
 """Who may call the admin services of a provider.
 
-Without mTLS nobody has a name and nothing is checked. With it a caller needs exactly one
+Without mTLS callers have no name and nothing is checked. With it a caller needs exactly one
 `bigfleet:` name, and the right one.
 """
 

@@ -1,9 +1,9 @@
-"""Calls to whoever leads a coordinator, by way of any of its addresses.
+"""Calls to the leader of a coordinator, by way of any of its addresses.
 
 One that does not lead names the leader, who is asked next; one that is not there, or does not
-answer in its share of the time, is passed over for the next address. Whoever led last is asked
+answer in its share of the time, is passed over for the next address. The last known leader is asked
 first. A call whose answer got lost may so be made twice: every call of people can be. Only what a
-leader itself calls unclear is told at once: whoever asked has to look.
+leader itself calls unclear is told at once: the caller has to look.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.lines import Metadata, TlsFiles
 
-#: How a call ends that somebody else may answer.
+#: How a call ends that another replica may answer.
 _ELSEWHERE = (
     Code.FAILED_PRECONDITION,
     Code.UNAVAILABLE,
@@ -30,7 +30,7 @@ class Search:
     """Whom to ask next; pure."""
 
     def __init__(self, addresses: Sequence[str], leader: str = "") -> None:
-        """`leader`: whoever led when somebody last looked."""
+        """`leader`: the last known leader."""
         self._waiting = list(dict.fromkeys(filter(None, (leader, *addresses))))
         self._times: dict[str, int] = {}
         self._problems: dict[str, Rejected] = {}
@@ -47,7 +47,7 @@ class Search:
         return address
 
     def on_rejected(self, address: str, problem: Rejected) -> None:
-        """Raises what nobody else could answer differently."""
+        """Raises what no other replica could answer differently."""
         if problem.code not in _ELSEWHERE or problem.reason == UNCLEAR:
             raise problem
         before = self._problems.get(address)
@@ -58,7 +58,7 @@ class Search:
             self._waiting = [leader, *(each for each in self._waiting if each != leader)]
 
     def verdict(self) -> Rejected:
-        """After everybody was asked."""
+        """After all replicas were asked."""
         codes = [problem.code for problem in self._problems.values()]
         real = [code for code in codes if code is not Code.FAILED_PRECONDITION]
         code = real[-1] if real else Code.UNAVAILABLE
@@ -93,7 +93,7 @@ class LeaderLines:
             line = self.line(address)
             try:
                 await _reached(line, (until - _now()) / (1 + search.waiting))
-                # While others wait, nobody who fell silent may use up all of the time.
+                # While others wait, a silent replica may not use up all of the time.
                 share = (until - _now()) / (2 if search.waiting else 1)
                 answer = await line.call(path, request, max(0.0, share), metadata)
             except Rejected as problem:

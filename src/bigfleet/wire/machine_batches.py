@@ -124,8 +124,8 @@ class KnownMachines:
     def after(self, now: Listed, *, whole: bool, unread: Rows = _NO_ROWS) -> "KnownMachines":
         """With the answer taken over; a whole answer also takes away.
 
-        Rows that were not taken over, such as those of machines somebody is acting on, are unlike
-        whatever comes next.
+        Rows that were not taken over, such as those of machines with an action under way, never
+        equal the next ones.
         """
         rows = now.rows()
         keys = now.keys[rows, walker.ID_KEY]

@@ -1,7 +1,7 @@
 """A machine record as bytes and back, and the answers made of such bytes without building messages.
 
-Equal records have equal bytes (maps are written in order), so whoever keeps the bytes can compare
-them. An unknown state or capacity type reads as UNSPECIFIED; unknown fields are ignored.
+Equal records have equal bytes (maps are written in order), so callers can compare the bytes.
+An unknown state or capacity type reads as UNSPECIFIED; unknown fields are ignored.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """Needs, requirements and vectors as messages and back, without judgement.
 
-What a reader does not know reads as UNSPECIFIED, an amount that is none as zero: whoever must
-refuse such things, as the reader of roll-ups must, looks before it comes here.
+What a reader does not know reads as UNSPECIFIED, text that is not an amount as zero: code that must
+refuse such things, as the reader of roll-ups must, checks before it calls this.
 """
 
 from collections.abc import Iterable

@@ -14,7 +14,7 @@ MOST_NAMED = 10_000
 
 
 def pause_call_of(request: shared.PauseRequest) -> PauseCall:
-    """Raises Rejected for what nobody can mean."""
+    """Raises Rejected for a contradictory request."""
     return PauseCall(
         audit_of(request.audit),
         _scope_of(request.scope),

@@ -70,7 +70,7 @@ RPCS: Mapping[Verb, _Rpc] = {
     Verb.ADOPT: _Rpc("AdoptFailed", pb.AdoptFailedRequest, require_admin),
     Verb.FORGET: _Rpc("ForgetFailed", pb.ForgetFailedRequest, require_admin),
     Verb.ACCEPT_DESCRIBE: _Rpc("AcceptDescribe", pb.AcceptDescribeRequest, require_admin),
-    # A state holds bindings and metadata of every cluster: not for everybody who may look.
+    # A state holds bindings and metadata of every cluster: not for the read-only role.
     Verb.EXPORT: _Rpc("ExportState", pb.ExportStateRequest, require_admin),
     Verb.IMPORT: _Rpc("ImportState", pb.ImportStateRequest, require_admin),
     Verb.BACKUP: _Rpc("BackupState", pb.BackupStateRequest, require_admin),
@@ -135,7 +135,7 @@ class ProviderAdminClient:
     async def do(
         self, verb: Verb, arguments: Arguments | None = None, deadline: float = 30.0
     ) -> AdminAnswer:
-        """TypeError where the verb has no such argument; else whatever the provider says."""
+        """TypeError where the verb has no such argument; else what the provider says."""
         rpc = RPCS[verb]
         request = _request_of(rpc, arguments or {}).SerializeToString()
         answer = pb.ProviderAnswer.FromString(await self._line.call(rpc.path, request, deadline))

@@ -69,7 +69,7 @@ class ProviderClient:
     async def list_bytes(
         self, call: ListCall = _EVERYTHING, deadline: float = LIST_DEADLINE
     ) -> bytes:
-        """The serialised MachineList, for whoever decodes it by columns."""
+        """The serialised MachineList, for callers that decode it by columns."""
         request = requests.list_request_bytes(call)
         return await self._call("List", call, request, bytes, deadline)
 

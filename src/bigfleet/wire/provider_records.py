@@ -27,7 +27,7 @@ _KEPT = 4096
 
 
 def machine_bytes(record: MachineRecord) -> bytes:
-    """Equal records have equal bytes, so whoever keeps the bytes can compare them."""
+    """Equal records have equal bytes, so callers can compare the bytes."""
     parts = [
         _text(_ID, record.id),
         _STATE + _SMALL[record.state] if record.state else b"",

@@ -7,8 +7,8 @@ for all clusters. Only what is new goes through protobuf, which judges it; anyth
 the usual order is put into it by protobuf first. So equal bytes mean equal Needs, and nothing else
 is taken for granted.
 
-What is remembered is bounded by what clusters say now: when it weighs several times that, whatever
-no last roll-up uses is forgotten. A roll-up that was refused for its weight costs a comparison when
+What is remembered is bounded by what clusters say now: when it weighs several times that, rows that
+no last roll-up uses are dropped. A roll-up that was refused for its weight costs a comparison when
 it comes again.
 """
 

@@ -1,4 +1,4 @@
-"""Answers of many rows, written piece by piece: nobody else waits for all of them."""
+"""Answers of many rows, written piece by piece, so that other calls come in between."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar

@@ -1,7 +1,7 @@
 """An operator's end of sessions: frames out, frames back, every end that is not OK a Rejected.
 
 Each session has a connection of its own, as every operator has; `shared` puts all sessions of a
-client on one, for whoever plays thousands of clusters. Nothing is dialled again here: whether and
+client on one, for tests with thousands of clusters. Nothing is dialled again here: whether and
 when is the caller's decision.
 """
 

@@ -2,8 +2,8 @@
 
 A session belongs to its handler, which decides; this only carries. Three things run for each
 stream and none waits for another stream: a reader that hands frames on, a writer that asks for the
-next frames only when the last were taken by the line, so that whatever must wait waits in the
-handler's outbox, and somebody who hears that the stream must end. An ended session is closed for
+next frames only when the last were taken by the line, so that waiting frames stay in the handler's
+outbox, and a task that hears that the stream must end. An ended session is closed for
 its handler at once; its peer learns the code when it reads, and one that never does keeps nothing
 of ours but the parked call.
 """
@@ -28,7 +28,7 @@ from bigfleet.wire.handler_runner import (
     HandlerRunner,
     Observe,
     RpcHandler,
-    tell_nobody,
+    ignore,
 )
 from bigfleet.wire.lines import SERVER_OPTIONS, TlsFiles, bind, peer_of
 from bigfleet.wire.provider_server import ExtraService
@@ -50,10 +50,10 @@ class SessionHandler(Protocol):
     """
 
     async def admit(self, session: int, hello: Hello, peer: Peer) -> None:
-        """Raises Rejected for whoever is not let in."""
+        """Raises Rejected for a peer that is not let in."""
 
     def refused(self, cluster: str, peer: Peer, rejected: Rejected) -> None:
-        """Somebody was not let in, by `admit` or for its certificate; the cluster is empty where
+        """A peer was not let in, by `admit` or for its certificate; the cluster is empty where
         the certificate was enough to see it."""
 
     def received(self, session: int, frame: OperatorFrame) -> None:
@@ -84,7 +84,7 @@ class ShardEndpoint:
         self._reflection = reflection
         self._extra_services = extra_services
         self._handler = handler
-        self._observe = observe or tell_nobody
+        self._observe = observe or ignore
         self._serving = HandlerRunner(secured=tls is not None, observe=observe, failed=failed)
         self._sessions = Sessions(handler, self._serving, tls is not None, self._observe)
         self._health = health.aio.HealthServicer()

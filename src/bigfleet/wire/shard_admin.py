@@ -1,6 +1,6 @@
 """The people's side of a shard on the wire: calls in as records, answers out as records.
 
-Whoever changes something says who and why. Who may call what is decided before anything here runs
+Calls that change something say who and why. Who may call what is decided before anything here runs
 (`authorising`); what a call means is its handler's business.
 """
 

@@ -1,7 +1,7 @@
 """A shard's report and its answer as messages, both ways: what ReportShard carries.
 
 The reader bounds what it takes: of shortfalls the contract's hundred are kept, as far as they fit
-into its memory, reasons are cut, and whatever else is too long is refused by name. Instructions
+into its memory, reasons are cut, and other too long fields are refused by name. Instructions
 that do not fit into an answer come with the next one.
 """
 
@@ -146,7 +146,7 @@ def instruction_of(message: pb.CoordinatorInstruction) -> CoordinatorInstruction
         case InstructionKind.TRANSFER_OWNERSHIP:
             machines = tuple(transfer.machine_ids)
         case InstructionKind.UNKNOWN:
-            """Answered as invalid by whoever reads it."""
+            """Its reader answers that it is invalid."""
     return CoordinatorInstruction(
         id=message.instruction_id,
         kind=kind,

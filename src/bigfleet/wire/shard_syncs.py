@@ -164,7 +164,7 @@ def _held(request: SyncRequest) -> tuple[list[Pair], list[Pair]]:
 
 
 def _names(message: pb.SyncShardRequest) -> Iterator[tuple[str, str]]:
-    """Whatever becomes part of a key of the coordinator's store."""
+    """The texts that become part of a key in the coordinator's store."""
     yield "shard_id", message.shard_id
     yield from (("cluster_ids", cluster) for cluster in message.cluster_ids)
     for provider in message.providers:

@@ -106,7 +106,7 @@ def shortfall_of(message: pb.ShortfallDetail) -> ShortfallDetail:
 def offer_message(offer: OfferRequest) -> pb.OfferRequest:
     """Whole seconds: what is kept is kept a little longer rather than shorter.
 
-    A donor that keeps nothing is written as -1 machines: two zeros mean that nobody said anything.
+    A donor that keeps nothing is written as -1 machines: two zeros mean that it was not said.
     """
     keeps_none = not (offer.keep_machines or offer.keep_per_mille)
     return pb.OfferRequest(

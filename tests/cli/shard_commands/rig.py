@@ -29,10 +29,11 @@ from bigfleet.model.session_frames import (
     RollupFrame,
 )
 from bigfleet.model.settings import Seconds
+from bigfleet.process import ProcessContext
 from bigfleet.provider import MemoryStore, ProviderServer
 from bigfleet.provider.options import ProviderOptions
 from bigfleet.provider.sim import SimBackend, SimConfig
-from bigfleet.shard.driving.process import ShardProcess, World
+from bigfleet.shard.driving.process import ShardProcess
 from bigfleet.shard.settings import ReconcileSettings, ShardSettings
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.rollups import rollup_bytes
@@ -165,9 +166,10 @@ async def running(
     stack: AsyncExitStack, data: Path, settings: ShardSettings, tls: TlsFiles | None = None
 ) -> ShardProcess:
     ids = map(str, count(1))
-    stopwatch = asyncio.get_running_loop().time
-    world = World(RealClock(), stopwatch, lambda: next(ids), Silence(), tls, "1.2.3")
-    process = ShardProcess(replace(settings, data_dir=str(data)), world)
+    context = ProcessContext(
+        RealClock(), Silence(), new_id=lambda: next(ids), tls=tls, version="1.2.3"
+    )
+    process = ShardProcess(replace(settings, data_dir=str(data)), context)
     await process.start()
     stack.push_async_callback(process.stop, 0.0)
     return process

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bigfleet.cli import provider as command
+from bigfleet import process
 from bigfleet.cli.main import cli
 from bigfleet.model.durations import seconds_of
 from bigfleet.model.errors import BadInput
@@ -42,11 +42,12 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[ProviderServer]:
     """Servers that were about to serve."""
     made: list[ProviderServer] = []
 
-    async def serve(server: ProviderServer) -> None:
+    async def serve(server: ProviderServer) -> int:
         made.append(server)
+        return 0
 
-    monkeypatch.setattr(ProviderServer, "serve", serve)
-    monkeypatch.setattr(command.os, "_exit", lambda _status: None)  # type: ignore[attr-defined]
+    monkeypatch.setattr(process, "serve", serve)
+    monkeypatch.setattr(process, "exit_now", lambda code: None)
     return made
 
 
@@ -72,7 +73,7 @@ def test_flags_become_options(served: list[ProviderServer]) -> None:
     assert (timing.create, timing.configure, timing.drain, timing.delete) == (3.0, 2.0, 2.0, 2.0)
     assert (options.fault_selectors, options.reflection) == (True, False)
     assert (options.miss_threshold, options.failed_exit) == (7, "new_id")
-    assert served[-1]._context.seed_count == 9
+    assert served[-1]._open_context.seed_count == 9
 
 
 def test_bounds_are_flags(served: list[ProviderServer]) -> None:
@@ -112,7 +113,7 @@ def test_a_backends_own_defaults_hold_until_a_flag_says_otherwise(
         ([FAKE, "--tls-cert=c.pem"], "all or none"),
         ([FAKE, "--colour", "red"], "colour"),
         ([FAKE, "--set", "x"], "key=value"),
-        ([FAKE, "--create-timeout", "soon"], "no duration"),
+        ([FAKE, "--create-timeout", "soon"], "not a duration"),
         ([REAL, "--fault-selectors"], "--allow-faults-in-production"),
     ],
 )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bigfleet.edge.clock import SECOND
 from bigfleet.provider import CapacityUnavailable, ManualClock, Rate, Retryable
 from bigfleet.provider.metrics import ProviderMetrics
-from bigfleet.provider.operations.limits import Breaker, Bucket, Limits
+from bigfleet.provider.operations.limits import Breaker, Limits, bucket_of
 from bigfleet.provider.testing import settle
 
 
@@ -21,7 +21,7 @@ from bigfleet.provider.testing import settle
 def test_a_bucket_lets_through_its_burst_and_then_its_rate(
     per_second: float, burst: float, gaps: list[float]
 ) -> None:
-    bucket = Bucket(Rate(per_second, burst))
+    bucket = bucket_of(Rate(per_second, burst))
     now, sent = SECOND, []
     for gap in gaps:
         now += round(gap * SECOND)

@@ -6,9 +6,9 @@ import pytest
 from click.testing import CliRunner
 
 from bigfleet.cli.main import cli
+from bigfleet.model.errors import StartRefused
 from bigfleet.provider import Permanent, SQLiteStore
 from bigfleet.provider.backend import Inventory, OpenContext
-from bigfleet.provider.start_refusals import StartRefused
 from bigfleet.provider.testing import FakeSubstrate
 from tests.provider.rig import Told, running
 

@@ -5,7 +5,6 @@ Asked by a line on its standard input, the process tells what it saw since it wa
 
 import asyncio
 import json
-import secrets
 import sys
 import time
 from collections.abc import Callable
@@ -16,9 +15,10 @@ from bigfleet.edge.driver import RealClock
 from bigfleet.edge.garbage_collection import collect_rarely
 from bigfleet.edge.log_lines import open_log
 from bigfleet.engine.acquisition import RunWorkers
+from bigfleet.process import real_context
 from bigfleet.shard.cycle import CycleInput, Deliberation, deliberate
 from bigfleet.shard.driving import cycles as driving_cycles
-from bigfleet.shard.driving.process import ShardProcess, World
+from bigfleet.shard.driving.process import ShardProcess
 from bigfleet.shard.settings import ShardSettings
 
 #: Far shorter than the pause between two cycles.
@@ -74,8 +74,7 @@ class Watched:
 async def _served(settings: ShardSettings) -> None:
     clock = RealClock()
     log = open_log(sys.stderr, "shard", clock.now, text=True, level="warning")
-    world = World(clock, time.perf_counter, lambda: secrets.token_hex(8), log)
-    process = ShardProcess(settings, world)
+    process = ShardProcess(settings, real_context(log, None, ""))
     watch = LoopWatch()
     watch.start()
     watched = Watched(process, watch)

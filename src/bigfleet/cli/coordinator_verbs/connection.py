@@ -1,7 +1,7 @@
-"""How a verb reaches whoever leads the coordinator: the shared flags, the line, and how it may end.
+"""How a verb reaches the leading coordinator: the shared flags, the line, and how it may end.
 
-Ends like the verbs of a shard. Verbs that ask nobody but the coordinator have no flag --shard for
-where to ask: where some have it, it says what they are to do.
+Ends like the verbs of a shard. Verbs that ask only the coordinator have no flag --shard for where
+to ask: where some have it, it says what they are to do.
 """
 
 import os
@@ -31,7 +31,7 @@ class CoordinatorLine(RequestOptions):
     addresses: tuple[str, ...]
 
     def ask(self, question: "Led[T]") -> T:
-        """Whoever leads; leaves with 2, 3 or 4 where that fails."""
+        """Asks the leader; leaves with 2, 3 or 4 where that fails."""
         import asyncio
 
         from bigfleet.model.provider_calls import Rejected

@@ -1,6 +1,6 @@
 """`bigfleet domains`: which shard owns the machines of a zone, a rack, or any other label's value.
 
-Ownership changes in two steps: nobody owns a domain between the moment its old owner is told and
+Ownership changes in two steps: a domain has no owner between the moment its old owner is told and
 the moment it has confirmed. The confirmation says whom it waits for.
 """
 
@@ -50,7 +50,7 @@ def domains() -> None:
 @coordinator_verb
 @shows(lambda: ("KEY", "VALUE", "SHARD"))
 def list_domains(line: CoordinatorLine) -> None:
-    """Every assigned domain, and who owns it; nobody does while it changes hands.
+    """Every assigned domain and its owner; it has none while it changes hands.
 
     The last rows are the default owners, by the address of the provider.
     """
@@ -115,7 +115,7 @@ def assign(
 @_value
 @audited
 def unassign(line: CoordinatorLine, key: str, value: str, owner: str | None, reason: str) -> None:
-    """Take a domain back: its machines go to whoever owns them without it.
+    """Take a domain back: its machines go to the shard that owns them without it.
 
     \b
     Example:
@@ -178,7 +178,7 @@ async def holders(coordinator: "CoordinatorAdminClient", key: str, value: str) -
 
 
 def _no_such_provider(name: str, known: Mapping[str, str]) -> "Rejected":
-    """Nobody would ever be at such an address; the result is to be raised."""
+    """No provider would ever be at such an address; the result is to be raised."""
     from difflib import get_close_matches
 
     from bigfleet.model.provider_calls import Code, Rejected

@@ -1,7 +1,7 @@
 """`bigfleet shards`: who belongs to the fleet. What moves between them has modules of its own.
 
 EPOCH is asked of the shards themselves: the registry's frozen message has no place for it. STATE
-goes by the default interval of reports, since a coordinator tells nobody its settings.
+goes by the default interval of reports, since a coordinator does not tell its settings.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -66,7 +66,7 @@ def list_shards(line: CoordinatorLine) -> None:
     epochs, failed = told_apart(answers)
     states = {entry.shard_id: state_of(entry, line.now) for entry in entries}
     _show(line, entries, states, epochs)
-    # Whoever is not live is not expected to answer either.
+    # A shard that is not live is not expected to answer either.
     surprising = {name: each for name, each in failed.items() if states[name] == LIVE}
     addresses = {entry.shard_id: entry.address for entry in entries}
     leave_partial(at_a_glance(line), addresses, surprising)
@@ -171,7 +171,7 @@ def remove(
 
 
 async def _sign_of_life(line: CoordinatorLine, entry: "ShardEntry") -> str:
-    """Empty: there is none. A coordinator that has just begun to lead has heard nobody yet."""
+    """Empty: there is none. A coordinator that has just begun to lead has heard no shard yet."""
     from bigfleet.cli.tables import since_text
     from bigfleet.model.provider_calls import Rejected
 

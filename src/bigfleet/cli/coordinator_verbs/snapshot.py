@@ -43,8 +43,8 @@ snapshot.add_command(fleet_snapshot)
 def save(line: CoordinatorLine, file: Path) -> None:
     """Everything a live coordinator holds, as of now, into FILE.
 
-    Whoever leads is asked; only finding it has a deadline (--timeout). The file appears when all of
-    it has arrived, and replaces one of that name.
+    The leader is asked; only finding it has a deadline (--timeout). The file appears when all of it
+    has arrived, and replaces one of that name.
     """
     from bigfleet.cli.tables import write_json
     from bigfleet.wire.coordinator_documents import snapshot_document
@@ -85,7 +85,7 @@ def restore(
     """A snapshot into an empty store, while no coordinator runs on it.
 
     Its term jumps 1000 ahead, so that no shard hears an older one than it knows. The coordinator
-    that starts on it gives nobody anything until every shard has told what it holds. Who restores
+    that starts on it gives no shard anything until every shard has told what it holds. Who restores
     and why is written into the store; the first coordinator that leads logs it.
 
     \b
@@ -121,7 +121,7 @@ def _restored_text(file: Path, owner: str | None, reason: str) -> str:
     from bigfleet.model.identities import who_text
     from bigfleet.model.instants import instant_text
 
-    # No server checks a certificate here: whoever may write the store may restore into it.
+    # No server checks a certificate here: a user who may write the store may restore into it.
     who = who_text(audit_of(owner, reason).owner, None)
     return f"{who}: restored snapshot {file.name} at {instant_text(time.time_ns())} ({reason})"
 
@@ -185,8 +185,7 @@ def _write(file: Path, meta: "SnapshotMeta", content: bytes) -> None:
     from bigfleet.edge.whole_files import write_whole
     from bigfleet.wire.coordinator_handlers import Snapshot
 
-    unfinished = file.with_name(f".{file.name}.new")
-    write_whole(file, file_bytes(Snapshot(meta, content)), unfinished)
+    write_whole(file, file_bytes(Snapshot(meta, content)))
 
 
 def _text_of(meta: "SnapshotMeta") -> str:

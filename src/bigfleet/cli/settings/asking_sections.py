@@ -24,7 +24,7 @@ class TlsSettings:
     required: bool = setting(False, "refuse to run without the three files")
 
     def files(self) -> "TlsFiles | None":
-        """None: plaintext, and nobody's identity is checked."""
+        """None: plaintext, and no identity is checked."""
         from bigfleet.wire.lines import TlsFiles
 
         if not self.cert:

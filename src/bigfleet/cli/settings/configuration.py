@@ -65,6 +65,9 @@ class Configuration:
         made: T = section.made({name: said.value for name, said in self.settings.items()})
         return made
 
+    def has(self, wanted: type) -> bool:
+        return any(section.type is wanted for section in self.sections)
+
     def reloaded(self) -> "Reloaded":
         """The same sources read again; raises BadInput, and then this one stays in force."""
         fresh = loaded(self.sections, self.sources)

@@ -1,7 +1,7 @@
 """Config files: YAML or TOML by their extension, one top-level section per verb.
 
-A verb reads its own sections and leaves those of other verbs to them; a section nobody has is a
-mistake.
+A verb reads its own sections and leaves those of other verbs to them; a section that no verb has is
+a mistake.
 """
 
 from collections.abc import Callable, Iterable, Mapping

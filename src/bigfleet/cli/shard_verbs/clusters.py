@@ -268,7 +268,7 @@ def refused_text(view: "SessionView", now: "Instant") -> str:
 
 
 def holds(pause: "Pause", cluster: str, shard_id: str) -> bool:
-    """Whether it stops actions for the cluster, of whatever kind."""
+    """Whether it stops actions of any kind for the cluster."""
     scope = pause.scope
     here = not scope.shard_ids or shard_id in scope.shard_ids
     its = not scope.cluster_ids or cluster in scope.cluster_ids
@@ -284,7 +284,7 @@ def paused_text(pauses: "list[Pause]") -> str:
 
 
 def reported_cells(view: "SessionView | None") -> "list[Text]":
-    """The last columns; what is overdue is marked, as nobody knows how it is now."""
+    """The last columns; what is overdue is marked, as its present state is unknown."""
     from bigfleet.cli.tables import cell
 
     if view is None or (told := view.report) is None:

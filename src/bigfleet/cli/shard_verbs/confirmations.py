@@ -1,4 +1,4 @@
-"""Who confirmed a pause or its end: one row each, and the exit code where somebody is missing."""
+"""Who confirmed a pause or its end: one row each, and the exit code where one is missing."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar

@@ -5,7 +5,6 @@ Of one shard it is exactly what its last cycle was decided on. Of several shards
 A file of which a shard is missing would plan wrongly, so none is written.
 """
 
-import os
 from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import replace
@@ -60,8 +59,10 @@ def fleet_snapshot(line: Line, file: str) -> None:
     if file == "-":
         write_out(content)
         return
+    from bigfleet.edge.whole_files import write_whole
+
     try:
-        _write(Path(file), content)
+        write_whole(Path(file), content, mode=0o666)
     except OSError as problem:
         raise refuse([f"{file} cannot be written: {problem.strerror}"]) from None
     if line.json:
@@ -165,13 +166,3 @@ def differing_options(fleets: "Mapping[str, Fleet]") -> list[str]:
     }
     first = next(iter(kept.values()))
     return [shard for shard, each in kept.items() if each != first]
-
-
-def _write(file: Path, content: bytes) -> None:
-    """Whole or not at all."""
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        beside.write_bytes(content)
-        os.replace(beside, file)
-    finally:
-        beside.unlink(missing_ok=True)

@@ -75,7 +75,7 @@ class Surveyed:
 
 
 def show_fleet(line: Line) -> None:
-    """Leaves with 3 where nobody leads, with 5 where a shard or a replica gave no answer."""
+    """Leaves with 3 where no replica leads, with 5 where a shard or a replica gave no answer."""
     import asyncio
 
     from bigfleet.cli.tables import Page
@@ -171,7 +171,7 @@ def headline_of(found: Surveyed) -> str:
     said = f"{leader.replica_id} leads in term {leader.term}; {size}; {waits}, {moves}"
     if leader.rebalance_paused:
         said += "; rebalancing is paused"
-    # Whoever reads one line only must see why nothing is done, and what is broken.
+    # A person who reads only one line must see why nothing is done, and what is broken.
     if pauses := len(found.pauses_in_force()):
         said += f"; {counted(pauses, 'pause')} in force"
     if failed := sum(each.status.failed_machines for each in found.seen().values()):

@@ -1,4 +1,4 @@
-"""Machines as tables: many in a list, one with its story, those that are kept for somebody."""
+"""Machines as tables: many in a list, one with its story, those that are reserved."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -120,7 +120,7 @@ class Found(NamedTuple):
     """What one shard has of the machines that are asked for."""
 
     page: "MachinePage"
-    #: Of those that are named, the ones it has, whatever else was asked of them.
+    #: Of those that are named, the ones it has, also those that other filters leave out.
     known: frozenset[str]
     #: Ids like those it does not have.
     near: dict[str, tuple[str, ...]]
@@ -185,7 +185,7 @@ def _stories_of(line: Line, machine_id: str, limit: int) -> "FleetAnswers[Machin
 @shard_verb
 @shows(lambda: _tables().reservation_columns())
 def reservations(line: Line) -> None:
-    """Machines that are kept for somebody.
+    """Machines that are reserved.
 
     The victim of a preemption waits for the Need that asked for it.
     """

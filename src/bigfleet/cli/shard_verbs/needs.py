@@ -96,7 +96,7 @@ async def listed_needs(
     except Rejected as rejected:
         if rejected.code is not Code.UNIMPLEMENTED:
             raise
-    # An older shard cuts before anybody could leave out what is met.
+    # An older shard cuts the list before this verb could leave out what is met.
     return await shard.read.needs(cluster, 0 if unmet else limit, shard.timeout)
 
 

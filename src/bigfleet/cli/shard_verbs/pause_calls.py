@@ -60,7 +60,7 @@ def resumed(line: Line, call: "ResumeCall") -> "Answers[Resumed]":
         meant = await _meant(line, coordinator)
         if not isinstance(meant, dict):
             return await _only_directly(line, meant, lambda shard: shard.admin.resume(call))
-        # First, so that nobody hears of the pause again after it was lifted there.
+        # First, so that no shard hears of the pause again after it was lifted there.
         lead = await _caught(_lifted(line, coordinator, call, meant))
         shards = await side_by_side(line, meant, lambda shard: shard.admin.resume(call))
         return Answers({name: _as_led(said, lead) for name, said in shards.items()}, lead, meant)

@@ -75,7 +75,7 @@ def headline_of(seen: "ShardStatus", now: "Instant") -> str:
     if seen.last_cycle_at:
         took = f"{seen.last_cycle_seconds * 1000:.0f} ms"
         decided = f"cycle {seen.cycle} took {took}, {since_text(seen.last_cycle_at, now)} ago"
-    # Whoever reads one line only must see why nothing is done.
+    # A person who reads only one line must see why nothing is done.
     disk = f"; cannot write: {seen.store_error}" if seen.store_error else ""
     number = len({pause.pause_id for pause in seen.pauses})
     held = f"; {counted(number, 'pause')} in force" if number else ""

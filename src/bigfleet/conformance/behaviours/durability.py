@@ -64,7 +64,7 @@ def durable_boot(trial: Trial) -> Boot:
 
 
 async def free_machines(hand: Hand, count: int, at_most: int = 0) -> list[str]:
-    """Machines nobody uses, slots first; more than `count` where there are more."""
+    """Unused machines, slots first; more than `count` where there are more."""
     records = (await hand.listing()).records
     free = [r for r in records if r.state in (S.SPECULATIVE, S.IDLE) and not r.cluster]
     free = [r for r in free if not any(key.startswith("conformance.fault/") for key in r.labels)]

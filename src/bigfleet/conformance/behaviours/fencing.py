@@ -40,7 +40,7 @@ LADDER: tuple[tuple[Pair, bool], ...] = (
 
 
 async def passes(trial: Trial, machine: str, token: Token) -> Answer:
-    """The token must be accepted, whatever else the call does."""
+    """The token must be accepted, even if the call fails for another reason."""
     answer = await trial.create(machine, token)
     pair = (token.epoch, token.sequence)
     if trial.was_slot(machine):

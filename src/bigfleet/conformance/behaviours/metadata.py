@@ -12,7 +12,7 @@ READS = 4
 
 
 def hostile_metadata() -> dict[str, str]:
-    """55 keys with whatever a store, a text format or a well-meaning clean-up would spoil."""
+    """55 keys with what a store, a text format or a well-meaning clean-up would spoil."""
     hostile = {
         "nul\x00in-key": "plain",
         "nul-in-value": "a\x00b",

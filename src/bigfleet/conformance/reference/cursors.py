@@ -28,7 +28,7 @@ def written(life: str, cursor: Cursor) -> bytes:
 
 
 def read(life: str, content: bytes, head: int) -> Cursor | None:
-    """None for whatever we did not write, or wrote in a future that was lost: a full list."""
+    """None for bytes we did not write, or wrote in a future that was lost: a full list."""
     match = _FORM.fullmatch(content)
     if match is None or int(match["crc"], 16) != crc32(match["body"]):
         return None

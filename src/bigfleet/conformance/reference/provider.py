@@ -141,7 +141,7 @@ class Reference:
         return await self.mutate(Kind.DELETE, call, peer)
 
     async def get(self, machine_id: str, peer: Peer) -> bytes:
-        del peer  # reads are for everybody
+        del peer  # any caller may read
         if not machine_id:
             raise Rejected(Code.INVALID_ARGUMENT, "machine id is empty")
         if machine_id not in self.records:

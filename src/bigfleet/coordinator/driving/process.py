@@ -5,102 +5,72 @@ process's own, or shared by lease. On the way down: it resigns before anything e
 another replica leads within a second; then open calls get time to end, and the process exits.
 """
 
-import asyncio
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from bigfleet.coordinator.driving.duties import Duties
-from bigfleet.coordinator.driving.http_pages import pages_of, sizes_of
 from bigfleet.coordinator.driving.leading_replica import LeadingReplica
 from bigfleet.coordinator.driving.open_store import store_of
 from bigfleet.coordinator.driving.services import AdminAnswers, CoordinatorAnswers
 from bigfleet.coordinator.metrics import CoordinatorMetrics, measure
 from bigfleet.coordinator.settings import CoordinatorSettings
-from bigfleet.coordinator.stores.contract import Leader, Store, StoreRefused
-from bigfleet.edge.certificates import expires_at
+from bigfleet.coordinator.stores.contract import Leader, Store
 from bigfleet.edge.clock import Clock
-from bigfleet.edge.core_tasks import until_one_dies
-from bigfleet.edge.debug_pages import debug_routes
-from bigfleet.edge.driver import real_profiler
-from bigfleet.edge.logs import Log
-from bigfleet.edge.pages import Pages
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import Code
+from bigfleet.process import Process, ProcessContext
 from bigfleet.wire.coordinator_server import CoordinatorEndpoint
-from bigfleet.wire.lines import TlsFiles
-from bigfleet.wire.real_times import WireTimes
 
 #: How long the one process of a file waits for its disk before it gives up.
 STORE_PATIENCE_SECONDS = 30.0
 #: How often it is looked whether a leader is known.
 WATCH_SECONDS = 0.2
-#: What the tasks may take to end.
-STOP_MARGIN_SECONDS = 2.0
 
 OpenStore = Callable[[CoordinatorSettings, Leader, Clock], Store]
-
-
-@dataclass(frozen=True, slots=True)
-class World:
-    """What a process is given by the code that starts it."""
-
-    clock: Clock
-    #: Seconds, for measuring only.
-    stopwatch: Callable[[], float]
-    new_id: Callable[[], str]
-    log: Log
-    tls: TlsFiles | None = None
-    version: str = ""
-    #: Which store it is; tests have their own.
-    store_of: OpenStore = store_of
-    #: None: it lives by the real clock, as every process does but a simulated one.
-    times: WireTimes | None = None
-
-
-class StartRefused(Exception):
-    """The coordinator must not start; the text says what happened, why, and what to do."""
 
 
 class StoreLost(Exception):
     """The file has been out of reach for too long."""
 
 
-class CoordinatorProcess:
-    def __init__(self, settings: CoordinatorSettings, world: World) -> None:
-        self._world = world
+class CoordinatorProcess(Process):
+    component = "coordinator"
+    self_explaining = (StoreLost,)
+
+    def __init__(
+        self,
+        settings: CoordinatorSettings,
+        context: ProcessContext,
+        open_store: OpenStore = store_of,
+    ) -> None:
+        super().__init__(context)
         self._settings = settings
-        log, clock = world.log, world.clock
-        self.leading = LeadingReplica(settings, clock, world.stopwatch, log)
+        self._open_store = open_store
+        log, clock = context.log, context.clock
+        self.leading = LeadingReplica(settings, clock, context.stopwatch, log)
         self._duties = Duties(self.leading, settings.store, clock, log)
         self._store: Store | None = None
-        self._metrics = CoordinatorMetrics(
-            self.leading.counts, self._refresh, world.version, self._certificate_ends
+        self.metrics = CoordinatorMetrics(
+            self.leading.counts, self._refresh, context.version, context.certificate_ends
         )
         self._endpoint = CoordinatorEndpoint(
             CoordinatorAnswers(self.leading, log, self._duties, self._most_changes),
-            AdminAnswers(self.leading, log, clock, world.new_id, settings.store, world.version),
+            AdminAnswers(self.leading, log, clock, context.new_id, settings.store, context.version),
             address=settings.listen,
-            tls=world.tls,
+            tls=context.tls,
             observe=self._on_call,
             failed=self._on_internal_error,
-            times=world.times,
+            times=context.times,
         )
-        self._pages = Pages(
-            pages_of(self.leading, self._metrics),
-            debug_routes(settings.debug_endpoints, lambda: sizes_of(self.leading), real_profiler()),
-        )
-        self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._stopped = asyncio.Event()
 
     @property
     def port(self) -> int:
         return self._endpoint.port
 
     @property
-    def metrics_port(self) -> int:
-        return self._pages.port
+    def shutdown_grace(self) -> float:
+        return self._settings.shutdown_grace
 
     @property
     def address(self) -> str:
@@ -110,71 +80,61 @@ class CoordinatorProcess:
         host, _, _ = self._settings.listen.rpartition(":")
         return f"{host}:{self.port}"
 
-    async def start(self) -> int:
-        """Serving; its port. OSError where an address is taken; StartRefused."""
-        settings, world = self._settings, self._world
-        try:
-            await self._endpoint.start()
-            if settings.metrics_addr not in ("", "0"):
-                await self._pages.start(settings.metrics_addr)
-            me = Leader(settings.id, self.address)
-            self._store = store = world.store_of(settings, me, world.clock)
-            await self.leading.open(store, me.address)
-        except StoreRefused as problem:
-            await self._close()
-            raise StartRefused(str(problem)) from problem
-        except OSError:
-            await self._close()
-            raise
-        work: Mapping[str, Coroutine[Any, Any, None]] = {
-            "leading": self.leading.run(),
-            "watch": self._watch(),
-        }
-        self._tasks = {name: asyncio.create_task(each, name=name) for name, each in work.items()}
-        world.log.info(
-            "coordinator.started",
-            msg=f"coordinator {settings.id} serves on port {self.port}",
-            replica=settings.id,
-            store=settings.store,
-            port=self.port,
-            metrics_port=self.metrics_port,
-        )
-        return self.port
-
-    async def until_dead(self) -> None:
-        """Returns at a stop; raises CoreTaskDied when a task ends that never should."""
-        await until_one_dies(self._tasks.values(), self._stopped, (StoreLost,))
-
-    async def stop(self, grace_seconds: float | None = None) -> None:
-        """Returns within the grace and a few seconds; again is no failure."""
-        if self._stopped.is_set():
-            return
-        grace = self._settings.shutdown_grace if grace_seconds is None else grace_seconds
-        self._stopped.set()
-        for task in self._tasks.values():
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks.values(), timeout=STOP_MARGIN_SECONDS)
-        await self.leading.close()
-        await self._close(grace)
-        text = "stopped in order"
-        self._world.log.info("coordinator.stopped", msg=text, replica=self._settings.id)
-
     def apply_settings(self, settings: CoordinatorSettings) -> None:
         self._settings = settings
         self.leading.apply_settings(settings)
 
-    # -- within ----------------------------------------------------------------------------------
+    def why_not_ready(self) -> str:
+        return self.leading.why_not_ready()
 
-    async def _close(self, grace: float = 0.0) -> None:
-        await self._endpoint.stop(grace)
-        await self._pages.stop()
+    def sizes(self) -> Mapping[str, Any]:
+        """Of the fleet only what a leader knows."""
+        leading = self.leading
+        book = leading.book_or_none()
+        return {
+            "leads": leading.leads,
+            "term": leading.heard().term,
+            "revision": leading.revision,
+            "series": leading.counts.series,
+            **(book.sizes() if book is not None else {}),
+        }
+
+    # -- its part of a start and of a stop -------------------------------------------------------
+
+    async def _open(self) -> None:
+        settings = self._settings
+        await self._endpoint.start()
+        await self._serve_pages(settings.metrics_addr, debug=settings.debug_endpoints)
+        me = Leader(settings.id, self.address)
+        self._store = store = self._open_store(settings, me, self.context.clock)
+        await self.leading.open(store, me.address)
+
+    def _work(self) -> Mapping[str, Coroutine[Any, Any, None]]:
+        return {"leading": self.leading.run(), "watch": self._watch()}
+
+    def _facts(self) -> Mapping[str, Any]:
+        return {"replica": self._settings.id}
+
+    def _started_facts(self) -> Mapping[str, Any]:
+        return {
+            "msg": f"coordinator {self._settings.id} serves on port {self.port}",
+            "store": self._settings.store,
+            "port": self.port,
+        }
+
+    async def _finish(self, grace_seconds: float) -> None:
+        await self.leading.close()
+        await self._endpoint.stop(grace_seconds)
+
+    async def _close(self) -> None:
         if self._store is not None:
             await self._store.close()
 
+    # -- within ----------------------------------------------------------------------------------
+
     async def _watch(self) -> None:
         """Tells health checks whether a leader is known; gives up on a file that is lost."""
-        clock, told = self._world.clock, False
+        clock, told = self.context.clock, False
         lost_since: Instant | None = None
         while True:
             known = bool(self.leading.leader_address())
@@ -198,7 +158,7 @@ class CoordinatorProcess:
         return self._store.most_changes if self._store is not None else None
 
     def _refresh(self) -> None:
-        leading, now = self.leading, self._world.clock.now()
+        leading, now = self.leading, self.context.clock.now()
         counts = leading.counts
         measure(counts, leading.book_or_none(), now)
         counts.set("is_leader", float(leading.leads))
@@ -206,16 +166,6 @@ class CoordinatorProcess:
         if leading.leads and (saved_at := self._duties.saved_at) is not None:
             counts.set("snapshot_age_seconds", (now - saved_at) / SECOND)
 
-    def _certificate_ends(self) -> float | None:
-        tls = self._world.tls
-        try:
-            return expires_at(tls.cert.read_bytes()) if tls else None
-        except OSError:
-            return None
-
     def _on_call(self, method: str, code: Code, _seconds: float) -> None:
         if method == "ReportShard" and code is Code.PERMISSION_DENIED:
             self.leading.counts.add("reports_total", result="identity")
-
-    def _on_internal_error(self, method: str, problem: Exception) -> None:
-        self._world.log.error("rpc.internal", msg=f"{method}: {problem!r}", method=method)

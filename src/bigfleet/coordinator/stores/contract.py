@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from bigfleet.model.errors import StartRefused
+
 #: A row's name: path components, percent-encoded, joined by `/`; its value is canonical JSON.
 Rows = Mapping[str, bytes]
 
@@ -64,7 +66,7 @@ class Deposed(Exception):
     """This replica does not lead any more; nothing was changed."""
 
 
-class StoreRefused(Exception):
+class StoreRefused(StartRefused):
     """The store cannot be used at all: locked, damaged, of another version. Says what to do."""
 
 

@@ -14,8 +14,9 @@ from bigfleet.coordinator.stores.etcd_keys import Keys
 from bigfleet.coordinator.stores.rows import TERM, first_of, term_of
 from bigfleet.coordinator.stores.sqlite import unusable
 from bigfleet.coordinator.stores.sqlite_file import FILE, make
-from bigfleet.edge.dir_locks import DirLock, DirRefused
+from bigfleet.edge.dir_locks import DirLock
 from bigfleet.edge.sqlite_files import FileRefused
+from bigfleet.model.errors import StartRefused
 from bigfleet.wire.etcd.client import EtcdClient
 from bigfleet.wire.etcd.records import (
     Created,
@@ -45,7 +46,7 @@ def _make_file(data_dir: Path, rows: Rows) -> None:
     path = data_dir / FILE
     try:
         lock = DirLock(data_dir, "coordinator")
-    except DirRefused as refused:
+    except StartRefused as refused:
         raise StoreRefused(str(refused)) from refused
     try:
         if path.exists():

@@ -28,8 +28,9 @@ from bigfleet.coordinator.stores.contract import (
 from bigfleet.coordinator.stores.rows import latest
 from bigfleet.coordinator.stores.sqlite_file import FILE, CoordinatorFile
 from bigfleet.edge.clock import SECOND, Clock
-from bigfleet.edge.dir_locks import DirLock, DirRefused
+from bigfleet.edge.dir_locks import DirLock
 from bigfleet.edge.sqlite_files import FileRefused, disk_problem
+from bigfleet.model.errors import StartRefused
 from bigfleet.model.machines import Instant
 
 RETRY_SECONDS = 1.0
@@ -64,7 +65,7 @@ class SqliteStore:
         try:
             self._lock = self._lock or DirLock(self.path.parent, "coordinator")
             self._file = await self._in_thread(lambda: CoordinatorFile(self.path))
-        except DirRefused as refused:
+        except StartRefused as refused:
             raise StoreRefused(str(refused)) from refused
         except FileRefused as refused:
             if refused.passing:

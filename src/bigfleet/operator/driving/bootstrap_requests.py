@@ -10,6 +10,7 @@ from bigfleet.edge.clock import Clock
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.logs import Log
 from bigfleet.kube.problems import ApiProblem
+from bigfleet.model.errors import StartRefused
 from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse
 from bigfleet.operator.bootstrap.renderer import (
     NO_TEMPLATE,
@@ -52,7 +53,7 @@ class TemplateFile:
         return self._template
 
 
-class BadTemplateFile(Exception):
+class BadTemplateFile(StartRefused):
     """The file cannot be read or is no template; the text names it and the fix."""
 
 

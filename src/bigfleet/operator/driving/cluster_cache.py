@@ -1,13 +1,12 @@
 """What the operator knows of its cluster: its caches, and what is drawn from them as they change.
 
 Both replicas keep them, so that the one that takes over is ready at once. Nothing is written from
-here, but for the Events about requests that cannot be told, and those only while `may_tell`.
+here, but for the Events about requests that cannot be told, and those only while they may be.
 """
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.counts import Counts
@@ -54,19 +53,15 @@ from bigfleet.placement.overhead import Overheads
 
 T = TypeVar("T")
 
-NameHeard = Callable[[str], None]
 
+class CacheListener(Protocol):
+    def on_node_changed(self, name: str, /) -> None: ...
 
-@dataclass(slots=True)
-class CacheListeners:
-    """Who hears of changes, by name of the Node. Set where the operator is composed."""
+    def on_machine_changed(self, machine: str, /) -> None:
+        """Its Node came, changed, or went."""
+        ...
 
-    node_changed: NameHeard = field(default=lambda _name: None)
-    #: By id: the Node of this machine came, changed, or went.
-    machine_changed: NameHeard = field(default=lambda _machine: None)
-    pods_changed: NameHeard = field(default=lambda _name: None)
-    #: While this is not so, nothing is written.
-    may_tell: Callable[[], bool] = field(default=lambda: False)
+    def on_pods_changed(self, node: str, /) -> None: ...
 
 
 class ClusterCache:
@@ -89,7 +84,7 @@ class ClusterCache:
         self._log = log
         self._stale_after = stale_after_seconds
         self._clock = clock
-        self.listeners = CacheListeners()
+        self._listeners: list[CacheListener] = []
         self.overheads = Overheads()
         self.units = OverheadUnits(self.overheads)
         self.book = DemandBook(cluster, units=self.units)
@@ -125,6 +120,9 @@ class ClusterCache:
         self.upcoming.cache.subscribe(self._on_upcoming)
         self.attachments.cache.subscribe(self._on_attachment)
         self.disruption_budgets.cache.subscribe(self._on_budget)
+
+    def listen(self, listener: CacheListener) -> None:
+        self._listeners.append(listener)
 
     async def run(self) -> None:
         """For ever."""
@@ -249,7 +247,7 @@ class ClusterCache:
             self.view.on_request(key, has, True, at)
 
     def _tell(self, key: ObjectKey, uid: str, wrong: Untranslatable) -> bool:
-        if not self.listeners.may_tell():
+        if not self._events.may_write():
             return False
         about = Reference(
             api_version=CAPACITY_REQUESTS.api_version,
@@ -271,8 +269,10 @@ class ClusterCache:
             self.node_map.put(now)
         machines.add(self.node_map.machine_of(key.name))
         for machine in sorted(machines - {""}):
-            self.listeners.machine_changed(machine)
-        self.listeners.node_changed(key.name)
+            for listener in self._listeners:
+                listener.on_machine_changed(machine)
+        for listener in self._listeners:
+            listener.on_node_changed(key.name)
 
     def _on_pod(self, key: ObjectKey, before: PodOnNode | None, now: PodOnNode | None) -> None:
         if now is None:
@@ -280,16 +280,19 @@ class ClusterCache:
         else:
             self.pods_on_nodes.put(now)
         self.view.on_pod(before, now, self._clock.now())
-        for name in {pod.node for pod in (before, now) if pod is not None and pod.node}:
-            self.listeners.pods_changed(name)
+        self._on_pods_changed({pod.node for pod in (before, now) if pod is not None and pod.node})
 
     def _on_attachment(self, key: ObjectKey, before: str | None, now: str | None) -> None:
         if before is not None:
             self.volumes.remove(key.name, before)
         if now is not None:
             self.volumes.put(key.name, now)
-        for name in {each for each in (before, now) if each is not None}:
-            self.listeners.pods_changed(name)
+        self._on_pods_changed({each for each in (before, now) if each is not None})
+
+    def _on_pods_changed(self, nodes: set[str]) -> None:
+        for name in nodes:
+            for listener in self._listeners:
+                listener.on_pods_changed(name)
 
     def _on_budget(
         self, key: ObjectKey, _before: HeldBudget | None, now: HeldBudget | None

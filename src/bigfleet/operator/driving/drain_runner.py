@@ -7,15 +7,16 @@ anything.
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
-from typing import Literal, Protocol, assert_never
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Protocol, assert_never
 
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.edge.logs import Log
 from bigfleet.kube.calls import Calls
+from bigfleet.kube.events import TellsEvents
 from bigfleet.kube.kinds import NODES, PODS
 from bigfleet.kube.names import RECLAIM
-from bigfleet.kube.objects import Node, Reference
+from bigfleet.kube.objects import Node
 from bigfleet.kube.problems import ApiProblem, Conflict, NotFound, TooMany
 from bigfleet.model.machines import Instant
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimAck, ReclaimInstruction
@@ -51,7 +52,14 @@ class DemandSchedule(Protocol):
         ...
 
 
-TellEvent = Callable[[Reference, Literal["Normal", "Warning"], str, str], None]
+class TakesAnswers(Protocol):
+    def say(self, frame: ReclaimAck, /) -> None: ...
+
+
+class ShowsMachines(Protocol):
+    def look_again(self, machines: Iterable[str], /) -> None:
+        """Their objects are to be written again."""
+        ...
 
 
 class DrainRunner:
@@ -62,9 +70,9 @@ class DrainRunner:
         clock: Clock,
         log: Log,
         *,
-        say: Callable[[ReclaimAck], None],
-        tell: TellEvent,
-        publish: Callable[[str], None],
+        answers: TakesAnswers,
+        events: TellsEvents,
+        write_back: ShowsMachines,
         demand: DemandSchedule,
         concurrency: int = 32,
     ) -> None:
@@ -72,9 +80,9 @@ class DrainRunner:
         self._calls = calls
         self._clock = clock
         self._log = log
-        self._say = say
-        self._tell = tell
-        self._publish = publish
+        self._answers = answers
+        self._events = events
+        self._write_back = write_back
         self._demand = demand
         self._concurrency = concurrency
         self._waiting: deque[Call] = deque()
@@ -146,15 +154,15 @@ class DrainRunner:
                         msg=f"{ack.nodes_started} nodes",
                         instruction=ack.instruction_id,
                     )
-                    self._say(ack)
+                    self._answers.say(ack)
                 case Tell(about, kind, reason, message):
-                    self._tell(about, kind, reason, message)
+                    self._events.tell(about, kind, reason, message)
                     say = self._log.warning if kind == "Warning" else self._log.info
                     say("reclaim", msg=f"{about.name}: {message}", node=about.name, reason=reason)
                 case SendDemand():
                     self._demand.hurry()
                 case Publish(machine_id):
-                    self._publish(machine_id)
+                    self._write_back.look_again([machine_id])
                 case _:
                     assert_never(step)
 

@@ -59,9 +59,7 @@ class FrameRouter:
         self._answers = answers
         #: Blobs being made; each ends by itself, or with the session.
         self._rendering: set[asyncio.Task[None]] = set()
-        cluster_cache.listeners.node_changed = self._on_node_changed
-        cluster_cache.listeners.machine_changed = self._on_machine_changed
-        cluster_cache.listeners.pods_changed = self._on_pods_changed
+        cluster_cache.listen(self)
 
     def on_connected(self, at: Instant) -> None:
         self._kinds.on_connected(at)
@@ -131,14 +129,14 @@ class FrameRouter:
     async def _answer(self, request: BootstrapRequest) -> None:
         self._answers.say(await self._bootstrap_requests.answer(request))
 
-    def _on_node_changed(self, name: str) -> None:
+    def on_node_changed(self, name: str) -> None:
         self._draining.on_node_changed(name, self._clock.now())
 
-    def _on_machine_changed(self, machine: str) -> None:
+    def on_machine_changed(self, machine: str) -> None:
         at = self._clock.now()
         self._machines.refresh(machine, at)
         self._cluster_cache.view.on_machine(machine, at)
         self._write_back.look_again([machine])
 
-    def _on_pods_changed(self, node: str) -> None:
+    def on_pods_changed(self, node: str) -> None:
         self._draining.on_pods_changed(node, self._clock.now())

@@ -5,10 +5,11 @@ import asyncio
 from bigfleet.edge.counts import Counts
 from bigfleet.kube.api import Api
 from bigfleet.kube.events import Events
+from bigfleet.model.backoffs import Backoff
+from bigfleet.model.current_settings import CurrentSettings
 from bigfleet.operator.acknowledgements import Acknowledgements
 from bigfleet.operator.bootstrap.renderer import ClusterFacts
-from bigfleet.operator.drain import DrainContext
-from bigfleet.operator.drains import Drains, DrainSettings
+from bigfleet.operator.drains import Drains
 from bigfleet.operator.driving.acknowledge_requests import AcknowledgeRequests
 from bigfleet.operator.driving.answers import Answers
 from bigfleet.operator.driving.bootstrap_requests import BootstrapRequests, TemplateFile
@@ -20,13 +21,13 @@ from bigfleet.operator.driving.frame_router import FrameRouter
 from bigfleet.operator.driving.line import Dialling, ShardLine
 from bigfleet.operator.driving.node_cleanup import NodeCleanup
 from bigfleet.operator.driving.tokens import Tokens
-from bigfleet.operator.driving.world import World
-from bigfleet.operator.driving.write_back import WriteBack, WriteBackContext
+from bigfleet.operator.driving.write_back import WriteBack
 from bigfleet.operator.reclaim_admission import ReclaimAdmission
 from bigfleet.operator.reclaim_kinds import ReclaimKinds
 from bigfleet.operator.revised_demand import RevisedDemand, RevisionSettings
-from bigfleet.operator.schedule import Backoff, RollupSchedule
+from bigfleet.operator.schedule import RollupSchedule
 from bigfleet.operator.settings import OperatorSettings, node_rules_of
+from bigfleet.process import ProcessContext
 from bigfleet.wire.cluster_reports import ClusterReportClient
 from bigfleet.wire.session_client import SessionClient
 
@@ -35,15 +36,15 @@ class LeadingReplica:
     def __init__(
         self,
         settings: OperatorSettings,
-        world: World,
+        context: ProcessContext,
         api: Api,
         cluster_cache: ClusterCache,
         events: Events,
         counts: Counts,
     ) -> None:
         """Raises BadTemplateFile."""
-        self._settings = settings
-        clock, draw, log = world.clock, world.draw, world.log
+        self._settings = current = CurrentSettings(settings)
+        clock, draw, log = context.clock, context.draw, context.log
         self._cluster_cache = cluster_cache
         self._schedule = RollupSchedule(settings.rollup_interval, settings.rollup_debounce)
         self.demand = RevisedDemand(
@@ -58,31 +59,24 @@ class LeadingReplica:
         self.line = ShardLine(
             Dialling(
                 settings.cluster_id,
-                SessionClient(settings.shard_addr, world.tls),
+                SessionClient(settings.shard_addr, context.tls),
                 settings.outbox,
                 Backoff(settings.reconnect.least, settings.reconnect.most),
             ),
             self._schedule,
             self.demand,
             clock,
-            world.stopwatch,
+            context.stopwatch,
             draw,
             counts,
             log,
         )
         self._answers = Answers(self.line)
-        cluster_cache.listeners.may_tell = events.may_write = lambda: self.line.connected
-        self._tokens = self._tokens_of(world, api)
+        events.may_write = lambda: self.line.connected
+        self._tokens = self._tokens_of(context, api)
         acknowledgements = Acknowledgements(cluster_cache.book)
         self._marking = AcknowledgeRequests(
             api, acknowledgements, clock, log, counts, concurrency=settings.ack_concurrency
-        )
-        context = DrainContext(
-            cluster_cache.node_map,
-            cluster_cache.pods_on_nodes,
-            cluster_cache.nodes_are_fresh,
-            cluster_cache.pods_are_fresh,
-            cluster_cache.volumes,
         )
         self._kinds = ReclaimKinds()
         admission = ReclaimAdmission(
@@ -91,24 +85,18 @@ class LeadingReplica:
             self._kinds,
             self.demand,
             cluster_cache.view,
-            lambda: self._settings.admission_delay,
+            current,
         )
-        self.drains = drains = Drains(context, draw, counts, self._drain_settings, admission)
+        self.drains = drains = Drains(cluster_cache, draw, counts, current, admission)
         self.write_back = WriteBack(
             api,
             clock,
             draw,
             log,
             counts,
-            WriteBackContext(
-                cluster_cache.upcoming.cache,
-                cluster_cache.available.cache,
-                lambda: cluster_cache.nodes_are_fresh(clock.now()),
-                cluster_cache.node_map.node_of,
-                drains.drain_of,
-                cluster_cache.machines,
-                events.tell,
-            ),
+            cluster_cache,
+            drains,
+            events,
             dispatch=settings.dispatch,
         )
         self.draining = DrainRunner(
@@ -116,21 +104,19 @@ class LeadingReplica:
             api,
             clock,
             log,
-            say=self._answers.say,
-            tell=events.tell,
-            publish=lambda machine: self.write_back.look_again([machine]),
+            answers=self._answers,
+            events=events,
+            write_back=self.write_back,
             demand=self._schedule,
             concurrency=settings.dispatch,
         )
-        self.cleanup = NodeCleanup(
-            cluster_cache, api, events, clock, log, counts, lambda: self._settings
-        )
+        self.cleanup = NodeCleanup(cluster_cache, api, events, clock, log, counts, current)
         self.demand_reviser = DemandReviser(
             cluster_cache, self.demand, self._schedule, events, clock, counts, log
         )
         self.reporting = ClusterReporter(
             cluster_cache,
-            lambda: ClusterReportClient(settings.shard_addr, world.tls),
+            lambda: ClusterReportClient(settings.shard_addr, context.tls),
             self.demand,
             self.demand_reviser,
             self.write_back,
@@ -191,25 +177,22 @@ class LeadingReplica:
         }
 
     def apply_settings(self, settings: OperatorSettings) -> None:
-        self._settings = settings
+        self._settings.replace(settings)
         self._cluster_cache.machines.rules = node_rules_of(settings)
         self._schedule.interval_seconds = settings.rollup_interval
         self._schedule.debounce_seconds = settings.rollup_debounce
 
     # -- within ----------------------------------------------------------------------------------
 
-    def _drain_settings(self) -> DrainSettings:
-        return DrainSettings(self._settings.evict_retry, self._settings.default_grace)
-
-    def _tokens_of(self, world: World, api: Api) -> Tokens | None:
-        settings = self._settings
+    def _tokens_of(self, context: ProcessContext, api: Api) -> Tokens | None:
+        settings = self._settings.now
         if not settings.mint_token:
             return None
         return Tokens(
             api,
-            world.clock,
-            world.random_bytes,
-            world.log,
+            context.clock,
+            context.random_bytes,
+            context.log,
             cluster_id=settings.cluster_id,
             ttl_seconds=settings.token_ttl,
             prefix=settings.token_prefix,

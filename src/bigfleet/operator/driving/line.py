@@ -13,6 +13,7 @@ from typing import Protocol
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.logs import Log
+from bigfleet.model.backoffs import Backoff
 from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Rejected
 from bigfleet.model.session_frames import (
@@ -25,7 +26,7 @@ from bigfleet.model.session_frames import (
     ShardFrame,
 )
 from bigfleet.operator.outbox import Outbox
-from bigfleet.operator.schedule import Backoff, RollupSchedule
+from bigfleet.operator.schedule import RollupSchedule
 from bigfleet.wire.session_client import TOO_LARGE, Session, SessionClient
 from bigfleet.wire.session_frames import NoFrame
 
@@ -112,6 +113,8 @@ class ShardLine:
         self._outbox = Outbox(dialling.outbox)
         self._wake = asyncio.Event()
         self._hellos = 0
+        #: Sessions in a row that did not last.
+        self._ended = 0
         #: None: no session is open.
         self._opened_at: Instant | None = None
         self._unacked = False
@@ -152,7 +155,8 @@ class ShardLine:
         while True:
             problem = await self._session()
             self._counts.add("session_reconnects_total")
-            pause = self._dialling.backoff.next_seconds(self._draw())
+            self._ended += 1
+            pause = self._dialling.backoff.half_drawn(self._ended, self._draw())
             self._log.warning(
                 "session.ended",
                 msg=f"the session ended: {problem}; dialled again in {pause:.1f} s",
@@ -287,6 +291,6 @@ class ShardLine:
         self._outbox.clear()
         self._counts.set("connected", 0)
         if opened_at is not None and self._clock.now() - opened_at >= LASTING_SECONDS * SECOND:
-            self._dialling.backoff.on_success()
+            self._ended = 0
         if was and self._listener is not None:
             self._listener.on_disconnected(self._clock.now())

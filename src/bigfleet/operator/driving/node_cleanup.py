@@ -1,17 +1,16 @@
 """Deletes the Node objects of machines that have left, after asking the server once more."""
 
 import asyncio
-from collections.abc import Callable
 from typing import Protocol
 
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.logs import Log
 from bigfleet.kube.calls import Calls
-from bigfleet.kube.events import EventType
+from bigfleet.kube.events import TellsEvents
 from bigfleet.kube.kinds import NODES
-from bigfleet.kube.objects import Reference
 from bigfleet.kube.problems import ApiProblem, Conflict, NotFound
+from bigfleet.model.current_settings import CurrentSettings
 from bigfleet.model.machines import Instant
 from bigfleet.model.session_frames import NodeStateUpdate
 from bigfleet.operator.departed_nodes import DepartedNode, DepartedNodes
@@ -21,10 +20,6 @@ from bigfleet.operator.settings import OperatorSettings
 
 #: How often it is looked at most.
 LOOK_SECONDS = 15.0
-
-
-class TellsEvents(Protocol):
-    def tell(self, about: Reference, kind: EventType, reason: str, message: str) -> None: ...
 
 
 class KnowsNodes(Protocol):
@@ -43,7 +38,7 @@ class NodeCleanup:
         clock: Clock,
         log: Log,
         counts: Counts,
-        settings: Callable[[], OperatorSettings],
+        settings: CurrentSettings[OperatorSettings],
     ) -> None:
         self._knows = knows
         self._calls = calls
@@ -52,15 +47,15 @@ class NodeCleanup:
         self._log = log
         self._counts = counts
         self._settings = settings
-        self._departed = DepartedNodes(knows.node_map, lambda: settings().node_delete_after)
+        self._departed = DepartedNodes(knows.node_map, settings)
         self._asking: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
         """For ever."""
         while True:
-            wait = min(LOOK_SECONDS, max(0.1, self._settings().node_delete_after / 4))
+            wait = min(LOOK_SECONDS, max(0.1, self._settings.now.node_delete_after / 4))
             await self._clock.sleep(wait)
-            if not self._settings().delete_nodes:
+            if not self._settings.now.delete_nodes:
                 continue
             at = self._clock.now()
             fresh = self._knows.nodes_are_fresh(at)

@@ -7,50 +7,43 @@ and every cache is full: before that, an object without a machine proves nothing
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.logs import Log
 from bigfleet.kube.calls import Calls
-from bigfleet.kube.objects import AvailableCapacity, Node, ObjectKey, Reference, UpcomingNode
-from bigfleet.kube.reflector import Cache
+from bigfleet.kube.events import TellsEvents
+from bigfleet.kube.objects import AvailableCapacity, ObjectKey, UpcomingNode
+from bigfleet.kube.reflector import Reflector
 from bigfleet.model.machines import Instant
 from bigfleet.model.session_frames import AvailableCapacityUpdate, NodeStateUpdate
 from bigfleet.operator.available import AvailableCapacities
 from bigfleet.operator.driving.object_writer import Writer
-from bigfleet.operator.upcoming_nodes import Standing, UpcomingNodes
+from bigfleet.operator.upcoming_nodes import (
+    DrainsOfMachines,
+    NodesOfMachines,
+    UpcomingNodes,
+    Usability,
+)
 
 #: How often it is looked for what only time brings: missing Nodes, stale objects.
 LOOK_SECONDS = 15.0
 
-#: An Event about an object: type, reason, message.
-Tell = Callable[[Reference, Literal["Normal", "Warning"], str, str], None]
 
-
-class Usability(Protocol):
-    """Which machines have a Node on which pods can start."""
-
-    def is_usable(self, machine: str) -> bool: ...
-
-    def refresh_all(self, at: Instant) -> list[str]:
-        """The machines for which that changed by time alone."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class WriteBackContext:
+class WrittenCluster(Protocol):
     """What else the operator knows of its cluster."""
 
-    upcoming: Cache[UpcomingNode]
-    available: Cache[AvailableCapacity]
-    #: Whether all Nodes are known, as of now.
-    nodes_synced: Callable[[], bool]
-    node_of: Callable[[str], Node | None]
-    standing_of: Callable[[str], Standing | None]
-    machines: Usability
-    tell: Tell
+    upcoming: Reflector[UpcomingNode, UpcomingNode]
+    available: Reflector[AvailableCapacity, AvailableCapacity]
+
+    @property
+    def node_map(self) -> NodesOfMachines: ...
+
+    @property
+    def machines(self) -> Usability: ...
+
+    def nodes_are_fresh(self, at: Instant) -> bool: ...
 
 
 class WriteBack:
@@ -61,22 +54,23 @@ class WriteBack:
         draw: Callable[[], float],
         log: Log,
         counts: Counts,
-        context: WriteBackContext,
+        cluster: WrittenCluster,
+        drains: DrainsOfMachines,
+        events: TellsEvents,
         *,
         dispatch: int = 32,
     ) -> None:
         self._clock = clock
         self._log = log
         self._counts = counts
-        self._context = context
+        self._cluster = cluster
+        self._events = events
         self.writer = Writer(calls, clock, draw, log, counts, dispatch=dispatch)
-        self.upcoming = UpcomingNodes(
-            context.node_of, context.standing_of, context.machines.is_usable
-        )
+        self.upcoming = UpcomingNodes(cluster.node_map, drains, cluster.machines)
         self.available = AvailableCapacities()
         self._sweep_due = False
-        context.upcoming.subscribe(self._on_upcoming_cached, self._sweep_if_due)
-        context.available.subscribe(self._on_available_cached)
+        cluster.upcoming.cache.subscribe(self._on_upcoming_cached, self._sweep_if_due)
+        cluster.available.cache.subscribe(self._on_available_cached)
 
     def on_connected(self) -> None:
         at = self._clock.now()
@@ -126,10 +120,10 @@ class WriteBack:
         at = self._clock.now()
         self._sweep_if_due()
         # A Node may become usable by time alone.
-        self.look_again(self._context.machines.refresh_all(at))
-        for missing in self.upcoming.tick(at) if self._context.nodes_synced() else ():
+        self.look_again(self._cluster.machines.refresh_all(at))
+        for missing in self.upcoming.tick(at) if self._cluster.nodes_are_fresh(at) else ():
             self._counts.add("node_missing_total")
-            self._context.tell(missing.about, "Warning", "NodeMissing", missing.message)
+            self._events.tell(missing.about, "Warning", "NodeMissing", missing.message)
             self._log.warning(
                 "write_back.node_missing", msg=missing.message, machine=missing.machine_id
             )
@@ -137,7 +131,8 @@ class WriteBack:
             self.writer.touch(self.available, name)
 
     def _sweep_if_due(self) -> None:
-        known = self._context.upcoming.synced and self._context.nodes_synced()
+        cluster = self._cluster
+        known = cluster.upcoming.cache.synced and cluster.nodes_are_fresh(self._clock.now())
         if not self._sweep_due or not known:
             return
         self._sweep_due = False

@@ -12,8 +12,9 @@ from bigfleet.edge.clock import SECOND, Clock, next_turn
 from bigfleet.edge.logs import Log
 from bigfleet.kube.api import NOT_LEADING
 from bigfleet.kube.problems import ApiProblem, Refused
+from bigfleet.model.backoffs import Backoff
 from bigfleet.model.machines import Instant
-from bigfleet.podwatch.work_queue import PASSING, REFUSED, Patience, WorkQueue
+from bigfleet.podwatch.work_queue import PASSING, REFUSED, WorkQueue
 
 K = TypeVar("K", bound=str)
 
@@ -97,16 +98,16 @@ class Workers(Generic[K]):
                 return
             # Of a thousand that fail alike one line tells.
             subject = f"{self._name} {problem.status} {problem.reason}"
-            patience = REFUSED if isinstance(problem, Refused) else PASSING
-            self._again(key, str(problem), subject, patience)
+            waits = REFUSED if isinstance(problem, Refused) else PASSING
+            self._again(key, str(problem), subject, waits)
         except Exception as problem:  # noqa: BLE001 - a fault with one object is no fault of others
             self._again(key, repr(problem), key, PASSING)
         else:
             self._queue.done(key)
 
-    def _again(self, key: K, why: str, subject: str, patience: Patience) -> None:
+    def _again(self, key: K, why: str, subject: str, waits: Backoff) -> None:
         self._failed()
-        wait = self._queue.failed(key, self._clock.now(), patience)
+        wait = self._queue.failed(key, self._clock.now(), waits)
         text = f"{self._name} {key}: {why}; tried again in {wait:.1f} s"
         self._log.warning("podwatch.failed", msg=text, subject=subject)
 

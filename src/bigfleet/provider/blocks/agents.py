@@ -133,7 +133,7 @@ class AgentLongPoll:
             await self._changed.wait_for(lambda: machine_id in self._jobs)
 
     def _reported(self, machine_id: str, report: Report) -> HttpAnswer:
-        """The report of an older job, or of one nobody waits for any more, changes nothing."""
+        """The report of an older job, or of one that is not awaited any more, changes nothing."""
         job = self._jobs.get(machine_id)
         if job is not None and job.token == report.token and not job.end.done():
             job.end.set_result(Ended(report.exit, report.text))

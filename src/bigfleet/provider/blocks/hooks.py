@@ -8,7 +8,7 @@
 | anything else | failed for good |
 
 A hook is idempotent: after a crash it is run again with the same token. The blob travels on its
-standard input and is never part of a command line, where everybody on the host could read it.
+standard input and is never part of a command line, where every user of the host could read it.
 """
 
 from collections.abc import Awaitable, Callable
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from bigfleet.edge.clock import Clock
+from bigfleet.model.backoffs import Backoff
 from bigfleet.provider.backend import HostGone, Permanent, Retryable
 
 TRY_AGAIN, HOST_GONE = 75, 69
@@ -70,9 +71,9 @@ Ask = Callable[[], Awaitable[Ended | None]]
 
 
 async def polled(ask: Ask, clock: Clock, first: float = 0.5, longest: float = 5.0) -> Ended:
-    """Asks, ever more slowly, until the run has ended; whoever calls has the deadline."""
-    pause = first
+    """Asks, ever more slowly, until the run has ended; the caller has the deadline."""
+    pauses, asked = Backoff(first, longest), 0
     while (ended := await ask()) is None:
-        await clock.sleep(pause)
-        pause = min(longest, 2 * pause)
+        asked += 1
+        await clock.sleep(pauses.seconds(asked))
     return ended

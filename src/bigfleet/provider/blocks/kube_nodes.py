@@ -1,7 +1,7 @@
 """KubeNodeReady: waits until the cluster itself shows the host's node as Ready.
 
-One List of the nodes answers everybody who waits for that cluster; it is made again every few
-seconds while somebody waits. A cluster that cannot be reached is asked again, never given up: the
+One List of the nodes answers all calls that wait for that cluster; it is made again every few
+seconds while a call waits. A cluster that cannot be reached is asked again, never given up: the
 server has the deadline.
 """
 
@@ -86,7 +86,7 @@ class KubeNodeReady:
         clock: Clock | None = None,
         poll_seconds: float = POLL_SECONDS,
     ) -> None:
-        """Cluster -> its kubeconfig, or whatever else can look at its nodes."""
+        """Cluster -> its kubeconfig, or another thing that can look at its nodes."""
         self._clock = clock or RealClock()
         self._poll_seconds = poll_seconds
         self._clusters = {
@@ -119,7 +119,7 @@ class KubeNodeReady:
                 try:
                     seen.nodes = await asyncio.to_thread(lambda: tuple(seen.look()))
                 except (OSError, msgspec.DecodeError):
-                    seen.nodes = ()  # not Ready as far as anybody can see; asked again
+                    seen.nodes = ()  # not Ready as far as is known; asked again
                 seen.at = self._clock.now()
             return seen.nodes
 

@@ -171,7 +171,7 @@ def _collision(machine_id: str, offering: OfferingKey, other: OfferingKey) -> Ba
 
 
 def instance_of(offering: Offering, machine_id: str) -> Instance:
-    """The slot as it is described while nobody has bought it."""
+    """The slot as it is described until it is bought."""
     spot = offering.capacity_type is CapacityType.SPOT
     risk = offering.interruption_probability
     return Instance(

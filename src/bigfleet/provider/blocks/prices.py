@@ -62,7 +62,7 @@ class PriceBook:
         return book
 
     def price(self, offering: OfferingKey) -> float | None:
-        """Dollars an hour; None where nobody ever said."""
+        """Dollars an hour; None where it was never told."""
         return self._found(self._prices, offering)
 
     def risk(self, offering: OfferingKey) -> float | None:

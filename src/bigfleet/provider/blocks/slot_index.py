@@ -1,8 +1,8 @@
 """SlotIndex: slots of the offerings married with the objects the substrate has.
 
 A running object makes its slot a host. A stopped one makes it neither Idle nor for sale: it is left
-out. An object whose tag names no slot is an orphan; it is shown with a label, so that somebody can
-reap it.
+out. An object whose tag names no slot is an orphan; it is shown with a label, so that a person can
+delete it.
 """
 
 from collections.abc import Callable, Iterable
@@ -99,6 +99,6 @@ class SlotIndex:
 def _labelled(instance: Instance) -> Instance:
     risk = instance.interruption_probability
     if instance.capacity_type is CapacityType.SPOT and not risk:
-        risk = 1.0  # nobody should count on what nobody asked for
+        risk = 1.0  # its offering is unknown: no workload should count on it
     labels = {**instance.labels, ORPHAN: "true"}
     return replace(instance, labels=labels, interruption_probability=risk)

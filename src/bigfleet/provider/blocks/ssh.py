@@ -1,6 +1,6 @@
 """Ssh: hooks over the system's own ssh, to hosts whose key is known beforehand.
 
-A host key is never learnt on first sight: whoever answers on that address would get the blob.
+A host key is never learnt on first sight: any host that answers there would get the blob.
 """
 
 import asyncio

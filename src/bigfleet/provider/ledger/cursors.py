@@ -1,8 +1,8 @@
 """List cursors: opaque to callers, checked by us, and never a reason for an error.
 
 A cursor names the store's incarnation, so that a cursor of another life is recognised, and carries
-a checksum, so that an altered one is. Whatever does not read back exactly is no cursor: the caller
-gets the full list.
+a checksum, so that an altered one is. Bytes that do not read back exactly are not a cursor: the
+caller gets the full list.
 """
 
 import re

@@ -76,7 +76,7 @@ Verdict = Refused | Repeated | Accepted
 
 
 def why_not_this_caller(peer: Peer, token: Token) -> Refusal | None:
-    """A shard speaks for itself only; an administrator for anyone."""
+    """A shard speaks for itself only; an administrator for any shard."""
     if not peer.authenticated or is_admin(peer.identity):
         return None
     who = peer.identity or "a caller without exactly one bigfleet name"

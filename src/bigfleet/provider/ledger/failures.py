@@ -3,10 +3,10 @@
 from base64 import b64encode
 from enum import StrEnum
 
-#: Substrate errors quote whole documents; nobody needs more than this of them.
+#: Substrate errors quote whole documents; more than this of them helps no reader.
 TEXT_LIMIT = 1024
 #: Where to look for a blob in an author's text, and which of its lines are its own: shorter ones
-#: (`#!/bin/sh`) are everybody's.
+#: (`#!/bin/sh`) are in every script.
 _LOOKED_AT, _LINES, _OWN_LINE, _SHORTEST = 16_384, 10_000, 16, 6
 _HIDDEN = "<blob>"
 
@@ -39,7 +39,7 @@ def last_error_of(reason: Reason, text: str) -> str:
 def without_blob(text: str, blob: bytes) -> str:
     """The text, cut, with a bootstrap blob in it hidden: whole, by its lines, or as base64.
 
-    Errors of a substrate quote the script that failed, and everybody who may List sees them.
+    Errors of a substrate quote the script that failed, and every caller that may List sees them.
     """
     text = text[:_LOOKED_AT]
     if not blob:

@@ -45,7 +45,7 @@ class PublishedMachines:
         self._slots: list[str | None] = []
         self._chunks: list[bytes] = []
         self._states = bytearray()
-        #: Kept along, so that whoever looks does not walk the fleet.
+        #: Kept up to date, so that a reader need not walk the fleet.
         self._counts: Counter[tuple[MachineState, CapacityType]] = Counter()
         self._changed_at: list[int] = []
         self._changed_slot: list[int] = []

@@ -1,6 +1,6 @@
 """One operation from its first attempt to its end: calls, retries, the deadline, and the reason.
 
-Nothing here touches a record: the end is returned and somebody else decides what it means now.
+Nothing here touches a record: the end is returned and the caller decides what it means now.
 """
 
 import random

@@ -15,7 +15,7 @@ class DeadlinePassed(Exception):
 
 
 class StoppedItself(Exception):
-    """The work ended as cancelled although nobody cancelled it."""
+    """The work ended as cancelled although it was not cancelled from here."""
 
 
 async def done_by(
@@ -50,7 +50,7 @@ async def done_by(
 
 
 def _look_away(task: asyncio.Future[Any]) -> None:
-    """A late end is dropped, also one that comes while whoever waits is cancelled; asking for the
+    """A late end is dropped, also one that comes while the waiter is cancelled; asking for the
     exception keeps asyncio from complaining.
     """
     if not task.cancelled():

@@ -17,7 +17,7 @@ class Lane:
         self._waiting: deque[asyncio.Future[bool]] = deque()
 
     def try_enter(self) -> bool:
-        """Takes a place if one is free; then nobody waits, for `leave` hands places over."""
+        """Takes a place if one is free; then no call waits, for `leave` hands places over."""
         if self._free > 0:
             self._free -= 1
             return True

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.model.machines import Instant
+from bigfleet.model.token_buckets import TokenBucket
 from bigfleet.provider.backend import BackendError, Rate, Retryable
 from bigfleet.provider.metrics import ProviderMetrics
 
@@ -20,29 +21,9 @@ CALLS, SHARE = 20, 0.5
 OPEN_SECONDS = 15.0
 
 
-@dataclass(slots=True)
-class Bucket:
-    """Tokens flow in with time; a call takes one, on credit if need be, and waits it off."""
-
-    rate: Rate
-    tokens: float = field(init=False)
-    at: Instant = 0
-
-    def __post_init__(self) -> None:
-        self.tokens = self._burst
-
-    @property
-    def _burst(self) -> float:
-        return self.rate.burst or max(1.0, self.rate.per_second)
-
-    def take(self, now: Instant) -> float:
-        """Seconds to wait before the call may go out."""
-        if self.at:
-            flowed = (now - self.at) / SECOND * self.rate.per_second
-            self.tokens = min(self._burst, self.tokens + flowed)
-        self.at = now
-        self.tokens -= 1.0
-        return max(0.0, -self.tokens / self.rate.per_second)
+def bucket_of(rate: Rate) -> TokenBucket:
+    """A rate without a burst lets a second's calls out at once."""
+    return TokenBucket(rate.per_second, rate.burst or max(1.0, rate.per_second))
 
 
 @dataclass(slots=True)
@@ -83,7 +64,7 @@ class Limits:
     def __init__(self, rates: Mapping[str, Rate], clock: Clock, metrics: ProviderMetrics) -> None:
         self._clock = clock
         self._metrics = metrics
-        self._buckets = {name: Bucket(rate) for name, rate in rates.items()}
+        self._buckets = {name: bucket_of(rate) for name, rate in rates.items()}
         self._breakers: dict[str, Breaker] = {}
 
     @asynccontextmanager

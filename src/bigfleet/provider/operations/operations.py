@@ -1,7 +1,7 @@
 """All running operations: started at acceptance, resumed after a restart, settled at their end.
 
-An end is applied only if the machine is still in that very operation; whatever comes later is
-dropped. Whatever the end, the journal row gets its outcome in the same write as the record.
+An end is applied only if the machine is still in that very operation; a later one is dropped.
+In all cases the journal row gets its outcome in the same write as the record.
 """
 
 import asyncio
@@ -138,7 +138,7 @@ class Operations:
         return await self._attempts.run(self._operation(running), found=found)
 
     async def _inspected(self, running: Running) -> HostStatus | None:
-        """What has become of the host meanwhile; None: nobody can tell."""
+        """What has become of the host meanwhile; None: unknown."""
         inspect = self._attempts.calls.inspect
         if inspect is None:
             return None
@@ -204,7 +204,7 @@ class Operations:
             nonlocal settled
             entry = self._committer.published.entry(running.row.machine_id)
             if entry is None or entry.running_id != running.row.operation_id:
-                return None  # settled by somebody who knew earlier: the host was reported gone
+                return None  # settled before: the host was reported gone
             settled = True
             after = self._after(entry, running, end)
             return WriteSet(shown=(after,), journal=(self._finished(running.row, end),))
@@ -253,7 +253,7 @@ class Operations:
         )
 
     def ended_elsewhere(self, operation_id: str, end: End) -> tuple[JournalRow, ...]:
-        """The journal's line where somebody else settles the machine of this operation."""
+        """The journal's line where other code settles the machine of this operation."""
         running = self._running.get(operation_id)
         return (self._finished(running.row, end),) if running else ()
 

@@ -24,7 +24,7 @@ async def resume(
             log.info("operation.resumed", operation=row.operation_id, machine=row.machine_id)
             operations.resume(row)
         else:
-            # The machine has moved on: nothing is owed to anybody any more.
+            # The machine has moved on: nothing is left to do.
             done = row.finished("dropped", "", clock.now())
             await committer.commit(WriteSet(journal=(done,)))
     for entry in entries.values():

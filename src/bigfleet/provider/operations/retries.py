@@ -3,6 +3,8 @@
 import random
 from dataclasses import dataclass
 
+from bigfleet.model.backoffs import Backoff
+
 
 @dataclass(frozen=True, slots=True)
 class RetryRule:
@@ -16,5 +18,5 @@ class RetryRule:
         """Seconds before retry number `retries` + 1, None when it is not to be tried."""
         if retries >= self.attempts:
             return None
-        ceiling = min(self.longest_seconds, self.first_seconds * 2.0**retries)
+        ceiling = Backoff(self.first_seconds, self.longest_seconds).seconds(retries + 1)
         return max(after or 0.0, chance.uniform(0.0, ceiling))

@@ -141,7 +141,7 @@ class Reconciler:
         head = self._committer.published.head
         try:
             inventory = await self._describe()
-        except Exception as error:  # noqa: BLE001 - whatever an author's describe raises
+        except Exception as error:  # noqa: BLE001 - an author's describe may raise anything
             self._failures += 1
             self._metrics.describe_total.labels("error").inc()
             self._log.warning("describe.failed", text=str(error) or type(error).__name__)
@@ -243,7 +243,7 @@ class Reconciler:
         deadline = self._clock.now() + round(self._options.timing.describe * SECOND)
         try:
             return await done_by(self._clock, deadline, inspected()) is Condition.GONE
-        except Exception as error:  # noqa: BLE001 - not confirmed, whatever the reason
+        except Exception as error:  # noqa: BLE001 - not confirmed, for any reason
             self._log.warning("inspect.failed", machine=machine_id, text=str(error))
             return False
 

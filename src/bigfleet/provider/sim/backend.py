@@ -205,7 +205,7 @@ class SimBackend(Backend):
         shown = driver.tell(DescribeAsked(driver.clock.now()))
         show = next(i for i in shown if isinstance(i, Show))
         if show.delay_nanos and self._handler is not None:
-            # The first describe takes no time: nobody could move a stepped clock before it ends.
+            # The first describe takes no time: a stepped clock cannot be moved before it ends.
             await driver.clock.sleep(show.delay_nanos / SECOND)
         supply = driver.world.supply
         found: list[Instance] = []

@@ -1,6 +1,6 @@
 """Carries the world: turns calls and time into events, and instructions into results and signals.
 
-It decides nothing. One timer waits for whatever the world has to do next; work that is due now is
+It decides nothing. One timer waits for what the world has to do next; work that is due now is
 done in the next turn of the loop, never inside the call that began it.
 """
 

@@ -7,7 +7,7 @@ from bigfleet.provider.driver import fresh_incarnation
 from bigfleet.provider.ledger.fences import KeptMark, MarkKey
 from bigfleet.provider.stores.store import Batch, JournalRow, Loaded, MachineRow
 
-#: Memory is dearer than a disk, and nobody looks far back into what ends with the process.
+#: Memory is dearer than a disk, and old rows are of little use when all end with the process.
 ROWS = 20_000
 
 

@@ -141,7 +141,7 @@ class SQLiteStore:
 
     def erase(self) -> None:
         """Free pages of the file are zeroed as they are freed; the log keeps what was written until
-        it is taken over and cut. While somebody reads it cannot be; the next time will do.
+        it is taken over and cut. While a reader is at it that cannot be; the next time will do.
         """
         try:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

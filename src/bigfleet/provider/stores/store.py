@@ -7,16 +7,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from bigfleet.model.errors import StartRefused
 from bigfleet.model.machines import Instant
 from bigfleet.provider.kinds import Kind
 from bigfleet.provider.ledger.fences import KeptMark, MarkKey
 
 
-class StoreDamaged(Exception):
+class StoreDamaged(StartRefused):
     """The file cannot be trusted; the text says what to do about it."""
 
 
-class StoreInUse(Exception):
+class StoreInUse(StartRefused):
     """Another process has the file."""
 
 
@@ -71,14 +72,14 @@ class Batch:
     revision: int
     counter: int
     machines: tuple[MachineRow, ...] = ()
-    #: Slots that are no longer anyone's.
+    #: Slots that no machine uses any more.
     freed_slots: tuple[int, ...] = ()
     marks: tuple[KeptMark, ...] = ()
     dropped_marks: tuple[MarkKey, ...] = ()
     journal: tuple[JournalRow, ...] = ()
     #: Finished journal rows older than this are forgotten; 0: none.
     forget_before: Instant = 0
-    #: How many rows the journal may have then, whatever their age; 0: any number.
+    #: How many rows the journal may have then, of any age; 0: any number.
     keep_rows: int = 0
 
 
@@ -115,7 +116,7 @@ class Store(Protocol):
         ...
 
     def erase(self) -> None:
-        """Whatever was overwritten by commits so far is nowhere to be read any more."""
+        """After it, what commits have overwritten so far cannot be read any more."""
         ...
 
     def backup(self, target: Path) -> None: ...

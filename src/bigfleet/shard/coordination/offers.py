@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
+from bigfleet.model.backoffs import nanos
 from bigfleet.model.coordination import OfferReply, OfferRequest, Transfer, TransferTier
 from bigfleet.model.machines import Instant
 from bigfleet.model.resources import Resources
-from bigfleet.shard.backoffs import nanos
 from bigfleet.shard.coordination.context import (
     CoordinationContext,
     is_offered_to,

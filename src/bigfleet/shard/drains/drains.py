@@ -19,6 +19,7 @@ import msgspec
 
 from bigfleet.edge.counts import SLOW
 from bigfleet.model.actions import Action, ActionKind, Rule
+from bigfleet.model.backoffs import nanos
 from bigfleet.model.cluster_reports import RefusedReclaim
 from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.options import SECOND
@@ -31,7 +32,6 @@ from bigfleet.model.session_frames import (
     ReclaimInstruction,
 )
 from bigfleet.model.shard_views import ActionView, DrainStage, DrainView, StoryEvent, StorySource
-from bigfleet.shard.backoffs import nanos
 from bigfleet.shard.drains.intents import DrainIntent, intent_of
 from bigfleet.shard.effects import DRAINS, Effects
 from bigfleet.shard.execution.outcomes import Outcome, Outcomes

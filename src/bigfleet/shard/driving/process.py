@@ -7,32 +7,28 @@ UNAVAILABLE, what is to be kept is on disk; then it is over, however stuck a str
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bigfleet.edge.certificates import expires_at
-from bigfleet.edge.clock import Clock
-from bigfleet.edge.core_tasks import until_one_dies
+from bigfleet.coordclient.driver import ClientContext, CoordinatorClient
+from bigfleet.coordclient.report_schedule import Pace
 from bigfleet.edge.counts import Survey
-from bigfleet.edge.debug_pages import debug_routes
-from bigfleet.edge.driver import cpu_seconds, real_profiler
-from bigfleet.edge.logs import Log
-from bigfleet.edge.loop_lag import LoopLag
-from bigfleet.edge.pages import Pages
+from bigfleet.edge.dir_locks import DirLock
+from bigfleet.edge.driver import cpu_seconds
 from bigfleet.edge.process_usage import ProcessUsage
 from bigfleet.engine.acquisition import RunWorkers
+from bigfleet.model.options import SECOND
 from bigfleet.model.ownership import Ownership
 from bigfleet.model.provider_calls import Code, Rejected
+from bigfleet.process import Process, ProcessContext
 from bigfleet.shard.audit import AuditFile
 from bigfleet.shard.coordination.owned_machines import KEY as OWNERSHIP
 from bigfleet.shard.coordination.owned_machines import ownership_of
 from bigfleet.shard.coordination.registry import kept_providers, providers_to_attach
 from bigfleet.shard.driving.coordinator_side import CoordinatorSide
 from bigfleet.shard.driving.cycles import Cycles
-from bigfleet.shard.driving.http_pages import pages_of
 from bigfleet.shard.driving.kernel_warmup import KernelWarmup
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.driving.providers import ProviderLines
@@ -40,44 +36,31 @@ from bigfleet.shard.driving.services import AdminAnswers, ReadAnswers
 from bigfleet.shard.driving.sessions import SessionLines
 from bigfleet.shard.driving.timers import every_second, settle_ownership
 from bigfleet.shard.effects import COORDINATION
-from bigfleet.shard.epoch import DirLock, next_epoch
+from bigfleet.shard.epoch import next_epoch
 from bigfleet.shard.metrics import ShardMetrics
 from bigfleet.shard.parts import ShardStart
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.shard.state import ShardState
 from bigfleet.shard.store import StateStore
-from bigfleet.wire.lines import TlsFiles
+from bigfleet.wire.coordinator_client import CoordinatorLines
 from bigfleet.wire.provider_client import ProviderClient
-from bigfleet.wire.real_times import WireTimes
 from bigfleet.wire.session_server import ShardEndpoint
 from bigfleet.wire.shard_admin import ShardAdminService
 from bigfleet.wire.shard_read import ShardReadService
 
-#: What streams and threads may take beyond the grace of a stop.
-STOP_MARGIN_SECONDS = 4.0
+#: A shard whose last cycle began longer ago than this, or ten intervals, is not alive.
+LONGEST_SILENCE_SECONDS = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class World:
-    """What a process is given by whoever starts it."""
+class ShardProcess(Process):
+    component = "shard"
+    longest_lag_seconds = 5.0
 
-    clock: Clock
-    #: Seconds, for measuring only.
-    stopwatch: Callable[[], float]
-    new_id: Callable[[], str]
-    log: Log
-    tls: TlsFiles | None = None
-    version: str = ""
-    #: None: it lives by the real clock, as every process does but a simulated one.
-    times: WireTimes | None = None
-
-
-class ShardProcess:
-    def __init__(self, settings: ShardSettings, world: World) -> None:
+    def __init__(self, settings: ShardSettings, context: ProcessContext) -> None:
         """Takes the data dir and reads it; raises StartRefused."""
-        self._world = world
+        super().__init__(context)
         self._data_dir = Path(settings.data_dir)
-        self._lock = DirLock(self._data_dir)
+        self._lock = DirLock(self._data_dir, "shard")
         epoch = next_epoch(self._data_dir)
         self._store = StateStore(self._data_dir, self._on_store_trouble)
         addresses = provider_addresses(settings.provider_addr)
@@ -89,44 +72,39 @@ class ShardProcess:
             settings,
             epoch,
             addresses,
-            world.new_id,
-            world.clock.now(),
+            context.new_id,
+            context.clock.now(),
             self._store.rows,
             _ownership(settings, self._store.rows.get(COORDINATION, {})),
             lambda: self._store.trouble,
         )
-        self.state = state = ShardState(start, version=world.version, workers=workers)
-        self._outlet = outlet = Outlet(world.clock, world.log)
+        self.state = state = ShardState(start, version=context.version, workers=workers)
+        self._outlet = outlet = Outlet(context.clock, context.log)
         self._threads = ThreadPoolExecutor(workers, "worker") if workers > 1 else None
         run_workers: RunWorkers = self._threads.map if self._threads else map
-        self._cycles = Cycles(state, outlet, run_workers, world.stopwatch)
-        clients = {name: ProviderClient(address, world.tls) for name, address in addresses.items()}
-        self._providers = ProviderLines(state, outlet, clients, world.stopwatch)
+        self._cycles = Cycles(state, outlet, run_workers, context.stopwatch)
+        clients = {
+            name: ProviderClient(address, context.tls) for name, address in addresses.items()
+        }
+        self._providers = ProviderLines(state, outlet, clients, context.stopwatch)
         self._sessions = SessionLines(state, outlet)
-        #: For whoever talks to the coordinator.
         self.coordinating = CoordinatorSide(state, outlet, self._store)
+        self._coordinator_client = self._make_coordinator_client()
         self._audit = self._audit_file(settings)
-        self._usage = ProcessUsage(world.stopwatch, cpu_seconds)
-        self._lag = LoopLag(world.clock, world.stopwatch, self._observe_lag)
-        self._metrics = ShardMetrics(
-            state.effects.counts, self._refresh, world.version, self._certificate_ends
+        self._usage = ProcessUsage(context.stopwatch, cpu_seconds)
+        self.metrics = ShardMetrics(
+            state.effects.counts, self._refresh, context.version, context.certificate_ends
         )
         self._endpoint = self._make_endpoint(settings)
-        self._warmup = KernelWarmup(world.log)
-        self._pages = Pages(
-            pages_of(state, self._metrics, self._lag, self._warmup, world.clock.now),
-            debug_routes(settings.debug_endpoints, state.dump, real_profiler()),
-        )
-        self._tasks: list[asyncio.Task[None]] = []
-        self._stopped = asyncio.Event()
+        self.warmup = KernelWarmup(context.log)
 
     @property
     def port(self) -> int:
         return self._endpoint.port
 
     @property
-    def metrics_port(self) -> int:
-        return self._pages.port
+    def shutdown_grace(self) -> float:
+        return self.state.settings.shutdown_grace
 
     @property
     def address(self) -> str:
@@ -135,64 +113,76 @@ class ShardProcess:
         host, _, _ = settings.listen.rpartition(":")
         return settings.advertise_addr or f"{host}:{self.port}"
 
-    async def start(self) -> int:
-        """Serving; the port of the gRPC services. OSError where an address is taken.
+    def apply_settings(self, settings: ShardSettings) -> None:
+        self._outlet.obey(self.state.apply_settings(settings))
 
-        The pages come first, so that a probe can read how far compiling is.
-        """
+    def why_not_alive(self) -> str:
+        if not self.warmup.is_done:
+            return ""
+        patience = max(LONGEST_SILENCE_SECONDS, 10 * self.state.settings.cycle_interval)
+        silence = (self.context.clock.now() - self.state.last_cycle_began) / SECOND
+        silent = f"the last cycle began {silence:.0f} s ago" if silence > patience else ""
+        return super().why_not_alive() or silent
+
+    def why_not_ready(self) -> str:
+        return self.warmup.why_not_ready() or self.state.why_not_ready()
+
+    def sizes(self) -> Mapping[str, Any]:
+        return self.state.dump()
+
+    # -- its part of a start and of a stop -------------------------------------------------------
+
+    async def _open(self) -> None:
+        """The pages come first, so that a probe can read how far compiling is."""
         settings = self.state.settings
-        if settings.metrics_addr not in ("", "0"):
-            await self._pages.start(settings.metrics_addr)
-        await self._warmup.run()
+        await self._serve_pages(settings.metrics_addr, debug=settings.debug_endpoints)
+        await self.warmup.run()
         self._connect()
-        try:
-            await self._endpoint.start()
-        except OSError:
-            await self._pages.stop()
-            raise
+        await self._endpoint.start()
         self.coordinating.address = self.address
-        pause_file = self._data_dir / settings.rails.pause_file
-        work: Mapping[str, Coroutine[Any, Any, None]] = {
+        await self._endpoint.set_serving(True)
+
+    def _work(self) -> Mapping[str, Coroutine[Any, Any, None]]:
+        pause_file = self._data_dir / self.state.settings.rails.pause_file
+        return {
             "cycle": self._cycles.run(),
             "ingest": self._sessions.ingest(),
             "second": every_second(self.state, self._outlet, pause_file),
-            "lag": self._lag.run(),
             "ownership": settle_ownership(self.state, self._outlet),
             "calls": self._providers.until_broken(),
             **{f"reconcile {name}": self._providers.follow(name) for name in self._providers.names},
         }
-        self._tasks = [asyncio.create_task(each, name=name) for name, each in work.items()]
-        await self._endpoint.set_serving(True)
-        self._world.log.info(
-            "shard.started",
-            msg=f"shard {settings.id} serves on port {self.port}",
-            shard=settings.id,
-            epoch=self.state.epoch,
-            port=self.port,
-            metrics_port=self.metrics_port,
-            providers=dict(provider_addresses(settings.provider_addr)),
-        )
-        return self.port
 
-    async def until_dead(self) -> None:
-        """Returns at a stop; raises CoreTaskDied when a task ends that never should."""
-        await until_one_dies(self._tasks, self._stopped)
+    def _side_work(self) -> Mapping[str, Coroutine[Any, Any, None]]:
+        client = self._coordinator_client
+        return {} if client is None else {"coordinator": client.run()}
 
-    async def stop(self, grace_seconds: float | None = None) -> None:
-        """Once; returns within the grace and a few seconds."""
-        settings, outlet = self.state.settings, self._outlet
-        grace = settings.shutdown_grace if grace_seconds is None else grace_seconds
-        self._stopped.set()
+    def _on_side_task_died(self, name: str, problem: BaseException) -> None:
+        text = f"no more reports to the coordinator until a restart: {problem!r}"
+        self.context.log.error("coordinator.client", msg=text)
+
+    def _facts(self) -> Mapping[str, Any]:
+        return {"shard": self.state.settings.id}
+
+    def _started_facts(self) -> Mapping[str, Any]:
+        settings = self.state.settings
+        return {
+            "msg": f"shard {settings.id} serves on port {self.port}",
+            "epoch": self.state.epoch,
+            "port": self.port,
+            "providers": provider_addresses(settings.provider_addr),
+        }
+
+    async def _begin_stop(self) -> None:
         self._sessions.close_to_new()
-        outlet.obey(self.state.stop(outlet.now()))
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=STOP_MARGIN_SECONDS)
-        await self._providers.settled(grace)
-        outlet.obey(self.state.abandon(outlet.now()))
+        self._outlet.obey(self.state.stop(self._outlet.now()))
+
+    async def _finish(self, grace_seconds: float) -> None:
+        await self._providers.settled(grace_seconds)
+        self._outlet.obey(self.state.abandon(self._outlet.now()))
         await self._endpoint.stop()
-        await self._pages.stop()
+
+    async def _close(self) -> None:
         await self._providers.close()
         self._cycles.close()
         if self._threads is not None:
@@ -201,10 +191,6 @@ class ShardProcess:
             await asyncio.to_thread(self._audit.close)
         await asyncio.to_thread(self._store.close)
         self._lock.release()
-        self._world.log.info("shard.stopped", msg="stopped in order", shard=settings.id)
-
-    def apply_settings(self, settings: ShardSettings) -> None:
-        self._outlet.obey(self.state.apply_settings(settings))
 
     # -- within ----------------------------------------------------------------------------------
 
@@ -220,24 +206,55 @@ class ShardProcess:
         outlet.audit = self._audit
         outlet.obey(self.state.taken())
 
+    def _make_coordinator_client(self) -> CoordinatorClient | None:
+        """None where no coordinator is named."""
+        state, side, context = self.state, self.coordinating, self.context
+        settings = state.settings
+        if not settings.coordinator_addr:
+            return None
+        client = CoordinatorClient(
+            settings.coordinator_addr,
+            CoordinatorLines(context.tls, context.times),
+            ClientContext(
+                clock=context.clock,
+                chance=context.draw,
+                log=context.log,
+                report=side.report,
+                sync_request=side.sync_request,
+                take_sync=side.take_sync,
+                obey=side.obey,
+                keep=side.keep,
+                count=state.effects.counts.add,
+                pace=self._pace,
+                call_timeout_seconds=settings.report.call_timeout,
+                kept=side.marks(),
+            ),
+        )
+        state.coordination.attach(client)
+        return client
+
+    def _pace(self) -> Pace:
+        report = self.state.settings.report
+        return Pace(report.interval, report.backoff_min, report.backoff_max)
+
     def _make_endpoint(self, settings: ShardSettings) -> ShardEndpoint:
         read = ShardReadService(ReadAnswers(self.state))
-        times = self._world.times
+        times = self.context.times
         real_of = (lambda instant: instant) if times is None else times.times.real_of
         admin = ShardAdminService(AdminAnswers(self.state, self._outlet, self._usage, real_of))
         return ShardEndpoint(
             self._sessions,
             address=settings.listen,
-            tls=self._world.tls,
+            tls=self.context.tls,
             extra_services=[read, admin],
             failed=self._on_internal_error,
-            times=self._world.times,
+            times=self.context.times,
         )
 
     def _attach(self, name: str, address: str) -> None:
         """A provider that came to the coordinator's list while this shard runs."""
         self.state.attach_provider(name, address)
-        self._providers.attach(name, ProviderClient(address, self._world.tls))
+        self._providers.attach(name, ProviderClient(address, self.context.tls))
 
     def _end_session(self, session: int, code: Code, text: str) -> None:
         self._endpoint.end(session, Rejected(code, text))
@@ -251,30 +268,20 @@ class ShardProcess:
             counts.set("audit_lines_lost", audit.lost)
         return self.state.survey()
 
-    def _observe_lag(self, seconds: float) -> None:
+    def _on_lag(self, seconds: float) -> None:
         self.state.effects.counts.observe("loop_lag_seconds", seconds)
         self._usage.sample()
-
-    def _certificate_ends(self) -> float | None:
-        tls = self._world.tls
-        try:
-            return expires_at(tls.cert.read_bytes()) if tls else None
-        except OSError:
-            return None
-
-    def _on_internal_error(self, method: str, problem: Exception) -> None:
-        self._world.log.error("rpc.internal", msg=f"{method}: {problem!r}", method=method)
 
     def _on_store_trouble(self, trouble: str) -> None:
         """In the store's thread."""
         if trouble:
             text = f"{trouble}; no new drain is begun until it can be written"
-            self._world.log.error("state.degraded", msg=text)
+            self.context.log.error("state.degraded", msg=text)
         else:
-            self._world.log.info("state.recovered", msg="state.db is written again")
+            self.context.log.info("state.recovered", msg="state.db is written again")
 
     def _audit_file(self, settings: ShardSettings) -> AuditFile | None:
-        journal, times = settings.journal, self._world.times
+        journal, times = settings.journal, self.context.times
         if not journal.audit_log:
             return None
         return AuditFile(
@@ -288,9 +295,9 @@ class ShardProcess:
     def _on_audit_trouble(self, trouble: str) -> None:
         """In the writer's thread."""
         if trouble:
-            self._world.log.error("audit.degraded", msg=f"audit lines are lost: {trouble}")
+            self.context.log.error("audit.degraded", msg=f"audit lines are lost: {trouble}")
         else:
-            self._world.log.info("audit.recovered", msg="the audit log is written again")
+            self.context.log.info("audit.recovered", msg="the audit log is written again")
 
 
 def provider_addresses(given: tuple[str, ...]) -> dict[str, str]:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bigfleet.model.actions import Action
+from bigfleet.model.backoffs import Backoff, nanos
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.reasons import Reason
 from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse
-from bigfleet.shard.backoffs import Backoff, nanos
 from bigfleet.shard.execution.action_runs import CONFIGURE, ActionRun, Blob, Stage, unbound
 from bigfleet.shard.execution.mutation import ExecutionContext, Mutation
 from bigfleet.shard.execution.outcomes import Outcome

@@ -8,10 +8,10 @@ the provider accepted is not done yet: the end is seen in the answer, by a Get o
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+from bigfleet.model.backoffs import Backoff
 from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.provider_calls import Ack, Code, Rejected
 from bigfleet.model.shard_views import StoryEvent, StorySource
-from bigfleet.shard.backoffs import Backoff
 from bigfleet.shard.calls import Answer, Calls
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.execution.action_runs import (

@@ -8,11 +8,11 @@ import heapq
 from collections import Counter
 from typing import TYPE_CHECKING, Protocol
 
+from bigfleet.model.backoffs import nanos
 from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import MachineRecord
 from bigfleet.model.shard_views import StorySource
-from bigfleet.shard.backoffs import nanos
 from bigfleet.shard.calls import Answer, Calls
 from bigfleet.shard.drains.drains import Drains
 from bigfleet.shard.effects import Effects

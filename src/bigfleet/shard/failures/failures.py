@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from bigfleet.model.backoffs import Backoff, nanos
 from bigfleet.model.errors import NoSuchMachine
 from bigfleet.model.fleet import Held, HeldBy
 from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.provider_calls import MachineRecord
 from bigfleet.model.shard_views import ClearMode, FailedView, StorySource
-from bigfleet.shard.backoffs import Backoff, nanos
 from bigfleet.shard.calls import Answer, Calls
 from bigfleet.shard.effects import FAILURES, Effects
 from bigfleet.shard.failures.causes import FENCED, PROVIDER_FAILED, is_automatic

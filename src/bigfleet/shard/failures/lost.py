@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from bigfleet.model.backoffs import nanos
 from bigfleet.model.cluster_reports import ClusterReport, LostCause
 from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.shard_views import StorySource
-from bigfleet.shard.backoffs import nanos
 from bigfleet.shard.cluster_reports import ClusterReports
 from bigfleet.shard.drains.drains import Drains
 from bigfleet.shard.effects import LOST, Effects

@@ -6,9 +6,9 @@ Closed: yes. Open: no, until its time. Half-open: once, to see; how that one goe
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from bigfleet.model.backoffs import Backoff, nanos
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
-from bigfleet.shard.backoffs import Backoff, nanos
 from bigfleet.shard.offerings.scopes import Scope, jitter
 
 #: Failures in a row of any kind that open an offering, and within which time.

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from bigfleet.engine.slots import slots_of
+from bigfleet.model.backoffs import Backoff
 from bigfleet.model.batches import Offering as ListedOffering
 from bigfleet.model.coordination import OfferingBackoff
 from bigfleet.model.fleet import Held, HeldBy
@@ -17,7 +18,6 @@ from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import OfferingState, OfferingView
-from bigfleet.shard.backoffs import Backoff
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.failures.causes import PROVIDER_FAILED, timeout_cause
 from bigfleet.shard.failures.failures import Failures

@@ -125,7 +125,7 @@ class EtcdClient:
         raise EtcdDown("; ".join(tried))
 
     async def grant(self, ttl_seconds: int) -> Lease:
-        """One granted to nobody, because its answer was lost, runs out by itself."""
+        """A lease whose answer was lost runs out by itself."""
         return await self._ask(messages.GRANT, messages.grant_bytes(ttl_seconds), messages.lease_of)
 
     async def keep_alive(self, lease: int, try_seconds: float) -> int:
@@ -196,7 +196,7 @@ class EtcdClient:
             self._turn_away_from(line)
 
     def _turn_away_from(self, line: ClientLine) -> None:
-        # Somebody else may have turned meanwhile.
+        # Another call may have turned meanwhile.
         if self._lines[self._at] is line:
             self._at = (self._at + 1) % len(self._lines)
 

@@ -1,7 +1,7 @@
 """What is asked of etcd and what it answers, as records of our own; its failures, by what is known.
 
-Law: a failure says whether something may have happened. Whoever cannot tell asks again; nobody
-guesses.
+Law: a failure says whether something may have happened. A caller that cannot tell asks again; it
+never guesses.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class EtcdRefused(Exception):
 
 
 class KeyValue(NamedTuple):
-    """A tuple: a new leader makes a hundred thousand of them before it answers anybody."""
+    """A tuple: a new leader makes a hundred thousand of them before its first answer."""
 
     key: bytes
     value: bytes
@@ -40,7 +40,7 @@ class KeyValue(NamedTuple):
     created: int
     #: Revision of its last writing.
     written: int
-    #: 0: it stays until somebody deletes it.
+    #: 0: it stays until it is deleted.
     lease: int
 
 

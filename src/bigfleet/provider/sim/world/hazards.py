@@ -20,7 +20,7 @@ def rate_of(probability: float) -> float:
 
 @dataclass(slots=True)
 class Hazard:
-    #: Per hour; zero: nobody dies and nothing accumulates.
+    #: Per hour; zero: no host dies and nothing accumulates.
     rate: float = 0.0
     #: Hazard accumulated up to `since`.
     spent: float = 0.0

@@ -1,6 +1,6 @@
 """The life of a host: made, interrupted, ended, mended.
 
-Whatever ends a host fails the work on it, and tells the server unless the host vanishes silently.
+The end of a host fails the work on it, and tells the server unless the host vanishes silently.
 """
 
 from collections.abc import Mapping

@@ -1,26 +1,9 @@
-"""What whoever starts a fleet gives it, and a log that knows when the fleet has ended."""
+"""A log that knows when the fleet has ended."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
-from bigfleet.coordclient.driver import CoordinatorClient
-from bigfleet.edge.clock import Clock
 from bigfleet.edge.logs import Log
-from bigfleet.shard.driving.process import ShardProcess, World
-
-
-@dataclass(frozen=True, slots=True)
-class UpContext:
-    clock: Clock
-    #: Seconds, for measuring only.
-    stopwatch: Callable[[], float]
-    new_id: Callable[[], str]
-    log: Log
-    #: Puts a coordinator's client beside a shard.
-    reporting_of: Callable[[ShardProcess, World], CoordinatorClient | None]
-    version: str = ""
-
 
 #: What faces show anyhow: Needs that are short.
 _SHOWN = ("shortfalls",)

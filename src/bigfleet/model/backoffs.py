@@ -20,5 +20,9 @@ class Backoff:
         doublings = min(max(failures - 1, 0), 62)
         return min(self.first_seconds * 2.0**doublings, self.longest_seconds)
 
+    def half_drawn(self, failures: int, drawn: float) -> float:
+        """The same, of which half is drawn (from 0 up to 1): many do not come back at once."""
+        return self.seconds(failures) * (0.5 + drawn / 2)
+
     def after(self, failures: int, at: Instant) -> Instant:
         return at + nanos(self.seconds(failures))
