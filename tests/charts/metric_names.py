@@ -6,7 +6,7 @@ from bigfleet.coordinator.metrics import CATALOGUE as COORDINATOR
 from bigfleet.edge.exposition import Catalogue
 from bigfleet.operator.metrics import CATALOGUE as OPERATOR
 from bigfleet.podwatch.metrics import CATALOGUE as PODWATCH
-from bigfleet.provider.metrics import ProviderMetrics
+from bigfleet.provider.metrics import CATALOGUE as PROVIDER
 from bigfleet.shard.metrics import CATALOGUE as SHARD
 
 #: Of every process.
@@ -22,14 +22,9 @@ _NAME = re.compile(r"\b(?:bigfleet|process)_[a-z0-9_]+")
 def exposed() -> set[str]:
     """Names as a scraper stores them."""
     of_catalogues = {
-        name for each in (SHARD, COORDINATOR, OPERATOR, PODWATCH) for name in _names(each)
+        name for each in (SHARD, COORDINATOR, OPERATOR, PODWATCH, PROVIDER) for name in _names(each)
     }
-    return of_catalogues | SHARED | PROCESS | _of_providers()
-
-
-def _of_providers() -> set[str]:
-    families = ProviderMetrics().registry.collect()
-    return {each.name + ("_total" if each.type == "counter" else "") for each in families}
+    return of_catalogues | SHARED | PROCESS
 
 
 def named_in(expression: str) -> set[str]:

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from bigfleet.bench.coordinator import failover, load, rebalance
 from bigfleet.bench.coordinator.load_fleet import Scale, domain_value, stored_rows
 from bigfleet.bench.coordinator.metrics_pages import Distribution
-from bigfleet.bench.coordinator.rebalance_fleet import Shape
+from bigfleet.bench.coordinator.rebalance_fleet import RebalanceScale
 from bigfleet.bench.coordinator.simulated_shards import SyncHead, sync_head_of
 from bigfleet.bench.measures import Measure, Say
 from bigfleet.bench.processes import LoadTestFailed, processes
@@ -74,7 +74,9 @@ def test_failover_loses_the_leader_in_both_ways_and_finds_another() -> None:
 
 def test_rebalance_moves_what_is_needed_and_nothing_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rebalance, "GIVE_UP_SECONDS", 60.0)
-    rows = run(rebalance.measured, Shape(idle=200, machines=6, cooldown=0.1, max_per_transfer=4))
+    rows = run(
+        rebalance.measured, RebalanceScale(idle=200, machines=6, cooldown=0.1, max_per_transfer=4)
+    )
     for how in ("4 a transfer", "6 a transfer"):
         assert rows[f"{how}: machines configured"].value == 6
         assert rows[f"{how}: machines moved"].value == 6

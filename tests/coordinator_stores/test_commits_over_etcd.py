@@ -17,11 +17,11 @@ from bigfleet.wire.etcd.client import EtcdClient
 from bigfleet.wire.etcd.records import (
     EtcdRefused,
     EtcdUnclear,
-    Outcome,
-    Page,
     Put,
+    RangePage,
     Read,
     Transaction,
+    TransactionOutcome,
 )
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.provider_server import ProviderEndpoint
@@ -61,13 +61,13 @@ class LateClient(EtcdClient):
     losing = False
     lost: Transaction | None = None
 
-    async def commit(self, transaction: Transaction) -> Outcome:
+    async def commit(self, transaction: Transaction) -> TransactionOutcome:
         if self.losing:
             self.losing, self.lost = False, transaction
             raise EtcdUnclear("no answer came")
         return await super().commit(transaction)
 
-    async def deliver(self) -> Outcome:
+    async def deliver(self) -> TransactionOutcome:
         assert self.lost is not None
         return await super().commit(self.lost)
 
@@ -239,7 +239,7 @@ class CompactedClient(EtcdClient):
 
     compacted = False
 
-    async def pages(self, read: Read) -> AsyncGenerator[Page, None]:
+    async def pages(self, read: Read) -> AsyncGenerator[RangePage, None]:
         async for page in super().pages(read):
             yield page
             if not self.compacted:

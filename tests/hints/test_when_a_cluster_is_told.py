@@ -23,7 +23,7 @@ Told = tuple[str, int, Confidence, float]
 NOTHING = (0, Confidence.NONE, 0.0)
 
 
-class World:
+class Rig:
     """A shard's machines and demand, decided on again and again."""
 
     def __init__(self, *clusters: str) -> None:
@@ -75,124 +75,124 @@ def slots_listed_by(source: str, *names: str) -> tuple[MachineBatch, str]:
     return batch, source
 
 
-def list_slots(world: World, source: str, *names: str) -> None:
+def list_slots(rig: Rig, source: str, *names: str) -> None:
     batch, source = slots_listed_by(source, *names)
-    world.inventory.adopt(batch, source=source)
+    rig.inventory.adopt(batch, source=source)
 
 
 def test_a_profile_that_is_asked_for_is_told_at_once() -> None:
-    world = World("shop")
-    world.add(host("m1", price=3.0).machine, host("m2", price=2.0).machine, slot("s1", 1.0).machine)
-    world.ask("shop", 100)
-    assert world.told() == [("shop", 3, Confidence.HIGH, 2.0)]
+    rig = Rig("shop")
+    rig.add(host("m1", price=3.0).machine, host("m2", price=2.0).machine, slot("s1", 1.0).machine)
+    rig.ask("shop", 100)
+    assert rig.told() == [("shop", 3, Confidence.HIGH, 2.0)]
 
 
 def test_a_profile_without_supply_is_told_that_there_is_none() -> None:
-    world = World("shop")
-    world.ask("shop", 100)
-    assert world.told() == [("shop", *NOTHING)]
+    rig = Rig("shop")
+    rig.ask("shop", 100)
+    assert rig.told() == [("shop", *NOTHING)]
 
 
 def test_the_frame_names_the_profile() -> None:
-    world = World("shop")
-    world.ask("shop", 100)
-    world.hints.on_decision(
-        decide(world.inventory.snapshot(), world.needs.snapshot(), EngineMemory(), PHASES, NOW),
+    rig = Rig("shop")
+    rig.ask("shop", 100)
+    rig.hints.on_decision(
+        decide(rig.inventory.snapshot(), rig.needs.snapshot(), EngineMemory(), PHASES, NOW),
         NOW,
     )
-    [(_, frame)] = world.sent()
+    [(_, frame)] = rig.sent()
     wanted = plain("shop", 100, 1).profile
     assert frame.supersedes_key == f"available:{wanted.fingerprint}"
     assert frame.requirements == wanted.requirements
 
 
 def test_without_change_nothing_is_told_for_five_minutes() -> None:
-    world = World("shop")
-    world.ask("shop", 100)
-    world.told()
-    assert [world.told(after=second) for second in range(1, 300, 23)] == [[]] * 13
-    assert world.told(after=300) == [("shop", *NOTHING)]
-    assert world.told(after=301) == []
+    rig = Rig("shop")
+    rig.ask("shop", 100)
+    rig.told()
+    assert [rig.told(after=second) for second in range(1, 300, 23)] == [[]] * 13
+    assert rig.told(after=300) == [("shop", *NOTHING)]
+    assert rig.told(after=301) == []
 
 
 def test_a_change_waits_for_the_interval() -> None:
-    world = World("shop")
-    world.ask("shop", 100)
-    world.told()
-    world.add(host("m1").machine)
-    assert world.told(after=4.9) == []
-    assert world.told(after=5) == [("shop", 1, Confidence.HIGH, 6.0)]
+    rig = Rig("shop")
+    rig.ask("shop", 100)
+    rig.told()
+    rig.add(host("m1").machine)
+    assert rig.told(after=4.9) == []
+    assert rig.told(after=5) == [("shop", 1, Confidence.HIGH, 6.0)]
 
 
 def test_a_change_after_a_quiet_time_is_told_at_once() -> None:
-    world = World("shop")
-    world.ask("shop", 100)
-    world.told()
-    world.add(host("m1").machine)
-    assert world.told(after=60) == [("shop", 1, Confidence.HIGH, 6.0)]
+    rig = Rig("shop")
+    rig.ask("shop", 100)
+    rig.told()
+    rig.add(host("m1").machine)
+    assert rig.told(after=60) == [("shop", 1, Confidence.HIGH, 6.0)]
 
 
 def test_a_price_alone_is_a_change() -> None:
-    world = World("shop")
-    world.add(host("m1", price=3.0).machine)
-    world.ask("shop", 100)
-    world.told()
-    world.inventory.apply(replace(host("m1").machine, price_per_hour=2.5))
-    assert world.told(after=5) == [("shop", 1, Confidence.HIGH, 2.5)]
+    rig = Rig("shop")
+    rig.add(host("m1", price=3.0).machine)
+    rig.ask("shop", 100)
+    rig.told()
+    rig.inventory.apply(replace(host("m1").machine, price_per_hour=2.5))
+    assert rig.told(after=5) == [("shop", 1, Confidence.HIGH, 2.5)]
 
 
 def test_a_new_profile_is_told_and_the_known_ones_are_not_told_again() -> None:
-    world = World("shop", "bank")
-    world.ask("shop", 100)
-    world.told()
-    world.ask("shop", 100, 200)
-    world.ask("bank", 100)
-    assert sorted(world.told(after=1)) == [("bank", *NOTHING), ("shop", *NOTHING)]
-    assert world.told(after=2) == []
+    rig = Rig("shop", "bank")
+    rig.ask("shop", 100)
+    rig.told()
+    rig.ask("shop", 100, 200)
+    rig.ask("bank", 100)
+    assert sorted(rig.told(after=1)) == [("bank", *NOTHING), ("shop", *NOTHING)]
+    assert rig.told(after=2) == []
 
 
 def test_a_new_session_is_told_everything_again() -> None:
-    world = World("shop", "bank")
-    world.ask("shop", 100)
-    world.ask("bank", 100)
-    world.told()
-    world.hints.on_session_lost("shop")
-    assert world.told(after=1) == [("shop", *NOTHING)]
+    rig = Rig("shop", "bank")
+    rig.ask("shop", 100)
+    rig.ask("bank", 100)
+    rig.told()
+    rig.hints.on_session_lost("shop")
+    assert rig.told(after=1) == [("shop", *NOTHING)]
 
 
 def test_a_cluster_without_session_is_told_nothing_and_later_everything() -> None:
-    world = World("bank")
-    world.ask("shop", 100)
-    assert world.told() == []
-    world.clusters.connect("shop")
-    assert world.told(after=1) == [("shop", *NOTHING)]
+    rig = Rig("bank")
+    rig.ask("shop", 100)
+    assert rig.told() == []
+    rig.clusters.connect("shop")
+    assert rig.told(after=1) == [("shop", *NOTHING)]
 
 
 def test_confidence_follows_the_health_of_the_providers() -> None:
-    world = World("shop")
-    list_slots(world, "east", "s1")
-    world.ask("shop", 100)
-    assert world.told() == [("shop", 1, Confidence.MEDIUM, 4.0)]
-    world.break_line("east")
-    assert world.told(after=5) == [("shop", 1, Confidence.LOW, 4.0)]
-    list_slots(world, "west", "s2")
-    assert world.told(after=10) == [("shop", 2, Confidence.MEDIUM, 4.0)]
-    world.add(host("m1", price=9.0).machine)
-    assert world.told(after=15) == [("shop", 3, Confidence.HIGH, 9.0)]
+    rig = Rig("shop")
+    list_slots(rig, "east", "s1")
+    rig.ask("shop", 100)
+    assert rig.told() == [("shop", 1, Confidence.MEDIUM, 4.0)]
+    rig.break_line("east")
+    assert rig.told(after=5) == [("shop", 1, Confidence.LOW, 4.0)]
+    list_slots(rig, "west", "s2")
+    assert rig.told(after=10) == [("shop", 2, Confidence.MEDIUM, 4.0)]
+    rig.add(host("m1", price=9.0).machine)
+    assert rig.told(after=15) == [("shop", 3, Confidence.HIGH, 9.0)]
 
 
 def test_machines_that_are_held_back_are_not_available() -> None:
-    world = World("shop")
-    world.inventory.insert(slot("s1", 1.0).machine, Marks(held=Held(HeldBy.BACKOFF, NOW + 9)))
-    world.ask("shop", 100)
-    assert world.told() == [("shop", *NOTHING)]
+    rig = Rig("shop")
+    rig.inventory.insert(slot("s1", 1.0).machine, Marks(held=Held(HeldBy.BACKOFF, NOW + 9)))
+    rig.ask("shop", 100)
+    assert rig.told() == [("shop", *NOTHING)]
 
 
 def test_the_risk_of_interruption_is_part_of_the_cost() -> None:
-    world = World("shop")
-    world.add(slot("cheap", 1.0, probability=0.5).machine, slot("safe", 5.0).machine)
-    world.ask("shop", 100)
-    assert world.told() == [("shop", 2, Confidence.MEDIUM, 5.0)]
+    rig = Rig("shop")
+    rig.add(slot("cheap", 1.0, probability=0.5).machine, slot("safe", 5.0).machine)
+    rig.ask("shop", 100)
+    assert rig.told() == [("shop", 2, Confidence.MEDIUM, 5.0)]
 
 
 def test_many_hints_are_told_at_a_bounded_rate_and_none_is_forgotten(
@@ -200,10 +200,10 @@ def test_many_hints_are_told_at_a_bounded_rate_and_none_is_forgotten(
 ) -> None:
     monkeypatch.setattr(hints, "_AT_ONCE", 2)
     monkeypatch.setattr(hints, "_PER_SECOND", 1)
-    world = World("a", "b", "c", "d", "e")
+    rig = Rig("a", "b", "c", "d", "e")
     for cluster in "abcde":
-        world.ask(cluster, 100)
-    told = [world.told(after=second) for second in (0, 0, 1, 3)]
+        rig.ask(cluster, 100)
+    told = [rig.told(after=second) for second in (0, 0, 1, 3)]
     assert [len(each) for each in told] == [2, 0, 1, 2]
     assert sorted(name for each in told for name, *_ in each) == ["a", "b", "c", "d", "e"]
 
@@ -211,11 +211,11 @@ def test_many_hints_are_told_at_a_bounded_rate_and_none_is_forgotten(
 def test_who_waits_longest_is_told_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hints, "_AT_ONCE", 1)
     monkeypatch.setattr(hints, "_PER_SECOND", 1)
-    world = World("a", "b")
-    world.ask("a", 100)
-    world.ask("b", 100)
-    [(first, *_)] = world.told()
-    [(second, *_)] = world.told(after=1)
-    world.add(host("m1").machine)
-    assert [name for name, *_ in world.told(after=60)] == [first]
-    assert [name for name, *_ in world.told(after=61)] == [second]
+    rig = Rig("a", "b")
+    rig.ask("a", 100)
+    rig.ask("b", 100)
+    [(first, *_)] = rig.told()
+    [(second, *_)] = rig.told(after=1)
+    rig.add(host("m1").machine)
+    assert [name for name, *_ in rig.told(after=60)] == [first]
+    assert [name for name, *_ in rig.told(after=61)] == [second]

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from bigfleet.edge.clock import ManualClock
-from bigfleet.kube.answers import Page, object_of, problem_of
+from bigfleet.kube.answers import ObjectPage, object_of, problem_of
 from bigfleet.kube.calls import Body
 from bigfleet.kube.kinds import LEASES, Kind
 from bigfleet.kube.objects import ObjectKey, Pod
@@ -73,7 +73,7 @@ class Line:
 
     async def list_page(
         self, kind: Kind[T], namespace: str = "", *, field_selector: str = "", limit: int = 500
-    ) -> Page[T]:
+    ) -> ObjectPage[T]:
         raise NotImplementedError
 
     async def merge_patch(

@@ -6,13 +6,13 @@ from hypothesis import given, settings, strategies
 from hypothesis.strategies import SearchStrategy
 
 from bigfleet.model.machines import MachineState
-from tests.operator_draining.lagging_world import MACHINES, World
+from tests.operator_draining.lagging_cluster import MACHINES, LaggingCluster
 
 S = MachineState
 
 
 class Step(NamedTuple):
-    """A method of the world and what it is called with."""
+    """A method of the cluster and what it is called with."""
 
     name: str
     arguments: tuple[object, ...]
@@ -74,20 +74,20 @@ endings = strategies.one_of([each for times, each in NEAR_THE_END for _ in range
 @settings(max_examples=600)
 @given(strategies.lists(steps, min_size=15, max_size=50))
 def test_the_laws_hold_whatever_happens_in_whichever_order(schedule: list[Step]) -> None:
-    world = World()
-    world.whole_session(again=False)
+    lagging = LaggingCluster()
+    lagging.whole_session(again=False)
     for name, arguments in schedule:
-        getattr(world, name)(*arguments)
-        assert world.connected or world.rig.drains.due_at(world.at) is None
+        getattr(lagging, name)(*arguments)
+        assert lagging.connected or lagging.rig.drains.due_at(lagging.at) is None
 
 
 @settings(max_examples=400)
 @given(strategies.lists(endings, min_size=5, max_size=40))
 def test_nothing_is_called_empty_that_the_server_does_not_call_so(schedule: list[Step]) -> None:
-    world = World()
-    world.whole_session(again=False)
-    world.ask("m-1", 0, 600)
-    world.answer(0, "done")
+    lagging = LaggingCluster()
+    lagging.whole_session(again=False)
+    lagging.ask("m-1", 0, 600)
+    lagging.answer(0, "done")
     for name, arguments in schedule:
-        getattr(world, name)(*arguments)
-    world.come_to_rest()
+        getattr(lagging, name)(*arguments)
+    lagging.come_to_rest()

@@ -10,7 +10,7 @@ from bigfleet.kube.objects import AvailableCapacity, ObjectKey
 from bigfleet.podwatch.affinity_terms import Supply, has_supply, supply_of
 from bigfleet.podwatch.book import Book
 from bigfleet.podwatch.fleet_nodes import NodeFacts
-from bigfleet.podwatch.pod_reconciler import Create, Decision, Outcome, Patch
+from bigfleet.podwatch.pod_reconciler import Create, Decision, Patch, PodOutcome
 from bigfleet.podwatch.records import WatchedPod
 from bigfleet.podwatch.requests import requirements_in
 from tests.podwatch.pods import Json, affinity, expression, own, watched
@@ -113,7 +113,7 @@ def test_hints_that_do_not_contradict_a_term_speak_for_it(hints: list[Supply], f
 def test_after_a_minute_without_a_node_the_next_is_tried_in_a_ring() -> None:
     book = book_with()
     asking(book, "1/3")
-    assert looked_at(book) == Decision(Outcome.EXISTS, (), AT + 60 * SECOND)
+    assert looked_at(book) == Decision(PodOutcome.EXISTS, (), AT + 60 * SECOND)
     assert looked_at(book, 59).instructions == ()
     for seconds, term in ((60, "2/3"), (120, "3/3"), (180, "1/3")):
         assert patched_to(looked_at(book, seconds)) == term
@@ -124,7 +124,7 @@ def test_after_a_minute_without_a_node_the_next_is_tried_in_a_ring() -> None:
 def test_a_term_nobody_has_acknowledged_has_not_been_tried() -> None:
     book = book_with()
     asking(book, "1/3", acknowledged=False)
-    assert looked_at(book, 3600) == Decision(Outcome.EXISTS)
+    assert looked_at(book, 3600) == Decision(PodOutcome.EXISTS)
     asking(book, "1/3")
     assert looked_at(book, 3600).again_at == AT + 3660 * SECOND
 
@@ -180,7 +180,7 @@ def bound_in(zone: str, term: str) -> Decision:
 
 
 def test_a_pod_that_has_a_node_keeps_the_term_the_node_meets() -> None:
-    assert bound_in("b", "2/3") == Decision(Outcome.EXISTS)
+    assert bound_in("b", "2/3") == Decision(PodOutcome.EXISTS)
 
 
 def test_a_pod_that_found_another_node_than_it_asked_for_asks_for_what_it_has() -> None:
@@ -194,7 +194,7 @@ def test_a_pod_that_was_placed_before_it_asked_asks_for_what_it_has() -> None:
 
 
 def test_a_node_that_meets_no_term_changes_nothing() -> None:
-    assert bound_in("elsewhere", "2/3") == Decision(Outcome.EXISTS)
+    assert bound_in("elsewhere", "2/3") == Decision(PodOutcome.EXISTS)
 
 
 def test_what_is_kept_of_a_pod_that_chooses_goes_with_it() -> None:

@@ -10,7 +10,7 @@ from bigfleet.kube.buffers import ACTIVE_CAPACITY, CapacityBuffer, PodTemplateSp
 from bigfleet.podwatch.buffer_status import covered, status_patch
 from bigfleet.podwatch.buffers import (
     MOST_CHUNKS,
-    Found,
+    BufferTarget,
     Plan,
     Refusal,
     chunks_of,
@@ -45,7 +45,7 @@ def counted(scalable: int | None = None, **spec: Any) -> int | Refusal:
 
 def test_a_chunk_asks_for_the_first_of_several_terms_as_nothing_says_when_to_try_the_next() -> None:
     terms = [{"matchExpressions": [expression("zone", "In", each)]} for each in ("a", "b")]
-    plan = plan_of(buffer(replicas=1).spec, Found(template(affinity=affinity(*terms))), -10)
+    plan = plan_of(buffer(replicas=1).spec, BufferTarget(template(affinity=affinity(*terms))), -10)
     assert isinstance(plan, Plan)
     assert requirements_in(plan.spec) == (("zone", "In", ("a",)),)
     assert [note.reason for note in plan.notes] == ["OnlyFirstAffinityTermUsed"]
@@ -54,7 +54,7 @@ def test_a_chunk_asks_for_the_first_of_several_terms_as_nothing_says_when_to_try
 def test_a_buffer_that_requires_machines_whose_taint_it_does_not_tolerate_says_so() -> None:
     said = {"key": "gpu", "effect": "NoSchedule", "where": {"matchLabels": {"pool": "gpu"}}}
     wanted = template(nodeSelector={"pool": "gpu"})
-    plan = plan_of(buffer(replicas=1).spec, Found(wanted), -10, taints_of([said]))
+    plan = plan_of(buffer(replicas=1).spec, BufferTarget(wanted), -10, taints_of([said]))
     assert isinstance(plan, Refusal)
     assert plan.reason == "TaintNotTolerated"
 
@@ -119,14 +119,14 @@ def test_the_strategy_we_have_is_also_the_default(strategy: str | None) -> None:
     assert why_refused(spec) is None
 
 
-def planned(found: Found, **spec: Any) -> Plan:
+def planned(found: BufferTarget, **spec: Any) -> Plan:
     plan = plan_of(buffer(**spec).spec, found, -10)
     assert isinstance(plan, Plan)
     return plan
 
 
 def test_a_chunk_is_low_demand_without_penalties() -> None:
-    spec = msgspec.json.decode(planned(Found(template()), replicas=1).spec)
+    spec = msgspec.json.decode(planned(BufferTarget(template()), replicas=1).spec)
     assert spec == {
         "requirements": [{"key": "node.kubernetes.io/instance-type", "operator": "Exists"}],
         "resources": {"cpu": "2", "memory": "4Gi"},
@@ -138,20 +138,20 @@ def test_a_chunk_is_low_demand_without_penalties() -> None:
 
 def test_the_template_may_say_its_own_priority_and_penalties() -> None:
     annotations = {"bigfleet.lucy.sh/interruption-penalty": "3"}
-    plan = planned(Found(template(annotations), priority=0), replicas=1)
+    plan = planned(BufferTarget(template(annotations), priority=0), replicas=1)
     spec = msgspec.json.decode(plan.spec)
     assert (spec["priority"], spec["interruptionPenalty"]) == (0, "3")
     assert spec["reclamationPenalty"] == "0"
 
 
 def test_a_flood_of_chunks_is_refused() -> None:
-    plan = plan_of(buffer(replicas=MOST_CHUNKS + 1).spec, Found(template()), -10)
+    plan = plan_of(buffer(replicas=MOST_CHUNKS + 1).spec, BufferTarget(template()), -10)
     assert isinstance(plan, Refusal)
     assert plan.reason == "TooManyChunks"
 
 
 def test_limits_that_are_no_quantities_are_refused() -> None:
-    plan = plan_of(buffer(replicas=1, limits={"cpu": "lots"}).spec, Found(template()), -10)
+    plan = plan_of(buffer(replicas=1, limits={"cpu": "lots"}).spec, BufferTarget(template()), -10)
     assert isinstance(plan, Refusal)
     assert plan.reason == "InvalidQuantity"
 
@@ -181,7 +181,7 @@ def chunk_objects(plan: Plan, **words: Any) -> list[Any]:
 
 
 def test_each_chunk_becomes_one_request_owned_by_the_buffer() -> None:
-    creates = made(planned(Found(template()), replicas=3))
+    creates = made(planned(BufferTarget(template()), replicas=3))
     assert len({each.key for each in creates}) == 3
     meta = creates[0].body()["metadata"]
     assert meta["generateName"] == "cr-buffer-spare-"
@@ -190,19 +190,19 @@ def test_each_chunk_becomes_one_request_owned_by_the_buffer() -> None:
 
 
 def test_a_second_look_finds_nothing_to_do() -> None:
-    plan = planned(Found(template()), replicas=3)
+    plan = planned(BufferTarget(template()), replicas=3)
     assert made(plan, *chunk_objects(plan)) == ()
 
 
 def test_fewer_chunks_delete_and_more_create_the_difference() -> None:
-    three, five = (planned(Found(template()), replicas=n) for n in (3, 5))
+    three, five = (planned(BufferTarget(template()), replicas=n) for n in (3, 5))
     assert [type(each) for each in made(five, *chunk_objects(three))] == [Create, Create]
     assert [type(each) for each in made(three, *chunk_objects(five))] == [Delete, Delete]
 
 
 def test_another_template_changes_the_chunks_in_place() -> None:
-    before = planned(Found(template(cpu="2")), replicas=2)
-    after = planned(Found(template(cpu="3")), replicas=2)
+    before = planned(BufferTarget(template(cpu="2")), replicas=2)
+    after = planned(BufferTarget(template(cpu="3")), replicas=2)
     steps = made(after, *chunk_objects(before))
     assert [each.patch for each in steps if isinstance(each, Patch)] == [
         {"spec": {"resources": {"cpu": "3"}}}
@@ -210,12 +210,12 @@ def test_another_template_changes_the_chunks_in_place() -> None:
 
 
 def test_a_refused_buffer_asks_for_nothing() -> None:
-    chunks = chunk_objects(planned(Found(template()), replicas=2))
+    chunks = chunk_objects(planned(BufferTarget(template()), replicas=2))
     assert made(None, *chunks) == tuple(Delete(each) for each in chunks)
 
 
 def test_a_chunk_on_its_way_out_is_replaced_only_when_it_is_gone() -> None:
-    plan = planned(Found(template()), replicas=1)
+    plan = planned(BufferTarget(template()), replicas=1)
     assert made(plan, *chunk_objects(plan, deleting=True)) == ()
 
 
@@ -233,7 +233,7 @@ def conditions(patch: Json) -> dict[str, tuple[str, str]]:
 
 
 def test_acknowledged_chunks_are_what_is_covered() -> None:
-    plan = planned(Found(template(), name="chunk", generation=4), replicas=2)
+    plan = planned(BufferTarget(template(), name="chunk", generation=4), replicas=2)
     waiting, done = chunk_objects(plan), chunk_objects(plan, acknowledged=True)
     patch: Any = status_patch(buffer(), plan, covered(plan, [waiting[0], done[1]]), NOW)
     assert patch["status"]["replicas"] == 1
@@ -249,8 +249,8 @@ def test_acknowledged_chunks_are_what_is_covered() -> None:
 
 
 def test_chunks_of_an_older_template_are_not_covered() -> None:
-    before = planned(Found(template(cpu="2")), replicas=2)
-    after = planned(Found(template(cpu="3")), replicas=2)
+    before = planned(BufferTarget(template(cpu="2")), replicas=2)
+    after = planned(BufferTarget(template(cpu="3")), replicas=2)
     assert covered(after, chunk_objects(before, acknowledged=True)) == 0
 
 
@@ -264,14 +264,14 @@ def test_a_refusal_is_told_in_the_status() -> None:
 
 
 def test_a_status_that_says_it_already_is_not_written_again() -> None:
-    plan = planned(Found(template()), replicas=2)
+    plan = planned(BufferTarget(template()), replicas=2)
     patch: Any = status_patch(buffer(), plan, 1, NOW)
     seen = with_status(buffer(), patch)
     assert status_patch(seen, plan, 1, "2027-01-01T00:00:00Z") is None
 
 
 def test_the_time_of_a_condition_is_when_its_status_changed() -> None:
-    plan = planned(Found(template()), replicas=2)
+    plan = planned(BufferTarget(template()), replicas=2)
     first: Any = status_patch(buffer(), plan, 0, NOW)
     second: Any = status_patch(with_status(buffer(), first), plan, 1, "2027-01-01T00:00:00Z")
     assert {each["lastTransitionTime"] for each in second["status"]["conditions"]} == {NOW}
@@ -284,6 +284,6 @@ def test_conditions_of_others_stay() -> None:
     theirs = {"type": "LimitedByQuotas", "status": "True", "reason": "Q", "message": "m"}
     theirs["lastTransitionTime"] = NOW
     seen = with_status(buffer(), {"status": {"conditions": [theirs]}})
-    patch: Any = status_patch(seen, planned(Found(template()), replicas=1), 0, NOW)
+    patch: Any = status_patch(seen, planned(BufferTarget(template()), replicas=1), 0, NOW)
     assert patch["status"]["conditions"][0] == theirs
     assert len(patch["status"]["conditions"]) == 3

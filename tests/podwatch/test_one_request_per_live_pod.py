@@ -12,9 +12,9 @@ from bigfleet.podwatch.book import SHOWS_WITHIN_SECONDS, Book
 from bigfleet.podwatch.pod_reconciler import (
     Create,
     Delete,
-    Outcome,
     Patch,
-    Wanted,
+    PodOutcome,
+    WantedRequest,
     Withdraw,
     decide,
     merge_patch_of,
@@ -42,14 +42,14 @@ def merged(target: Any, patch: Any) -> Any:
 
 def looked_at(pod: WatchedPod | None, *have: OwnRequest, expected: bool = False) -> Any:
     spec = pod.spec({}) if pod is not None and not pod.terminal else None
-    wanted = Wanted(spec) if spec is not None else None
+    wanted = WantedRequest(spec) if spec is not None else None
     return decide(pod, wanted, have, expected=expected)
 
 
 def test_a_new_pod_gets_a_request_that_says_whose_it_is() -> None:
     decision = looked_at(watched())
     (create,) = decision.instructions
-    assert decision.outcome is Outcome.CREATED
+    assert decision.outcome is PodOutcome.CREATED
     body = create.body()
     assert body["metadata"]["generateName"] == "cr-pod-web-1-"
     assert body["metadata"]["name"].startswith("cr-pod-web-1-")
@@ -84,12 +84,12 @@ def test_a_scheduled_pod_keeps_its_request() -> None:
     running = watched(phase="Running", nodeName="n-1")
     spec = running.spec({}) or b""
     decision = looked_at(running, own("cr-1", spec=spec))
-    assert (decision.outcome, decision.instructions) == (Outcome.EXISTS, ())
+    assert (decision.outcome, decision.instructions) == (PodOutcome.EXISTS, ())
 
 
 def test_a_request_that_was_just_made_is_not_made_again() -> None:
     decision = looked_at(watched(), expected=True)
-    assert (decision.outcome, decision.instructions) == (Outcome.EXISTS, ())
+    assert (decision.outcome, decision.instructions) == (PodOutcome.EXISTS, ())
 
 
 def test_a_pod_that_ended_loses_its_requests_and_never_gets_one() -> None:
@@ -97,13 +97,13 @@ def test_a_pod_that_ended_loses_its_requests_and_never_gets_one() -> None:
     request = own("cr-1")
     assert looked_at(ended).instructions == ()
     decision = looked_at(ended, request)
-    assert (decision.outcome, decision.instructions) == (Outcome.TERMINAL, (Delete(request),))
+    assert (decision.outcome, decision.instructions) == (PodOutcome.TERMINAL, (Delete(request),))
 
 
 def test_a_request_whose_pod_is_gone_is_withdrawn() -> None:
     request = own("cr-1")
     decision = looked_at(None, request)
-    assert (decision.outcome, decision.instructions) == (Outcome.GONE, (Withdraw(request),))
+    assert (decision.outcome, decision.instructions) == (PodOutcome.GONE, (Withdraw(request),))
 
 
 def test_of_two_requests_the_older_stays() -> None:
@@ -165,7 +165,7 @@ def test_what_was_made_is_expected_until_it_shows_or_has_had_its_time() -> None:
     book.expect(UID, create.key, AT)
     assert created(book) == []
     later = AT + round(SHOWS_WITHIN_SECONDS * SECOND)
-    assert book.decide(UID, {}, later).outcome is Outcome.CREATED
+    assert book.decide(UID, {}, later).outcome is PodOutcome.CREATED
 
 
 def test_a_request_that_showed_and_was_deleted_by_somebody_is_made_again() -> None:
@@ -194,8 +194,8 @@ def test_a_pod_made_again_under_its_name_is_another_pod() -> None:
     first, second = watched(uid="one"), watched(uid="two")
     book.pod_changed(None, first)
     assert book.pod_changed(first, second) == ["one", "two"]
-    assert book.decide("one", {}, AT).outcome is Outcome.GONE
-    assert book.decide("two", {}, AT).outcome is Outcome.CREATED
+    assert book.decide("one", {}, AT).outcome is PodOutcome.GONE
+    assert book.decide("two", {}, AT).outcome is PodOutcome.CREATED
 
 
 def test_a_change_that_is_none_of_ours_wakes_nobody() -> None:
@@ -219,19 +219,19 @@ def test_notes_are_told_once_and_not_again_by_the_next_process() -> None:
     bad = watched(annotations={"bigfleet.lucy.sh/interruption-penalty": "x"})
     first, second = Book(), Book()
     first.pod_changed(None, bad)
-    assert first.notes_for(UID, Outcome.CREATED) == bad.notes
-    assert first.notes_for(UID, Outcome.EXISTS) == ()
+    assert first.notes_for(UID, PodOutcome.CREATED) == bad.notes
+    assert first.notes_for(UID, PodOutcome.EXISTS) == ()
     second.pod_changed(None, bad)
-    assert second.notes_for(UID, Outcome.EXISTS) == ()
+    assert second.notes_for(UID, PodOutcome.EXISTS) == ()
 
 
 def test_a_note_that_is_new_to_a_known_pod_is_told() -> None:
     book = Book()
     book.pod_changed(None, watched())
-    assert book.notes_for(UID, Outcome.EXISTS) == ()
+    assert book.notes_for(UID, PodOutcome.EXISTS) == ()
     bad = watched(annotations={"bigfleet.lucy.sh/interruption-penalty": "x"})
     book.pod_changed(watched(), bad)
-    assert book.notes_for(UID, Outcome.EXISTS) == bad.notes
+    assert book.notes_for(UID, PodOutcome.EXISTS) == bad.notes
 
 
 def test_garbage_collection_has_the_first_turn() -> None:

@@ -7,7 +7,7 @@ import pytest
 from bigfleet.edge.clock import SECOND
 from bigfleet.model.errors import BadInput
 from bigfleet.podwatch.book import Book
-from bigfleet.podwatch.pod_reconciler import Outcome
+from bigfleet.podwatch.pod_reconciler import PodOutcome
 from bigfleet.podwatch.requests import requirements_in
 from bigfleet.podwatch.requirements import Requirement
 from bigfleet.podwatch.settings import PodwatchSettings, contradictions_of
@@ -94,9 +94,9 @@ def test_a_pod_that_requires_tainted_machines_alone_asks_for_nothing_and_is_told
     )
     book = Book()
     book.pod_changed(None, pod)
-    assert book.decide("uid-web-1", {}, SECOND).outcome is Outcome.NOT_YET_KNOWN
+    assert book.decide("uid-web-1", {}, SECOND).outcome is PodOutcome.NOT_YET_KNOWN
     decision = book.decide("uid-web-1", {}, 5 * SECOND)
-    assert (decision.outcome, decision.instructions) == (Outcome.NOT_DEMAND, ())
+    assert (decision.outcome, decision.instructions) == (PodOutcome.NOT_DEMAND, ())
     (note,) = book.notes_for("uid-web-1", decision.outcome, decision.notes)
     assert note.reason == "TaintNotTolerated"
     assert "dedicated=gpu:NoSchedule" in note.text
@@ -106,7 +106,7 @@ def test_a_pod_that_runs_on_a_machine_that_was_tainted_later_keeps_its_request()
     pod = watched(taints=taints_of([GPU]), nodeSelector={"pool": "gpu"}, nodeName="n-1")
     book = Book()
     book.pod_changed(None, pod)
-    assert book.decide("uid-web-1", {}, SECOND).outcome is Outcome.CREATED
+    assert book.decide("uid-web-1", {}, SECOND).outcome is PodOutcome.CREATED
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from bigfleet.kube.objects import ObjectKey
 from bigfleet.kube.volumes import StorageClass, Volume
 from bigfleet.podwatch.book import Book
 from bigfleet.podwatch.fleet_nodes import FleetNodes, MachineFacts, NodeFacts
-from bigfleet.podwatch.pod_reconciler import Create, Decision, Outcome, Release
+from bigfleet.podwatch.pod_reconciler import Create, Decision, PodOutcome, Release
 from bigfleet.podwatch.records import WatchedPod
 from bigfleet.podwatch.requests import requirements_in
 from bigfleet.podwatch.requirements import Requirement, met_by
@@ -115,14 +115,14 @@ def test_a_volume_on_a_node_of_the_cluster_itself_is_nothing_to_buy_a_machine_fo
     pod = watched(volumes=claiming("data"))
     book = Book(nodes, bound_to(data=volume([expression(HOST, "In", "n-7")])))
     book.pod_changed(None, pod)
-    assert book.decide(UID, {}, AT).outcome is Outcome.NOT_DEMAND
+    assert book.decide(UID, {}, AT).outcome is PodOutcome.NOT_DEMAND
     request = own("cr-1", spec=pod.spec({}) or b"")
     book.request_changed(None, request)
     kept = book.decide(UID, {}, AT + SECOND)
-    assert (kept.outcome, kept.again_at) == (Outcome.EXISTS, AT + 60 * SECOND)
+    assert (kept.outcome, kept.again_at) == (PodOutcome.EXISTS, AT + 60 * SECOND)
     assert book.decide(UID, {}, AT + 60 * SECOND).instructions == (Release(request),)
     nodes.machine_changed("un-7", MachineFacts("n-7", "u", ""), AT)
-    assert book.decide(UID, {}, AT + 60 * SECOND).outcome is Outcome.EXISTS
+    assert book.decide(UID, {}, AT + 60 * SECOND).outcome is PodOutcome.EXISTS
 
 
 def test_two_zones_of_one_volume_are_both_offered() -> None:
@@ -144,7 +144,7 @@ def test_a_label_of_a_driver_that_no_machine_has_is_left_out_and_told() -> None:
     key = "topology.topolvm.io/node"
     pod = watched(volumes=claiming("data"))
     book, decision = looked_at(pod, bound_to(data=volume([expression(key, "In", "n-7")])))
-    assert decision.outcome is Outcome.CREATED
+    assert decision.outcome is PodOutcome.CREATED
     (note,) = book.notes_for(UID, decision.outcome, decision.notes)
     assert note.reason == "VolumeTopologyNotTranslated"
     assert key in note.text
@@ -169,7 +169,7 @@ def conflicting(**words: Any) -> WatchedPod:
 
 def test_a_pod_that_does_not_accept_where_its_volume_is_asks_for_nothing_and_is_told() -> None:
     book, decision = looked_at(conflicting(), CONFLICT)
-    assert (decision.outcome, decision.instructions) == (Outcome.NOT_DEMAND, ())
+    assert (decision.outcome, decision.instructions) == (PodOutcome.NOT_DEMAND, ())
     (note,) = book.notes_for(UID, decision.outcome, decision.notes)
     assert note.reason == "VolumeTopologyConflict"
     assert f"{ZONE} In a" in note.text
@@ -181,7 +181,7 @@ def test_two_volumes_that_no_machine_reaches_together_are_a_conflict() -> None:
         data=volume([expression(ZONE, "In", "a")]), logs=volume([expression(ZONE, "In", "b")])
     )
     _, decision = looked_at(watched(volumes=claiming("data", "logs")), apart)
-    assert decision.outcome is Outcome.NOT_DEMAND
+    assert decision.outcome is PodOutcome.NOT_DEMAND
     assert "logs and its other volumes" in decision.notes[0].text
 
 
@@ -194,7 +194,7 @@ def test_a_pod_that_asked_before_its_volume_was_somewhere_else_asks_no_more() ->
 
 def test_a_pod_that_runs_keeps_its_request_whatever_is_read_of_its_volumes() -> None:
     _, decision = looked_at(conflicting(nodeName="n-1"), CONFLICT)
-    assert decision.outcome is Outcome.CREATED
+    assert decision.outcome is PodOutcome.CREATED
 
 
 def test_only_alternatives_that_reach_the_volumes_are_asked_for() -> None:

@@ -11,7 +11,7 @@ from bigfleet.podwatch.book import Book
 from bigfleet.podwatch.fleet_nodes import FleetNodes, MachineFacts, NodeFacts
 from bigfleet.podwatch.notes import Note
 from bigfleet.podwatch.pod_demand import FOREIGN_SECONDS
-from bigfleet.podwatch.pod_reconciler import Decision, Outcome, Release
+from bigfleet.podwatch.pod_reconciler import Decision, PodOutcome, Release
 from bigfleet.podwatch.records import WatchedPod
 from tests.podwatch.pods import own, watched
 
@@ -39,28 +39,28 @@ def looked_at(book: Book, seconds: float = 0) -> Decision:
 
 
 def test_a_pod_that_the_scheduler_could_not_place_asks_at_once() -> None:
-    assert looked_at(book_with(watched())).outcome is Outcome.CREATED
+    assert looked_at(book_with(watched())).outcome is PodOutcome.CREATED
 
 
 def test_a_pod_that_is_not_judged_yet_has_three_seconds_to_find_room() -> None:
     book = book_with(watched(judged=False))
     first = looked_at(book)
-    assert (first.outcome, first.again_at) == (Outcome.NOT_YET_KNOWN, AT + 3 * SECOND)
-    assert looked_at(book, 2.9).outcome is Outcome.NOT_YET_KNOWN
-    assert looked_at(book, 3).outcome is Outcome.CREATED
+    assert (first.outcome, first.again_at) == (PodOutcome.NOT_YET_KNOWN, AT + 3 * SECOND)
+    assert looked_at(book, 2.9).outcome is PodOutcome.NOT_YET_KNOWN
+    assert looked_at(book, 3).outcome is PodOutcome.CREATED
 
 
 def test_the_time_to_find_room_is_a_setting() -> None:
     book = book_with(watched(judged=False))
     book.unjudged_grace_seconds = 0
-    assert looked_at(book).outcome is Outcome.CREATED
+    assert looked_at(book).outcome is PodOutcome.CREATED
 
 
 def test_a_pod_that_asks_already_is_not_asked_to_be_judged_again() -> None:
     pod = watched(judged=False)
     book = book_with(pod)
     book.request_changed(None, own("cr-1", spec=pod.spec({}) or b""))
-    assert looked_at(book) == Decision(Outcome.EXISTS)
+    assert looked_at(book) == Decision(PodOutcome.EXISTS)
 
 
 GATES = [{"name": "kueue.x-k8s.io/admission"}, {"name": "quota"}]
@@ -69,12 +69,12 @@ GATES = [{"name": "kueue.x-k8s.io/admission"}, {"name": "quota"}]
 def test_a_gated_pod_asks_for_nothing_until_the_last_gate_is_gone() -> None:
     gated, half = watched(schedulingGates=GATES), watched(schedulingGates=GATES[:1])
     book = book_with(gated)
-    assert looked_at(book, 3600).outcome is Outcome.NOT_DEMAND
+    assert looked_at(book, 3600).outcome is PodOutcome.NOT_DEMAND
     book.pod_changed(gated, half)
-    assert looked_at(book, 3600).outcome is Outcome.NOT_DEMAND
+    assert looked_at(book, 3600).outcome is PodOutcome.NOT_DEMAND
     book.pod_changed(half, watched(judged=False))
-    assert looked_at(book, 3600).outcome is Outcome.NOT_YET_KNOWN
-    assert looked_at(book, 3603).outcome is Outcome.CREATED
+    assert looked_at(book, 3600).outcome is PodOutcome.NOT_YET_KNOWN
+    assert looked_at(book, 3603).outcome is PodOutcome.CREATED
 
 
 def test_a_gated_pod_that_asked_before_asks_no_more() -> None:
@@ -88,7 +88,7 @@ def test_a_pod_that_is_nominated_after_a_preemption_counts_once() -> None:
     pod = watched()
     book = book_with(pod)
     book.request_changed(None, own("cr-1", spec=pod.spec({}) or b""))
-    assert looked_at(book) == Decision(Outcome.EXISTS)
+    assert looked_at(book) == Decision(PodOutcome.EXISTS)
 
 
 # -- pods on Nodes -------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ def test_a_pod_on_a_machine_of_the_fleet_counts_for_its_life(
     book = book_with(watched(nodeName="n-1"))
     book.nodes.machine_changed("un-1", machine, AT)
     book.nodes.node_changed("n-1", node, AT)
-    assert looked_at(book, 3600).outcome is Outcome.CREATED
+    assert looked_at(book, 3600).outcome is PodOutcome.CREATED
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_a_pod_on_a_node_of_the_cluster_itself_never_asks(
     book.nodes.machine_changed("un-1", machine, AT)
     book.nodes.node_changed("n-1", node, AT)
     decision = looked_at(book)
-    assert (decision.outcome, decision.instructions) == (Outcome.NOT_DEMAND, ())
+    assert (decision.outcome, decision.instructions) == (PodOutcome.NOT_DEMAND, ())
     assert decision.why == "it runs on n-1, which is no machine of the fleet"
 
 
@@ -160,15 +160,15 @@ def test_a_pod_that_asked_and_found_a_node_of_the_cluster_itself_asks_no_more_af
 ):
     book = with_request(on_a_node())
     first = looked_at(book, 1)
-    assert first == Decision(Outcome.EXISTS, (), AT + round(FOREIGN_SECONDS * SECOND))
+    assert first == Decision(PodOutcome.EXISTS, (), AT + round(FOREIGN_SECONDS * SECOND))
     assert looked_at(book, 59).instructions == ()
     assert [type(each) for each in looked_at(book, 60).instructions] == [Release]
 
 
 def test_a_node_that_is_not_known_changes_nothing() -> None:
     book = book_with(watched(nodeName="n-1"))
-    assert looked_at(book) == Decision(Outcome.NOT_YET_KNOWN)
-    assert looked_at(with_request(book), 3600) == Decision(Outcome.EXISTS)
+    assert looked_at(book) == Decision(PodOutcome.NOT_YET_KNOWN)
+    assert looked_at(with_request(book), 3600) == Decision(PodOutcome.EXISTS)
 
 
 def test_an_upcoming_node_that_is_away_for_a_moment_costs_nobody_his_machine() -> None:
@@ -177,7 +177,7 @@ def test_an_upcoming_node_that_is_away_for_a_moment_costs_nobody_his_machine() -
     book.nodes.machine_changed("un-1", None, AT + 100 * SECOND)
     assert looked_at(book, 159).instructions == ()
     book.nodes.machine_changed("un-1", MACHINE, AT + 159 * SECOND)
-    assert looked_at(book, 161) == Decision(Outcome.EXISTS)
+    assert looked_at(book, 161) == Decision(PodOutcome.EXISTS)
     book.nodes.machine_changed("un-1", None, AT + 200 * SECOND)
     assert looked_at(book, 259).instructions == ()
 
@@ -200,7 +200,7 @@ def test_a_node_made_again_under_its_name_is_foreign_from_then_on() -> None:
 def test_without_upcoming_nodes_every_pod_that_runs_counts() -> None:
     book = book_with(watched(nodeName="n-1"), nodes=FleetNodes())
     book.nodes.node_changed("n-1", OWN_NODE, AT)
-    assert looked_at(book).outcome is Outcome.CREATED
+    assert looked_at(book).outcome is PodOutcome.CREATED
 
 
 def test_changes_of_nodes_name_the_pods_on_them() -> None:
@@ -285,7 +285,7 @@ def test_a_hint_is_told_on_one_pod_of_each_owner() -> None:
     book = book_with(of_owner("a", "web"), of_owner("b", "web"), of_owner("c", "db"))
 
     def told(name: str) -> tuple[Note, ...]:
-        return book.notes_for(f"uid-{name}", Outcome.CREATED)
+        return book.notes_for(f"uid-{name}", PodOutcome.CREATED)
 
     assert [note.reason for note in told("a")] == ["PreferenceNotTranslated"]
     assert told("b") == ()

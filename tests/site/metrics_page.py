@@ -10,7 +10,7 @@ from bigfleet.edge.counts import MOST_VALUES
 from bigfleet.edge.exposition import LEFT_OFF, Catalogue
 from bigfleet.operator.metrics import CATALOGUE as OPERATOR
 from bigfleet.podwatch.metrics import CATALOGUE as PODWATCH
-from bigfleet.provider.metrics import Labelled, ProviderMetrics
+from bigfleet.provider.metrics import CATALOGUE as PROVIDER
 from bigfleet.shard.metrics import CATALOGUE as SHARD
 from tests.architecture.tree import PACKAGE, python_files
 from tests.site.markdown import anchor, code, page, section, table, text
@@ -21,6 +21,7 @@ PROCESSES: dict[str, tuple[Catalogue, tuple[str, ...]]] = {
     "coordinator": (COORDINATOR, ("coordinator", "edge")),
     "operator": (OPERATOR, ("operator", "kube", "edge")),
     "podwatch": (PODWATCH, ("podwatch", "kube", "edge")),
+    "provider run": (PROVIDER, ("provider", "edge")),
 }
 _INTRODUCTION = f"""\
 A process serves its metrics under `/metrics` on its metrics address, in the Prometheus text
@@ -30,10 +31,11 @@ has `bigfleet_build_info{{version}}`, `{LEFT_OFF}`, with TLS
 `bigfleet_tls_certificate_expiry_timestamp_seconds`, and the `process_*` metrics of the
 Prometheus client."""
 _VERBS = {"add", "set", "observe", "drop", "drop_all_with", "count"}
-#: Counted by a table of dispositions in shard/rails/recording.py.
+#: Counted by a table: in shard/rails/recording.py, and in provider/operations/limits.py.
 _BY_TABLE = {
     "actions_suppressed_total": {"kind"},
     "actions_dryrun_total": {"kind"},
+    "substrate_calls_total": {"class", "outcome"},
 }
 _NOT_LABELS = {"amount", "edges", "times", "first", "most"}
 
@@ -46,7 +48,6 @@ def metrics_page() -> str:
             section(f"bigfleet {name}", _catalogue(catalogue, folders))
             for name, (catalogue, folders) in PROCESSES.items()
         ),
-        section("bigfleet provider run", _provider()),
     )
 
 
@@ -67,19 +68,6 @@ def _catalogue(catalogue: Catalogue, folders: tuple[str, ...]) -> str:
 def _row(name: str, kind: str, labels: set[str], meaning: str) -> tuple[str, ...]:
     shown = ", ".join(code(each) for each in sorted(labels))
     return f"{anchor(name)}`{name}`", kind, shown, text(meaning)
-
-
-def _provider() -> str:
-    metrics = ProviderMetrics()
-    labels = {
-        name: set(each.names) for name, each in vars(metrics).items() if isinstance(each, Labelled)
-    }
-    rows = []
-    for family in metrics.registry.collect():
-        name = f"{family.name}_total" if family.type == "counter" else family.name
-        own = labels.get(name.removeprefix("bigfleet_provider_"), set())
-        rows.append(_row(name, family.type, own, family.documentation))
-    return table(("name", "kind", "labels", "meaning"), rows)
 
 
 def labels_in(*folders: Path) -> dict[str, set[str]]:

@@ -27,7 +27,7 @@ from bigfleet.engine.outcome import Outcome
 from bigfleet.engine.preemption import preempt_for
 from bigfleet.engine.release import excess, ready_clusters, released
 from bigfleet.engine.reservations import (
-    Standing,
+    StandingReservation,
     awaited_by_gangs,
     draining_victims,
     guards_of,
@@ -150,7 +150,7 @@ def _parked(
     scene: Scene,
     normalised: Normalised,
     memory: EngineMemory,
-    standing: list[Standing],
+    standing: list[StandingReservation],
     options: EngineOptions,
 ) -> Bools:
     """Gangs that acquire nothing this cycle, unless victims are on their way to them (U19)."""

@@ -17,7 +17,7 @@ from bigfleet.engine.kernels.pools import any_supply, present_kinds
 from bigfleet.engine.kernels.records import KindArrays, NeedArrays
 from bigfleet.engine.ledgers import parking_ages, shortfall_ledger
 from bigfleet.engine.preemption import Preempted
-from bigfleet.engine.reservations import Standing
+from bigfleet.engine.reservations import StandingReservation
 from bigfleet.engine.scene import Scene
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.machines import Instant, MachineState
@@ -195,7 +195,7 @@ class Outcome:
     def memory_after(
         self,
         before: EngineMemory,
-        surviving: list[Standing],
+        surviving: list[StandingReservation],
         options: EngineOptions,
         now: Instant | None,
     ) -> EngineMemory:
@@ -226,7 +226,9 @@ class Outcome:
             )
         }
 
-    def _parking_after(self, before: EngineMemory, surviving: list[Standing]) -> dict[NeedKey, int]:
+    def _parking_after(
+        self, before: EngineMemory, surviving: list[StandingReservation]
+    ) -> dict[NeedKey, int]:
         queue = np.sort(self.queue)
         stalled = queue[
             (self.needs.same[queue] >= 0)

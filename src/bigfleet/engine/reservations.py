@@ -34,7 +34,7 @@ _NEVER_OUTRANKED = 2**62
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StandingReservation:
     """A reservation with the row of its machine and the identity of its holder."""
 
     reservation: Reservation
@@ -46,7 +46,9 @@ class Standing:
         return self.reservation.kind is ReservationKind.PREEMPTION
 
 
-def standing_reservations(scene: Scene, reservations: Mapping[str, Reservation]) -> list[Standing]:
+def standing_reservations(
+    scene: Scene, reservations: Mapping[str, Reservation]
+) -> list[StandingReservation]:
     """Reservations whose machine is known, by machine id."""
     found = []
     for machine_id in sorted(reservations):
@@ -56,11 +58,11 @@ def standing_reservations(scene: Scene, reservations: Mapping[str, Reservation])
             holder = reservation.holder
             cluster = scene.demand.tables.clusters.find(holder.cluster)
             pair = pair_of(holder.fingerprint, holder.group)
-            found.append(Standing(reservation, row, identity_of(cluster, pair)))
+            found.append(StandingReservation(reservation, row, identity_of(cluster, pair)))
     return found
 
 
-def in_flight(scene: Scene, standing: Iterable[Standing]) -> InFlight:
+def in_flight(scene: Scene, standing: Iterable[StandingReservation]) -> InFlight:
     preemptions = [s for s in standing if s.is_preemption]
     state = scene.snapshot.columns.state
     draining = [s for s in preemptions if state[s.row] == MachineState.DRAINING]
@@ -71,7 +73,9 @@ def in_flight(scene: Scene, standing: Iterable[Standing]) -> InFlight:
     )
 
 
-def wanted_reservations(standing: list[Standing], normalised: Normalised) -> list[Standing]:
+def wanted_reservations(
+    standing: list[StandingReservation], normalised: Normalised
+) -> list[StandingReservation]:
     """Without the preemptions whose Need is withdrawn."""
     held = np.array([s.identity for s in standing], np.int64)
     alive = np.isin(held, normalised.identity) if len(held) else held
@@ -89,7 +93,7 @@ class Guards:
     precedence: Int64s
 
 
-def guards_of(standing: list[Standing]) -> Guards:
+def guards_of(standing: list[StandingReservation]) -> Guards:
     ordered = sorted(standing, key=lambda s: s.row)
     precedence = [precedence_of_fingerprint(s.reservation.holder.fingerprint) for s in ordered]
     return Guards(
@@ -106,12 +110,12 @@ def guards_of(standing: list[Standing]) -> Guards:
 
 def surviving_reservations(
     scene: Scene,
-    standing: list[Standing],
+    standing: list[StandingReservation],
     holder: Int32s,
     unsatisfied_identities: set[int],
     now: Instant | None,
     margin_seconds: float,
-) -> list[Standing]:
+) -> list[StandingReservation]:
     """What is left after Phase 1: not used, still of use, and not expired."""
     columns = scene.snapshot.columns
     margin = round(margin_seconds * SECOND)
@@ -133,7 +137,7 @@ def surviving_reservations(
     return left
 
 
-def draining_victims(scene: Scene, standing: list[Standing]) -> dict[int, list[int]]:
+def draining_victims(scene: Scene, standing: list[StandingReservation]) -> dict[int, list[int]]:
     """By identity of the holder, the rows of victims still draining, by id."""
     state = scene.snapshot.columns.state
     found: dict[int, list[int]] = {}
@@ -144,7 +148,7 @@ def draining_victims(scene: Scene, standing: list[Standing]) -> dict[int, list[i
 
 
 def awaited_by_gangs(
-    scene: Scene, standing: list[Standing], normalised: Normalised
+    scene: Scene, standing: list[StandingReservation], normalised: Normalised
 ) -> tuple[Int32s, Int64s]:
     """Rows that drain for gangs, and the gang of each, ascending."""
     draining = draining_victims(scene, standing)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bigfleet.engine.decision import Verdict
-from bigfleet.explain.situation import Pool, Situation, machine_name, need_name
+from bigfleet.explain.situation import CandidatePool, Situation, machine_name, need_name
 from bigfleet.model.actions import Action, ActionKind
 from bigfleet.model.fleet import FleetMachine
 from bigfleet.model.machines import Machine, MachineState
@@ -75,7 +75,7 @@ def _verdict_of(situation: Situation, action: Action) -> Verdict:
 
 def _pool_of(
     situation: Situation, action: Action, verdict: Verdict, machine: Machine, state: MachineState
-) -> Pool:
+) -> CandidatePool:
     """Of this state, in the machine's domain, not held, not others' by claim or reservation."""
     need = verdict.need
     key = _domain_key(need)
@@ -94,7 +94,7 @@ def _pool_of(
     ]
     free.sort(key=lambda m: (effective_cost(m, need), m.id))
     claimed = frozenset(verdict.claimed)
-    pool = situation.pools[pool_key] = Pool(
+    pool = situation.pools[pool_key] = CandidatePool(
         {m.id: position for position, m in enumerate(free)},
         sum(m.id in claimed for m in free),
         next((m for m in free if m.id not in claimed), None),

@@ -45,7 +45,7 @@ class Decided(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class AlikeMachines:
     """Machines no requirement and no unit can tell apart."""
 
     example: Machine
@@ -53,7 +53,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class CandidatePool:
     """What a Need could have had of one state in one domain, in the order it picks."""
 
     position_of_machine: Mapping[str, int]
@@ -69,7 +69,7 @@ class Situation:
     #: The cycle all reasons speak about.
     cycle: str
     machine_of_id: Mapping[str, FleetMachine]
-    shapes: tuple[Shape, ...]
+    shapes: tuple[AlikeMachines, ...]
     #: Who claims a machine this cycle.
     holder_of_machine: Mapping[str, Verdict]
     configured_of_cluster: Mapping[str, int]
@@ -77,12 +77,12 @@ class Situation:
     claimed_of_cluster: Mapping[str, int]
     preempts_of_need: Mapping[NeedKey, list[Action]]
     #: By Need, state and domain; filled as reasons are asked for.
-    pools: dict[tuple[int, MachineState, str | None], Pool] = field(default_factory=dict)
+    pools: dict[tuple[int, MachineState, str | None], CandidatePool] = field(default_factory=dict)
     _fitting: dict[_Asked, tuple[FleetMachine, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, fleet: Fleet, decision: Decided, cycle: str) -> "Situation":
-        shapes: dict[_ShapeKey, Shape] = {}
+        shapes: dict[_ShapeKey, AlikeMachines] = {}
         configured: Counter[str] = Counter()
         claimed: Counter[str] = Counter()
         holders = {machine: v for v in decision.verdicts for machine in v.claimed}
@@ -94,7 +94,7 @@ class Situation:
                 tuple(machine.labels.items()),
                 machine.effective_allocatable,
             )
-            shapes.setdefault(key, Shape(machine, [])).machines.append(entry)
+            shapes.setdefault(key, AlikeMachines(machine, [])).machines.append(entry)
             if machine.state is MachineState.CONFIGURED:
                 configured[machine.cluster] += 1
                 claimed[machine.cluster] += machine.id in holders

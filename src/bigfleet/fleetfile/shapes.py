@@ -37,7 +37,7 @@ _ENCODE = msgspec.msgpack.Encoder().encode
 Read = TypeVar("Read")
 
 
-class Shape(NamedTuple):
+class MachineSpec(NamedTuple):
     """All of a machine that is not its life."""
 
     capacity_type: CapacityType
@@ -54,10 +54,10 @@ class Shapes:
     __slots__ = ("_assigned", "_shapes")
 
     def __init__(self) -> None:
-        self._shapes: dict[bytes, Shape] = {}
+        self._shapes: dict[bytes, MachineSpec] = {}
         self._assigned: dict[bytes, Assigned] = {}
 
-    def shape_of(self, record: Record) -> Shape:
+    def shape_of(self, record: Record) -> MachineSpec:
         get = record.raw.get
         return _once(self._shapes, [get(key) for key in _SHAPE_KEYS], record, _read_shape)
 
@@ -81,8 +81,8 @@ def _once(
     return known
 
 
-def _read_shape(record: Record) -> Shape:
-    return Shape(
+def _read_shape(record: Record) -> MachineSpec:
+    return MachineSpec(
         record.choice(
             "capacityType",
             CAPACITY_TYPES,

@@ -37,7 +37,7 @@ ADDED, MODIFIED, DELETED, BOOKMARK = "ADDED", "MODIFIED", "DELETED", "BOOKMARK"
 
 
 @dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
+class ObjectPage(Generic[T]):
     items: tuple[T, ...]
     #: Of the whole list: a watch from here misses nothing and repeats nothing.
     resource_version: str
@@ -124,12 +124,12 @@ def object_of(kind: Kind[T], body: bytes) -> T:
         raise _unreadable(kind, problem) from problem
 
 
-def page_of(kind: Kind[T], body: bytes) -> Page[T]:
+def page_of(kind: Kind[T], body: bytes) -> ObjectPage[T]:
     try:
         found = cast("_List[T]", _list_decoder(kind.record)(body))
     except _UNREADABLE as problem:
         raise _unreadable(kind, problem) from problem
-    return Page(found.items or (), found.metadata.resource_version, found.metadata.continue_)
+    return ObjectPage(found.items or (), found.metadata.resource_version, found.metadata.continue_)
 
 
 def watch_event_of(kind: Kind[T], line: bytes) -> WatchEvent[T]:

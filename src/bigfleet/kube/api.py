@@ -18,7 +18,7 @@ from lightkube.core.exceptions import ConfigError
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.edge.counts import Counts
 from bigfleet.kube.answers import (
-    Page,
+    ObjectPage,
     WatchEvent,
     is_served,
     object_of,
@@ -173,7 +173,7 @@ class Api(Calls):
         limit: int = 500,
         continue_token: str = "",
         resource_version: str = "",
-    ) -> Page[T]:
+    ) -> ObjectPage[T]:
         """Expired: the continue token is too old. `limit` 0 is everything at once."""
         query = _query(
             labelSelector=label_selector,

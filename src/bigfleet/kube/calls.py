@@ -5,7 +5,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from bigfleet.kube.answers import Page
+from bigfleet.kube.answers import ObjectPage
 from bigfleet.kube.kinds import Kind
 from bigfleet.kube.objects import Pod
 
@@ -22,7 +22,7 @@ class Calls(Protocol):
 
     async def list_page(
         self, kind: Kind[T], namespace: str = "", *, field_selector: str = "", limit: int = 500
-    ) -> Page[T]:
+    ) -> ObjectPage[T]:
         """What the cluster has now, not what it had lately. `limit` 0 is everything at once."""
         ...
 

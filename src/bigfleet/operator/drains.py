@@ -44,7 +44,7 @@ from bigfleet.operator.drain_steps import (
 )
 from bigfleet.operator.evictions import Evictions
 from bigfleet.operator.pods_on_nodes import PodOnNode
-from bigfleet.operator.reclaim_admission import ReclaimAdmission, Verdict
+from bigfleet.operator.reclaim_admission import AdmissionVerdict, ReclaimAdmission
 from bigfleet.operator.settings import OperatorSettings
 from bigfleet.placement.admission import Refusal
 
@@ -336,9 +336,9 @@ class Drains:
             return []
         before = drain.refusal
         match self._admission.verdict(drain, look, self._cluster, at):
-            case Verdict.GO:
+            case AdmissionVerdict.GO:
                 drain.is_admitted = True
-            case Verdict.REFUSED if drain.refusal is not None:
+            case AdmissionVerdict.REFUSED if drain.refusal is not None:
                 return self._refuse(drain, drain.refusal, before, at)
         return []
 

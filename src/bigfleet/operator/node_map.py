@@ -18,7 +18,7 @@ MAY_HAVE_A_NODE = frozenset({S.CONFIGURING, S.CONFIGURED, S.DRAINING, S.FAILED})
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundNode:
     """What is known of an entry of an instruction."""
 
     machine_id: str = ""
@@ -132,18 +132,18 @@ class NodeMap:
 
     # -- questions -------------------------------------------------------------------------------
 
-    def find(self, entry: str) -> Found:
+    def find(self, entry: str) -> FoundNode:
         """Of an entry of an instruction: a node name, or a machine's id."""
         machine_id = self.machine_called(entry)
         if machine_id:
             return self._node_of_machine(machine_id, entry)
         labelled = self._nodes_by_label.of(entry)
         if len(labelled) == 1:
-            return Found(entry, self._nodes[labelled[0]])
+            return FoundNode(entry, self._nodes[labelled[0]])
         node = self._nodes.get(entry)
         # The machine is not known yet; the next update may say which Node it really is.
         unclaimed = node if node is not None and not self._is_claimed(node, "") else None
-        return Found("", unclaimed, is_by_name=True)
+        return FoundNode("", unclaimed, is_by_name=True)
 
     def node_of(self, entry: str) -> Node | None:
         """Of a machine's id or of an entry of an instruction."""
@@ -179,26 +179,26 @@ class NodeMap:
             if called in self._machines:
                 yield called
 
-    def _node_of_machine(self, machine_id: str, entry: str) -> Found:
+    def _node_of_machine(self, machine_id: str, entry: str) -> FoundNode:
         """By the strongest evidence there is; a weaker one never overrules a stronger."""
         machine = self._machines[machine_id]
         if (referred := self._referred(machine)) is not None:
-            return Found(machine_id, referred)
+            return FoundNode(machine_id, referred)
         # A Node of exactly that provider id comes before those whose id merely ends in it.
         by_id = [self._nodes[n] for n in self._nodes_by_provider_id.of(machine.provider_id)]
         exact = [n for n in by_id if n.spec.provider_id == machine.provider_id]
         if found := exact or by_id:
             return self._one_of(found, machine_id, machine)
         if (node := self._nodes.get(machine.node_name)) and not self._is_claimed(node, machine_id):
-            return Found(machine_id, node)
+            return FoundNode(machine_id, node)
         labelled = [self._nodes[name] for name in self._nodes_by_label.of(machine_id)]
         if labelled := [n for n in labelled if not self._has_provider_id_of_another(n, machine_id)]:
             return self._one_of(labelled, machine_id, machine)
         for name in (entry, machine_id):
             node = self._nodes.get(name)
             if node is not None and not self._is_claimed(node, machine_id):
-                return Found(machine_id, node, is_by_name=True)
-        return Found(machine_id, None, is_sure=True)
+                return FoundNode(machine_id, node, is_by_name=True)
+        return FoundNode(machine_id, None, is_sure=True)
 
     def _referred(self, machine: _Machine) -> Node | None:
         reference = machine.reference
@@ -207,12 +207,12 @@ class NodeMap:
             return None
         return node
 
-    def _one_of(self, nodes: list[Node], machine_id: str, machine: _Machine) -> Found:
+    def _one_of(self, nodes: list[Node], machine_id: str, machine: _Machine) -> FoundNode:
         if len(nodes) > 1:
             named = [n for n in nodes if n.metadata.name == machine.node_name]
             labelled = [n for n in nodes if n.metadata.labels.get(MACHINE_ID) == machine_id]
             nodes = named or labelled
-        return Found(machine_id, nodes[0] if len(nodes) == 1 else None)
+        return FoundNode(machine_id, nodes[0] if len(nodes) == 1 else None)
 
     def _is_claimed(self, node: Node, machine_id: str) -> bool:
         """Whether there is better evidence that the Node is another machine than its name."""

@@ -53,7 +53,7 @@ class InstructionListener(Protocol):
         ...
 
 
-class Verdict(Enum):
+class AdmissionVerdict(Enum):
     GO = "go"
     WAIT = "wait"
     REFUSED = "refused"
@@ -88,23 +88,25 @@ class ReclaimAdmission:
 
     # -- before the cordon -----------------------------------------------------------------------
 
-    def verdict(self, drain: Drain, look: Look, cluster: DrainedCluster, at: Instant) -> Verdict:
+    def verdict(
+        self, drain: Drain, look: Look, cluster: DrainedCluster, at: Instant
+    ) -> AdmissionVerdict:
         """REFUSED: `drain.refusal` says why. What was refused is looked at again later."""
         self.learn_kind(drain)
         if drain.is_preemption or not self._is_asked(drain, at):
-            return Verdict.GO
+            return AdmissionVerdict.GO
         if look.unknown or at >= drain.deadline or not _is_fresh(cluster, at):
-            return Verdict.WAIT
+            return AdmissionVerdict.WAIT
         is_empty = not look.left(cluster.pods_on_nodes)
         if is_empty and drain.refusal is None:
             return self._check(drain, look, at)
         if at < drain.look_at:
-            return Verdict.WAIT
+            return AdmissionVerdict.WAIT
         if self._admissions.emptying >= MOST_EMPTYING or not self._kinds.is_known(drain.asked_at):
             drain.look_at = at + _LOOK_AGAIN
-            return Verdict.WAIT
+            return AdmissionVerdict.WAIT
         if not self._may_check(drain, at):
-            return Verdict.WAIT
+            return AdmissionVerdict.WAIT
         if look.present and all(_is_marked(node, drain) for node in look.present):
             # Admitted before this process began; every eviction is checked all the same.
             return self._admit(drain, look, at)
@@ -170,24 +172,24 @@ class ReclaimAdmission:
     def _is_asked(self, drain: Drain, at: Instant) -> bool:
         return drain.id.startswith(INSTRUCTION_PREFIX) and not self._kinds.is_silent(at)
 
-    def _check(self, drain: Drain, look: Look, at: Instant) -> Verdict:
+    def _check(self, drain: Drain, look: Look, at: Instant) -> AdmissionVerdict:
         for name in look.names:
             refusal = self._admissions.why_not_drained(name, at)
             if refusal is None:
                 continue
             if refusal.code is RefusedBy.UNKNOWN_NODE:
                 drain.look_at = at + _LOOK_AGAIN
-                return Verdict.WAIT
+                return AdmissionVerdict.WAIT
             drain.refusal, drain.look_at = refusal, at + self.delay
-            return Verdict.REFUSED
+            return AdmissionVerdict.REFUSED
         return self._admit(drain, look, at)
 
-    def _admit(self, drain: Drain, look: Look, at: Instant) -> Verdict:
+    def _admit(self, drain: Drain, look: Look, at: Instant) -> AdmissionVerdict:
         drain.refusal, drain.is_checked = None, True
         for name in look.names:
             self._admissions.admit(name)
             self._refusals.on_drain_admitted(name, at)
-        return Verdict.GO
+        return AdmissionVerdict.GO
 
     def _may_check(self, drain: Drain, at: Instant) -> bool:
         """If not now, it is this drain's turn a moment later."""

@@ -50,7 +50,7 @@ _PHASES: Mapping[MachineState, str] = {
 _GIVEN_BACK = ("Draining", "Drained")
 
 
-class Standing(Protocol):
+class EvictionStanding(Protocol):
     """How the eviction of a machine's pods stands."""
 
     @property
@@ -67,7 +67,7 @@ class NodesOfMachines(Protocol):
 
 
 class DrainsOfMachines(Protocol):
-    def drain_of(self, machine: str, /) -> Standing | None: ...
+    def drain_of(self, machine: str, /) -> EvictionStanding | None: ...
 
 
 class Usability(Protocol):
@@ -89,7 +89,7 @@ class NodeMissing:
 
 def phase_of(
     state: MachineState,
-    standing: Standing | None = None,
+    standing: EvictionStanding | None = None,
     *,
     has_node: bool = False,
     is_usable: bool = False,

@@ -30,7 +30,7 @@ from bigfleet.placement.records import NodeView, PodView
 from bigfleet.placement.subjects import (
     DEFAULT_SETTINGS,
     MarginSettings,
-    Standing,
+    RowCoverage,
     Subject,
     Subjects,
 )
@@ -79,7 +79,7 @@ class Margins:
         #: The first reply, until demand is known as well.
         self._first_reply: ClusterReportReply | None = None
         #: By margin: the last standing that was confirmed.
-        self._last: dict[NeedKey, Standing] = {}
+        self._last: dict[NeedKey, RowCoverage] = {}
         #: By margin: since when the shard counts more machines than there are Nodes.
         self._lacking: dict[NeedKey, Instant] = {}
         #: Nodes that left a margin because they were empty.
@@ -167,7 +167,7 @@ class Margins:
         margin = self._margin(subject)
         if node.name not in margin.refused:
             self._refusals[node.name] = self._refusals.get(node.name, 0) + 1
-        standing = self._last.get(subject.key, Standing())
+        standing = self._last.get(subject.key, RowCoverage())
         dimension = subject.scarcest(standing)
         margin.refused[node.name] = node.declared[dimension]
         others = sum(amount for name, amount in margin.refused.items() if name != node.name)
@@ -317,7 +317,7 @@ class Margins:
             notes += self._lower(subject, margin, standing, at)
         return notes
 
-    def _lacks_nodes(self, subject: Subject, standing: Standing, at: Instant) -> bool:
+    def _lacks_nodes(self, subject: Subject, standing: RowCoverage, at: Instant) -> bool:
         """The shard counts machines that are no longer here: its next reply says what it does.
 
         For a minute; a Node whose labels do not match what its machine declared never shows up.
@@ -338,7 +338,7 @@ class Margins:
                 self.stuck[need.key] = left
 
     def _raise(
-        self, subject: Subject, standing: Standing, stuck: list[PodView], at: Instant
+        self, subject: Subject, standing: RowCoverage, stuck: list[PodView], at: Instant
     ) -> list[Note]:
         if subject.form is Form.NONE:
             return self._notes.told(NoteKind.GANG_SPANS, subject.key, stuck, at)
@@ -374,7 +374,7 @@ class Margins:
         subject: Subject,
         margin: Margin,
         opened: Round,
-        standing: Standing,
+        standing: RowCoverage,
         stuck: list[PodView],
         at: Instant,
     ) -> list[Note]:
@@ -394,13 +394,13 @@ class Margins:
         margin.round = None
         return self._count_fruitless(subject, margin, opened, still, at) if still else []
 
-    def _came(self, subject: Subject, opened: Round, standing: Standing) -> bool:
+    def _came(self, subject: Subject, opened: Round, standing: RowCoverage) -> bool:
         """A machine came since the round began, as the cluster or the shard has it."""
         counted = standing.machines + standing.row_machines
         return subject.has_got_machine(opened) or counted > opened.machines
 
     def _has_been_tried(
-        self, subject: Subject, opened: Round, standing: Standing, at: Instant
+        self, subject: Subject, opened: Round, standing: RowCoverage, at: Instant
     ) -> bool:
         """A machine the shard counts and whose Node does not match helps no pod: that counts too,
         once a Node had time to show up."""
@@ -422,7 +422,7 @@ class Margins:
         return self._notes.told(NoteKind.GIVEN_UP, subject.key, given_up, at)
 
     def _lower(
-        self, subject: Subject, margin: Margin, standing: Standing, at: Instant
+        self, subject: Subject, margin: Margin, standing: RowCoverage, at: Instant
     ) -> list[Note]:
         if margin.probe is not None:
             if at - margin.probe.began >= self._settings.probe_timeout:
@@ -443,7 +443,7 @@ class Margins:
         return []
 
     def _leave_empty(
-        self, subject: Subject, margin: Margin, standing: Standing, at: Instant
+        self, subject: Subject, margin: Margin, standing: RowCoverage, at: Instant
     ) -> bool:
         """Nodes that have been empty for long leave the margin."""
         since = at - self._settings.empty_for
@@ -535,7 +535,7 @@ class Margins:
         if margin is not None and subject.standing(self._confirmed, self._sent or {}) is not None:
             margin.confirm()
 
-    def _standing_of(self, subject: Subject, at: Instant) -> Standing | None:
+    def _standing_of(self, subject: Subject, at: Instant) -> RowCoverage | None:
         """None: this Need rests."""
         margin = self._margins.get(subject.key)
         if self._replied_at is None or at - self._replied_at >= STALE_AFTER:

@@ -49,7 +49,7 @@ DEFAULT_SETTINGS = MarginSettings()
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RowCoverage:
     """How the own rows and the margin's row stand, by the last reply."""
 
     is_covered: bool = False
@@ -89,7 +89,7 @@ class Subject:
 
     def standing(
         self, confirmed: Mapping[NeedKey, NeedStanding], sent: Mapping[NeedKey, Resources]
-    ) -> Standing | None:
+    ) -> RowCoverage | None:
         """None: the last reply does not speak of it as it was sent."""
         own = [confirmed.get(need.key) for need in self.own]
         told = [each for each in own if each is not None]
@@ -102,17 +102,17 @@ class Subject:
         covered = all(each.satisfied for each in told)
         if self.form is Form.IN_OWN_ROW:
             surplus = claimed.less(self.asked)
-            return Standing(claimed.covers(self.asked), claimed, machines, arriving, surplus)
+            return RowCoverage(claimed.covers(self.asked), claimed, machines, arriving, surplus)
         row = confirmed.get(self.key)
         if row is None:
             if self.key in sent and self.form is not Form.NONE:
                 return None
-            return Standing(covered, claimed, machines, arriving)
-        return Standing(
+            return RowCoverage(covered, claimed, machines, arriving)
+        return RowCoverage(
             covered, claimed, machines, arriving, row.claimed, row.machines, row.arriving
         )
 
-    def scarcest(self, standing: Standing) -> str:
+    def scarcest(self, standing: RowCoverage) -> str:
         """The dimension with the highest asked / claimed."""
         asked = [(name, amount) for name, amount in self.asked.amounts if amount > 0]
         if not asked:
@@ -133,7 +133,7 @@ class Subject:
         name, amount = max(beyond.amounts, key=lambda each: each[1])
         return name, min(amount, max(0, standing.claimed[name] - self.asked[name]))
 
-    def limit(self, dimension: str, standing: Standing) -> int:
+    def limit(self, dimension: str, standing: RowCoverage) -> int:
         """The most a margin may be while no pod waits."""
         has = standing.row_claimed[dimension]
         if self.form is Form.IN_OWN_ROW:
@@ -203,7 +203,7 @@ class Subject:
         """The Node of the kind it last got."""
         return self.nodes.newest(self.own[0].min_unit)
 
-    def machine_amount(self, dimension: str, standing: Standing) -> int:
+    def machine_amount(self, dimension: str, standing: RowCoverage) -> int:
         """What the shard counts for one machine of the kind it last got."""
         newest = self.newest()
         if newest is not None:
@@ -212,7 +212,7 @@ class Subject:
         total = standing.claimed[dimension] + standing.row_claimed[dimension]
         return total // machines if machines else 0
 
-    def one_less(self, dimension: str, standing: Standing) -> int:
+    def one_less(self, dimension: str, standing: RowCoverage) -> int:
         """What its margin has without one machine."""
         has, count = standing.row_claimed[dimension], standing.row_machines
         if self.form is Form.IN_OWN_ROW:

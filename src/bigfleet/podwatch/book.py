@@ -27,7 +27,13 @@ from bigfleet.podwatch.pod_demand import (
     standing_on,
     standing_without_node,
 )
-from bigfleet.podwatch.pod_reconciler import Decision, Outcome, Wanted, decide, requests_there
+from bigfleet.podwatch.pod_reconciler import (
+    Decision,
+    PodOutcome,
+    WantedRequest,
+    decide,
+    requests_there,
+)
 from bigfleet.podwatch.pods_index import PodsIndex
 from bigfleet.podwatch.records import OwnRequest, WatchedPod
 from bigfleet.podwatch.volumes import Reach, Volumes, conflict_note, reached
@@ -201,12 +207,12 @@ class Book:
         if pod is None or pod.terminal:
             return decide(pod, None, have, expected=expected)
         if pod.is_unreadable:
-            return Decision(Outcome.ERROR)
+            return Decision(PodOutcome.ERROR)
         has_request = bool(have) or expected
         reach = self.volumes.reach_of(pod.key.namespace, pod.claims)
         standing = self._standing(pod, reach, has_request, at)
         if isinstance(standing, NotYetKnown) and not has_request:
-            return Decision(Outcome.NOT_YET_KNOWN, (), standing.until)
+            return Decision(PodOutcome.NOT_YET_KNOWN, (), standing.until)
         specs = _specs(pod, reach)
         notes = reach.notes
         if not pod.node and (impossible := _why_impossible(pod, reach, specs)) is not None:
@@ -217,7 +223,7 @@ class Book:
         kept = next(iter(requests_there(have)), None)
         number, until = self._term(pod, specs, kept, at)
         spec = pod.with_its_penalties(specs[number] or b"", defaults)
-        wanted = Wanted(spec, term_text(number, len(specs)))
+        wanted = WantedRequest(spec, term_text(number, len(specs)))
         decision = decide(pod, wanted, have, expected=expected, standing=standing)
         due = [each for each in (decision.again_at, until) if each is not None]
         return replace(decision, again_at=min(due, default=None), notes=notes)
@@ -270,7 +276,7 @@ class Book:
         return at
 
     def notes_for(
-        self, uid: str, outcome: Outcome, more: tuple[Note, ...] = ()
+        self, uid: str, outcome: PodOutcome, more: tuple[Note, ...] = ()
     ) -> tuple[Note, ...]:
         """What is to be told about the pod now: each once in its life, over restarts too.
 
@@ -278,15 +284,15 @@ class Book:
         that asks for nothing only `more` is told: it may run on what is there.
         """
         pod = self.pods.get(uid)
-        if pod is None or outcome is Outcome.NOT_YET_KNOWN:
+        if pod is None or outcome is PodOutcome.NOT_YET_KNOWN:
             return ()
-        now = more if outcome is Outcome.NOT_DEMAND else (*pod.notes, *more)
-        if outcome is Outcome.NOT_DEMAND and not now:
+        now = more if outcome is PodOutcome.NOT_DEMAND else (*pod.notes, *more)
+        if outcome is PodOutcome.NOT_DEMAND and not now:
             return ()
         told = self._told.get(uid)
         self._told[uid] = (told or frozenset()) | frozenset(now)
         if told is None:
-            new = () if outcome is Outcome.EXISTS else now
+            new = () if outcome is PodOutcome.EXISTS else now
         else:
             new = tuple(note for note in now if note not in told)
         return tuple(note for note in new if not note.is_hint or self._is_first(pod.owner, note))

@@ -37,7 +37,7 @@ _NO_PENALTY = Penalties("0", "0")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class BufferTarget:
     """What a buffer points at."""
 
     template: PodTemplateSpec
@@ -85,7 +85,7 @@ def why_refused(spec: CapacityBufferSpec) -> Refusal | None:
 
 def plan_of(
     spec: CapacityBufferSpec,
-    found: Found,
+    found: BufferTarget,
     buffer_priority: int,
     taints: Sequence[FleetTaint] = (),
 ) -> Plan | Refusal:

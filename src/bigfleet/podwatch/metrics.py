@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from bigfleet.edge.counts import Counts, Survey
 from bigfleet.edge.exposition import Catalogue, Exposition
-from bigfleet.podwatch.pod_reconciler import Outcome
+from bigfleet.podwatch.pod_reconciler import PodOutcome
 
 PREFIX = "bigfleet_"
 RECONCILES = "unschedulable_pod_controller_reconciles_total"
@@ -37,7 +37,7 @@ class PodwatchMetrics(Exposition):
 
     def __init__(self, counts: Counts, refresh: Callable[[], Survey | None], version: str) -> None:
         super().__init__(CATALOGUE, counts, refresh, version)
-        for outcome in Outcome:
+        for outcome in PodOutcome:
             counts.add(RECONCILES, 0, outcome=outcome.value)
 
 

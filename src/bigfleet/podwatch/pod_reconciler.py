@@ -23,7 +23,7 @@ from bigfleet.podwatch.records import OwnRequest, WatchedPod
 _LONGEST_PREFIX = 240
 
 
-class Outcome(Enum):
+class PodOutcome(Enum):
     """How a look at a pod ended; the label of the counter."""
 
     CREATED = "cr_created"
@@ -108,7 +108,7 @@ Instruction = Create | Patch | Delete | Withdraw | Release
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedRequest:
     """What the request of a pod should say."""
 
     spec: bytes
@@ -118,7 +118,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    outcome: Outcome
+    outcome: PodOutcome
     instructions: tuple[Instruction, ...] = ()
     #: When to look again though nothing changed; None: never.
     again_at: Instant | None = None
@@ -130,7 +130,7 @@ class Decision:
 
 def decide(
     pod: WatchedPod | None,
-    wanted: Wanted | None,
+    wanted: WantedRequest | None,
     have: Sequence[OwnRequest],
     *,
     expected: bool,
@@ -141,26 +141,26 @@ def decide(
     """
     there = requests_there(have)
     if pod is None:
-        return Decision(Outcome.GONE, tuple(Withdraw(request) for request in there))
+        return Decision(PodOutcome.GONE, tuple(Withdraw(request) for request in there))
     if pod.terminal:
-        return Decision(Outcome.TERMINAL, tuple(Delete(request) for request in there))
+        return Decision(PodOutcome.TERMINAL, tuple(Delete(request) for request in there))
     if isinstance(standing, NotDemand):
         steps_back = tuple(Release(request) for request in there)
-        return Decision(Outcome.NOT_DEMAND, steps_back, why=standing.why)
+        return Decision(PodOutcome.NOT_DEMAND, steps_back, why=standing.why)
     if wanted is None:
-        return Decision(Outcome.ERROR)
+        return Decision(PodOutcome.ERROR)
     again_at = standing.until if isinstance(standing, NotYetKnown) else None
     if not there:
         if expected or have:
-            return Decision(Outcome.EXISTS, (), again_at)
+            return Decision(PodOutcome.EXISTS, (), again_at)
         if isinstance(standing, NotYetKnown):
-            return Decision(Outcome.NOT_YET_KNOWN, (), again_at)
-        return Decision(Outcome.CREATED, (request_of_pod(pod, wanted.spec, wanted.term),))
+            return Decision(PodOutcome.NOT_YET_KNOWN, (), again_at)
+        return Decision(PodOutcome.CREATED, (request_of_pod(pod, wanted.spec, wanted.term),))
     kept, *younger = there
     steps: list[Instruction] = [Delete(request) for request in younger]
     if patch := request_patch(kept, wanted):
         steps.append(Patch(kept, patch))
-    return Decision(Outcome.EXISTS, tuple(steps), again_at)
+    return Decision(PodOutcome.EXISTS, tuple(steps), again_at)
 
 
 def requests_there(have: Sequence[OwnRequest]) -> list[OwnRequest]:
@@ -186,7 +186,7 @@ def digest_of(text: str) -> str:
     return sha256(text.encode()).hexdigest()[:10]
 
 
-def request_patch(request: OwnRequest, wanted: Wanted) -> dict[str, object]:
+def request_patch(request: OwnRequest, wanted: WantedRequest) -> dict[str, object]:
     """Empty: it says so already."""
     patch: dict[str, object] = {}
     if request.body.spec != wanted.spec:

@@ -5,12 +5,13 @@ process of its own.
 """
 
 import asyncio
-import json
 import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+
+import orjson
 
 from bigfleet.provider.backend import Backend
 from bigfleet.provider.options import ProviderOptions
@@ -80,7 +81,7 @@ def _why(folder: Path, code: int, said: str) -> str:
     report = folder / "report.json"
     if not report.exists():
         return f"could not be judged: {said[-2000:]}"
-    document = json.loads(report.read_text())
+    document = orjson.loads(report.read_bytes())
     lines = [
         f"{row['id']} {row['status']}: {row.get('reason') or row['title']}"
         for row in document["behaviors"]

@@ -15,6 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from bigfleet.edge.clock import SECOND, Clock
+from bigfleet.edge.driver import stopwatch
 from bigfleet.model.machines import Instant
 from bigfleet.provider.kinds import Kind
 from bigfleet.provider.ledger.entries import FRESH, Entry, Standing
@@ -22,7 +23,7 @@ from bigfleet.provider.ledger.fences import Fences, KeptMark, Mark, MarkKey
 from bigfleet.provider.ledger.published import Published, PublishedMachines
 from bigfleet.provider.ledger.shared_maps import SharedMaps
 from bigfleet.provider.logs import Log, Silence
-from bigfleet.provider.metrics import ProviderMetrics
+from bigfleet.provider.metrics import CALLS, ProviderMetrics
 from bigfleet.provider.stores.store import (
     Batch,
     JournalRow,
@@ -256,8 +257,11 @@ class Committer:
         try:
             if self._before_commit is not None:
                 self._before_commit()
-            with self._metrics.store_commit_seconds.time():
+            began = stopwatch()
+            try:
                 self._store.commit(batch)
+            finally:
+                self._metrics.counts.observe("store_commit_seconds", stopwatch() - began, CALLS)
         except StoreFailed as failed:
             return failed
         return None
@@ -268,7 +272,7 @@ class Committer:
         now = self._clock.now()
         if failed is not None:
             self._failures.append(now)
-            self._metrics.store_failures_total.inc()
+            self._metrics.counts.add("store_failures_total")
             self._in_trouble(str(failed))
             if self.read_only and (self._prober is None or self._prober.done()):
                 self._prober = asyncio.create_task(self._probe())
@@ -316,7 +320,7 @@ class Committer:
         try:
             await self.in_store_thread(self._store.erase)
         except StoreFailed:
-            self._metrics.store_failures_total.inc()
+            self._metrics.counts.add("store_failures_total")
 
     async def _probe(self) -> None:
         """While read-only only the probe writes; its first success ends that."""

@@ -221,7 +221,7 @@ class Healer:
         return True
 
     def _healed(self, machine_id: str, to: str) -> None:
-        self._metrics.healed_total.labels(to).inc()
+        self._metrics.counts.add("healed_total", to=to)
         self._log.info("machine.healed", machine=machine_id, to=to)
 
     async def _status(self, entry: Entry) -> HostStatus:

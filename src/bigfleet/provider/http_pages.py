@@ -44,6 +44,7 @@ def machines_page(committer: Committer) -> HttpAnswer:
 
 
 def refresh_gauges(metrics: ProviderMetrics, committer: Committer) -> None:
-    metrics.revision.set(committer.published.head)
+    counts = metrics.counts
+    counts.set("revision", committer.published.head)
     for (state, capacity_type), count in committer.published.counts.items():
-        metrics.machines.labels(state.label, capacity_type.label).set(count)
+        counts.set("machines", count, state=state.label, capacity_type=capacity_type.label)

@@ -73,7 +73,6 @@ class ProviderServer(Process):
         """`tune`: the Backend's own defaults hold wherever the options still have the contract's;
         False: they are in the options already.
         """
-        self.metrics = ProviderMetrics()
         if not hasattr(backend, "cfg"):
             backend.cfg = config_of(backend.config, {})
         given = options or ProviderOptions()
@@ -87,6 +86,7 @@ class ProviderServer(Process):
         super().__init__(
             ProcessContext(self.clock, log or Silence(), tls=self.options.tls, version=__version__)
         )
+        self.metrics = ProviderMetrics(__version__, self.context.certificate_ends)
         self._backend = backend
         self._store = store or MemoryStore()
         self._chance = chance or fresh_chance()
@@ -231,11 +231,11 @@ class ProviderServer(Process):
             hook()
 
     def _on_internal_error(self, method: str, problem: Exception) -> None:
-        self.metrics.internal_errors_total.labels(method).inc()
+        self.metrics.counts.add("internal_errors_total", method=method)
         self._log.error("rpc.internal", method=method, text=repr(problem))
 
     def _on_side_task_died(self, name: str, problem: BaseException) -> None:
-        self.metrics.internal_errors_total.labels("loop").inc()
+        self.metrics.counts.add("internal_errors_total", method="loop")
         self._log.error("loop.broken", task=name, text=repr(problem))
 
     def _side_work(self) -> Mapping[str, Coroutine[Any, Any, None]]:

@@ -168,10 +168,10 @@ class Answers:
             await self._remember(key, verdict.mark)
         if isinstance(verdict, Refused):
             if verdict.refusal.code is Code.FAILED_PRECONDITION:
-                self._metrics.fenced(call.token.shard_id)
+                self._metrics.counts.add("fenced_total", shard=call.token.shard_id)
             raise verdict.refusal.raised()
         if isinstance(verdict, Repeated) and verdict.payload_differs:
-            self._metrics.configure_payload_mismatch_total.inc()
+            self._metrics.counts.add("configure_payload_mismatch_total")
         published = committer.published.get(call.machine_id)
         assert published is not None
         return ack_bytes(verdict.operation_id, _machine_of(published.chunk))
@@ -194,7 +194,7 @@ class Answers:
         self._operations.start(running)
         shard, switched = call.token.shard_id, before.standing.shard_id if before else ""
         if shard and switched and shard != switched:
-            self._metrics.shard_switch_total.inc()
+            self._metrics.counts.add("shard_switch_total")
 
     def _why_not_admitted(self, kind: Kind, entry: Entry) -> Refusal | None:
         if kind is Kind.CREATE:

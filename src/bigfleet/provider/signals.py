@@ -54,7 +54,7 @@ class Signals:
         match signal:
             case Interruption(machine_id, at):
                 if await self.changes.change(machine_id, lambda e: _noticed(e, at)):
-                    self.metrics.interruptions_total.inc()
+                    self.metrics.counts.add("interruptions_total")
                     self.log.warning("host.interruption", machine=machine_id, at=at)
             case Gone(machine_id, text):
                 await self.reconciler.lose(machine_id, text or "the substrate took the host")
@@ -68,8 +68,9 @@ class Signals:
         if self.calls.prices is None:
             return
         fetched_at = self.clock.now()
+        counts = self.metrics.counts
         self.metrics.before_scrape(
-            lambda: self.metrics.price_age_seconds.set((self.clock.now() - fetched_at) / SECOND)
+            lambda: counts.set("price_age_seconds", (self.clock.now() - fetched_at) / SECOND)
         )
         while True:
             try:

@@ -4,9 +4,10 @@ The clusters' part of a data dir is no more than that: all else they are told by
 goes on from where it was: what a hurried fleet wrote down must not lie ahead of its next life.
 """
 
-import json
 from collections.abc import Callable
 from pathlib import Path
+
+import orjson
 
 from bigfleet.edge.clock import Clock
 from bigfleet.model.machines import Instant
@@ -18,7 +19,7 @@ KEEP_SECONDS = 5.0
 
 def kept_seconds(folder: Path) -> float:
     try:
-        return float(json.loads((folder / _FILE).read_text())["seconds"])
+        return float(orjson.loads((folder / _FILE).read_bytes())["seconds"])
     except (OSError, ValueError, KeyError, TypeError):
         return 0.0
 
@@ -26,13 +27,14 @@ def kept_seconds(folder: Path) -> float:
 def kept_instant(folder: Path) -> Instant:
     """Simulated time that has passed there; 0: none has, or an older version wrote it."""
     try:
-        return int(json.loads((folder / _FILE).read_text())["at"])
+        return int(orjson.loads((folder / _FILE).read_bytes())["at"])
     except (OSError, ValueError, KeyError, TypeError):
         return 0
 
 
 def keep(folder: Path, seconds: float, at: Instant) -> None:
-    (folder / _FILE).write_text(json.dumps({"seconds": seconds, "at": at}))
+    # Not durably, since it is written every few seconds: what cannot be read begins anew.
+    (folder / _FILE).write_bytes(orjson.dumps({"seconds": seconds, "at": at}))
 
 
 async def keep_often(

@@ -1,8 +1,9 @@
 """A snapshot of the coordinator's state on the line: what it is first, then its bytes in frames."""
 
 import hashlib
-import json
 from collections.abc import Iterator
+
+import orjson
 
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.v1alpha1 import coordinator_pb2 as pb
@@ -30,12 +31,12 @@ def frames_of(snapshot: Snapshot) -> Iterator[bytes]:
 
 
 def meta_json(meta: SnapshotMeta) -> bytes:
-    return json.dumps({key: getattr(meta, field) for key, field in _KEYS.items()}).encode()
+    return orjson.dumps({key: getattr(meta, field) for key, field in _KEYS.items()})
 
 
 def meta_of(content: bytes) -> SnapshotMeta:
     """Raises ValueError where it is not the JSON of a snapshot."""
-    told = json.loads(content)
+    told = orjson.loads(content)
     if not isinstance(told, dict) or not _KEYS.keys() <= told.keys():
         raise ValueError(f"a snapshot says {', '.join(_KEYS)}")
     numbers = ("Index", "Term", "Size", "Version", "CreatedUnixNanos")

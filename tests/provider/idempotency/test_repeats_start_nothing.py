@@ -52,8 +52,7 @@ async def test_other_metadata_for_the_same_cluster_changes_nothing() -> None:
         again = await rig.configure("m-0", metadata={"a": "2"}, blob=b"other")
         assert again.operation_id == first.operation_id
         assert again.machine.shard_metadata == {"a": "1"}
-        total = rig.server.metrics.configure_payload_mismatch_total
-        assert total._value.get() == 1
+        assert rig.server.metrics.counts.of("configure_payload_mismatch_total") == 1
 
 
 async def test_many_callers_at_once_start_one_operation() -> None:

@@ -24,7 +24,7 @@ class Blind(FakeSubstrate):
     inspect = None  # type: ignore[assignment]
 
 
-class World:
+class RestartableProvider:
     """A substrate, a clock and a state file that outlive the process."""
 
     def __init__(self, folder: Path, *, blind: bool = False) -> None:
@@ -44,8 +44,8 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path)
+def restartable(tmp_path: Path) -> RestartableProvider:
+    return RestartableProvider(tmp_path)
 
 
 async def until(rig: Rig, machine_id: str, *states: MachineState) -> MachineRecord:
@@ -58,16 +58,18 @@ async def until(rig: Rig, machine_id: str, *states: MachineState) -> MachineReco
     return record
 
 
-async def interrupted_in(world: World, kind: Kind, options: ProviderOptions = OPTIONS) -> str:
+async def interrupted_in(
+    restartable: RestartableProvider, kind: Kind, options: ProviderOptions = OPTIONS
+) -> str:
     """Brings m-0 into the middle of `kind` and ends the process there."""
-    async with world.life(options) as rig:
+    async with restartable.life(options) as rig:
         if kind is not Kind.CREATE:
             await rig.create("m-0")
             await until(rig, "m-0", MachineState.IDLE)
         if kind is Kind.DRAIN:
             await rig.configure("m-0")
             await until(rig, "m-0", MachineState.CONFIGURED)
-        world.substrate.hold(kind)
+        restartable.substrate.hold(kind)
         calls: dict[Kind, Callable[[], Awaitable[Ack]]] = {
             Kind.CREATE: lambda: rig.create("m-0"),
             Kind.CONFIGURE: lambda: rig.configure("m-0"),
@@ -76,7 +78,7 @@ async def interrupted_in(world: World, kind: Kind, options: ProviderOptions = OP
         }
         ack = await calls[kind]()
         assert await rig.state("m-0") is kind.passing
-    world.substrate.release()
+    restartable.substrate.release()
     return ack.operation_id
 
 
@@ -84,42 +86,44 @@ async def interrupted_in(world: World, kind: Kind, options: ProviderOptions = OP
 async def test_an_interrupted_operation_is_called_again_with_its_id(
     tmp_path: Path, kind: Kind
 ) -> None:
-    world = World(tmp_path, blind=True)
-    operation_id = await interrupted_in(world, kind)
-    async with world.life() as rig:
+    restartable = RestartableProvider(tmp_path, blind=True)
+    operation_id = await interrupted_in(restartable, kind)
+    async with restartable.life() as rig:
         await until(rig, "m-0", kind.target)
-        last = world.substrate.seen[-1]
+        last = restartable.substrate.seen[-1]
         assert (last.operation_id, last.attempt, last.kind) == (operation_id, 2, kind)
         if kind is Kind.CONFIGURE:
             assert (last.bootstrap_blob, last.cluster_id) == (b"join", "shop")
 
 
 @pytest.mark.parametrize("kind", Kind)
-async def test_after_its_deadline_it_has_failed_as_interrupted(world: World, kind: Kind) -> None:
-    await interrupted_in(world, kind)
-    await world.clock.advance(3600)
-    async with world.life() as rig:
+async def test_after_its_deadline_it_has_failed_as_interrupted(
+    restartable: RestartableProvider, kind: Kind
+) -> None:
+    await interrupted_in(restartable, kind)
+    await restartable.clock.advance(3600)
+    async with restartable.life() as rig:
         record = await until(rig, "m-0", MachineState.FAILED)
         assert record.last_error.startswith("interrupted:")
 
 
-async def test_a_host_found_running_completes_its_create(world: World) -> None:
-    await interrupted_in(world, Kind.CREATE)
-    world.substrate.hosts["m-0"] = FakeHost("found")
-    calls = len(world.substrate.seen)
-    async with world.life() as rig:
+async def test_a_host_found_running_completes_its_create(restartable: RestartableProvider) -> None:
+    await interrupted_in(restartable, Kind.CREATE)
+    restartable.substrate.hosts["m-0"] = FakeHost("found")
+    calls = len(restartable.substrate.seen)
+    async with restartable.life() as rig:
         record = await until(rig, "m-0", MachineState.IDLE)
         assert record.host is not None
-        assert (record.host.ref, len(world.substrate.seen)) == ("found", calls)
+        assert (record.host.ref, len(restartable.substrate.seen)) == ("found", calls)
 
 
-async def test_a_bound_host_completes_its_configure(world: World) -> None:
-    await interrupted_in(world, Kind.CONFIGURE)
-    world.substrate.hosts["m-0"].cluster = "shop"
-    calls = len(world.substrate.seen)
-    async with world.life() as rig:
+async def test_a_bound_host_completes_its_configure(restartable: RestartableProvider) -> None:
+    await interrupted_in(restartable, Kind.CONFIGURE)
+    restartable.substrate.hosts["m-0"].cluster = "shop"
+    calls = len(restartable.substrate.seen)
+    async with restartable.life() as rig:
         await until(rig, "m-0", MachineState.CONFIGURED)
-        assert len(world.substrate.seen) == calls
+        assert len(restartable.substrate.seen) == calls
 
 
 @pytest.mark.parametrize(
@@ -133,33 +137,33 @@ async def test_a_bound_host_completes_its_configure(world: World) -> None:
     ids=str,
 )
 async def test_a_host_found_gone_ends_the_operation(
-    world: World, kind: Kind, state: MachineState, error: str
+    restartable: RestartableProvider, kind: Kind, state: MachineState, error: str
 ) -> None:
-    await interrupted_in(world, kind)
-    world.substrate.hosts.clear()
-    async with world.life() as rig:
+    await interrupted_in(restartable, kind)
+    restartable.substrate.hosts.clear()
+    async with restartable.life() as rig:
         assert (await until(rig, "m-0", state)).last_error.startswith(error)
 
 
 async def test_a_blob_that_was_not_kept_fails_its_configure(tmp_path: Path) -> None:
-    world = World(tmp_path, blind=True)
+    restartable = RestartableProvider(tmp_path, blind=True)
     options = replace(OPTIONS, keep_blobs=KeepBlobs.NEVER)
-    await interrupted_in(world, Kind.CONFIGURE, options)
-    assert b"join" not in world.path.read_bytes()
-    async with world.life(options) as rig:
+    await interrupted_in(restartable, Kind.CONFIGURE, options)
+    assert b"join" not in restartable.path.read_bytes()
+    async with restartable.life(options) as rig:
         record = await until(rig, "m-0", MachineState.FAILED)
         assert record.last_error.startswith("interrupted:")
 
 
-async def test_marks_ids_bindings_and_the_counter_survive(world: World) -> None:
-    async with world.life() as rig:
+async def test_marks_ids_bindings_and_the_counter_survive(restartable: RestartableProvider) -> None:
+    async with restartable.life() as rig:
         await rig.create("m-0", Token("durA", 3, 7))
         await rig.create("m-1")
         await until(rig, "m-1", MachineState.IDLE)
         bound = await rig.configure("m-1", metadata={"k\0": "v\0"})
         await until(rig, "m-1", MachineState.CONFIGURED)
         _, cursor = await rig.ids()
-    async with world.life() as rig:
+    async with restartable.life() as rig:
         stale = await rejection(rig.create("m-0", Token("durA", 3, 7)))
         assert stale.code is Code.FAILED_PRECONDITION
         record = await rig.get("m-1")
@@ -171,21 +175,23 @@ async def test_marks_ids_bindings_and_the_counter_survive(world: World) -> None:
         assert fresh.operation_id == "op-inc-4"
 
 
-async def test_the_inventory_of_the_store_wins_over_the_describe(world: World) -> None:
-    async with world.life() as rig:
+async def test_the_inventory_of_the_store_wins_over_the_describe(
+    restartable: RestartableProvider,
+) -> None:
+    async with restartable.life() as rig:
         await rig.create("m-0")
         await until(rig, "m-0", MachineState.IDLE)
-    world.substrate.hosts.clear()
-    async with world.life() as rig:
+    restartable.substrate.hosts.clear()
+    async with restartable.life() as rig:
         assert await rig.state("m-0") is MachineState.IDLE
 
 
-async def test_the_blob_is_erased_when_the_work_ends(world: World) -> None:
-    async with world.life() as rig:
+async def test_the_blob_is_erased_when_the_work_ends(restartable: RestartableProvider) -> None:
+    async with restartable.life() as rig:
         await rig.create("m-0")
         await until(rig, "m-0", MachineState.IDLE)
         await rig.configure("m-0", blob=b"very-secret-token")
         await until(rig, "m-0", MachineState.CONFIGURED)
         store = rig.server._store
         assert [row.blob for row in store.journal()] == [None, None]
-    assert b"very-secret-token" not in world.path.read_bytes()
+    assert b"very-secret-token" not in restartable.path.read_bytes()

@@ -59,10 +59,10 @@ async def test_an_empty_describe_keeps_the_inventory_and_says_so() -> None:
         rig.substrate.instances.clear()
         await described(rig, 4)
         assert len((await rig.ids())[0]) == 8
-        assert rig.server.metrics.describe_quarantined._value.get() == 1
+        assert rig.server.metrics.counts.of("describe_quarantined") == 1
         rig.substrate.instances.update(kept)
         await described(rig, 1)
-        assert rig.server.metrics.describe_quarantined._value.get() == 0
+        assert rig.server.metrics.counts.of("describe_quarantined") == 0
         assert await rig.state("m-0") is MachineState.IDLE
 
 
@@ -86,7 +86,7 @@ async def test_a_broken_record_is_skipped_and_the_rest_taken() -> None:
         rig.substrate.instances |= {i.id: i for i in [*broken, *slots(1, "new")]}
         await described(rig, 1)
         assert (await rig.ids())[0] == ["m-0", "m-1", "new-0"]
-        assert rig.server.metrics.invalid_records_total._value.get() == 1
+        assert rig.server.metrics.counts.of("invalid_records_total") == 1
 
 
 async def test_a_gone_signal_acts_at_once() -> None:

@@ -56,7 +56,7 @@ class Replica:
         self.address = address
 
 
-class Stand:
+class Rig:
     """Everything that runs."""
 
     def __init__(self, running: Processes, etcd: Sequence[str], plan: Plan) -> None:
@@ -154,30 +154,30 @@ async def measured(plan: Plan, say: Say) -> list[Measure]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         running = await stack.enter_async_context(processes())
         say("starting etcd, three coordinators, a provider and a shard")
-        stand = Stand(running, await etcd_members(running, folder), plan)
-        stand.replicas = [await stand.start_replica(f"node-{n}") for n in range(REPLICAS)]
+        rig = Rig(running, await etcd_members(running, folder), plan)
+        rig.replicas = [await rig.start_replica(f"node-{n}") for n in range(REPLICAS)]
         scale = json.dumps(asdict(ProviderScale(plan.machines, 100, 10, 1.0, 1.0)))
         provider = await stack.enter_async_context(
             child("bigfleet.bench.shard.instant_provider", "provider", scale)
         )
-        await stand.leader()
-        await stand.start_shard(folder / "shard", f"127.0.0.1:{(await provider.ask())['port']}")
-        stand.reporters = [Reporter(f"shard-{n}", stand.addresses) for n in range(REPORTERS)]
+        await rig.leader()
+        await rig.start_shard(folder / "shard", f"127.0.0.1:{(await provider.ask())['port']}")
+        rig.reporters = [Reporter(f"shard-{n}", rig.addresses) for n in range(REPORTERS)]
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(each.run()) for each in stand.reporters]
-            found = await _rounds(stand, say)
+            tasks = [group.create_task(each.run()) for each in rig.reporters]
+            found = await _rounds(rig, say)
             for task in tasks:
                 task.cancel()
         return found
 
 
-async def _rounds(stand: Stand, say: Say) -> list[Measure]:
-    plan = stand.plan
+async def _rounds(rig: Rig, say: Say) -> list[Measure]:
+    plan = rig.plan
     say("a leader that nobody disturbs")
-    await _settled(stand)
-    before = await page(stand.shard_metrics)
+    await _settled(rig)
+    before = await page(rig.shard_metrics)
     await asyncio.sleep(plan.seconds)
-    found = _cycle_rows(before, await page(stand.shard_metrics), "before")
+    found = _cycle_rows(before, await page(rig.shard_metrics), "before")
     for number, name, most in (
         (signal.SIGKILL, "kill -9", plan.lease_ttl + 1),
         (signal.SIGTERM, "clean stop", 1.0),
@@ -185,7 +185,7 @@ async def _rounds(stand: Stand, say: Say) -> list[Measure]:
         losses = []
         for turn in range(plan.rounds):
             say(f"{name} of the leader, {turn + 1} of {plan.rounds}")
-            losses.append(await _lost(stand, number))
+            losses.append(await _lost(rig, number))
         found += _loss_rows(name, losses, most)
     return found
 
@@ -204,23 +204,23 @@ class Loss:
     after: Series
 
 
-async def _lost(stand: Stand, number: signal.Signals) -> Loss:
-    leader = await stand.leader()
-    reported = await stand.shard_reported()
-    before = await page(stand.shard_metrics)
-    others = [each.address for each in stand.replicas if each is not leader]
+async def _lost(rig: Rig, number: signal.Signals) -> Loss:
+    leader = await rig.leader()
+    reported = await rig.shard_reported()
+    before = await page(rig.shard_metrics)
+    others = [each.address for each in rig.replicas if each is not leader]
     lost_at = time.perf_counter()
     leader.process.send(number)
     answered = await _first_answer(others) - lost_at
-    everybody = max([await each.answered_after(lost_at + answered) for each in stand.reporters])
-    while await stand.shard_reported() <= reported + 1:
+    everybody = max([await each.answered_after(lost_at + answered) for each in rig.reporters])
+    while await rig.shard_reported() <= reported + 1:
         await asyncio.sleep(_LOOK_SECONDS)
     shard = time.perf_counter() - lost_at
-    await asyncio.sleep(max(0.0, stand.plan.seconds - shard))
-    loss = Loss(answered, answered + everybody, shard, before, await page(stand.shard_metrics))
+    await asyncio.sleep(max(0.0, rig.plan.seconds - shard))
+    loss = Loss(answered, answered + everybody, shard, before, await page(rig.shard_metrics))
     await leader.process.ended()
-    again = await stand.start_replica(leader.name, leader.address)
-    stand.replicas[stand.replicas.index(leader)] = again
+    again = await rig.start_replica(leader.name, leader.address)
+    rig.replicas[rig.replicas.index(leader)] = again
     return loss
 
 
@@ -247,12 +247,12 @@ async def _answer(address: str) -> float:
         await lines.close()
 
 
-async def _settled(stand: Stand) -> None:
+async def _settled(rig: Rig) -> None:
     """Everybody is answered, and the real shard has its machines."""
     began = time.perf_counter()
-    for reporter in stand.reporters:
+    for reporter in rig.reporters:
         await reporter.answered_after(began)
-    while await stand.shard_machines() < stand.plan.machines:
+    while await rig.shard_machines() < rig.plan.machines:
         await asyncio.sleep(_LOOK_SECONDS)
 
 

@@ -18,7 +18,7 @@ from bigfleet.bench.coordinator.metrics_pages import page
 from bigfleet.bench.coordinator.rebalance_fleet import (
     CLUSTER,
     SHARDS,
-    Shape,
+    RebalanceScale,
     first_rollup,
     rollup,
     stored_rows,
@@ -32,7 +32,7 @@ from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse, H
 from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
 from bigfleet.wire.session_client import Session, SessionClient
 
-M6 = Shape()
+M6 = RebalanceScale()
 _DEADLINE_SECONDS = 5.0
 _LOOK_SECONDS = 0.02
 #: Longer than anybody would call a rebalance.
@@ -46,10 +46,12 @@ _MOST_SECONDS = 5
 _MOVED = (TransferState.GRANTED, TransferState.DONE)
 
 
-class Stand:
+class Rig:
     """Everything that runs."""
 
-    def __init__(self, shape: Shape, running: Processes, folder: Path, provider: Child) -> None:
+    def __init__(
+        self, shape: RebalanceScale, running: Processes, folder: Path, provider: Child
+    ) -> None:
         self._shape = shape
         self._running = running
         self._folder = folder
@@ -139,7 +141,7 @@ class Watch:
         moved = (each for each in self.transfers if each.state in _MOVED)
         return [machine for each in moved for machine in each.machine_ids]
 
-    async def look(self, stand: Stand, admin: CoordinatorAdminClient) -> None:
+    async def look(self, rig: Rig, admin: CoordinatorAdminClient) -> None:
         self.transfers = await admin.transfers(include_finished=True)
         now = self.since(time.monotonic_ns())
         if self.transfers and self.first_offer is None:
@@ -147,18 +149,18 @@ class Watch:
         count = len(self.moved)
         if count > (self.granted[-1][1] if self.granted else 0):
             self.granted.append((now, count))
-        for machine, at in (await stand.provider.ask())["machines"]:
+        for machine, at in (await rig.provider.ask())["machines"]:
             self.configured.setdefault(machine, self.since(at))
 
 
-async def measured(shape: Shape, say: Say) -> list[Measure]:
+async def measured(shape: RebalanceScale, say: Say) -> list[Measure]:
     """As set, and once more with all machines in one transfer: without a rest in between."""
     found = _rows(await _watched(shape, say), shape)
     at_once = replace(shape, max_per_transfer=shape.machines)
     return [*found, *_rows(await _watched(at_once, say), at_once)]
 
 
-async def _watched(shape: Shape, say: Say) -> Watch:
+async def _watched(shape: RebalanceScale, say: Say) -> Watch:
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         running = await stack.enter_async_context(processes())
@@ -166,33 +168,33 @@ async def _watched(shape: Shape, say: Say) -> Watch:
         provider = await stack.enter_async_context(
             child("bigfleet.bench.coordinator.rebalance_fleet", "provider", given)
         )
-        stand = Stand(shape, running, folder, provider)
+        rig = Rig(shape, running, folder, provider)
         say("starting a coordinator and three shards")
-        await stand.start()
+        await rig.start()
         say("waiting until every shard has its machines")
-        await stand.until_listed()
+        await rig.until_listed()
         admin = await stack.enter_async_context(
-            CoordinatorAdminClient([stand.coordinator], deadline=_DEADLINE_SECONDS)
+            CoordinatorAdminClient([rig.coordinator], deadline=_DEADLINE_SECONDS)
         )
-        return await _moved(stand, shape, admin, say)
+        return await _moved(rig, shape, admin, say)
 
 
-async def _moved(stand: Stand, shape: Shape, admin: CoordinatorAdminClient, say: Say) -> Watch:
-    watch, client = Watch(), SessionClient(f"127.0.0.1:{stand.ports[0][0]}")
+async def _moved(rig: Rig, shape: RebalanceScale, admin: CoordinatorAdminClient, say: Say) -> Watch:
+    watch, client = Watch(), SessionClient(f"127.0.0.1:{rig.ports[0][0]}")
     async with client.open(Hello(CLUSTER)) as session, asyncio.TaskGroup() as group:
         operating = group.create_task(_operate(session))
         await session.send(RollupFrame(first_rollup(time.time_ns())))
-        await stand.until_decided()
+        await rig.until_decided()
         watch.began = time.monotonic_ns()
         await session.send(RollupFrame(rollup(shape, time.time_ns())))
         with suppress(TimeoutError):
             async with asyncio.timeout(GIVE_UP_SECONDS):
                 while len(watch.configured) < shape.machines:
-                    await watch.look(stand, admin)
+                    await watch.look(rig, admin)
                     say(f"{len(watch.configured)} of {shape.machines} machines are configured")
                     await asyncio.sleep(_LOOK_SECONDS)
         await asyncio.sleep(_QUIET_SECONDS)
-        await watch.look(stand, admin)
+        await watch.look(rig, admin)
         operating.cancel()
     await client.close()
     return watch
@@ -204,7 +206,7 @@ async def _operate(session: Session) -> None:
             await session.send(BootstrapResponse(frame.request_id, b"#!/bin/sh"))
 
 
-def _rows(watch: Watch, shape: Shape) -> list[Measure]:
+def _rows(watch: Watch, shape: RebalanceScale) -> list[Measure]:
     arrived = sorted(watch.configured.values())
     # Where they never came, as long as they were waited for: no program reads an infinite number.
     last = arrived[shape.machines - 1] if len(arrived) >= shape.machines else GIVE_UP_SECONDS

@@ -31,7 +31,7 @@ _PRIORITY = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class RebalanceScale:
     """M6. Seconds; what it does not name is as it is by default."""
 
     #: Machines in each of the two shards that have any.
@@ -66,7 +66,7 @@ def stored_rows(provider: str) -> dict[str, bytes]:
     return rows
 
 
-def records(shape: Shape) -> Iterator[MachineRecord]:
+def records(shape: RebalanceScale) -> Iterator[MachineRecord]:
     for zone in ZONES.values():
         for number in range(shape.idle):
             name = f"{zone}-{number:05d}"
@@ -82,7 +82,7 @@ def records(shape: Shape) -> Iterator[MachineRecord]:
             )
 
 
-def rollup(shape: Shape, at: int) -> bytes:
+def rollup(shape: RebalanceScale, at: int) -> bytes:
     return _rollup(_TYPE, shape.machines, at)
 
 
@@ -102,4 +102,4 @@ def _rollup(instance_type: str, machines: int, at: int) -> bytes:
 
 
 def main() -> None:
-    asyncio.run(serve(records(Shape(**json.loads(sys.argv[1])))))
+    asyncio.run(serve(records(RebalanceScale(**json.loads(sys.argv[1])))))

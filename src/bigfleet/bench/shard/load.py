@@ -69,7 +69,7 @@ Told = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
+class Rig:
     """Everything that runs."""
 
     scale: Scale
@@ -84,19 +84,19 @@ async def measured(scale: Scale) -> list[Measure]:
         Measure("machine-speed unit", unit_ms(), "ms"),
         *_ingest_rows(scale),
     ]
-    async with _running(scale) as stand:
-        found += await _start_rows(stand)
-        scraping = asyncio.create_task(_scrape((await stand.shard.ask())["metrics_port"]))
-        found += await _cycle_rows(stand)
-        found += await _probe_rows(stand)
+    async with _running(scale) as rig:
+        found += await _start_rows(rig)
+        scraping = asyncio.create_task(_scrape((await rig.shard.ask())["metrics_port"]))
+        found += await _cycle_rows(rig)
+        found += await _probe_rows(rig)
         scraping.cancel()
-        found.append(Measure("memory of the shard", stand.shard.resident_bytes() / 2**20, "MB"))
+        found.append(Measure("memory of the shard", rig.shard.resident_bytes() / 2**20, "MB"))
     found.append(Measure("load of the machine after", os.getloadavg()[0], ""))
     return found
 
 
 @asynccontextmanager
-async def _running(scale: Scale) -> AsyncIterator[Stand]:
+async def _running(scale: Scale) -> AsyncIterator[Rig]:
     modules = "bigfleet.bench.shard"
     given = json.dumps(asdict(scale))
     with tempfile.TemporaryDirectory() as data_dir:
@@ -106,7 +106,7 @@ async def _running(scale: Scale) -> AsyncIterator[Stand]:
             async with child(f"{modules}.watched_shard", "shard", *words) as shard:
                 operators = Operators(f"127.0.0.1:{(await shard.ask())['port']}", scale)
                 try:
-                    yield Stand(scale, shard, provider, operators)
+                    yield Rig(scale, shard, provider, operators)
                 finally:
                     await operators.close()
 
@@ -132,31 +132,31 @@ def _ingest_rows(scale: Scale) -> list[Measure]:
     ]
 
 
-async def _start_rows(stand: Stand) -> list[Measure]:
+async def _start_rows(rig: Rig) -> list[Measure]:
     """The first List, and everybody dialling in at once."""
-    worst = told = await stand.shard.ask()
+    worst = told = await rig.shard.ask()
     while told["not_ready"] or not told["machines"]:
         await asyncio.sleep(_HURRY_SECONDS)
-        told = await stand.shard.ask()
+        told = await rig.shard.ask()
         worst = max(worst, told, key=lambda each: each["work"])
     found = _stall_rows(worst, "first List")
-    memory = stand.shard.resident_bytes() / 2**20
+    memory = rig.shard.resident_bytes() / 2**20
     found.append(Measure("memory of the shard, listed, no session", memory, "MB"))
-    spent = stand.shard.cpu_seconds()
-    await stand.operators.connect()
-    worst = told = await stand.shard.ask()
-    needs = stand.scale.sessions * stand.scale.rows
+    spent = rig.shard.cpu_seconds()
+    await rig.operators.connect()
+    worst = told = await rig.shard.ask()
+    needs = rig.scale.sessions * rig.scale.rows
     while told["needs"] < needs or told["under_way"]:
         await asyncio.sleep(_HURRY_SECONDS)
-        told = await stand.shard.ask()
+        told = await rig.shard.ask()
         worst = max(worst, told, key=lambda each: each["work"])
-    cpu = stand.shard.cpu_seconds() - spent
+    cpu = rig.shard.cpu_seconds() - spent
     found += _stall_rows(worst, "everybody dials in")
     return [*found, Measure("all sessions up and reported, CPU", cpu, "s")]
 
 
-async def _cycle_rows(stand: Stand) -> list[Measure]:
-    scale, shard, operators = stand.scale, stand.shard, stand.operators
+async def _cycle_rows(rig: Rig) -> list[Measure]:
+    scale, shard, operators = rig.scale, rig.shard, rig.operators
     before = (await shard.ask())["rollups"]
     spent = shard.cpu_seconds()
     await asyncio.sleep(scale.seconds)
@@ -181,11 +181,11 @@ async def _cycle_rows(stand: Stand) -> list[Measure]:
     ]
 
 
-async def _probe_rows(stand: Stand) -> list[Measure]:
-    scale, operators = stand.scale, stand.operators
+async def _probe_rows(rig: Rig) -> list[Measure]:
+    scale, operators = rig.scale, rig.operators
     found: list[Measure] = []
     for when, busy in (("at rest", False), ("with roll-ups", True)):
-        await stand.provider.ask()
+        await rig.provider.ask()
         everyone = range(scale.sessions)
         asking = everyone[-scale.probes :] if busy else everyone[: scale.probes]
         pace = scale.rollups_per_second if busy else 0.0
@@ -195,13 +195,13 @@ async def _probe_rows(stand: Stand) -> list[Measure]:
         arrived: dict[str, int] = {}
         while len(arrived) < len(sent):
             await asyncio.sleep(_HURRY_SECONDS)
-            arrived |= dict((await stand.provider.ask())["configured"])
+            arrived |= dict((await rig.provider.ask())["configured"])
         took = [(arrived[name] - at) / 1e6 for name, at in sent.items()]
         name = f"roll-up to Configure, {when}"
         found += [
             Measure(f"{name}, p50", percentile(took, 0.5), "ms", at_most=100),
             Measure(f"{name}, p99", percentile(took, 0.99), "ms"),
-            *_stall_rows(await stand.shard.ask(), f"{when}, machines moving"),
+            *_stall_rows(await rig.shard.ask(), f"{when}, machines moving"),
         ]
     return found
 

@@ -40,7 +40,7 @@ _MOST_NEEDS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DescribedCluster:
     status: ShardStatus
     session: SessionView | None
     machines: MachinePage
@@ -49,7 +49,7 @@ class Told:
 
 
 def describe_cluster(line: Line, cluster: str) -> Description:
-    async def look(shard: Clients) -> Told:
+    async def look(shard: Clients) -> DescribedCluster:
         await require_cluster(shard, cluster)
         sessions = await shard.admin.sessions(cluster)
         query = MachineQuery(MachineSelector(cluster=cluster))
@@ -57,14 +57,16 @@ def describe_cluster(line: Line, cluster: str) -> Description:
         needs = await listed_needs(shard, cluster, _MOST_NEEDS, unmet=True)
         status = await shard.admin.status()
         listing = needs if isinstance(needs, NeedListing) else None
-        return Told(status, sessions[0] if sessions else None, machines, listing)
+        return DescribedCluster(status, sessions[0] if sessions else None, machines, listing)
 
     asked = ask_fleet(line, about_cluster(cluster, look))
     answers = known_in(line, asked, cluster_thing(cluster))
     return _description(line, cluster, answers)
 
 
-def _description(line: Line, cluster: str, answers: "FleetAnswers[Told]") -> Description:
+def _description(
+    line: Line, cluster: str, answers: "FleetAnswers[DescribedCluster]"
+) -> Description:
     told = list(answers.said.values())
     views = sorted(
         (view for each in told for view in each.machines.machines), key=lambda v: v.machine.id
@@ -123,7 +125,7 @@ def _states_text(count_of: Counter[str]) -> str:
     return ", ".join(f"{count} {state}" for state, count in sorted(count_of.items())) or "none"
 
 
-def _needs_text(told: list[Told]) -> str:
+def _needs_text(told: list[DescribedCluster]) -> str:
     known = [each.needs.counts for each in told if each.needs]
     total = sum(counts.total for counts in known)
     met = sum(counts.count(NeedState.MET) for counts in known)

@@ -23,7 +23,7 @@ _MOST_EVENTS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DescribedMachine:
     story: MachineStory
     status: ShardStatus
 
@@ -31,9 +31,9 @@ class Told:
 def describe_machine(line: Line, machine_id: str) -> Description:
     from bigfleet.wire.shard_documents import document_of
 
-    async def look(shard: Clients) -> Told:
+    async def look(shard: Clients) -> DescribedMachine:
         story = await shard.admin.story(StoryCall(machine_id, limit=_MOST_EVENTS))
-        return Told(story, await shard.admin.status())
+        return DescribedMachine(story, await shard.admin.status())
 
     answers = known_in(
         line, ask_fleet(line, about_machine(machine_id, look)), machine_thing(machine_id)

@@ -33,7 +33,7 @@ _LOOKED_AT = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DescribedNeed:
     row: NeedRow
     machines: MachinePage
     status: ShardStatus
@@ -46,10 +46,10 @@ def describe_need(line: Line, name: str) -> Description:
     (row,) = rows.said[shard_id]
     need = row.view.need
 
-    async def look(shard: Clients) -> Told:
+    async def look(shard: Clients) -> DescribedNeed:
         query = MachineQuery(MachineSelector(cluster=need.cluster))
         machines = await shard.admin.machines(query, shard.timeout)
-        return Told(row, machines, await shard.admin.status())
+        return DescribedNeed(row, machines, await shard.admin.status())
 
     answers = ask_fleet(line.only(rows.addresses[shard_id]), look)
     told = next(iter(answers.said.values()))
@@ -84,7 +84,9 @@ async def _ids_in(shard: Clients) -> tuple[str, ...]:
     return tuple(row.view.need.key.need_id for row in rows)
 
 
-def _description(line: Line, told: Told, answers: "FleetAnswers[Told]") -> Description:
+def _description(
+    line: Line, told: DescribedNeed, answers: "FleetAnswers[DescribedNeed]"
+) -> Description:
     row, need = told.row, told.row.view.need
     held = pauses_of((told.status,), need.cluster)
     serving = [view for view in told.machines.machines if view.claimed_by == need.key]
@@ -107,7 +109,7 @@ def _description(line: Line, told: Told, answers: "FleetAnswers[Told]") -> Descr
     )
 
 
-def _facts(told: Told, shard: str) -> list[tuple[str, str]]:
+def _facts(told: DescribedNeed, shard: str) -> list[tuple[str, str]]:
     row, view = told.row, told.row.view
     need, supply = view.need, view.supply
     short = "" if view.satisfied else resources_text(view.deficit.positive().texts())

@@ -26,7 +26,7 @@ _REAL = frozenset(state for state in MachineState if state > MachineState.SPECUL
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DescribedShard:
     status: ShardStatus
     sessions: tuple[SessionView, ...]
     machines: tuple[MachineView, ...]
@@ -35,13 +35,13 @@ class Told:
 
 
 def describe_shard(line: Line, name: str) -> Description:
-    async def look(shard: Clients) -> "Told | Unknown":
+    async def look(shard: Clients) -> "DescribedShard | Unknown":
         admin = shard.admin
         status = await admin.status()
         if not is_address(name) and status.shard_id != name:
             return Unknown((status.shard_id,))
         query = MachineQuery(MachineSelector(states=_REAL))
-        return Told(
+        return DescribedShard(
             status,
             await admin.sessions(),
             (await admin.machines(query, shard.timeout)).machines,
@@ -70,7 +70,7 @@ def describe_shard(line: Line, name: str) -> Description:
     )
 
 
-def _facts(told: Told, address: str) -> list[tuple[str, str]]:
+def _facts(told: DescribedShard, address: str) -> list[tuple[str, str]]:
     status, spent = told.status, sum(view.machine.price_per_hour for view in told.machines)
     states = Counter(view.machine.state.label for view in told.machines)
     link = status.coordinator
@@ -95,7 +95,7 @@ def _facts(told: Told, address: str) -> list[tuple[str, str]]:
     ]
 
 
-def _reasons(told: Told) -> list[str]:
+def _reasons(told: DescribedShard) -> list[str]:
     broken = [
         f"provider {each.name} does not answer: {each.last_error}"
         for each in told.status.providers
@@ -110,7 +110,7 @@ def _reasons(told: Told) -> list[str]:
     return [*broken, *held, *resting]
 
 
-def _cluster_table(told: Told, line: Line) -> Table:
+def _cluster_table(told: DescribedShard, line: Line) -> Table:
     machines = Counter(view.machine.cluster for view in told.machines)
     table = table_of(
         *("CLUSTER", "SESSION", "NEEDS", "UNMET", "MACHINES"),
@@ -129,7 +129,7 @@ def _cluster_table(told: Told, line: Line) -> Table:
     return table
 
 
-def _document(told: Told) -> dict[str, object]:
+def _document(told: DescribedShard) -> dict[str, object]:
     from bigfleet.wire.shard_documents import document_of
 
     return {
@@ -140,7 +140,7 @@ def _document(told: Told) -> dict[str, object]:
     }
 
 
-def _commands(told: Told) -> list[tuple[str, str]]:
+def _commands(told: DescribedShard) -> list[tuple[str, str]]:
     shard, found = told.status.shard_id, []
     if told.quarantines:
         found.append(("bigfleet quarantines", "what is held, and how to decide about it"))

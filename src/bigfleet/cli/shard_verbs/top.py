@@ -38,7 +38,7 @@ def top() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ShardTop:
     """What one shard has; slots that could be bought are left out."""
 
     status: "ShardStatus"
@@ -77,13 +77,13 @@ class ClusterTotals:
         }
 
 
-async def _look(shard: Clients) -> Told:
+async def _look(shard: Clients) -> ShardTop:
     from bigfleet.model.machines import MachineState
     from bigfleet.model.shard_views import MachineQuery, MachineSelector
 
     real = frozenset(state for state in MachineState if state > MachineState.SPECULATIVE)
     page = await shard.admin.machines(MachineQuery(MachineSelector(states=real)), shard.timeout)
-    return Told(await shard.admin.status(), await shard.admin.sessions(), page.machines)
+    return ShardTop(await shard.admin.status(), await shard.admin.sessions(), page.machines)
 
 
 @top.command("clusters", short_help="Clusters by machines, dollars and what is not met.")
@@ -124,7 +124,7 @@ def _red_if_unmet(row: ClusterTotals) -> str:
     return "red" if row.unmet else ""
 
 
-def totals_of(said: dict[str, Told]) -> list[ClusterTotals]:
+def totals_of(said: dict[str, ShardTop]) -> list[ClusterTotals]:
     """By machines, then dollars, then what is not met."""
     found: defaultdict[str, ClusterTotals] = defaultdict(lambda: ClusterTotals(""))
     for shard, told in said.items():
@@ -168,10 +168,10 @@ def top_shards(line: Line) -> None:
     answers = ask_fleet(line, _look)
     rows = sorted(answers.said.items(), key=lambda row: (-len(row[1].machines), -row[1].dollars))
 
-    def idle(told: Told) -> int:
+    def idle(told: ShardTop) -> int:
         return Counter(view.machine.state for view in told.machines)[MachineState.IDLE]
 
-    columns: list[Column[tuple[str, Told]]] = [
+    columns: list[Column[tuple[str, ShardTop]]] = [
         Column("SHARD", lambda row: row[0]),
         Column("MACHINES", lambda row: len(row[1].machines), number=True),
         Column("IDLE", lambda row: idle(row[1]), number=True),

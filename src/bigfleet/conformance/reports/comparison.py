@@ -1,8 +1,9 @@
 """Compares two report.json files row by row."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
+
+import orjson
 
 from bigfleet.model.errors import BadInput, Problem
 
@@ -44,7 +45,7 @@ def changes(before: Path, after: Path) -> list[Change]:
 
 def _rows(path: Path) -> dict[str, dict[str, object]]:
     try:
-        document = json.loads(path.read_bytes())
+        document = orjson.loads(path.read_bytes())
         rows = [*document["behaviors"], *document.get("baseline_tests", ())]
         return {str(row["id"]): row for row in rows}
     except OSError as problem:

@@ -1,7 +1,8 @@
 """Writes the four files of a run into one folder."""
 
-import json
 from pathlib import Path
+
+import orjson
 
 from bigfleet.conformance.reports.badge import badge_of
 from bigfleet.conformance.reports.document import Account, document_of
@@ -10,7 +11,7 @@ from bigfleet.conformance.reports.page import report_html
 
 
 def json_text(content: object) -> str:
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    return orjson.dumps(content, option=orjson.OPT_INDENT_2).decode() + "\n"
 
 
 def write_reports(account: Account, folder: Path) -> None:

@@ -30,7 +30,7 @@ class Claims:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TargetRow:
     """What the row of a pair is to be; an empty shard without holders: there is to be none."""
 
     shard: str
@@ -56,24 +56,24 @@ def claims_of(book: Book, members: list[ShardRow]) -> Claims:
     return Claims(pairs, machines, released, revision)
 
 
-def wanted_of_claimed(draft: Draft, row: Holding | None, claimants: Set[str]) -> Wanted:
+def wanted_of_claimed(draft: Draft, row: Holding | None, claimants: Set[str]) -> TargetRow:
     """Of a pair that a shard claims. A hand-over that was under way goes on."""
     members = [h for h in row.holders if is_member(draft, h)] if row is not None else []
     target = row.shard if row is not None and is_member(draft, row.shard) else ""
     if len(claimants) == 1:
         (shard,) = claimants
         if shard in members:
-            return Wanted(target, tuple(members))
-        return Wanted(shard)
-    return Wanted(target, tuple(sorted({*members, *claimants} - {target})))
+            return TargetRow(target, tuple(members))
+        return TargetRow(shard)
+    return TargetRow(target, tuple(sorted({*members, *claimants} - {target})))
 
 
-def wanted_of_unclaimed(draft: Draft, row: Holding, may_hold: Set[str]) -> Wanted:
+def wanted_of_unclaimed(draft: Draft, row: Holding, may_hold: Set[str]) -> TargetRow:
     """Of a pair that only the restored rows know. Holders that claim nothing hold nothing."""
     if not is_member(draft, row.shard):
-        return Wanted("")
+        return TargetRow("")
     holders = sorted(h for h in may_hold - {row.shard} if is_member(draft, h))
-    return Wanted(row.shard, tuple(holders))
+    return TargetRow(row.shard, tuple(holders))
 
 
 def wanted_override(draft: Draft, machine: str, claims: Claims) -> OverrideRow | None:

@@ -18,7 +18,7 @@ from bigfleet.coordinator.book import Book
 from bigfleet.coordinator.draft import Draft
 from bigfleet.coordinator.membership import claims as claiming
 from bigfleet.coordinator.membership import handovers
-from bigfleet.coordinator.membership.claims import Claims, Wanted
+from bigfleet.coordinator.membership.claims import Claims, TargetRow
 from bigfleet.coordinator.membership.domains import offer_default
 from bigfleet.coordinator.rebalancing import transfers
 from bigfleet.coordinator.tables import OverrideRow, ShardRow
@@ -185,7 +185,7 @@ def _asked(draft: Draft) -> Asked:
     }
 
 
-def _is_so(draft: Draft, pair: Pair, wanted: Wanted, asked: Asked) -> bool:
+def _is_so(draft: Draft, pair: Pair, wanted: TargetRow, asked: Asked) -> bool:
     row = handovers.holding(draft, pair)
     if row is None:
         return not (wanted.shard or wanted.holders)
@@ -194,7 +194,7 @@ def _is_so(draft: Draft, pair: Pair, wanted: Wanted, asked: Asked) -> bool:
     return all((shard, pair) in asked for shard in row.holders[: handovers.WAVE])
 
 
-def _put_pair(draft: Draft, pair: Pair, wanted: Wanted, asked: Asked) -> None:
+def _put_pair(draft: Draft, pair: Pair, wanted: TargetRow, asked: Asked) -> None:
     text = handovers.pair_text(pair)
     if not (wanted.shard or wanted.holders):
         handovers.delete(draft, pair)

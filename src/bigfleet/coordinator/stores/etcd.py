@@ -39,8 +39,8 @@ from bigfleet.wire.etcd.records import (
     EtcdUnclear,
     KeyValue,
     Operation,
-    Page,
     Put,
+    RangePage,
     Read,
     Transaction,
     Written,
@@ -296,7 +296,7 @@ class EtcdStore:
             raise Deposed(f"this replica leads no more: {why}")
         return seat
 
-    def _deposed(self, seat: Seat, election: Page) -> Deposed | StoreUnclear:
+    def _deposed(self, seat: Seat, election: RangePage) -> Deposed | StoreUnclear:
         holder = election.rows[0] if election.rows else None
         if holder is not None and holder.created == seat.created:
             # A load of ours of which we know nothing has written it.
@@ -351,7 +351,7 @@ def _is_known(version: str) -> bool:
     return (int(parts[0]), int(parts[1])) >= OLDEST_VERSION
 
 
-def _term(page: Page) -> int:
+def _term(page: RangePage) -> int:
     try:
         return term_of(page.rows[0].value if page.rows else None)
     except ValueError as problem:

@@ -25,10 +25,10 @@ from bigfleet.wire.etcd.records import (
     EtcdRefused,
     EtcdUnclear,
     Operation,
-    Outcome,
     Put,
     Read,
     Transaction,
+    TransactionOutcome,
 )
 
 #: Of one transaction: well below what etcd takes in a request, 1.5 MiB.
@@ -81,7 +81,7 @@ async def restore_into_etcd(client: EtcdClient, prefix: str, rows: Rows) -> None
         raise StoreDown(f"etcd refuses: {problem}. Below {keys} {_AGAIN}") from problem
 
 
-async def _begin(client: EtcdClient, keys: Keys) -> Outcome:
+async def _begin(client: EtcdClient, keys: Keys) -> TransactionOutcome:
     begun = await client.commit(
         Transaction(
             (Created(keys.first, 0, keys.end),),
@@ -113,7 +113,7 @@ def _batches(keys: Keys, rows: Rows) -> Iterator[tuple[Operation, ...]]:
         yield tuple(batch)
 
 
-def _must_hold(outcome: Outcome, keys: Keys) -> None:
+def _must_hold(outcome: TransactionOutcome, keys: Keys) -> None:
     if not outcome.held:
         raise StoreRefused(f"another process writes below {keys}; stop it. There {_AGAIN}")
 

@@ -11,11 +11,12 @@ operator's own settings are printed as they are, on one line. `quote` and `shell
 as one text of YAML and JSON, and as one word of a shell.
 """
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+
+import orjson
 
 from bigfleet.model.syntax import one_line, shell_word, yaml_text
 from bigfleet.operator.bootstrap.scanner import Action, BadTemplate, Text, pieces_of
@@ -255,7 +256,7 @@ class _Parser:
 
 def _quoted(action: Action, word: str) -> str:
     try:
-        return word[1:-1] if word[0] == "`" else str(json.loads(word))
+        return word[1:-1] if word[0] == "`" else str(orjson.loads(word))
     except ValueError:
         raise action.refused(f"{action.text}: {word} is no text") from None
 

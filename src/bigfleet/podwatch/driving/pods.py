@@ -20,7 +20,7 @@ from bigfleet.podwatch.driving.request_writer import RequestWriter
 from bigfleet.podwatch.driving.workers import Workers
 from bigfleet.podwatch.fleet_nodes import MachineFacts, NodeFacts
 from bigfleet.podwatch.metrics import RECONCILES
-from bigfleet.podwatch.pod_reconciler import Create, Decision, Outcome, Patch, Release, Withdraw
+from bigfleet.podwatch.pod_reconciler import Create, Decision, Patch, PodOutcome, Release, Withdraw
 from bigfleet.podwatch.records import OwnRequest, Policy, WatchedPod
 from bigfleet.podwatch.volumes import ClaimFacts, Topology, VolumeFacts
 
@@ -62,7 +62,7 @@ class PodKeeping:
             context.clock,
             context.draw,
             context.log,
-            failed=lambda: self._count(Outcome.ERROR),
+            failed=lambda: self._count(PodOutcome.ERROR),
         )
         cache.subscribe(self._pod_changed)
         cluster_cache.nodes.cache.subscribe(self._node_changed)
@@ -131,12 +131,12 @@ class PodKeeping:
         if due > at:
             self.working.offer_at(uid, due)
             return
-        if decision.outcome is not Outcome.GONE or not decision.instructions:
+        if decision.outcome is not PodOutcome.GONE or not decision.instructions:
             book.not_missed(uid)
         about = _reference(pod) if (pod := book.pods.get(uid)) is not None else None
         if not await context.writing.carry_out(about, decision.instructions, self._is_gone):
             # The pod goes with its namespace.
-            self._count(Outcome.GONE)
+            self._count(PodOutcome.GONE)
             return
         self._count(decision.outcome)
         if decision.why and decision.instructions and about is not None:
@@ -189,7 +189,7 @@ class PodKeeping:
             return True
         return self._context.policy.why_not_watched(pod) is not None
 
-    def _count(self, outcome: Outcome) -> None:
+    def _count(self, outcome: PodOutcome) -> None:
         self._context.counts.add(RECONCILES, outcome=outcome.value)
 
 

@@ -12,7 +12,7 @@ from bigfleet.kube.buffers import (
 from bigfleet.kube.calls import Calls
 from bigfleet.kube.kinds import PRIORITY_CLASSES
 from bigfleet.kube.problems import NotFound
-from bigfleet.podwatch.buffers import Found, Plan, Refusal, plan_of, why_refused
+from bigfleet.podwatch.buffers import BufferTarget, Plan, Refusal, plan_of, why_refused
 from bigfleet.podwatch.taints import FleetTaint
 
 
@@ -29,7 +29,7 @@ async def planned(
     return plan_of(buffer.spec, found, buffer_priority, taints)
 
 
-async def _found(calls: Calls, buffer: CapacityBuffer) -> Found | Refusal:
+async def _found(calls: Calls, buffer: CapacityBuffer) -> BufferTarget | Refusal:
     if (scalable := buffer.spec.scalable_ref) is not None:
         return await _scaled(calls, buffer, scalable)
     assert buffer.spec.pod_template_ref is not None
@@ -41,10 +41,10 @@ async def _found(calls: Calls, buffer: CapacityBuffer) -> Found | Refusal:
     priority = await _priority(calls, there.template)
     if isinstance(priority, Refusal):
         return priority
-    return Found(there.template, priority, None, name, there.metadata.generation or None)
+    return BufferTarget(there.template, priority, None, name, there.metadata.generation or None)
 
 
-async def _scaled(calls: Calls, buffer: CapacityBuffer, ref: ScalableRef) -> Found | Refusal:
+async def _scaled(calls: Calls, buffer: CapacityBuffer, ref: ScalableRef) -> BufferTarget | Refusal:
     namespace = buffer.metadata.namespace
     kind = SCALABLE_KINDS[ref.api_group, ref.kind]
     try:
@@ -55,7 +55,7 @@ async def _scaled(calls: Calls, buffer: CapacityBuffer, ref: ScalableRef) -> Fou
     priority = await _priority(calls, template)
     if isinstance(priority, Refusal):
         return priority
-    return Found(template, priority, there.replicas)
+    return BufferTarget(template, priority, there.replicas)
 
 
 async def _priority(calls: Calls, template: PodTemplateSpec) -> int | Refusal | None:

@@ -83,8 +83,8 @@ class Limits:
             raise
         finally:
             breaker.record(ok, self._clock.now())
-            outcome = "ok" if ok else "error"
-            self._metrics.substrate_calls_total.labels(api_class, outcome).inc()
+            labels = {"class": api_class, "outcome": "ok" if ok else "error"}
+            self._metrics.counts.add("substrate_calls_total", 1, **labels)
 
     async def _wait(self, api_class: str, breaker: Breaker) -> None:
         began = self._clock.now()
@@ -95,4 +95,4 @@ class Limits:
             await self._clock.sleep(seconds)
         waited = (self._clock.now() - began) / SECOND
         if waited > 0:
-            self._metrics.throttled_seconds_total.inc(waited)
+            self._metrics.counts.add("throttled_seconds_total", waited)

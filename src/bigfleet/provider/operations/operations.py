@@ -16,7 +16,7 @@ from bigfleet.provider.ledger.entries import Entry, completed, failed
 from bigfleet.provider.ledger.failures import Reason, without_blob
 from bigfleet.provider.locks import MachineLocks
 from bigfleet.provider.logs import Log
-from bigfleet.provider.metrics import ProviderMetrics
+from bigfleet.provider.metrics import WORK, ProviderMetrics
 from bigfleet.provider.operations.attempts import Attempts, End, Failed, Succeeded
 from bigfleet.provider.operations.cooldowns import Cooldowns
 from bigfleet.provider.operations.deadlines import done_by
@@ -156,13 +156,12 @@ class Operations:
 
     async def _enter(self, running: Running) -> bool:
         lane, row = self._lanes[running.row.kind], running.row
-        queue = self._metrics.operation_queue.labels(row.kind)
-        queue.inc()
+        self._queue(row.kind, 1)
         try:
             if not await lane.enter((row.deadline - self._clock.now()) / SECOND):
                 return False
         finally:
-            queue.dec()
+            self._queue(row.kind, -1)
         running.entered = True
         if not row.started_at:
             now = self._clock.now()
@@ -171,6 +170,10 @@ class Operations:
         if not row.started_at or running.resumed:
             await self._committer.commit_at_last(lambda: WriteSet(journal=(running.row,)))
         return True
+
+    def _queue(self, kind: Kind, change: int) -> None:
+        counts = self._metrics.counts
+        counts.set("operation_queue", counts.of("operation_queue", kind=kind) + change, kind=kind)
 
     def _operation(self, running: Running) -> Operation:
         row = running.row
@@ -240,8 +243,9 @@ class Operations:
         reason = end.reason.value if isinstance(end, Failed) else ""
         outcome = "failed" if reason else "succeeded"
         seconds = (self._clock.now() - row.accepted_at) / SECOND
-        self._metrics.operations_total.labels(row.kind, outcome, reason).inc()
-        self._metrics.operation_seconds.labels(row.kind).observe(seconds)
+        counts = self._metrics.counts
+        counts.add("operations_total", kind=row.kind, outcome=outcome, reason=reason)
+        counts.observe("operation_seconds", seconds, WORK, kind=row.kind)
         self._log.info(
             f"operation.{outcome}",
             operation=row.operation_id,

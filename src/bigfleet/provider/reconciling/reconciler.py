@@ -143,14 +143,14 @@ class Reconciler:
             inventory = await self._describe()
         except Exception as error:  # noqa: BLE001 - an author's describe may raise anything
             self._failures += 1
-            self._metrics.describe_total.labels("error").inc()
+            self._metrics.counts.add("describe_total", outcome="error")
             self._log.warning("describe.failed", text=str(error) or type(error).__name__)
             if self.described is None:
                 await self._clock.sleep(min(30.0, 2.0**self._failures))
             return
         found = await off_loop(len(inventory.instances), self._screened, inventory)
         for machine_id, why in found.broken:
-            self._metrics.invalid_records_total.inc()
+            self._metrics.counts.add("invalid_records_total")
             self._log.warning("describe.invalid", machine=machine_id, text=why)
         try:
             await self._take_in(found, inventory.complete, head, began)
@@ -182,7 +182,7 @@ class Reconciler:
         size = len(entries) + len(found.sound)
         comparison = await off_loop(size, compared, entries, found.sound, provider, head)
         for machine_id in comparison.contradicted:
-            self._metrics.invalid_records_total.inc()
+            self._metrics.counts.add("invalid_records_total")
             self._log.warning("describe.contradicted", machine=machine_id)
         take_slot = self._committer.take_slot
         at_once = AT_ONCE if entries else AT_ONCE_AT_THE_START
@@ -194,7 +194,8 @@ class Reconciler:
         )
         self._failures = 0
         self.described = Described(began, found.sound, complete)
-        self._metrics.describe_total.labels("complete" if complete else "partial").inc()
+        outcome = "complete" if complete else "partial"
+        self._metrics.counts.add("describe_total", outcome=outcome)
         if complete:
             self._prices = priced_only(self._prices, found.sound)
             await self._judge(comparison)
@@ -219,7 +220,7 @@ class Reconciler:
             accepted=accepted,
         )
         self._hosts, self._slots = hosts.absences, slots.absences
-        self._metrics.describe_quarantined.set(self.quarantined)
+        self._metrics.counts.set("describe_quarantined", self.quarantined)
         if self.quarantined:
             lost = len(comparison.absent_hosts) + len(comparison.absent_slots)
             self._log.warning("describe.quarantined", lost=lost)
@@ -249,7 +250,7 @@ class Reconciler:
 
     async def lose(self, machine_id: str, text: str) -> None:
         if await self._changes.lose(machine_id, text):
-            self._metrics.vanished_total.inc()
+            self._metrics.counts.add("vanished_total")
             self._log.warning("host.gone", machine=machine_id, text=text)
 
     async def reprice(self, table: PriceTable) -> None:

@@ -5,12 +5,13 @@ asked of them. The world has one server only, so it knows operations by their nu
 two fresh stores write equal logs.
 """
 
-import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TextIO
+
+import orjson
 
 from bigfleet.edge.clock import SECOND, Clock, settle
 from bigfleet.edge.driver import RealClock
@@ -66,7 +67,7 @@ def fleet_of(config: SimConfig, seed_count: int, offerings: Path | None) -> Pres
         preset = preset_of(config.preset, seed_count)
         if offerings is None:
             return preset
-        entries = json.loads(offerings.read_text())
+        entries = orjson.loads(offerings.read_bytes())
     except NoSuchPreset as problem:
         raise BadInput([Problem("config.preset", str(problem))]) from problem
     except (OSError, ValueError) as problem:

@@ -5,12 +5,13 @@ here: they are the only ones that are not part of a replayable run.
 """
 
 import asyncio
-import json
 import os
 import signal
 from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl
+
+import orjson
 
 from bigfleet.edge.clock import SECOND, ManualClock, settle
 from bigfleet.edge.pages import HttpAnswer, HttpRequest
@@ -182,15 +183,15 @@ class Control:
         """`/sim/v1/<verb>` with arguments as a JSON object, or in the query."""
         verb = request.path.strip("/")
         try:
-            given = json.loads(request.body) if request.body else dict(parse_qsl(request.query))
+            given = orjson.loads(request.body) if request.body else dict(parse_qsl(request.query))
             if verb == "script":
                 facts = self.load_script(str(given.get("text", "")))
             else:
                 facts = await self.carry_out(command_of_mapping(verb, given))
         except (ValueError, BadInput) as problem:
-            body = json.dumps({"error": str(problem)}).encode()
+            body = orjson.dumps({"error": str(problem)})
             return HttpAnswer(body, status=400)
-        return HttpAnswer(json.dumps(facts).encode())
+        return HttpAnswer(orjson.dumps(facts))
 
 
 def _numbered(number: int, noted: Noted) -> JsonObject:

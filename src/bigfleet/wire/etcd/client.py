@@ -26,10 +26,10 @@ from bigfleet.wire.etcd.records import (
     EtcdUnclear,
     KeyChange,
     Lease,
-    Outcome,
-    Page,
+    RangePage,
     Read,
     Transaction,
+    TransactionOutcome,
 )
 from bigfleet.wire.lines import CLIENT_OPTIONS, Options, TlsFiles
 
@@ -84,11 +84,11 @@ class EtcdClient:
         """Of the member that answers first, such as `3.5.1`."""
         return await self._ask(messages.STATUS, b"", messages.version_of)
 
-    async def read(self, read: Read) -> Page:
+    async def read(self, read: Read) -> RangePage:
         """Of what the majority has agreed on, not of what one member believes."""
         return await self._ask(messages.RANGE, messages.read_bytes(read), messages.page_of)
 
-    async def pages(self, read: Read) -> AsyncGenerator[Page, None]:
+    async def pages(self, read: Read) -> AsyncGenerator[RangePage, None]:
         """All there is, a limit's worth at a time; the next is asked for while one is unpacked."""
         coming = asyncio.ensure_future(self._page(read))
         try:
@@ -107,7 +107,7 @@ class EtcdClient:
     async def _page(self, read: Read) -> bytes:
         return await self._ask(messages.RANGE, messages.read_bytes(read), bytes)
 
-    async def commit(self, transaction: Transaction) -> Outcome:
+    async def commit(self, transaction: Transaction) -> TransactionOutcome:
         """Raises EtcdDown, EtcdRefused, or EtcdUnclear."""
         request, tried = messages.transaction_bytes(transaction), []
         for line in self._in_turn():

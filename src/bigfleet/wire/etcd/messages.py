@@ -9,11 +9,11 @@ from bigfleet.wire.etcd.records import (
     KeyValue,
     Lease,
     Operation,
-    Outcome,
-    Page,
     Put,
+    RangePage,
     Read,
     Transaction,
+    TransactionOutcome,
     Written,
 )
 
@@ -30,7 +30,7 @@ def read_bytes(read: Read) -> bytes:
     return _range(read).SerializeToString()
 
 
-def page_of(content: bytes) -> Page:
+def page_of(content: bytes) -> RangePage:
     return _page(rpc_pb2.RangeResponse.FromString(content))
 
 
@@ -48,14 +48,14 @@ def transaction_bytes(transaction: Transaction) -> bytes:
     ).SerializeToString()
 
 
-def outcome_of(content: bytes) -> Outcome:
+def outcome_of(content: bytes) -> TransactionOutcome:
     message = rpc_pb2.TxnResponse.FromString(content)
     pages = tuple(
         _page(each.response_range)
         for each in message.responses
         if each.WhichOneof("response") == "response_range"
     )
-    return Outcome(message.succeeded, message.header.revision, pages)
+    return TransactionOutcome(message.succeeded, message.header.revision, pages)
 
 
 def watch_bytes(key: bytes, first_revision: int) -> bytes:
@@ -103,9 +103,9 @@ def _range(read: Read) -> rpc_pb2.RangeRequest:
     )
 
 
-def _page(message: rpc_pb2.RangeResponse) -> Page:
+def _page(message: rpc_pb2.RangeResponse) -> RangePage:
     rows = tuple([_key_value(kv) for kv in message.kvs])
-    return Page(rows, message.header.revision, message.more, message.count)
+    return RangePage(rows, message.header.revision, message.more, message.count)
 
 
 def _key_value(kv: kv_pb2.KeyValue) -> KeyValue:

@@ -104,7 +104,7 @@ class Transaction:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class RangePage:
     rows: tuple[KeyValue, ...]
     #: Of the whole store when it was read; a Read of a revision gives the one of its asking.
     revision: int
@@ -115,13 +115,13 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TransactionOutcome:
     #: Every guard did.
     held: bool
     #: Of the whole store after it.
     revision: int
     #: Answers to the reads that were done, in their order.
-    pages: tuple[Page, ...]
+    pages: tuple[RangePage, ...]
 
 
 @dataclass(frozen=True, slots=True)

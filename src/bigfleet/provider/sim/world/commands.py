@@ -4,8 +4,9 @@ A verb is refused whole, with a sentence, or carried out whole; both end in a Re
 concern the process or the clock are handed outside.
 """
 
-import json
 from collections.abc import Callable, Mapping
+
+import orjson
 
 from bigfleet.model.errors import BadInput
 from bigfleet.provider.sim.world.api_commands import API_VERBS
@@ -194,7 +195,7 @@ def _quota(world: World, command: Command, out: list[Instruction]) -> Facts:
 
 def _add(world: World, command: Command, out: list[Instruction]) -> Facts:
     try:
-        entry = json.loads(command.text("offering"))
+        entry = orjson.loads(command.text("offering"))
     except ValueError as problem:
         raise BadCommand(f"the offering is no JSON: {problem}") from problem
     offerings = offerings_of(entry if isinstance(entry, list) else [entry])

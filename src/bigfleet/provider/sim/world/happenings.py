@@ -5,10 +5,11 @@ driver. `Noted` lines are the event log: within one instant they are ordered by 
 the log does not depend on the order in which calls happened to arrive.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+
+import orjson
 
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import Instant
@@ -255,4 +256,4 @@ class Noted:
         )
 
     def line(self) -> str:
-        return json.dumps(self.document(), sort_keys=True, separators=(",", ":"))
+        return orjson.dumps(self.document(), option=orjson.OPT_SORT_KEYS).decode()

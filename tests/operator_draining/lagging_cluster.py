@@ -48,7 +48,7 @@ class Looked:
     is_after_cordon: bool
 
 
-class World:
+class LaggingCluster:
     def __init__(self) -> None:
         self.rig = self._new_rig()
         self.at = self.rig.at
@@ -363,7 +363,7 @@ class World:
         self.deliver_all()
 
     def _check_rest(self) -> None:
-        """The laws of a world at rest, after a whole replay."""
+        """The laws of a cluster at rest, after a whole replay."""
         for machine in MACHINES:
             name = node_of(machine)
             node, state = self.nodes[name], self.state.get(machine)
