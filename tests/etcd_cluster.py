@@ -83,7 +83,7 @@ class Member:
         return self._process.pid
 
     def kill(self) -> None:
-        """As a loss of power does, but for the disk; again is no failure."""
+        """As a loss of power does, but for the disk; a second call is harmless."""
         process, watchdog, listening = self._process, self._watchdog, self._listening
         if process is None or watchdog is None or listening is None:
             return

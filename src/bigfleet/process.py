@@ -222,7 +222,7 @@ class Process:
             raise CoreTaskDied(text) from problem
 
     async def stop(self, grace_seconds: float | None = None) -> None:
-        """Returns within the grace and a few seconds; again is no failure."""
+        """Returns within the grace and a few seconds; a second call is harmless."""
         if self._stopped.is_set():
             return
         self._stopped.set()

@@ -113,14 +113,14 @@ CASES: dict[str, Case] = {
         str(LARGEST + 1),
         "than BigFleet can count",
     ),
-    "a penalty that is no quantity": (
+    "a penalty that is not a quantity": (
         {"interruptionPenalty": "$5"},
         "quantity",
         "spec.interruptionPenalty",
         "'$5'",
         "in dollars",
     ),
-    "a reclamation penalty that is no quantity": (
+    "a reclamation penalty that is not a quantity": (
         {"reclamationPenalty": ""},
         "quantity",
         "spec.reclamationPenalty",
@@ -131,7 +131,7 @@ CASES: dict[str, Case] = {
         {"priority": 2**31},
         "priority",
         "spec.priority",
-        "2147483648 is no int32",
+        "2147483648 is not an int32",
         "-2147483648 to 2147483647",
     ),
     "an unknown way to spread": (

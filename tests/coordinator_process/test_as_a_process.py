@@ -184,8 +184,8 @@ WRONG = {
         ["--store", "etcd", "--etcd-endpoints", "https://e:2379"],
         "no certificate for them; name it with --etcd-tls-cert",
     ),
-    "no address": (["--metrics-addr", "everywhere"], "'everywhere' is no host:port"),
-    "no port": (["--listen", "127.0.0.1:99999"], "'127.0.0.1:99999' is no host:port"),
+    "no address": (["--metrics-addr", "everywhere"], "'everywhere' is not host:port"),
+    "no port": (["--listen", "127.0.0.1:99999"], "'127.0.0.1:99999' is not host:port"),
     "one port for two": (["--metrics-addr", "127.0.0.1:7790"], "they need two ports"),
     "an address nobody can call": (
         ["--store", "etcd", "--etcd-endpoints", "e:2379", "--listen", "0.0.0.0:7790"],

@@ -27,7 +27,7 @@ from tests.shard_system.waiting import until
 
 @pytest.mark.parametrize("address", ["everywhere", "127.0.0.1:99999"])
 async def test_pages_are_refused_where_nobody_can_listen(address: str) -> None:
-    with pytest.raises(OSError, match=f"cannot listen on {address}: it is no HOST:PORT"):
+    with pytest.raises(OSError, match=f"cannot listen on {address}: it is not HOST:PORT"):
         await Pages({}, {}).start(address)
 
 

@@ -242,7 +242,7 @@ async def test_the_file_of_another_program_is_refused(rig: FileRig) -> None:
     other = sqlite3.connect(rig.data_dir / "coordinator.db")
     other.execute("CREATE TABLE theirs (x)")
     other.close()
-    assert "it is no state of a coordinator" in await refused(rig)
+    assert "it is not a state of a coordinator" in await refused(rig)
 
 
 async def test_a_file_of_a_later_version_is_refused(rig: FileRig) -> None:

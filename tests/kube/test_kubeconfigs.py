@@ -120,15 +120,15 @@ BAD = {
         "user me uses `auth-provider`, which is not supported; use exec, a token",
     ),
     "impersonation": ({"user": "{token: t, as: root}"}, "uses `as`, which is not supported"),
-    "an authority that is no base64": (
+    "an authority that is not base64": (
         {"cluster": "{server: 'https://a', certificate-authority-data: '%%'}"},
-        "certificate-authority-data is no base64",
+        "certificate-authority-data is not base64",
     ),
     "a missing authority": (
         {"cluster": "{server: 'https://a', certificate-authority: gone.pem}"},
         r"gone\.pem cannot be read: No such file",
     ),
-    "an address that is none": ({"cluster": "{server: 'api:6443'}"}, "no http"),
+    "an address that is none": ({"cluster": "{server: 'api:6443'}"}, "not an http"),
     "a server that is a number": ({"cluster": "{server: 6443}"}, "context prod: cluster prod: "),
 }
 

@@ -73,7 +73,7 @@ def test_the_time_of_a_file_runs_from_when_it_was_written() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("[", "it is no YAML"),
+        ("[", "it is not YAML"),
         ("everything", "the file must be a list"),
         ("- everything", "entry 1 must be a mapping of scope, owner, reason, expires"),
         ("- {scop: {}}", "entry 1 has no key 'scop'"),
@@ -83,7 +83,7 @@ def test_the_time_of_a_file_runs_from_when_it_was_written() -> None:
         ("- {scope: {kinds: [evict]}}", "entry 1: scope: no kind 'evict'"),
         ("- {scope: {rebalance_only: 1}}", "rebalance_only is true or false"),
         ("- {owner: 7}", "entry 1: owner must be text"),
-        ("- {expires: soon}", "entry 1: expires: 'soon' is no time"),
+        ("- {expires: soon}", "entry 1: expires: 'soon' is not a time"),
     ],
 )
 def test_a_file_that_makes_no_sense_stops_everything_and_says_why(

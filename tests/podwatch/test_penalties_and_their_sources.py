@@ -51,12 +51,12 @@ def test_a_file_of_defaults_is_read_with_numbers_and_text() -> None:
     [
         (
             "a:\n  interruptionPenalty: ten\n",
-            "d.yaml:2: a.interruptionPenalty: 'ten' is no quantity",
+            "d.yaml:2: a.interruptionPenalty: 'ten' is not a quantity",
         ),
         ("a:\n  reclamationPenalty: true\n", "d.yaml:2: a.reclamationPenalty"),
         ("a: {}\nb: 3\n", "d.yaml:2: b: here belongs a mapping"),
         ("a:\n  penalty: 3\n", "d.yaml:2: a.penalty: no such key"),
-        ("a: [", "d.yaml: is no YAML"),
+        ("a: [", "d.yaml: is not YAML"),
         ("- a\n", "d.yaml: here belongs a mapping"),
     ],
 )

@@ -152,7 +152,7 @@ def test_a_pod_on_a_node_of_the_cluster_itself_never_asks(
     book.nodes.node_changed("n-1", node, AT)
     decision = looked_at(book)
     assert (decision.outcome, decision.instructions) == (PodOutcome.NOT_DEMAND, ())
-    assert decision.why == "it runs on n-1, which is no machine of the fleet"
+    assert decision.why == "it runs on n-1, which is not a machine of the fleet"
 
 
 def test_a_pod_that_asked_and_found_a_node_of_the_cluster_itself_asks_no_more_after_a_minute() -> (

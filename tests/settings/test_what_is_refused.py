@@ -50,7 +50,7 @@ def problems_of(tmp_path: Path, text: str, name: str = "bigfleet.yaml") -> list[
         ),
         ("shard: {provider_addr: [1]}", "[1] is not a list of texts"),
         ("shard: {id: [x]}", "['x'] is not text"),
-        ("shard: [1", "bigfleet.yaml: is no YAML"),
+        ("shard: [1", "bigfleet.yaml: is not YAML"),
         ("shard: {id: a, id: b}", "key 'id' appears twice"),
         ("- shard", "bigfleet.yaml: a config file is a mapping of sections"),
     ],
@@ -71,7 +71,7 @@ def test_sections_of_other_verbs_are_theirs_to_check(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "problem"),
-    [("a.toml", "is no TOML"), ("a.ini", "unknown format; a config file ends in .yaml")],
+    [("a.toml", "is not TOML"), ("a.ini", "unknown format; a config file ends in .yaml")],
 )
 def test_other_formats_are_refused(tmp_path: Path, name: str, problem: str) -> None:
     (found,) = problems_of(tmp_path, "x = = 1", name)
@@ -95,9 +95,9 @@ def test_a_file_that_is_not_there_is_refused() -> None:
         ("shard: {id: ''}", "is empty; providers know a shard by its id"),
         ("shard: {data_dir: ''}", "is empty; the epoch must outlive the process"),
         ("shard: {ownership: assigned}", "coordinator_addr is empty"),
-        ("shard: {listen: nowhere}", "'nowhere' is no host:port"),
+        ("shard: {listen: nowhere}", "'nowhere' is not host:port"),
         ("shard: {metrics_addr: '127.0.0.1:7780'}", "they need two ports"),
-        ("shard: {provider_addr: ['localhost:9000']}", "'localhost:9000' is no name=host:port"),
+        ("shard: {provider_addr: ['localhost:9000']}", "'localhost:9000' is not name=host:port"),
         ("shard: {provider_addr: ['a=h:1', 'a=h:2']}", "names provider a twice"),
         (
             "shard: {deadlines: {of_provider: [aws.creating]}}",
@@ -105,7 +105,7 @@ def test_a_file_that_is_not_there_is_refused() -> None:
         ),
         (
             "shard: {deadlines: {of_provider: [creating=5m]}}",
-            "'creating=5m' is no NAME.STATE=DURATION such as aws.creating=30m",
+            "'creating=5m' is not NAME.STATE=DURATION such as aws.creating=30m",
         ),
         (
             "shard: {provider_addr: ['aws=h:1'], deadlines: {of_provider: [aws.create=5m]}}",

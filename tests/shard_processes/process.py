@@ -23,7 +23,7 @@ class Running:
     """A process of ours, and all it has logged."""
 
     process: asyncio.subprocess.Process
-    #: Log lines; what is no JSON has only a `text`.
+    #: Log lines; what is not JSON has only a `text`.
     lines: list[dict[str, Any]] = field(default_factory=list)
     #: Ends when the process can say no more and all it said is in `lines`.
     reading: asyncio.Task[None] = field(init=False)

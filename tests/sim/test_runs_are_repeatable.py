@@ -83,7 +83,7 @@ def validate(sim: Hand) -> None:
         assert work.parked or world.agenda.at("work", step, operation) is not None
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(st.lists(MOVES, max_size=40), st.integers(0, 3))
 def test_the_same_run_writes_the_same_log(moves: list[tuple[str, object, str]], seed: int) -> None:
     assert played(moves, seed).log_text() == played(moves, seed).log_text()

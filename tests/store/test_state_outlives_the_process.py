@@ -158,7 +158,7 @@ def test_the_database_of_another_program_is_refused(tmp_path: Path) -> None:
     other = sqlite3.connect(tmp_path / "state.db")
     other.execute("CREATE TABLE theirs (x)")
     other.close()
-    with pytest.raises(StartRefused, match="it is no state of a shard"):
+    with pytest.raises(StartRefused, match="it is not a state of a shard"):
         StateStore(tmp_path)
 
 

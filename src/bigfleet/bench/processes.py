@@ -84,7 +84,7 @@ async def child(module: str, name: str, *arguments: str) -> AsyncIterator[Child]
 
 _PROGRAM = "from bigfleet.cli.main import main; main()"
 _WATCHDOG = 'while read pid; do pids="$pids $pid"; done; kill -9 $pids 2>/dev/null'
-#: Long enough for a machine that does much else; nobody waits longer than it takes.
+#: Long enough for a busy machine; an idle one does not wait for it.
 PATIENCE_SECONDS = 60.0
 
 
@@ -129,7 +129,7 @@ class Running:
         self._process.send_signal(number)
 
     async def kill(self) -> None:
-        """As a loss of power does; again is no failure."""
+        """As a loss of power does; a second call is harmless."""
         if self._process.returncode is None:
             self._process.kill()
         await self.ended()
@@ -181,7 +181,7 @@ class Processes:
         return await self.start(name, sys.executable, "-c", _PROGRAM, *words)
 
     async def end(self) -> None:
-        # Before its victims: whose numbers may be somebody else's afterwards.
+        # Before its victims, whose process numbers may be reused afterwards.
         self._watchdog.kill()
         await self._watchdog.communicate()
         await asyncio.gather(*(running.kill() for running in self._all))

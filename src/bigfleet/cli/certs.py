@@ -186,7 +186,7 @@ def _identity(role: str, name: str, person: str) -> str:
 def _check_hosts(hosts: tuple[str, ...]) -> None:
     for host in hosts:
         if not _HOST.fullmatch(host):
-            raise click.UsageError(f"--host {host!r} is no DNS name and no IP address")
+            raise click.UsageError(f"--host {host!r} is neither a DNS name nor an IP address")
 
 
 def _refuse_to_overwrite(files: dict[str, Path], force: bool) -> None:

@@ -52,7 +52,7 @@ def coordinator(parts: tuple[str, ...], interval: float, full: bool) -> None:
     failover   three coordinators over three etcd members; the leader is lost
     rebalance  three shards; one of them needs what the others have idle
 
-    The exit code is 0 with every verdict, because a busy machine is no defect.
+    The exit code is 0 with every verdict, because a busy machine is not a defect.
     """
     chosen = [part for part in PARTS if part in (parts or PARTS)]
     if "failover" in chosen and etcd_program() is None:
@@ -132,7 +132,7 @@ def shard(
     """Load one shard and measure cycles, stalls, memory and the way from roll-up to Configure.
 
     Four phases: at rest; with roll-ups; at rest with clusters that ask for a machine each; with
-    both. The exit code is 0 with every verdict, because a busy machine is no defect.
+    both. The exit code is 0 with every verdict, because a busy machine is not a defect.
     """
     scale = FULL if full else Scale(machines, sessions, rows, rollups_per_second, seconds)
     if scale.sessions * scale.bound + scale.idle > scale.machines:
@@ -152,6 +152,6 @@ def operator(requests: int) -> None:
     """Measure the roll-up of one cluster: from nothing, after a few changes, and its memory.
 
     Every row of the operator's performance budget is there, with its verdict; the exit code is 0
-    either way, because a busy machine is no defect.
+    either way, because a busy machine is not a defect.
     """
     print_measures(rollup.measured(requests), rollup.STATED_FOR, requests=requests)

@@ -20,7 +20,7 @@ def bench(machines: int, store: str) -> None:
 
     It runs on a fake substrate that does everything at once, so what is measured is the SDK. Every
     row of the provider's performance budget is there, with its verdict; the exit code is 0 either
-    way, because a busy machine is no defect.
+    way, because a busy machine is not a defect.
     """
     from bigfleet.bench.provider.load import STATED_FOR, measured
 

@@ -54,7 +54,7 @@ class Term(click.ParamType[tuple[str, tuple[str, ...]]]):
         values = tuple(word for word in said.split(",") if word)
         if (key not in _TERMS and not key.startswith(_LABEL)) or key == _LABEL or not values:
             terms = ", ".join(f"{term}=" for term in _TERMS[:-1])
-            self.fail(f"{value!r} is no term; write {terms} or label.KEY=", param, ctx)
+            self.fail(f"{value!r} is not a term; write {terms} or label.KEY=", param, ctx)
         for known, name in ((_STATES, "state"), (_CAPACITIES, "capacity")):
             if key == name and (odd := [v for v in values if _word(v) not in known]):
                 self.fail(f"{odd[0]!r} is no {name}{_instead(odd[0], known)}", param, ctx)

@@ -48,7 +48,7 @@ def _addresses(settings: CoordinatorSettings) -> list[tuple[str, str]]:
     if settings.advertise_addr:
         given["advertise_addr"] = settings.advertise_addr
     found = [
-        (key, f"{each!r} is no host:port") for key, each in given.items() if not is_address(each)
+        (key, f"{each!r} is not host:port") for key, each in given.items() if not is_address(each)
     ]
     if settings.metrics_addr == settings.listen and not settings.listen.endswith(":0"):
         found.append(("metrics_addr", "is the address of listen; they need two ports"))

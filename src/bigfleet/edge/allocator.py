@@ -14,7 +14,7 @@ SETTINGS = {"PYTHONMALLOC": "malloc", "MALLOC_ARENA_MAX": "1"}
 
 
 def restart_on_c_allocator() -> None:
-    """Returns where the settings are made already, by whatever value, and with another C library
+    """Returns where the settings are made already, with any value, and with another C library
     than that of GNU."""
     missing = {name: value for name, value in SETTINGS.items() if name not in os.environ}
     if missing and sys.executable and _is_gnu():

@@ -25,7 +25,7 @@ from bigfleet.model.machines import Instant
 #: Every leaf may serve on the loopback.
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-#: Clocks of two machines differ; nobody should wait for a certificate to begin.
+#: Clocks of two machines differ; a certificate must be valid at once on all of them.
 _SKEW = timedelta(hours=1)
 
 
@@ -56,7 +56,7 @@ def authority(name: str, now: Instant, days: int) -> Pair:
 def leaf(
     signer: Pair, name: str, uri: str, now: Instant, days: int, hosts: Sequence[str] = ()
 ) -> Pair:
-    """Good for serving and for dialling; without a uri, for serving and as nobody.
+    """Good for serving and for dialling; without a uri, for serving only.
 
     Raises UnusableAuthority. Never outlives its authority.
     """

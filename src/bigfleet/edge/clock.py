@@ -94,7 +94,7 @@ class ManualClock:
         await sleep_on(self, seconds)
 
     def next_due(self) -> Instant | None:
-        """When the next timer fires, None if nobody waits."""
+        """When the next timer fires; None: there is no timer."""
         while self._due and self._due[0].cancelled:
             heapq.heappop(self._due)
         return self._due[0].at if self._due else None

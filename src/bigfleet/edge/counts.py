@@ -156,11 +156,11 @@ class Counts:
             self._drop(key)
 
     def drop(self, name: str, **labels: str) -> None:
-        """Forget the series of a subject that is gone, whatever kind it is of."""
+        """Forget the series of a subject that is gone, of any kind."""
         self._drop((name, tuple((label, short_value(value)) for label, value in labels.items())))
 
     def drop_all_with(self, name: str, **labels: str) -> None:
-        """Forget every series of a metric that carries these values, whatever else it says."""
+        """Forget every series of a metric that carries these values, with any other labels."""
         wanted = {(label, short_value(value)) for label, value in labels.items()}
         for table in (self.counters, self.gauges, self.histograms):
             for key in [key for key in table if key[0] == name and wanted <= set(key[1])]:

@@ -1,7 +1,7 @@
 """What every process shows of its insides, where `debug_endpoints` asks for it; otherwise nothing.
 
-The pages are the same everywhere: tasks, stacks, profile, state. Nobody's name is checked on this
-side of a process, so they are for the loopback and for networks one trusts.
+The pages are the same everywhere: tasks, stacks, profile, state. No name is checked on this side of
+a process, so they are for the loopback and for networks one trusts.
 """
 
 import asyncio

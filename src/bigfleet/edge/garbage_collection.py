@@ -20,9 +20,9 @@ _YOUNG_SECONDS = 0.25
 #: thousands of sessions dial in, next to nothing otherwise.
 _MIDDLE = 4
 _FULL_SECONDS = 3600.0
-#: Objects nobody cares about.
+#: So few objects are not worth a collection.
 _FEW = 200_000
-#: What the interpreter may still do by itself, should nobody get a turn for long.
+#: What the interpreter may still do by itself, should the loop not get a turn for long.
 _BY_ITSELF = (200_000, 50, 1_000_000_000)
 
 

@@ -74,7 +74,7 @@ class Pages:
         except OSError as problem:
             raise _cannot_listen(address, problem) from problem
         except (ValueError, OverflowError):
-            text = "it is no HOST:PORT with a port from 0 to 65535; name another"
+            text = "it is not HOST:PORT with a port from 0 to 65535; name another"
             raise OSError(f"cannot listen on {address}: {text}") from None
         self.port = int(self._server.sockets[0].getsockname()[1])
         return self.port

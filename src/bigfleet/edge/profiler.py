@@ -22,7 +22,7 @@ Stacks = Mapping[str, int]
 
 
 class AlreadyProfiling(Exception):
-    """Somebody else has asked for a profile that is still being taken."""
+    """Another profile is still being taken."""
 
 
 class Profiler:
@@ -58,7 +58,7 @@ class Profiler:
     ) -> None:
         try:
             outcome.set_result(self._seen(watched, seconds, unwanted))
-        except Exception as problem:  # noqa: BLE001 - whoever waits is told
+        except Exception as problem:  # noqa: BLE001 - the waiting caller is told
             outcome.set_exception(problem)
 
     def _seen(self, watched: int, seconds: float, unwanted: threading.Event) -> Stacks:
@@ -77,7 +77,7 @@ def collapsed(stacks: Stacks) -> str:
 
 
 def _stack_of(thread: int) -> str:
-    """Holds no frame longer than it looks: with it would stay whatever it has in hand."""
+    """Holds no frame longer than it looks: a frame keeps all its variables alive."""
     names = []
     frame: FrameType | None = sys._current_frames().get(thread)
     while frame is not None:

@@ -1,4 +1,4 @@
-"""One SQLite file of ours: opened durable and private, and told apart from everybody else's.
+"""One SQLite file of ours: opened durable and private, and told apart from other programs'.
 
 A commit is on disk when it returns. A file that is damaged, foreign or of a later version is
 refused and left as it is.
@@ -26,7 +26,7 @@ class FileKind:
     #: Four letters, as a number.
     application_id: int
     version: int
-    #: As in: it is no state of a shard.
+    #: As in: it is not a state of a shard.
     name: str
     #: Statements that make the tables, each ended by a semicolon.
     tables: str
@@ -126,7 +126,7 @@ def _make_or_check(connection: sqlite3.Connection, kind: FileKind) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != kind.application_id:
-        raise FileRefused(f"it is no {kind.name}")
+        raise FileRefused(f"it is not a {kind.name}")
     if version != kind.version:
         known = f"it has schema {version}, this program knows {kind.version}"
         raise FileRefused(f"{known}; run the version that wrote it")

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, whatever happens while they are written."""
+"""Files that are there whole or not at all, even after a crash while they are written."""
 
 import os
 from pathlib import Path

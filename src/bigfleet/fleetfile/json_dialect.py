@@ -16,7 +16,7 @@ from bigfleet.fleetfile.limits import MOST_DEPTH, MOST_DIGITS, is_too_deep
 
 
 class BadJson(ValueError):
-    """The text is no JSON a fleet file may hold."""
+    """The text is not JSON a fleet file may hold."""
 
 
 def decode_json(raw: bytes) -> object:

@@ -122,7 +122,7 @@ def _from_files(paths: tuple[Path, ...], because: str) -> Target:
         fname=paths[0],
     )
     if not config.cluster.server.startswith(("https://", "http://")):
-        raise BadKubeconfig(f"{where}: server {config.cluster.server!r} is no http(s) address")
+        raise BadKubeconfig(f"{where}: server {config.cluster.server!r} is not an http(s) address")
     return Target(
         config,
         source,
@@ -143,9 +143,9 @@ def _read(path: Path, because: str) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as problem:
         raise BadKubeconfig(f"{path} cannot be read: {problem}; check its rights") from problem
     except yaml.YAMLError as problem:
-        raise BadKubeconfig(f"{path} is no YAML: {problem}") from problem
+        raise BadKubeconfig(f"{path} is not YAML: {problem}") from problem
     if not isinstance(conf, dict) or not isinstance(conf.get("contexts") or [], list):
-        raise BadKubeconfig(f"{path} is no kubeconfig: it has no list of contexts")
+        raise BadKubeconfig(f"{path} is not a kubeconfig: it has no list of contexts")
     return {
         "current-context": conf.get("current-context"),
         "contexts": _by_name(conf, "contexts", "context", path),
@@ -203,7 +203,7 @@ def _ca_bundle(cluster: Cluster, where: str) -> bytes:
         try:
             return b64decode(cluster.certificate_auth_data, validate=True)
         except NotBase64 as problem:
-            text = f"{where}: certificate-authority-data is no base64: {problem}"
+            text = f"{where}: certificate-authority-data is not base64: {problem}"
             raise BadKubeconfig(text) from problem
     if cluster.certificate_auth:
         return _bytes_of(Path(cluster.certificate_auth), where)

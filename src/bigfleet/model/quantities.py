@@ -32,7 +32,7 @@ _BINARY_DIMENSIONS = frozenset({"memory", "ephemeral-storage", "storage"})
 
 
 class BadQuantity(ValueError):
-    """The text is no quantity BigFleet can count; the message says why and what would do."""
+    """The text is not a quantity BigFleet can count; the message says why and what would do."""
 
 
 class QuantityTooLarge(BadQuantity):

@@ -86,7 +86,7 @@ class DemandRow:
         self._profile = profile
         self._sizes = sizes
         self._dimensions: dict[str, _Dimension] = {}
-        #: How many units it stands for; a row of none is no row.
+        #: How many units it stands for; a row with zero units is dropped.
         self.units = 0
         #: None: changed since they were last asked for.
         self._bytes: bytes | None = None

@@ -43,7 +43,7 @@ class Look:
     """What an open drain finds when it looks around."""
 
     present: list[Node] = field(default_factory=list)
-    #: Entries that are no Node.
+    #: Entries that are not Nodes.
     missing: list[str] = field(default_factory=list)
     #: Entries that may turn out to be a Node yet.
     unknown: list[str] = field(default_factory=list)

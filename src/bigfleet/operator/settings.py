@@ -118,7 +118,7 @@ def contradictions_of(settings: OperatorSettings) -> list[tuple[str, str]]:
     if not settings.shard_addr:
         found.append(("shard_addr", "is missing: name the host:port of the shard"))
     elif not is_address(settings.shard_addr):
-        found.append(("shard_addr", f"{settings.shard_addr!r} is no host:port"))
+        found.append(("shard_addr", f"{settings.shard_addr!r} is not host:port"))
     try:
         repair_conditions(settings.repair_conditions)
     except BadCondition as problem:

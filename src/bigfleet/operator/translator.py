@@ -152,7 +152,7 @@ def _demand_of(spec: CapacityRequestSpec) -> Demand:
         same, group = _gang_of(spec.co_location)
         requirements.append(same)
     if spec.priority not in _INT32:
-        text = f"{spec.priority} is no int32; priorities lie in -2147483648 to 2147483647"
+        text = f"{spec.priority} is not an int32; priorities lie in -2147483648 to 2147483647"
         raise _Refusal("priority", "priority", text)
     profile = Profile.of(
         requirements,
@@ -181,7 +181,7 @@ def _requirement(place: int, term: SelectorTerm) -> Requirement:
         why = (
             "compares numbers, which machines are not chosen by: list the values with In"
             if term.operator in _COMPARING
-            else "is no operator: use In, NotIn, Exists or DoesNotExist"
+            else "is not an operator: use In, NotIn, Exists or DoesNotExist"
         )
         text = f"{shown(term.operator)} on {shown(term.key)} {why}"
         raise _Refusal("operator", f"{where}.operator", text)
@@ -211,7 +211,7 @@ def _spread(constraints: Iterable[SpreadConstraint]) -> list[Spread]:
             text = f"{rule} is neither DoNotSchedule nor ScheduleAnyway"
             raise _Refusal("spread", f"{where}.whenUnsatisfiable", text)
         if constraint.max_skew not in _INT32:
-            text = f"{constraint.max_skew} is no int32; a skew is a small number from 1 on"
+            text = f"{constraint.max_skew} is not an int32; a skew is a small number from 1 on"
             raise _Refusal("spread", f"{where}.maxSkew", text)
         _named("spread", f"{where}.topologyKey", constraint.topology_key)
         # Less than one is read as one by every shard; said here, both know the Need by one name.

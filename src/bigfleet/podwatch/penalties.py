@@ -55,7 +55,7 @@ def annotated(annotations: Mapping[str, str]) -> tuple[Penalties, tuple[Note, ..
 
 
 def is_quantity(text: str) -> bool:
-    """The schema takes a few that are no number; the operator would refuse the whole request."""
+    """The schema takes a few that are not numbers; the operator would refuse the whole request."""
     if _QUANTITY.fullmatch(text) is None:
         return False
     try:
@@ -70,7 +70,7 @@ def defaults_of(text: str, where: str) -> Defaults:
     try:
         content = decode_yaml(text)
     except (yaml.YAMLError, RecursionError) as problem:
-        raise BadInput([Problem(where, f"is no YAML: {' '.join(str(problem).split())}")]) from None
+        raise BadInput([Problem(where, f"is not YAML: {' '.join(str(problem).split())}")]) from None
     if content is None:
         return {}
     if not isinstance(content, dict):
@@ -105,7 +105,7 @@ class _Reading:
             return None
         text = str(said)
         if isinstance(said, bool) or not is_quantity(text):
-            self._complain((name, key), f"{text!r} is no quantity; {_WRITE}")
+            self._complain((name, key), f"{text!r} is not a quantity; {_WRITE}")
             return None
         return text
 
@@ -121,6 +121,6 @@ def _annotation(annotations: Mapping[str, str], name: str, notes: list[Note]) ->
         return None
     if is_quantity(text):
         return text
-    said = f"annotation {name}: {text[:60]!r} is no quantity and is ignored; {_WRITE}"
+    said = f"annotation {name}: {text[:60]!r} is not a quantity and is ignored; {_WRITE}"
     notes.append(Note("InvalidPenalty", said))
     return None

@@ -59,7 +59,7 @@ def standing_on(node: str, nodes: FleetNodes, *, has_request: bool, at: Instant)
         case Membership.UNKNOWN:
             return NotYetKnown()
         case Membership.FOREIGN:
-            foreign = NotDemand(f"it runs on {node}, which is no machine of the fleet")
+            foreign = NotDemand(f"it runs on {node}, which is not a machine of the fleet")
             since = nodes.foreign_since(node)
             if not has_request or since is None:
                 return foreign
@@ -75,7 +75,7 @@ def standing_of_hosts(
     """
     found = [standing_on(host, nodes, has_request=has_request, at=at) for host in hosts]
     if found and all(isinstance(each, NotDemand) for each in found):
-        return NotDemand("its volumes are on Nodes that are no machines of the fleet")
+        return NotDemand("its volumes are on Nodes that are not machines of the fleet")
     waits = [each.until for each in found if isinstance(each, NotYetKnown) and each.until]
     sure = [each for each in found if isinstance(each, NotDemand)]
     return NotYetKnown(max(waits)) if waits and len(waits) + len(sure) == len(found) else IS_DEMAND

@@ -124,7 +124,7 @@ class Decision:
     again_at: Instant | None = None
     #: What is to be told besides the notes of the pod itself.
     notes: tuple[Note, ...] = ()
-    #: Why it is no demand; empty: it is, or that is not known.
+    #: Why it is not demand; empty: it is, or that is not known.
     why: str = ""
 
 

@@ -78,5 +78,5 @@ def contradictions_of(settings: PodwatchSettings) -> list[tuple[str, str]]:
         ("shard_addr", settings.shard_addr),
     ):
         if address and not is_address(address):
-            found.append((name, f"{address!r} is no host:port"))
+            found.append((name, f"{address!r} is not host:port"))
     return found

@@ -50,10 +50,10 @@ def _names(settings: ShardSettings) -> Contradictions:
 def _addresses(settings: ShardSettings) -> Contradictions:
     found = []
     if not is_address(settings.listen):
-        found.append(("listen", f"{settings.listen!r} is no host:port"))
+        found.append(("listen", f"{settings.listen!r} is not host:port"))
     if settings.metrics_addr not in ("", "0"):
         if not is_address(settings.metrics_addr):
-            found.append(("metrics_addr", f"{settings.metrics_addr!r} is no host:port"))
+            found.append(("metrics_addr", f"{settings.metrics_addr!r} is not host:port"))
         elif settings.metrics_addr == settings.listen and not settings.listen.endswith(":0"):
             found.append(("metrics_addr", "is the address of listen; they need two ports"))
     return found
@@ -64,7 +64,7 @@ def _providers(settings: ShardSettings) -> Contradictions:
     for said in settings.provider_addr:
         name, _, address = said.partition("=")
         if not (name and is_address(address)):
-            found.append(("provider_addr", f"{said!r} is no name=host:port"))
+            found.append(("provider_addr", f"{said!r} is not name=host:port"))
         elif name in seen:
             found.append(("provider_addr", f"names provider {name} twice; each needs its own name"))
         seen.add(name)

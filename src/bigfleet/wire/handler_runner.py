@@ -115,7 +115,7 @@ class HandlerRunner:
         if isinstance(problem, Rejected):
             return problem
         if isinstance(problem, DecodeError):
-            return Rejected(Code.INVALID_ARGUMENT, f"the request is no message of {method}")
+            return Rejected(Code.INVALID_ARGUMENT, f"the request is not a message of {method}")
         self._failed(method, problem)
         return Rejected(Code.INTERNAL, "internal error")
 

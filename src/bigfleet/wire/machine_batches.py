@@ -79,7 +79,7 @@ class Listed:
 
 
 def listed(answer: bytes) -> Listed:
-    """Raises ValueError where the bytes are no MachineList; texts are checked when read."""
+    """Raises ValueError where the bytes are not a MachineList; texts are checked when read."""
     content = np.frombuffer(answer, np.uint8)
     count = walker.count_machines(content)
     if count < 0:

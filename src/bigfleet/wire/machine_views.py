@@ -279,7 +279,7 @@ def _reservation_message(held: Reservation) -> shared.Reservation:
 
 def _reservation_of(message: shared.Reservation) -> Reservation:
     if message.kind not in _RESERVATIONS:
-        raise ValueError(f"{message.kind} is no kind of reservation")
+        raise ValueError(f"{message.kind} is not a kind of reservation")
     return Reservation(
         message.machine_id,
         _RESERVATIONS[message.kind],

@@ -28,7 +28,7 @@ def machine_bytes(record: MachineRecord) -> bytes:
 
 
 def record_of(machine: bytes) -> MachineRecord:
-    """Raises ValueError where the bytes are no Machine."""
+    """Raises ValueError where the bytes are not a Machine."""
     return record_of_message(_parsed(pb.Machine(), machine))
 
 

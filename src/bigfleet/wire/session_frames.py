@@ -43,7 +43,7 @@ _ROLLUP = b"\x12"
 
 
 class NoFrame(ValueError):
-    """The bytes are no message of a session."""
+    """The bytes are not a message of a session."""
 
 
 def operator_frame(content: bytes) -> OperatorFrame:
@@ -54,7 +54,7 @@ def operator_frame(content: bytes) -> OperatorFrame:
     try:
         message = pb.OperatorMessage.FromString(content)
     except DecodeError as problem:
-        raise NoFrame(f"the frame is no OperatorMessage: {problem}") from None
+        raise NoFrame(f"the frame is not an OperatorMessage: {problem}") from None
     match message.WhichOneof("payload"):
         case "hello":
             return Hello(message.hello.cluster_id, message.hello.protocol_version)
@@ -101,7 +101,7 @@ def shard_frame(content: bytes) -> ShardFrame | None:
     try:
         message = pb.ShardMessage.FromString(content)
     except DecodeError as problem:
-        raise NoFrame(f"the frame is no ShardMessage: {problem}") from None
+        raise NoFrame(f"the frame is not a ShardMessage: {problem}") from None
     match message.WhichOneof("payload"):
         case "ack":
             ack = message.ack

@@ -91,7 +91,7 @@ def reply_bytes(reply: ReportReply) -> bytes:
 
 
 def reply_of(content: bytes) -> ReportReply:
-    """Raises DecodeError where the bytes are no ReportAck."""
+    """Raises DecodeError where the bytes are not a ReportAck."""
     message = pb.ReportAck.FromString(content)
     return ReportReply(
         message.coordinator_term,

@@ -133,7 +133,7 @@ def sync_reply_bytes(reply: SyncReply, views_as_bytes: ViewWriter) -> bytes:
 
 
 def sync_reply_of(content: bytes) -> SyncReply:
-    """Raises DecodeError where the bytes are no SyncShardResponse."""
+    """Raises DecodeError where the bytes are not a SyncShardResponse."""
     message = pb.SyncShardResponse.FromString(content)
     return SyncReply(
         term=message.coordinator_term,

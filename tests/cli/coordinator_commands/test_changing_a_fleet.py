@@ -124,7 +124,7 @@ async def test_a_provider_that_is_misspelt_gets_no_default_owner(tmp_path: Path)
         before = await said_of(fleet)
         owner = ("--shard", "shard-0", *WHY)
         said = await fleet.refused(3, "domains", "default", "--provider", "aws-wset", *owner)
-        assert "no provider is named aws-wset, and it is no address" in said
+        assert "no provider has the name or address aws-wset" in said
         assert "did you mean aws-west?" in said
         assert await said_of(fleet) == before
         await fleet.shown("domains", "default", "--provider", "aws-west", *owner)

@@ -178,9 +178,9 @@ def test_terms_name_ids_labels_owners_and_capacity() -> None:
     [
         (("state=idel",), "did you mean idle?"),
         (("capacity=gold",), "there are bare-metal, reserved, on-demand, spot"),
-        (("colour=red",), "is no term"),
-        (("label.=x",), "is no term"),
-        (("zone=",), "is no term"),
+        (("colour=red",), "is not a term"),
+        (("label.=x",), "is not a term"),
+        (("zone=",), "is not a term"),
         (("cluster=a,b",), "one value"),
         (("id=a*", "id=b"), "stands alone"),
     ],

@@ -68,7 +68,7 @@ class Supervised:
         os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """As a loss of power does; again is no failure."""
+        """As a loss of power does; a second call is harmless."""
         self._end(signal.SIGKILL)
 
     def stop(self) -> int | None:
@@ -96,7 +96,7 @@ class Supervised:
     # -- what a process of ours says ------------------------------------------------------------
 
     def lines(self) -> list[dict[str, Any]]:
-        """Log lines of its present life; what is no JSON has only a `text`."""
+        """Log lines of its present life; what is not JSON has only a `text`."""
         with self.log.open("rb") as log:
             log.seek(self._begins)
             return [_line(text) for text in log.read().splitlines()]

@@ -82,7 +82,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* All replicas serve under one certificate: it is nobody's identity, only a server's name. */}}
+{{/* All replicas serve under one certificate: it is not an identity, only a server's name. */}}
 {{- define "fleet.coordinatorHosts" -}}
 {{- $name := include "fleet.coordinator" . -}}
 {{- include "fleet.hosts" (dict "root" . "host" $name "peers" "") -}}

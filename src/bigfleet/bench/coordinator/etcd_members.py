@@ -35,7 +35,7 @@ async def etcd_members(running: Processes, folder: Path) -> list[str]:
     assert program is not None, HOW_TO_GET_ETCD
     ports = _free_ports(2 * MEMBERS)
     clients, peers = ports[:MEMBERS], ports[MEMBERS:]
-    everybody = ",".join(f"m{n}=http://127.0.0.1:{port}" for n, port in enumerate(peers))
+    all_members = ",".join(f"m{n}=http://127.0.0.1:{port}" for n, port in enumerate(peers))
     members = [
         await running.start(
             "etcd",
@@ -45,7 +45,7 @@ async def etcd_members(running: Processes, folder: Path) -> list[str]:
             *("--advertise-client-urls", f"http://127.0.0.1:{client}"),
             *("--listen-peer-urls", f"http://127.0.0.1:{peer}"),
             *("--initial-advertise-peer-urls", f"http://127.0.0.1:{peer}"),
-            *("--initial-cluster", everybody),
+            *("--initial-cluster", all_members),
         )
         for n, (client, peer) in enumerate(zip(clients, peers, strict=True))
     ]

@@ -1,6 +1,6 @@
 """The part `load`: one coordinator on SQLite, all its shards, and domains that change hands.
 
-Three phases: everybody reports for the first time and is sent the view; the fleet at rest; one
+Three phases: all shards report for the first time and are sent the view; the fleet at rest; one
 domain a second goes to another shard. What is measured is a real process over the loopback.
 """
 
@@ -33,7 +33,7 @@ QUICK, FULL = Scale(), Scale(seconds=120.0)
 _AUDIT = Audit("bench", "a domain changes hands")
 #: Between two changes of hands.
 _CHANGE_SECONDS = 1.0
-#: Until the disk has it; whoever reports meanwhile waits for it too.
+#: Until the disk has it; reports that come meanwhile wait for it too.
 _COMMITS = "bigfleet_coordinator_store_write_seconds"
 _MOST_MS, _MOST_MB = 50, 300
 
@@ -58,7 +58,7 @@ async def measured(scale: Scale, say: Say) -> list[Measure]:
                 json.dumps(asdict(scale)),
             )
         )
-        say("everybody reports for the first time")
+        say("all shards report for the first time")
         found += await _phase(coordinator, driver, "first contact", scale.interval * 2.4)
         say("the fleet at rest")
         found += await _phase(coordinator, driver, "at rest", scale.seconds)

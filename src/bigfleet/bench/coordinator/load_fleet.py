@@ -73,7 +73,7 @@ def provider_address(scale: Scale, number: int) -> str:
 
 
 def stored_rows(scale: Scale) -> dict[str, bytes]:
-    """The store of a coordinator whom everybody has reported to, with nothing under way."""
+    """The store of a coordinator that all shards have reported to, with nothing under way."""
     tables = Tables()
     _put(tables.term, TermRow(1))
     _put(tables.seq, SeqRow(revision=1))

@@ -35,7 +35,7 @@ from bigfleet.wire.session_client import Session, SessionClient
 M6 = RebalanceScale()
 _DEADLINE_SECONDS = 5.0
 _LOOK_SECONDS = 0.02
-#: Longer than anybody would call a rebalance.
+#: Longer than any rebalance should take.
 GIVE_UP_SECONDS = 120.0
 #: How long nothing more may move once the Need is met.
 _QUIET_SECONDS = 2.0
@@ -76,7 +76,7 @@ class Rig:
             self.ports.append((int(told["port"]), int(told["metrics_port"])))
 
     async def until_listed(self) -> None:
-        """Every shard has its own machines, and nobody else's."""
+        """Every shard has its own machines, and no others."""
         wanted = [0, self._shape.idle, self._shape.idle]
         while [await _machines(metrics) for _, metrics in self.ports] != wanted:
             await asyncio.sleep(_LOOK_SECONDS)

@@ -51,7 +51,7 @@ class RebalanceScale:
 
 
 def stored_rows(provider: str) -> dict[str, bytes]:
-    """Of a coordinator that everybody has reported to; nothing is under way."""
+    """Of a coordinator that all shards have reported to; nothing is under way."""
     rows = {
         key_text("term", ()): value_bytes(TermRow(1)),
         key_text("seq", ()): value_bytes(SeqRow(revision=1)),
@@ -87,7 +87,7 @@ def rollup(shape: RebalanceScale, at: int) -> bytes:
 
 
 def first_rollup(at: int) -> bytes:
-    """For one machine of a type that nobody has."""
+    """For one machine of a type that no shard has."""
     return _rollup("none-such", 1, at)
 
 

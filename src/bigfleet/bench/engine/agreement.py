@@ -1,4 +1,4 @@
-"""Whether a shape is decided alike whatever must not matter: worker count and order of arrival.
+"""Whether a shape is decided alike with any number of workers and in any order of arrival.
 
 The comparison with the slow reference implementation lives in the test suite, which alone may
 import it. An incremental cycle joins the comparison when there is one.

@@ -92,7 +92,7 @@ class _Measured:
 
 
 def silent(step: str, done: int, total: int) -> None:
-    """For runs nobody watches."""
+    """For runs without a terminal."""
 
 
 def run(request: Request, on_progress: OnProgress = silent) -> Result:

@@ -96,4 +96,4 @@ async def running_provider(machines: int, state: Path | None) -> AsyncIterator[R
 
 async def _drained(stream: asyncio.StreamReader) -> None:
     while await stream.read(65536):
-        """A pipe nobody reads would stop the provider; what it logs is not measured."""
+        """An unread pipe would stop the provider; what it logs is not measured."""

@@ -1,8 +1,8 @@
 """A provider as a process of its own that does everything at once and remembers every Configure.
 
-It keeps nothing and checks nothing: whatever time passes between a roll-up and its Configure is the
-shard's. Asked by a line on its standard input, it tells the Configures since it was last asked, by
-the blob they carried, with the monotonic time of their arrival.
+It keeps nothing and checks nothing: all time between a roll-up and its Configure is the shard's.
+Asked by a line on its standard input, it tells the Configures since it was last asked, by the blob
+they carried, with the monotonic time of their arrival.
 """
 
 import asyncio
@@ -96,7 +96,7 @@ _IDLE = MachineState.IDLE
 
 
 async def serve(machines: Iterable[MachineRecord]) -> None:
-    """Until nobody asks any more."""
+    """Until its standard input is closed."""
     provider = InstantProvider(machines)
     endpoint = ProviderEndpoint(provider, reflection=False)
     port = await endpoint.start()

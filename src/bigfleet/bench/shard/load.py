@@ -112,7 +112,7 @@ async def _running(scale: Scale) -> AsyncIterator[Rig]:
 
 
 async def _scrape(port: int) -> None:
-    """Somebody reads the metrics every second, as somebody always does."""
+    """Reads the metrics every second, as a scraper does."""
     while True:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"GET /metrics HTTP/1.1\r\nHost: shard\r\n\r\n")
@@ -133,7 +133,7 @@ def _ingest_rows(scale: Scale) -> list[Measure]:
 
 
 async def _start_rows(rig: Rig) -> list[Measure]:
-    """The first List, and everybody dialling in at once."""
+    """The first List, and all operators dialling in at once."""
     worst = told = await rig.shard.ask()
     while told["not_ready"] or not told["machines"]:
         await asyncio.sleep(_HURRY_SECONDS)
@@ -151,8 +151,15 @@ async def _start_rows(rig: Rig) -> list[Measure]:
         told = await rig.shard.ask()
         worst = max(worst, told, key=lambda each: each["work"])
     cpu = rig.shard.cpu_seconds() - spent
-    found += _stall_rows(worst, "everybody dials in")
+    found += _stall_rows(worst, "all operators dial in")
     return [*found, Measure("all sessions up and reported, CPU", cpu, "s")]
+
+
+async def _with_a_cycle(shard: Child) -> Told:
+    """What the shard tells once it has decided a cycle: on a busy machine that takes longer."""
+    while not (told := await shard.ask())["cycles"]:
+        await asyncio.sleep(_HURRY_SECONDS)
+    return told
 
 
 async def _cycle_rows(rig: Rig) -> list[Measure]:
@@ -160,12 +167,12 @@ async def _cycle_rows(rig: Rig) -> list[Measure]:
     before = (await shard.ask())["rollups"]
     spent = shard.cpu_seconds()
     await asyncio.sleep(scale.seconds)
-    quiet = await shard.ask()
+    quiet = await _with_a_cycle(shard)
     found = _phase_rows(quiet, "at rest", (shard.cpu_seconds() - spent) / scale.seconds)
     spent = shard.cpu_seconds()
     operators.acknowledged.clear()
     await operators.report_for(scale.seconds, scale.rollups_per_second)
-    busy = await shard.ask()
+    busy = await _with_a_cycle(shard)
     found += _phase_rows(busy, "with roll-ups", (shard.cpu_seconds() - spent) / scale.seconds)
     taken = (busy["rollups"] - before) / scale.seconds
     least = _PACE * scale.rollups_per_second
@@ -186,8 +193,8 @@ async def _probe_rows(rig: Rig) -> list[Measure]:
     found: list[Measure] = []
     for when, busy in (("at rest", False), ("with roll-ups", True)):
         await rig.provider.ask()
-        everyone = range(scale.sessions)
-        asking = everyone[-scale.probes :] if busy else everyone[: scale.probes]
+        sessions = range(scale.sessions)
+        asking = sessions[-scale.probes :] if busy else sessions[: scale.probes]
         pace = scale.rollups_per_second if busy else 0.0
         _, sent = await asyncio.gather(
             operators.report_for(scale.seconds, pace), operators.probe(scale.seconds, asking)

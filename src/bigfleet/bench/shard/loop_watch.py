@@ -1,9 +1,9 @@
 """How long an event loop is not free, and what it was doing.
 
 The longest piece of work is CPU time of one callback or one step of a task: what blocks the loop
-whatever else the machine does. How late a timer comes tells the same by the clock; there a machine
-without a free processor and a loop that catches up count too, so it means something on an idle
-machine only. A second thread looks where the loop is while it is late.
+under any load. How late a timer comes tells the same by the clock; there a machine without a free
+processor and a loop that catches up count too, so it means something on an idle machine only. A
+second thread looks where the loop is while it is late.
 """
 
 import asyncio
@@ -104,7 +104,7 @@ class LoopWatch:
                 self._seen = _frames_of(frame) if frame is not None else ""
 
     def _on_collection(self, phase: str, _facts: dict[str, int]) -> None:
-        """In whichever thread ran into it: nobody else runs meanwhile."""
+        """In the thread that ran into it: no other thread runs meanwhile."""
         if phase == "start":
             self._collection_began = time.thread_time()
         else:

@@ -43,12 +43,12 @@ class Operators:
         self.reclaims = 0
 
     async def connect(self) -> None:
-        """Everybody says hello and reports once."""
-        everyone = range(self._scale.sessions)
+        """Every operator says hello and reports once."""
+        sessions = range(self._scale.sessions)
         for start in range(0, self._scale.sessions, _AT_A_TIME):
             if start % SESSIONS_PER_CONNECTION == 0:
                 self._clients.append(SessionClient(self._address, shared=True))
-            some = everyone[start : start + _AT_A_TIME]
+            some = sessions[start : start + _AT_A_TIME]
             ready = [asyncio.Event() for _ in some]
             self._tasks += [
                 asyncio.create_task(self._session(cluster, self._clients[-1], said))

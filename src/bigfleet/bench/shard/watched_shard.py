@@ -78,7 +78,7 @@ async def _served(settings: ShardSettings) -> None:
     watch = LoopWatch()
     watch.start()
     watched = Watched(process, watch)
-    # What the engine's thread spends is nobody's business but a load test's.
+    # Only a load test measures what the engine's thread spends.
     setattr(driving_cycles, "deliberate", watched.deliberate)  # noqa: B010
     await process.start()
     beside = [asyncio.create_task(watched.follow()), asyncio.create_task(collect_rarely(clock))]

@@ -185,7 +185,7 @@ def _no_such_provider(name: str, known: Mapping[str, str]) -> "Rejected":
 
     near = get_close_matches(name, list(known), n=1)
     hint = f"did you mean {near[0]}?" if near else "bigfleet providers shows those there are"
-    return Rejected(Code.NOT_FOUND, f"no provider is named {name}, and it is no address; {hint}")
+    return Rejected(Code.NOT_FOUND, f"no provider has the name or address {name}; {hint}")
 
 
 def _once_given_up(waits: list[str]) -> str:

@@ -141,7 +141,7 @@ def set_provider(
     from bigfleet.wire.coordinator_documents import document_of
 
     if not is_address(address):
-        raise click.UsageError(f"--address {address!r} is no HOST:PORT; shards dial it")
+        raise click.UsageError(f"--address {address!r} is not HOST:PORT; shards dial it")
 
     async def act(coordinator: "CoordinatorAdminClient") -> "ProviderEntry":
         listed = {entry.name: entry for entry in await coordinator.providers()}

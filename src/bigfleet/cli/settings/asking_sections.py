@@ -65,7 +65,7 @@ def cli_contradictions(cli: CliSettings) -> list[tuple[str, str]]:
     """An id of a shard has no colon."""
     said = [("shard", word) for word in cli.shards() if ":" in word]
     said += [("coordinator", word) for word in cli.coordinators()]
-    return [(name, f"{word!r} is no host:port") for name, word in said if not is_address(word)]
+    return [(name, f"{word!r} is not host:port") for name, word in said if not is_address(word)]
 
 
 def tls_contradictions(tls: TlsSettings) -> list[tuple[str, str]]:

@@ -124,7 +124,7 @@ def _toml(path: Path, text: str) -> Any:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as problem:
-        raise BadInput([Problem(str(path), f"is no TOML: {problem}")]) from None
+        raise BadInput([Problem(str(path), f"is not TOML: {problem}")]) from None
 
 
 def _yaml(path: Path, text: str) -> tuple[Any, LineOf]:
@@ -136,4 +136,4 @@ def _yaml(path: Path, text: str) -> tuple[Any, LineOf]:
         return decode_yaml(text), lambda key: lines_of(text)(key)
     except (yaml.YAMLError, RecursionError, ValueError) as problem:
         said = " ".join(str(problem).split())
-        raise BadInput([Problem(str(path), f"is no YAML: {said}")]) from None
+        raise BadInput([Problem(str(path), f"is not YAML: {said}")]) from None

@@ -93,7 +93,7 @@ def pause(
 
 
 def resume(book: Book, draft: Draft, call: ResumeCall, lifted_by: str = "") -> Resumed:
-    """What was lifted; a pause that is gone already is no error."""
+    """What was lifted; a pause that is gone already is not an error."""
     require(owner=call.audit.owner, reason=call.audit.reason)
     if bool(call.pause_id) == call.everything:
         text = "name one pause_id, or ask for all; not both, not neither"

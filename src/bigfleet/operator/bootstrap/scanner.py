@@ -16,7 +16,7 @@ ALLOWED = (
 
 _OPEN, _CLOSE = "{{", "}}"
 _SPACES = " \t\r\n"
-#: Words, fields, the dot, quoted texts; what is none of these is no word of the language.
+#: Words, fields, the dot, quoted texts; what is none of these is refused.
 _WORD = re.compile(
     r"""\s+ | (?P<word> \$?(?:\.[A-Za-z_]\w*)+ | \$ | \. | [A-Za-z_]\w*
     | "(?:[^"\\\n]|\\.)*" | `[^`]*` | .)""",
@@ -25,7 +25,7 @@ _WORD = re.compile(
 
 
 class BadTemplate(Exception):
-    """The text is no template of ours; the message says where, what and what would do."""
+    """The text is not a template of ours; the message says where, what and what would do."""
 
     def __init__(self, line: int, column: int, problem: str) -> None:
         super().__init__(f"line {line}, column {column}: {problem}; {ALLOWED}")

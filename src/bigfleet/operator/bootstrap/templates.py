@@ -194,7 +194,7 @@ class _Parser:
         found = self._field(action, words[1], dot)
         inside = _INSIDE.get(found.name) if is_range else dot
         if inside is None:
-            raise action.refused(f"{action.text}: {words[1]} is no list")
+            raise action.refused(f"{action.text}: {words[1]} is not a list")
         body, end = self._parts(inside)
         otherwise: tuple[_Part, ...] = ()
         if end is not None and end.words[:2] == ("else", "if") and not is_range:
@@ -258,7 +258,7 @@ def _quoted(action: Action, word: str) -> str:
     try:
         return word[1:-1] if word[0] == "`" else str(orjson.loads(word))
     except ValueError:
-        raise action.refused(f"{action.text}: {word} is no text") from None
+        raise action.refused(f"{action.text}: {word} is not text") from None
 
 
 def _unknown(word: str, name: str, dot: _Dot) -> str:

@@ -54,7 +54,7 @@ class TemplateFile:
 
 
 class BadTemplateFile(StartRefused):
-    """The file cannot be read or is no template; the text names it and the fix."""
+    """The file cannot be read or is not a template; the text names it and the fix."""
 
 
 class BootstrapRequests:
@@ -116,4 +116,4 @@ def _read(path: Path) -> Template:
     except UnicodeDecodeError as problem:
         raise BadTemplateFile(f"the bootstrap template {path} is not UTF-8") from problem
     except BadTemplate as problem:
-        raise BadTemplateFile(f"the bootstrap template {path} is none: {problem}") from problem
+        raise BadTemplateFile(f"{path} is not a bootstrap template: {problem}") from problem

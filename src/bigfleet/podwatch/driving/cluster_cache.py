@@ -128,7 +128,7 @@ class ClusterCache:
 
     def _tell(self, knows: bool) -> None:
         if knows:
-            text = "pods on Nodes that are no machines of the fleet ask for nothing"
+            text = "pods on Nodes that are not machines of the fleet ask for nothing"
             self._log.info("upcoming_nodes.watched", msg=text)
         else:
             text = (

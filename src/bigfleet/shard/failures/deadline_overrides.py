@@ -40,7 +40,7 @@ def override_of(said: str) -> Override:
     name, equals, duration = said.partition("=")
     provider, dot, deadline = name.rpartition(".")
     if not (equals and dot and provider):
-        raise BadOverride(f"{said!r} is no NAME.STATE=DURATION such as aws.creating=30m")
+        raise BadOverride(f"{said!r} is not NAME.STATE=DURATION such as aws.creating=30m")
     if deadline not in _WITH:
         raise BadOverride(f"{said!r} names no deadline; there are {', '.join(_WITH)}")
     seconds = seconds_of(duration)

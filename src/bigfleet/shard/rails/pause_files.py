@@ -63,7 +63,7 @@ def _decoded(text: str) -> Any:
     try:
         return decode_yaml(text)
     except (yaml.YAMLError, RecursionError) as problem:
-        raise Malformed(f"it is no YAML: {' '.join(str(problem).split())}") from None
+        raise Malformed(f"it is not YAML: {' '.join(str(problem).split())}") from None
 
 
 def _pause(
@@ -116,7 +116,7 @@ def _expiry(
         seconds = seconds_of(text)
         if seconds is None:
             raise Malformed(
-                f"{where}: {text!r} is no time; write 2h, 2026-01-31T12:00:00Z or {NEVER}"
+                f"{where}: {text!r} is not a time; write 2h, 2026-01-31T12:00:00Z or {NEVER}"
             )
         until = since + int(seconds * SECOND)
     if until > since + longest:

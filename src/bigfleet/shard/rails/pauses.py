@@ -139,7 +139,7 @@ class Pauses:
     def resume(
         self, pause_id: str, everything: bool, at: Instant, owner: str = "", reason: str = ""
     ) -> tuple[Pause, ...]:
-        """What was lifted; a pause that is gone already is no error."""
+        """What was lifted; a pause that is gone already is not an error."""
         lifted = self.to_lift(pause_id, everything)
         for pause in lifted:
             self._drop(pause)

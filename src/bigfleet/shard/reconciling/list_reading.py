@@ -67,7 +67,7 @@ class ListReading:
 
 
 def read_list(content: bytes, remembered: Remembered, *, whole: bool) -> ListReading:
-    """Raises ValueError where the bytes are no MachineList."""
+    """Raises ValueError where the bytes are not a MachineList."""
     now = listed(content)
     known = _doubting(remembered)
     rows = known.rows_unlike(now)

@@ -1,7 +1,7 @@
 """Amazon EC2 as a BigFleet provider.
 
 Slots come from the offerings file, hosts are instances with our tags, and the two meet in
-`describe`. Nothing is remembered here between calls: whatever must survive is in a tag.
+`describe`. Nothing is remembered here between calls: what must survive is in a tag.
 """
 
 import asyncio

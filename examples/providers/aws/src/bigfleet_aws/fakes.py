@@ -1,7 +1,7 @@
 """A cloud to try this provider on: moto speaks like AWS, here or wherever `endpoint_url` says.
 
-One of its own ends with the process, and every host with it; whoever wants to see a restart gives
-the address of a moto server that stays.
+One of its own ends with the process, and every host with it; to see a restart, give the address of
+a moto server that stays.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ BUCKET = "bigfleet-fake-blobs"
 def fake_settings(cfg: Ec2Config) -> tuple[Ec2Config, Callable[[], None]]:
     """The settings of a fake cloud, and how to end it."""
     endpoint: str = cfg.endpoint_url
-    stop: Callable[[], None] = lambda: None  # noqa: E731 - somebody else's server goes on
+    stop: Callable[[], None] = lambda: None  # noqa: E731 - a server that was given goes on
     if not endpoint:
         endpoint, stop = _own_moto()
     settings = msgspec.structs.replace(

@@ -20,7 +20,7 @@ PROVIDER = "bigfleet-provider"
 OPERATION = "bigfleet-operation"
 CLUSTER = "bigfleet-cluster"
 
-#: Exists or is about to; `stopping` and `stopped` can only be somebody else's doing.
+#: Exists or is about to; this provider never causes `stopping` or `stopped`.
 LIVE = ("pending", "running", "stopping", "stopped")
 #: As many as EC2 gives at once.
 PAGE = 1000

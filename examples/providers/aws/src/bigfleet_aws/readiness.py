@@ -1,4 +1,4 @@
-"""When a node counts as Ready: asked of the host itself, or of whatever an operator plugs in."""
+"""When a node counts as Ready: asked of the host itself, or of code that an operator plugs in."""
 
 import importlib
 from typing import Protocol

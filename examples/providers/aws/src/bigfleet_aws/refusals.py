@@ -1,7 +1,7 @@
 """What AWS refuses, in the words of the SDK: which errors are worth a retry, and which mean "none".
 
-Only codes that are known to pass are retried: a code nobody thought of fails the machine with its
-own text, where an operator sees it.
+Only codes that are known to pass are retried: any other code fails the machine with its own text,
+where an operator sees it.
 """
 
 from collections.abc import Iterator

@@ -23,7 +23,7 @@ class Ec2Config(Config):
     configure_command: str = "/opt/bigfleet/configure"
     drain_command: str = "/opt/bigfleet/drain"
     ready_command: str = "/opt/bigfleet/ready"
-    #: `command` asks the host, MODULE:CALLABLE asks whatever you wrote (README.md).
+    #: `command` asks the host, MODULE:CALLABLE asks your own code (README.md).
     readiness: str = "command"
     #: Where a blob waits for its host; without it a blob must fit into a command.
     blob_bucket: str = ""

@@ -1,4 +1,4 @@
-"""A BigFleet provider for hosts somebody racked.
+"""A BigFleet provider for hosts that people racked.
 
 Run it with `bigfleet provider run bigfleet_bare_metal:BareMetal`.
 """

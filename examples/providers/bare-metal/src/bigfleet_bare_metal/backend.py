@@ -1,4 +1,4 @@
-"""Hosts somebody racked, as a BigFleet provider: an inventory file and hook commands.
+"""Hosts that people racked, as a BigFleet provider: an inventory file and hook commands.
 
 A host that is up is Idle, one that can be powered on is a slot, and there is no Delete: machines
 are bought by people. What a hook does to a host is the operator's business; this file only decides

@@ -84,7 +84,7 @@ async def _ended(
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             env=environment,
-            # Its own group, so that whatever it started ends with it.
+            # Its own group, so that everything it started ends with it.
             start_new_session=True,
         )
     except OSError as error:

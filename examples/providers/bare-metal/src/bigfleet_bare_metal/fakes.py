@@ -1,7 +1,7 @@
 """Hosts that are files in a folder, acted on by real hook commands: for tests and for a first look.
 
 Without a folder every host is up and the world ends with the process. With one, it outlives the
-process, and every host is down until somebody creates it.
+process, and every host is down until it is created.
 """
 
 import tempfile
