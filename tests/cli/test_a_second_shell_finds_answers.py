@@ -53,7 +53,7 @@ async def demand_of_the_lab(fleet: LocalFleet, shard: str) -> AsyncIterator[None
     client = SessionClient(f"127.0.0.1:{process.port}")
     async with client.open(Hello("lab", "v1alpha1")) as session:
         await session.send(RollupFrame(rollup_bytes("lab", 1, [WANTED])))
-        await until(lambda: process.state.deciding.ledger.counts("lab").short)
+        await until(lambda: process.state.decision_loop.ledger.counts("lab").short)
         yield
 
 

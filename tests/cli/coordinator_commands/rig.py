@@ -150,8 +150,8 @@ async def two_shards(folder: Path) -> AsyncIterator[LiveFleet]:
         ):
             await one.until_bound("ml", 2)
             # A cycle has seen them there.
-            await one.until(lambda: one.process.state.deciding.ledger.counts("ml").met == 1)
-            await zero.until(lambda: zero.process.state.deciding.ledger.unsatisfied == 1)
+            await one.until(lambda: one.process.state.decision_loop.ledger.counts("ml").met == 1)
+            await zero.until(lambda: zero.process.state.decision_loop.ledger.unsatisfied == 1)
             yield fleet
 
 

@@ -97,7 +97,7 @@ class LiveShard:
         await self.until(lambda: self._has_settled(cluster))
 
     def _has_settled(self, cluster: str) -> bool:
-        counts = self.process.state.deciding.ledger.counts(cluster)
+        counts = self.process.state.decision_loop.ledger.counts(cluster)
         return counts.total > 0 and counts.arriving == 0
 
     def bound_to(self, cluster: str) -> list[str]:
@@ -155,7 +155,7 @@ async def living_shard(
 
 def _is_ready(process: ShardProcess) -> bool:
     state = process.state
-    return not state.why_not_ready() and state.deciding.decision is not None
+    return not state.why_not_ready() and state.decision_loop.decision is not None
 
 
 async def running(

@@ -22,17 +22,18 @@ from bigfleet.bench.processes import Child, child
 from bigfleet.bench.shard.fleet import Scale, cluster_name, rollup
 from bigfleet.bench.shard.operators import Operators
 from bigfleet.bench.timing import unit_ms
-from bigfleet.engine.needs_table import NeedsTable
-from bigfleet.shard.effects import Effects
-from bigfleet.shard.ingest.ingest import Ingest
-from bigfleet.shard.settings import RailSettings
+from bigfleet.model.ownership import Ownership
+from bigfleet.shard.parts import Parts, ShardStart
+from bigfleet.shard.settings import ShardSettings
 from bigfleet.wire.rollups import RollupReader
 
 
 def rows_per_second(scale: Scale) -> tuple[float, float]:
     """Of CPU time of this thread: for first roll-ups, and for roll-ups with one row changed."""
     reader = RollupReader()
-    ingest = Ingest(Effects(), RailSettings(), NeedsTable())
+    settings = ShardSettings()
+    start = ShardStart(settings, 1, {}, str, 0, {}, Ownership(settings.id))
+    ingest = Parts(start).ingest
     limit = scale.sessions * scale.rows
     rates = []
     for variant in (0, 1):
