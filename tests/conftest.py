@@ -24,7 +24,7 @@ def pytest_collection_finish() -> None:
 
 settings.register_profile(
     "normal",
-    max_examples=300,
+    max_examples=200,
     deadline=None,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.architecture.pages import Block, Command, commands_of, normalised
+from tests.architecture.tree import ROOT
 
 BIGFLEET = Path(sys.executable).with_name("bigfleet")
 #: A certification is the longest a page asks for.
@@ -23,6 +24,8 @@ LONGEST_SECONDS = 300.0
 PROVIDER, SHARD, SHARD_METRICS = "127.0.0.1:9000", "127.0.0.1:7780", "127.0.0.1:8780"
 COORDINATOR, COORDINATOR_METRICS = "127.0.0.1:7790", "127.0.0.1:8790"
 PORTS = (PROVIDER, SHARD, SHARD_METRICS, COORDINATOR, COORDINATOR_METRICS)
+#: What mypy knows of the package stays for the next run.
+TYPES = ROOT / ".mypy_cache" / "pages"
 _LEFT_OUT = ["..."]
 STARTED = ("provider.started", "shard.started", "coordinator.started")
 
@@ -60,7 +63,7 @@ class Walk:
         names = sorted(path.name for path in self._folder.glob("*.py"))
         if not names:
             return
-        flags = ["--strict", "--explicit-package-bases", "--cache-dir=.mypy_cache"]
+        flags = ["--strict", "--explicit-package-bases", f"--cache-dir={TYPES}"]
         self._must_work([sys.executable, "-m", "mypy", *flags, *names], "types")
 
     def _run(self, command: Command) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bigfleet.cli.settings import sections
-from bigfleet.cli.settings.keys import Key, Section, Shape
+from bigfleet.cli.settings.keys import Key, Section, ValueForm
 from tests.charts.charts import BIGFLEET, OPERATOR, PODWATCH, Chart
 
 #: What the charts set themselves: values of their own, or the shape of their pods, say it.
@@ -73,23 +73,23 @@ def _value(key: Key) -> dict[str, Any]:
     if key.choices:
         return {**described, "enum": list(key.choices)}
     match key.shape:
-        case Shape.SWITCH:
+        case ValueForm.SWITCH:
             return {**described, "type": "boolean"}
-        case Shape.COUNT | Shape.NUMBER:
+        case ValueForm.COUNT | ValueForm.NUMBER:
             bounds = {"minimum": key.least}
             if key.most is not None:
                 bounds["maximum"] = key.most
-            kind = "integer" if key.shape is Shape.COUNT else "number"
+            kind = "integer" if key.shape is ValueForm.COUNT else "number"
             return {**described, "type": kind, **bounds}
-        case Shape.DURATION:
+        case ValueForm.DURATION:
             return {**described, "$ref": "#/definitions/duration"}
-        case Shape.SIZE:
+        case ValueForm.SIZE:
             return {**described, "$ref": "#/definitions/size"}
-        case Shape.TEXTS:
+        case ValueForm.TEXTS:
             return {**described, "type": "array", "items": {"type": "string"}}
-        case Shape.RECORDS:
+        case ValueForm.RECORDS:
             return {**described, "type": "array", "items": {"type": "object"}}
-        case Shape.TEXT:
+        case ValueForm.TEXT:
             return {**described, "type": "string"}
 
 

@@ -30,10 +30,10 @@ async def test_a_cluster_reads_how_its_own_needs_stand(tmp_path: Path) -> None:
         await shard.until_bound("shop", 3)
         await shard.until_bound("ml", 1)
         state = shard.process.state
-        await shard.until(lambda: len(state.shortfalls) == 1)
+        await shard.until(lambda: len(state.parts.shortfalls) == 1)
         # A cycle that began when all of them served.
-        begun = state.deciding.number
-        await shard.until(lambda: state.deciding.ledger.cycle > begun + 1)
+        begun = state.decision_loop.number
+        await shard.until(lambda: state.decision_loop.ledger.cycle > begun + 1)
         reply = await client.report(SHOP)
         async with ShardAdminClient(shard.address) as people:
             ml, shop = await people.sessions()

@@ -5,9 +5,7 @@ import pytest
 from bigfleet.model.cluster_reports import ClusterReport, ReceivedReport
 from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import Code, Rejected
-from bigfleet.shard.cluster_reports import ClusterReports
-from bigfleet.shard.effects import Effects
-from bigfleet.shard.machines import Machines
+from tests.shard_parts import Clusters, parts_of
 
 MINUTE = 60 * SECOND
 
@@ -16,10 +14,9 @@ class Shard:
     """Its memory of reports, and who is connected."""
 
     def __init__(self, *connected: str) -> None:
-        self.connected = set(connected)
-        self.effects = Effects()
-        self.machines = Machines(self.effects, lambda cluster, frame: None)
-        self.reports = ClusterReports(self.effects, self.machines, self.connected.__contains__)
+        parts = parts_of()
+        self.clusters = Clusters(parts, *connected)
+        self.reports = parts.cluster_reports
 
     def run(self, since: int, until: int) -> None:
         for second in range(since // SECOND, until // SECOND + 1):
@@ -62,7 +59,7 @@ def test_a_report_outlives_its_session_by_ten_minutes() -> None:
     shard = Shard("shop")
     shard.reports.take(report(1), 0)
     shard.run(0, 30 * MINUTE)
-    shard.connected.clear()
+    shard.clusters.disconnect()
     shard.run(30 * MINUTE, 40 * MINUTE - SECOND)
     assert shard.reports.of("shop") is not None
     shard.reports.tick(40 * MINUTE)
@@ -72,11 +69,11 @@ def test_a_report_outlives_its_session_by_ten_minutes() -> None:
 def test_a_session_that_comes_back_in_time_keeps_it() -> None:
     shard = Shard("shop")
     shard.reports.take(report(1), 0)
-    shard.connected.clear()
+    shard.clusters.disconnect()
     shard.run(0, 9 * MINUTE)
-    shard.connected.add("shop")
+    shard.clusters.connect("shop")
     shard.run(9 * MINUTE, 10 * MINUTE)
-    shard.connected.clear()
+    shard.clusters.disconnect()
     shard.run(10 * MINUTE, 19 * MINUTE)
     assert shard.reports.of("shop") is not None
 

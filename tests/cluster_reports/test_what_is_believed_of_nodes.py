@@ -7,9 +7,7 @@ import pytest
 from bigfleet.model.cluster_reports import ClusterReport, LostCause, LostMachine, StuckNeed
 from bigfleet.model.machines import Host, Machine, MachineState
 from bigfleet.model.options import SECOND
-from bigfleet.shard.cluster_reports import ClusterReports
-from bigfleet.shard.effects import Effects
-from bigfleet.shard.machines import Machines
+from tests.shard_parts import Clusters, parts_of
 
 S = MachineState
 LISTS = ("empty", "unusable", "lost")
@@ -19,10 +17,10 @@ class Shard:
     """Three machines of shop, one of bank, one that is nobody's; both clusters are connected."""
 
     def __init__(self) -> None:
-        self.connected = {"shop", "bank"}
-        self.effects = Effects()
-        self.machines = Machines(self.effects, lambda cluster, frame: None)
-        self.reports = ClusterReports(self.effects, self.machines, self.connected.__contains__)
+        parts = parts_of()
+        self.clusters = Clusters(parts, "shop", "bank")
+        self.effects, self.machines = parts.effects, parts.machines
+        self.reports = parts.cluster_reports
         for name in ("m-1", "m-2", "m-3"):
             self.add(name, S.CONFIGURED, "shop")
         self.add("b-1", S.CONFIGURED, "bank")
@@ -112,7 +110,7 @@ def test_a_cluster_that_goes_is_not_believed_for_another_second() -> None:
 def test_a_session_that_ends_unnoticed_ends_it_with_the_next_tick() -> None:
     shard = Shard()
     shard.tell("m-1")
-    shard.connected.clear()
+    shard.clusters.disconnect()
     shard.tick(1)
     assert shard.told() == everywhere()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bigfleet.conformance.catalogue import ROWS
-from bigfleet.conformance.contract import MUTATIONS, PLACES, RPCS, Answer, answer_of
+from bigfleet.conformance.contract import MUTATIONS, PLACES, RPCS, ExpectedAnswer, answer_of
 from bigfleet.conformance.contract_page import page
 from bigfleet.model.machines import CapacityType, MachineState
 from bigfleet.model.provider_calls import (
@@ -52,11 +52,11 @@ def test_the_sdk_answers_as_the_table_says(rpc: str, place: str) -> None:
     assert answered(rpc, place) is answer_of(rpc, place)
 
 
-def answered(rpc: str, place: str) -> Answer:
+def answered(rpc: str, place: str) -> ExpectedAnswer:
     kind = Kind(rpc.lower())
     call = called(kind, "" if place == "empty id" else "m")
     if why_malformed(call, Sizes()):
-        return Answer.EMPTY
+        return ExpectedAnswer.EMPTY
     verdict = decided(
         kind,
         call,
@@ -67,15 +67,17 @@ def answered(rpc: str, place: str) -> Answer:
     )
     match verdict:
         case Accepted():
-            return Answer.STARTS
+            return ExpectedAnswer.STARTS
         case Repeated(operation_id="op-1"):
             at_target = place == kind.target.name
-            return Answer.AT_TARGET if at_target else Answer.REPEATS
+            return ExpectedAnswer.AT_TARGET if at_target else ExpectedAnswer.REPEATS
         case Refused(refusal=refusal):
             words = {
-                "NOT_FOUND": Answer.UNKNOWN if kind is Kind.DELETE else Answer.NOT_FOUND,
-                "FAILED_PRECONDITION": Answer.STALE,
-                "ABORTED": Answer.REJECTED,
+                "NOT_FOUND": ExpectedAnswer.UNKNOWN
+                if kind is Kind.DELETE
+                else ExpectedAnswer.NOT_FOUND,
+                "FAILED_PRECONDITION": ExpectedAnswer.STALE,
+                "ABORTED": ExpectedAnswer.REJECTED,
             }
             return words[refusal.code.name]
     raise AssertionError(verdict)

@@ -145,7 +145,7 @@ class Life:
         )
         lines = ShardLines(network, name)
         self.client = CoordinatorClient(settings.coordinator_addr, lines, client_context)
-        self.state.coordinator_link = self.client.link
+        self.state.coordination.attach(self.client)
         self._round: asyncio.Task[None] | None = None
         self._is_connected = False
         self.needs: tuple[Need, ...] = ()

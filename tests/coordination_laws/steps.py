@@ -373,14 +373,14 @@ async def _pass_second(world: World, life: Life) -> None:
 
 def _free(life: Life) -> list[str]:
     """Machines that nothing keeps from being used."""
-    parts, reserved = life.state.parts, life.state.deciding.memory.reservations
+    parts, reserved = life.state.parts, life.state.decision_loop.memory.reservations
     kept = {m for m, r in reserved.items() if r.kind is not ReservationKind.PREEMPTION}
     return [
         machine
         for machine in life.state.parts.machines.inventory.snapshot().ids
         if parts.machines.state_of(machine) is MachineState.IDLE
-        and parts.is_owned(machine)
-        and not parts.under_way(machine)
+        and parts.reconciler.is_owned(machine)
+        and not parts.action_checks.under_way(machine)
         and machine not in kept
     ]
 

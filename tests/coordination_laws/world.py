@@ -206,11 +206,11 @@ class World(Watcher):
     def cycle(self, life: Life) -> None:
         """Law: whoever knows what it owns and what there is decides."""
         life.decide()
-        before = life.state.deciding.number
+        before = life.state.decision_loop.number
         life.think()
         life.decide()
         knows = life.ownership.view is not None and life.state.listed_once()
-        if knows and life.state.deciding.number != before + 1:
+        if knows and life.state.decision_loop.number != before + 1:
             raise LawBroken(laws.DECIDES, f"{life.name} did not decide")
 
     async def pump(self) -> None:

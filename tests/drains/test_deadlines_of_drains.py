@@ -79,7 +79,7 @@ def test_an_operator_that_does_not_say_when_it_is_done_gets_the_whole_grace(
     kind: ActionKind, grace: int
 ) -> None:
     rig = Rig()
-    rig.sessions[SHOP] = frozenset()
+    rig.connect(SHOP, says_when_done=False)
     rig.add("m-1", S.CONFIGURED)
     rig.decide(kind, "m-1", grace_seconds=120)
     rig.acknowledge()
@@ -129,7 +129,7 @@ def test_the_deadline_of_draining_begins_after_the_grace() -> None:
     rig.acknowledge()
     rig.acknowledge()
     rig.ack("m-1", S.DRAINING)
-    deadline = rig.deadlines.deadline_of("m-1")
+    deadline = rig.parts.deadlines.deadline_of("m-1")
     assert deadline == rig.now + (120 + 600) * 1_000_000_000
 
 
@@ -154,7 +154,7 @@ def test_an_answer_of_an_earlier_session_is_an_answer() -> None:
 def test_an_operator_that_does_not_say_when_it_is_done_need_not_answer() -> None:
     rig = Rig()
     rig.disconnect()
-    rig.connect(SHOP, "another-feature")
+    rig.connect(SHOP, says_when_done=False)
     rig.add("m-1", S.CONFIGURED)
     rig.decide(ActionKind.RECLAIM, "m-1")
     rig.wait(600)

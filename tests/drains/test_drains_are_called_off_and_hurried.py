@@ -63,7 +63,7 @@ def test_a_reclaim_becomes_a_preempt_with_less_grace() -> None:
     intent = rig.drains.intent("m-1")
     assert intent is not None
     assert (intent.kind, intent.stage) == (ActionKind.PREEMPT, DrainStage.EVICTING)
-    assert rig.machines.is_veiled("m-1")
+    assert rig.machines.is_shown_as_draining("m-1")
     rig.wait(30)
     assert len(rig.mutations()) == 1
 
@@ -84,27 +84,27 @@ def test_the_answers_of_a_hurried_drain_go_on_counting() -> None:
 
 def test_a_paused_kind_waits_before_the_provider() -> None:
     rig = reclaiming()
-    rig.paused.add(ActionKind.RECLAIM)
+    rig.pause(ActionKind.RECLAIM)
     rig.acknowledge()
     rig.wait(5)
     intent = rig.drains.intent("m-1")
     assert intent is not None
     assert (intent.stage, intent.evicted) == (DrainStage.EVICTING, True)
     assert rig.mutations() == []
-    rig.paused.clear()
+    rig.resume()
     rig.wait(1)
     assert len(rig.mutations()) == 1
 
 
 def test_what_was_evicted_before_a_pause_is_asked_of_the_next_session_again() -> None:
     rig = reclaiming()
-    rig.paused.add(ActionKind.RECLAIM)
+    rig.pause(ActionKind.RECLAIM)
     rig.acknowledge()
     rig.disconnect()
     rig.connect()
     first, second = rig.instructions()
     assert first.instruction_id == second.instruction_id
-    rig.paused.clear()
+    rig.resume()
     rig.wait(5)
     assert rig.mutations() == []
     rig.acknowledge()
@@ -116,10 +116,10 @@ def test_a_paused_preempt_waits_beyond_its_deadline() -> None:
     rig = Rig()
     rig.add("m-1", S.CONFIGURED)
     rig.preempt("m-1", grace_seconds=10)
-    rig.paused.add(ActionKind.PREEMPT)
+    rig.pause(ActionKind.PREEMPT)
     rig.wait(60)
     assert rig.mutations() == []
-    rig.paused.clear()
+    rig.resume()
     rig.wait(1)
     assert len(rig.mutations()) == 1
 

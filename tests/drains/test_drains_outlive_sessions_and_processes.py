@@ -85,9 +85,9 @@ def test_after_a_restart_the_drain_goes_on(kind: ActionKind) -> None:
 def test_after_a_restart_a_preempted_machine_counts_as_draining_again() -> None:
     later = draining().restarted()
     later.add("m-1", S.CONFIGURED)
-    assert later.machines.is_veiled("m-1")
+    assert later.machines.is_shown_as_draining("m-1")
     later.leap(1)
-    assert later.machines.is_veiled("m-1")
+    assert later.machines.is_shown_as_draining("m-1")
 
 
 def test_after_a_restart_the_deadline_is_the_old_one() -> None:

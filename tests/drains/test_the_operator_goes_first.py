@@ -133,6 +133,7 @@ def test_a_machine_that_moved_on_is_not_drained() -> None:
 
 def test_a_lost_drain_that_never_began_leaves_the_machine_where_it_was() -> None:
     rig = draining(ActionKind.PREEMPT)
+    rig.reserve("m-1")
     rig.acknowledge()
     rig.acknowledge()
     rig.refuse("m-1", Code.UNAVAILABLE)
@@ -140,7 +141,7 @@ def test_a_lost_drain_that_never_began_leaves_the_machine_where_it_was() -> None
     rig.show("m-1", S.CONFIGURED)
     assert rig.state_of("m-1") is S.CONFIGURED
     assert rig.outcomes() == {"unknown_rolled_back": 1}
-    assert rig.abandoned == ["m-1"]
+    assert not rig.is_reserved("m-1")
     assert rig.told_of("m-1")[-1] is S.CONFIGURED
 
 
@@ -156,10 +157,11 @@ def test_open_drains_are_counted_by_stage() -> None:
 
 def test_a_machine_that_fails_on_the_way_ends_its_drain() -> None:
     rig = draining(ActionKind.PREEMPT)
+    rig.reserve("m-1")
     rig.lists("m-1", S.FAILED)
     assert rig.drains.intent("m-1") is None
     assert rig.outcomes() == {"drain_error": 1}
-    assert rig.abandoned == ["m-1"]
+    assert not rig.is_reserved("m-1")
 
 
 def test_a_reclaim_without_session_waits_for_one() -> None:

@@ -10,7 +10,10 @@ from itertools import count
 
 from bigfleet.model.actions import Action, ActionKind, Rule
 from bigfleet.model.machines import CapacityType, Host, Machine, MachineState
+from bigfleet.model.memory import Reservation, ReservationKind
+from bigfleet.model.needs import NeedKey
 from bigfleet.model.options import SECOND
+from bigfleet.model.pauses import PauseScope
 from bigfleet.model.profiles import Profile
 from bigfleet.model.provider_calls import (
     Ack,
@@ -30,25 +33,14 @@ from bigfleet.model.session_frames import (
     ShardFrame,
 )
 from bigfleet.model.shard_views import ActionView, Disposition
-from bigfleet.shard.calls import Answer, Calls
-from bigfleet.shard.drains.drains import DrainListeners, Drains, Operators
-from bigfleet.shard.effects import Effects
+from bigfleet.shard.calls import Answer
 from bigfleet.shard.events import CallAnswered
-from bigfleet.shard.execution.blobs import Line
-from bigfleet.shard.execution.execution import Execution, ExecutionSeams
-from bigfleet.shard.execution.mutation import ExecutionContext
-from bigfleet.shard.execution.outcomes import Outcomes
-from bigfleet.shard.execution.phases import Phases
-from bigfleet.shard.execution.pool import Pool
-from bigfleet.shard.execution.tokens import Tokens
-from bigfleet.shard.failures.deadlines import StateDeadlines
-from bigfleet.shard.failures.failures import Failures, Looking
 from bigfleet.shard.instructions import CallProvider, GetCall, Log, Persist, WriteAudit
-from bigfleet.shard.machines import Machines
-from bigfleet.shard.offerings.offerings import Offerings
+from bigfleet.shard.rails.pauses import PauseRequest
 from bigfleet.shard.reconciling.adoption import Adopter, Sight
-from bigfleet.shard.reconciling.record_checks import Rejection, screened_machine
+from bigfleet.shard.reconciling.record_checks import screened_machine
 from bigfleet.shard.settings import ShardSettings
+from tests.shard_parts import Clusters, parts_of
 
 S = MachineState
 CLOUD = "cloud"
@@ -83,18 +75,14 @@ class Rig:
         *,
         epoch: int = 7,
         stored: Mapping[str, Mapping[str, bytes]] | None = None,
+        connected: bool = True,
     ) -> None:
+        """`connected`: cluster shop is."""
         self.now = START
         self.epoch = epoch
-        self.effects = Effects()
-        self.counts = self.effects.counts
         self.settings = settings or ShardSettings()
         #: (cluster, frame) in the order they were sent.
         self.sent: list[tuple[str, ShardFrame]] = []
-        #: Connected clusters, with what their operator can do.
-        self.sessions: dict[str, frozenset[str]] = {SHOP: frozenset({RECLAIM_DONE})}
-        self.paused: set[ActionKind] = set()
-        self.abandoned: list[str] = []
         self.unanswered: list[CallProvider] = []
         self.every_call: list[CallProvider] = []
         self.logs: list[Log] = []
@@ -102,87 +90,24 @@ class Rig:
         self.stored: dict[str, dict[str, bytes]] = {
             table: dict(rows) for table, rows in (stored or {}).items()
         }
-        self._ids = count(1)
         self._index = count(0)
-        self.machines = Machines(self.effects, self._send)
-        self.calls = Calls(self.effects)
-        looking = Looking(self.calls, self._screen, lambda: 30.0)
-        deadlines = self.settings.deadlines
-        self.failures = Failures(self.effects, self.machines, deadlines, looking, epoch)
-        self.offerings = Offerings(
-            self.effects,
-            self.machines,
-            self.settings.offerings,
-            self.failures.cause_of,
-            self.failures.is_resting,
+        self.parts = parts = parts_of(self.settings, epoch=epoch, at=START, stored=self.stored)
+        self.effects, self.counts = parts.effects, parts.effects.counts
+        self.machines, self.failures, self.offerings = (
+            parts.machines,
+            parts.failures,
+            parts.offerings,
         )
-        self.phases = Phases(self.effects)
-        self.machines.watch(self.phases.on_change)
-        self.outcomes_told = Outcomes(self.effects)
-        self.execution = self._execution(epoch)
-        self.drains = self._drains()
-        self.deadlines = StateDeadlines(
-            self.effects,
-            self.machines,
-            deadlines,
-            looking,
-            self.failures,
-            self.drains.deadline_of,
-        )
-        self._adopter = Adopter(
-            self.effects, self.machines, self.execution.is_pending, self.failures
-        )
-        self.drains.load(self.stored.get("drains", {}))
-        self.failures.load(self.stored.get("failures", {}))
+        self.execution, self.drains = parts.execution, parts.drains
+        self.clusters = Clusters(parts)
+        self._adopter = Adopter(self.effects, self.machines, self.execution, self.failures)
+        if connected:
+            self.connect()
         self._obey()
 
-    def _execution(self, epoch: int) -> Execution:
-        execute = self.settings.execute
-        bench = ExecutionContext(
-            self.effects,
-            self.machines,
-            self.calls,
-            Tokens("shard-0", epoch),
-            self._screen,
-            self.failures.fail,
-            lambda: execute,
-        )
-        around = ExecutionSeams(
-            is_paused=lambda kind, cluster: kind in self.paused,
-            begin_drain=lambda action, view, at: self.drains.begin(action, view, at),
-            why_drain_waits=lambda action, at: self.drains.why_waiting(action, at),
-            why_not_bought=self.offerings.why_not_bought,
-            bought=self.offerings.bought,
-            out_of_stock=self.offerings.out_of_stock,
-            cause_of=self.failures.cause_of,
-        )
-        line = Line(self._send, lambda cluster: cluster in self.sessions, self._new_id)
-        pool = Pool(execute.concurrency, execute.queue_factor)
-        return Execution(bench, line, around, self.outcomes_told, pool)
-
-    def _drains(self) -> Drains:
-        return Drains(
-            self.effects,
-            self.machines,
-            lambda: self.settings.drain,
-            Operators(
-                self._send,
-                lambda cluster: cluster in self.sessions,
-                lambda cluster: self.sessions.get(cluster, frozenset()),
-                self._new_id,
-            ),
-            DrainListeners(
-                is_paused=lambda kind, cluster: kind in self.paused,
-                drain=self.execution.drain,
-                aborted=lambda: self.phases.aborted("drain"),
-                abandoned=lambda machine, at: self.abandoned.append(machine),
-            ),
-            self.outcomes_told,
-        )
-
-    def restarted(self) -> "Rig":
+    def restarted(self, *, connected: bool = True) -> "Rig":
         """The next life: what was stored, and nothing else."""
-        return Rig(self.settings, epoch=8, stored=self.stored)
+        return Rig(self.settings, epoch=8, stored=self.stored, connected=connected)
 
     # -- machines --------------------------------------------------------------------------------
 
@@ -337,14 +262,39 @@ class Rig:
         self._obey()
 
     def disconnect(self, cluster: str = SHOP) -> None:
-        del self.sessions[cluster]
-        self.execution.on_session_closed(cluster, self.now)
+        self.clusters.disconnect(cluster, at=self.now)
         self._obey()
 
-    def connect(self, cluster: str = SHOP, *features: str) -> None:
-        self.sessions[cluster] = frozenset(features or {RECLAIM_DONE})
-        for instruction in self.drains.on_session_opened(cluster, self.now):
-            self.sent.append((cluster, instruction))
+    def connect(self, cluster: str = SHOP, *, says_when_done: bool = True) -> None:
+        """`says_when_done`: its operator tells when a node is empty."""
+        features = (RECLAIM_DONE,) if says_when_done else ()
+        self.clusters.connect(cluster, *features, at=self.now)
+        self._obey()
+
+    def is_connected(self, cluster: str) -> bool:
+        return self.parts.sessions.is_open(cluster)
+
+    # -- reservations ----------------------------------------------------------------------------
+
+    def reserve(self, machine: str) -> None:
+        """For the Need a Preempt frees it for."""
+        holder = NeedKey("bank", PROFILE.fingerprint, "")
+        kept = Reservation(machine, ReservationKind.PREEMPTION, holder, None)
+        self.parts.decision_loop.reserve([kept])
+        self._obey()
+
+    def is_reserved(self, machine: str) -> bool:
+        return machine in self.parts.decision_loop.reservations
+
+    # -- administrators --------------------------------------------------------------------------
+
+    def pause(self, kind: ActionKind) -> None:
+        request = PauseRequest("jane", "a test", PauseScope(kinds=(kind,)), no_expiry=True)
+        self.parts.pauses.pause(request, self.now)
+        self._obey()
+
+    def resume(self) -> None:
+        self.parts.pauses.resume("", True, self.now)
         self._obey()
 
     # -- time ------------------------------------------------------------------------------------
@@ -381,23 +331,13 @@ class Rig:
     def _tick(self) -> None:
         self.drains.tick(self.now)
         self.failures.tick(self.now)
-        self.deadlines.tick(self.now)
+        self.parts.deadlines.tick(self.now)
         self.offerings.tick(self.now)
         self.execution.tick(self.now)
         self._obey()
 
-    def _new_id(self) -> str:
-        return f"id-{next(self._ids)}"
-
-    def _send(self, cluster: str, frame: ShardFrame) -> None:
-        if cluster in self.sessions:
-            self.sent.append((cluster, frame))
-
-    def _screen(self, record: MachineRecord, provider: str) -> Machine | str:
-        machine = screened_machine(record)
-        return machine.text if isinstance(machine, Rejection) else machine
-
     def _obey(self) -> None:
+        self.sent += self.clusters.read()
         for asked in self.effects.taken():
             match asked:
                 case CallProvider():

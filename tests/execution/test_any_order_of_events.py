@@ -50,7 +50,7 @@ class AnyOrder(RuleBasedStateMachine):
     def meet(self) -> None:
         """The first List of a life."""
         for cluster in CLUSTERS:
-            self.rig.sessions[cluster] = frozenset({"reclaim-done"})
+            self.rig.connect(cluster)
         for machine in MACHINES:
             record = self.shelf.record(machine)
             self.rig.add(machine, record.state, record.cluster)
@@ -77,7 +77,7 @@ class AnyOrder(RuleBasedStateMachine):
         kind = kinds[pick // len(MACHINES) % len(kinds)]
         if kind in (ActionKind.RECLAIM, ActionKind.PREEMPT):
             cluster = truth.cluster
-        if swift and cluster not in self.rig.sessions:
+        if swift and not self.rig.is_connected(cluster):
             self.rig.connect(cluster)
         asked, told = len(self.rig.blob_requests()), len(self.rig.instructions())
         self.rig.decide(kind, machine, cluster, grace_seconds=30)
@@ -200,7 +200,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(cluster=clusters)
     def come_and_go(self, cluster: str) -> None:
-        if cluster in self.rig.sessions:
+        if self.rig.is_connected(cluster):
             self.rig.disconnect(cluster)
         else:
             self.rig.connect(cluster)

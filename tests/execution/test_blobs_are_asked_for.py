@@ -92,7 +92,7 @@ def test_a_cluster_without_answers_rests_longer_and_longer() -> None:
 
 def test_only_the_cluster_without_answers_rests() -> None:
     rig = Rig()
-    rig.sessions["bank"] = frozenset()
+    rig.connect("bank")
     rig.add("m-1", S.IDLE)
     rig.disconnect()
     rig.bootstrap("m-1")

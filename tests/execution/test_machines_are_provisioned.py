@@ -114,7 +114,7 @@ def test_a_pause_of_bootstraps_stops_a_bought_machine_on_its_way_to_the_cluster(
     rig = Rig()
     rig.add("m-1", S.SPECULATIVE)
     rig.provision("m-1")
-    rig.paused.add(ActionKind.BOOTSTRAP)
+    rig.pause(ActionKind.BOOTSTRAP)
     rig.ack("m-1", S.IDLE)
     assert rig.state_of("m-1") is S.IDLE
     assert rig.blob_requests() == []

@@ -75,7 +75,7 @@ def test_what_is_paused_while_it_waits_is_not_started() -> None:
     rig.add("m-2", S.SPECULATIVE)
     rig.provision("m-1")
     rig.provision("m-2")
-    rig.paused.add(ActionKind.PROVISION)
+    rig.pause(ActionKind.PROVISION)
     rig.ack("m-1", S.CREATING)
     assert rig.state_of("m-2") is S.SPECULATIVE
     assert rig.outcome(ActionKind.PROVISION, "cancelled") == 1

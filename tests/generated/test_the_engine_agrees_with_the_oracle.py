@@ -29,7 +29,7 @@ def test_the_engine_decides_what_the_naive_pass_decides(fleet: Fleet) -> None:
         raise AssertionError("\n".join([repr(least), *disagreement(least)]))
 
 
-@settings(phases=WITHOUT_SHRINKING, max_examples=settings().max_examples // 10)
+@settings(phases=WITHOUT_SHRINKING, max_examples=settings().max_examples // 6)
 @given(st.integers(0, 2**40))
 def test_the_engine_and_the_naive_pass_agree_in_every_cycle_of_a_slow_loop(seed: int) -> None:
     simulator = Simulator(fleet_of_seed(seed), Random(seed), slowest=3, cycle_seconds=20)

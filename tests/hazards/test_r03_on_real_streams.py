@@ -13,6 +13,7 @@ from tests.shard_system.demand import LOW
 from tests.shard_system.operators import end_of, hello_of, operating
 from tests.shard_system.rig import QUICK, ShardRig, offered, provided, sharded
 from tests.shard_system.waiting import until
+from tests.up.unhurried_clock import UnhurriedClock
 
 UPDATES, MACHINES = 10_000, 5_000
 #: Far more than gRPC buffers for a stream nobody reads.
@@ -34,7 +35,10 @@ def updates_for(shard: ShardRig, cluster: str) -> None:
 async def test_r03_a_client_that_never_reads_is_ended_and_delays_nobody(tmp_path: Path) -> None:
     async with (
         provided(tmp_path, [offered("bare_metal", 2)]) as provider,
-        sharded(tmp_path / "data", [provider.address], PATIENT_FOR_A_SECOND) as shard,
+        # All of it lives in one loop: when that is held up, the stream that is read is late too.
+        sharded(
+            tmp_path / "data", [provider.address], PATIENT_FOR_A_SECOND, clock=UnhurriedClock()
+        ) as shard,
         operating("shop", shard.address) as shop,
         SessionClient(shard.address).open(hello_of("deaf")) as deaf,
     ):

@@ -52,9 +52,8 @@ def test_a_stream_dropped_after_the_answer_and_before_the_end() -> None:
 def test_a_shard_that_starts_again() -> None:
     rig = reclaiming()
     rig.acknowledge()
-    later = rig.restarted()
+    later = rig.restarted(connected=False)
     later.now = rig.now
-    later.sessions.clear()
     later.wait(60)
     later.add("m-1", S.CONFIGURED)
     later.connect()

@@ -55,7 +55,7 @@ def test_a_blocked_preempt_is_forced_at_its_deadline() -> None:
 @pytest.mark.parametrize("kind", [ActionKind.RECLAIM, ActionKind.PREEMPT], ids=lambda k: k.label)
 def test_an_operator_that_never_says_done_has_the_whole_grace(kind: ActionKind) -> None:
     rig = Rig()
-    rig.sessions[SHOP] = frozenset()
+    rig.connect(SHOP, says_when_done=False)
     rig.add("m-1", S.CONFIGURED)
     rig.decide(kind, "m-1", grace_seconds=600)
     for _ in range(3):

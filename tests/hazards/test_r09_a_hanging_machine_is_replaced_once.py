@@ -31,7 +31,9 @@ class HangingFleet(VirtualFleet):
 
     def bootstraps(self) -> list[str]:
         return [
-            view.machine for view in self.state.deciding.actions if view.kind.label == "Bootstrap"
+            view.machine
+            for view in self.state.decision_loop.actions
+            if view.kind.label == "Bootstrap"
         ]
 
 

@@ -168,7 +168,7 @@ class Schedule:
         return (
             shard.has(machine)
             and parts.machines.state_of(machine) in resting
-            and not parts.under_way(machine)
+            and not parts.action_checks.under_way(machine)
         )
 
     def check(self) -> None:

@@ -131,11 +131,11 @@ class VirtualFleet:
             self._list()
             given = self.state.begin_cycle(self.at)
             thought = deliberate(given, map, lambda: 0.0)
-            seen = len(self.state.deciding.actions)
+            seen = len(self.state.decision_loop.actions)
             self._obey(self.state.end_cycle(thought, self.at, 0.0))
             self.preempted += [
                 view.machine
-                for view in list(self.state.deciding.actions)[seen:]
+                for view in list(self.state.decision_loop.actions)[seen:]
                 if view.kind is ActionKind.PREEMPT
             ]
             self._obey(self.state.tick(self.at))

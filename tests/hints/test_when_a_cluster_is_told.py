@@ -6,17 +6,16 @@ import numpy as np
 import pytest
 
 from bigfleet.engine.decide import decide
-from bigfleet.engine.inventory import Inventory
-from bigfleet.engine.needs_table import NeedsTable
 from bigfleet.model.batches import NEVER, MachineBatch, Offering
 from bigfleet.model.fleet import Held, HeldBy, Marks
 from bigfleet.model.machines import Machine, MachineState
 from bigfleet.model.memory import EngineMemory
 from bigfleet.model.options import SECOND
-from bigfleet.model.session_frames import AvailableCapacityUpdate, Confidence, ShardFrame
+from bigfleet.model.provider_calls import Code
+from bigfleet.model.session_frames import AvailableCapacityUpdate, Confidence
 from bigfleet.shard import hints
-from bigfleet.shard.hints import Hints
-from bigfleet.shard.settings import SessionSettings
+from bigfleet.shard.settings import ReconcileSettings
+from tests.shard_parts import Clusters, parts_of
 from tests.worlds.fleets import NOW, PHASES
 from tests.worlds.gpus import UNIT, host, plain, slot
 
@@ -28,17 +27,10 @@ class Rig:
     """A shard's machines and demand, decided on again and again."""
 
     def __init__(self, *clusters: str) -> None:
-        self.inventory = Inventory()
-        self.needs = NeedsTable()
-        self.connected = set(clusters)
-        self.breakers: set[str] = set()
-        self.sent: list[tuple[str, ShardFrame]] = []
-        self.hints = Hints(
-            SessionSettings(),
-            lambda cluster, frame: self.sent.append((cluster, frame)),
-            lambda: self.connected,
-            lambda: self.breakers,
-        )
+        self.parts = parts = parts_of(providers={"east": "east:1", "west": "west:1"})
+        self.inventory, self.needs = parts.machines.inventory, parts.needs
+        self.hints = parts.hints
+        self.clusters = Clusters(parts, *clusters)
 
     def add(self, *machines: Machine) -> None:
         for machine in machines:
@@ -52,9 +44,16 @@ class Rig:
         at = NOW + round(after * SECOND)
         machines, demand = self.inventory.snapshot(), self.needs.snapshot()
         self.hints.on_decision(decide(machines, demand, EngineMemory(), PHASES, at), at)
-        sent, self.sent = self.sent, []
-        frames = [(cluster, f) for cluster, f in sent if isinstance(f, AvailableCapacityUpdate)]
-        return [(c, f.available_count, f.confidence, f.cost_per_hour) for c, f in frames]
+        return [(c, f.available_count, f.confidence, f.cost_per_hour) for c, f in self.sent()]
+
+    def sent(self) -> list[tuple[str, AvailableCapacityUpdate]]:
+        read = self.clusters.read()
+        return [(cluster, f) for cluster, f in read if isinstance(f, AvailableCapacityUpdate)]
+
+    def break_line(self, provider: str) -> None:
+        """Its breaker opens."""
+        for _ in range(ReconcileSettings().breaker_failures):
+            self.parts.reconciler.on_call_result(provider, Code.UNAVAILABLE, NOW)
 
 
 def slots_listed_by(source: str, *names: str) -> tuple[MachineBatch, str]:
@@ -101,9 +100,8 @@ def test_the_frame_names_the_profile() -> None:
         decide(rig.inventory.snapshot(), rig.needs.snapshot(), EngineMemory(), PHASES, NOW),
         NOW,
     )
-    [(_, frame)] = rig.sent
+    [(_, frame)] = rig.sent()
     wanted = plain("shop", 100, 1).profile
-    assert isinstance(frame, AvailableCapacityUpdate)
     assert frame.supersedes_key == f"available:{wanted.fingerprint}"
     assert frame.requirements == wanted.requirements
 
@@ -166,7 +164,7 @@ def test_a_cluster_without_session_is_told_nothing_and_later_everything() -> Non
     rig = Rig("bank")
     rig.ask("shop", 100)
     assert rig.told() == []
-    rig.connected.add("shop")
+    rig.clusters.connect("shop")
     assert rig.told(after=1) == [("shop", *NOTHING)]
 
 
@@ -175,7 +173,7 @@ def test_confidence_follows_the_health_of_the_providers() -> None:
     list_slots(rig, "east", "s1")
     rig.ask("shop", 100)
     assert rig.told() == [("shop", 1, Confidence.MEDIUM, 4.0)]
-    rig.breakers.add("east")
+    rig.break_line("east")
     assert rig.told(after=5) == [("shop", 1, Confidence.LOW, 4.0)]
     list_slots(rig, "west", "s2")
     assert rig.told(after=10) == [("shop", 2, Confidence.MEDIUM, 4.0)]
@@ -203,7 +201,7 @@ def test_many_hints_are_told_at_a_bounded_rate_and_none_is_forgotten(
     monkeypatch.setattr(hints, "_AT_ONCE", 2)
     monkeypatch.setattr(hints, "_PER_SECOND", 1)
     rig = Rig("a", "b", "c", "d", "e")
-    for cluster in sorted(rig.connected):
+    for cluster in "abcde":
         rig.ask(cluster, 100)
     told = [rig.told(after=second) for second in (0, 0, 1, 3)]
     assert [len(each) for each in told] == [2, 0, 1, 2]

@@ -1,16 +1,14 @@
-"""An ingest over an empty needs table, and roll-ups of so many rows."""
+"""The ingest of a shard that cluster shop is connected to, and roll-ups of so many rows."""
 
-from bigfleet.engine.needs_table import NeedsTable
 from bigfleet.model.machines import Instant
 from bigfleet.model.needs import Need
 from bigfleet.model.options import SECOND
 from bigfleet.model.profiles import Profile
 from bigfleet.model.resources import Resources
 from bigfleet.model.rollups import Rollup, RollupRefused
-from bigfleet.shard.effects import Effects
-from bigfleet.shard.ingest.ingest import Ingest
 from bigfleet.shard.instructions import Log, WakeCycle
-from bigfleet.shard.settings import RailSettings
+from bigfleet.shard.settings import RailSettings, ShardSettings
+from tests.shard_parts import Clusters, parts_of
 
 START: Instant = 1_700_000_000 * SECOND
 
@@ -25,10 +23,14 @@ def rollup(rows: int, cluster: str = "shop", *, digest: str | None = None) -> Ro
 
 
 class Rig:
-    def __init__(self, rails: RailSettings | None = None) -> None:
-        self.effects = Effects()
-        self.needs = NeedsTable()
-        self.ingest = Ingest(self.effects, rails or RailSettings(), self.needs)
+    def __init__(
+        self, rails: RailSettings | None = None, settings: ShardSettings | None = None
+    ) -> None:
+        known = settings or ShardSettings(rails=rails or RailSettings())
+        self.parts = parts = parts_of(known, at=START)
+        self.effects, self.needs, self.ingest = parts.effects, parts.needs, parts.ingest
+        self.clusters = Clusters(parts, "shop")
+        self.effects.taken()
 
     def report(self, rows: int, after: float = 0, cluster: str = "shop") -> bool:
         return self.give(rollup(rows, cluster), after, cluster)
@@ -43,7 +45,7 @@ class Rig:
         return len(self.needs)
 
     def held(self, cluster: str = "shop") -> float:
-        self.ingest.measure(self.effects.counts, lambda cluster: True)
+        self.ingest.measure(self.effects.counts)
         return self.effects.counts.of("rollup_quarantined", cluster=cluster)
 
     def counted(self, result: str) -> float:

@@ -41,5 +41,6 @@ def test_it_goes_with_its_cluster() -> None:
 def test_one_that_was_judged_after_its_session_is_forgotten_with_the_next_page() -> None:
     rig = Rig()
     rig.give(HEAVY, cluster="stranger")
-    rig.ingest.measure(rig.effects.counts, lambda cluster: False)
+    rig.clusters.disconnect()
+    rig.ingest.measure(rig.effects.counts)
     assert rig.ingest.refused_clusters() == 0

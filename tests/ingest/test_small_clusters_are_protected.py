@@ -1,19 +1,19 @@
 """A cluster of few rows and many machines: demand that nearly vanishes is held as well."""
 
-from dataclasses import dataclass, field
+from dataclasses import replace
 
 import pytest
 
-from bigfleet.engine.needs_table import NeedsTable
+from bigfleet.model.machines import Host, Machine, MachineState
 from bigfleet.model.needs import Need
 from bigfleet.model.options import SECOND
 from bigfleet.model.profiles import Profile
 from bigfleet.model.resources import Resources
 from bigfleet.model.rollups import Rollup
-from bigfleet.shard.effects import Effects
-from bigfleet.shard.ingest.ingest import Ingest
-from bigfleet.shard.settings import RailSettings
+from bigfleet.model.shard_views import StorySource
+from bigfleet.shard.settings import RailSettings, ShardSettings
 from tests.ingest.rig import START
+from tests.shard_parts import parts_of
 
 
 def rollup(*rows: dict[str, str]) -> Rollup:
@@ -24,20 +24,20 @@ def rollup(*rows: dict[str, str]) -> Rollup:
     return Rollup("shop", START, needs, repr(rows).encode())
 
 
-@dataclass(slots=True)
 class SmallCluster:
     """A cluster whose demand is in force, and so many machines claimed for it."""
 
-    claimed: int = 6
-    rails: RailSettings = field(default_factory=RailSettings)
-    needs: NeedsTable = field(default_factory=NeedsTable)
-    effects: Effects = field(default_factory=Effects)
-    ingest: Ingest = field(init=False)
+    def __init__(self, claimed: int = 6, rails: RailSettings | None = None) -> None:
+        self.parts = parts = parts_of(ShardSettings(rails=rails or RailSettings()))
+        self.needs, self.ingest = parts.needs, parts.ingest
+        for number in range(claimed):
+            name = f"m-{number}"
+            machine = Machine(name, MachineState.CONFIGURED, host=Host("cloud", name))
+            parts.machines.insert(replace(machine, cluster="shop"), "cloud", START, "listed")
 
-    def __post_init__(self) -> None:
-        self.ingest = Ingest(
-            self.effects, self.rails, self.needs, claimed_of=lambda cluster: self.claimed
-        )
+    def loses(self, machines: int) -> None:
+        for number in range(machines):
+            self.parts.machines.remove(f"m-{number}", START, "gone", StorySource.PROVIDER)
 
     def says(self, *rows: dict[str, str], after: float = 0) -> bool:
         return self.ingest.on_rollup("shop", rollup(*rows), START + round(after * SECOND))
@@ -121,7 +121,7 @@ def test_the_hold_lasts_while_its_machines_drain() -> None:
     shop = SmallCluster()
     shop.says(*SIX_ROWS)
     shop.says(after=10)
-    shop.claimed = 3
+    shop.loses(3)
     shop.says(after=20)
     assert len(shop.needs) == 6
 

@@ -11,11 +11,10 @@ from bigfleet.model.profiles import Profile
 from bigfleet.model.requirements import HOSTNAME_KEY, Operator, Requirement
 from bigfleet.model.resources import Resources
 from bigfleet.model.rollups import Rollup
-from bigfleet.model.settings import Bytes
+from bigfleet.model.settings import Bytes, Seconds
 from bigfleet.shard.ingest.cycle_cost import CycleCost, DemandSize, SupplySize, seconds_of
-from bigfleet.shard.ingest.weights import Weights
 from bigfleet.shard.instructions import Log
-from bigfleet.shard.settings import RollupSettings
+from bigfleet.shard.settings import RollupSettings, ShardSettings
 from tests.ingest.rig import START, Rig
 
 SMALL = RollupSettings(fleet_bytes=Bytes(1_000), fleet_profiles=100, fleet_resource_names=20)
@@ -26,9 +25,8 @@ class Door:
     """An ingest whose fleet may weigh little."""
 
     def __init__(self, settings: RollupSettings = SMALL, engine_timeout: float = 30.0) -> None:
-        self.rig = Rig()
-        weights = Weights(self.rig.needs, settings, engine_timeout)
-        self.rig.ingest.weights = weights
+        limited = ShardSettings(rollup=settings, engine_timeout=Seconds(engine_timeout))
+        self.rig = Rig(settings=limited)
 
     def takes(self, cluster: str, needs: list[Need], size_bytes: int = 1) -> bool:
         content = Rollup(cluster, START, tuple(needs), f"{needs}".encode(), size_bytes)
@@ -111,7 +109,8 @@ def test_what_a_cluster_withdraws_is_free_for_others() -> None:
 def test_a_fleet_that_is_too_heavy_may_shrink() -> None:
     door = Door()
     assert door.takes("evil", profiles("evil", 50), 500)
-    door.rig.ingest.weights.settings = replace(SMALL, fleet_profiles=20, fleet_bytes=Bytes(100))
+    smaller = replace(SMALL, fleet_profiles=20, fleet_bytes=Bytes(100))
+    door.rig.parts.settings.replace(ShardSettings(rollup=smaller))
     assert door.takes("evil", profiles("evil", 40), 400)
     assert not door.takes("evil", profiles("evil", 41), 400)
 

@@ -222,7 +222,7 @@ async def test_a_renewal_whose_answer_was_lost_does_not_cost_the_lease() -> None
 
 
 # A seed says nothing when it is made smaller: no shrinking.
-@settings(max_examples=40, phases=(Phase.explicit, Phase.generate))
+@settings(max_examples=settings().max_examples // 10, phases=(Phase.explicit, Phase.generate))
 @given(seed=st.integers(0, 2**32), slowest=st.sampled_from([0.05, 0.5, 4.0]))
 def test_whatever_the_line_does_two_never_hold_at_once(seed: int, slowest: float) -> None:
     asyncio.run(contested(Random(seed), slowest))

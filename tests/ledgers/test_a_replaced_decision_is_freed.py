@@ -24,7 +24,7 @@ def test_the_last_decision_is_gone_when_the_next_one_is_taken() -> None:
     fleet.report(SHOP, web)
     fleet.run(3)
     assert fleet.row(web).reason.text, "the reasons were asked for"
-    decision = fleet.state.deciding.decision
+    decision = fleet.state.decision_loop.decision
     assert decision is not None
     outcome = ref(decision.outcome)
     del decision

@@ -81,7 +81,7 @@ def test_of_very_many_short_needs_the_first_ones_are_told_in_full() -> None:
     many = [need(SHOP, 1, priority) for priority in range(1, ledger.MOST_IN_FULL + 20)]
     fleet.report(SHOP, *many)
     fleet.run(1)
-    rows = [row for row in fleet.state.deciding.ledger.listing().rows if row.state is SHORT]
+    rows = [row for row in fleet.state.decision_loop.ledger.listing().rows if row.state is SHORT]
     assert len(rows) > ledger.MOST_IN_FULL
     brief = "everything that fits serves Needs of equal or higher precedence"
     assert [row.reason.text == brief for row in rows].count(False) == ledger.MOST_IN_FULL

@@ -73,7 +73,7 @@ class Scraper:
     seen: list[tuple[Instant, Counts]] = field(default_factory=list)
 
     def scrape(self, ingest: Ingest, counts: Counts, at: Instant) -> None:
-        ingest.measure(counts, lambda cluster: True)
+        ingest.measure(counts)
         self.seen.append((at, counts.copy()))
 
     def fires(self, expression: str, at: Instant) -> bool:

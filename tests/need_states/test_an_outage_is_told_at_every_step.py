@@ -55,7 +55,7 @@ class Drill:
     def says_one_thing(self) -> None:
         """Listing, counts, status, live view, metrics and replies to operators agree."""
         fleet = self.fleet
-        ledger = fleet.state.deciding.ledger
+        ledger = fleet.state.decision_loop.ledger
         rows, counts = ledger.listing().rows, ledger.counts()
         of_rows = {state: sum(row.state is state for row in rows) for state in NeedState}
         assert counts == NeedCounts.of(of_rows)

@@ -56,7 +56,7 @@ def test_a_need_without_supply_is_short_and_keeps_its_wire_reason() -> None:
     assert (row.state, row.view.unmet_reason) == (SHORT, UnmetReason.PRIORITY_STARVED)
     assert row.reason.code == "preempt.none-lower", "as plan says it"
     assert "add machines" in row.remedy
-    assert fleet.state.deciding.ledger.counts() == NeedCounts(short=1)
+    assert fleet.state.decision_loop.ledger.counts() == NeedCounts(short=1)
 
 
 def test_a_pause_is_named_with_who_since_when_and_the_command_that_lifts_it() -> None:
@@ -242,7 +242,7 @@ def test_stuck_pods_keep_a_need_from_being_met() -> None:
     row = fleet.row(WEB)
     assert (row.state, row.reason.code, row.stuck_pods) == (BLOCKED, "pods.stuck", 3)
     assert row.remedy == "bigfleet clusters show shop"
-    assert fleet.state.deciding.ledger.stuck_pods(SHOP) == 3
+    assert fleet.state.decision_loop.ledger.stuck_pods(SHOP) == 3
     fleet.tells(SHOP)
     fleet.run(1)
     assert fleet.state_of(WEB) is MET
@@ -319,7 +319,7 @@ def test_counts_are_of_a_cluster_or_of_all(cluster: str) -> None:
     fleet.report(SHOP, need(SHOP, 1, 10))
     fleet.report(BANK, need(BANK, 1, 5))
     fleet.run(1)
-    ledger = fleet.state.deciding.ledger
+    ledger = fleet.state.decision_loop.ledger
     assert ledger.counts() == NeedCounts(met=1, short=1)
     assert ledger.counts(cluster).total == 1
     [row] = ledger.listing(states=(SHORT,)).rows

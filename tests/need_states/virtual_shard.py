@@ -50,7 +50,7 @@ class VirtualShard(VirtualFleet):
 
     def row(self, need: Need) -> NeedRow:
         """What everybody is told of this Need."""
-        listing = self.state.deciding.ledger.listing(need.cluster)
+        listing = self.state.decision_loop.ledger.listing(need.cluster)
         return {row.view.need.key: row for row in listing.rows}[need.key]
 
     def state_of(self, need: Need) -> NeedState:

@@ -13,7 +13,8 @@ def ask_for_everything(rig: Rig, names: list[str]) -> int:
     """A cycle of a hundred clusters: each wants a slot that is shown to it. How many were asked."""
     before = len(rig.mutations())
     for number, name in enumerate(free(rig, names)):
-        rig.sessions.setdefault(f"cluster-{number}", frozenset())
+        if not rig.is_connected(f"cluster-{number}"):
+            rig.connect(f"cluster-{number}")
         rig.provision(name, f"cluster-{number}")
     return len(rig.mutations()) - before
 

@@ -71,7 +71,7 @@ NEAR_THE_END = (
 endings = strategies.one_of([each for times, each in NEAR_THE_END for _ in range(times)])
 
 
-@settings(max_examples=600)
+@settings(max_examples=settings().max_examples * 2)
 @given(strategies.lists(steps, min_size=15, max_size=50))
 def test_the_laws_hold_whatever_happens_in_whichever_order(schedule: list[Step]) -> None:
     lagging = LaggingCluster()
@@ -81,7 +81,6 @@ def test_the_laws_hold_whatever_happens_in_whichever_order(schedule: list[Step])
         assert lagging.connected or lagging.rig.drains.due_at(lagging.at) is None
 
 
-@settings(max_examples=400)
 @given(strategies.lists(endings, min_size=5, max_size=40))
 def test_nothing_is_called_empty_that_the_server_does_not_call_so(schedule: list[Step]) -> None:
     lagging = LaggingCluster()

@@ -204,7 +204,9 @@ class Shard:
         return self.owned_machines.ownership
 
     def has(self, machine: str) -> bool:
-        return machine in self.state.parts.machines and self.state.parts.is_owned(machine)
+        return machine in self.state.parts.machines and self.state.parts.reconciler.is_owned(
+            machine
+        )
 
     def owns(self, record: MachineRecord, *, occupied: bool = False) -> bool:
         attributes = {**record.labels, ZONE_KEY: record.zone}

@@ -30,7 +30,7 @@ def fleet(*zones: str, state: MachineState = S.IDLE, at_a_time: int = 256) -> tu
 
 
 def rulings(shard: Shard) -> list[tuple[str, Disposition | None]]:
-    return [(each.machine, each.disposition) for each in shard.state.deciding.actions]
+    return [(each.machine, each.disposition) for each in shard.state.decision_loop.actions]
 
 
 def test_without_a_view_nothing_is_decided_and_the_shard_is_not_ready() -> None:
@@ -180,7 +180,7 @@ def test_nothing_is_remembered_of_a_machine_that_is_lost() -> None:
     shard.take(view(2, x="b"))
     assert shard.ids() == []
     assert [shard.disk[table] for table in tables] == [{}, {}, {}]
-    assert shard.state.deciding.memory.reservations == {}
+    assert shard.state.decision_loop.memory.reservations == {}
 
 
 def test_a_cluster_is_not_told_that_its_machines_failed() -> None:

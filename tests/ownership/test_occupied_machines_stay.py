@@ -6,6 +6,8 @@ from itertools import pairwise
 import pytest
 
 from bigfleet.model.machines import Machine, MachineState
+from bigfleet.model.memory import Reservation, ReservationKind
+from bigfleet.model.needs import NeedKey
 from bigfleet.model.ownership import PROVIDER_KEY, MachineOverride, OwnershipView
 from bigfleet.model.requirements import HOSTNAME_KEY, ZONE_KEY
 from tests.ownership.sharing import shard_of, takes, takes_over, view
@@ -190,13 +192,18 @@ def test_machines_of_a_provider_the_view_does_not_cover_leave_whatever_they_do()
     assert rig.reconciler.occupied_in(ZONE) == 1
 
 
-def test_whoever_remembers_a_machine_that_is_lost_hears_of_it() -> None:
+def test_nothing_is_remembered_of_a_machine_that_is_another_shards() -> None:
     rig = shard_of(view(1, eu_1a="shard-0", eu_1b="shard-1"))
     rig.with_past.add("theirs")
+    loop = rig.parts.decision_loop
+    holder = NeedKey("shop", "a profile", "")
+    loop.reserve(
+        Reservation(name, ReservationKind.PREEMPTION, holder, None) for name in ("theirs", "m")
+    )
     rig.lists(record("m", IDLE), record("theirs", IDLE, zone="eu-1b"))
-    assert rig.lost == ["theirs"]
+    assert set(loop.reservations) == {"m"}
     takes(rig, view(2, eu_1a="shard-1"))
-    assert rig.lost == ["theirs", "m"]
+    assert set(loop.reservations) == set()
 
 
 def test_the_story_says_why_it_left() -> None:

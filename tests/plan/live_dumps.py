@@ -6,7 +6,7 @@ from bigfleet.shard.state import ShardState
 
 def dump_of(state: ShardState) -> bytes:
     """Whole, in pieces of two."""
-    deciding = state.deciding
+    deciding = state.decision_loop
     assert deciding.given is not None, "a cycle has ended"
     dump = FleetDump(deciding.given, deciding.plan_options(), state.settings.id, state.epoch)
     lines = [dump.header()]

@@ -51,7 +51,7 @@ def test_every_cycle_of_a_busy_shard_is_decided_again_alike(seed: int) -> None:
         shard.report(SHOP, need(SHOP, chance.randrange(1, 6), chance.choice([5, 50])))
         shard.report(BANK, need(BANK, chance.randrange(0, 4) or 1, 20))
         shard.run(1)
-        decision = shard.state.deciding.decision
+        decision = shard.state.decision_loop.decision
         assert decision is not None
         acted += decision.action_count
         assert planned(dumped(shard)) == decided(decision.actions)
@@ -80,6 +80,6 @@ def test_what_is_dumped_is_canonical_and_says_where_it_comes_from() -> None:
     hosts = {entry.machine.id: entry.machine.host.ref for entry in fleet.machines}
     assert hosts == {"m-1": "host-of-m-1", "m-2": "host-of-m-2", "s-1": ""}
     assert fleet.provenance.shard == shard.state.settings.id
-    assert fleet.provenance.cycle == f"{shard.state.epoch}:{shard.state.deciding.number}"
+    assert fleet.provenance.cycle == f"{shard.state.epoch}:{shard.state.decision_loop.number}"
     assert fleet.now == shard.at // SECOND * SECOND
     assert fleet.options.clusters_ready == frozenset({SHOP})

@@ -3,16 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from bigfleet.model.batches import Offering
 from bigfleet.model.coordination import QuotaGrant
 from bigfleet.model.fleet import HeldBy
 from bigfleet.model.machines import CapacityType, Host, Machine, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.requirements import REGION_KEY
 from bigfleet.model.resources import Resources
-from bigfleet.shard.coordination.quotas import Quotas
-from bigfleet.shard.effects import Effects
-from bigfleet.shard.machines import Machines
+from bigfleet.shard.effects import COORDINATION
+from tests.shard_parts import parts_of
 
 S = MachineState
 START = 1_700_000_000 * SECOND
@@ -43,16 +41,10 @@ def slot(
 class Granted:
     def __init__(self, disk: Mapping[str, bytes] | None = None) -> None:
         self.at = START
-        self.effects = Effects()
-        self.machines = Machines(self.effects, lambda cluster, frame: None)
-        #: Offerings of acme nothing is bought of, by price.
-        self.resting: set[float] = set()
-        self.quotas = Quotas(
-            self.effects, self.machines, disk or {}, lambda mark: True, self._is_resting
-        )
-
-    def _is_resting(self, provider: str, offering: Offering) -> bool:
-        return provider == ACME and offering.price_per_hour in self.resting
+        providers = {ACME: "acme:9000", BOLT: "bolt:9000"}
+        stored = {COORDINATION: disk or {}}
+        self.parts = parts = parts_of(providers=providers, at=START, stored=stored)
+        self.effects, self.machines, self.quotas = parts.effects, parts.machines, parts.quotas
 
     def has(self, *machines: Machine, provider: str = ACME) -> None:
         for machine in machines:

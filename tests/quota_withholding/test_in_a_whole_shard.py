@@ -44,7 +44,7 @@ def test_no_more_is_bought_than_was_granted() -> None:
         shard.lists()
         shard.tick()
     assert bought(shard) == {"m-0", "m-1"}
-    [usage] = shard.state.parts.quotas.usage(shard.state.shortfalls.details(100))
+    [usage] = shard.state.parts.quotas.usage(shard.state.parts.shortfalls.details(100))
     assert (usage.allocated, usage.in_use, usage.wanted) == (2, 2, 2)
 
 

@@ -1,5 +1,7 @@
 """Of each provider and region the cheapest slots are shown, up to what is left of the grant."""
 
+from dataclasses import replace
+
 from bigfleet.model.coordination import QuotaGrant
 from bigfleet.model.fleet import Held, HeldBy
 from bigfleet.model.machines import MachineState
@@ -89,8 +91,11 @@ def test_slots_that_are_held_for_another_reason_are_not_among_the_shown() -> Non
 
 def test_offerings_that_rest_are_not_among_the_shown() -> None:
     shard = Granted()
-    shard.has(slot("cheap", 1.0), slot("dear", 2.0), slot("dearer", 3.0))
-    shard.resting.add(1.0)
+    cheap = replace(slot("cheap", 1.0), instance_type="small")
+    shard.has(cheap, slot("dear", 2.0), slot("dearer", 3.0))
+    shard.parts.offerings.out_of_stock(cheap, "none left", shard.at)
+    # The offering holds its slots by itself; a slot that it does not hold yet is withheld too.
+    shard.machines.hold("cheap", None)
     shard.granted(1)
     assert shard.withheld() == ["cheap", "dearer"]
 

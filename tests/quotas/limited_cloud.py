@@ -80,7 +80,7 @@ class Joined(Shard):
     # -- what it says and is told ----------------------------------------------------------------
 
     def told_report(self) -> ShardReport:
-        cycle = self.state.deciding.number
+        cycle = self.state.decision_loop.number
         summary = summary_of(self.state.parts.machines.inventory.snapshot(), ADDRESS)
         acks = tuple(self.acks.values())
         return ShardReport(self.name, cycle, self.at, 1, f"{self.name}:7780", summary, (), acks)
@@ -97,7 +97,7 @@ class Joined(Shard):
                 self.acks[each.id] = InstructionAck(each.id, AckOutcome.FAILED, became.why)
 
     def told_sync(self) -> SyncRequest:
-        shortfalls = self.state.shortfalls.details(100)
+        shortfalls = self.state.parts.shortfalls.details(100)
         return self.state.coordination.request(self.at, self.merging, shortfalls)
 
     def take_answer(self, reply: SyncReply, sent: SyncRequest) -> None:

@@ -1,6 +1,6 @@
 """Actions and the circumstances in which their fate is decided."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bigfleet.model.actions import Action, ActionKind, Rule
@@ -10,7 +10,7 @@ from bigfleet.model.pauses import Pause
 from bigfleet.model.profiles import Profile
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import Disposition, DrainView
-from bigfleet.shard.rails.dispositions import Disposed, Limits, RailInputs, dispose
+from bigfleet.shard.rails.dispositions import Disposed, Limits, dispose
 from bigfleet.shard.rails.preempt_cap import PreemptWindow
 from bigfleet.shard.rails.reclaim_cap import ReclaimWindow
 
@@ -68,23 +68,47 @@ class Shard:
     preempted: PreemptWindow = field(default_factory=PreemptWindow)
 
     def dispose(self, *actions: Action, at: Instant = START) -> Disposed:
-        return dispose(actions, self.rail_inputs(), self.limits, self.window, self.preempted, at)
+        return dispose(actions, self, self.limits, self.window, self.preempted, at)
 
     def rulings(self, *actions: Action, at: Instant = START) -> list[Disposition]:
         return [ruling.disposition for ruling in self.dispose(*actions, at=at).rulings]
 
-    def rail_inputs(self) -> RailInputs:
-        return RailInputs(
-            is_pending=self.pending.__contains__,
-            drain_of=self.drains.get,
-            why_suppressed=lambda kind, cluster: self.pause,
-            state_of=self.states.get,
-            configured_of=lambda cluster: self.configured.get(cluster, 0),
-            provider_of=lambda machine: "acme",
-            breaker_open=self.broken.__contains__,
-            why_backed_off=lambda action: self.resting.get(action.machine),
-            why_held=lambda action: self.held.get(action.machine),
-            vetoes=lambda left: {
-                i: self.vetoed[a.machine] for i, a in enumerate(left) if a.machine in self.vetoed
-            },
-        )
+    # -- what the rails ask ----------------------------------------------------------------------
+
+    def is_pending(self, machine: str) -> bool:
+        return machine in self.pending
+
+    def drain_of(self, machine: str) -> DrainView | None:
+        return self.drains.get(machine)
+
+    def why_suppressed(self, kind: ActionKind, cluster: str) -> Pause | None:
+        return self.pause
+
+    def state_of(self, machine: str) -> MachineState | None:
+        return self.states.get(machine)
+
+    def configured_of(self, cluster: str) -> int:
+        return self.configured.get(cluster, 0)
+
+    def provider_of(self, machine: str) -> str:
+        return "acme"
+
+    def breaker_open(self, provider: str) -> bool:
+        return provider in self.broken
+
+    def is_owned(self, machine: str) -> bool:
+        return True
+
+    def promised(self, machine: str) -> str:
+        return ""
+
+    def why_backed_off(self, action: Action, at: Instant) -> Reason | None:
+        return self.resting.get(action.machine)
+
+    def why_held(self, action: Action) -> Reason | None:
+        return self.held.get(action.machine)
+
+    def vetoes(self, actions: Sequence[Action]) -> Mapping[int, Reason]:
+        return {
+            i: self.vetoed[a.machine] for i, a in enumerate(actions) if a.machine in self.vetoed
+        }

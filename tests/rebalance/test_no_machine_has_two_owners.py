@@ -5,6 +5,7 @@ jumps. After every step every machine has one owner at most; and when the faults
 has one again.
 """
 
+import os
 from dataclasses import replace
 from random import Random
 
@@ -15,6 +16,8 @@ from bigfleet.model.coordination import TransferState
 from bigfleet.model.options import SECOND
 from tests.rebalance.fleets import Fleet, rules_of
 
+#: Of twenty schedules each.
+BATCHES = range(60) if os.environ.get("BIGFLEET_NIGHTLY") == "1" else range(3)
 RULES = rules_of(
     donor_rate=1.0,
     age_cycles=1,
@@ -72,7 +75,7 @@ def one_step(fleet: Fleet, random: Random) -> None:
     fleet.check()
 
 
-@pytest.mark.parametrize("batch", range(6))
+@pytest.mark.parametrize("batch", BATCHES)
 def test_no_machine_ever_has_two_owners(batch: int) -> None:
     moved = 0
     for seed in range(batch * 20, batch * 20 + 20):

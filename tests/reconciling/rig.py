@@ -1,4 +1,7 @@
-"""A reconciler with everybody around it, fed with the bytes of hand-made Lists."""
+"""A reconciler over the machines of a shard, fed with the bytes of hand-made Lists.
+
+Which machines are pending, and what becomes of Failed ones, is for the test to say.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -7,18 +10,15 @@ from bigfleet.model.machines import CapacityType, Host, Instant, Machine, Machin
 from bigfleet.model.options import SECOND
 from bigfleet.model.ownership import Ownership
 from bigfleet.model.provider_calls import Code, MachineRecord, Rejected
-from bigfleet.model.session_frames import NodeStateUpdate, ShardFrame
-from bigfleet.shard.calls import Calls
-from bigfleet.shard.effects import Effects
+from bigfleet.model.session_frames import NodeStateUpdate
 from bigfleet.shard.events import ListArrived, ListFailed
 from bigfleet.shard.instructions import Log, WakeCycle
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.reconciling.list_reading import ListReading, read_list
-from bigfleet.shard.reconciling.list_taker import ListListeners
 from bigfleet.shard.reconciling.reconciler import Reconciler
-from bigfleet.shard.reconciling.second_looks import Asking
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.wire.machines import list_bytes, list_entry, machine_bytes
+from tests.shard_parts import Clusters, parts_of
 
 START: Instant = 1_700_000_000 * SECOND
 SPECULATIVE, CREATING, IDLE = MachineState.SPECULATIVE, MachineState.CREATING, MachineState.IDLE
@@ -78,6 +78,13 @@ class Keeper:
         self.heard.append({name: machine.state for name, machine in listed.items()})
 
 
+class Pending(set[str]):
+    """Machines an action has."""
+
+    def is_pending(self, machine: str) -> bool:
+        return machine in self
+
+
 class Rig:
     def __init__(
         self,
@@ -89,38 +96,40 @@ class Rig:
     ) -> None:
         """`asks`: it has a line to its providers, and asks them about Lists it doubts."""
         self.now = START
-        self.effects = Effects()
-        self.calls = Calls(self.effects)
-        self.sent: list[NodeStateUpdate] = []
-        self.machines = Machines(self.effects, self._publish)
-        self.pending: set[str] = set()
-        self.connected: set[str] = set()
+        names = providers or ("acme",)
+        known = {name: (addresses or {}).get(name, name) for name in names}
+        owned = ownership or Ownership("shard-0")
+        self.parts = parts = parts_of(settings, providers=known, at=START, ownership=owned)
+        self.effects, self.calls, self.machines = parts.effects, parts.calls, parts.machines
+        self.clusters = Clusters(parts, "shop", "ml")
+        self._sent: list[NodeStateUpdate] = []
+        self.pending = Pending()
         self.with_past: set[str] = set()
-        #: Machines that turned out to be another shard's.
-        self.lost: list[str] = []
         self.keeper = Keeper(self.machines)
         self.reconciler = Reconciler(
             self.effects,
             self.machines,
-            settings or ShardSettings(),
-            providers or ("acme",),
-            listeners=ListListeners(
-                self._publish,
-                self.connected.__contains__,
-                self.with_past.__contains__,
-                lambda machine, at: self.lost.append(machine),
-            ),
-            is_pending=self.pending.__contains__,
+            parts.settings,
+            known,
+            owned,
+            self.with_past,
+            sessions=parts.sessions,
+            calls=self.calls if asks else None,
+            execution=self.pending,
             failures=self.keeper,
-            ownership=ownership or Ownership("shard-0"),
-            address_of=addresses,
-            asking=Asking(self.calls, lambda: 30.0) if asks else None,
+            parts=parts,
         )
+        self.effects.taken()
+        self.clusters.read()
 
-    def _publish(self, cluster: str, frame: ShardFrame) -> None:
-        assert isinstance(frame, NodeStateUpdate)
-        assert frame.cluster_id == cluster
-        self.sent.append(frame)
+    @property
+    def sent(self) -> list[NodeStateUpdate]:
+        """What clusters shop and ml were told, in this order; a test may clear it."""
+        for cluster, frame in self.clusters.read():
+            assert isinstance(frame, NodeStateUpdate)
+            assert frame.cluster_id == cluster
+            self._sent.append(frame)
+        return self._sent
 
     # -- what happens ----------------------------------------------------------------------------
 

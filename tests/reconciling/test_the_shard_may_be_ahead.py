@@ -110,13 +110,13 @@ def test_a_machine_changed_while_a_list_was_read_is_looked_at_in_the_next() -> N
 def test_a_machine_that_is_being_preempted_stays_so_while_its_provider_has_it_configured() -> None:
     rig = Rig()
     rig.lists(record("m", CONFIGURED))
-    rig.machines.veil("m", rig.now)
+    rig.machines.show_as_draining("m", rig.now)
     rig.lists(record("m", CONFIGURED, price_per_hour=0.9))
-    assert rig.machines.is_veiled("m")
+    assert rig.machines.is_shown_as_draining("m")
     assert rig.machines.inventory.machine_of("m").state is DRAINING
     assert rig.machine("m").price_per_hour == 0.9
     rig.lists(record("m", DRAINING))
-    assert not rig.machines.is_veiled("m")
+    assert not rig.machines.is_shown_as_draining("m")
     assert rig.state("m") is DRAINING
     assert rig.told()[-1] == ("shop", "m", DRAINING)
 

@@ -153,10 +153,11 @@ def test_attributes_are_refreshed_at_equal_state(field: str, state: MachineState
     rig.lists(record("m", state))
     rig.effects.taken()
     rig.sent.clear()
+    before = sum(rig.effects.counts.counters.values())
     rig.lists(record("m", state, **change))
     assert getattr(rig.machine("m"), field) == expected
     assert rig.count("machine_attribute_updates_total", field=field) == 1
-    assert sum(rig.effects.counts.counters.values()) == 1
+    assert sum(rig.effects.counts.counters.values()) == before + 1
     assert rig.is_awake()
     assert rig.told() == []
 
@@ -187,7 +188,6 @@ def test_a_list_of_changes_leaves_the_others_alone() -> None:
 
 def test_clusters_that_wait_already_hear_of_a_first_big_list() -> None:
     rig = Rig()
-    rig.connected.add("shop")
     rig.lists(
         *(record(f"s-{i:03d}", CONFIGURED) for i in range(100)),
         *(record(f"x-{i:03d}", CONFIGURED, cluster="gone") for i in range(100)),

@@ -1,54 +1,63 @@
-"""Sessions over a handful of made-up machines: what is bound, open and sent is plain to see."""
+"""The sessions of a shard with a handful of machines: what is bound, open and sent."""
 
 from collections.abc import Iterable
 
-from bigfleet.model.machines import Instant, MachineState
+from bigfleet.model.actions import Action, ActionKind, Rule
+from bigfleet.model.cluster_reports import ClusterReport
+from bigfleet.model.coordination import ClusterBinding
+from bigfleet.model.machines import Host, Instant, Machine, MachineState
 from bigfleet.model.options import SECOND
-from bigfleet.model.session_frames import (
-    Hello,
-    NodeStateUpdate,
-    ReclaimInstruction,
-    ShardFrame,
-)
-from bigfleet.shard.effects import Effects
+from bigfleet.model.session_frames import Hello, NodeStateUpdate, ShardFrame
+from bigfleet.model.shard_views import ActionView, CoordinatorLink
 from bigfleet.shard.events import HelloRepeated, SessionClosed, SessionOpened
 from bigfleet.shard.instructions import EndSession, FlushSession, Log
-from bigfleet.shard.sessions.sessions import Sessions, Supply
-from bigfleet.shard.settings import SessionSettings
+from bigfleet.shard.settings import SessionSettings, ShardSettings
+from tests.shard_parts import parts_of
 
 START: Instant = 1_700_000_000 * SECOND
 
 
 def update(machine: str, state: MachineState = MachineState.CONFIGURED) -> NodeStateUpdate:
-    return NodeStateUpdate(machine, "shop", state)
+    return NodeStateUpdate(machine, "shop", state, provider_id=f"i-{machine}")
+
+
+class Leader:
+    """A coordinator's client that has seen term 4."""
+
+    def link(self) -> CoordinatorLink:
+        return CoordinatorLink("coordinator:1", connected=True, term=4)
 
 
 class Rig:
-    def __init__(
-        self,
-        bound: Iterable[str] = (),
-        settings: SessionSettings | None = None,
-        reclaims: Iterable[ReclaimInstruction] = (),
-    ) -> None:
-        self.effects = Effects()
-        self.bound = list(bound)
-        self.state_of = dict.fromkeys(self.bound, MachineState.CONFIGURED)
-        self.reclaims = tuple(reclaims)
-        self.elsewhere: dict[str, str] = {}
-        self.lost: list[str] = []
-        self.sessions = Sessions(
-            self.effects,
-            settings or SessionSettings(),
-            Supply(
-                bound_to=lambda cluster: self.bound,
-                update_of=self._update_of,
-                open_reclaims=lambda cluster, at: self.reclaims,
-                why_elsewhere=lambda cluster: self.elsewhere.get(cluster, ""),
-                lost=lambda cluster, at: self.lost.append(cluster),
-                coordinator_term=lambda: 4,
-            ),
-            shard_epoch=7,
-        )
+    def __init__(self, bound: Iterable[str] = (), settings: SessionSettings | None = None) -> None:
+        """`bound`: machines of cluster shop."""
+        whole = ShardSettings(session=settings or SessionSettings())
+        self.parts = parts = parts_of(whole, epoch=7, at=START)
+        parts.coordination.attach(Leader())
+        self.effects, self.sessions = parts.effects, parts.sessions
+        for name in bound:
+            host = Host("cloud", f"i-{name}")
+            machine = Machine(name, MachineState.CONFIGURED, host=host, cluster="shop")
+            parts.machines.insert(machine, "cloud", START, "listed")
+        self.effects.taken()
+
+    def preempt(self, machine: str, grace_seconds: int) -> None:
+        action = Action(ActionKind.PREEMPT, machine, "shop", Rule.INVERSION, grace_seconds)
+        view = ActionView(1, 0, action.kind, machine, "shop", grace_seconds=grace_seconds)
+        self.parts.drains.begin(action, view, START)
+        self.effects.taken()
+
+    def report(self, cluster: str = "shop") -> None:
+        """The cluster tells of its Nodes."""
+        self.parts.cluster_reports.take(ClusterReport(cluster, at=START), START)
+
+    def counts_report(self, cluster: str = "shop") -> bool:
+        """Whether what the cluster told counts: not once its session is known to be lost."""
+        return self.parts.cluster_reports.is_fresh(cluster)
+
+    def bind_elsewhere(self, cluster: str, shard: str, address: str) -> None:
+        self.parts.bindings.take([ClusterBinding(cluster, shard, address)], [cluster])
+        self.effects.taken()
 
     def open(
         self, number: int = 1, cluster: str = "shop", version: str = "v1alpha1", after: float = 0
@@ -79,10 +88,6 @@ class Rig:
 
     def counted(self, name: str, **labels: str) -> float:
         return self.effects.counts.of(name, **labels)
-
-    def _update_of(self, machine: str, cluster: str) -> NodeStateUpdate | None:
-        state = self.state_of.get(machine)
-        return None if state is None else NodeStateUpdate(machine, cluster, state)
 
 
 def _at(after: float) -> Instant:

@@ -4,19 +4,20 @@ from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import Code
 from bigfleet.model.session_frames import Acknowledgement, BootstrapRequest, ReclaimInstruction
 from bigfleet.model.settings import Bytes
-from bigfleet.shard.instructions import EndSession, FlushSession
+from bigfleet.shard.instructions import EndSession
 from bigfleet.shard.sessions.sessions import ClusterFacts
 from bigfleet.shard.settings import SessionSettings
 from tests.sessions.rig import START, Rig, update
 
 HELLO = Acknowledgement("hello", 4, 7)
-RECLAIM = ReclaimInstruction("bf1-9", ("m1",), 600)
+RECLAIM = ReclaimInstruction("bf1-id-1", ("m1",), 600)
 
 
 def test_a_hello_is_followed_by_every_bound_machine_and_every_open_reclaim() -> None:
-    rig = Rig(["m1", "m2"], reclaims=[RECLAIM])
+    rig = Rig(["m1", "m2"])
+    rig.preempt("m1", grace_seconds=600)
     assert rig.open()
-    assert rig.effects.taken() == [FlushSession(1)]
+    assert rig.flushes() == 1
     assert rig.read() == [HELLO, update("m1"), update("m2"), RECLAIM]
 
 
@@ -40,21 +41,23 @@ def test_a_later_hello_is_acknowledged_in_its_place_and_replays_nothing() -> Non
 def test_a_later_hello_of_another_cluster_ends_the_session() -> None:
     rig = Rig(["m1"])
     rig.open()
+    rig.report()
     rig.repeat(cluster="other")
     [end] = rig.ended()
     assert (end.session, end.code) == (1, Code.INVALID_ARGUMENT)
     assert not rig.sessions.is_open("shop")
-    assert rig.lost == ["shop"]
+    assert not rig.counts_report("shop")
 
 
 def test_the_newer_session_wins_and_the_older_is_aborted() -> None:
     rig = Rig(["m1"])
     rig.open(1)
+    rig.report()
     rig.sessions.send("shop", BootstrapRequest("r1", "shop"))
     rig.open(2)
     [end] = rig.ended()
     assert (end.session, end.code) == (1, Code.ABORTED)
-    assert rig.lost == ["shop"]
+    assert not rig.counts_report("shop")
     assert rig.read(1) == []
     assert rig.read(2) == [HELLO, update("m1")]
     rig.close(1)
@@ -71,7 +74,7 @@ def test_a_hello_without_a_cluster_is_refused() -> None:
 
 def test_a_cluster_bound_elsewhere_is_told_where() -> None:
     rig = Rig()
-    rig.elsewhere["shop"] = "shard-3 at 10.0.0.3:7780"
+    rig.bind_elsewhere("shop", "shard-3", "10.0.0.3:7780")
     assert not rig.open()
     [end] = rig.ended()
     assert end.code is Code.FAILED_PRECONDITION
@@ -109,9 +112,10 @@ def test_the_stream_is_flushed_once_for_many_frames() -> None:
 def test_a_closed_session_is_forgotten_but_still_shown() -> None:
     rig = Rig()
     rig.open()
+    rig.report()
     rig.close()
     assert not rig.sessions.is_open("shop")
-    assert rig.lost == ["shop"]
+    assert not rig.counts_report("shop")
     [view] = rig.sessions.views(lambda cluster: ClusterFacts(needs=3))
     assert (view.cluster, view.connected, view.needs) == ("shop", False, 3)
     assert rig.counted("active_sessions") == 0

@@ -8,11 +8,8 @@ from bigfleet.model.machines import Host, Machine, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import Hello, NodeStateUpdate
 from bigfleet.model.shard_views import StorySource
-from bigfleet.shard.effects import Effects
 from bigfleet.shard.events import SessionOpened
-from bigfleet.shard.machines import Machines
-from bigfleet.shard.sessions.sessions import Sessions, Supply
-from bigfleet.shard.settings import SessionSettings
+from tests.shard_parts import parts_of
 
 START = 1_700_000_000 * SECOND
 S = MachineState
@@ -20,17 +17,8 @@ S = MachineState
 
 class Shard:
     def __init__(self) -> None:
-        effects = Effects()
-        self.machines = Machines(effects, lambda cluster, frame: self.sessions.send(cluster, frame))
-        self.sessions = Sessions(
-            effects,
-            SessionSettings(),
-            Supply(
-                bound_to=self.machines.bound_to,
-                update_of=self.machines.update_of,
-                open_reclaims=lambda cluster, at: (),
-            ),
-        )
+        parts = parts_of(providers={"sim": "sim:1"}, at=START)
+        self.machines, self.sessions = parts.machines, parts.sessions
 
     def add(self, name: str, state: MachineState, cluster: str = "") -> None:
         machine = Machine(name, state, host=Host("sim", f"i-{name}"), cluster=cluster)
@@ -91,6 +79,6 @@ def test_a_machine_told_in_the_replay_is_told_again_when_it_changes(shard: Shard
 
 
 def test_a_machine_that_is_preempted_looks_configured_to_its_cluster(shard: Shard) -> None:
-    shard.machines.veil("m1", START)
+    shard.machines.show_as_draining("m1", START)
     shard.open()
     assert dict(shard.read())["m1"] is S.CONFIGURED

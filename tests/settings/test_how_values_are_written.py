@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bigfleet.cli.settings.keys import Key, Shape
+from bigfleet.cli.settings.keys import Key, ValueForm
 from bigfleet.cli.settings.values import BadValue, text_of, value_of
 from bigfleet.model.durations import seconds_of, short_text
 
@@ -12,63 +12,63 @@ from bigfleet.model.durations import seconds_of, short_text
 @pytest.mark.parametrize(
     ("shape", "said", "value"),
     [
-        (Shape.DURATION, "500ms", 0.5),
-        (Shape.DURATION, "1h30m", 5400.0),
-        (Shape.DURATION, "2d", 172800.0),
-        (Shape.DURATION, 90, 90.0),
-        (Shape.DURATION, "1.5", 1.5),
-        (Shape.SIZE, "64MiB", 64 * 1024**2),
-        (Shape.SIZE, "1.5 KiB", 1536),
-        (Shape.SIZE, "2MB", 2_000_000),
-        (Shape.SIZE, "10m", 10_000_000),
-        (Shape.SIZE, 4096, 4096),
-        (Shape.SWITCH, "True", True),
-        (Shape.SWITCH, "off", False),
-        (Shape.SWITCH, True, True),
-        (Shape.NUMBER, "0.05", 0.05),
-        (Shape.NUMBER, 1, 1.0),
-        (Shape.COUNT, "12", 12),
-        (Shape.TEXT, 0, "0"),
-        (Shape.TEXTS, "a=h:1, b=h:2", ("a=h:1", "b=h:2")),
-        (Shape.TEXTS, ["a,b"], ("a,b",)),
-        (Shape.TEXTS, [], ()),
-        (Shape.RECORDS, '{"key": "a"}', ({"key": "a"},)),
-        (Shape.RECORDS, ['{"key": "a"}', '[{"key": "b"}]'], ({"key": "a"}, {"key": "b"})),
-        (Shape.RECORDS, [{"key": "a"}], ({"key": "a"},)),
+        (ValueForm.DURATION, "500ms", 0.5),
+        (ValueForm.DURATION, "1h30m", 5400.0),
+        (ValueForm.DURATION, "2d", 172800.0),
+        (ValueForm.DURATION, 90, 90.0),
+        (ValueForm.DURATION, "1.5", 1.5),
+        (ValueForm.SIZE, "64MiB", 64 * 1024**2),
+        (ValueForm.SIZE, "1.5 KiB", 1536),
+        (ValueForm.SIZE, "2MB", 2_000_000),
+        (ValueForm.SIZE, "10m", 10_000_000),
+        (ValueForm.SIZE, 4096, 4096),
+        (ValueForm.SWITCH, "True", True),
+        (ValueForm.SWITCH, "off", False),
+        (ValueForm.SWITCH, True, True),
+        (ValueForm.NUMBER, "0.05", 0.05),
+        (ValueForm.NUMBER, 1, 1.0),
+        (ValueForm.COUNT, "12", 12),
+        (ValueForm.TEXT, 0, "0"),
+        (ValueForm.TEXTS, "a=h:1, b=h:2", ("a=h:1", "b=h:2")),
+        (ValueForm.TEXTS, ["a,b"], ("a,b",)),
+        (ValueForm.TEXTS, [], ()),
+        (ValueForm.RECORDS, '{"key": "a"}', ({"key": "a"},)),
+        (ValueForm.RECORDS, ['{"key": "a"}', '[{"key": "b"}]'], ({"key": "a"}, {"key": "b"})),
+        (ValueForm.RECORDS, [{"key": "a"}], ({"key": "a"},)),
     ],
 )
-def test_a_value_is_read(shape: Shape, said: object, value: object) -> None:
+def test_a_value_is_read(shape: ValueForm, said: object, value: object) -> None:
     assert value_of(Key("s", ("k",), shape, None), said) == value
 
 
 @pytest.mark.parametrize(
     ("shape", "said"),
     [
-        (Shape.DURATION, "-1s"),
-        (Shape.DURATION, "1 s"),
-        (Shape.DURATION, "nan"),
-        (Shape.DURATION, True),
-        (Shape.DURATION, [1]),
-        (Shape.SIZE, "-1"),
-        (Shape.SIZE, "1XB"),
-        (Shape.SIZE, True),
-        (Shape.SWITCH, 1),
-        (Shape.SWITCH, "yep"),
-        (Shape.NUMBER, "nan"),
-        (Shape.NUMBER, "inf"),
-        (Shape.NUMBER, True),
-        (Shape.COUNT, 1.0),
-        (Shape.COUNT, True),
-        (Shape.COUNT, "1e3"),
-        (Shape.TEXT, 1.5),
-        (Shape.TEXT, False),
-        (Shape.TEXTS, 7),
-        (Shape.RECORDS, "a=b"),
-        (Shape.RECORDS, [7]),
-        (Shape.TEXTS, {"a": 1}),
+        (ValueForm.DURATION, "-1s"),
+        (ValueForm.DURATION, "1 s"),
+        (ValueForm.DURATION, "nan"),
+        (ValueForm.DURATION, True),
+        (ValueForm.DURATION, [1]),
+        (ValueForm.SIZE, "-1"),
+        (ValueForm.SIZE, "1XB"),
+        (ValueForm.SIZE, True),
+        (ValueForm.SWITCH, 1),
+        (ValueForm.SWITCH, "yep"),
+        (ValueForm.NUMBER, "nan"),
+        (ValueForm.NUMBER, "inf"),
+        (ValueForm.NUMBER, True),
+        (ValueForm.COUNT, 1.0),
+        (ValueForm.COUNT, True),
+        (ValueForm.COUNT, "1e3"),
+        (ValueForm.TEXT, 1.5),
+        (ValueForm.TEXT, False),
+        (ValueForm.TEXTS, 7),
+        (ValueForm.RECORDS, "a=b"),
+        (ValueForm.RECORDS, [7]),
+        (ValueForm.TEXTS, {"a": 1}),
     ],
 )
-def test_nonsense_is_refused(shape: Shape, said: object) -> None:
+def test_nonsense_is_refused(shape: ValueForm, said: object) -> None:
     with pytest.raises(BadValue):
         value_of(Key("s", ("k",), shape, None), said)
 
@@ -82,5 +82,5 @@ def test_a_duration_reads_back_as_it_was_written(millis: int) -> None:
 
 @given(st.integers(0, 2**50))
 def test_a_size_reads_back_as_it_was_written(size: int) -> None:
-    key = Key("s", ("k",), Shape.SIZE, 0)
+    key = Key("s", ("k",), ValueForm.SIZE, 0)
     assert value_of(key, text_of(key, size)) == size

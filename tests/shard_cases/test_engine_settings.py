@@ -34,12 +34,12 @@ def test_weights_decide_whose_machine_is_taken() -> None:
 
 def test_every_engine_setting_reaches_the_engine() -> None:
     engine = EngineSettings(2.0, 0.2, 0.3, 0.4, Seconds(45.0), 4, 16)
-    options = Rig(ShardSettings(engine=engine), []).state.deciding.options()
+    options = Rig(ShardSettings(engine=engine), []).state.decision_loop.options()
     assert options.victim_weights == VictimWeights(2.0, 0.2, 0.3, 0.4)
     assert (options.drain_seconds, options.parking) == (45.0, Parking(4, 16))
 
 
 def test_without_settings_the_engine_decides_as_the_library_does() -> None:
-    options = Rig(ShardSettings(), []).state.deciding.options()
+    options = Rig(ShardSettings(), []).state.decision_loop.options()
     assert options.victim_weights == VictimWeights()
     assert (options.drain_seconds, options.parking) == (30.0, Parking())

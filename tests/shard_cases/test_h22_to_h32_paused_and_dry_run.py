@@ -107,6 +107,6 @@ def test_h32_paused_with_demand_nothing_can_meet_still_records_the_shortfall() -
     rig.report(800)
     rig.cycle()
     rig.cycle()
-    ((_, shortfall),) = rig.state.deciding.memory.shortfalls.items()
+    ((_, shortfall),) = rig.state.decision_loop.memory.shortfalls.items()
     assert shortfall.age == 2
-    assert len(rig.state.shortfalls) == 1
+    assert len(rig.state.parts.shortfalls) == 1

@@ -11,7 +11,7 @@ def preempting() -> Rig:
     rig = Rig(ShardSettings(), [machine("m-1", MachineState.CONFIGURED, "farm")])
     rig.report(0, 8)
     rig.cycle()
-    assert set(rig.state.deciding.memory.reservations) == {"m-1"}
+    assert set(rig.state.decision_loop.memory.reservations) == {"m-1"}
     return rig
 
 
@@ -21,15 +21,15 @@ def test_a_drain_given_up_while_the_engine_thinks_leaves_no_reservation() -> Non
     given = state.begin_cycle(rig.at)
     thought = deliberate(given, map, lambda: 0.0)
     assert "m-1" in thought.decision.memory.reservations
-    state.deciding.abandon("m-1")
+    state.decision_loop.abandon("m-1")
     rig.obey(state.end_cycle(thought, rig.at, 0.0))
-    assert state.deciding.memory.reservations == {}
+    assert state.decision_loop.memory.reservations == {}
 
 
 def test_what_was_given_up_before_may_be_reserved_again() -> None:
     rig = preempting()
     parts = rig.state.parts
     parts.drains.on_change(parts.machines.truth("m-1"), None, rig.at)
-    assert rig.state.deciding.memory.reservations == {}
+    assert rig.state.decision_loop.memory.reservations == {}
     rig.cycle()
-    assert set(rig.state.deciding.memory.reservations) == {"m-1"}
+    assert set(rig.state.decision_loop.memory.reservations) == {"m-1"}

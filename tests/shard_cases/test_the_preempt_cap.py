@@ -33,7 +33,7 @@ def test_half_of_the_victims_go_in_the_first_minute_and_the_rest_is_told_why() -
     shard.cycle()
     shard.cycle()
     assert len(drained(shard)) == 3
-    assert len(shard.state.deciding.memory.reservations) == 3
+    assert len(shard.state.decision_loop.memory.reservations) == 3
     held = {a["machine"]: a["outcome"] for a in shard.audit() if a["outcome"] == "capped"}
     assert len(held) == 3
     assert shard.counts.of("preempts_capped_total") == 6

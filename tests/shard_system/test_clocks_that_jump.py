@@ -38,11 +38,11 @@ async def test_deadlines_and_holds_do_not_see_the_wall_clock(
         await until(lambda: len(shop.configured()) == 2, lambda: shop.nodes)
         await shop.wants(1, LOW)
         await until(lambda: shop.seen(ReclaimInstruction))
-        before = shard.process.state.deciding.last_at
+        before = shard.process.state.decision_loop.last_at
         true = time.time_ns
         monkeypatch.setattr(time, "time_ns", lambda: true() + jump)
         await seconds_pass(shard)
-        after = shard.process.state.deciding.last_at
+        after = shard.process.state.decision_loop.last_at
         assert before is not None
         assert after is not None
         assert before < after < before + DAY // 2

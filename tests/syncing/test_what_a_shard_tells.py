@@ -18,7 +18,7 @@ def test_it_says_who_it_is_and_what_it_has() -> None:
     shard.run(3)
     said = shard.sync()
     assert (said.shard_id, said.epoch, said.ownership_revision) == ("shard-a", 1, 1)
-    assert said.cycle == shard.state.deciding.number
+    assert said.cycle == shard.state.decision_loop.number
     assert said.cluster_ids == ("shop",)
     assert said.providers == (ProviderEntry("cloud", ADDRESS),)
 
@@ -65,7 +65,7 @@ def test_no_more_shortfalls_than_the_limit_the_most_urgent_first() -> None:
     shard = Shard([])
     shard.report("shop", *(need("shop", 1, 100 + n) for n in range(5)))
     shard.run(2)
-    priorities = [short.priority for short in shard.state.shortfalls.details(3)]
+    priorities = [short.priority for short in shard.state.parts.shortfalls.details(3)]
     assert priorities == [104, 103, 102]
 
 

@@ -199,7 +199,7 @@ class Shard(VirtualFleet):
     def sync(self, *, transfers: Iterable[Transfer] = (), **said: Any) -> SyncRequest:
         """One sync: what the shard said, and what it was answered."""
         coordination = self.state.coordination
-        request = coordination.request(self.at, False, self.state.shortfalls.details(100))
+        request = coordination.request(self.at, False, self.state.parts.shortfalls.details(100))
         told = SyncReply(1, None, self.grants, self.pauses, transfers=tuple(transfers))
         reply = replace(told, **said)
         for table, key, row in coordination.rows_of(reply, request):
@@ -253,7 +253,7 @@ class Shard(VirtualFleet):
 
     @property
     def reservations(self) -> Mapping[str, Reservation]:
-        return self.state.deciding.memory.reservations
+        return self.state.decision_loop.memory.reservations
 
     def has(self, machine_id: str) -> bool:
         return machine_id in self.state.parts.machines

@@ -11,8 +11,11 @@ from bigfleet.model.errors import StartRefused
 from bigfleet.model.machines import MachineState
 from bigfleet.sim.script import Change
 from bigfleet.up.folders import claim
+from bigfleet.up.plans import Plan
 from bigfleet.up.ports import free_from
 from tests.up.fleets import FAST, is_served, running, seen
+
+SMALL = Plan()
 
 
 def test_a_busy_port_is_replaced_by_the_next_free_one() -> None:
@@ -69,15 +72,15 @@ async def test_a_second_start_on_the_same_folder_goes_on(tmp_path: Path) -> None
 async def test_another_fleet_does_not_move_into_the_folder(
     tmp_path: Path, other: dict[str, int], named: str
 ) -> None:
-    claim(tmp_path, FAST)
-    claim(tmp_path, FAST)
+    claim(tmp_path, SMALL)
+    claim(tmp_path, SMALL)
     with pytest.raises(StartRefused, match=named):
-        claim(tmp_path, replace(FAST, **other))  # type: ignore[arg-type]
+        claim(tmp_path, replace(SMALL, **other))  # type: ignore[arg-type]
 
 
 def test_the_folder_of_a_fleet_that_knew_one_shard_only_is_taken_over(tmp_path: Path) -> None:
     (tmp_path / "shard").mkdir()
     (tmp_path / "fleet.json").write_text('{"machines": 1200, "seed": 1}')
-    claim(tmp_path, FAST)
+    claim(tmp_path, SMALL)
     assert (tmp_path / "shard-0").is_dir()
     assert not (tmp_path / "shard").exists()

@@ -11,7 +11,7 @@ from enum import StrEnum
 from bigfleet.model.machines import MachineState as S
 
 
-class Answer(StrEnum):
+class ExpectedAnswer(StrEnum):
     STARTS = "OK, a new operation"
     REPEATS = "OK, the same operation"
     AT_TARGET = "OK, the same operation; if none is recorded, OK or rejected"
@@ -32,7 +32,7 @@ class Cell:
     rpc: str
     #: A state, or one of the three above.
     place: str
-    answer: Answer
+    answer: ExpectedAnswer
 
 
 class Check(StrEnum):
@@ -124,24 +124,24 @@ def each(rpcs: Iterable[str], *places: S | str) -> tuple[Cell, ...]:
     return tuple(cell for rpc in rpcs for cell in on(rpc, *places))
 
 
-def answer_of(rpc: str, place: str) -> Answer | None:
+def answer_of(rpc: str, place: str) -> ExpectedAnswer | None:
     """None: there is no such case."""
     match rpc, place:
         case ("Get", "stale token"):
             return None
         case ("Delete", "unknown id"):
-            return Answer.UNKNOWN
+            return ExpectedAnswer.UNKNOWN
         case (_, "unknown id"):
-            return Answer.NOT_FOUND
+            return ExpectedAnswer.NOT_FOUND
         case (_, "empty id"):
-            return Answer.EMPTY
+            return ExpectedAnswer.EMPTY
         case (_, "stale token"):
-            return Answer.STALE
+            return ExpectedAnswer.STALE
         case ("Get", _):
-            return Answer.READS
+            return ExpectedAnswer.READS
     source, passing, target = _EDGES[rpc]
     if place == source.name:
-        return Answer.STARTS
+        return ExpectedAnswer.STARTS
     if place == passing.name:
-        return Answer.REPEATS
-    return Answer.AT_TARGET if place == target.name else Answer.REJECTED
+        return ExpectedAnswer.REPEATS
+    return ExpectedAnswer.AT_TARGET if place == target.name else ExpectedAnswer.REJECTED

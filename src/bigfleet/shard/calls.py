@@ -1,7 +1,7 @@
-"""Calls to providers: numbered, measured, and each answer brought to whoever asked.
+"""Calls to providers: numbered, measured, and each answer brought to the part that asked.
 
-Keeps one law for everybody who calls: at most one call per machine is without an answer, reads
-included. Whoever wants to call asks `is_busy` first.
+Keeps one law for all parts: at most one call per machine is without an answer, reads included. A
+part that wants to call asks `is_busy` first.
 """
 
 from collections.abc import Callable

@@ -1,15 +1,15 @@
 """What clusters tell of themselves and their Nodes: the newest report of each, in memory only.
 
 People see the last report until some time after its cluster's session, which also bounds how many
-are kept: nobody reports without a session. The shard itself goes by fresh reports alone: the newest
-of a cluster that is connected and not overdue. Where there is none, nothing is known of a Node: its
-machine counts as busy and usable, and is not lost.
+are kept: a cluster reports only while it has a session. The shard itself goes by fresh reports
+alone: the newest of a cluster that is connected and not overdue. Where there is none, nothing is
+known of a Node: its machine counts as busy and usable, and is not lost.
 
 One cluster cannot speak of another's machines: an id counts only while its machine is Configured
 for the cluster that names it. Others are ignored and counted.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Set
+from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
 from bigfleet.model.cluster_reports import (
@@ -23,6 +23,7 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.machines import Machines
+from bigfleet.shard.sessions.sessions import Sessions
 
 #: How long a report outlives the session of its cluster.
 KEPT_AFTER_SESSION = 600 * SECOND
@@ -43,17 +44,14 @@ class _Kept:
 
 
 class ClusterReports:
-    def __init__(
-        self, effects: Effects, machines: Machines, is_open: Callable[[str], bool]
-    ) -> None:
-        """`is_open`: whether a cluster has a session now."""
+    def __init__(self, effects: Effects, machines: Machines, sessions: Sessions) -> None:
         self._effects = effects
         self._machines = machines
-        self._is_open = is_open
+        self._sessions = sessions
         self._kept: dict[str, _Kept] = {}
         #: Machine -> the cluster whose fresh report says that its Node takes no pods.
         self._unusable: dict[str, str] = {}
-        #: The last time anybody told, even if the clock was set back; views are asked without one.
+        #: The time of the last event, even if the clock was set back; views are asked without one.
         self._at: Instant = 0
         machines.watch(self._on_change)
 
@@ -107,7 +105,7 @@ class ClusterReports:
     def take(self, report: ClusterReport, at: Instant) -> None:
         """Raises Rejected where the cluster has no session."""
         cluster = report.cluster_id
-        if not self._is_open(cluster):
+        if not self._sessions.is_open(cluster):
             text = f"cluster {cluster} has no session here; open one with Shard.Session first"
             raise Rejected(Code.FAILED_PRECONDITION, text, "session")
         self._at = at
@@ -128,7 +126,7 @@ class ClusterReports:
         )
 
     def on_session_lost(self, cluster: str) -> None:
-        """Whatever its Nodes do from here on, nobody tells."""
+        """What its Nodes do from here on is not known."""
         if (kept := self._kept.get(cluster)) is not None:
             self._end_freshness(cluster, kept)
 
@@ -136,7 +134,7 @@ class ClusterReports:
         """Once a second."""
         self._at = at
         for cluster, kept in list(self._kept.items()):
-            if self._is_open(cluster):
+            if self._sessions.is_open(cluster):
                 kept.connected_at = at
             elif at - kept.connected_at >= KEPT_AFTER_SESSION:
                 del self._kept[cluster]

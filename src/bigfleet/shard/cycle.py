@@ -48,7 +48,7 @@ class CycleInput:
     needs: FrozenNeeds
     memory: EngineMemory
     options: EngineOptions
-    #: Providers that do not answer, for the hints; None: nobody listens to hints.
+    #: Providers that do not answer, for the hints; None: no cluster is connected.
     silent_providers: tuple[str, ...] | None = None
 
 
@@ -66,7 +66,7 @@ class Deliberation:
     progress: NeedProgress
     #: Of Phase 1, what was spent at the broker.
     broker_seconds: float = 0.0
-    #: None: nobody listens to hints.
+    #: None: no cluster is connected.
     availability: Availability | None = None
     #: The demand over new tables, where most of the old ones was history.
     renumbered: Renumbered | None = None

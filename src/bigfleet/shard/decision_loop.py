@@ -6,8 +6,9 @@ trace in the engine's memory.
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -16,7 +17,7 @@ from bigfleet.engine.decision import Decision
 from bigfleet.engine.needs_table import NeedsTable
 from bigfleet.engine.snapshot import Snapshot
 from bigfleet.explain.column_facts import ColumnFacts
-from bigfleet.model.actions import Action, ActionKind
+from bigfleet.model.actions import ActionKind
 from bigfleet.model.fleet import PlanOptions
 from bigfleet.model.machines import CapacityType, Instant
 from bigfleet.model.memory import EngineMemory, Reservation, ReservationKind
@@ -24,19 +25,30 @@ from bigfleet.model.needs import NeedKey
 from bigfleet.model.options import EngineOptions, Parking, VictimWeights
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import ActionView, Disposition, StorySource
+from bigfleet.shard.action_checks import ActionChecks
 from bigfleet.shard.cycle import CycleInput, Deliberation
+from bigfleet.shard.drains.drains import Drains
 from bigfleet.shard.effects import RESERVATIONS, Effects
+from bigfleet.shard.execution.execution import Execution
+from bigfleet.shard.execution.outcomes import audit_line
 from bigfleet.shard.fleet_dump import CycleGiven
+from bigfleet.shard.hints import Hints
+from bigfleet.shard.ingest.ingest import Ingest
 from bigfleet.shard.instructions import WriteAudit
 from bigfleet.shard.ledgers.contention import measure_contention
+from bigfleet.shard.ledgers.first_machines import FirstMachines
 from bigfleet.shard.ledgers.needs import NeedsLedger
+from bigfleet.shard.ledgers.shortfalls import Shortfalls
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.need_holds import NeedJudge
 from bigfleet.shard.rails.disposition_log import record
-from bigfleet.shard.rails.dispositions import Disposed, Limits, RailInputs, Ruling, dispose
+from bigfleet.shard.rails.dispositions import Disposed, Limits, Ruling, dispose
 from bigfleet.shard.rails.preempt_cap import PreemptWindow
 from bigfleet.shard.rails.reclaim_cap import ReclaimWindow
-from bigfleet.shard.settings import ShardSettings
+from bigfleet.shard.settings import CurrentSettings
+
+if TYPE_CHECKING:
+    from bigfleet.shard.coordination.coordination import Coordination
 
 #: Decisions that can still be listed; the journal keeps all of them.
 REMEMBERED = 2000
@@ -46,17 +58,10 @@ _UNTOLD = (Disposition.DEDUPED, Disposition.DROPPED)
 MOST_FAILURES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionHandlers:
-    """Who takes a decision over."""
+class DecisionNeighbours(Protocol):
+    """Parts that are made after the decision loop."""
 
-    enqueue: Callable[[ActionView, Action, Instant], bool]
-    #: A Need claims machines again that were being given back.
-    keep_claimed: Callable[[Callable[[str], bool], Instant], None]
-    decided: Callable[[Deliberation, Instant], None]
-    #: For the hints; None: nobody listens to them.
-    silent_providers: Callable[[], tuple[str, ...] | None]
-    audit_line: Callable[[ActionView], Mapping[str, object]]
+    coordination: "Coordination"
 
 
 class DecisionLoop:
@@ -65,24 +70,34 @@ class DecisionLoop:
         effects: Effects,
         machines: Machines,
         needs: NeedsTable,
-        settings: ShardSettings,
-        reported: set[str],
-        rail_inputs: Callable[[Instant], RailInputs],
-        room: Callable[[], int],
-        handlers: DecisionHandlers,
-        judge: NeedJudge,
+        settings: CurrentSettings,
         workers: int,
+        *,
+        ingest: Ingest,
+        checks: ActionChecks,
+        execution: Execution,
+        drains: Drains,
+        judge: NeedJudge,
+        shortfalls: Shortfalls,
+        first_machines: FirstMachines,
+        hints: Hints,
+        parts: DecisionNeighbours,
     ) -> None:
-        self.settings = settings
+        """`workers`: threads of a decision."""
         self._effects = effects
         self._machines = machines
         self._needs = needs
-        self._reported = reported
-        self._rail_inputs = rail_inputs
-        self._room = room
-        self._handlers = handlers
-        self._judge = judge
+        self._settings = settings
         self._workers = workers
+        self._ingest = ingest
+        self._checks = checks
+        self._execution = execution
+        self._drains = drains
+        self._judge = judge
+        self._shortfalls = shortfalls
+        self._first_machines = first_machines
+        self._hints = hints
+        self._parts = parts
         self._window = ReclaimWindow()
         self._preempted = PreemptWindow()
         self._memory = EngineMemory()
@@ -111,6 +126,11 @@ class DecisionLoop:
     def memory(self) -> EngineMemory:
         return self._memory
 
+    @property
+    def reservations(self) -> Mapping[str, Reservation]:
+        """By machine."""
+        return self._memory.reservations
+
     def load(self, rows: Mapping[str, bytes]) -> None:
         """Reservations of an earlier life."""
         kept: dict[str, Reservation] = {}
@@ -138,7 +158,7 @@ class DecisionLoop:
         self._persist_reservations()
 
     def unreserve(self, machines: Iterable[str]) -> None:
-        """Whoever held these machines does not want them any more."""
+        """These machines are not wanted any more."""
         gone = set(machines) & self._memory.reservations.keys()
         self._given_up |= gone
         for machine in gone:
@@ -170,7 +190,7 @@ class DecisionLoop:
             self._needs.freeze(),
             self._memory,
             self.options(),
-            self._handlers.silent_providers(),
+            self._hints.silent_providers(),
         )
 
     def fail(self, given: CycleInput, why: str, at: Instant) -> None:
@@ -192,11 +212,7 @@ class DecisionLoop:
         )
         disposed = dispose(
             thought.actions,
-            replace(
-                self._rail_inputs(at),
-                configured_of=snapshot.configured_of,
-                promised=self._promised_since,
-            ),
+            self._checks,
             self._limits(),
             self._window,
             self._preempted,
@@ -208,9 +224,9 @@ class DecisionLoop:
         self._settle_asked(snapshot)
         self._memory = _with(_without(decision.memory, cut), self._asked)
         self._persist_reservations()
-        self._handlers.keep_claimed(_claimed_in(decision, _taken_victims(disposed)), at)
+        self._keep_claimed(decision, disposed, at)
         self._hand_on(thought, disposed, at)
-        self._handlers.decided(thought, at)
+        self._tell_decided(thought, at)
         if thought.renumbered is not None:
             self._needs.take_over(thought.renumbered)
         states = self._judge.judge(decision, thought.progress, disposed, at)
@@ -219,13 +235,13 @@ class DecisionLoop:
         self.last_at, self.last_seconds = at, seconds
         self._measure(thought, seconds)
 
-    # -- within ----------------------------------------------------------------------------------
-
-    def _promised_since(self, machine: str) -> str:
+    def promised_since(self, machine: str) -> str:
         """The cycle did not know that the machine was offered to another shard."""
         asked = self._asked.get(machine)
         offered = asked is not None and asked.kind is ReservationKind.OFFER
         return "offered to another shard" if offered and asked != self._judged.get(machine) else ""
+
+    # -- within ----------------------------------------------------------------------------------
 
     def _settle_asked(self, snapshot: Snapshot) -> None:
         """What the engine was given with its machine in sight is its own to remember or forget."""
@@ -246,9 +262,10 @@ class DecisionLoop:
             self.unreserve(over)
 
     def options(self) -> EngineOptions:
-        release, drain, engine = self.settings.release, self.settings.drain, self.settings.engine
+        settings = self._settings.now
+        release, drain, engine = settings.release, settings.drain, settings.engine
         return EngineOptions(
-            clusters_ready=frozenset(self._reported),
+            clusters_ready=frozenset(self._ingest.reported),
             release_holds={
                 CapacityType.ON_DEMAND: release.on_demand,
                 CapacityType.SPOT: release.spot,
@@ -267,19 +284,38 @@ class DecisionLoop:
 
     def plan_options(self) -> PlanOptions:
         """The rails a plan knows too."""
-        rails = self.settings.rails
-        return PlanOptions(rails.reclaim_cap_fraction, self.settings.max_actions_per_cycle)
+        settings = self._settings.now
+        return PlanOptions(settings.rails.reclaim_cap_fraction, settings.max_actions_per_cycle)
 
     def _limits(self) -> Limits:
-        settings = self.settings
+        settings = self._settings.now
         return Limits(
             dry_run=settings.dry_run,
             reclaim_cap_fraction=settings.rails.reclaim_cap_fraction,
             reclaim_cap_window_seconds=settings.rails.reclaim_cap_window,
             preempt_cap_per_minute=settings.rails.preempt_cap_per_minute,
             max_actions=settings.max_actions_per_cycle,
-            room=self._room(),
+            room=self._execution.room(),
         )
+
+    def _keep_claimed(self, decision: Decision, disposed: Disposed, at: Instant) -> None:
+        """A Need claims machines again that were being given back."""
+        outcome, taken = decision.outcome, _taken_victims(disposed)
+        snapshot, holder = outcome.scene.snapshot, outcome.credit.holder
+        for machine in self._drains.reclaiming():
+            row = snapshot.row_of(machine)
+            # What a higher Need takes from it now, it does not keep.
+            if row >= 0 and holder[row] >= 0 and machine not in taken:
+                self._drains.cancel(machine, at)
+
+    def _tell_decided(self, thought: Deliberation, at: Instant) -> None:
+        decision = thought.decision
+        spent = sum(thought.seconds_of_phase.values())
+        self._ingest.weights.on_cycle_ended(decision, spent)
+        self._shortfalls.on_decision(decision, at)
+        self._first_machines.on_decision(decision)
+        self._hints.on_decision(decision, at, thought.availability)
+        self._parts.coordination.on_decision(at)
 
     def _hand_on(self, thought: Deliberation, disposed: Disposed, at: Instant) -> None:
         said: set[tuple[str, Disposition]] = set()
@@ -289,7 +325,7 @@ class DecisionLoop:
                 view = _view_of(thought, place, ruling, at)
                 self.actions.append(view)
                 self._count_miss(thought, view)
-                self._handlers.enqueue(view, ruling.action, at)
+                self._execution.enqueue(view, ruling.action, at)
             elif ruling.disposition not in _UNTOLD:
                 said.add(known)
                 if known not in self._said:
@@ -311,7 +347,7 @@ class DecisionLoop:
         text = f"{view.kind.label} {word}" + (f": {reason.text}" if reason else "")
         self._machines.tell(view.machine, at, StorySource.RAIL, text, view.cluster)
         held = replace(view, outcome=word.replace("-", ""))
-        self._effects.ask(WriteAudit(at, self._handlers.audit_line(held)))
+        self._effects.ask(WriteAudit(at, audit_line(held)))
 
     def _count_left_out(self, thought: Deliberation) -> None:
         counts = self._effects.counts
@@ -366,18 +402,6 @@ def _view_of(thought: Deliberation, place: int, ruling: Ruling, at: Instant) -> 
         ruling.disposition,
         at=at,
     )
-
-
-def _claimed_in(decision: Decision, taken: Set[str]) -> Callable[[str], bool]:
-    """Whether a Need keeps a machine; what somebody higher takes from it now, it does not."""
-    outcome = decision.outcome
-    snapshot, holder = outcome.scene.snapshot, outcome.credit.holder
-
-    def is_claimed(machine: str) -> bool:
-        row = snapshot.row_of(machine)
-        return row >= 0 and bool(holder[row] >= 0) and machine not in taken
-
-    return is_claimed
 
 
 def _taken_victims(disposed: Disposed) -> frozenset[str]:

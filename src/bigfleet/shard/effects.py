@@ -1,4 +1,4 @@
-"""Where the parts of the shard's state leave what they want done, counted or remembered.
+"""Collects instructions, metrics and story events of all parts.
 
 One collector is shared by all parts, so that instructions keep the order in which they were asked
 for; `taken` hands them to the driver.

@@ -8,16 +8,16 @@ large fleet: hints are given out at a bounded rate, the longest waiting first, a
 not wait behind them.
 """
 
-from collections.abc import Callable, Collection
-
 from bigfleet.engine.availability import Availability, availability_of
 from bigfleet.engine.decision import Decision
 from bigfleet.engine.hint_memory import HintMemory
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
-from bigfleet.model.session_frames import AvailableCapacityUpdate, ShardFrame
+from bigfleet.model.session_frames import AvailableCapacityUpdate
 from bigfleet.model.token_buckets import TokenBucket
-from bigfleet.shard.settings import SessionSettings
+from bigfleet.shard.reconciling.reconciler import Reconciler
+from bigfleet.shard.sessions.sessions import Sessions
+from bigfleet.shard.settings import CurrentSettings
 
 #: An unchanged hint is repeated after this time.
 _REFRESH = 300 * SECOND
@@ -29,23 +29,17 @@ _AT_ONCE = 500
 
 class Hints:
     def __init__(
-        self,
-        settings: SessionSettings,
-        send: Callable[[str, ShardFrame], None],
-        connected: Callable[[], Collection[str]],
-        breakers_open: Callable[[], Collection[str]],
+        self, settings: CurrentSettings, sessions: Sessions, reconciler: Reconciler
     ) -> None:
-        """`breakers_open`: names of the providers that do not answer, as machines' sources."""
-        self.settings = settings
-        self._send = send
-        self._connected = connected
-        self._breakers_open = breakers_open
+        self._settings = settings
+        self._sessions = sessions
+        self._reconciler = reconciler
         self._memory = HintMemory()
         self._bucket = TokenBucket(_PER_SECOND, _AT_ONCE)
 
     def silent_providers(self) -> tuple[str, ...] | None:
-        """What availability is computed with; None: nobody listens."""
-        return tuple(self._breakers_open()) if self._connected() else None
+        """What availability is computed with; None: no cluster is connected."""
+        return tuple(self._reconciler.silent_providers()) if len(self._sessions) else None
 
     def on_session_lost(self, cluster: str) -> None:
         self._memory.forget(cluster)
@@ -55,20 +49,20 @@ class Hints:
     ) -> None:
         """Queue the hints that are due; enqueues and nothing else.
 
-        `availability`: of this decision, where somebody has computed it beside the event loop.
+        `availability`: of this decision, where it was computed beside the event loop.
         """
-        connected = self._connected()
+        connected = set(self._sessions.clusters())
         if not connected:
             # What was told holds on to the tables of the demand it was told of.
             self._memory = HintMemory()
             return
         if availability is None:
-            availability = availability_of(decision.outcome, self._breakers_open())
-        interval = round(self.settings.available_capacity_interval * SECOND)
+            availability = availability_of(decision.outcome, self._reconciler.silent_providers())
+        interval = round(self._settings.now.session.available_capacity_interval * SECOND)
         most = self._bucket.there(at)
         for hint in self._memory.due(availability, connected, at, interval, _REFRESH, most):
             self._bucket.take(at)
-            self._send(
+            self._sessions.send(
                 hint.cluster,
                 AvailableCapacityUpdate(
                     hint.profile.fingerprint,

@@ -8,7 +8,7 @@ when its pods are gone.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -21,14 +21,13 @@ from bigfleet.model.batches import MachineBatch
 from bigfleet.model.fleet import Held, HeldBy, Marks
 from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.requirements import INSTANCE_TYPE_KEY, ZONE_KEY
-from bigfleet.model.session_frames import NodeStateUpdate, ShardFrame
+from bigfleet.model.session_frames import NodeStateUpdate
 from bigfleet.model.shard_views import StoryEvent, StorySource
 from bigfleet.shard.effects import Effects
+from bigfleet.shard.sessions.sessions import Sessions
 
 HOSTNAME_KEY = "kubernetes.io/hostname"
 _AT_REST = tuple(state for state in MachineState if state.stable)
-#: To the cluster's session, or nowhere: a cluster that connects later is told everything anew.
-Publish = Callable[[str, ShardFrame], None]
 
 
 class Watcher(Protocol):
@@ -38,12 +37,10 @@ class Watcher(Protocol):
 
 
 class Machines:
-    def __init__(
-        self, effects: Effects, publish: Publish, inventory: Inventory | None = None
-    ) -> None:
-        self.inventory = inventory or Inventory()
+    def __init__(self, effects: Effects, sessions: Sessions) -> None:
+        self.inventory = Inventory()
         self._effects = effects
-        self._publish = publish
+        self._sessions = sessions
         self._provider_of: dict[str, str] = {}
         self._count_of: Counter[str] = Counter()
         #: When this shard itself last changed a machine: older Lists do not know of it.
@@ -52,7 +49,7 @@ class Machines:
         self._since: dict[str, Instant] = {}
         #: All and only machines shown to the engine as Draining while their provider has them
         #: Configured.
-        self._veiled: set[str] = set()
+        self._shown_as_draining: set[str] = set()
         self._watchers: list[Watcher] = []
 
     def __len__(self) -> int:
@@ -67,15 +64,15 @@ class Machines:
     def truth(self, machine_id: str) -> Machine:
         """The record as the provider has it; raises NoSuchMachine."""
         machine = self.inventory.machine_of(machine_id)
-        if machine_id in self._veiled:
+        if machine_id in self._shown_as_draining:
             return replace(machine, state=MachineState.CONFIGURED)
         return machine
 
     def state_of(self, machine_id: str) -> MachineState | None:
-        """As the provider has it; None where nobody knows the machine."""
+        """As the provider has it; None where the machine is unknown."""
         if machine_id not in self._provider_of:
             return None
-        if machine_id in self._veiled:
+        if machine_id in self._shown_as_draining:
             return MachineState.CONFIGURED
         return self.inventory.state_of(machine_id)
 
@@ -110,7 +107,7 @@ class Machines:
         return self._changed_at.get(machine_id)
 
     def forget_changes_before(self, machine_ids: Iterable[str], started: Instant) -> None:
-        """Lists begun at `started` know of these machines; older marks serve nobody."""
+        """Lists begun at `started` know of these machines; older marks serve no purpose."""
         for machine_id in machine_ids:
             if self._changed_at.get(machine_id, started) < started:
                 del self._changed_at[machine_id]
@@ -121,9 +118,9 @@ class Machines:
     # -- coming and going ------------------------------------------------------------------------
 
     def load(self, batch: MachineBatch, provider: str, at: Instant) -> None:
-        """A first List: many machines at once, nobody to be told (nobody is connected yet).
+        """A first List: many machines at once, no cluster to be told (none is connected yet).
 
-        Watchers hear of those that are on their way somewhere: somebody has to wait for them.
+        Watchers hear of those that are on their way somewhere: a part has to wait for them.
         """
         self.inventory.load(batch, source=provider)
         self._provider_of.update(dict.fromkeys(batch.ids, provider))
@@ -144,7 +141,7 @@ class Machines:
         self._announce(None, machine, at)
 
     def remove(self, machine_id: str, at: Instant, text: str, source: StorySource) -> None:
-        """The machine leaves the inventory; its cluster is told by whoever knows why."""
+        """The machine leaves the inventory; its cluster is told by the caller, who knows why."""
         before = self.truth(machine_id)
         self.inventory.remove(machine_id)
         self._tell(before, None, at, source, text)
@@ -187,11 +184,12 @@ class Machines:
         """
         before = self.truth(after.id)
         moved = (before.state, before.cluster) != (after.state, after.cluster)
-        veiled = after.id in self._veiled and after.state is MachineState.CONFIGURED
-        shown = replace(after, state=MachineState.DRAINING) if veiled else after
-        self.inventory.apply(shown, now=at, adopted=adopted or after.id in self._veiled)
-        if not veiled:
-            self._veiled.discard(after.id)
+        preempted = after.id in self._shown_as_draining
+        stays = preempted and after.state is MachineState.CONFIGURED
+        shown = replace(after, state=MachineState.DRAINING) if stays else after
+        self.inventory.apply(shown, now=at, adopted=adopted or preempted)
+        if not stays:
+            self._shown_as_draining.discard(after.id)
         if local:
             self._changed_at[after.id] = at
         if not moved:
@@ -205,28 +203,28 @@ class Machines:
         """Which machines of a batch are known, and which of them `refresh` may take."""
         known, same = self.inventory.stays(batch)
         for row in np.flatnonzero(same).tolist():
-            same[row] = batch.ids[row] not in self._veiled
+            same[row] = batch.ids[row] not in self._shown_as_draining
         return known, same
 
     def refresh(self, batch: MachineBatch, provider: str, at: Instant) -> Mapping[str, int]:
         """Machines that stay where they are, with other attributes; how many by which field."""
         return self.inventory.adopt(batch, source=provider, now=at).refreshed
 
-    def veil(self, machine_id: str, at: Instant) -> None:
+    def show_as_draining(self, machine_id: str, at: Instant) -> None:
         """From now on the engine sees a Configured machine as Draining."""
         machine = self.truth(machine_id)
-        self._veiled.add(machine_id)
+        self._shown_as_draining.add(machine_id)
         shown = replace(machine, state=MachineState.DRAINING)
         self.inventory.apply(shown, now=at, adopted=True)
 
-    def unveil(self, machine_id: str, at: Instant) -> None:
+    def show_as_it_is(self, machine_id: str, at: Instant) -> None:
         """The preemption is off: the engine sees the machine as it is."""
         machine = self.truth(machine_id)
-        self._veiled.discard(machine_id)
+        self._shown_as_draining.discard(machine_id)
         self.inventory.apply(machine, now=at, adopted=True)
 
-    def is_veiled(self, machine_id: str) -> bool:
-        return machine_id in self._veiled
+    def is_shown_as_draining(self, machine_id: str) -> bool:
+        return machine_id in self._shown_as_draining
 
     def hold(self, machine_id: str, held: Held | None) -> None:
         """Not acquirable, not released, no supply; None lifts it."""
@@ -235,7 +233,7 @@ class Machines:
             self.inventory.mark(machine_id, replace(marks, held=held))
 
     def hold_all(self, machine_ids: Sequence[str], held: Held) -> None:
-        """Hold those of these Idle and Speculative machines that nobody holds yet."""
+        """Hold those of these Idle and Speculative machines that are not held yet."""
         self.inventory.hold_all(machine_ids, held)
 
     def lift_all(self, machine_ids: Sequence[str], by: HeldBy) -> None:
@@ -243,7 +241,7 @@ class Machines:
         self.inventory.lift_all(machine_ids, by)
 
     def overdue(self, machine_id: str, *, is_overdue: bool = True) -> None:
-        """Past the deadline of its state, or lost: no longer credited to anybody."""
+        """Past the deadline of its state, or lost: no longer credited to any Need."""
         marks = self.inventory.marks_of(machine_id)
         if marks.overdue is not is_overdue:
             self.inventory.mark(machine_id, replace(marks, overdue=is_overdue))
@@ -284,9 +282,9 @@ class Machines:
         if before and before.cluster not in ("", after.cluster):
             # Of what it is elsewhere its former cluster knows only that it is gone.
             gone = replace(after, state=MachineState.IDLE) if after.cluster else after
-            self._publish(before.cluster, self.node_update(gone, before.cluster))
+            self._sessions.send(before.cluster, self.node_update(gone, before.cluster))
         if after.cluster:
-            self._publish(after.cluster, self.node_update(after, after.cluster))
+            self._sessions.send(after.cluster, self.node_update(after, after.cluster))
         for watcher in self._watchers:
             watcher(before, after, at)
 
@@ -320,4 +318,4 @@ class Machines:
         self._count_of[self._provider_of.pop(machine_id)] -= 1
         self._changed_at.pop(machine_id, None)
         self._since.pop(machine_id, None)
-        self._veiled.discard(machine_id)
+        self._shown_as_draining.discard(machine_id)

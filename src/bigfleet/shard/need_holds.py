@@ -6,6 +6,7 @@ What is kept is as large as the demand, and a Need that is gone is gone from it 
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Protocol
 
 import numpy as np
 
@@ -23,7 +24,11 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.pauses import Pause
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import Disposition
+from bigfleet.shard.cluster_reports import ClusterReports
+from bigfleet.shard.coordination.quotas import Quotas
+from bigfleet.shard.effects import Effects
 from bigfleet.shard.execution.phases import PHASE_OF_STATE
+from bigfleet.shard.ledgers.failing_actions import FailingActions
 from bigfleet.shard.ledgers.need_states import (
     BrokenProvider,
     Holds,
@@ -33,8 +38,13 @@ from bigfleet.shard.ledgers.need_states import (
     judged,
 )
 from bigfleet.shard.ledgers.shortfalls import CLASSES, class_numbers
-from bigfleet.shard.parts import Parts
+from bigfleet.shard.machines import Machines
+from bigfleet.shard.offerings.offerings import Offerings
 from bigfleet.shard.rails.dispositions import Disposed
+from bigfleet.shard.rails.pauses import Pauses
+from bigfleet.shard.reconciling.reconciler import Reconciler
+from bigfleet.shard.sessions.sessions import Sessions
+from bigfleet.shard.settings import CurrentSettings
 
 S = MachineState
 
@@ -52,8 +62,21 @@ _MOVING = (S.CREATING, S.CONFIGURING)
 _PAUSABLE = (ActionKind.BOOTSTRAP, ActionKind.PROVISION, ActionKind.PREEMPT)
 
 
+class JudgedParts(Protocol):
+    settings: CurrentSettings
+    effects: Effects
+    machines: Machines
+    sessions: Sessions
+    pauses: Pauses
+    offerings: Offerings
+    failing: FailingActions
+    cluster_reports: ClusterReports
+    reconciler: Reconciler
+    quotas: Quotas
+
+
 class NeedJudge:
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: JudgedParts) -> None:
         self._parts = parts
         self._last: NeedStates | None = None
         #: Both of the same cycle, and replaced together: a thread may read them.
@@ -100,7 +123,7 @@ class NeedJudge:
         clusters, held = scene.cluster_names, bool(progress.held_by.any())
         return Holds(
             at=at,
-            dry_run=parts.settings.dry_run,
+            dry_run=parts.settings.now.dry_run,
             paused=self._paused(clusters, scene.snapshot.tables.clusters.rows),
             absent=self._absent(clusters),
             broken=self._broken(),
@@ -133,12 +156,11 @@ class NeedJudge:
         reconciler = self._parts.reconciler
         return {
             name: BrokenProvider(reconciler.breaker_since(name), reconciler.status(name).last_error)
-            for name in self._parts.providers
-            if reconciler.breaker_open(name)
+            for name in reconciler.silent_providers()
         }
 
     def _patience(self) -> Mapping[MachineState, Patience]:
-        deadlines, histograms = self._parts.settings.deadlines, self._parts.effects.counts
+        deadlines, histograms = self._parts.settings.now.deadlines, self._parts.effects.counts
         create = _patience_of(histograms, S.CREATING, deadlines.creating)
         configure = _patience_of(histograms, S.CONFIGURING, deadlines.configuring)
         return {

@@ -3,7 +3,6 @@
 Durations are seconds, sizes are bytes; the field's type says which, for whoever reads text.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bigfleet.model.rollups import RollupLimits
@@ -284,5 +283,15 @@ class ShardSettings:
     engine: EngineSettings = EngineSettings()
 
 
-#: Regions by provider name, for quotas; a seam for the coordinator's registry.
-Regions = Mapping[str, str]
+class CurrentSettings:
+    """The settings in force: parts that follow a reload hold this and read `now` when they act."""
+
+    def __init__(self, settings: ShardSettings) -> None:
+        self._now = settings
+
+    @property
+    def now(self) -> ShardSettings:
+        return self._now
+
+    def replace(self, settings: ShardSettings) -> None:
+        self._now = settings

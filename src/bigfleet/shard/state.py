@@ -1,33 +1,28 @@
-"""The shard's state: whatever happened goes in as an event, whatever is to be done comes out.
+"""The shard's state: what happened goes in as an event, what is to be done comes out.
 
 Pure: the same events in the same order give the same instructions. Every entry returns the
 instructions it caused, in order. What people ask is answered without changing anything.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, assert_never
 
 from bigfleet.edge.counts import Counts, Survey
 from bigfleet.model.coordination import SyncReply, SyncRequest
 from bigfleet.model.coordinator_calls import CoordinatorInstruction, Obeyed
-from bigfleet.model.machines import Instant, Machine, MachineState
-from bigfleet.model.needs import NeedKey
+from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import STORE, Code, Rejected
 from bigfleet.model.session_frames import ShardFrame
 from bigfleet.model.shard_views import (
-    CoordinatorLink,
-    OwnerSource,
     Quarantine,
     QuarantineKind,
     SessionView,
     ShardStatus,
 )
 from bigfleet.shard.coordination.coordination import Found
-from bigfleet.shard.coordination.wiring import coordination_of
 from bigfleet.shard.cycle import CycleInput, Deliberation
-from bigfleet.shard.decision_loop import MOST_FAILURES, DecisionHandlers, DecisionLoop
-from bigfleet.shard.effects import RESERVATIONS
+from bigfleet.shard.decision_loop import MOST_FAILURES
 from bigfleet.shard.events import (
     BlobArrived,
     CallAnswered,
@@ -39,19 +34,15 @@ from bigfleet.shard.events import (
     SessionClosed,
     SessionOpened,
 )
-from bigfleet.shard.execution.outcomes import audit_line
 from bigfleet.shard.ingest.ingest import NothingHeld
 from bigfleet.shard.instructions import GetCall, Instruction
-from bigfleet.shard.ledgers.shortfalls import Shortfalls
 from bigfleet.shard.ledgers.summaries import measure_demand, measure_machines
-from bigfleet.shard.need_holds import NeedJudge
 from bigfleet.shard.parts import Parts, ShardStart
-from bigfleet.shard.rails.dispositions import RailInputs
 from bigfleet.shard.reconciling.list_reading import ListReading, Remembered
 from bigfleet.shard.reconciling.list_schedule import ListPlan
 from bigfleet.shard.sessions.sessions import ClusterFacts
 from bigfleet.shard.settings import ShardSettings
-from bigfleet.shard.views import Facets, MachineViews
+from bigfleet.shard.views import MachineViews
 
 Event = (
     SessionOpened
@@ -71,47 +62,23 @@ _TELL_WAITING = 60 * SECOND
 
 class ShardState:
     def __init__(self, start: ShardStart, *, version: str = "", workers: int = 1) -> None:
-        self.parts = parts = Parts(start)
+        self.parts = parts = Parts(start, workers)
         self.effects = parts.effects
         self._start = start
         self._version = version
         self._stopping = False
-        #: Set by whoever reports to a coordinator; None: nobody does.
-        self.coordinator_link: Callable[[], CoordinatorLink | None] = lambda: None
-        #: When the last cycle was begun, whatever became of it.
+        #: When the last cycle was begun.
         self.last_cycle_began = start.at
         self._told_waiting_at = start.at
         #: Of the last tick; gauges are read without a clock.
         self._at = start.at
-        self.shortfalls = Shortfalls(parts.effects)
-        self.need_judge = NeedJudge(parts)
-        handlers = DecisionHandlers(
-            enqueue=parts.execution.enqueue,
-            keep_claimed=self._keep_claimed,
-            decided=self._decided,
-            silent_providers=parts.hints.silent_providers,
-            audit_line=audit_line,
-        )
-        self.deciding = DecisionLoop(
-            parts.effects,
-            parts.machines,
-            parts.needs,
-            start.settings,
-            parts.ingest.reported,
-            self._rail_inputs,
-            parts.execution.room,
-            handlers,
-            self.need_judge,
-            workers,
-        )
-        self.deciding.load(start.stored.get(RESERVATIONS, {}))
-        parts.abandoned = self.deciding.abandon
-        self.coordination = coordination_of(start, parts, self.deciding)
-        self.machine_views = MachineViews(parts.machines, parts.effects.stories, self._facets())
+        self.decision_loop = parts.decision_loop
+        self.coordination = parts.coordination
+        self.machine_views = MachineViews(parts)
 
     @property
     def settings(self) -> ShardSettings:
-        return self.parts.settings
+        return self.parts.settings.now
 
     @property
     def epoch(self) -> int:
@@ -187,12 +154,7 @@ class ShardState:
 
     def apply_settings(self, settings: ShardSettings) -> list[Instruction]:
         """What SIGHUP may change has changed; the rest of `settings` is as it was."""
-        parts = self.parts
-        parts.settings = self.deciding.settings = parts.reconciler.settings = settings
-        parts.sessions.settings = parts.hints.settings = settings.session
-        parts.ingest.rails = settings.rails
-        parts.ingest.weights.settings = settings.rollup
-        parts.pauses.reconfigure(settings.rails)
+        self.parts.settings.replace(settings)
         self.effects.wake()
         return self.taken()
 
@@ -234,22 +196,22 @@ class ShardState:
         self.last_cycle_began = at
         self.parts.first_machines.on_cycle_begun()
         self.parts.ingest.weights.on_cycle_begun()
-        return self.deciding.begin(at)
+        return self.decision_loop.begin(at)
 
     def end_cycle(self, thought: Deliberation, at: Instant, seconds: float) -> list[Instruction]:
         if not self._stopping:
-            self.deciding.end(thought, at, seconds)
+            self.decision_loop.end(thought, at, seconds)
         return self.taken()
 
     def fail_cycle(self, given: CycleInput, why: str, at: Instant) -> list[Instruction]:
-        self.deciding.fail(given, why, at)
+        self.decision_loop.fail(given, why, at)
         return self.taken()
 
     def phase_took(self, phase: str, seconds: float) -> None:
         """Parts of the work around the engine: handing actions on, taking a List over."""
         self.effects.counts.observe("cycle_phase_duration_seconds", seconds, phase=phase)
 
-    # -- the coordinator, for whoever talks to it ------------------------------------------------
+    # -- the coordinator, for its client ---------------------------------------------------------
 
     def take_sync(
         self, reply: SyncReply, sent: SyncRequest, at: Instant, found: Found | None = None
@@ -296,24 +258,24 @@ class ShardState:
             return "what this shard owns is not known yet"
         if not self.listed_once():
             return "not every provider has been listed yet"
-        if self.deciding.failures_in_a_row >= MOST_FAILURES:
-            return f"the engine failed {self.deciding.failures_in_a_row} times in a row"
+        if self.decision_loop.failures_in_a_row >= MOST_FAILURES:
+            return f"the engine failed {self.decision_loop.failures_in_a_row} times in a row"
         return ""
 
     def status(self) -> ShardStatus:
-        parts, deciding, settings = self.parts, self.deciding, self.settings
+        parts, decision_loop, settings = self.parts, self.decision_loop, self.settings
         return ShardStatus(
             shard_id=settings.id,
             epoch=self.epoch,
             version=self._version,
-            cycle=deciding.number,
-            last_cycle_at=deciding.last_at,
-            last_cycle_seconds=deciding.last_seconds,
+            cycle=decision_loop.number,
+            last_cycle_at=decision_loop.last_at,
+            last_cycle_seconds=decision_loop.last_seconds,
             not_ready_reason=self.why_not_ready(),
             sessions=len(parts.sessions),
             machines=len(parts.machines),
             needs=len(parts.needs),
-            shortfalls=len(self.shortfalls),
+            shortfalls=len(parts.shortfalls),
             pauses=parts.pauses.active(),
             dry_run=settings.dry_run,
             queue_depth=parts.execution.queue_depth,
@@ -322,10 +284,10 @@ class ShardState:
                 parts.reconciler.status(name, address)
                 for name, address in self.parts.providers.items()
             ),
-            coordinator=self.coordinator_link(),
+            coordinator=self.coordination.link(),
             ownership_revision=parts.reconciler.ownership.revision,
-            need_states=deciding.ledger.counts(),
-            stuck_pods=deciding.ledger.stuck_pods(),
+            need_states=decision_loop.ledger.counts(),
+            stuck_pods=decision_loop.ledger.stuck_pods(),
             store_error=parts.store_trouble,
             failed_machines=parts.failures.count(),
             clusters_refused=parts.ingest.refused_clusters(),
@@ -333,7 +295,7 @@ class ShardState:
 
     def sessions(self, cluster: str = "") -> tuple[SessionView, ...]:
         parts = self.parts
-        ledger = self.deciding.ledger
+        ledger = self.decision_loop.ledger
         bootstraps, reclaims = parts.execution.open_bootstraps(), parts.drains.open_by_cluster()
 
         def facts_of(name: str) -> ClusterFacts:
@@ -375,15 +337,15 @@ class ShardState:
         counts, at = self.effects.counts, self._at
         counts.set("epoch", self.epoch)
         counts.set("ownership_revision", self.parts.reconciler.ownership.revision)
-        self.parts.ingest.measure(counts, self.parts.sessions.is_open)
-        snapshot, decision = self.parts.machines.inventory.snapshot(), self.deciding.decision
+        self.parts.ingest.measure(counts)
+        snapshot, decision = self.parts.machines.inventory.snapshot(), self.decision_loop.decision
 
         def look_up(counts: Counts) -> None:
             measure_machines(counts, snapshot)
             if decision is not None:
                 measure_demand(counts, decision)
-            self.shortfalls.measure(counts)
-            self.need_judge.measure(counts, at)
+            self.parts.shortfalls.measure(counts)
+            self.parts.need_judge.measure(counts, at)
 
         return look_up
 
@@ -391,14 +353,14 @@ class ShardState:
         """For /debug/state: sizes of everything that could grow."""
         parts = self.parts
         return {
-            "cycle": self.deciding.number,
+            "cycle": self.decision_loop.number,
             "machines": len(parts.machines),
             "sessions": len(parts.sessions),
             "clusterReports": len(parts.cluster_reports),
             "lostMachines": len(parts.lost),
             "firstMachines": len(parts.first_machines),
             "failingNeeds": len(parts.failing),
-            "needStates": len(self.need_judge),
+            "needStates": len(parts.need_judge),
             "calls": len(parts.calls),
             "queue": parts.execution.queue_depth,
             "inFlight": parts.execution.in_flight,
@@ -418,61 +380,3 @@ class ShardState:
         elif code is Code.OK and not isinstance(event.call.call, GetCall):
             parts.reconciler.on_write(event.call.provider)
         parts.execution.on_answer(event)
-
-    def _rail_inputs(self, at: Instant) -> RailInputs:
-        parts = self.parts
-        return RailInputs(
-            is_pending=parts.execution.is_pending,
-            drain_of=parts.drains.intent,
-            why_suppressed=parts.pauses.why_suppressed,
-            state_of=self._state_of,
-            configured_of=lambda cluster: 0,
-            provider_of=parts.machines.provider_of,
-            breaker_open=parts.reconciler.breaker_open,
-            why_backed_off=lambda action: parts.why_backed_off(action, at),
-            is_owned=parts.is_owned,
-        )
-
-    def _state_of(self, machine: str) -> MachineState | None:
-        return self.parts.machines.state_of(machine) or MachineState.UNSPECIFIED
-
-    def _keep_claimed(self, is_claimed: Any, at: Instant) -> None:
-        for machine in self.parts.drains.reclaiming():
-            if is_claimed(machine):
-                self.parts.drains.cancel(machine, at)
-
-    def _decided(self, thought: Deliberation, at: Instant) -> None:
-        spent = sum(thought.seconds_of_phase.values())
-        self.parts.ingest.weights.on_cycle_ended(thought.decision, spent)
-        self.shortfalls.on_decision(thought.decision, at)
-        self.parts.first_machines.on_decision(thought.decision)
-        self.parts.hints.on_decision(thought.decision, at, thought.availability)
-        self.coordination.on_decision(at)
-
-    def _facets(self) -> Facets:
-        parts = self.parts
-        return Facets(
-            owner_source=self._owner_source,
-            claimed_by=self._claimed_by,
-            deadline=parts.deadlines.deadline_of,
-            pending=parts.execution.pending,
-            drain=parts.drains.intent,
-            reservation=lambda machine: self.deciding.memory.reservations.get(machine),
-            failed=parts.failures.view,
-            unseen_lists=parts.reconciler.unseen_lists,
-            lost=parts.lost.cause_of,
-        )
-
-    def _owner_source(self, machine: Machine) -> OwnerSource:
-        reconciler = self.parts.reconciler
-        address = self.parts.providers[self.parts.machines.provider_of(machine.id)]
-        return reconciler.ownership.owner(machine.id, machine.attribute, address).source
-
-    def _claimed_by(self, machine: str) -> NeedKey | None:
-        decision = self.deciding.decision
-        if decision is None:
-            return None
-        outcome = decision.outcome
-        row = outcome.scene.snapshot.row_of(machine)
-        holder = int(outcome.credit.holder[row]) if row >= 0 else -1
-        return outcome.key(holder) if holder >= 0 else None

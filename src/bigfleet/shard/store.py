@@ -92,8 +92,8 @@ class StateStore:
     def attempt(self, rows: Changes) -> "Future[None]":
         """Done when the rows, and everything written before, are on disk.
 
-        OSError: none of these rows is there, or will be; what was written before waits on. Nobody
-        else writes these keys until it is done.
+        OSError: none of these rows is there, or will be; what was written before waits on. No other
+        part writes these keys until it is done.
         """
         attempt = _Attempt(rows, Future())
         with self._changed:

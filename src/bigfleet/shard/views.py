@@ -1,73 +1,53 @@
-"""What people may look at: machines, their stories, sessions, quarantines, the shard as a whole.
+"""What people may look at of machines: their views and their stories.
 
-Reads only, from the live state; whoever asks for many machines takes them from a generator, a few
-at a time, so that nobody waits for the loop.
+Reads only, from the live state; a caller that asks for many machines takes them from a generator, a
+few at a time, so that the loop is never busy for long.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from bigfleet.model.errors import NoSuchMachine
 from bigfleet.model.fleet import HeldBy
 from bigfleet.model.machines import Instant, Machine, MachineState
-from bigfleet.model.memory import Reservation
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.shard_views import (
-    ActionView,
-    DrainView,
-    FailedView,
     MachineQuery,
     MachineSelector,
     MachineView,
     OwnerSource,
     StoryEvent,
 )
-from bigfleet.shard.machines import HOSTNAME_KEY, Machines
-from bigfleet.shard.stories import Stories
-
-
-@dataclass(frozen=True, slots=True)
-class Facets:
-    """What other parts know of a machine, by id."""
-
-    owner_source: Callable[[Machine], OwnerSource]
-    claimed_by: Callable[[str], NeedKey | None]
-    deadline: Callable[[str], Instant | None]
-    pending: Callable[[str], ActionView | None]
-    drain: Callable[[str], DrainView | None]
-    reservation: Callable[[str], Reservation | None]
-    failed: Callable[[str], FailedView | None]
-    unseen_lists: Callable[[str], int]
-    lost: Callable[[str], str]
+from bigfleet.shard.machines import HOSTNAME_KEY
+from bigfleet.shard.parts import Parts
 
 
 class MachineViews:
-    def __init__(self, machines: Machines, stories: Stories, facets: Facets) -> None:
-        self._machines = machines
-        self._stories = stories
-        self._facets = facets
+    def __init__(self, parts: Parts) -> None:
+        self._machines = parts.machines
+        self._stories = parts.effects.stories
+        self._parts = parts
 
     def view(self, machine_id: str) -> MachineView:
         """Raises NoSuchMachine."""
-        machines, facets = self._machines, self._facets
+        machines, parts = self._machines, self._parts
         machine, marks = machines.truth(machine_id), machines.inventory.marks_of(machine_id)
         return MachineView(
             machine,
             machines.provider_of(machine_id),
             machine.labels.get(HOSTNAME_KEY, ""),
-            facets.owner_source(machine),
-            facets.claimed_by(machine_id),
+            self._owner_source(machine),
+            self._claimed_by(machine_id),
             machines.since(machine_id),
-            facets.deadline(machine_id),
+            parts.deadlines.deadline_of(machine_id),
             marks.idle_since,
-            facets.pending(machine_id),
-            facets.drain(machine_id),
-            facets.reservation(machine_id),
-            facets.failed(machine_id),
-            facets.unseen_lists(machine_id),
+            parts.execution.pending(machine_id),
+            parts.drains.intent(machine_id),
+            parts.decision_loop.reservations.get(machine_id),
+            parts.failures.view(machine_id),
+            parts.reconciler.unseen_lists(machine_id),
             marks.held is not None and marks.held.by is HeldBy.QUOTA,
             marks.empty,
-            facets.lost(machine_id),
+            parts.lost.cause_of(machine_id),
         )
 
     def matching(self, query: MachineQuery) -> Iterator[str]:
@@ -88,8 +68,22 @@ class MachineViews:
         shown = events[-limit:] if limit > 0 else events
         return tuple(shown), len(shown) < len(events) or self._stories.is_cut(machine_id)
 
+    def _owner_source(self, machine: Machine) -> OwnerSource:
+        parts = self._parts
+        address = parts.providers[self._machines.provider_of(machine.id)]
+        return parts.reconciler.ownership.owner(machine.id, machine.attribute, address).source
+
+    def _claimed_by(self, machine: str) -> NeedKey | None:
+        decision = self._parts.decision_loop.decision
+        if decision is None:
+            return None
+        outcome = decision.outcome
+        row = outcome.scene.snapshot.row_of(machine)
+        holder = int(outcome.credit.holder[row]) if row >= 0 else -1
+        return outcome.key(holder) if holder >= 0 else None
+
     def _matches(self, machine_id: str, query: MachineQuery) -> bool:
-        selector, facets = query.selector, self._facets
+        selector, parts = query.selector, self._parts
         if selector.id_prefix and not machine_id.startswith(selector.id_prefix):
             return False
         if selector.provider and self._machines.provider_of(machine_id) != selector.provider:
@@ -98,11 +92,11 @@ class MachineViews:
         if not _selects(selector, machine):
             return False
         if query.failed_cause:
-            failed = facets.failed(machine_id)
+            failed = parts.failures.view(machine_id)
             return failed is not None and failed.cause == query.failed_cause
-        if query.only_pending and facets.pending(machine_id) is None:
+        if query.only_pending and parts.execution.pending(machine_id) is None:
             return False
-        return not (query.only_unseen and not facets.unseen_lists(machine_id))
+        return not (query.only_unseen and not parts.reconciler.unseen_lists(machine_id))
 
 
 def _selects(selector: MachineSelector, machine: Machine) -> bool:

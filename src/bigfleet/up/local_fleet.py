@@ -156,8 +156,8 @@ class LocalFleet:
         told = dict.fromkeys(self.shards, 0)
         while True:
             for name, shard in self.shards.items():
-                if shard.state.deciding.ledger.cycle != told[name]:
-                    told[name] = shard.state.deciding.ledger.cycle
+                if shard.state.decision_loop.ledger.cycle != told[name]:
+                    told[name] = shard.state.decision_loop.ledger.cycle
                     heard(self._report_of(name))
             await self._context.clock.sleep(self.plan.shortest_gap_seconds / 2)
 
@@ -224,7 +224,7 @@ class LocalFleet:
 
     def _is_ready(self, name: str) -> bool:
         state = self.shards[name].state
-        if state.why_not_ready() or state.deciding.decision is None:
+        if state.why_not_ready() or state.decision_loop.decision is None:
             return False
         # Machines come with a List after the view that gives them to the shard; one of an earlier
         # life says nothing about a provider that was somewhere else.

@@ -94,7 +94,7 @@ def report_of(
     state: ShardState, clusters: Iterable[tuple[Operator, tuple[OverduePod, ...]]]
 ) -> CycleReport:
     """The last cycle; `clusters` by their operators, with pods that have waited for too long."""
-    deciding = state.deciding
+    deciding = state.decision_loop
     ledger = deciding.ledger
     needs = ledger.page().needs
     census = census_of(state.parts.machines.inventory.snapshot())
@@ -154,7 +154,7 @@ def _each_once(pauses: Iterable[Pause]) -> tuple[Pause, ...]:
 def _actions_of(state: ShardState, cycle: int) -> tuple[ActionView, ...]:
     """From the end of what is remembered."""
     found: list[ActionView] = []
-    for action in reversed(state.deciding.actions):
+    for action in reversed(state.decision_loop.actions):
         if action.cycle != cycle:
             break
         found.append(action)

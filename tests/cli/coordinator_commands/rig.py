@@ -1,6 +1,5 @@
 """A real coordinator on its file, real shards that it knows, and the command line between them."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -15,7 +14,6 @@ from google.protobuf.message import Message
 
 from bigfleet.cli.settings.asking_sections import CliSettings
 from bigfleet.coordinator.settings import CoordinatorSettings, RebalanceSettings
-from bigfleet.edge.clock import next_turn
 from bigfleet.edge.driver import RealClock
 from bigfleet.model.coordination import (
     ProviderEntry,
@@ -34,8 +32,9 @@ from bigfleet.model.resources import Resources
 from bigfleet.model.settings import Seconds
 from bigfleet.model.shard_views import ShardSummary, ShortfallRow
 from bigfleet.shard.settings import ShardSettings
-from tests.cli.shard_commands.rig import PATIENCE, SETTINGS, LiveShard, living_shard, need, run
+from tests.cli.shard_commands.rig import SETTINGS, LiveShard, living_shard, need, run
 from tests.coordinator_process.rig import DEADLINE, PROVIDER, QUICK, CoordinatorRig, coordinated
+from tests.shard_system.waiting import until_told
 
 ZONE = "topology.kubernetes.io/zone"
 SUMMARY = ShardSummary(7, 4, {"a3": 5, "b1": 2}, {"z1": 5, "z2": 2}, PROVIDER)
@@ -109,10 +108,8 @@ class LiveFleet:
         for _ in range(2):
             await self.report(receiver)
             await self.sync(receiver, shortfalls=(short,))
-        async with asyncio.timeout(PATIENCE):
-            while not (found := await self.rig.client.transfers()):
-                await next_turn()
-        return found[0]
+        await until_told(self.rig.client.transfers)
+        return (await self.rig.client.transfers())[0]
 
 
 @asynccontextmanager
@@ -153,8 +150,8 @@ async def two_shards(folder: Path) -> AsyncIterator[LiveFleet]:
         ):
             await one.until_bound("ml", 2)
             # A cycle has seen them there.
-            await one.until(lambda: one.process.state.deciding.ledger.counts("ml").met == 1)
-            await zero.until(lambda: zero.process.state.deciding.ledger.unsatisfied == 1)
+            await one.until(lambda: one.process.state.decision_loop.ledger.counts("ml").met == 1)
+            await zero.until(lambda: zero.process.state.decision_loop.ledger.unsatisfied == 1)
             yield fleet
 
 

@@ -157,7 +157,7 @@ async def test_who_has_not_spoken_to_this_leader_is_silent(tmp_path: Path) -> No
 
 
 def _all_met(shard: LiveShard) -> Callable[[], bool]:
-    return lambda: shard.process.state.deciding.ledger.counts().met == 1
+    return lambda: shard.process.state.decision_loop.ledger.counts().met == 1
 
 
 async def test_clusters_are_listed_over_all_shards(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ async def test_reports_are_shown_per_shard_with_what_is_short(tmp_path: Path) ->
 
 async def test_a_shard_without_a_coordinator_makes_its_own_report(tmp_path: Path) -> None:
     async with living_shard(tmp_path) as shard, shard.operator("ml", need("ml", 1, kind="gpu")):
-        await shard.until(lambda: len(shard.process.state.shortfalls) == 1)
+        await shard.until(lambda: len(shard.process.state.parts.shortfalls) == 1)
         shown = steady(await shard.shown("reports"), (r"(?<=cpu 1 )\d+", "N"))
         assert shown == (
             "1 shard; 14 machines, 14 free; 1 short\n"

@@ -14,7 +14,6 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from bigfleet.cli.main import cli
-from bigfleet.edge.clock import next_turn
 from bigfleet.edge.driver import RealClock
 from bigfleet.edge.logs import Silence
 from bigfleet.model.machines import MachineState
@@ -39,6 +38,7 @@ from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.rollups import rollup_bytes
 from bigfleet.wire.session_client import Session, SessionClient
 from bigfleet.wire.sim_control import SimControlClient
+from tests.shard_system.waiting import until
 
 #: Twelve machines of our own and two slots to be bought.
 OFFERINGS = [
@@ -56,8 +56,6 @@ SETTINGS = ShardSettings(
     workers=1,
     reconcile=ReconcileSettings(interval=Seconds(0.05)),
 )
-#: Upper bound of every wait; the event ends it.
-PATIENCE = 60.0
 WHY = ("--reason", "a test", "--owner", "ada")
 
 
@@ -91,9 +89,7 @@ class LiveShard:
         await self.control.do(verb, words)
 
     async def until(self, holds: Callable[[], object]) -> None:
-        async with asyncio.timeout(PATIENCE):
-            while not holds():
-                await next_turn()
+        await until(holds, self.process.state.status)
 
     async def until_bound(self, cluster: str, machines: int) -> None:
         """The machines serve the cluster, and a cycle has seen that none is arriving any more."""
@@ -101,7 +97,7 @@ class LiveShard:
         await self.until(lambda: self._has_settled(cluster))
 
     def _has_settled(self, cluster: str) -> bool:
-        counts = self.process.state.deciding.ledger.counts(cluster)
+        counts = self.process.state.decision_loop.ledger.counts(cluster)
         return counts.total > 0 and counts.arriving == 0
 
     def bound_to(self, cluster: str) -> list[str]:
@@ -159,7 +155,7 @@ async def living_shard(
 
 def _is_ready(process: ShardProcess) -> bool:
     state = process.state
-    return not state.why_not_ready() and state.deciding.decision is not None
+    return not state.why_not_ready() and state.decision_loop.decision is not None
 
 
 async def running(

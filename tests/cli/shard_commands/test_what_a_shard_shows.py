@@ -177,7 +177,7 @@ async def test_a_need_that_is_held_back_is_shown_with_what_lifts_it(tmp_path: Pa
         paused = await shard.document("pause", *WHY)
         pause = paused["items"][0]["pause"]["pauseId"]
         async with shard.operator("shop", need("shop", 3)):
-            counts = shard.process.state.deciding
+            counts = shard.process.state.decision_loop
             await shard.until(lambda: counts.ledger.counts().blocked == 1)
             table = await shard.shown("needs", "--unmet")
             assert "blocked" in table
@@ -208,7 +208,7 @@ async def test_an_older_shard_tells_what_was_planned_and_that_is_said(tmp_path: 
 
 async def test_needs_are_chosen_and_counted(tmp_path: Path) -> None:
     async with living_shard(tmp_path) as shard, shard.operator("ml", *ML):
-        await shard.until(lambda: shard.process.state.deciding.ledger.counts().met == 1)
+        await shard.until(lambda: shard.process.state.decision_loop.ledger.counts().met == 1)
         unmet = await shard.shown("needs", "--unmet")
         assert "1 of 1 unmet shown, 2 needs in all" in unmet
         assert "std-2" not in unmet
@@ -284,4 +284,4 @@ async def _settled(shard: LiveShard) -> None:
     await shard.until_bound("shop", 3)
     await shard.until_bound("ml", 2)
     settled = NeedCounts(met=2, short=1)
-    await shard.until(lambda: shard.process.state.deciding.ledger.counts() == settled)
+    await shard.until(lambda: shard.process.state.decision_loop.ledger.counts() == settled)

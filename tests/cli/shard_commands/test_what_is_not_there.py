@@ -65,5 +65,7 @@ async def test_a_cluster_that_asks_for_nothing_is_known_all_the_same(tmp_path: P
     ):
         await shard.until_bound("shop", 1)
         await shard.tell(session, "shop")
-        await shard.until(lambda: not shard.process.state.deciding.ledger.page("shop", 1).total)
+        await shard.until(
+            lambda: not shard.process.state.decision_loop.ledger.page("shop", 1).total
+        )
         assert "0 of 0 needs shown" in await shard.shown("needs", "--cluster", "shop")

@@ -222,4 +222,4 @@ class OneOwner(RuleBasedStateMachine):
 
 
 TestOneOwner = OneOwner.TestCase
-TestOneOwner.settings = settings(stateful_step_count=40)
+TestOneOwner.settings = settings(max_examples=settings().max_examples // 3, stateful_step_count=40)

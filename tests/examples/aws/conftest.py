@@ -6,7 +6,9 @@ from itertools import count
 from pathlib import Path
 
 import boto3
+import botocore.session
 import pytest
+from botocore.loaders import create_loader
 
 from bigfleet.provider import ManualClock, OpenContext, Secret
 from bigfleet_aws import Ec2
@@ -22,6 +24,15 @@ OFFERING = {
     "count": 6,
     "id_prefix": "m",
 }
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_loader_of_service_models() -> Iterator[None]:
+    """Every boto3 session would read and parse the same megabytes again."""
+    loader = create_loader()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(botocore.session, "create_loader", lambda _: loader)
+        yield
 
 
 @pytest.fixture(scope="module")

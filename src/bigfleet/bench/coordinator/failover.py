@@ -177,7 +177,7 @@ async def _rounds(rig: Rig, say: Say) -> list[Measure]:
     await _settled(rig)
     before = await page(rig.shard_metrics)
     await asyncio.sleep(plan.seconds)
-    found = _cycle_rows(before, await page(rig.shard_metrics), "before")
+    found = _cycle_rows(before, await _after_a_cycle(rig, before), "before")
     for number, name, most in (
         (signal.SIGKILL, "kill -9", plan.lease_ttl + 1),
         (signal.SIGTERM, "clean stop", 1.0),
@@ -217,11 +217,21 @@ async def _lost(rig: Rig, number: signal.Signals) -> Loss:
         await asyncio.sleep(_LOOK_SECONDS)
     shard = time.perf_counter() - lost_at
     await asyncio.sleep(max(0.0, rig.plan.seconds - shard))
-    loss = Loss(answered, answered + all_shards, shard, before, await page(rig.shard_metrics))
+    after = await _after_a_cycle(rig, before)
+    loss = Loss(answered, answered + all_shards, shard, before, after)
     await leader.process.ended()
     again = await rig.start_replica(leader.name, leader.address)
     rig.replicas[rig.replicas.index(leader)] = again
     return loss
+
+
+async def _after_a_cycle(rig: Rig, before: Series) -> Series:
+    """The page once it shows a cycle since `before`: on a busy machine that takes longer."""
+    after = await page(rig.shard_metrics)
+    while not Distribution.between(before, after, _CYCLES).count:
+        await asyncio.sleep(_LOOK_SECONDS)
+        after = await page(rig.shard_metrics)
+    return after
 
 
 async def _first_answer(addresses: Sequence[str]) -> float:

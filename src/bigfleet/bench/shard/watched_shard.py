@@ -46,7 +46,7 @@ class Watched:
 
     async def follow(self) -> None:
         """Every cycle by itself."""
-        deciding, seen = self._process.state.deciding, 0
+        deciding, seen = self._process.state.decision_loop, 0
         while True:
             if deciding.ledger.cycle != seen:
                 seen = deciding.ledger.cycle

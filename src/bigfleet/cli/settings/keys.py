@@ -11,7 +11,7 @@ from bigfleet.model.settings import CHOICES, HELP, LEAST, MOST, RELOADABLE, Byte
 _UNNAMED_IN_FLAGS = frozenset({"rails", "drain", "release", "session"})
 
 
-class Shape(Enum):
+class ValueForm(Enum):
     """How a value is written."""
 
     SWITCH = "true or false"
@@ -24,15 +24,15 @@ class Shape(Enum):
     RECORDS = "a list of mappings, as JSON where it is a flag or a variable"
 
 
-_SHAPE_OF_TYPE: dict[Any, Shape] = {
-    bool: Shape.SWITCH,
-    int: Shape.COUNT,
-    float: Shape.NUMBER,
-    str: Shape.TEXT,
-    Seconds: Shape.DURATION,
-    Bytes: Shape.SIZE,
-    tuple[str, ...]: Shape.TEXTS,
-    tuple[Mapping[str, Any], ...]: Shape.RECORDS,
+_SHAPE_OF_TYPE: dict[Any, ValueForm] = {
+    bool: ValueForm.SWITCH,
+    int: ValueForm.COUNT,
+    float: ValueForm.NUMBER,
+    str: ValueForm.TEXT,
+    Seconds: ValueForm.DURATION,
+    Bytes: ValueForm.SIZE,
+    tuple[str, ...]: ValueForm.TEXTS,
+    tuple[Mapping[str, Any], ...]: ValueForm.RECORDS,
 }
 
 
@@ -41,7 +41,7 @@ class Key:
     section: str
     #: Within the section: ("reconcile", "full_interval").
     path: tuple[str, ...]
-    shape: Shape
+    shape: ValueForm
     default: Any
     help: str = ""
     reloadable: bool = False

@@ -18,7 +18,7 @@ from bigfleet.cli.settings.configuration import (
     loaded,
     meant_by,
 )
-from bigfleet.cli.settings.keys import Alias, Key, Section, Shape
+from bigfleet.cli.settings.keys import Alias, Key, Section, ValueForm
 from bigfleet.cli.settings.print_config import settings_bytes
 from bigfleet.cli.settings.values import BadValue, text_of, value_of
 from bigfleet.cli.terminal import refuse_problems, write_out
@@ -26,18 +26,18 @@ from bigfleet.model.errors import BadInput
 
 F = TypeVar("F", bound=Callable[..., Any])
 _METAVAR = {
-    Shape.SWITCH: "BOOL",
-    Shape.COUNT: "N",
-    Shape.NUMBER: "NUMBER",
-    Shape.TEXT: "TEXT",
-    Shape.DURATION: "DURATION",
-    Shape.SIZE: "SIZE",
-    Shape.TEXTS: "TEXT",
-    Shape.RECORDS: "JSON",
+    ValueForm.SWITCH: "BOOL",
+    ValueForm.COUNT: "N",
+    ValueForm.NUMBER: "NUMBER",
+    ValueForm.TEXT: "TEXT",
+    ValueForm.DURATION: "DURATION",
+    ValueForm.SIZE: "SIZE",
+    ValueForm.TEXTS: "TEXT",
+    ValueForm.RECORDS: "JSON",
 }
 
 
-_REPEATED = (Shape.TEXTS, Shape.RECORDS)
+_REPEATED = (ValueForm.TEXTS, ValueForm.RECORDS)
 #: Where verbs have a setting for how they print, --print-config goes by it as well.
 _OUTPUT = "cli.output"
 _SHORT = {_OUTPUT: "-o"}
@@ -135,7 +135,7 @@ def _option(key: Key) -> Callable[[Any], Any]:
 
 def _arity(key: Key) -> dict[str, Any]:
     """A switch may be named alone, or with a value as existing start scripts write it."""
-    if key.shape is Shape.SWITCH:
+    if key.shape is ValueForm.SWITCH:
         return {"is_flag": False, "flag_value": "true"}
     return {"multiple": True} if key.shape in _REPEATED else {}
 

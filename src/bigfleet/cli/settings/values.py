@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from bigfleet.cli.settings.keys import Key, Shape
+from bigfleet.cli.settings.keys import Key, ValueForm
 from bigfleet.model.durations import seconds_of, short_text
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]i?B?|B)?", re.IGNORECASE)
@@ -36,17 +36,17 @@ def value_of(key: Key, said: Any) -> Any:
 
 def text_of(key: Key, value: Any) -> str:
     match key.shape:
-        case Shape.SWITCH:
+        case ValueForm.SWITCH:
             return "true" if value else "false"
-        case Shape.DURATION:
+        case ValueForm.DURATION:
             return short_text(value)
-        case Shape.SIZE:
+        case ValueForm.SIZE:
             return _size_text(int(value))
-        case Shape.NUMBER:
+        case ValueForm.NUMBER:
             return f"{value:g}"
-        case Shape.TEXTS:
+        case ValueForm.TEXTS:
             return ", ".join(value)
-        case Shape.RECORDS:
+        case ValueForm.RECORDS:
             return json.dumps(value) if value else ""
         case _:
             return str(value)
@@ -125,12 +125,12 @@ def _size_text(size: int) -> str:
 
 
 _READERS = {
-    Shape.SWITCH: _switch,
-    Shape.COUNT: _count,
-    Shape.NUMBER: _number,
-    Shape.TEXT: _text,
-    Shape.DURATION: _duration,
-    Shape.SIZE: _size,
-    Shape.TEXTS: _texts,
-    Shape.RECORDS: _records,
+    ValueForm.SWITCH: _switch,
+    ValueForm.COUNT: _count,
+    ValueForm.NUMBER: _number,
+    ValueForm.TEXT: _text,
+    ValueForm.DURATION: _duration,
+    ValueForm.SIZE: _size,
+    ValueForm.TEXTS: _texts,
+    ValueForm.RECORDS: _records,
 }

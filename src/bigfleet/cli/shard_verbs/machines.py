@@ -94,12 +94,12 @@ def list_machines(
     query = MachineQuery(selector_of(terms), limit=limit)
     named = query.selector.ids
 
-    async def look(shard: Clients) -> "Found":
+    async def look(shard: Clients) -> "MachinesFound":
         page = await shard.admin.machines(query, shard.timeout)
         seen = await known_machines(shard, named) if page.total < len(named) else named
         providers = (await shard.admin.status()).providers if failed else ()
         addresses = {each.name: each.address for each in providers}
-        return Found(page, seen, await _nearest(shard, named - seen), addresses)
+        return MachinesFound(page, seen, await _nearest(shard, named - seen), addresses)
 
     answers = ask_fleet(line, look)
     unknown = named.difference(*(found.known for found in answers.said.values()))
@@ -116,7 +116,7 @@ def list_machines(
         raise click.exceptions.Exit(EXIT_UNREACHABLE)
 
 
-class Found(NamedTuple):
+class MachinesFound(NamedTuple):
     """What one shard has of the machines that are asked for."""
 
     page: "MachinePage"

@@ -16,7 +16,7 @@ from bigfleet.coordinator.rebalancing.pruned_rows import prune
 from bigfleet.coordinator.rebalancing.rests import nanoseconds, stop_scope
 from bigfleet.coordinator.rebalancing.scene import Scene
 from bigfleet.coordinator.rebalancing.shortages import Shortage
-from bigfleet.coordinator.rebalancing.transfer_start import Wanted, open_transfer, pass_on
+from bigfleet.coordinator.rebalancing.transfer_start import TransferRequest, open_transfer, pass_on
 from bigfleet.coordinator.rebalancing.transfers import abandon_open, end_without
 from bigfleet.coordinator.tables import CooldownRow, TransferRow
 from bigfleet.model.coordination import ShortfallDetail, TransferState
@@ -104,7 +104,7 @@ class Sweep:
         if stalls >= scene.rules.stall_limit:
             _stop(scene, shard, row.shortfall, stalls)
             return layers.why_not_progressing(scene, shard, fingerprint)
-        opened = open_transfer(scene, Wanted(shard, row.shortfall, stalls))
+        opened = open_transfer(scene, TransferRequest(shard, row.shortfall, stalls))
         return opened if isinstance(opened, Reason) else None
 
 

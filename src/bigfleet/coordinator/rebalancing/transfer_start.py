@@ -22,7 +22,7 @@ TIERS = (TransferTier.IDLE, TransferTier.SPECULATIVE, TransferTier.DRAIN)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TransferRequest:
     receiver: str
     shortfall: ShortfallDetail
     #: Transfers for it before, one after another, that did not help.
@@ -30,7 +30,7 @@ class Wanted:
 
 
 def open_transfer(
-    scene: Scene, wanted: Wanted, tiers: Sequence[TransferTier] = TIERS
+    scene: Scene, wanted: TransferRequest, tiers: Sequence[TransferTier] = TIERS
 ) -> TransferRow | Reason:
     """A transfer of the first tier that has a donor, or what speaks against it."""
     against: Reason | None = None
@@ -96,7 +96,7 @@ def still_short(scene: Scene, row: TransferRow) -> ShortfallDetail | Reason:
     return Reason("rebalance.receiver", {"shard": moved.to_shard, "why": why})
 
 
-def _still_wanted(scene: Scene, row: TransferRow) -> Wanted | Reason:
+def _still_wanted(scene: Scene, row: TransferRow) -> TransferRequest | Reason:
     receiver = row.transfer.to_shard
     if row.transfer.tier is TransferTier.RETURN:
         return Reason("rebalance.donor")
@@ -105,10 +105,14 @@ def _still_wanted(scene: Scene, row: TransferRow) -> Wanted | Reason:
     if reason := layers.why_not_receiving(scene, receiver):
         return reason
     shortfall = still_short(scene, row)
-    return shortfall if isinstance(shortfall, Reason) else Wanted(receiver, shortfall, row.stalls)
+    return (
+        shortfall
+        if isinstance(shortfall, Reason)
+        else TransferRequest(receiver, shortfall, row.stalls)
+    )
 
 
-def _opened(scene: Scene, wanted: Wanted, tier: TransferTier, donor: Donor) -> TransferRow:
+def _opened(scene: Scene, wanted: TransferRequest, tier: TransferTier, donor: Donor) -> TransferRow:
     draft, shortfall = scene.draft, wanted.shortfall
     transfer = Transfer(
         # With the term: after a restore numbers begin again, and shards remember what they did.
@@ -129,7 +133,11 @@ def _opened(scene: Scene, wanted: Wanted, tier: TransferTier, donor: Donor) -> T
 
 
 def _offered(
-    scene: Scene, row: TransferRow, wanted: Wanted, donor: Donor, asked: tuple[tuple[str, str], ...]
+    scene: Scene,
+    row: TransferRow,
+    wanted: TransferRequest,
+    donor: Donor,
+    asked: tuple[tuple[str, str], ...],
 ) -> TransferRow:
     shortfall = wanted.shortfall
     reason = _reason_text(wanted, row.transfer.tier, donor)
@@ -151,7 +159,7 @@ def _offered(
     return row
 
 
-def _reason_text(wanted: Wanted, tier: TransferTier, donor: Donor) -> str:
+def _reason_text(wanted: TransferRequest, tier: TransferTier, donor: Donor) -> str:
     shortfall = wanted.shortfall
     short = resources_text(shortfall.deficit.positive().texts())
     which = {

@@ -11,7 +11,6 @@ from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.memory import ReservationKind
 from bigfleet.model.options import SECOND
 from bigfleet.shard.coordination.context import CoordinationContext, coming_in, transfer_name
-from bigfleet.shard.coordination.owned_machines import OwnedMachines
 from bigfleet.shard.coordination.transfers import Borne, Transfers
 
 ADOPT_STATES = (TransferState.GRANTED, TransferState.DONE)
@@ -19,11 +18,9 @@ _FREE = (MachineState.IDLE, MachineState.SPECULATIVE)
 
 
 class Adoptions:
-    def __init__(
-        self, context: CoordinationContext, owned_machines: OwnedMachines, transfers: Transfers
-    ) -> None:
+    def __init__(self, context: CoordinationContext, transfers: Transfers) -> None:
         self._context = context
-        self._owned_machines = owned_machines
+        self._owned_machines = context.owned_machines
         self._transfers = transfers
         #: Transfers whose machines were reserved: once is enough, they may be in use by now.
         self._expected: set[str] = set()
@@ -87,13 +84,15 @@ class Adoptions:
             m for m in transfer.machine_ids if m not in machines or machines.state_of(m) in _FREE
         ]
         until = at + transfer.hold_seconds * SECOND
-        self._context.reserve(
+        self._context.decision_loop.reserve(
             coming_in(m, transfer.id, transfer.fingerprint, until) for m in expected
         )
 
     def _hold_longer(self, came: list[str], transfer: Transfer, at: Instant) -> None:
         """The time runs from the arrival; what a Need has taken meanwhile needs no keeping."""
-        held = self._context.reservations()
+        held = self._context.decision_loop.reservations
         kept = [m for m in came if m in held and held[m].kind is ReservationKind.TRANSFER_IN]
         until = at + transfer.hold_seconds * SECOND
-        self._context.reserve(coming_in(m, transfer.id, transfer.fingerprint, until) for m in kept)
+        self._context.decision_loop.reserve(
+            coming_in(m, transfer.id, transfer.fingerprint, until) for m in kept
+        )

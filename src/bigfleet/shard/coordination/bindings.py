@@ -5,27 +5,23 @@ cluster it was asked about. Asked about are clusters that are connected, that re
 just tried to: naming others would bind a cluster here that was meant to go elsewhere.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from bigfleet.model.coordination import ClusterBinding
 from bigfleet.shard.effects import COORDINATION, Effects
+from bigfleet.shard.ingest.ingest import Ingest
+from bigfleet.shard.sessions.sessions import Sessions
 
 KEY = "misbound"
 
 
 class Bindings:
-    def __init__(
-        self,
-        effects: Effects,
-        served: Callable[[], Set[str]],
-        send_away: Callable[[str, str], None],
-    ) -> None:
-        """`served`: clusters connected or heard of; `send_away` ends what one has here."""
+    def __init__(self, effects: Effects, sessions: Sessions, ingest: Ingest) -> None:
         self._effects = effects
-        self._served = served
-        self._send_away = send_away
+        self._sessions = sessions
+        self._ingest = ingest
         self._elsewhere: dict[str, ClusterBinding] = {}
         #: Clusters that were refused since the last sync.
         self._tried: set[str] = set()
@@ -55,8 +51,9 @@ class Bindings:
         return f"shard {binding.shard}" + (f" at {binding.address}" if binding.address else "")
 
     def named(self) -> tuple[str, ...]:
-        """Whom the next sync asks about."""
-        return tuple(sorted(self._served() | self._tried))
+        """Clusters the next sync asks about: those that report, are connected, or tried to."""
+        served = {*self._ingest.reported, *self._sessions.clusters()}
+        return tuple(sorted(served | self._tried))
 
     def row_of(self, misbound: Iterable[ClusterBinding], asked: Iterable[str]) -> bytes:
         """What is kept under KEY before `take`."""
@@ -72,7 +69,8 @@ class Bindings:
         for each in news:
             text = f"cluster {each.cluster} is bound to {self.why_elsewhere(each.cluster)}"
             self._effects.log("warning", "cluster_misbound", text, cluster=each.cluster)
-            self._send_away(each.cluster, f"{text}; connect there")
+            self._sessions.send_away(each.cluster, f"{text}; connect there")
+            self._ingest.forget(each.cluster)
 
     def _after(
         self, misbound: Iterable[ClusterBinding], asked: Iterable[str]

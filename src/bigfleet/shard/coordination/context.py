@@ -1,23 +1,31 @@
-"""What the parts of a transfer ask of the rest of the shard, and whether a machine may be moved.
+"""The parts of the shard that transfers use, and whether a machine may be moved.
 
 A machine is given away only while nothing here wants it or is about to touch it: `why_not_free`
-looks at it as it is now, whatever was decided before.
+looks at it as it is now, not as it was decided before.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from bigfleet.engine.decision import Decision
 from bigfleet.engine.donation import is_claimed
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.memory import Reservation, ReservationKind
 from bigfleet.model.needs import NeedKey
-from bigfleet.model.options import EngineOptions
-from bigfleet.model.ownership import Ownership
 from bigfleet.model.resources import Resources
 from bigfleet.model.shard_views import StorySource
+from bigfleet.shard.action_checks import ActionChecks
+from bigfleet.shard.coordination.bindings import Bindings
+from bigfleet.shard.coordination.owned_machines import OwnedMachines
+from bigfleet.shard.coordination.quotas import Quotas
+from bigfleet.shard.decision_loop import DecisionLoop
+from bigfleet.shard.drains.drains import Drains
 from bigfleet.shard.effects import Effects
+from bigfleet.shard.execution.execution import Execution
 from bigfleet.shard.machines import Machines
+from bigfleet.shard.offerings.offerings import Offerings
+from bigfleet.shard.rails.pauses import Pauses
+from bigfleet.shard.reconciling.reconciler import Reconciler
+from bigfleet.shard.settings import CurrentSettings
 
 _PREFIX = "tx-"
 
@@ -25,25 +33,21 @@ _PREFIX = "tx-"
 @dataclass(frozen=True, slots=True)
 class CoordinationContext:
     shard_id: str
+    settings: CurrentSettings
     effects: Effects
     machines: Machines
     #: Addresses by name.
     providers: Mapping[str, str]
-    ownership: Callable[[], Ownership]
-    #: The last one; None: nothing was decided yet.
-    decision: Callable[[], Decision | None]
-    options: Callable[[], EngineOptions]
-    reservations: Callable[[], Mapping[str, Reservation]]
-    reserve: Callable[[Iterable[Reservation]], None]
-    unreserve: Callable[[Iterable[str]], None]
-    #: What is under way for a machine, as words; empty: nothing.
-    under_way: Callable[[str], str]
-    #: Machines something is under way for, as far as the execution knows.
-    pending: Callable[[], Iterable[str]]
-    #: Of a machine that is here, for quotas.
-    region_of: Callable[[str], str]
-    #: Why this shard moves no machine to others now; empty: it does.
-    why_not_now: Callable[[], str]
+    reconciler: Reconciler
+    owned_machines: OwnedMachines
+    quotas: Quotas
+    bindings: Bindings
+    pauses: Pauses
+    offerings: Offerings
+    execution: Execution
+    drains: Drains
+    decision_loop: DecisionLoop
+    checks: ActionChecks
 
     def provider_at(self, address: str) -> str | None:
         """The name under which this shard knows the provider."""
@@ -57,7 +61,9 @@ class CoordinationContext:
         if machine not in self.machines:
             return False
         record = self.machines.truth(machine)
-        return self.ownership().owns(machine, record.attribute, self.address_of(machine))
+        return self.owned_machines.ownership.owns(
+            machine, record.attribute, self.address_of(machine)
+        )
 
     def why_not_at_rest(self, machine: str, state: MachineState, transfer: str) -> str:
         """Why a machine of that state is not this shard's to move now; empty: it is."""
@@ -68,11 +74,11 @@ class CoordinationContext:
             return f"{machine} is {found.label} by now"
         if not self.owns(machine):
             return f"{machine} is not this shard's"
-        if doing := self.under_way(machine):
+        if doing := self.checks.under_way(machine):
             return f"{machine}: {doing}"
         if held := self.machines.inventory.marks_of(machine).held:
             return f"{machine} is held ({held.by.value})"
-        reservation = self.reservations().get(machine)
+        reservation = self.decision_loop.reservations.get(machine)
         if reservation is not None and not is_offered_to(reservation, transfer):
             return f"{machine} is reserved ({reservation.kind.value})"
         return ""
@@ -81,9 +87,9 @@ class CoordinationContext:
         """The same, and no Need has it; what is reserved for the transfer no Need can have."""
         if why := self.why_not_at_rest(machine, state, transfer):
             return why
-        if is_offered_to(self.reservations().get(machine), transfer):
+        if is_offered_to(self.decision_loop.reservations.get(machine), transfer):
             return ""
-        decision = self.decision()
+        decision = self.decision_loop.decision
         if decision is None:
             return f"nothing was decided yet, so a Need may have {machine}"
         return f"a Need has {machine}" if is_claimed(decision, machine) else ""
@@ -104,13 +110,13 @@ def transfer_name(transfer: str) -> str:
 
 
 def offered(machine: str, transfer: str, fingerprint: str, until: Instant) -> Reservation:
-    """Nobody here may claim it; the holder's group names the transfer."""
+    """No Need may claim it; the holder's group names the transfer."""
     holder = NeedKey("", fingerprint, transfer_name(transfer))
     return Reservation(machine, ReservationKind.OFFER, holder, until)
 
 
 def coming_in(machine: str, transfer: str, fingerprint: str, until: Instant) -> Reservation:
-    """For Needs of that fingerprint, whatever their cluster."""
+    """For Needs of that fingerprint in any cluster."""
     holder = NeedKey("", fingerprint, transfer_name(transfer))
     return Reservation(machine, ReservationKind.TRANSFER_IN, holder, until)
 

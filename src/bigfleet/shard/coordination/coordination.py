@@ -6,8 +6,7 @@ what was told last stays in force.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import assert_never
+from typing import Protocol, assert_never
 
 from bigfleet.model.coordination import (
     ProviderEntry,
@@ -25,18 +24,16 @@ from bigfleet.model.coordinator_calls import (
     Refused,
 )
 from bigfleet.model.machines import Instant
+from bigfleet.model.shard_views import CoordinatorLink
 from bigfleet.shard.coordination.adoptions import ADOPT_STATES, Adoptions
 from bigfleet.shard.coordination.bindings import KEY as MISBOUND
-from bigfleet.shard.coordination.bindings import Bindings
 from bigfleet.shard.coordination.context import CoordinationContext
 from bigfleet.shard.coordination.coordinator_pauses import KEY as PAUSES
 from bigfleet.shard.coordination.coordinator_pauses import row_of as pauses_row
-from bigfleet.shard.coordination.evictions import DRAIN_STATES, DrainHandlers, Evictions
+from bigfleet.shard.coordination.evictions import DRAIN_STATES, Evictions
 from bigfleet.shard.coordination.offers import Offers
 from bigfleet.shard.coordination.owned_machines import KEY as OWNERSHIP
-from bigfleet.shard.coordination.owned_machines import OwnedMachines
 from bigfleet.shard.coordination.quotas import KEY as QUOTAS
-from bigfleet.shard.coordination.quotas import Quotas
 from bigfleet.shard.coordination.registry import KEY as REGISTRY
 from bigfleet.shard.coordination.registry import Registry
 from bigfleet.shard.coordination.releases import RELEASE_STATES, Releases
@@ -44,8 +41,6 @@ from bigfleet.shard.coordination.returns import Returns
 from bigfleet.shard.coordination.surveys import Survey, is_surveyed, survey_of
 from bigfleet.shard.coordination.transfers import Borne, Transfers
 from bigfleet.shard.effects import COORDINATION
-from bigfleet.shard.offerings.offerings import Offerings
-from bigfleet.shard.rails.pauses import Pauses
 
 _ASKED = (TransferState.OFFERED, TransferState.DRAINING)
 
@@ -55,48 +50,47 @@ Row = tuple[str, str, bytes]
 Found = Mapping[str, Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class CoordinationParts:
-    """Parts of the shard that have to do with a coordinator beside transfers."""
+class CoordinatorClient(Protocol):
+    """Talks to the coordinator."""
 
-    owned_machines: OwnedMachines
-    quotas: Quotas
-    bindings: Bindings
-    pauses: Pauses
-    offerings: Offerings
-    registry: Registry
-    #: Of this life, and of the last decision.
-    epoch: int
-    cycle: Callable[[], int]
+    def link(self) -> CoordinatorLink: ...
 
 
 class Coordination:
     def __init__(
-        self,
-        context: CoordinationContext,
-        coordination_parts: CoordinationParts,
-        handlers: DrainHandlers,
-        stored: Mapping[str, bytes],
+        self, context: CoordinationContext, epoch: int, stored: Mapping[str, bytes]
     ) -> None:
-        """`stored`: rows of the table COORDINATION, of an earlier life."""
+        """`epoch`: of this life. `stored`: rows of the table COORDINATION, of an earlier life."""
         self._context = context
-        self._parts = coordination_parts
+        self._epoch = epoch
+        self._registry = Registry(context.effects, context.providers, context.settings)
+        #: None: this shard reports to no coordinator.
+        self._client: CoordinatorClient | None = None
         self.transfers = Transfers()
         self._returns = Returns(context)
         self._offers = Offers(context)
-        self._evictions = Evictions(context, self._offers, handlers)
-        self._releases = Releases(
-            context,
-            coordination_parts.owned_machines,
-            coordination_parts.quotas,
-            self.transfers,
-            self._offers,
-        )
-        self._adoptions = Adoptions(context, coordination_parts.owned_machines, self.transfers)
+        self._evictions = Evictions(context, self._offers)
+        self._releases = Releases(context, self.transfers, self._offers)
+        self._adoptions = Adoptions(context, self.transfers)
         #: What is on disk of the small rows.
         self._written = {key: stored[key] for key in SMALL_ROWS if key in stored}
         self._offers.load(stored)
         self._evictions.load(stored)
+
+    # -- the line to the coordinator -------------------------------------------------------------
+
+    def attach(self, client: CoordinatorClient) -> None:
+        """From here on the client reports to a coordinator."""
+        self._client = client
+
+    def link(self) -> CoordinatorLink | None:
+        """None: this shard reports to no coordinator."""
+        return self._client.link() if self._client is not None else None
+
+    @property
+    def term(self) -> int:
+        """The highest term of a coordinator that was seen."""
+        return self._client.link().term if self._client is not None else 0
 
     # -- asking ----------------------------------------------------------------------------------
 
@@ -104,21 +98,21 @@ class Coordination:
         self, at: Instant, merging: bool, shortfalls: Iterable[ShortfallDetail] = ()
     ) -> SyncRequest:
         """`merging`: the coordinator has lost its memory and asks for everything held here."""
-        context, coordination_parts, short = self._context, self._parts, tuple(shortfalls)
-        owned_machines = coordination_parts.owned_machines
+        context, short = self._context, tuple(shortfalls)
+        owned_machines = context.owned_machines
         return SyncRequest(
             shard_id=context.shard_id,
-            epoch=coordination_parts.epoch,
-            cycle=coordination_parts.cycle(),
+            epoch=self._epoch,
+            cycle=context.decision_loop.number,
             ownership_revision=owned_machines.ownership.revision,
-            cluster_ids=coordination_parts.bindings.named(),
+            cluster_ids=context.bindings.named(),
             providers=tuple(ProviderEntry(n, a) for n, a in sorted(context.providers.items())),
             shortfalls=short,
-            quota_usage=coordination_parts.quotas.usage(short, of_the_rest=merging),
+            quota_usage=context.quotas.usage(short, of_the_rest=merging),
             offer_replies=self._offers.replies(self._is_draining),
             returnable=self._returns.returnable(),
             held_overrides=owned_machines.held_overrides(),
-            backoffs=coordination_parts.offerings.found_out(at),
+            backoffs=context.offerings.found_out(at),
             held_pairs=owned_machines.held_pairs() if merging else (),
             tells_all=merging,
         )
@@ -129,9 +123,9 @@ class Coordination:
             "transfers": len(self.transfers),
             "offers": len(self._offers),
             "evictions": len(self._evictions),
-            "misbound": len(self._parts.bindings),
-            "released": len(self._parts.owned_machines.ownership.released),
-            "in_transit": len(self._parts.quotas.in_transit),
+            "misbound": len(self._context.bindings),
+            "released": len(self._context.owned_machines.ownership.released),
+            "in_transit": len(self._context.quotas.in_transit),
         }
 
     # -- an answer -------------------------------------------------------------------------------
@@ -140,7 +134,7 @@ class Coordination:
         """What must be on disk before `take`; may take its time for a large view."""
         rows = {k: r for k, r in self._small_rows(reply, sent) if self._written.get(k) != r}
         if reply.ownership is not None:
-            rows[OWNERSHIP] = self._parts.owned_machines.row_of(reply.ownership, _addresses(sent))
+            rows[OWNERSHIP] = self._context.owned_machines.row_of(reply.ownership, _addresses(sent))
         return [(COORDINATION, key, row) for key, row in rows.items()]
 
     def surveys(self, reply: SyncReply) -> list[Survey]:
@@ -156,22 +150,22 @@ class Coordination:
         """`found`: by transfer, what the surveys came to; None: they are run here."""
         if found is None:
             found = {each.request.transfer: each.run() for each in self.surveys(reply)}
-        coordination_parts, context = self._parts, self._context
+        context = self._context
         self._written.update(self._small_rows(reply, sent))
         self.transfers.take(reply.transfers)
-        # Before anybody sees a machine that was granted, it is kept for whom it was granted.
+        # Before the engine sees a machine that was granted, it is kept for the Need it is for.
         self._adoptions.expect(at)
         if reply.ownership is not None:
-            coordination_parts.owned_machines.take_view(reply.ownership, _addresses(sent), at)
+            context.owned_machines.take_view(reply.ownership, _addresses(sent), at)
         self._adoptions.on_view()
         self._releases.end_cancelled(at)
         self._take_quotas(reply, sent, at)
-        coordination_parts.pauses.on_coordinator(reply.pauses, at)
-        coordination_parts.bindings.take(reply.misbound, sent.cluster_ids)
-        coordination_parts.offerings.hear(reply.backoffs, at)
-        coordination_parts.registry.take(reply.providers)
+        context.pauses.on_coordinator(reply.pauses, at)
+        context.bindings.take(reply.misbound, sent.cluster_ids)
+        context.offerings.hear(reply.backoffs, at)
+        self._registry.take(reply.providers)
         self._end_what_moved_on(reply, at)
-        if context.decision() is None:
+        if context.decision_loop.decision is None:
             return
         for request in reply.offers:
             transfer, surveyed = self.transfers.get(request.transfer), request.transfer in found
@@ -182,7 +176,7 @@ class Coordination:
     # -- instructions ----------------------------------------------------------------------------
 
     def obey(self, instruction: CoordinatorInstruction, at: Instant) -> Obeyed:
-        owned_machines = self._parts.owned_machines
+        owned_machines = self._context.owned_machines
         match instruction.kind:
             case InstructionKind.ASSIGN_DOMAIN:
                 return owned_machines.assign(instruction, at)
@@ -206,25 +200,25 @@ class Coordination:
     def tick(self, at: Instant) -> None:
         """Once a second."""
         self._evictions.tick(at)
-        self._parts.quotas.refresh(at)
+        self._context.quotas.refresh(at)
 
     def on_decision(self, at: Instant) -> None:
         """A cycle has ended."""
-        self._parts.quotas.refresh(at)
+        self._context.quotas.refresh(at)
 
     # -- within ----------------------------------------------------------------------------------
 
     def _small_rows(self, reply: SyncReply, sent: SyncRequest) -> list[tuple[str, bytes]]:
         """Rows that are written whole whenever they change."""
         return [
-            (MISBOUND, self._parts.bindings.row_of(reply.misbound, sent.cluster_ids)),
+            (MISBOUND, self._context.bindings.row_of(reply.misbound, sent.cluster_ids)),
             (PAUSES, pauses_row(reply.pauses)),
-            (REGISTRY, self._parts.registry.row_of(reply.providers)),
-            (QUOTAS, self._parts.quotas.row_of(reply.quotas, _regions(reply))),
+            (REGISTRY, self._registry.row_of(reply.providers)),
+            (QUOTAS, self._context.quotas.row_of(reply.quotas, _regions(reply))),
         ]
 
     def _take_quotas(self, reply: SyncReply, sent: SyncRequest, at: Instant) -> None:
-        quotas, owned_machines = self._parts.quotas, self._parts.owned_machines
+        quotas, owned_machines = self._context.quotas, self._context.owned_machines
         if not reply.merging:
             quotas.follow(reply.transfers, self._context.shard_id, owned_machines.mark)
         elif sent.tells_all:

@@ -19,7 +19,7 @@ def row_of(pauses: tuple[Pause, ...]) -> bytes:
 
 def kept_pauses(stored: Mapping[str, bytes], at: Instant) -> tuple[Pause, ...]:
     """The coordinator's, of an earlier life. What cannot be read stops everything until the next
-    sync: somebody wanted something stopped."""
+    sync: something was to be stopped."""
     row = stored.get(KEY)
     if row is None:
         return ()

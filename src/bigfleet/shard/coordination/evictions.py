@@ -5,8 +5,7 @@ and its grace is by the gap in priority. While they drain and until they are rel
 reserved for the transfer. When none of them drains any more, those that are free are named.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import msgspec
 
@@ -17,7 +16,6 @@ from bigfleet.model.coordination import TransferState
 from bigfleet.model.coordinator_calls import Done, NotYet, Obeyed, Refused
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
-from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import ActionView, Disposition
 from bigfleet.shard.coordination.context import CoordinationContext, offered, transfer_name
 from bigfleet.shard.coordination.offers import Offers
@@ -30,34 +28,15 @@ PREFIX = "drain/"
 S = MachineState
 
 
-@dataclass(frozen=True, slots=True)
-class DrainHandlers:
-    """Who drains."""
-
-    begin: Callable[[Action, ActionView, Instant], None]
-    is_draining: Callable[[str], bool]
-    #: The machine stays after all; False: its provider drains it already.
-    call_off: Callable[[str, str, Instant], bool]
-    is_paused: Callable[[ActionKind, str], bool]
-    why_waiting: Callable[[Action, Instant], Reason | None]
-    #: Whether every provider has been listed: before, nobody knows what became of a drain.
-    listed_once: Callable[[], bool]
-    cycle: Callable[[], int]
-    #: Beyond its grace, until a victim is given up.
-    margin_seconds: Callable[[], float]
-
-
 class Evicting(msgspec.Struct, frozen=True):
     machines: tuple[str, ...]
 
 
 class Evictions:
-    def __init__(
-        self, context: CoordinationContext, offers: Offers, handlers: DrainHandlers
-    ) -> None:
+    def __init__(self, context: CoordinationContext, offers: Offers) -> None:
         self._context = context
+        self._drains = context.drains
         self._offers = offers
-        self._handlers = handlers
         #: By transfer, until none of its machines drains any more.
         self._open: dict[str, Evicting] = {}
 
@@ -85,19 +64,19 @@ class Evictions:
         answer = self._offers.of(transfer.id)
         if transfer.id in self._open or (answer is not None and answer.reply.drained):
             return Done("begun before")
-        if why := context.why_not_now():
+        if why := context.checks.why_nothing_moves():
             return NotYet(why)
         actions, refusals = self._actions(borne)
         for action in actions:
-            if self._handlers.is_paused(ActionKind.PREEMPT, action.cluster):
+            if context.pauses.is_paused(ActionKind.PREEMPT, action.cluster):
                 return NotYet(f"Preempts of {action.cluster} are paused")
-            if reason := self._handlers.why_waiting(action, at):
+            if reason := context.checks.why_backed_off(action, at):
                 return NotYet(reason.text)
         begun = [action for action in actions if self._begin(action, borne, at)]
         if not begun:
             return Refused("nothing is drained: " + "; ".join(refusals or ["all of them moved"]))
         self._keep(transfer.id, Evicting(tuple(a.machine for a in begun)))
-        context.reserve(
+        context.decision_loop.reserve(
             offered(a.machine, transfer.id, transfer.fingerprint, self._until(a, at)) for a in begun
         )
         text = f"{len(begun)} machines drain for transfer {transfer_name(transfer.id)}"
@@ -106,10 +85,11 @@ class Evictions:
 
     def tick(self, at: Instant) -> None:
         """Offer what has become free, once nothing of a transfer drains any more."""
-        if not self._open or not self._handlers.listed_once():
+        # Before every provider has been listed it is not known what became of a drain.
+        if not self._open or not self._context.reconciler.listed_once():
             return
         for transfer, evicting in list(self._open.items()):
-            if any(self._handlers.is_draining(machine) for machine in evicting.machines):
+            if any(self._drains.intent(machine) is not None for machine in evicting.machines):
                 continue
             self._drop(transfer)
             self._offer(transfer, evicting, at)
@@ -122,14 +102,14 @@ class Evictions:
         self._drop(transfer)
         text = f"transfer {transfer_name(transfer)} is off: {why}"
         for machine in evicting.machines:
-            self._handlers.call_off(machine, text, at)
+            self._drains.call_off(machine, text, at)
 
     # -- within ----------------------------------------------------------------------------------
 
     def _actions(self, borne: Borne) -> tuple[list[Action], list[str]]:
         """What may be drained as it is now, and why the others may not."""
         context, priority = self._context, borne.instruction.preemptor_priority
-        decision = context.decision()
+        decision = context.decision_loop.decision
         actions: list[Action] = []
         refusals: list[str] = []
         for name in borne.instruction.machine_ids:
@@ -154,7 +134,7 @@ class Evictions:
             f" (transfer {transfer_name(transfer.id)})"
         )
         view = ActionView(
-            self._handlers.cycle(),
+            self._context.decision_loop.number,
             0,
             action.kind,
             action.machine,
@@ -166,12 +146,13 @@ class Evictions:
             at=at,
         )
         self._context.tell(action.machine, at, f"to be drained: {reason}")
-        self._handlers.begin(action, view, at)
+        self._drains.begin(action, view, at)
         self._context.effects.counts.add("actions_total", kind=action.kind.label)
-        return self._handlers.is_draining(action.machine)
+        return self._drains.intent(action.machine) is not None
 
     def _until(self, action: Action, at: Instant) -> Instant:
-        seconds = action.grace_seconds + self._handlers.margin_seconds()
+        margin = self._context.settings.now.drain.reservation_margin
+        seconds = action.grace_seconds + margin
         return at + round(seconds * SECOND)
 
     def _offer(self, transfer: str, evicting: Evicting, at: Instant) -> None:

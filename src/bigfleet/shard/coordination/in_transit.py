@@ -2,11 +2,11 @@
 
 What was released counts here until the coordinator has moved its slot along, or until it is back.
 What was granted to this shard counts before a List shows it: its slot came with the grant. Where it
-stands nobody here knows before that List, so until then it counts at every place.
+stands is not known before that List, so until then it counts at every place.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -14,6 +14,7 @@ from bigfleet.engine.places import Place
 from bigfleet.model.coordination import Transfer, TransferState, TransferTier
 from bigfleet.shard.effects import COORDINATION, Effects
 from bigfleet.shard.machines import Machines
+from bigfleet.shard.reconciling.reconciler import Reconciler
 
 #: Of rows in the table COORDINATION.
 PREFIX = "released/"
@@ -33,13 +34,12 @@ class InTransit:
         effects: Effects,
         machines: Machines,
         stored: Mapping[str, bytes],
-        listed_since: Callable[[int], bool],
+        reconciler: Reconciler,
     ) -> None:
-        """`stored`: rows of COORDINATION, of an earlier life. `listed_since`: whether a List begun
-        after that mark has been taken over."""
+        """`stored`: rows of COORDINATION, of an earlier life."""
         self._effects = effects
         self._machines = machines
-        self._listed_since = listed_since
+        self._reconciler = reconciler
         #: By transfer, until it is decided and has taken effect.
         self._released = dict(self._read(stored))
         #: By transfer that is off: the mark after which a List brings its machines back.
@@ -105,7 +105,7 @@ class InTransit:
         ended = [
             name
             for name, mark in self._back_after.items()
-            if self._released[name].slots or self._listed_since(mark)
+            if self._released[name].slots or self._reconciler.listed_since(mark)
         ]
         for name in ended:
             self._drop(name)

@@ -1,7 +1,7 @@
 """Offers: what this shard would give to a shortfall of another one.
 
 A request is answered once, and the same answer is given until its transfer has moved on; what is
-offered is reserved for it, so that nobody here takes it meanwhile. A donor keeps a margin of what
+offered is reserved for it, so that no Need here takes it meanwhile. A donor keeps a margin of what
 it offers from: lending the last free machine only moves the shortfall.
 """
 
@@ -116,7 +116,7 @@ class Offers:
             return
         if request.tier is not TransferTier.DRAIN:
             until = at + nanos(request.reserve_seconds)
-            self._context.reserve(
+            self._context.decision_loop.reserve(
                 offered(machine, request.transfer, fingerprint, until)
                 for machine in reply.machine_ids
             )
@@ -136,7 +136,9 @@ class Offers:
         answer = msgspec.structs.replace(self._answers.get(transfer, nothing), reply=reply)
         self._keep(answer)
         until = at + nanos(answer.reserve_seconds)
-        self._context.reserve(offered(m, transfer, answer.fingerprint, until) for m in machines)
+        self._context.decision_loop.reserve(
+            offered(m, transfer, answer.fingerprint, until) for m in machines
+        )
 
     def moved_on(self, transfer: str, wanted: Iterable[str]) -> None:
         """The answer was heard; what is wanted of it stays reserved."""
@@ -145,11 +147,11 @@ class Offers:
         kept = frozenset(wanted)
         free = [
             machine
-            for machine, reservation in self._context.reservations().items()
+            for machine, reservation in self._context.decision_loop.reservations.items()
             if machine not in kept and is_offered_to(reservation, transfer)
         ]
         if free:
-            self._context.unreserve(free)
+            self._context.decision_loop.unreserve(free)
 
     def forget(self, transfer: str) -> None:
         """The transfer is over: nothing is reserved for it any more."""
@@ -157,7 +159,7 @@ class Offers:
 
     def open_transfers(self) -> set[str]:
         """Transfers that were answered, or that something is reserved for."""
-        held = self._context.reservations().values()
+        held = self._context.decision_loop.reservations.values()
         return {*self._answers, *(name for each in held if (name := offered_to(each)))}
 
     # -- within ----------------------------------------------------------------------------------
@@ -167,7 +169,7 @@ class Offers:
         reply = answer.reply
         if reply.declined_reason or (answer.tier is TransferTier.DRAIN and not reply.drained):
             return reply
-        held = self._context.reservations()
+        held = self._context.decision_loop.reservations
         if all(is_offered_to(held.get(machine), reply.transfer) for machine in reply.machine_ids):
             return reply
         text = "what was offered is not kept any more: it waited too long, or is gone"
@@ -175,7 +177,7 @@ class Offers:
 
     def _resolved(self, request: OfferRequest, candidates: Sequence[str]) -> OfferReply:
         context = self._context
-        why = context.why_not_now()
+        why = context.checks.why_nothing_moves()
         if not why and context.provider_at(request.provider_address) is None:
             why = f"this shard is not attached to {request.provider_address}"
         if not why and request.deficit.is_zero() and request.tier is not TransferTier.RETURN:
@@ -189,7 +191,7 @@ class Offers:
         return OfferReply(request.transfer, tuple(chosen), covered, regions=regions)
 
     def _regions(self, machines: Iterable[str]) -> tuple[str, ...]:
-        return tuple(map(self._context.region_of, machines))
+        return tuple(map(self._context.quotas.region_of, machines))
 
     def _chosen(self, request: OfferRequest, candidates: Iterable[str]) -> tuple[list[str], str]:
         """Machines as they are now, in the order given; or why there is none."""
@@ -227,7 +229,7 @@ class Offers:
 
 
 def _margin(request: OfferRequest, free: int) -> int:
-    """Of what is bound, or somebody else's at home, none is kept."""
+    """Of what is bound, or has its home in another shard, none is kept."""
     if request.tier in (TransferTier.DRAIN, TransferTier.RETURN):
         return 0
     part = -(-free * request.keep_per_mille // 1000)

@@ -1,4 +1,4 @@
-"""Owning: what the coordinator has given this shard, on disk before it is acted on.
+"""Owned machines: what the coordinator has given this shard, on disk before it is acted on.
 
 One row holds the newest view, for which providers it counts, what is being given up and what was
 released. Losses take effect in the moment they are told, gains only from disk. A row that cannot
@@ -92,7 +92,7 @@ class OwnedMachines:
         """Whether a List of every provider that was begun after the newest view was taken over has
         been taken over itself.
 
-        `mark`: after that `mark` instead; views that come one upon the other delay nobody then.
+        `mark`: after that `mark` instead; views that come one upon the other cause no delay then.
         """
         return self._reconciler.listed_since(self.mark if mark is None else mark)
 
@@ -138,7 +138,7 @@ class OwnedMachines:
     # -- transfers -------------------------------------------------------------------------------
 
     def release(self, machine_ids: Iterable[str], transfer: str, at: Instant) -> None:
-        """Nobody's from here on; on disk before anybody hears of it."""
+        """Not this shard's from here on; on disk before the coordinator hears of it."""
         names = tuple(machine_ids)
         after = self.ownership.releasing(names, transfer)
         self._keep(after)
@@ -200,7 +200,7 @@ class OwnedMachines:
         return ""
 
     def _changes_nothing(self, row: MachineOverride, others: OwnershipView) -> bool:
-        """`others`: the view without such rows. Of a machine that is not here nobody can tell."""
+        """`others`: the view without such rows. Of a machine that is not here it is not known."""
         name = row.machine
         if row.home != self._shard_id or name not in self._machines:
             return False

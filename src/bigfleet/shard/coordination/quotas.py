@@ -9,7 +9,7 @@ that a grant is never overdrawn. What is on its way to or from another shard cou
 
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -38,6 +38,8 @@ from bigfleet.shard.coordination.in_transit import InTransit
 from bigfleet.shard.effects import COORDINATION, Effects
 from bigfleet.shard.ledgers.need_states import QuotaFacts
 from bigfleet.shard.machines import Machines
+from bigfleet.shard.offerings.offerings import Offerings
+from bigfleet.shard.reconciling.reconciler import Reconciler
 
 #: Of the row in the table COORDINATION.
 KEY = "quotas"
@@ -61,20 +63,19 @@ class Quotas:
         effects: Effects,
         machines: Machines,
         stored: Mapping[str, bytes],
-        listed_since: Callable[[int], bool],
-        is_resting: Callable[[str, Offering], bool] = lambda provider, offering: False,
+        reconciler: Reconciler,
+        offerings: Offerings,
     ) -> None:
-        """`stored`: rows of COORDINATION, of an earlier life. `listed_since`: as for InTransit.
-        `is_resting`: whether machines of a provider's offering are not bought now."""
+        """`stored`: rows of COORDINATION, of an earlier life."""
         self._effects = effects
         self._machines = machines
-        self._is_resting = is_resting
+        self._offerings = offerings
         self._row = stored.get(KEY, b"")
         kept = self._read(self._row)
         self._regions = kept.regions
         #: All and only grants that limit something.
         self._limits = _limits(kept.grants)
-        self.in_transit = InTransit(effects, machines, stored, listed_since)
+        self.in_transit = InTransit(effects, machines, stored, reconciler)
         #: Machines that are no slots any more, or on their way, by place; right while `_counted`
         #: says so.
         self._in_use: Counter[Place] = Counter()
@@ -82,7 +83,7 @@ class Quotas:
         self._coming = 0
         #: How many machines there were when they were counted; None: count again.
         self._counted: int | None = None
-        #: What was looked at last; it lives as long as somebody else needs it.
+        #: What was looked at last; it lives as long as another part needs it.
         self._shown: weakref.ref[Snapshot] | None = None
         self._shown_at: Instant | None = None
         self._gauged: set[Place] = set()
@@ -110,8 +111,8 @@ class Quotas:
     # -- transfers -------------------------------------------------------------------------------
 
     def release(self, transfer: Transfer, machines: Iterable[str]) -> None:
-        """Before they leave: their slots are not bought anew here, whatever grant comes next,
-        until the coordinator has decided whose they are."""
+        """Before they leave: their slots are not bought anew here, not even with a new grant, until
+        the coordinator has decided whose they are."""
         truth = self._machines.truth
         self.in_transit.release(transfer, {m: self._place(truth(m)) for m in machines})
         self._look_again()
@@ -229,7 +230,7 @@ class Quotas:
         table = snapshot.tables.offerings.table.rows
         resting = np.zeros(len(table), np.bool_)
         for number in np.unique(snapshot.columns.offering[slots]).tolist():
-            resting[number] = self._is_resting(provider, table[number])
+            resting[number] = self._offerings.is_shut(provider, table[number])
         return resting
 
     def _count(self) -> Counter[Place]:

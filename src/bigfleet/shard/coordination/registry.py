@@ -1,39 +1,44 @@
-"""Providers of the coordinator's list, for shards that attach whatever is on it.
+"""Providers of the coordinator's list, for shards that attach all of them.
 
 What was attached once is attached again at the next start, whether or not the coordinator is there:
 machines that were bound through it must be known before anything is decided. A provider that leaves
 the list stays attached until then; the coordinator lets none go that a shard still names.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from bigfleet.model.coordination import ProviderEntry
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.instructions import AttachProvider
+from bigfleet.shard.settings import CurrentSettings
 
 KEY = "registry"
 
 
 class Registry:
     def __init__(
-        self, effects: Effects, providers: Mapping[str, str], is_wanted: Callable[[], bool]
+        self, effects: Effects, providers: Mapping[str, str], settings: CurrentSettings
     ) -> None:
         """`providers`: addresses by name of those attached, as they are at any moment."""
         self._effects = effects
         self._providers = providers
-        self._is_wanted = is_wanted
+        self._settings = settings
         #: Names that were complained about.
         self._strange: set[str] = set()
 
+    @property
+    def _is_wanted(self) -> bool:
+        return self._settings.now.providers_from_registry
+
     def row_of(self, listed: Iterable[ProviderEntry]) -> bytes:
         """What is kept under KEY before `take`."""
-        wanted = sorted(listed, key=lambda each: each.name) if self._is_wanted() else []
+        wanted = sorted(listed, key=lambda each: each.name) if self._is_wanted else []
         return msgspec.json.encode([(each.name, each.address) for each in wanted])
 
     def take(self, listed: Iterable[ProviderEntry]) -> None:
-        if not self._is_wanted():
+        if not self._is_wanted:
             return
         entries = tuple(listed)
         addresses = {each.name: each.address for each in entries}

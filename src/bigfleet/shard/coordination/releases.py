@@ -1,7 +1,7 @@
 """Releases: machines leave this shard for a transfer, all of them or none.
 
-From the moment a release is done the machines are nobody's here, on disk before the coordinator
-hears of it: only the view that grants them to somebody, or the end of the transfer without a grant,
+From the moment a release is done the machines are not this shard's, on disk before the coordinator
+hears of it: only the view that grants them to a shard, or the end of the transfer without a grant,
 says whose they are.
 """
 
@@ -10,8 +10,6 @@ from bigfleet.model.coordinator_calls import Done, NotYet, Obeyed, Refused
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.shard.coordination.context import CoordinationContext, transfer_name
 from bigfleet.shard.coordination.offers import Offers
-from bigfleet.shard.coordination.owned_machines import OwnedMachines
-from bigfleet.shard.coordination.quotas import Quotas
 from bigfleet.shard.coordination.transfers import Borne, Transfers
 
 S = MachineState
@@ -20,17 +18,9 @@ RELEASE_STATES = (TransferState.RELEASING, TransferState.GRANTED, TransferState.
 
 
 class Releases:
-    def __init__(
-        self,
-        context: CoordinationContext,
-        owned_machines: OwnedMachines,
-        quotas: Quotas,
-        transfers: Transfers,
-        offers: Offers,
-    ) -> None:
+    def __init__(self, context: CoordinationContext, transfers: Transfers, offers: Offers) -> None:
         self._context = context
-        self._owned_machines = owned_machines
-        self._quotas = quotas
+        self._owned_machines = context.owned_machines
         self._transfers = transfers
         self._offers = offers
 
@@ -52,7 +42,7 @@ class Releases:
             return Done("released before")
         if self._owned_machines.ownership.everything:
             return Refused("this shard owns everything it is told of, by its own setting")
-        if why := context.why_not_now():
+        if why := context.checks.why_nothing_moves():
             return NotYet(why)
         state = S.SPECULATIVE if transfer.tier is TransferTier.SPECULATIVE else S.IDLE
         for machine in left:
@@ -86,8 +76,8 @@ class Releases:
         for machine in machines:
             context.tell(machine, at, text)
         self._offers.forget(transfer.id)
-        context.unreserve(machines)
-        self._quotas.release(transfer, machines)
+        context.decision_loop.unreserve(machines)
+        context.quotas.release(transfer, machines)
         self._owned_machines.release(machines, transfer.id, at)
         context.effects.log(
             "info", "transfer_released", f"{len(machines)} machines {text}", transfer=transfer.id

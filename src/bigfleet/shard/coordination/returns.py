@@ -26,7 +26,7 @@ class Returns:
 
     def _guests_now(self) -> tuple[str, ...]:
         """Looked up once a view: it may have a row for every machine that ever moved."""
-        view, me = self._context.ownership().view, self._context.shard_id
+        view, me = self._context.owned_machines.ownership.view, self._context.shard_id
         if view is not self._view:
             self._view = view
             rows = view.overrides.values() if view is not None else ()
@@ -39,6 +39,7 @@ class Returns:
         context = self._context
         if context.machines.state_of(machine) is not MachineState.IDLE:
             return False
-        decision = context.decision()
-        busy = context.under_way(machine) or machine in context.reservations()
+        decision = context.decision_loop.decision
+        reserved = machine in context.decision_loop.reservations
+        busy = context.checks.under_way(machine) or reserved
         return decision is not None and not busy and not is_claimed(decision, machine)

@@ -69,19 +69,20 @@ def survey_of(
     request: OfferRequest, transfer: Transfer | None, context: CoordinationContext
 ) -> Survey | None:
     """None: there is nothing to look up, or nothing was decided yet."""
-    decision, provider = context.decision(), context.provider_at(request.provider_address)
+    decision_loop, provider = context.decision_loop, context.provider_at(request.provider_address)
+    decision = decision_loop.decision
     if decision is None or provider is None or not is_surveyed(request, context):
         return None
     taken = {
         machine
-        for machine, reservation in context.reservations().items()
+        for machine, reservation in decision_loop.reservations.items()
         if not is_offered_to(reservation, request.transfer)
     }
-    taken.update(context.pending())
+    taken.update(context.execution.pending_machines())
     return Survey(
         request,
         decision,
-        context.options(),
+        decision_loop.options(),
         Wanted(request.requirements, request.min_unit, request.deficit, _penalty_of(transfer)),
         provider,
         context.machines.providers() if len(context.providers) > 1 else {},

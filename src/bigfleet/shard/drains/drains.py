@@ -13,7 +13,7 @@ session; taken over from the last one, a repeated first answer would read as don
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -30,42 +30,29 @@ from bigfleet.model.session_frames import (
     RECLAIM_DONE,
     ReclaimAck,
     ReclaimInstruction,
-    ShardFrame,
 )
 from bigfleet.model.shard_views import ActionView, DrainStage, DrainView, StoryEvent, StorySource
 from bigfleet.shard.drains.intents import DrainIntent, intent_of
 from bigfleet.shard.effects import DRAINS, Effects
 from bigfleet.shard.execution.outcomes import Outcome, Outcomes
+from bigfleet.shard.execution.phases import Phases
 from bigfleet.shard.machines import Machines
-from bigfleet.shard.settings import DrainSettings
+from bigfleet.shard.rails.pauses import Pauses
+from bigfleet.shard.sessions.sessions import Sessions
+from bigfleet.shard.settings import CurrentSettings
+
+if TYPE_CHECKING:  # they use the drains too
+    from bigfleet.shard.decision_loop import DecisionLoop
+    from bigfleet.shard.execution.execution import Execution
 
 S = MachineState
 
 
-@dataclass(frozen=True, slots=True)
-class Operators:
-    """The way to the clusters."""
+class DrainNeighbours(Protocol):
+    """Parts that are made after the drains, or begin them."""
 
-    send: Callable[[str, ShardFrame], None]
-    is_open: Callable[[str], bool]
-    features: Callable[[str], frozenset[str]]
-    #: A random name for an instruction.
-    new_id: Callable[[], str]
-
-
-@dataclass(frozen=True, slots=True)
-class DrainListeners:
-    """Whom drains concern."""
-
-    is_paused: Callable[[ActionKind, str], bool]
-    #: The provider's stage, as an action of the pool.
-    drain: Callable[
-        [Action, ActionView, int, Callable[[Outcome, str, Instant], None], Instant], None
-    ]
-    #: A drain ended before the provider's stage.
-    aborted: Callable[[], None]
-    #: A preemption that will not free its machine after all.
-    abandoned: Callable[[str, Instant], None]
+    execution: "Execution"
+    decision_loop: "DecisionLoop"
 
 
 class Drains:
@@ -73,17 +60,24 @@ class Drains:
         self,
         effects: Effects,
         machines: Machines,
-        settings: Callable[[], DrainSettings],
-        operators: Operators,
-        listeners: DrainListeners,
+        settings: CurrentSettings,
+        sessions: Sessions,
+        pauses: Pauses,
         outcomes: Outcomes,
+        phases: Phases,
+        new_id: Callable[[], str],
+        parts: DrainNeighbours,
     ) -> None:
+        """`new_id`: a random name for an instruction."""
         self._effects = effects
         self._machines = machines
         self._settings = settings
-        self._operators = operators
-        self._listeners = listeners
+        self._sessions = sessions
+        self._pauses = pauses
         self._outcomes = outcomes
+        self._phases = phases
+        self._new_id = new_id
+        self._parts = parts
         #: All and only the machines that are to leave, by id.
         self._intents: dict[str, DrainIntent] = {}
         self._machine_of_instruction: dict[str, str] = {}
@@ -117,8 +111,8 @@ class Drains:
             left = -(-(until - at) // SECOND)
             facts = {"subject": action.machine, "left": left, "what": "a Reclaim was given up"}
             return Reason("rail.backoff", facts)
-        deferred = self._settings().reclaim_without_session == "defer"
-        if deferred and not self._operators.is_open(action.cluster):
+        deferred = self._settings.now.drain.reclaim_without_session == "defer"
+        if deferred and not self._sessions.is_open(action.cluster):
             return Reason("rail.no-session", {"cluster": action.cluster})
         return None
 
@@ -131,7 +125,7 @@ class Drains:
         machine = self._machines.truth(action.machine)
         older = self._intents.get(action.machine)
         if machine.state is not S.CONFIGURED or machine.cluster != action.cluster:
-            why = f"it is {machine.state.label} of {machine.cluster or 'nobody'} by now"
+            why = f"it is {machine.state.label} of {machine.cluster or 'no cluster'} by now"
             self._outcomes.end(view, Outcome.TRANSITION_RACED, at, why)
         elif older is not None:
             self._hurry(older, action, view, at)
@@ -156,7 +150,7 @@ class Drains:
         `without_pods`: straight to the provider, without grace. Otherwise the operator evicts, and
         what is left at the deadline does not keep the machine.
         """
-        grace = 0 if without_pods else round(self._settings().reclaim_grace)
+        grace = 0 if without_pods else round(self._settings.now.drain.reclaim_grace)
         action = Action(ActionKind.RECLAIM, machine_id, cluster, Rule.EXCESS, grace)
         view = ActionView(
             0, 0, action.kind, machine_id, cluster, reason=why, grace_seconds=grace, at=at
@@ -206,8 +200,8 @@ class Drains:
             self._keep(intent)
 
     def preemptions(self, cluster: str) -> tuple[str, ...]:
-        """Ids of open instructions that the cluster cannot refuse: they take a machine for somebody
-        else, or one that is broken."""
+        """Ids of open instructions that the cluster cannot refuse: a higher Need takes the machine,
+        or it is broken."""
         return tuple(
             intent.instruction_id
             for intent in self._intents.values()
@@ -243,14 +237,14 @@ class Drains:
         return True
 
     def call_off(self, machine: str, why: str, at: Instant) -> bool:
-        """Whoever wanted a preempted machine does not want it any more; False: it is too late."""
+        """A preempted machine is not wanted any more; False: it is too late."""
         intent = self._intents.get(machine)
         if intent is None or intent.stage is DrainStage.PROVIDER:
             return False
-        if self._machines.is_veiled(machine):
-            self._machines.unveil(machine, at)
+        if self._machines.is_shown_as_draining(machine):
+            self._machines.show_as_it_is(machine, at)
         self._abort(intent, "cancelled", why, at)
-        self._listeners.abandoned(machine, at)
+        self._parts.decision_loop.abandon(machine)
         return True
 
     def forget(self, machine: str) -> None:
@@ -275,7 +269,7 @@ class Drains:
         if intent is not None and not intent.is_called:
             self._settle(intent, after, at)
             if before is None:
-                self._veil_again(intent, at)
+                self._show_as_draining(intent, at)
 
     def load(self, rows: Mapping[str, bytes]) -> None:
         """Intents of the last life; what became of their machines is seen with the first List."""
@@ -296,7 +290,7 @@ class Drains:
         self, machine: Machine, action: Action, view: ActionView, grace: int, at: Instant
     ) -> DrainIntent:
         intent = DrainIntent(
-            instruction_id=INSTRUCTION_PREFIX + self._operators.new_id(),
+            instruction_id=INSTRUCTION_PREFIX + self._new_id(),
             machine=machine.id,
             cluster=action.cluster,
             node=machine.labels.get(HOSTNAME_KEY, "") or machine.id,
@@ -318,9 +312,9 @@ class Drains:
         grace = self._grace_of(action)
         intent = self._new_intent(machine, action, view, grace, at)
         if action.kind is ActionKind.PREEMPT:
-            self._machines.veil(machine.id, at)
+            self._machines.show_as_draining(machine.id, at)
         self._tell(intent, at, f"{action.kind.label} begun, {grace} s of grace: {view.reason}")
-        if self._operators.is_open(intent.cluster):
+        if self._sessions.is_open(intent.cluster):
             self._send(intent, at)
         elif action.kind is ActionKind.RECLAIM:
             text = f"reclaim fallback: {intent.cluster} is not connected, the provider drains now"
@@ -330,11 +324,11 @@ class Drains:
 
     def _grace_of(self, action: Action) -> int:
         if action.kind is ActionKind.RECLAIM:
-            return round(self._settings().reclaim_grace)
+            return round(self._settings.now.drain.reclaim_grace)
         return max(0, action.grace_seconds)
 
     def _hurry(self, intent: DrainIntent, action: Action, view: ActionView, at: Instant) -> None:
-        """A Reclaim under way becomes a Preempt: sooner, and for somebody."""
+        """A Reclaim under way becomes a Preempt, with a sooner deadline."""
         hurried = action.kind is ActionKind.PREEMPT and intent.kind is ActionKind.RECLAIM
         if not hurried or intent.stage is DrainStage.PROVIDER:
             self._outcomes.end(view, Outcome.TRANSITION_RACED, at, "it already drains")
@@ -345,19 +339,19 @@ class Drains:
         intent.grace_seconds = self._grace_of(action)
         intent.deadline = min(intent.deadline, at + intent.grace_seconds * SECOND)
         intent.cycle, intent.index, intent.reason = view.cycle, view.index, view.reason
-        self._machines.veil(intent.machine, at)
+        self._machines.show_as_draining(intent.machine, at)
         self._tell(intent, at, f"the Reclaim becomes a Preempt: {view.reason}")
-        if not intent.evicted and self._operators.is_open(intent.cluster):
-            self._operators.send(intent.cluster, intent.instruction(at))
+        if not intent.evicted and self._sessions.is_open(intent.cluster):
+            self._sessions.send(intent.cluster, intent.instruction(at))
         self._keep(intent)
 
     def _send(self, intent: DrainIntent, at: Instant) -> None:
         self._sent(intent, at)
-        self._operators.send(intent.cluster, intent.instruction(at))
+        self._sessions.send(intent.cluster, intent.instruction(at))
 
     def _sent(self, intent: DrainIntent, at: Instant) -> None:
         intent.answers, intent.was_sent = 0, True
-        intent.says_when_done = RECLAIM_DONE in self._operators.features(intent.cluster)
+        intent.says_when_done = RECLAIM_DONE in self._sessions.features(intent.cluster)
         self._tell(intent, at, f"instruction sent to the operator of {intent.cluster}")
         self._keep(intent)
 
@@ -375,17 +369,17 @@ class Drains:
         if machine.state is not S.CONFIGURED or machine.cluster != intent.cluster:
             self._settle(intent, machine, at)
         else:
-            self._veil_again(intent, at)
+            self._show_as_draining(intent, at)
         if intent.machine in self._intents and machine.state is S.CONFIGURED:
             self._advance(intent, at)
 
-    def _veil_again(self, intent: DrainIntent, at: Instant) -> None:
-        """After a restart: the engine must not see a victim as somebody's machine."""
+    def _show_as_draining(self, intent: DrainIntent, at: Instant) -> None:
+        """After a restart: the engine must not count a victim as its cluster's machine."""
         if self._intents.get(intent.machine) is not intent or intent.kind is ActionKind.RECLAIM:
             return
         state = self._machines.truth(intent.machine).state
-        if state is S.CONFIGURED and not self._machines.is_veiled(intent.machine):
-            self._machines.veil(intent.machine, at)
+        if state is S.CONFIGURED and not self._machines.is_shown_as_draining(intent.machine):
+            self._machines.show_as_draining(intent.machine, at)
 
     def _advance(self, intent: DrainIntent, at: Instant) -> None:
         if intent.evicted or intent.without_pods or intent.stage is DrainStage.PROVIDER:
@@ -394,7 +388,7 @@ class Drains:
             self._on_deadline(intent, at)
 
     def _on_deadline(self, intent: DrainIntent, at: Instant) -> None:
-        connected = self._operators.is_open(intent.cluster)
+        connected = self._sessions.is_open(intent.cluster)
         if intent.kind is ActionKind.PREEMPT:
             if not connected and not self._is_paused(intent):
                 self._effects.counts.add("drains_without_session_total")
@@ -403,7 +397,7 @@ class Drains:
                     "warning", "preempt_without_session", text, machine=intent.machine
                 )
             self._to_provider(intent, at)
-        elif not connected and self._settings().reclaim_without_session == "defer":
+        elif not connected and self._settings.now.drain.reclaim_without_session == "defer":
             self._abort(intent, "no_session", "its cluster is not connected", at)
         elif intent.says_when_done and not intent.acked:
             # Nothing was begun, so nothing is forced.
@@ -415,10 +409,10 @@ class Drains:
             self._to_provider(intent, at)
 
     def _is_forced(self, intent: DrainIntent) -> bool:
-        return intent.is_repair or self._settings().reclaim_on_deadline == "force"
+        return intent.is_repair or self._settings.now.drain.reclaim_on_deadline == "force"
 
     def _is_paused(self, intent: DrainIntent) -> bool:
-        return self._listeners.is_paused(intent.kind, intent.cluster)
+        return self._pauses.is_paused(intent.kind, intent.cluster)
 
     def _to_provider(self, intent: DrainIntent, at: Instant) -> None:
         # After a restart a machine may be missing from the first Lists: whose it is, they tell.
@@ -431,7 +425,7 @@ class Drains:
             self._on_called(intent, outcome, text, at)
 
         action, view = intent.action(), intent.action_view()
-        self._listeners.drain(action, view, intent.remaining_seconds(at), ended, at)
+        self._parts.execution.drain(action, view, intent.remaining_seconds(at), ended, at)
 
     def _on_called(self, intent: DrainIntent, outcome: Outcome, text: str, at: Instant) -> None:
         """The pool is done with it."""
@@ -450,7 +444,7 @@ class Drains:
         elif after.state is S.FAILED:
             self._finish(intent, Outcome.DRAIN_ERROR, after.last_error, at)
         elif after.cluster != intent.cluster or after.state not in (S.CONFIGURED, S.DRAINING):
-            text = f"it is {after.state.label} of {after.cluster or 'nobody'} by now"
+            text = f"it is {after.state.label} of {after.cluster or 'no cluster'} by now"
             self._finish(intent, Outcome.TRANSITION_RACED, text, at)
 
     # -- ending ----------------------------------------------------------------------------------
@@ -459,9 +453,9 @@ class Drains:
         """The machine stays; told Configured, its operator takes the cordon off."""
         self._close(intent)
         self._effects.counts.add("drains_aborted_total", reason=reason)
-        self._listeners.aborted()
+        self._phases.aborted("drain")
         if reason != "cancelled":
-            self._exempt[intent.machine] = at + nanos(self._settings().abort_backoff)
+            self._exempt[intent.machine] = at + nanos(self._settings.now.drain.abort_backoff)
         self._tell(intent, at, f"{intent.kind.label} given up: {text}")
         self._say_it_stays(intent)
         self._outcomes.end(intent.action_view(), Outcome.CANCELLED, at, text)
@@ -472,9 +466,9 @@ class Drains:
         self._close(intent)
         freed = outcome in (Outcome.SUCCESS, Outcome.UNKNOWN_RESOLVED)
         if intent.kind is ActionKind.PREEMPT and not freed:
-            if self._machines.is_veiled(intent.machine):
-                self._machines.unveil(intent.machine, at)
-            self._listeners.abandoned(intent.machine, at)
+            if self._machines.is_shown_as_draining(intent.machine):
+                self._machines.show_as_it_is(intent.machine, at)
+            self._parts.decision_loop.abandon(intent.machine)
         if not freed:
             self._say_it_stays(intent)
         self._outcomes.end(intent.action_view(), outcome, at, text)
@@ -485,7 +479,7 @@ class Drains:
         machine = self._machines.truth(intent.machine)
         if machine.state is S.CONFIGURED and machine.cluster == intent.cluster:
             update = self._machines.node_update(machine, intent.cluster)
-            self._operators.send(intent.cluster, update)
+            self._sessions.send(intent.cluster, update)
 
     def _close(self, intent: DrainIntent) -> None:
         self._intents.pop(intent.machine, None)

@@ -33,7 +33,7 @@ class DrainIntent:
     evicted: bool = False
     #: Whether the operator it was sent to says when it is done.
     says_when_done: bool = False
-    #: Whether anybody was ever told.
+    #: Whether an operator was ever told.
     was_sent: bool = False
     #: Of the decision, for the record.
     cycle: int = 0
@@ -42,7 +42,7 @@ class DrainIntent:
     grace_seconds: int = 0
     #: Nothing runs there: the provider drains at once, and no operator is asked.
     without_pods: bool = False
-    #: Of a machine that is to be replaced, whatever is left on it at the deadline.
+    #: The machine is to be replaced: pods left on it at the deadline do not keep it.
     is_repair: bool = False
     #: Why the operator does not begin; empty: it has not said.
     refusal: str = ""

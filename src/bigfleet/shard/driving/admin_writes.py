@@ -73,7 +73,7 @@ class AdminWrites:
     def _line(self, what: str, audit: Audit, peer: Peer) -> dict[str, Any]:
         return {
             "time": instant_text(self._outlet.now()),
-            "cycle": self._state.deciding.number,
+            "cycle": self._state.decision_loop.number,
             "kind": "admin",
             "what": what,
             "owner": audit.owner,

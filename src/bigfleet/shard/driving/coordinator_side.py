@@ -1,4 +1,4 @@
-"""What whoever talks to the coordinator is given of a running shard.
+"""What the coordinator's client is given of a running shard.
 
 Nothing here decides: an answer goes to disk, what it asks for is looked up beside the event loop,
 and only then the state takes it over.
@@ -21,7 +21,7 @@ class CoordinatorSide:
         self._state = state
         self._outlet = outlet
         self._store = store
-        #: What others are told; whoever listens knows the port, where the kernel chose it.
+        #: What others are told; the process sets the port once the kernel has chosen it.
         self.address = state.settings.advertise_addr or state.settings.listen
 
     def marks(self) -> Mapping[str, bytes]:
@@ -37,19 +37,19 @@ class CoordinatorSide:
         """The report of this moment, without acknowledgements."""
         state = self._state
         settings = state.settings
-        at, cycle = self._outlet.now(), state.deciding.number
+        at, cycle = self._outlet.now(), state.decision_loop.number
         provider = next((each.rpartition("=")[2] for each in settings.provider_addr), "")
         snapshot = state.parts.machines.inventory.snapshot()
         # Both look at everything there may be: not on the event loop.
         summary = await asyncio.to_thread(summary_of, snapshot, provider)
         limit = settings.report.shortfall_limit
-        shortfalls = await asyncio.to_thread(state.shortfalls.rows, limit)
+        shortfalls = await asyncio.to_thread(state.parts.shortfalls.rows, limit)
         return ShardReport(settings.id, cycle, at, state.epoch, self.address, summary, shortfalls)
 
     async def sync_request(self, merging: bool) -> SyncRequest:
         state = self._state
         limit = state.settings.report.shortfall_limit
-        shortfalls = await asyncio.to_thread(state.shortfalls.details, limit)
+        shortfalls = await asyncio.to_thread(state.parts.shortfalls.details, limit)
         return state.coordination.request(self._outlet.now(), merging, shortfalls)
 
     async def take_sync(self, reply: SyncReply, sent: SyncRequest) -> None:
@@ -68,7 +68,7 @@ class CoordinatorSide:
         outlet.obey(self._state.take_sync(reply, sent, outlet.now(), found))
 
     def obey(self, instruction: CoordinatorInstruction) -> Obeyed:
-        """Whatever it changed is on its way to disk, before any row that is kept after it."""
+        """What it changed is on its way to disk, before any row that is kept after it."""
         became, asked = self._state.obey(instruction, self._outlet.now())
         self._outlet.obey(asked)
         return became

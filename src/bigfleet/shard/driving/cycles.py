@@ -47,7 +47,7 @@ class Cycles:
             await self._wake_or(settings.cycle_interval - (self._stopwatch() - began))
 
     async def once(self) -> None:
-        """One cycle, whatever becomes of it."""
+        """One cycle; its failure is an event like its end."""
         state, outlet = self._state, self._outlet
         self._woken.clear()
         began = self._stopwatch()

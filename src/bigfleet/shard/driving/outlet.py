@@ -94,4 +94,4 @@ class Outlet:
 
 
 def _nobody(*_arguments: object) -> None:
-    """Before the process has started there is nobody to obey."""
+    """Stands in before the process has started."""

@@ -230,8 +230,7 @@ class ShardProcess(Process):
                 kept=side.marks(),
             ),
         )
-        state.coordinator_link = client.link
-        state.parts.coordinator_term = lambda: client.link().term
+        state.coordination.attach(client)
         return client
 
     def _pace(self) -> Pace:

@@ -1,7 +1,7 @@
 """The lines to the providers: Lists at their time, calls as the state asks for them.
 
 A List is read in a thread; only what differs from the last one comes back to the loop. Every call
-ends in exactly one event, whatever happened to it.
+ends in exactly one event.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Answers to people: the read and admin services over the live state.
 
-Whatever could be long is given out in pieces, with a turn of the loop between them; the needs of a
+What could be long is given out in pieces, with a turn of the loop between them; the needs of a
 cycle never change and are read in a thread.
 """
 
@@ -59,7 +59,7 @@ class ReadAnswers:
         self._state = state
 
     async def needs(self, cluster: str, limit: int) -> NeedPage:
-        return await asyncio.to_thread(self._state.deciding.ledger.page, cluster, limit)
+        return await asyncio.to_thread(self._state.decision_loop.ledger.page, cluster, limit)
 
 
 class AdminAnswers:
@@ -144,7 +144,7 @@ class AdminAnswers:
         shown = [name for name in found if name > query.after_id]
         if query.limit > 0:
             shown = shown[: query.limit]
-        deciding = self._state.deciding
+        deciding = self._state.decision_loop
         return MachineListing(
             deciding.number, self._outlet.now(), len(found), self._machine_views(shown)
         )
@@ -214,23 +214,23 @@ class AdminAnswers:
         parts.cluster_reports.take(report, at)
         parts.drains.on_refused(report.cluster_id, report.refused, at)
         preemptions = parts.drains.preemptions(report.cluster_id)
-        ledger = self._state.deciding.ledger
+        ledger = self._state.decision_loop.ledger
         told = await asyncio.to_thread(ledger.standings, report.cluster_id, ask=report.ask)
         refused = parts.ingest.refusal_of(report.cluster_id)
         return replace(told, preemptions=preemptions, refused_rollup=refused)
 
     async def list_needs(self, query: NeedQuery) -> NeedListing:
-        listing = self._state.deciding.ledger.listing
+        listing = self._state.decision_loop.ledger.listing
         asked = (query.cluster, query.limit, query.states, query.id_prefix)
         return await asyncio.to_thread(listing, *asked)
 
     async def dump_fleet(self) -> AsyncGenerator[bytes, None]:
         """Live records are read on the loop, a few at a time; lines are made in a thread."""
-        given, state = self._state.deciding.given, self._state
+        given, state = self._state.decision_loop.given, self._state
         if given is None:
             text = "no cycle has ended since the shard started; ask again in a moment"
             raise Rejected(Code.UNAVAILABLE, text, reason="no-cycle")
-        plan, at = state.deciding.plan_options(), self._real_of(given.now)
+        plan, at = state.decision_loop.plan_options(), self._real_of(given.now)
         dump = FleetDump(given, plan, state.settings.id, state.epoch, at)
         yield await asyncio.to_thread(dump.header)
         for rows in pieces(dump.machine_count, AT_A_TIME):

@@ -74,7 +74,7 @@ class SessionLines:
         self._listed.set()
 
     async def admit(self, session: int, hello: Hello, peer: Peer) -> None:
-        """Nobody before the shard has seen all machines: what a replay leaves out, an operator
+        """No session before the shard has seen all machines: what a replay leaves out, an operator
         takes for lost, and what is not known to be there would be bought again.
         """
         if not self._state.listed_once():

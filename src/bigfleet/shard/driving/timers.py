@@ -13,7 +13,7 @@ SETTLE_SECONDS = 0.2
 
 
 async def every_second(state: ShardState, outlet: Outlet, pause_file: Path) -> None:
-    """Deadlines, rests and expiries; and whether somebody has put a pause file down."""
+    """Deadlines, rests and expiries; and whether there is a pause file."""
     while True:
         await outlet.clock.sleep(TICK_SECONDS)
         text, written = await asyncio.to_thread(read_pause_file, pause_file)

@@ -35,7 +35,7 @@ class Stage(Enum):
     CALLING = "calling"
     #: The call broke off: only a Get can tell what came of it.
     UNKNOWN = "unknown"
-    #: Accepted; the end is seen by whoever looks first. No longer pending.
+    #: Accepted; the end is seen in an answer, a Get or a List. No longer pending.
     UNDER_WAY = "under way"
     OVER = "over"
 
@@ -141,7 +141,7 @@ DELETE = Verb("Delete", S.IDLE, S.DELETING, S.SPECULATIVE, Outcome.DELETE_ERROR)
 
 
 def unbound(machine: Machine, state: MachineState) -> Machine:
-    """Serving nobody: no cluster, no stamp, and no host where the state has none."""
+    """Serving no cluster: no binding, no stamp, and no host where the state has none."""
     host = Host() if state is S.SPECULATIVE else machine.host
     return replace(machine, state=state, host=host, cluster="", assigned=Assigned(), last_error="")
 

@@ -8,31 +8,25 @@ operator says no three times in a row is Failed.
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bigfleet.model.actions import Action
 from bigfleet.model.backoffs import Backoff, nanos
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.reasons import Reason
-from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse, ShardFrame
+from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse
 from bigfleet.shard.execution.action_runs import CONFIGURE, ActionRun, Blob, Stage, unbound
 from bigfleet.shard.execution.mutation import ExecutionContext, Mutation
 from bigfleet.shard.execution.outcomes import Outcome
+
+if TYPE_CHECKING:
+    from bigfleet.shard.execution.execution import Execution
 
 _RESTS = Backoff(1.0, 60.0)
 ERRORS_UNTIL_FAILED = 3
 #: Seconds after a rest until a subject counts as one that never failed.
 _REMEMBERED = 600
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """The way to the operators."""
-
-    send: Callable[[str, ShardFrame], None]
-    is_open: Callable[[str], bool]
-    #: A random name for a request.
-    new_id: Callable[[], str]
 
 
 @dataclass(slots=True)
@@ -57,16 +51,18 @@ class Blobs:
         self,
         context: ExecutionContext,
         mutation: Mutation,
-        line: Line,
-        ended: Callable[[ActionRun, Outcome, str, Instant], None],
+        execution: "Execution",
+        new_id: Callable[[], str],
     ) -> None:
+        """`new_id`: a random name for a request."""
         self._context = context
+        self._sessions = context.sessions
         self._mutation = mutation
-        self._line = line
-        self._ended = ended
+        self._execution = execution
+        self._new_id = new_id
         #: All and only the runs that wait for an operator, by request id.
         self._requests: dict[str, _Request] = {}
-        #: Walks whose blob waits for the line to the provider, by machine.
+        #: Runs whose blob waits for the line to the provider, by machine.
         self._waiting: dict[str, ActionRun] = {}
         #: (cluster, "") or (cluster, fingerprint) -> its rest, over or not.
         self._rests: dict[Subject, _Rest] = {}
@@ -94,11 +90,11 @@ class Blobs:
         """The machine is Idle."""
         cluster, machines = run.action.cluster, self._context.machines
         if reason := self.why_resting(run.action, at):
-            self._ended(run, Outcome.TRANSITION_RACED, reason.text, at)
+            self._execution.end(run, Outcome.TRANSITION_RACED, reason.text, at)
             return
-        if not self._line.is_open(cluster):
+        if not self._sessions.is_open(cluster):
             self._rest((cluster, ""), "it was not connected", at)
-            self._ended(run, Outcome.NO_SESSION, f"cluster {cluster} is not connected", at)
+            self._execution.end(run, Outcome.NO_SESSION, f"cluster {cluster} is not connected", at)
             return
         run.verb = CONFIGURE
         moving = CONFIGURE.as_moving(machines.truth(run.machine), run)
@@ -134,7 +130,7 @@ class Blobs:
     def tick(self, at: Instant) -> None:
         for run in list(self._waiting.values()):
             self._configure(run, at)
-        patience = nanos(self._context.settings().bootstrap_timeout)
+        patience = nanos(self._context.settings.now.execute.bootstrap_timeout)
         late = [r.run for r in self._requests.values() if at - r.asked_at >= patience]
         for run in late:
             text = f"no answer for {patience // SECOND} s"
@@ -164,12 +160,12 @@ class Blobs:
 
     def _ask(self, run: ActionRun, at: Instant) -> None:
         action = run.action
-        run.stage, run.request_id, run.blob = Stage.AWAITING_BLOB, self._line.new_id(), None
+        run.stage, run.request_id, run.blob = Stage.AWAITING_BLOB, self._new_id(), None
         self._requests[run.request_id] = _Request(run, at)
         self._asking.update(_subjects(action))
         requirements = action.source_profile.requirements if action.source_profile else ()
         request = BootstrapRequest(run.request_id, action.cluster, requirements)
-        self._line.send(action.cluster, request)
+        self._sessions.send(action.cluster, request)
 
     def _configure(self, run: ActionRun, at: Instant) -> None:
         if run.blob is not None and run.blob.is_spent(at):
@@ -191,8 +187,8 @@ class Blobs:
             self._back_to_idle(run, Outcome.BLOB_ERROR, text, at)
             return
         del self._errors[machine]
-        self._ended(run, Outcome.BLOB_ERROR, text, at)
-        self._context.fail(machine, Outcome.BLOB_ERROR.value, text, at)
+        self._execution.end(run, Outcome.BLOB_ERROR, text, at)
+        self._context.failures.fail(machine, Outcome.BLOB_ERROR.value, text, at)
 
     def _give_up(self, run: ActionRun, outcome: Outcome, what: str, at: Instant) -> None:
         self._rest((run.action.cluster, ""), what, at)
@@ -200,12 +196,12 @@ class Blobs:
 
     def _back_to_idle(self, run: ActionRun, outcome: Outcome, text: str, at: Instant) -> None:
         machines = self._context.machines
-        self._ended(run, outcome, text, at)
+        self._execution.end(run, outcome, text, at)
         machine = machines.truth(run.machine)
         machines.step(unbound(machine, MachineState.IDLE), at, f"back to Idle: {text}", local=True)
 
     def _rest(self, subject: Subject, what: str, at: Instant) -> None:
-        """Walks that fail together are one failure: a rest that stands is not made longer."""
+        """Runs that fail together are one failure: a rest that stands is not made longer."""
         rest = self._rests.get(subject)
         if rest is not None and at < rest.until:
             return

@@ -8,7 +8,7 @@ and tells what became of the machine.
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from bigfleet.model.actions import Action, ActionKind
 from bigfleet.model.errors import NoSuchMachine
@@ -28,57 +28,34 @@ from bigfleet.shard.execution.action_runs import (
     Verb,
     whole_stamp,
 )
-from bigfleet.shard.execution.blobs import Blobs, Line
-from bigfleet.shard.execution.mutation import (
-    ANOTHERS,
-    ExecutionContext,
-    ExecutionListeners,
-    Mutation,
-)
+from bigfleet.shard.execution.blobs import Blobs
+from bigfleet.shard.execution.mutation import ANOTHERS, ExecutionContext, Mutation
 from bigfleet.shard.execution.outcomes import Outcome, Outcomes
 from bigfleet.shard.execution.pool import Pool
 
 S = MachineState
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutionSeams:
-    """What execution asks of the other parts of the shard."""
-
-    is_paused: Callable[[ActionKind, str], bool]
-    begin_drain: Callable[[Action, ActionView, Instant], None]
-    why_drain_waits: Callable[[Action, Instant], Reason | None]
-    #: Why no machine like this is bought now.
-    why_not_bought: Callable[[Machine, Instant], Reason | None]
-    bought: Callable[[Machine, Instant], None]
-    out_of_stock: Callable[[Machine, str, Instant], None]
-    #: Why a machine failed; empty: it did not, or nobody knows.
-    cause_of: Callable[[str], str]
-
-
 class Execution:
     def __init__(
         self,
         context: ExecutionContext,
-        line: Line,
-        seams: ExecutionSeams,
         outcomes: Outcomes,
         pool: Pool,
+        new_id: Callable[[], str],
     ) -> None:
+        """`new_id`: a random name for a request to an operator."""
         self._context = context
         self._machines = context.machines
-        self._seams = seams
+        self._failures = context.failures
+        self._offerings = context.offerings
+        self._pauses = context.pauses
+        #: Parts that are made after this one.
+        self._parts = context.parts
         self._outcomes = outcomes
         self._pool = pool
-        listeners = ExecutionListeners(
-            self._end,
-            self._on_arrival,
-            self._release,
-            seams.out_of_stock,
-            self._keep_for_ever,
-        )
-        self._mutation = Mutation(context, listeners)
-        self._blobs = Blobs(context, self._mutation, line, self._end)
+        self._mutation = Mutation(context, self)
+        self._blobs = Blobs(context, self._mutation, self, new_id)
         #: All and only the actions without an outcome, drains before their last stage apart.
         self._runs: dict[str, ActionRun] = {}
         #: Machines whose provider has said that it deletes nothing.
@@ -118,7 +95,7 @@ class Execution:
         """Whether the target of an action rests, so that it had better not be started now."""
         match action.kind:
             case ActionKind.RECLAIM | ActionKind.PREEMPT:
-                return self._seams.why_drain_waits(action, at)
+                return self._parts.drains.why_waiting(action, at)
             case ActionKind.DELETE:
                 return None
             case _:
@@ -130,7 +107,7 @@ class Execution:
         """False: the queue is full, or the machine has a pending action."""
         if action.kind in (ActionKind.RECLAIM, ActionKind.PREEMPT):
             # A drain begins with words to the operator; it needs no slot before its last stage.
-            self._seams.begin_drain(action, view, at)
+            self._parts.drains.begin(action, view, at)
             return True
         if self.room() <= 0 or self.is_pending(action.machine):
             return False
@@ -159,7 +136,7 @@ class Execution:
         self._join(run, at)
 
     def on_answer(self, event: CallAnswered) -> bool:
-        """Brings every answer to whoever asked; False: nobody waits for it any more."""
+        """Brings every answer to the call it belongs to; False: no call waits for it any more."""
         awaited = self._context.calls.on_answer(event)
         self._pump(event.at)
         return awaited
@@ -184,12 +161,12 @@ class Execution:
         """The process ends: what has not begun never will."""
         self._stopping = True
         for machine in self._pool.empty_queue():
-            self._end(self._runs[machine], Outcome.CANCELLED, "the shard stops", at)
+            self.end(self._runs[machine], Outcome.CANCELLED, "the shard stops", at)
 
     def abandon(self, at: Instant) -> None:
         """The time of a stop is over: what is still under way is left to the next life."""
         for run in list(self._runs.values()):
-            self._end(run, Outcome.CANCELLED, "the shard stopped before the end was seen", at)
+            self.end(run, Outcome.CANCELLED, "the shard stopped before the end was seen", at)
 
     def on_change(self, before: Machine | None, after: Machine | None, at: Instant) -> None:
         """A machine changed: perhaps that is the end a run waits for."""
@@ -209,7 +186,7 @@ class Execution:
     def _join(self, run: ActionRun, at: Instant) -> None:
         if (older := self._runs.get(run.machine)) is not None:
             text = "its end was not seen before the next action began"
-            self._end(older, Outcome.TRANSITION_RACED, text, at)
+            self.end(older, Outcome.TRANSITION_RACED, text, at)
         self._runs[run.machine] = run
         self._pool.wait(run.machine, run.provider)
         self._pump(at)
@@ -225,18 +202,18 @@ class Execution:
         try:
             machine = self._machines.truth(run.machine)
         except NoSuchMachine:
-            self._end(run, Outcome.TRANSITION_RACED, "the machine is gone", at)
+            self.end(run, Outcome.TRANSITION_RACED, "the machine is gone", at)
             return
         if self._stopping:
-            self._end(run, Outcome.CANCELLED, "the shard stops", at)
-        elif self._seams.is_paused(kind, run.action.cluster):
-            self._end(run, Outcome.CANCELLED, "paused before it began", at)
-        elif not self._context.is_owned(run.machine):
-            self._end(run, Outcome.TRANSITION_RACED, ANOTHERS, at)
+            self.end(run, Outcome.CANCELLED, "the shard stops", at)
+        elif self._pauses.is_paused(kind, run.action.cluster):
+            self.end(run, Outcome.CANCELLED, "paused before it began", at)
+        elif not self._parts.reconciler.is_owned(run.machine):
+            self.end(run, Outcome.TRANSITION_RACED, ANOTHERS, at)
         elif _is_served(machine, run):
-            self._end(run, Outcome.SUCCESS, "already so", at)
+            self.end(run, Outcome.SUCCESS, "already so", at)
         elif why := self._why_raced(run, machine, verb):
-            self._end(run, Outcome.TRANSITION_RACED, why, at)
+            self.end(run, Outcome.TRANSITION_RACED, why, at)
         elif kind is ActionKind.PROVISION:
             self._buy(run, machine, at)
         elif kind is ActionKind.BOOTSTRAP:
@@ -247,9 +224,9 @@ class Execution:
     def _buy(self, run: ActionRun, machine: Machine, at: Instant) -> None:
         if reason := self._why_no_order(run.action, at):
             self._context.effects.counts.add("creates_avoided_total")
-            self._end(run, Outcome.TRANSITION_RACED, reason.text, at)
+            self.end(run, Outcome.TRANSITION_RACED, reason.text, at)
             return
-        self._seams.bought(machine, at)
+        self._offerings.bought(machine, at)
         self._mutation.begin(run, CREATE, at, run.view.reason or "bought")
 
     def _why_raced(self, run: ActionRun, machine: Machine, verb: Verb) -> str:
@@ -264,38 +241,40 @@ class Execution:
             return reason
         if action.kind is not ActionKind.PROVISION or action.machine not in self._machines:
             return None
-        return self._seams.why_not_bought(self._machines.truth(action.machine), at)
+        machine = self._machines.truth(action.machine)
+        why = self._offerings.why_not_bought(machine, at)
+        return why or self._parts.quotas.why_not_bought(machine)
 
     # -- going on --------------------------------------------------------------------------------
 
-    def _on_arrival(self, run: ActionRun, at: Instant) -> None:
+    def arrived(self, run: ActionRun, at: Instant) -> None:
         """The verb is done; a Provision that still has its slot goes on to its cluster."""
         if run.verb is not CREATE or run.was_unknown:
-            self._end(run, _good(run), "", at)
+            self.end(run, _good(run), "", at)
         elif self._stopping:
-            self._end(run, Outcome.CANCELLED, "the shard stops; the machine stays Idle", at)
-        elif not self._context.is_owned(run.machine):
-            self._end(run, Outcome.CANCELLED, f"{ANOTHERS}; it stays Idle", at)
-        elif self._seams.is_paused(ActionKind.BOOTSTRAP, run.action.cluster):
-            self._end(run, Outcome.CANCELLED, "bootstraps are paused; it stays Idle", at)
+            self.end(run, Outcome.CANCELLED, "the shard stops; the machine stays Idle", at)
+        elif not self._parts.reconciler.is_owned(run.machine):
+            self.end(run, Outcome.CANCELLED, f"{ANOTHERS}; it stays Idle", at)
+        elif self._pauses.is_paused(ActionKind.BOOTSTRAP, run.action.cluster):
+            self.end(run, Outcome.CANCELLED, "bootstraps are paused; it stays Idle", at)
         else:
             self._blobs.begin(run, at)
 
     def _on_seen(self, run: ActionRun, after: Machine, at: Instant) -> None:
-        """Somebody else saw the machine move."""
+        """A List or a Get saw the machine move."""
         verb = run.verb
         if verb is None or verb.reached(after, verb.moving, run):
             return
         if verb.reached(after, verb.after, run) or (verb is CREATE and _stands(after)):
-            self._end(run, _good(run), "", at)
+            self.end(run, _good(run), "", at)
             self._stamp(run, after, at)
         elif after.state is S.FAILED:
-            cause = self._seams.cause_of(after.id)
-            self._end(run, _outcome_of(cause, verb), after.last_error, at)
+            cause = self._failures.cause_of(after.id)
+            self.end(run, _outcome_of(cause, verb), after.last_error, at)
             self._stamp(run, after, at)
         else:
             text = f"the provider shows {after.state.label}"
-            self._end(run, Outcome.UNKNOWN_ROLLED_BACK, text, at)
+            self.end(run, Outcome.UNKNOWN_ROLLED_BACK, text, at)
 
     def _stamp(self, run: ActionRun, after: Machine, at: Instant) -> None:
         """Configured (or Failed, and perhaps Configured after all): what it is worth to whom."""
@@ -308,12 +287,13 @@ class Execution:
         self._undeletable.discard(machine)
         self._blobs.forget_machine(machine)
         if (run := self._runs.get(machine)) is not None:
-            self._end(run, Outcome.TRANSITION_RACED, "the machine is gone", at)
+            self.end(run, Outcome.TRANSITION_RACED, "the machine is gone", at)
 
-    def _release(self, run: ActionRun) -> None:
+    def release_slot(self, run: ActionRun) -> None:
+        """The call is answered, and the run waits for something else now."""
         self._pool.leave(run.machine)
 
-    def _end(self, run: ActionRun, outcome: Outcome, text: str, at: Instant) -> None:
+    def end(self, run: ActionRun, outcome: Outcome, text: str, at: Instant) -> None:
         if run.stage is Stage.OVER:
             return
         if run.stage is Stage.QUEUED and not self._pool.holds(run.machine):
@@ -325,7 +305,8 @@ class Execution:
         self._blobs.forget(run)
         run.on_end(outcome, text, at)
 
-    def _keep_for_ever(self, machine: str) -> None:
+    def never_delete(self, machine: str) -> None:
+        """Its provider deletes nothing."""
         self._undeletable.add(machine)
 
 
@@ -351,7 +332,7 @@ def _is_served(machine: Machine, run: ActionRun) -> bool:
 
 
 def _stands(machine: Machine) -> bool:
-    """Created, and somebody has already gone on with it."""
+    """Created, and perhaps a step further already."""
     return machine.state in (S.IDLE, S.CONFIGURING, S.CONFIGURED, S.DRAINING, S.DELETING)
 
 

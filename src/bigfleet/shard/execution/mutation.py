@@ -1,16 +1,16 @@
-"""Mutating: one verb carried out on one machine, whatever the provider answers.
+"""Mutations: one verb carried out on one machine, through every answer of the provider.
 
 The law kept here: a machine changes hands only on what its provider says of it. An answer that got
 lost leaves the machine where it is until a Get tells; one that cannot be true makes it Failed. What
 the provider accepted is not done yet: the end is seen in the answer, by a Get or in a List.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
 
 from bigfleet.model.backoffs import Backoff
 from bigfleet.model.machines import Instant, Machine, MachineState
-from bigfleet.model.provider_calls import Ack, Code, MachineRecord, Rejected
+from bigfleet.model.provider_calls import Ack, Code, Rejected
 from bigfleet.model.shard_views import StoryEvent, StorySource
 from bigfleet.shard.calls import Answer, Calls
 from bigfleet.shard.effects import Effects
@@ -25,15 +25,20 @@ from bigfleet.shard.execution.action_runs import (
 )
 from bigfleet.shard.execution.outcomes import Outcome
 from bigfleet.shard.execution.tokens import Tokens
+from bigfleet.shard.failures.failures import Failures
 from bigfleet.shard.instructions import GetCall
 from bigfleet.shard.machines import Machines
+from bigfleet.shard.offerings.offerings import Offerings
+from bigfleet.shard.rails.pauses import Pauses
 from bigfleet.shard.reconciling.adoption import adopted_machine
-from bigfleet.shard.settings import ExecuteSettings
+from bigfleet.shard.sessions.sessions import Sessions
+from bigfleet.shard.settings import CurrentSettings
 
-#: A sound record as a machine, or what is wrong with it.
-Screen = Callable[[MachineRecord, str], Machine | str]
-#: Make a machine Failed: id, cause, what happened, when.
-Fail = Callable[[str, str, str, Instant], None]
+if TYPE_CHECKING:  # they use the execution too
+    from bigfleet.shard.coordination.quotas import Quotas
+    from bigfleet.shard.drains.drains import Drains
+    from bigfleet.shard.execution.execution import Execution
+    from bigfleet.shard.reconciling.reconciler import Reconciler
 
 #: Why nothing is asked of a provider although it was decided.
 ANOTHERS = "it is another shard's by now"
@@ -41,41 +46,34 @@ OUTCOME_UNKNOWN = frozenset({Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.CANC
 _POLLS = Backoff(1.0, 15.0)
 
 
+class ExecutionNeighbours(Protocol):
+    """Parts that are made after the execution, or use it."""
+
+    drains: "Drains"
+    reconciler: "Reconciler"
+    quotas: "Quotas"
+
+
 @dataclass(frozen=True, slots=True)
 class ExecutionContext:
-    """What every run works with."""
+    """The parts every run works with."""
 
     effects: Effects
+    settings: CurrentSettings
+    sessions: Sessions
     machines: Machines
     calls: Calls
     tokens: Tokens
-    screen: Screen
-    fail: Fail
-    settings: Callable[[], ExecuteSettings]
-    #: Whether a machine, as it is now, is this shard's to act on.
-    is_owned: Callable[[str], bool] = lambda machine: True
-
-
-@dataclass(frozen=True, slots=True)
-class ExecutionListeners:
-    """Who is told how a verb went."""
-
-    #: The run is over.
-    ended: Callable[[ActionRun, Outcome, str, Instant], None]
-    #: The machine has arrived; the listener decides whether the run goes on.
-    arrived: Callable[[ActionRun, Instant], None]
-    #: The call is answered, and the run waits for something else now.
-    released: Callable[[ActionRun], None]
-    #: The provider has no more of these.
-    out_of_stock: Callable[[Machine, str, Instant], None]
-    #: The provider never deletes this machine.
-    undeletable: Callable[[str], None]
+    failures: Failures
+    offerings: Offerings
+    pauses: Pauses
+    parts: ExecutionNeighbours
 
 
 class Mutation:
-    def __init__(self, context: ExecutionContext, listeners: ExecutionListeners) -> None:
+    def __init__(self, context: ExecutionContext, execution: "Execution") -> None:
         self._context = context
-        self._listeners = listeners
+        self._execution = execution
         #: All and only the runs whose answer was lost, by machine.
         self._unknown: dict[str, ActionRun] = {}
 
@@ -88,8 +86,8 @@ class Mutation:
 
     def call(self, run: ActionRun, at: Instant) -> None:
         """Call the provider for a machine that is already moving here, and still is ours."""
-        if not self._context.is_owned(run.machine):
-            self._listeners.ended(run, Outcome.TRANSITION_RACED, ANOTHERS, at)
+        if not self._context.parts.reconciler.is_owned(run.machine):
+            self._execution.end(run, Outcome.TRANSITION_RACED, ANOTHERS, at)
             return
         verb = _verb_of(run)
         context, token = self._context, self._context.tokens.next()
@@ -97,7 +95,7 @@ class Mutation:
         call = verb.call(run, token)
         run.blob = None
         _note(context, run, at, f"{verb.name} asked of provider {run.provider}", token.sequence)
-        seconds = context.settings().rpc_timeout
+        seconds = context.settings.now.execute.rpc_timeout
 
         def then(answer: Answer, at: Instant) -> None:
             if run.stage is Stage.CALLING:
@@ -125,7 +123,7 @@ class Mutation:
 
     def _on_ack(self, run: ActionRun, ack: Ack, at: Instant) -> None:
         verb = _verb_of(run)
-        found = self._context.screen(ack.machine, run.provider)
+        found = self._context.parts.reconciler.screen(ack.machine, run.provider)
         if isinstance(found, str):
             self._fail(run, Outcome.BAD_ACK, f"ack rejected: {found}", at)
         elif found.id != run.machine:
@@ -157,7 +155,7 @@ class Mutation:
         text = f"{verb.name} done"
         step = self._context.machines.step
         step(after, at, text, local=True, adopted=True, operation_id=operation_id)
-        self._listeners.arrived(run, at)
+        self._execution.arrived(run, at)
 
     def _accept(self, run: ActionRun, found: Machine, operation_id: str, at: Instant) -> None:
         verb, context = _verb_of(run), self._context
@@ -166,7 +164,7 @@ class Mutation:
         stamped = replace(found, assigned=context.machines.truth(run.machine).assigned)
         context.machines.step(verb.as_moving(stamped, run), at, "", local=True, adopted=True)
         _note(context, run, at, f"{verb.name} accepted", operation_id=operation_id)
-        self._listeners.released(run)
+        self._execution.release_slot(run)
 
     def _on_rejected(self, run: ActionRun, problem: Rejected, at: Instant) -> None:
         verb, code, text = _verb_of(run), problem.code, _said(problem)
@@ -175,13 +173,13 @@ class Mutation:
             run.next_poll_at = _POLLS.after(1, at)
             self._unknown[run.machine] = run
             _note(self._context, run, at, f"{verb.name} broke off ({text}); asking what came of it")
-            self._listeners.released(run)
+            self._execution.release_slot(run)
         elif code is Code.FAILED_PRECONDITION:
             self._fail(run, Outcome.FENCED, _fenced(text), at)
         elif code is Code.RESOURCE_EXHAUSTED and verb is CREATE:
             self._out_of_stock(run, text, at)
         elif code is Code.UNIMPLEMENTED and verb is DELETE:
-            self._listeners.undeletable(run.machine)
+            self._execution.never_delete(run.machine)
             self._roll_back(run, Outcome.DELETE_ERROR, "the provider deletes nothing", at)
         else:
             self._fail(run, verb.refusal, text, at)
@@ -189,7 +187,7 @@ class Mutation:
     def _out_of_stock(self, run: ActionRun, text: str, at: Instant) -> None:
         """The offering rests before the slot is free again: its probe is not taken twice."""
         machine = self._context.machines.truth(run.machine)
-        self._listeners.out_of_stock(machine, text, at)
+        self._context.offerings.out_of_stock(machine, text, at)
         self._roll_back(run, Outcome.STOCKOUT, text, at)
 
     # -- lost answers ----------------------------------------------------------------------------
@@ -201,7 +199,7 @@ class Mutation:
             if run.stage is Stage.UNKNOWN:
                 self._on_seen(run, answer, at)
 
-        seconds = self._context.settings().rpc_timeout
+        seconds = self._context.settings.now.execute.rpc_timeout
         self._context.calls.ask(run.provider, GetCall(run.machine), seconds, at, then)
 
     def _on_seen(self, run: ActionRun, answer: Answer, at: Instant) -> None:
@@ -213,7 +211,7 @@ class Mutation:
             return
         if isinstance(answer, Ack):
             return
-        found = self._context.screen(answer, run.provider)
+        found = self._context.parts.reconciler.screen(answer, run.provider)
         if isinstance(found, str) or found.id != run.machine or self._go_on(run, found, "", at):
             return
         if verb.reached(found, verb.before, run):
@@ -224,7 +222,7 @@ class Mutation:
     def _adopt(self, run: ActionRun, found: Machine, at: Instant) -> None:
         """Somewhere this verb does not lead: the provider knows better, and the run is over."""
         text = f"{_verb_of(run).name} broke off; the provider shows {_where(found)}"
-        self._listeners.ended(run, Outcome.UNKNOWN_ROLLED_BACK, text, at)
+        self._execution.end(run, Outcome.UNKNOWN_ROLLED_BACK, text, at)
         step, was = self._context.machines.step, self._context.machines.truth(run.machine)
         step(adopted_machine(was, found), at, text, StorySource.PROVIDER, local=True, adopted=True)
 
@@ -233,18 +231,18 @@ class Mutation:
     def _roll_back(self, run: ActionRun, outcome: Outcome, text: str, at: Instant) -> None:
         verb, machines = _verb_of(run), self._context.machines
         machine = machines.truth(run.machine)
-        self._listeners.ended(run, outcome, text, at)
+        self._execution.end(run, outcome, text, at)
         told = f"back to {verb.before.label}: {text}"
         machines.step(verb.as_before(machine), at, told, local=True, adopted=True)
 
     def _fail(self, run: ActionRun, outcome: Outcome, text: str, at: Instant) -> None:
         verb, machines = _verb_of(run), self._context.machines
-        self._listeners.ended(run, outcome, text, at)
+        self._execution.end(run, outcome, text, at)
         if verb is CONFIGURE:
             # Should it turn out to be Configured after all, it is known for whom.
             stamped = replace(machines.truth(run.machine), assigned=whole_stamp(run.action))
             machines.step(stamped, at, "", local=True)
-        self._context.fail(run.machine, outcome.value, text, at)
+        self._context.failures.fail(run.machine, outcome.value, text, at)
 
 
 def _verb_of(run: ActionRun) -> Verb:

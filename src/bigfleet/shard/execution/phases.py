@@ -1,7 +1,7 @@
 """Phases: how long machines take to be created, configured, drained and deleted.
 
-Measured from the step this shard made to the end that was seen, whoever saw it: a final answer, a
-Get or a List. A machine found in the middle of a phase is counted when it ends, but not measured.
+Measured from the step this shard made to the end that was seen: in a final answer, a Get or a
+List. A machine found in the middle of a phase is counted when it ends, but not measured.
 """
 
 from bigfleet.edge.counts import SLOW
@@ -27,7 +27,7 @@ _BEFORE = {
 
 
 class Phases:
-    """Watches the machines; nobody needs to tell it anything else."""
+    """Watches the machines."""
 
     def __init__(self, effects: Effects) -> None:
         self._counts = effects.counts

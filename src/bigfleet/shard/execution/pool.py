@@ -1,6 +1,6 @@
 """The pool: how many actions are under way at a time, in all and per provider, and who waits.
 
-First come, first served, except that nobody waits behind a provider that has its fill. A slot is
+First come, first served, except that no action waits behind a provider that has its fill. A slot is
 held from the start of an action until its call to the provider is answered.
 """
 
@@ -37,7 +37,7 @@ class Pool:
         return max(0, free + self._longest - len(self._waiting))
 
     def wait(self, machine: str, provider: str) -> None:
-        """Join the queue; whoever must not exceed its bound asks for `room` first."""
+        """Join the queue; callers that must not exceed its bound ask for `room` first."""
         self._waiting.append((machine, provider))
 
     def start(self) -> str | None:

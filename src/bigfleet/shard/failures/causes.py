@@ -1,4 +1,4 @@
-"""Why a machine is Failed, and whether anybody looks after it without being told."""
+"""Why a machine is Failed, and whether it comes back without an administrator."""
 
 from bigfleet.model.machines import MachineState
 

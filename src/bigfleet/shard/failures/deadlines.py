@@ -1,30 +1,40 @@
 """Deadlines: how long a machine may be on its way, and what happens when it is not there by then.
 
 At the deadline a Get decides: a stable state is taken over, anything else makes the machine Failed,
-so that a replacement can start. From the deadline on it is credited to nobody.
+so that a replacement can start. From the deadline on it is credited to no Need.
 """
 
 import heapq
 from collections import Counter
-from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
 from bigfleet.model.backoffs import nanos
 from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import MachineRecord
 from bigfleet.model.shard_views import StorySource
-from bigfleet.shard.calls import Answer
+from bigfleet.shard.calls import Answer, Calls
+from bigfleet.shard.drains.drains import Drains
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.failures.causes import PROVIDER_FAILED, timeout_cause
 from bigfleet.shard.failures.deadline_overrides import deadlines_by_provider
-from bigfleet.shard.failures.failures import Failures, Looking
+from bigfleet.shard.failures.failures import Failures
 from bigfleet.shard.instructions import GetCall
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.reconciling.adoption import adopted_machine
-from bigfleet.shard.settings import DeadlineSettings
+from bigfleet.shard.settings import CurrentSettings
+
+if TYPE_CHECKING:
+    from bigfleet.shard.reconciling.reconciler import Reconciler
 
 S = MachineState
 _MOVING = (S.CREATING, S.CONFIGURING, S.DRAINING, S.DELETING)
+
+
+class DeadlineNeighbours(Protocol):
+    """Parts that are made after the deadlines."""
+
+    reconciler: "Reconciler"
 
 
 class StateDeadlines:
@@ -32,19 +42,22 @@ class StateDeadlines:
         self,
         effects: Effects,
         machines: Machines,
-        settings: DeadlineSettings,
-        looking: Looking,
+        settings: CurrentSettings,
+        calls: Calls,
         failures: Failures,
-        drain_deadline_of: Callable[[str], Instant | None],
+        drains: Drains,
+        parts: DeadlineNeighbours,
     ) -> None:
         self._effects = effects
         self._machines = machines
         self._settings = settings
+        self._limits = settings.now.deadlines
         #: Of the providers that have deadlines of their own.
-        self._settings_of = deadlines_by_provider(settings)
-        self._looking = looking
+        self._limits_of = deadlines_by_provider(self._limits)
+        self._calls = calls
         self._failures = failures
-        self._drain_deadline_of = drain_deadline_of
+        self._drains = drains
+        self._parts = parts
         #: All and only the moving machines -> (state, by when).
         self._deadline_of: dict[str, tuple[MachineState, Instant]] = {}
         #: The same, earliest first; entries that no longer hold are skipped.
@@ -85,14 +98,14 @@ class StateDeadlines:
 
     def _deadline(self, machine: str, state: MachineState, at: Instant) -> Instant:
         provider = self._machines.provider_of(machine)
-        allowed = self._settings_of.get(provider, self._settings)
+        allowed = self._limits_of.get(provider, self._limits)
         match state:
             case S.CREATING:
                 return at + nanos(allowed.creating)
             case S.CONFIGURING:
                 return at + nanos(allowed.configuring)
             case S.DRAINING:
-                evicted_by = self._drain_deadline_of(machine) or at
+                evicted_by = self._drains.deadline_of(machine) or at
                 return max(at, evicted_by) + nanos(allowed.draining_extra)
             case _:
                 return at + nanos(allowed.deleting)
@@ -110,7 +123,7 @@ class StateDeadlines:
         self._effects.wake()
 
     def _look(self, machine: str, at: Instant) -> None:
-        if self._looking.calls.is_busy(machine):
+        if self._calls.is_busy(machine):
             return
         state = self._overdue[machine]
 
@@ -120,13 +133,13 @@ class StateDeadlines:
                 self._decide(machine, state, answer, at)
 
         provider = self._machines.provider_of(machine)
-        looking = self._looking
-        looking.calls.ask(provider, GetCall(machine), looking.timeout(), at, then)
+        seconds = self._settings.now.execute.rpc_timeout
+        self._calls.ask(provider, GetCall(machine), seconds, at, then)
 
     def _decide(self, machine: str, state: MachineState, answer: Answer, at: Instant) -> None:
         seen: Machine | str = "the provider did not say"
         if isinstance(answer, MachineRecord):
-            seen = self._looking.screen(answer, self._machines.provider_of(machine))
+            seen = self._parts.reconciler.screen(answer, self._machines.provider_of(machine))
         if not isinstance(seen, str) and seen.id == machine:
             if seen.state.stable:
                 self._adopt(seen, at)

@@ -11,8 +11,9 @@ What is remembered ends: with the window of failures, and for a machine that no 
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -29,7 +30,10 @@ from bigfleet.shard.failures.records import Failure, Kept, Sighting, kept_of, vi
 from bigfleet.shard.instructions import GetCall
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.reconciling.adoption import adopted_machine
-from bigfleet.shard.settings import DeadlineSettings
+from bigfleet.shard.settings import CurrentSettings
+
+if TYPE_CHECKING:
+    from bigfleet.shard.reconciling.reconciler import Reconciler
 
 S = MachineState
 _FREE = (S.IDLE, S.SPECULATIVE)
@@ -39,13 +43,10 @@ class NotFailed(ValueError):
     """There is nothing to clear: the machine is not Failed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Looking:
-    """How a provider is asked about one machine."""
+class FailureNeighbours(Protocol):
+    """Parts that are made after the failures, or use them."""
 
-    calls: Calls
-    screen: Callable[[MachineRecord, str], Machine | str]
-    timeout: Callable[[], float]
+    reconciler: "Reconciler"
 
 
 class Failures:
@@ -53,16 +54,19 @@ class Failures:
         self,
         effects: Effects,
         machines: Machines,
-        settings: DeadlineSettings,
-        looking: Looking,
+        settings: CurrentSettings,
+        calls: Calls,
         epoch: int,
+        parts: FailureNeighbours,
     ) -> None:
         self._effects = effects
         self._machines = machines
         self._settings = settings
-        self._looking = looking
+        self._limits = limits = settings.now.deadlines
+        self._calls = calls
         self._epoch = epoch
-        self._backoff = Backoff(settings.failed_backoff_min, settings.failed_backoff_max)
+        self._parts = parts
+        self._backoff = Backoff(limits.failed_backoff_min, limits.failed_backoff_max)
         #: All and only the machines with something to remember.
         self._kept: dict[str, Kept] = {}
         #: All and only the machines that are Failed, with their `Kept.failure`.
@@ -100,7 +104,7 @@ class Failures:
         return kept is not None and kept.rests_until is not None
 
     def admits(self, machine: str, state: MachineState) -> bool:
-        """Whether a machine nobody knows may come in; one that was forgotten waits to be well."""
+        """Whether an unknown machine may come in; one that was forgotten waits to be well."""
         kept = self._kept.get(machine)
         if kept is None or not kept.is_forgotten:
             return True
@@ -172,7 +176,7 @@ class Failures:
         self._give_up_again(at)
         for machine_id, failure in list(self._failed.items()):
             due = failure.next_look_at is not None and at >= failure.next_look_at
-            if due and not self._looking.calls.is_busy(machine_id):
+            if due and not self._calls.is_busy(machine_id):
                 self._look(machine_id, failure, at)
         self._end_rests(at)
         self._end_memories(at)
@@ -194,12 +198,12 @@ class Failures:
         failure.is_rechecked, failure.next_look_at = True, at
         self._persist(machine_id)
         self._machines.tell(machine_id, at, StorySource.ADMIN, f"{mode.name.lower()} asked for")
-        if not self._looking.calls.is_busy(machine_id):
+        if not self._calls.is_busy(machine_id):
             self._look(machine_id, failure, at)
         return f"{machine_id} is looked at now; a stable state of its provider is taken over"
 
     def forget(self, machine_id: str) -> None:
-        """It is another shard's: how often it failed here is nobody's business any more."""
+        """It is another shard's: how often it failed here does not count any more."""
         if self._kept.pop(machine_id, None) is not None:
             self._effects.persist(FAILURES, machine_id, None)
         self._failed.pop(machine_id, None)
@@ -287,15 +291,16 @@ class Failures:
             if self._failed.get(machine_id) is failure:
                 self._on_answer(machine_id, failure, answer, at)
 
-        looking, provider = self._looking, self._machines.provider_of(machine_id)
-        looking.calls.ask(provider, GetCall(machine_id), looking.timeout(), at, then)
+        provider = self._machines.provider_of(machine_id)
+        seconds = self._settings.now.execute.rpc_timeout
+        self._calls.ask(provider, GetCall(machine_id), seconds, at, then)
         self._persist(machine_id)
 
     def _on_answer(self, machine_id: str, failure: Failure, answer: Answer, at: Instant) -> None:
         seen: Machine | str = "no answer"
         if isinstance(answer, MachineRecord):
             provider = self._machines.provider_of(machine_id)
-            seen = self._looking.screen(answer, provider)
+            seen = self._parts.reconciler.screen(answer, provider)
         rechecked, failure.is_rechecked = failure.is_rechecked, False
         if isinstance(seen, str) or not seen.state.stable or seen.id != machine_id:
             self._sightings.pop(machine_id, None)
@@ -313,7 +318,7 @@ class Failures:
     def _look_later(self, machine_id: str, failure: Failure, at: Instant) -> None:
         if not is_automatic(failure.cause) or failure.cause == PROVIDER_FAILED:
             return
-        if failure.attempts < self._settings.failed_attempts:
+        if failure.attempts < self._limits.failed_attempts:
             failure.next_look_at = self._backoff.after(failure.attempts + 1, at)
         elif not failure.is_stuck:
             failure.is_stuck = True
@@ -352,7 +357,7 @@ class Failures:
             self._sightings[machine_id] = Sighting(seen, at)
         earliest = at
         if failure.last_look_at is not None:
-            earliest = failure.last_look_at + nanos(self._settings.failed_backoff_min)
+            earliest = failure.last_look_at + nanos(self._limits.failed_backoff_min)
         if failure.next_look_at is None or failure.next_look_at > earliest:
             failure.is_prompted, failure.next_look_at = True, max(at, earliest)
 
@@ -364,7 +369,7 @@ class Failures:
         self._machines.step(after, at, text, StorySource.PROVIDER, local=True, adopted=True)
 
     def _forget_failure(self, machine_id: str) -> str:
-        """No longer Failed, whoever saw it."""
+        """It is no longer Failed."""
         failure = self._failed.pop(machine_id)
         self._sightings.pop(machine_id, None)
         self._kept[machine_id].failure = None
@@ -384,8 +389,8 @@ class Failures:
     # -- failing over and over -------------------------------------------------------------------
 
     def _count_flap(self, kept: Kept, at: Instant) -> None:
-        window = nanos(self._settings.flap_window)
-        limit = self._settings.flap_limit
+        window = nanos(self._limits.flap_window)
+        limit = self._limits.flap_limit
         lately = [then for then in kept.failed_at if at - then < window] + [at]
         kept.failed_at = lately[-max(limit, 1) :]
         if len(kept.failed_at) >= limit:
@@ -401,7 +406,7 @@ class Failures:
             self._machines.hold(machine_id, Held(HeldBy.BACKOFF, until))
 
     def _end_rests(self, at: Instant) -> None:
-        window = nanos(self._settings.flap_window)
+        window = nanos(self._limits.flap_window)
         for machine_id, kept in list(self._kept.items()):
             if machine_id in self._failed:
                 continue
@@ -428,7 +433,7 @@ class Failures:
     # -- being remembered ------------------------------------------------------------------------
 
     def _end_memories(self, at: Instant) -> None:
-        memory = nanos(self._settings.failed_memory)
+        memory = nanos(self._limits.failed_memory)
         for machine_id, kept in list(self._kept.items()):
             held, listed = machine_id in self._machines, machine_id in self._refused
             seen_at = kept.sight_of(is_held=held, is_listed=listed, at=at, memory=memory)

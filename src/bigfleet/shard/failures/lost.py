@@ -2,12 +2,12 @@
 
 The cluster says so, in its fresh report; the shard decides. A machine that never joined is lost
 `deadlines.join` after it was Configured, by the shard's own clock; one whose Node is gone, or stays
-unhealthy, as soon as it is reported. From then on it is credited to nobody, so that a replacement
+unhealthy, as soon as it is reported. From then on it is credited to no Need, so that a replacement
 starts, and it is given back: at once where no pod can run on it, through the operator's eviction
 where pods may (unhealthy). It is lost no more when it leaves Configured, or when a fresh report
 does not name it and its drain has not reached the provider.
 
-A report may be wrong, so whatever it says, little happens at once. Laws: of one cluster at most a
+A report may be wrong, so little happens at once. Laws: of one cluster at most a
 fifth of the Configured machines (at least one) are lost at a time, where a machine counts until its
 provider has drained it, and for 30 s at least; no unhealthy machine is given up while more than a
 fifth are unhealthy (a network fault is not thirty dead machines); and a report that gives up more
@@ -17,7 +17,7 @@ than half of a cluster must hold for 5 min first.
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -35,6 +35,9 @@ from bigfleet.shard.failures.failures import Failures
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.offerings.offerings import Offerings
 from bigfleet.shard.settings import DeadlineSettings
+
+if TYPE_CHECKING:
+    from bigfleet.shard.action_checks import ActionChecks
 
 #: One in so many machines of a cluster may be lost at a time.
 ONE_IN = 5
@@ -54,10 +57,10 @@ _WORDS = {
 }
 
 
-class Holds(Protocol):
-    """Says whether something speaks against giving a machine back now."""
+class LostNeighbours(Protocol):
+    """Parts that are made after this one."""
 
-    def may_give_back(self, machine: str, cluster: str) -> bool: ...
+    action_checks: "ActionChecks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +80,8 @@ class LostMachines:
         drains: Drains,
         failures: Failures,
         offerings: Offerings,
-        holds: Holds,
         born_at: Instant,
+        parts: LostNeighbours,
     ) -> None:
         self._effects = effects
         self._machines = machines
@@ -88,7 +91,7 @@ class LostMachines:
         self._drains = drains
         self._failures = failures
         self._offerings = offerings
-        self._holds = holds
+        self._parts = parts
         #: What was Configured before is timed from here on.
         self._born_at = born_at
         #: All and only the machines that are given up.
@@ -231,7 +234,7 @@ class LostMachines:
     def _may_give_back(self, machine: str, mark: LostMark, at: Instant) -> bool:
         cluster, bare = mark.cluster, _is_bare(mark)
         may = self._drains.may_give_back(machine, cluster, bare, at)
-        return may and self._holds.may_give_back(machine, cluster)
+        return may and self._parts.action_checks.may_give_back(machine, cluster)
 
     def _give_up(self, machine: str, mark: LostMark, at: Instant) -> bool:
         """Whether it is lost from here on."""

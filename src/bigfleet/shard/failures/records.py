@@ -26,7 +26,7 @@ class Failure:
     last_look_at: Instant | None = None
     #: A List showed it healthy: the next look is not counted.
     is_prompted: bool = False
-    #: Somebody asked for a look, and believes what it shows.
+    #: An administrator asked for a look, and believes what it shows.
     is_rechecked: bool = False
     is_stuck: bool = False
 

@@ -6,12 +6,11 @@ comparison. A cluster counts as having reported from its first roll-up on that w
 then on its machines may be reclaimed.
 """
 
-from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from bigfleet.edge.counts import OTHER, Counts
 from bigfleet.engine.needs_table import NeedsTable
 from bigfleet.model.machines import Instant
-from bigfleet.model.needs import Need
 from bigfleet.model.options import SECOND
 from bigfleet.model.rollups import Rollup, RollupRefusal, RollupRefused
 from bigfleet.model.shard_views import Quarantine
@@ -25,19 +24,22 @@ from bigfleet.shard.ingest.rollup_guard import (
     why_suspicious,
 )
 from bigfleet.shard.ingest.weights import Weights
-from bigfleet.shard.settings import RailSettings
+from bigfleet.shard.ledgers.first_machines import FirstMachines
+from bigfleet.shard.sessions.sessions import Sessions
+from bigfleet.shard.settings import CurrentSettings
+
+if TYPE_CHECKING:
+    from bigfleet.shard.action_checks import ActionChecks
 
 REFUSED = "rollups_rejected_total"
 #: One log line per cluster and reason within this time.
 _QUIET = 60 * SECOND
 
 
-#: Hears the whole demand of a cluster whenever it changes, and since when it is that.
-InForce = Callable[[str, Sequence[Need], Instant], None]
+class IngestNeighbours(Protocol):
+    """Parts that are made after the ingest."""
 
-
-def _nobody(cluster: str, needs: Sequence[Need], at: Instant) -> None:
-    """Nobody listens."""
+    action_checks: "ActionChecks"
 
 
 class NothingHeld(LookupError):
@@ -48,21 +50,21 @@ class Ingest:
     def __init__(
         self,
         effects: Effects,
-        rails: RailSettings,
+        settings: CurrentSettings,
         needs: NeedsTable,
-        in_force: InForce = _nobody,
-        claimed_of: Callable[[str], int] = lambda cluster: 0,
-        weights: Weights | None = None,
+        sessions: Sessions,
+        first_machines: FirstMachines,
+        parts: IngestNeighbours,
     ) -> None:
-        """`claimed_of`: how many machines serve a cluster and stay with it."""
-        self.rails = rails
-        self.weights = weights or Weights(needs)
+        self.weights = Weights(needs, settings)
         #: Clusters whose machines may be reclaimed.
         self.reported: set[str] = set()
         self._effects = effects
+        self._settings = settings
         self._needs = needs
-        self._in_force = in_force
-        self._claimed_of = claimed_of
+        self._sessions = sessions
+        self._first_machines = first_machines
+        self._parts = parts
         self._accepted: dict[str, Accepted] = {}
         self._holds: dict[str, Hold] = {}
         #: When the last roll-up of a cluster was accepted or held.
@@ -119,7 +121,7 @@ class Ingest:
             return True
         if known is not None and (what := self._why_suspicious(cluster, rollup, known)):
             hold = self._holds.get(cluster)
-            hold = held_next(hold, rollup, known.rows, self.rails, at, what)
+            hold = held_next(hold, rollup, known.rows, self._settings.now.rails, at, what)
             if hold is not None:
                 self._keep(cluster, hold)
                 return True
@@ -139,11 +141,13 @@ class Ingest:
         if self._accepted.pop(cluster, None) is not None:
             self.weights.replace(cluster, None)
             self._needs.replace(cluster, ())
-            self._in_force(cluster, (), 0)
+            self._first_machines.on_demand(cluster, (), 0)
             self._effects.wake()
 
     def quarantines(self) -> list[Quarantine]:
-        return [self._holds[name].view(name, self.rails) for name in sorted(self._holds)]
+        return [
+            self._holds[name].view(name, self._settings.now.rails) for name in sorted(self._holds)
+        ]
 
     def release(self, subject: str, accept: bool, at: Instant) -> str:
         """An administrator decides: believe what is held, or forget it; what was done.
@@ -168,7 +172,7 @@ class Ingest:
         self._effects.log("warning", "rollup_released", text, cluster=subject, accepted=accept)
         return text
 
-    def measure(self, counts: Counts, is_connected: Callable[[str], bool]) -> None:
+    def measure(self, counts: Counts) -> None:
         """Set the gauge of held roll-ups; forget what was counted of clusters that are gone.
 
         Not before a page has shown the last of it: what a counter grew by would be lost with it.
@@ -177,14 +181,17 @@ class Ingest:
         counts.show("rollup_quarantined", ("cluster",), held)
         refused = {dict(labels)["cluster"] for name, labels in counts.counters if name == REFUSED}
         gone = {
-            name for name in refused - {OTHER} if not (is_connected(name) or self.rows_of(name))
+            name
+            for name in refused - {OTHER}
+            if not (self._sessions.is_open(name) or self.rows_of(name))
         }
         for cluster in gone & self._gone:
             counts.drop_all_with(REFUSED, cluster=cluster)
         self._gone = gone - self._gone
-        self._logged_at = {key: at for key, at in self._logged_at.items() if is_connected(key[0])}
+        is_open = self._sessions.is_open
+        self._logged_at = {key: at for key, at in self._logged_at.items() if is_open(key[0])}
         for cluster in tuple(self._refusals):
-            if not is_connected(cluster):
+            if not is_open(cluster):
                 self.on_session_lost(cluster)
 
     # -- within ----------------------------------------------------------------------------------
@@ -193,9 +200,8 @@ class Ingest:
         # Those of a hold that has begun count on: its machines must not drain out of it.
         held = cluster in self._holds
         claimed = GUARDED_MACHINES if held else 0
-        return why_suspicious(
-            rollup, known, lambda: max(claimed, self._claimed_of(cluster)), self.rails
-        )
+        claimed_of, rails = self._parts.action_checks.claimed_of, self._settings.now.rails
+        return why_suspicious(rollup, known, lambda: max(claimed, claimed_of(cluster)), rails)
 
     def _refuse(self, cluster: str, refused: RollupRefused, at: Instant) -> None:
         self._count("rejected")
@@ -224,7 +230,7 @@ class Ingest:
     def _keep(self, cluster: str, hold: Hold) -> None:
         self._holds[cluster] = hold
         self._count("held")
-        rails, rows = self.rails, len(hold.newest.needs)
+        rails, rows = self._settings.now.rails, len(hold.newest.needs)
         self._effects.log(
             "warning",
             "rollup_held",
@@ -268,7 +274,7 @@ class Ingest:
     def _accept(self, cluster: str, rollup: Rollup, at: Instant) -> None:
         self.weights.replace(cluster, rollup)
         self._needs.replace(cluster, rollup.needs)
-        self._in_force(cluster, rollup.needs, at)
+        self._first_machines.on_demand(cluster, rollup.needs, at)
         self._accepted[cluster] = accepted_of(rollup)
         self._count("accepted")
         self._effects.wake()

@@ -17,12 +17,11 @@ from bigfleet.engine.decision import Decision
 from bigfleet.engine.needs_table import NeedsTable
 from bigfleet.model.rollups import Rollup, RollupRefused
 from bigfleet.shard.ingest.cycle_cost import CycleCost, DemandSize, SupplySize, named_hosts
-from bigfleet.shard.settings import RollupSettings, ShardSettings
+from bigfleet.shard.settings import CurrentSettings
 
 #: Roll-ups of fewer rows add next to nothing to the keys of a large fleet: they share theirs with
 #: other clusters, and the next cycle counts them.
 _ROWS_TO_COUNT = 4_096
-_DEFAULTS = ShardSettings()
 
 
 class _Own(NamedTuple):
@@ -67,15 +66,9 @@ class _Asked:
 
 
 class Weights:
-    def __init__(
-        self,
-        needs: NeedsTable,
-        settings: RollupSettings = _DEFAULTS.rollup,
-        engine_timeout: float = _DEFAULTS.engine_timeout,
-    ) -> None:
-        self.settings = settings
+    def __init__(self, needs: NeedsTable, settings: CurrentSettings) -> None:
         self._needs = needs
-        self._engine_timeout = engine_timeout
+        self._settings = settings
         self._cost = CycleCost()
         #: All and only clusters that ask for something.
         self._own: dict[str, _Own] = {}
@@ -120,7 +113,7 @@ class Weights:
 
     def _is_light(self, rollup: Rollup) -> bool:
         """Whether it stays within the first half of every limit, had each row its own profile."""
-        settings, needs, rows = self.settings, self._needs, len(rollup.needs)
+        settings, needs, rows = self._settings.now.rollup, self._needs, len(rollup.needs)
         profiles = needs.profile_count + rows
         size = DemandSize(len(needs) + rows, profiles, self._cost.keys + rows, rows)
         return (
@@ -128,11 +121,11 @@ class Weights:
             and 2 * profiles <= settings.fleet_profiles
             and 2 * (needs.name_count + settings.max_resource_names)
             <= settings.fleet_resource_names
-            and 2 * self._cost.seconds(size) <= self._engine_timeout
+            and 2 * self._cost.seconds(size) <= self._settings.now.engine_timeout
         )
 
     def _asked(self, cluster: str, rollup: Rollup, before: _Own) -> list[_Asked]:
-        settings, cost = self.settings, self._cost
+        settings, cost = self._settings.now.rollup, self._cost
         others = self._needs.vocabulary(lambda name: name != cluster)
         known = self._needs.vocabulary(lambda name: True)
         profiles = {need.profile.fingerprint: need.profile for need in rollup.needs}
@@ -170,7 +163,7 @@ class Weights:
             _Asked(
                 "estimated time of a decision",
                 "engine_timeout",
-                self._engine_timeout,
+                self._settings.now.engine_timeout,
                 cost.seconds(DemandSize(now, len(known.profiles), cost.keys)),
                 cost.seconds(DemandSize(now + rows - before.rows, all_profiles, more_keys, hosts)),
                 cost.seconds(DemandSize(rows, len(own_profiles), keys, hosts)),

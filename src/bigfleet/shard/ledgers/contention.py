@@ -1,7 +1,7 @@
 """How the workers of Phase 1 got in each other's way, as counts.
 
 The broker commits in precedence order and proposes a stale proposal again on the spot (ADR-0005).
-So nobody is displaced in a cycle, a retry cannot conflict, and no retries run out: these series
+So no Need is displaced in a cycle, a retry cannot conflict, and no retries run out: these series
 stand at 0, and one that moves is a defect of the engine.
 """
 

@@ -1,4 +1,4 @@
-"""How long demand nobody had before waits for its first machine.
+"""How long new demand waits for its first machine.
 
 Time runs from the first roll-up that had a (cluster, fingerprint) to the first machine Configured
 for it. What goes away, or turns out to be covered by machines that are there, is not measured: its
@@ -58,7 +58,7 @@ class FirstMachines:
         self._fresh.clear()
 
     def on_decision(self, decision: Decision) -> None:
-        """Whoever does not wait any more got its machines without one being configured."""
+        """Demand that does not wait any more got its machines without one being configured."""
         self._expecting = {}
         judged = self._since.keys() - self._fresh
         if not judged:

@@ -1,4 +1,4 @@
-"""Why a Need is in its state, and what lifts it: made when somebody asks, from what was frozen.
+"""Why a Need is in its state, and what lifts it: made when it is asked for, from what was frozen.
 
 The remedy is a command to copy where there is one, else what a person has to do.
 """
@@ -50,7 +50,7 @@ Answer = tuple[Reason, str]
 
 
 def _when(instant: Instant) -> str:
-    """To the second: nobody acts on less."""
+    """To the second: people act on nothing finer."""
     return instant_text(instant // SECOND * SECOND)
 
 

@@ -172,7 +172,7 @@ def judged(
     cause[list(holds.rails)] = Cause.RAIL
     _mark_holds(cause, decision, progress, holds)
     cause[progress.short & (progress.held_by == 0)] = Cause.NO_SUPPLY
-    # A machine that failed is supply to nobody: without this its Need would only seem short.
+    # A machine that failed is supply to no Need: without this its Need would only seem short.
     cause[_failing(progress, holds, 1) & (cause == Cause.NO_SUPPLY)] = Cause.FAILING
     cause[_failing(progress, holds, IN_A_ROW) & (cause > Cause.FAILING)] = Cause.FAILING
     _judge_stuck(cause, outcome, holds.nodes, stuck, waiting_profiles)
@@ -334,7 +334,7 @@ def _judge_stuck(
     stuck: Int64s,
     waiting: set[tuple[int, int]],
 ) -> None:
-    """A Need whose machines are there and whose pods wait is not met; a margin nobody waits for
+    """A Need whose machines are there and whose pods wait is not met; a margin no pod waits for
     is not short."""
     normalised = outcome.normalised
     on_their_way: set[tuple[int, int]] = set()

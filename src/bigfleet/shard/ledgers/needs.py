@@ -1,8 +1,8 @@
 """The needs ledger: what the last cycle did for each Need. Immutable, swapped whole each cycle.
 
-Making one costs nothing; what it shows is made when somebody asks, from the decision it keeps and
-the states judged with it. It may be read in a thread of its own: a page of everything takes some
-seconds in a large fleet.
+Making one costs nothing; what it shows is made when it is asked for, from the decision it keeps
+and the states judged with it. It may be read in a thread of its own: a page of everything takes
+some seconds in a large fleet.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -109,7 +109,7 @@ class NeedsLedger:
     ) -> ClusterReportReply:
         """How the Needs of one cluster stand, as it asked for them; no supply is counted.
 
-        Those in `ask` (fingerprint, group) come first, whatever their number; then the others by
+        Those in `ask` (fingerprint, group) come first, however many; then the others by
         priority until there are `limit`.
         """
         if self._views is None:

@@ -1,6 +1,6 @@
 """How much there is in all: machines and demand as gauges, and the summary a report carries.
 
-Looked up when somebody reads it; a cycle pays nothing for it.
+Looked up when it is read; a cycle pays nothing for it.
 """
 
 from bigfleet.edge.counts import Counts

@@ -11,7 +11,7 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.shard.offerings.scopes import Scope, jitter
 
-#: Failures in a row that open an offering, whatever they were, and within which time.
+#: Failures in a row of any kind that open an offering, and within which time.
 FAILURES_IN_A_ROW = 3
 FAILURE_WINDOW = 300 * SECOND
 

@@ -7,7 +7,7 @@ nothing is open: machines are looked up only when a breaker opens, expires or cl
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from bigfleet.engine.slots import slots_of
 from bigfleet.model.backoffs import Backoff
@@ -20,6 +20,7 @@ from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import OfferingState, OfferingView
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.failures.causes import PROVIDER_FAILED, timeout_cause
+from bigfleet.shard.failures.failures import Failures
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.offerings.breakers import (
     Breaker,
@@ -64,14 +65,11 @@ class Offerings:
         effects: Effects,
         machines: Machines,
         settings: OfferingSettings,
-        cause_of: Callable[[str], str],
-        is_resting: Callable[[str], bool],
+        failures: Failures,
     ) -> None:
         self._effects = effects
         self._machines = machines
-        self._cause_of = cause_of
-        #: Machines held back for their own sake, whatever their offering does.
-        self._is_resting = is_resting
+        self._failures = failures
         self._backoff = Backoff(settings.backoff_min, settings.backoff_max)
         shortage = ("stockout", "quota")
         self._means_shortage = re.compile(
@@ -227,7 +225,7 @@ class Offerings:
         joined = after.state is not S.FAILED
         if joined:
             self._on_success(before, at, joined=True)
-        elif self._cause_of(before.id) not in _NOT_JOINED:
+        elif self._failures.cause_of(before.id) not in _NOT_JOINED:
             return
         too_many = self._joins.setdefault(offering, Joins()).add(before.id, joined, at)
         is_probe = any(b.probe == before.id for b in self._of(offering))
@@ -327,7 +325,8 @@ class Offerings:
 
     def _hold(self, offering: Offering, ids: list[str]) -> None:
         shut = [b.until for b in self._of(offering) if b.lets_nothing_through]
-        ids = [machine for machine in ids if not self._is_resting(machine)]
+        # Machines that failed too often rest for their own sake, whether or not the offering does.
+        ids = [machine for machine in ids if not self._failures.is_resting(machine)]
         self._machines.lift_all(ids, HeldBy.BACKOFF)
         if shut:
             self._machines.hold_all(ids, Held(HeldBy.BACKOFF, max(shut)))

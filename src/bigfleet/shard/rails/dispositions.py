@@ -12,10 +12,10 @@ only actions that reach a step use up what it gives out:
 What is left is ENQUEUED. The budget of step 8 and the room of step 10 go to the most urgent first.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from bigfleet.model.actions import Action, ActionKind
 from bigfleet.model.machines import Instant, MachineState
@@ -38,47 +38,42 @@ _STATE_WANTED = {
 _STOPPED_BY_BREAKER = frozenset({ActionKind.PROVISION, ActionKind.BOOTSTRAP, ActionKind.DELETE})
 
 
-def _no_reason(action: Action) -> Reason | None:
-    return None
+class LiveShard(Protocol):
+    """What the rails ask about the live shard (`ActionChecks`); each answers in constant time."""
 
+    def is_pending(self, machine: str) -> bool:
+        """Whether an action of the execution pool has this machine."""
 
-def _nothing(machine: str) -> str:
-    return ""
+    def drain_of(self, machine: str) -> DrainView | None:
+        """The open drain of a machine, or None."""
 
+    def why_suppressed(self, kind: ActionKind, cluster: str) -> Pause | None:
+        """The pause that covers such an action, or None."""
 
-def _yes(machine: str) -> bool:
-    return True
+    def state_of(self, machine: str) -> MachineState | None:
+        """As its provider has it; None: unknown, which passes."""
 
+    def configured_of(self, cluster: str) -> int:
+        """Configured machines of a cluster, as the decision saw them."""
 
-def _no_vetoes(actions: Sequence[Action]) -> Mapping[int, Reason]:
-    return {}
+    def provider_of(self, machine: str) -> str: ...
 
+    def breaker_open(self, provider: str) -> bool: ...
 
-@dataclass(frozen=True, slots=True)
-class RailInputs:
-    """What the rails ask about the live shard; each answers in constant time."""
+    def is_owned(self, machine: str) -> bool:
+        """Whether the machine, as it is now, is this shard's to act on."""
 
-    #: An action of the execution pool has this machine.
-    is_pending: Callable[[str], bool]
-    #: The open drain of a machine, or None.
-    drain_of: Callable[[str], DrainView | None]
-    why_suppressed: Callable[[ActionKind, str], Pause | None]
-    #: As its provider has it; None: unknown, which passes.
-    state_of: Callable[[str], MachineState | None]
-    #: Configured machines of a cluster, as the decision saw them.
-    configured_of: Callable[[str], int]
-    provider_of: Callable[[str], str]
-    breaker_open: Callable[[str], bool]
-    #: Whether the target (cluster, machine, offering) rests, or a drain cannot begin now.
-    why_backed_off: Callable[[Action], Reason | None] = _no_reason
-    #: Whether the machine, as it is now, is this shard's to act on.
-    is_owned: Callable[[str], bool] = _yes
-    #: What a machine was promised to since the decision began, as a word; empty: nothing.
-    promised: Callable[[str], str] = _nothing
-    #: Seam of the thrash detector.
-    why_held: Callable[[Action], Reason | None] = _no_reason
-    #: Seam of the verifier: positions in what it is given, with what it has against them.
-    vetoes: Callable[[Sequence[Action]], Mapping[int, Reason]] = _no_vetoes
+    def promised(self, machine: str) -> str:
+        """What a machine was promised to since the decision began, as a word; empty: nothing."""
+
+    def why_backed_off(self, action: Action, at: Instant) -> Reason | None:
+        """Whether the target (cluster, machine, offering) rests, or a drain cannot begin now."""
+
+    def why_held(self, action: Action) -> Reason | None:
+        """Seam of the thrash detector."""
+
+    def vetoes(self, actions: Sequence[Action]) -> Mapping[int, Reason]:
+        """Seam of the verifier: positions in what it is given, with what it has against them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +116,7 @@ class Disposed:
 
 def dispose(
     actions: Sequence[Action],
-    asked: RailInputs,
+    asked: LiveShard,
     limits: Limits,
     window: ReclaimWindow,
     preempted: PreemptWindow,
@@ -131,7 +126,7 @@ def dispose(
     rulings = [_before_counting(action, asked, limits.dry_run) for action in actions]
     _hold_over_cap(rulings, asked, limits, window, at)
     _hold_over_preempt_cap(rulings, asked, limits, preempted, at)
-    _hold(rulings, Disposition.DEFERRED, _deferrals(rulings, asked))
+    _hold(rulings, Disposition.DEFERRED, _deferrals(rulings, asked, at))
     budget = limits.max_actions
     over_budget = Reason("rail.max-actions", {"budget": budget})
     beyond = _less_urgent(rulings, budget, over_budget) if budget else {}
@@ -165,7 +160,7 @@ def _left(rulings: list[Ruling]) -> list[int]:
     return [index for index, ruling in enumerate(rulings) if _passing(ruling)]
 
 
-def _before_counting(action: Action, asked: RailInputs, dry_run: bool) -> Ruling:
+def _before_counting(action: Action, asked: LiveShard, dry_run: bool) -> Ruling:
     """The steps that look at one action alone."""
     if reason := _why_under_way(action, asked):
         return Ruling(action, Disposition.DEDUPED, reason)
@@ -183,7 +178,7 @@ def _before_counting(action: Action, asked: RailInputs, dry_run: bool) -> Ruling
 _DRY_RUN = Reason("rail.dry-run")
 
 
-def _why_under_way(action: Action, asked: RailInputs) -> Reason | None:
+def _why_under_way(action: Action, asked: LiveShard) -> Reason | None:
     if asked.is_pending(action.machine):
         return Reason("rail.pending", {"machine": action.machine, "pending": "action"})
     drain = asked.drain_of(action.machine)
@@ -196,7 +191,7 @@ def _why_under_way(action: Action, asked: RailInputs) -> Reason | None:
     return Reason("rail.pending", {"machine": action.machine, "pending": drain.kind.label})
 
 
-def _why_inapplicable(action: Action, asked: RailInputs) -> Reason | None:
+def _why_inapplicable(action: Action, asked: LiveShard) -> Reason | None:
     state, wanted = asked.state_of(action.machine), _STATE_WANTED[action.kind]
     promised = asked.promised(action.machine)
     if not promised and (state is None or state is wanted):
@@ -213,7 +208,7 @@ def _why_inapplicable(action: Action, asked: RailInputs) -> Reason | None:
 
 
 def _hold_over_cap(
-    rulings: list[Ruling], asked: RailInputs, limits: Limits, window: ReclaimWindow, at: Instant
+    rulings: list[Ruling], asked: LiveShard, limits: Limits, window: ReclaimWindow, at: Instant
 ) -> None:
     over = window.over_cap(
         (
@@ -230,7 +225,7 @@ def _hold_over_cap(
 
 
 def _hold_over_preempt_cap(
-    rulings: list[Ruling], asked: RailInputs, limits: Limits, window: PreemptWindow, at: Instant
+    rulings: list[Ruling], asked: LiveShard, limits: Limits, window: PreemptWindow, at: Instant
 ) -> None:
     victims = [
         Victim(
@@ -245,7 +240,7 @@ def _hold_over_preempt_cap(
 
 
 def _hold_capped(
-    rulings: list[Ruling], asked: RailInputs, over: Mapping[int, int], code: str
+    rulings: list[Ruling], asked: LiveShard, over: Mapping[int, int], code: str
 ) -> None:
     of_cluster: dict[str, Reason] = {}
     for index, cap in over.items():
@@ -256,20 +251,20 @@ def _hold_capped(
         rulings[index] = Ruling(rulings[index].action, Disposition.CAPPED, of_cluster[cluster])
 
 
-def _deferrals(rulings: list[Ruling], asked: RailInputs) -> dict[int, Reason]:
+def _deferrals(rulings: list[Ruling], asked: LiveShard, at: Instant) -> dict[int, Reason]:
     found: dict[int, Reason] = {}
     for index, ruling in enumerate(rulings):
-        if _passing(ruling) and (reason := _why_deferred(ruling.action, asked)):
+        if _passing(ruling) and (reason := _why_deferred(ruling.action, asked, at)):
             found[index] = reason
     return found
 
 
-def _why_deferred(action: Action, asked: RailInputs) -> Reason | None:
+def _why_deferred(action: Action, asked: LiveShard, at: Instant) -> Reason | None:
     if action.kind in _STOPPED_BY_BREAKER:
         provider = asked.provider_of(action.machine)
         if asked.breaker_open(provider):
             return _why_broken(provider)
-    return asked.why_backed_off(action)
+    return asked.why_backed_off(action, at)
 
 
 @lru_cache(maxsize=256)
@@ -286,7 +281,7 @@ def _less_urgent(rulings: list[Ruling], budget: int, reason: Reason) -> dict[int
     return {index: reason for index in left if index not in kept}
 
 
-def _vetoes(rulings: list[Ruling], asked: RailInputs) -> dict[int, Reason]:
+def _vetoes(rulings: list[Ruling], asked: LiveShard) -> dict[int, Reason]:
     left = _left(rulings)
     vetoed = asked.vetoes([rulings[index].action for index in left])
     return {left[position]: reason for position, reason in vetoed.items()}

@@ -1,8 +1,8 @@
 """What a pause file asks for.
 
 An empty file pauses everything for as long as it lies there. Otherwise it is a YAML list of
-{scope, owner, reason, expires}. Whoever wrote a file wanted something stopped, so one that cannot
-be understood stops everything and says what is wrong with it.
+{scope, owner, reason, expires}. A pause file is there to stop something, so one that cannot be
+understood stops everything and says what is wrong with it.
 """
 
 from dataclasses import dataclass

@@ -21,7 +21,7 @@ from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.reasons import Reason, duration_text
 from bigfleet.shard.effects import PAUSES, Effects
 from bigfleet.shard.rails.pause_files import file_pauses_of
-from bigfleet.shard.settings import RailSettings
+from bigfleet.shard.settings import CurrentSettings
 
 #: Lifted and expired pauses that are still listed on request.
 REMEMBERED = 100
@@ -46,13 +46,12 @@ class Pauses:
     def __init__(
         self,
         effects: Effects,
-        shard_id: str,
-        settings: RailSettings,
+        settings: CurrentSettings,
         new_id: Callable[[], str],
         at: Instant = 0,
     ) -> None:
         self._effects = effects
-        self._shard_id = shard_id
+        self._shard_id = settings.now.id
         self._settings = settings
         self._new_id = new_id
         #: All and only pauses in force, by source and then by id.
@@ -61,7 +60,7 @@ class Pauses:
         #: The file as it was read last; None: there is none.
         self._file: tuple[str, Instant | None] | None = None
         self._answers: dict[tuple[ActionKind, str], Pause | None] = {}
-        if settings.actuation_paused:
+        if settings.now.rails.actuation_paused:
             flag = Pause("flag", PauseSource.FLAG, PauseScope(), "flag", "--actuation-paused", at)
             self._put(flag)
         self._gauge()
@@ -75,6 +74,9 @@ class Pauses:
             covering = (p for p in self.active() if p.scope.covers(self._shard_id, cluster, kind))
             self._answers[key] = next(covering, None)
         return self._answers[key]
+
+    def is_paused(self, kind: ActionKind, cluster: str) -> bool:
+        return self.why_suppressed(kind, cluster) is not None
 
     def active(self) -> tuple[Pause, ...]:
         """By source, oldest first."""
@@ -214,8 +216,8 @@ class Pauses:
                 )
 
     def load(self, rows: Mapping[str, bytes], at: Instant) -> None:
-        """Pauses of an earlier life. One that cannot be read still stops everything: somebody
-        wanted something stopped.
+        """Pauses of an earlier life. One that cannot be read still stops everything: something was
+        to be stopped.
         """
         for pause_id, row in rows.items():
             try:
@@ -226,14 +228,10 @@ class Pauses:
         self._gauge()
         self.tick(at)
 
-    def reconfigure(self, settings: RailSettings) -> None:
-        """What SIGHUP may change; the flag itself is read at start only."""
-        self._settings = settings
-
     # -- within ----------------------------------------------------------------------------------
 
     def _read_file(self, text: str, since: Instant) -> None:
-        settings = self._settings
+        settings = self._settings.now.rails
         read = file_pauses_of(text, since, settings.pause_default_ttl, settings.pause_max_ttl)
         for complaint in read.complaints:
             level = "error" if read.malformed else "warning"
@@ -244,15 +242,15 @@ class Pauses:
     def _unreadable(self, pause_id: str, problem: str, at: Instant) -> Pause:
         why = f"pause {pause_id} of an earlier start cannot be read ({problem}); it stops all"
         self._effects.log("error", "pause_unreadable", why, subject=pause_id)
-        until = at + int(self._settings.pause_default_ttl * SECOND)
+        until = at + int(self._settings.now.rails.pause_default_ttl * SECOND)
         return Pause(pause_id, PauseSource.RPC, PauseScope(), "bigfleet", why, at, until)
 
     def _expiry(self, asked: PauseRequest, at: Instant) -> Instant | None:
         if asked.no_expiry:
             return None
-        ttl, longest = asked.ttl_seconds, self._settings.pause_max_ttl
+        ttl, longest = asked.ttl_seconds, self._settings.now.rails.pause_max_ttl
         if ttl <= 0:
-            ttl = self._settings.pause_default_ttl
+            ttl = self._settings.now.rails.pause_default_ttl
         elif ttl > longest:
             raise Rejected(
                 Code.INVALID_ARGUMENT,

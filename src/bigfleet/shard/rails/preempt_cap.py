@@ -3,9 +3,9 @@
 Generous, since priority is the throttle; this bounds mistakes, such as a priority class with a zero
 too many. Per victim cluster max(cap, half of its Configured machines) Preempts a minute pass, those
 of the Needs that come first in precedence, which is the order of emission. Where a gang takes a
-whole domain, its victims pass together or wait together: half a freed rack serves nobody. While a
+whole domain, its victims pass together or wait together: half a freed rack serves no gang. While a
 gang waits, nothing lower takes its clusters' share; a gang larger than the cap passes when its
-clusters lost nobody for a minute.
+clusters lost no machine for a minute.
 """
 
 from collections import Counter, deque

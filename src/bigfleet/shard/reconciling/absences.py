@@ -1,6 +1,6 @@
 """Absences: machines a provider's whole Lists do not name, and for how many Lists in a row.
 
-One List without a machine makes it unseen: nobody may take it, drain it or delete it. Only
+One List without a machine makes it unseen: no part may take it, drain it or delete it. Only
 `absent_lists` of them in a row, each of them believed, make it gone.
 """
 

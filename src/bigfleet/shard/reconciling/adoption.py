@@ -4,18 +4,21 @@ The provider wins on state, except over what the shard has just done itself: whi
 pending, or a List began before the shard's own last step, only what does not depend on the state is
 taken over, and the rest is looked at again with the next List. A machine keeps its binding and its
 stamps while it goes on for the same cluster, and loses them with Idle and Speculative. A Failed
-machine comes back only when whoever keeps it says so.
+machine comes back only when the part that keeps Failed machines says so.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from bigfleet.model.machines import Assigned, Instant, Machine, MachineState
 from bigfleet.model.shard_views import StorySource
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.machines import Machines
+
+if TYPE_CHECKING:
+    from bigfleet.shard.reconciling.reconciler import Reconciler
 
 _UNBOUND = (MachineState.IDLE, MachineState.SPECULATIVE)
 _HOLDS_CLUSTER = (
@@ -38,14 +41,21 @@ REFRESHED = (
 )
 
 
+class PendingActions(Protocol):
+    """The execution, as far as Lists have to do with it."""
+
+    def is_pending(self, machine: str) -> bool:
+        """Whether an action has the machine: Lists do not speak for it then."""
+
+
 class FailedMachines(Protocol):
-    """Whoever keeps the Failed machines and their way back."""
+    """Keeps the Failed machines and their way back."""
 
     def holds(self, machine: str) -> bool:
         """Whether only the keeper may change the machine's state."""
 
     def admits(self, machine: str, state: MachineState) -> bool:
-        """Whether a machine nobody knows may come in."""
+        """Whether an unknown machine may come in."""
 
     def on_list(
         self,
@@ -57,15 +67,6 @@ class FailedMachines(Protocol):
         at: Instant,
     ) -> None:
         """A List was read; `listed` has what it says of machines that are held."""
-
-
-#: Whether what a provider lists of a machine (as it is, as it would be; provider, time) is asked
-#: about before it is taken over.
-Doubts = Callable[[Machine, Machine, str, Instant], bool]
-
-
-def _doubts_nothing(before: Machine, after: Machine, provider: str, at: Instant) -> bool:
-    return False
 
 
 class Taken(IntEnum):
@@ -119,22 +120,26 @@ class Adopter:
         self,
         effects: Effects,
         machines: Machines,
-        is_pending: Callable[[str], bool],
+        execution: PendingActions,
         failures: FailedMachines,
-        doubts: Doubts = _doubts_nothing,
+        reconciler: "Reconciler | None" = None,
     ) -> None:
+        """`reconciler`: doubts what single Lists say; None: each is believed."""
         self._effects = effects
         self._machines = machines
-        self._is_pending = is_pending
+        self._execution = execution
         self._failures = failures
-        self._doubts = doubts
-        #: The machine as it is being made; whoever hears of another one hears of somebody else.
+        self._reconciler = reconciler
+        #: The machine as it is being made; a watcher that hears of another one hears of a change
+        #: that is not a List's.
         self.making: Machine | None = None
 
     def is_ahead(self, machine_id: str, started: Instant) -> bool:
         """Whether the shard knows better than a List that began then."""
         changed = self._machines.changed_at(machine_id)
-        return self._is_pending(machine_id) or (changed is not None and changed >= started)
+        return self._execution.is_pending(machine_id) or (
+            changed is not None and changed >= started
+        )
 
     def adopt(self, sight: Sight) -> Taken:
         """Take over what is listed of a known machine."""
@@ -148,14 +153,14 @@ class Adopter:
             self._step(before, refreshed_machine(before, listed), sight)
             return Taken.KEPT
         after = adopted_machine(before, listed)
-        if self._doubts(before, after, sight.provider, sight.at):
+        if self._reconciler and self._reconciler.doubts(before, after, sight.provider, sight.at):
             self._step(before, refreshed_machine(before, listed), sight)
             return Taken.LATER
         self._step(before, after, sight)
         return Taken.ALL
 
     def insert(self, sight: Sight) -> None:
-        """Take in a machine nobody knew."""
+        """Take in a machine that was unknown."""
         machine = sight.listed
         if self._failures.admits(machine.id, machine.state):
             text = f"first listed by {sight.provider}, {machine.state.label}"

@@ -37,7 +37,7 @@ class Remembered:
     """What was taken over from a provider, at the moment a List was asked for."""
 
     machines: KnownMachines
-    #: Machines somebody changed since: whatever is listed of them is looked at again.
+    #: Machines that were changed since: what is listed of them is looked at again.
     doubted: frozenset[str] = frozenset()
     generation: int = 0
     #: Of machines of this provider that are listed without these labels.
@@ -97,7 +97,7 @@ def read_list(content: bytes, remembered: Remembered, *, whole: bool) -> ListRea
 
 
 def _doubting(remembered: Remembered) -> KnownMachines:
-    """Doubted machines are unlike whatever comes."""
+    """Doubted machines count as changed."""
     machines, doubted = remembered.machines, remembered.doubted
     if not doubted:
         return machines
@@ -161,8 +161,8 @@ def _after(known: KnownMachines, now: Listed, unread: Rows, *, whole: bool) -> K
 
 
 def _cleaned(batch: MachineBatch) -> MachineBatch:
-    """Idle and Speculative machines belong to no cluster, and an error is one printable line,
-    whatever a provider has left on them."""
+    """Idle and Speculative machines belong to no cluster, and an error is one printable line;
+    what else a provider has left on them is dropped."""
     free = np.isin(batch.state_of_machine, _UNBOUND)
     none = np.int32(-1)
     return replace(

@@ -4,8 +4,8 @@ Each `yield` is a place where the loop may do something else, so nothing that wa
 one is believed after it: every machine is looked up again when its turn comes.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,31 +13,18 @@ from bigfleet.engine.kernels.compiled import Bools
 from bigfleet.model.batches import NEVER, MachineBatch
 from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.shard.effects import Effects
-from bigfleet.shard.machines import Machines, Publish
+from bigfleet.shard.machines import Machines
 from bigfleet.shard.reconciling.adoption import Adopter, FailedMachines, Sight, Taken
 from bigfleet.shard.reconciling.departures import Departures
 from bigfleet.shard.reconciling.ownership_reasons import OCCUPIED
 from bigfleet.shard.reconciling.pieces import RECORDS_AT_A_TIME, Listing, pieces_of
 from bigfleet.shard.reconciling.provider_side import ProviderSide
 from bigfleet.shard.reconciling.record_checks import DUPLICATE_ID, Rejection, machine_at
+from bigfleet.shard.sessions.sessions import Sessions
 
 #: New machines from which they come as columns, without a story each.
 LOAD_FROM = 64
 _RESTING = (MachineState.SPECULATIVE, MachineState.IDLE, MachineState.CONFIGURED)
-
-
-@dataclass(frozen=True, slots=True)
-class ListListeners:
-    """Who hears of what a List brings."""
-
-    publish: Publish
-    #: Whether a cluster is connected; others are told everything when they come.
-    has_session: Callable[[str], bool] = lambda cluster: True
-    #: Whether somebody remembers a machine from an earlier life of the shard, and so must hear of
-    #: it the moment it comes.
-    has_past: Callable[[str], bool] = lambda machine: False
-    #: Told of machines that are another shard's by now: they are nobody's business here.
-    lost: Callable[[str, Instant], None] = lambda machine, at: None
 
 
 class ListTaker:
@@ -48,16 +35,18 @@ class ListTaker:
         adopter: Adopter,
         failures: FailedMachines,
         leaving: Departures,
-        listeners: ListListeners,
+        sessions: Sessions,
+        remembered: Set[str],
     ) -> None:
+        """`remembered`: machines with stored rows of an earlier life of the shard, whose parts must
+        hear of them the moment they come."""
         self._effects = effects
         self._machines = machines
         self._adopter = adopter
         self._failures = failures
         self._leaving = leaving
-        self._publish = listeners.publish
-        self._has_session = listeners.has_session
-        self._has_past = listeners.has_past
+        self._sessions = sessions
+        self._remembered = remembered
 
     def reject(self, provider: str, rejections: Sequence[Rejection]) -> None:
         for rejection in rejections:
@@ -79,13 +68,13 @@ class ListTaker:
     def leave_unowned(
         self, side: ProviderSide, ids: Sequence[str], owned: Bools, at: Instant
     ) -> None:
-        """Machines of other shards are nobody's here, and leave if they were ours."""
+        """Machines of other shards are ignored, and leave if they were ours."""
         others = [ids[row] for row in np.flatnonzero(~owned).tolist()]
         if not (others or side.unowned):
             return
         side.unowned.difference_update(ids)
         side.unowned.update(others)
-        known = [n for n in others if self._is_ours(side, n) or self._has_past(n)]
+        known = [n for n in others if self._is_ours(side, n) or n in self._remembered]
         self._leaving.drop(side, known, at)
 
     # -- new or changed --------------------------------------------------------------------------
@@ -105,7 +94,7 @@ class ListTaker:
             stays[row] = not self._adopter.is_ahead(batch.ids[row], event.started)
         fresh = ~known & resting
         for row in np.flatnonzero(fresh).tolist():
-            fresh[row] = not self._has_past(batch.ids[row])
+            fresh[row] = batch.ids[row] not in self._remembered
         if np.count_nonzero(fresh) < LOAD_FROM:
             fresh[:] = False
         loaded = batch.taken(fresh)
@@ -180,7 +169,9 @@ class ListTaker:
 
     def _announce(self, batch: MachineBatch) -> Iterator[None]:
         """Clusters that are connected already hear of their machines; others will be told all."""
-        heard = np.array([self._has_session(name) for name in batch.clusters] + [False], np.bool_)
+        heard = np.array(
+            [self._sessions.is_open(name) for name in batch.clusters] + [False], np.bool_
+        )
         rows = np.flatnonzero(heard[batch.cluster_of_machine]).tolist() if len(batch) else []
         for piece in pieces_of(rows, RECORDS_AT_A_TIME):
             for row in piece:
@@ -188,7 +179,7 @@ class ListTaker:
                     machine = self._machines.truth(batch.ids[row])
                     if machine.cluster:
                         update = self._machines.node_update(machine, machine.cluster)
-                        self._publish(machine.cluster, update)
+                        self._sessions.send(machine.cluster, update)
             yield
 
     def _refresh(self, side: ProviderSide, batch: MachineBatch, at: Instant) -> None:

@@ -1,5 +1,5 @@
 """Missing machines: unseen with the first whole List that does not name them, removed only when
-Lists have gone on to miss them, and never while somebody acts on them.
+Lists have gone on to miss them, and never while an action has them.
 
 A cluster that had a vanished machine is told that it failed; a cluster never finds out by itself.
 """
@@ -11,17 +11,18 @@ from bigfleet.model.fleet import Held, HeldBy
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.shard_views import StorySource
 from bigfleet.shard.effects import Effects
-from bigfleet.shard.machines import Machines, Publish
+from bigfleet.shard.machines import Machines
 from bigfleet.shard.reconciling.adoption import Adopter
 from bigfleet.shard.reconciling.list_guard import Verdict
 from bigfleet.shard.reconciling.list_reading import ListReading
 from bigfleet.shard.reconciling.pieces import COLUMNS_AT_A_TIME, Listing, pieces_of
 from bigfleet.shard.reconciling.provider_side import ProviderSide
+from bigfleet.shard.sessions.sessions import Sessions
 from bigfleet.shard.settings import RailSettings, ReconcileSettings
 
 VANISHED = "machine vanished from provider"
 
-#: Each also costs its cluster a message and everybody who watches machines a call.
+#: Each also costs its cluster a message and every watcher of the machines a call.
 REMOVALS_AT_A_TIME = 512
 #: Missing machines above which their stories are spared.
 MOST_STORIES = 1_000
@@ -29,12 +30,12 @@ MOST_STORIES = 1_000
 
 class MissingMachines:
     def __init__(
-        self, effects: Effects, machines: Machines, adopter: Adopter, publish: Publish
+        self, effects: Effects, machines: Machines, adopter: Adopter, sessions: Sessions
     ) -> None:
         self._effects = effects
         self._machines = machines
         self._adopter = adopter
-        self._publish = publish
+        self._sessions = sessions
 
     def see(self, side: ProviderSide, ids: Sequence[str]) -> Iterator[None]:
         for piece in pieces_of(ids, COLUMNS_AT_A_TIME) if len(side.absences) else ():
@@ -65,7 +66,7 @@ class MissingMachines:
             yield
             self._machines.hold_all(held, Held(HeldBy.UNSEEN))
             self._effects.wake()
-        if verdict is Verdict.HELD or (missing and _names_nobody(event.listing)):
+        if verdict is Verdict.HELD or (missing and _has_nameless_records(event.listing)):
             side.absences.doubt()
         elif verdict is Verdict.CONFIRMED:
             yield from self.confirm(side, event.started, event.at)
@@ -105,7 +106,7 @@ class MissingMachines:
                 if machine.cluster:
                     failed = replace(machine, state=MachineState.FAILED, last_error=VANISHED)
                     update = self._machines.node_update(failed, machine.cluster)
-                    self._publish(machine.cluster, update)
+                    self._sessions.send(machine.cluster, update)
             if gone:
                 self._effects.counts.add("machine_failures_total", len(gone), cause="vanished")
             self.drop(side, gone, at, VANISHED, StorySource.PROVIDER)
@@ -141,7 +142,7 @@ class MissingMachines:
         return self._machines.provider_or_none(machine_id) == side.name
 
 
-def _names_nobody(reading: ListReading) -> bool:
-    """A record without a name may be anybody's: beside one, nobody's absence is proven."""
+def _has_nameless_records(reading: ListReading) -> bool:
+    """A record without a name may be any machine's: beside one, no absence is proven."""
     unread = any(not rejected.machine for rejected in reading.rejected)
     return unread or bool((reading.known.ids == "").any())

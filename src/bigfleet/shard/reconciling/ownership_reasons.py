@@ -1,6 +1,6 @@
-"""Titles: by which right machines are this shard's, found out once for all of one offering.
+"""Why this shard owns a machine, found out once for all machines of one offering.
 
-A title is good for a machine in whatever state, or only while it is occupied: a shard that gives a
+A reason holds for a machine in any state, or only while it is occupied: a shard that gives a
 domain up keeps what serves there until it is free. Machines of which something is said by name,
 by the coordinator or by their own Node's name, are looked at one by one.
 """
@@ -18,31 +18,31 @@ from bigfleet.model.ownership import Ownership, Pair
 from bigfleet.model.requirements import HOSTNAME_KEY, attribute_of
 
 S = MachineState
-#: Somebody is served, or something is under way.
+#: A cluster is served, or something is under way.
 OCCUPIED = (S.CREATING, S.CONFIGURING, S.CONFIGURED, S.DRAINING, S.DELETING)
 
 
 @dataclass(frozen=True, slots=True)
-class Title:
-    #: Ours whatever they do.
+class OwnershipReason:
+    #: Ours in any state.
     whole: bool
     #: Pairs that are being given up, by which they are still ours while they are occupied.
     lingers_in: tuple[Pair, ...] = ()
 
-    def good(self, *, occupied: bool) -> bool:
+    def holds(self, *, occupied: bool) -> bool:
         return self.whole or (occupied and bool(self.lingers_in))
 
 
-_NONE, _WHOLE = Title(False), Title(True)
+_NONE, _WHOLE = OwnershipReason(False), OwnershipReason(True)
 
 
-class Titles:
+class OwnershipReasons:
     """To the machines of one provider, under one ownership."""
 
     def __init__(self, ownership: Ownership, address: str) -> None:
         self.ownership = ownership
         self._address = address
-        self._of_offering: dict[Offering, Title] = {}
+        self._of_offering: dict[Offering, OwnershipReason] = {}
         view = ownership.view
         pairs = view.domains if view is not None and HOSTNAME_KEY in view.keys else ()
         #: Names of Nodes that are domains of their own.
@@ -52,22 +52,22 @@ class Titles:
     def everything(self) -> bool:
         return self.ownership.everything
 
-    def of_machine(self, machine_id: str, offering: Offering, node_name: str) -> Title:
+    def of_machine(self, machine_id: str, offering: Offering, node_name: str) -> OwnershipReason:
         if self.is_said_of(machine_id, node_name):
-            return self._title(machine_id, offering, node_name)
+            return self._reason(machine_id, offering, node_name)
         return self.of_offering(offering)
 
-    def of_offering(self, offering: Offering) -> Title:
+    def of_offering(self, offering: Offering) -> OwnershipReason:
         """To machines of which nothing is said by name."""
         known = self._of_offering.get(offering)
         if known is None:
-            known = self._of_offering[offering] = self._title("", offering, "")
+            known = self._of_offering[offering] = self._reason("", offering, "")
         return known
 
     def is_said_of(self, machine_id: str, node_name: str) -> bool:
         return self.ownership.names(machine_id) or (bool(node_name) and node_name in self.names)
 
-    def _title(self, machine_id: str, offering: Offering, node_name: str) -> Title:
+    def _reason(self, machine_id: str, offering: Offering, node_name: str) -> OwnershipReason:
         labels = dict(offering.labels)
         if node_name:
             labels[HOSTNAME_KEY] = node_name
@@ -78,77 +78,79 @@ class Titles:
         if self.ownership.owns(machine_id, attribute, self._address):
             return _WHOLE
         lingers_in = self.ownership.lingers_in(machine_id, attribute, self._address)
-        return Title(False, lingers_in) if lingers_in else _NONE
+        return OwnershipReason(False, lingers_in) if lingers_in else _NONE
 
 
-def owned_rows(batch: MachineBatch, titles: Titles, has: Callable[[str], bool]) -> Bools:
+def owned_rows(batch: MachineBatch, reasons: OwnershipReasons, has: Callable[[str], bool]) -> Bools:
     """Which machines of a List are this shard's.
 
     `has`: whether the shard has a machine. One that it keeps only until it is free is taken from
     the List once more when it is, so that its end is seen like any other.
     """
     size = len(batch)
-    if titles.everything:
+    if reasons.everything:
         return np.ones(size, np.bool_)
-    if titles.ownership.view is None:
+    if reasons.ownership.view is None:
         return np.zeros(size, np.bool_)
     place = batch.offering_of_machine
-    whole, lingers = _by_offering(batch.offerings, place, titles)
+    whole, lingers = _by_offering(batch.offerings, place, reasons)
     owned: Bools = whole[place] | (lingers[place] & np.isin(batch.state_of_machine, OCCUPIED))
     for row in np.flatnonzero(lingers[place] & ~owned).tolist():
         owned[row] = has(batch.ids[row])
-    names = batch.node_names.read() if titles.names and batch.node_names else None
+    names = batch.node_names.read() if reasons.names and batch.node_names else None
     for row, machine_id in enumerate(batch.ids):
         name = names[row] if names else ""
-        if titles.is_said_of(machine_id, name):
+        if reasons.is_said_of(machine_id, name):
             offering = batch.offerings[int(batch.offering_of_machine[row])]
-            title = titles.of_machine(machine_id, offering, name)
+            reason = reasons.of_machine(machine_id, offering, name)
             occupied = batch.state_of_machine[row] in OCCUPIED
-            owned[row] = title.good(occupied=occupied or has(machine_id))
+            owned[row] = reason.holds(occupied=occupied or has(machine_id))
     return owned
 
 
-def rows_to_look_at(snapshot: Snapshot, titles: Titles, source: str) -> Int64s:
-    """Rows of a provider's machines that may be somebody else's, those said of by id apart."""
+def rows_to_look_at(snapshot: Snapshot, reasons: OwnershipReasons, source: str) -> Int64s:
+    """Rows of a provider's machines that may be another shard's, those said of by id apart."""
     columns = snapshot.columns
     of_source = columns.source == snapshot.tables.sources.find(source)
-    if titles.everything:
+    if reasons.everything:
         return np.zeros(0, np.int64)
-    if titles.ownership.view is None:
+    if reasons.ownership.view is None:
         return np.flatnonzero(of_source)
-    whole, lingers = _by_offering(_offerings(snapshot), columns.offering, titles)
+    whole, lingers = _by_offering(_offerings(snapshot), columns.offering, reasons)
     occupied = np.isin(columns.state, OCCUPIED)
     kept: Bools = whole[columns.offering] | (lingers[columns.offering] & occupied)
-    kept &= ~_named(snapshot, titles.names)
+    kept &= ~_named(snapshot, reasons.names)
     return np.flatnonzero(of_source & ~kept)
 
 
-def rows_lingering_in(snapshot: Snapshot, titles: Titles, source: str, pair: Pair) -> Int64s:
+def rows_lingering_in(
+    snapshot: Snapshot, reasons: OwnershipReasons, source: str, pair: Pair
+) -> Int64s:
     """Rows of a provider's occupied machines that are ours by a pair that is being given up; what
     is said of a machine by its id is not looked at."""
     columns, table = snapshot.columns, _offerings(snapshot)
     there = np.zeros(len(table), np.bool_)
     for number in _used(columns.offering):
-        there[number] = pair in titles.of_offering(table[number]).lingers_in
+        there[number] = pair in reasons.of_offering(table[number]).lingers_in
     occupied = np.isin(columns.state, OCCUPIED)
     occupied &= columns.source == snapshot.tables.sources.find(source)
     found: Bools = there[columns.offering] & occupied
-    for row in np.flatnonzero(occupied & _named(snapshot, titles.names)).tolist():
+    for row in np.flatnonzero(occupied & _named(snapshot, reasons.names)).tolist():
         name = snapshot.tables.node_names.rows[int(columns.node_name[row])]
         offering = table[int(columns.offering[row])]
-        title = titles.of_machine(snapshot.ids[row], offering, name)
-        found[row] = not title.whole and pair in title.lingers_in
+        reason = reasons.of_machine(snapshot.ids[row], offering, name)
+        found[row] = not reason.whole and pair in reason.lingers_in
     return np.flatnonzero(found)
 
 
 def _by_offering(
-    offerings: Sequence[Offering], offering_of_machine: Int32s, titles: Titles
+    offerings: Sequence[Offering], offering_of_machine: Int32s, reasons: OwnershipReasons
 ) -> tuple[Bools, Bools]:
-    """By number of an offering that is in use: a whole title, and one while occupied."""
+    """By number of an offering that is in use: ours in any state, and while occupied."""
     whole, lingers = np.zeros(len(offerings), np.bool_), np.zeros(len(offerings), np.bool_)
     for number in _used(offering_of_machine):
-        title = titles.of_offering(offerings[number])
-        whole[number], lingers[number] = title.whole, bool(title.lingers_in)
+        reason = reasons.of_offering(offerings[number])
+        whole[number], lingers[number] = reason.whole, bool(reason.lingers_in)
     return whole, lingers
 
 

@@ -25,7 +25,7 @@ class ProviderSide:
     absences: Absences = field(default_factory=Absences)
     #: Every id the last Lists named, owned or not; with the absent ones, all machines we have.
     known: KnownMachines = field(default_factory=KnownMachines.none)
-    #: Changed by the shard since the last List: the next one is looked at whatever it says.
+    #: Changed by the shard since the last List: the next one is looked at even if it says the same.
     touched: set[str] = field(default_factory=set)
     #: Machines as listed that could not be taken over yet.
     postponed: dict[str, Machine] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class ProviderSide:
         return max(self.guard.consecutive, self.rebinds.consecutive)
 
     def forget(self, machine_id: str) -> None:
-        """The machine is gone, or nobody's business any more."""
+        """The machine is gone, or another shard's."""
         self.postponed.pop(machine_id, None)
         self.failed.pop(machine_id, None)
         self.absences.seen((machine_id,))

@@ -79,7 +79,7 @@ class RebindGuard:
         return before.id in self._held and rebinding_of(before, after) is not None
 
     def is_believed(self, before: Machine, after: Machine) -> bool:
-        """Whether it was said often enough, or accepted by hand: no one is asked again."""
+        """Whether it was said often enough, or accepted by hand."""
         rebinding = rebinding_of(before, after)
         return rebinding is not None and self._believed.get(before.id) == rebinding
 

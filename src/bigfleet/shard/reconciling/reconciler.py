@@ -2,11 +2,11 @@
 
 Law: after a List has been taken over, every owned, sound machine it names is as it says, apart from
 those the shard is ahead of; every machine it does not name is still there, until enough Lists in a
-row have missed it. A List is taken over in pieces, so that nobody waits long for the loop:
+row have missed it. A List is taken over in pieces, so that the loop is never busy for long:
 `on_list` does the first one, `continue_list` the others.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 import numpy as np
 
@@ -17,16 +17,22 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.ownership import Ownership, Pair
 from bigfleet.model.provider_calls import Code, MachineRecord
 from bigfleet.model.shard_views import ProviderStatus, Quarantine
+from bigfleet.shard.calls import Calls
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.events import ListFailed
 from bigfleet.shard.label_defaults import label_defaults_of
 from bigfleet.shard.machines import Machines
-from bigfleet.shard.reconciling.adoption import Adopter, FailedMachines, adopted_machine
-from bigfleet.shard.reconciling.departures import Departures
+from bigfleet.shard.reconciling.adoption import (
+    Adopter,
+    FailedMachines,
+    PendingActions,
+    adopted_machine,
+)
+from bigfleet.shard.reconciling.departures import DepartureNeighbours, Departures
 from bigfleet.shard.reconciling.list_guard import ListGuard, Verdict
 from bigfleet.shard.reconciling.list_reading import Remembered
 from bigfleet.shard.reconciling.list_schedule import ListPlan
-from bigfleet.shard.reconciling.list_taker import ListListeners, ListTaker
+from bigfleet.shard.reconciling.list_taker import ListTaker
 from bigfleet.shard.reconciling.missing_machines import MissingMachines
 from bigfleet.shard.reconciling.ownership_reasons import OCCUPIED, owned_rows
 from bigfleet.shard.reconciling.pieces import COLUMNS_AT_A_TIME, Listing
@@ -45,8 +51,9 @@ from bigfleet.shard.reconciling.record_checks import (
     machine_at,
     screened_machine,
 )
-from bigfleet.shard.reconciling.second_looks import Asking, Judging, SecondLooks
-from bigfleet.shard.settings import ShardSettings
+from bigfleet.shard.reconciling.second_looks import SecondLooks
+from bigfleet.shard.sessions.sessions import Sessions
+from bigfleet.shard.settings import CurrentSettings
 
 _END = object()
 #: Calls whose outcome is unknown: the line, not the provider, has failed.
@@ -58,28 +65,35 @@ class Reconciler:
         self,
         effects: Effects,
         machines: Machines,
-        settings: ShardSettings,
-        providers: Iterable[str],
-        *,
-        listeners: ListListeners,
-        is_pending: Callable[[str], bool],
-        failures: FailedMachines,
+        settings: CurrentSettings,
+        providers: Mapping[str, str],
         ownership: Ownership,
-        address_of: Mapping[str, str] | None = None,
-        asking: Asking | None = None,
+        remembered: Set[str],
+        *,
+        sessions: Sessions,
+        calls: Calls | None,
+        execution: PendingActions,
+        failures: FailedMachines,
+        parts: DepartureNeighbours,
     ) -> None:
-        """`asking`: for second looks; None: every List is believed at once."""
-        self.settings = settings
+        """`providers`: addresses by name. `remembered`: machines with stored rows of an earlier
+        life. `calls`: for second looks; None: every List is believed at once.
+        """
+        self._settings = settings
         self._effects = effects
         self._machines = machines
         self._failures = failures
-        self._second_looks = self._looks(asking, is_pending, failures)
-        self._adopter = adopter = Adopter(effects, machines, is_pending, failures, self._doubts)
-        self._missing = MissingMachines(effects, machines, adopter, listeners.publish)
-        self._leaving = Departures(
-            machines, self._missing, ownership, address_of or {}, is_pending, listeners.lost
+        self._second_looks = None
+        if calls is not None:
+            self._second_looks = SecondLooks(
+                effects, machines, settings, calls, execution, failures, self
+            )
+        self._adopter = adopter = Adopter(effects, machines, execution, failures, self)
+        self._missing = MissingMachines(effects, machines, adopter, sessions)
+        self._leaving = Departures(machines, self._missing, ownership, providers, execution, parts)
+        self._taker = ListTaker(
+            effects, machines, adopter, failures, self._leaving, sessions, remembered
         )
-        self._taker = ListTaker(effects, machines, adopter, failures, self._leaving, listeners)
         self._sides = {name: self._side(name) for name in providers}
         #: How often machines may have become ours.
         self.generation = 0
@@ -117,7 +131,7 @@ class Reconciler:
         side = self._sides[provider]
         return side.schedule.next(
             at,
-            self.settings.reconcile,
+            self._settings.now.reconcile,
             missing=len(side.absences) > 0 or side.rebinds.consecutive > 0,
             breaker_open=side.breaker.open,
         )
@@ -128,6 +142,10 @@ class Reconciler:
 
     def breaker_open(self, provider: str) -> bool:
         return self._sides[provider].breaker.open
+
+    def silent_providers(self) -> list[str]:
+        """Providers that do not answer."""
+        return [name for name, side in self._sides.items() if side.breaker.open]
 
     def breaker_since(self, provider: str) -> Instant | None:
         """When the breaker opened; None: it is closed."""
@@ -145,7 +163,7 @@ class Reconciler:
         return provider is not None and self._sides[provider].rebinds.holds(machine_id)
 
     def quarantines(self) -> list[Quarantine]:
-        rails, sides = self.settings.rails, self._sides.values()
+        rails, sides = self._settings.now.rails, self._sides.values()
         guards = (guard for side in sides for guard in (side.guard, side.rebinds))
         held = (guard.quarantine(rails) for guard in guards)
         return [each for each in held if each is not None]
@@ -160,7 +178,7 @@ class Reconciler:
             last_list_at=side.last_list_at,
             last_error=side.last_error or side.unwritable,
             machines=self._machines.count_of(provider),
-            incremental=side.schedule.incremental(self.settings.reconcile),
+            incremental=side.schedule.incremental(self._settings.now.reconcile),
         )
 
     def screen(self, record: MachineRecord, provider: str) -> Machine | str:
@@ -173,6 +191,15 @@ class Reconciler:
             self._taker.reject(provider, (machine,))
             return machine.text
         return labelled_machine(machine, self._sides[provider].label_defaults)
+
+    def doubts(self, before: Machine, after: Machine, provider: str, at: Instant) -> bool:
+        """Whether the machine stays as it is although a List shows it otherwise."""
+        rebinds, looks = self._sides[provider].rebinds, self._second_looks
+        if rebinds.is_held(before, after):
+            return True
+        if looks is None or rebinds.is_believed(before, after):
+            return False
+        return looks.doubts(before, after, provider, at)
 
     def attach(self, provider: str) -> None:
         """One more, while the shard runs: nothing waits for its first List."""
@@ -301,20 +328,8 @@ class Reconciler:
     # -- within ----------------------------------------------------------------------------------
 
     def _side(self, provider: str) -> ProviderSide:
-        defaults = label_defaults_of(self.settings.label_defaults, provider)
+        defaults = label_defaults_of(self._settings.now.label_defaults, provider)
         return ProviderSide(provider, ListGuard(provider), RebindGuard(provider), defaults)
-
-    def _looks(
-        self, asking: Asking | None, is_pending: Callable[[str], bool], failures: FailedMachines
-    ) -> SecondLooks | None:
-        if asking is None:
-            return None
-        judging = Judging(
-            self.screen,
-            lambda machine: is_pending(machine) or failures.holds(machine),
-            adopted_machine,
-        )
-        return SecondLooks(self._effects, self._machines, asking, judging)
 
     def _note(self, side: ProviderSide, event: Listing) -> None:
         reading = event.listing
@@ -341,7 +356,7 @@ class Reconciler:
         named = (*batch.ids, *(each.machine for each in reading.rejected))
         yield from self._missing.see(side, named)
         if event.whole:
-            settings = self.settings
+            settings = self._settings.now
             yield from self._missing.miss(side, event, settings.rails, settings.reconcile)
         # What waited is older than a record that was rejected, and no truer for it.
         listed = frozenset(named if side.postponed else ())
@@ -380,7 +395,7 @@ class Reconciler:
                 look(machine_at(piece, row))
             yield
         bound = self._machines.bound_count_of(side.name) if seen else 0
-        rails, was_held = self.settings.rails, side.rebinds.consecutive
+        rails, was_held = self._settings.now.rails, side.rebinds.consecutive
         verdict = side.rebinds.judge(seen, bound, event.at, rails, whole=event.whole)
         if verdict is Verdict.HELD and not was_held:
             self._effects.log(
@@ -403,15 +418,6 @@ class Reconciler:
         before = self._machines.truth(listed.id)
         return rebinding_of(before, adopted_machine(before, listed))
 
-    def _doubts(self, before: Machine, after: Machine, provider: str, at: Instant) -> bool:
-        """Whether the machine stays as it is, whatever the List shows."""
-        rebinds, looks = self._sides[provider].rebinds, self._second_looks
-        if rebinds.is_held(before, after):
-            return True
-        if looks is None or rebinds.is_believed(before, after):
-            return False
-        return looks.doubts(before, after, provider, at)
-
     def _in_pieces(self, batch: MachineBatch) -> Iterator[MachineBatch]:
         for start in range(0, len(batch), COLUMNS_AT_A_TIME):
             piece = np.zeros(len(batch), np.bool_)
@@ -419,8 +425,8 @@ class Reconciler:
             yield batch.taken(piece)
 
     def _owned(self, side: ProviderSide, batch: MachineBatch) -> Bools:
-        titles = self._leaving.titles(side.name)
-        return owned_rows(batch, titles, lambda name: self._is_of(side, name))
+        reasons = self._leaving.reasons(side.name)
+        return owned_rows(batch, reasons, lambda name: self._is_of(side, name))
 
     def _swept(self, side: ProviderSide, at: Instant) -> Iterator[None]:
         yield from self._leaving.sweep(side, at)
@@ -455,7 +461,7 @@ class Reconciler:
             self.continue_list(side.name)
 
     def _failed(self, side: ProviderSide, at: Instant) -> None:
-        if side.breaker.failed(at, self.settings.reconcile):
+        if side.breaker.failed(at, self._settings.now.reconcile):
             text = f"calls to {side.name} fail one after the other; new actions there wait"
             self._effects.log("error", "breaker_opened", text, provider=side.name)
         self._effects.counts.set("provider_breaker_open", side.breaker.open, provider=side.name)
@@ -475,9 +481,9 @@ class Reconciler:
         counts.set("machines_ignored_unowned", len(side.unowned), provider=name)
 
     def _on_change(self, before: Machine | None, after: Machine | None, at: Instant) -> None:
-        """Somebody changed a machine: what was read of it before says nothing any more.
+        """A machine was changed: what was read of it before says nothing any more.
 
-        That somebody may be one who heard of our own change, in the middle of it.
+        The change may come from a watcher that heard of our own change, in the middle of it.
         """
         known = after or before
         assert known is not None, "a change is of a machine"

@@ -54,7 +54,7 @@ def why_rejected(record: MachineRecord) -> Rejection | None:
 
 
 def screened_machine(record: MachineRecord) -> Machine | Rejection:
-    """The record as a machine; an Idle or Speculative one is bound to nobody."""
+    """The record as a machine; an Idle or Speculative one is bound to no cluster."""
     if not record.id:
         return nameless()
     machine = _machine_of(record)

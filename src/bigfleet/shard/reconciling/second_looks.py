@@ -4,13 +4,12 @@ Either the provider took the step back, or the List is of the past: some provide
 that lags behind what they do. Believed at once, such a List frees a machine that serves, or binds
 one that was freed, and the shard goes on to take others instead. The same holds for a List that
 gives a bound machine to another cluster. So a Get is asked, which speaks of
-this machine alone, and what it shows is taken over, whichever of the two it is. Where no Get can be
+this machine alone, and what it shows is taken over. Where no Get can be
 had, the next List is believed.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.options import SECOND
@@ -20,13 +19,18 @@ from bigfleet.shard.calls import Answer, Calls
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.instructions import GetCall
 from bigfleet.shard.machines import Machines
+from bigfleet.shard.reconciling.adoption import FailedMachines, PendingActions, adopted_machine
 from bigfleet.shard.reconciling.rebind_guard import moves
+from bigfleet.shard.settings import CurrentSettings
+
+if TYPE_CHECKING:
+    from bigfleet.shard.reconciling.reconciler import Reconciler
 
 #: A List that is older than this is believed.
 REMEMBERED = 60 * SECOND
 #: Gets without an answer; what is doubted beyond them waits for the next List.
 MOST_AT_ONCE = 256
-#: Nobody else may call for the machine meanwhile, so the Get is not waited for long.
+#: No other call may be made for the machine meanwhile, so the Get is not waited for long.
 LONGEST_GET_SECONDS = 5.0
 #: Of a call that broke off: nothing is known then.
 _NO_ANSWER = (Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.CANCELLED)
@@ -34,33 +38,24 @@ _NO_ANSWER = (Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.CANCELLED)
 Place = tuple[MachineState, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """How a provider is asked about one machine."""
-
-    calls: Calls
-    timeout: Callable[[], float]
-
-
-@dataclass(frozen=True, slots=True)
-class Judging:
-    """What becomes of an answer."""
-
-    screen: Callable[[MachineRecord, str], Machine | str]
-    #: Whether the shard itself is about to change the machine, or another part keeps it.
-    is_taken: Callable[[str], bool]
-    #: The machine as its provider has it, with what only the shard knows.
-    adopted: Callable[[Machine, Machine], Machine]
-
-
 class SecondLooks:
     def __init__(
-        self, effects: Effects, machines: Machines, asking: Asking, judging: Judging
+        self,
+        effects: Effects,
+        machines: Machines,
+        settings: CurrentSettings,
+        calls: Calls,
+        execution: PendingActions,
+        failures: FailedMachines,
+        reconciler: "Reconciler",
     ) -> None:
         self._effects = effects
         self._machines = machines
-        self._asking = asking
-        self._judging = judging
+        self._settings = settings
+        self._calls = calls
+        self._execution = execution
+        self._failures = failures
+        self._reconciler = reconciler
         #: Where the shard took a machine from, and when; the machine moved longest ago first.
         self._left: OrderedDict[str, dict[Place, Instant]] = OrderedDict()
         self._asked = 0
@@ -87,7 +82,7 @@ class SecondLooks:
             undoes = True
         if not undoes:
             return False
-        if self._asked < MOST_AT_ONCE and not self._asking.calls.is_busy(before.id):
+        if self._asked < MOST_AT_ONCE and not self._calls.is_busy(before.id):
             self._ask(before, provider, at)
         return True
 
@@ -107,12 +102,14 @@ class SecondLooks:
             self._asked -= 1
             self._on_answer(before, provider, answer, at)
 
-        seconds = min(self._asking.timeout(), LONGEST_GET_SECONDS)
-        self._asking.calls.ask(provider, GetCall(before.id), seconds, at, then)
+        seconds = min(self._settings.now.execute.rpc_timeout, LONGEST_GET_SECONDS)
+        self._calls.ask(provider, GetCall(before.id), seconds, at, then)
 
     def _on_answer(self, before: Machine, provider: str, answer: Answer, at: Instant) -> None:
         name, machines = before.id, self._machines
-        if machines.provider_or_none(name) != provider or self._judging.is_taken(name):
+        # The shard itself is about to change the machine, or another part keeps it.
+        taken = self._execution.is_pending(name) or self._failures.holds(name)
+        if machines.provider_or_none(name) != provider or taken:
             return
         now = machines.truth(name)
         if _place(now) != _place(before):
@@ -122,10 +119,10 @@ class SecondLooks:
                 self.forget(name)
                 self._unconfirmed[name] = at
             return
-        seen = self._judging.screen(answer, provider)
+        seen = self._reconciler.screen(answer, provider)
         if isinstance(seen, str) or seen.id != name:
             return
-        after = self._judging.adopted(now, seen)
+        after = adopted_machine(now, seen)
         if _place(after) == _place(now):
             text = f"a List of {provider} shows it as it was before; a Get shows it as it is"
             machines.tell(name, at, StorySource.PROVIDER, text, now.cluster)

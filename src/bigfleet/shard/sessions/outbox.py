@@ -91,8 +91,7 @@ class _Replay:
 
 
 class Outbox:
-    def __init__(self, size_of: SizeOf = estimated_bytes) -> None:
-        self._size_of = size_of
+    def __init__(self) -> None:
         #: Oldest first, by growing numbers.
         self._queue: OrderedDict[int, _Queued | _Replay] = OrderedDict()
         self._number = 0
@@ -145,7 +144,7 @@ class Outbox:
             assert isinstance(frame, NodeStateUpdate), "a replay is of machines"
             queued.supersede(frame)
             return True
-        size = self._size_of(frame)
+        size = estimated_bytes(frame)
         self._bytes += size - queued.size
         queued.frame, queued.size = frame, size
         return True
@@ -192,7 +191,7 @@ class Outbox:
         return place if place is not None and place > asked else None
 
     def _append(self, frame: ShardFrame, at: Instant) -> None:
-        size = self._size_of(frame)
+        size = estimated_bytes(frame)
         self._bytes += size
         self._number += 1
         self._queue[self._number] = _Queued(frame, size, at)
@@ -214,7 +213,7 @@ class Outbox:
         while len(replay) and len(self._sending) < limit:
             frame = replay.pop()
             if frame is not None:
-                size = self._size_of(frame)
+                size = estimated_bytes(frame)
                 self._bytes += size
                 self._sending.append(_Queued(frame, size, at))
 

@@ -4,61 +4,54 @@ A cluster that connects is told everything anew: the Hello acknowledged, every m
 its open reclaims, then what happens from now on. So nothing is kept for a cluster without session,
 and a reader that does not keep up is simply ended: it comes back and gets the replay.
 
-Whoever waits for a cluster's session hears through `lost` that it ended, also when a newer one
+The parts that wait for a cluster hear from `_remove` that its session ended, also when a newer one
 takes its place.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
 
 from bigfleet.model.cluster_reports import ReceivedReport
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import Code
 from bigfleet.model.rollups import RollupRefusal
-from bigfleet.model.session_frames import (
-    PROTOCOL,
-    Acknowledgement,
-    Hello,
-    NodeStateUpdate,
-    ReclaimInstruction,
-    ShardFrame,
-)
+from bigfleet.model.session_frames import PROTOCOL, Acknowledgement, Hello, ShardFrame
 from bigfleet.model.shard_views import NeedCounts, SessionView
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.events import HelloRepeated, SessionClosed, SessionOpened
 from bigfleet.shard.instructions import EndSession, FlushSession
-from bigfleet.shard.sessions.outbox import Outbox, SizeOf, estimated_bytes
-from bigfleet.shard.settings import SessionSettings
+from bigfleet.shard.sessions.outbox import Outbox
+from bigfleet.shard.settings import CurrentSettings
+
+if TYPE_CHECKING:  # made after the sessions, and using them
+    from bigfleet.shard.cluster_reports import ClusterReports
+    from bigfleet.shard.coordination.bindings import Bindings
+    from bigfleet.shard.coordination.coordination import Coordination
+    from bigfleet.shard.drains.drains import Drains
+    from bigfleet.shard.execution.execution import Execution
+    from bigfleet.shard.hints import Hints
+    from bigfleet.shard.ingest.ingest import Ingest
+    from bigfleet.shard.machines import Machines
 
 HELLO, ROLLUP = "hello", "rollup"
 #: Clusters without session that are still shown, the longest gone forgotten first.
 _REMEMBERED = 1000
 
 
-def _nobody_lost(cluster: str, at: Instant) -> None:
-    """Nobody waits for a session."""
+class SessionNeighbours(Protocol):
+    """The parts a session asks or tells; all of them are made after the sessions."""
 
-
-def _bound_nowhere_else(cluster: str) -> str:
-    return ""
-
-
-@dataclass(frozen=True, slots=True)
-class Supply:
-    """What a session asks of the rest of the shard."""
-
-    #: Ids of the machines bound to a cluster.
-    bound_to: Callable[[str], Sequence[str]]
-    #: The update of (machine, cluster) as it is now; None: the machine is gone.
-    update_of: Callable[[str, str], NodeStateUpdate | None]
-    open_reclaims: Callable[[str, Instant], Iterable[ReclaimInstruction]]
-    #: Why a cluster may not connect here: the shard it is bound to and its address; empty: it may.
-    why_elsewhere: Callable[[str], str] = _bound_nowhere_else
-    #: Told of each cluster whose session ended or was replaced.
-    lost: Callable[[str, Instant], None] = _nobody_lost
-    coordinator_term: Callable[[], int] = int
+    machines: "Machines"
+    drains: "Drains"
+    execution: "Execution"
+    hints: "Hints"
+    cluster_reports: "ClusterReports"
+    ingest: "Ingest"
+    bindings: "Bindings"
+    coordination: "Coordination"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,21 +86,19 @@ class Sessions:
     def __init__(
         self,
         effects: Effects,
-        settings: SessionSettings,
-        supply: Supply,
-        shard_epoch: int = 0,
-        size_of: SizeOf = estimated_bytes,
+        settings: CurrentSettings,
+        shard_epoch: int,
+        parts: SessionNeighbours,
     ) -> None:
-        self.settings = settings
+        self._settings = settings
         self._effects = effects
-        self._supply = supply
+        self._parts = parts
         self._shard_epoch = shard_epoch
-        self._size_of = size_of
         #: The same sessions by number and by cluster.
         self._by_number: dict[int, _Session] = {}
         self._by_cluster: dict[str, _Session] = {}
         self._gone: OrderedDict[str, _Session] = OrderedDict()
-        #: The newest time anybody told; frames come without one.
+        #: The newest time of an event; frames come without one.
         self._at: Instant = 0
 
     def __len__(self) -> int:
@@ -146,7 +137,7 @@ class Sessions:
             text = "the first Hello names no cluster_id; send the id this cluster was given"
             self._effects.ask(EndSession(event.session, Code.INVALID_ARGUMENT, text))
             return False
-        if elsewhere := self._supply.why_elsewhere(cluster):
+        if elsewhere := self._parts.bindings.why_elsewhere(cluster):
             self._effects.counts.add("session_misbound_total")
             text = f"cluster {cluster} is bound to {elsewhere}; connect there"
             self._effects.ask(EndSession(event.session, Code.FAILED_PRECONDITION, text))
@@ -155,12 +146,11 @@ class Sessions:
         if older := self._by_cluster.get(cluster):
             text = f"a newer session of cluster {cluster} took over"
             self._end(older, Code.ABORTED, text, "replaced")
-        outbox = Outbox(self._size_of)
-        self._install(_Session(event.session, event.hello, event.peer, event.at, outbox=outbox))
+        self._install(_Session(event.session, event.hello, event.peer, event.at))
         return True
 
     def on_repeated(self, event: HelloRepeated) -> None:
-        """Acknowledged in its place: whoever sent it knows then that the replay is over."""
+        """Acknowledged in its place: its sender knows then that the replay is over."""
         self._at = max(self._at, event.at)
         session = self._by_number.get(event.session)
         if session is None:
@@ -185,13 +175,14 @@ class Sessions:
     def tick(self, at: Instant) -> None:
         """Once a second: ends stalled sessions, and measures the outboxes."""
         self._at = max(self._at, at)
-        patience = round(self.settings.stall_timeout * SECOND)
+        limits = self._settings.now.session
+        patience = round(limits.stall_timeout * SECOND)
         for session in list(self._by_number.values()):
             oldest = session.outbox.oldest_at
             if oldest is not None and at - oldest >= patience:
                 text = (
                     f"a frame waited {(at - oldest) // SECOND} s to be read (limit"
-                    f" {self.settings.stall_timeout:g} s); reconnect for a full replay"
+                    f" {limits.stall_timeout:g} s); reconnect for a full replay"
                 )
                 self._end(session, Code.RESOURCE_EXHAUSTED, text, "stalled")
         self._measure(at)
@@ -260,22 +251,22 @@ class Sessions:
             )
 
     def _install(self, session: _Session) -> None:
-        cluster, supply = session.cluster, self._supply
+        cluster, machines = session.cluster, self._parts.machines
         self._by_number[session.number] = session
         self._by_cluster[cluster] = session
         self._gone.pop(cluster, None)
         self._count("installed")
         self._acknowledge(session, HELLO)
         session.outbox.put_replay(
-            supply.bound_to(cluster),
-            lambda machine: supply.update_of(machine, cluster),
+            machines.bound_to(cluster),
+            lambda machine: machines.update_of(machine, cluster),
             session.connected_at,
         )
-        for instruction in supply.open_reclaims(cluster, session.connected_at):
+        for instruction in self._parts.drains.on_session_opened(cluster, session.connected_at):
             self._put(session, instruction)
 
     def _acknowledge(self, session: _Session, echo: str) -> None:
-        term = self._supply.coordinator_term()
+        term = self._parts.coordination.term
         self._put(session, Acknowledgement(echo, term, self._shard_epoch))
 
     def _put(self, session: _Session, frame: ShardFrame) -> None:
@@ -287,7 +278,7 @@ class Sessions:
             self._effects.counts.add("outbox_coalesced_total")
         if not was_waiting:
             self._effects.ask(FlushSession(session.number))
-        limits = self.settings
+        limits = self._settings.now.session
         if outbox.frames > limits.outbox_frames or outbox.bytes > limits.outbox_bytes:
             self._effects.counts.add("outbox_overflows_total")
             text = (
@@ -311,12 +302,15 @@ class Sessions:
     def _remove(self, session: _Session, event: str) -> None:
         del self._by_number[session.number]
         del self._by_cluster[session.cluster]
-        session.outbox, session.ended_at = Outbox(self._size_of), self._at
+        session.outbox, session.ended_at = Outbox(), self._at
         self._gone[session.cluster] = session
         if len(self._gone) > _REMEMBERED:
             self._gone.popitem(last=False)
         self._count(event)
-        self._supply.lost(session.cluster, self._at)
+        self._parts.execution.on_session_closed(session.cluster, self._at)
+        self._parts.hints.on_session_lost(session.cluster)
+        self._parts.cluster_reports.on_session_lost(session.cluster)
+        self._parts.ingest.on_session_lost(session.cluster)
 
     def _count(self, event: str) -> None:
         self._effects.counts.add("session_lifecycle_total", event=event)
