@@ -64,7 +64,7 @@ class Columns:
 
 
 class ReadOnly:
-    """Marks an array of one dimension that nobody may write to."""
+    """Marks an array of one dimension that is never written to."""
 
 
 class _Settings(Protocol):
