@@ -1,8 +1,8 @@
-"""A world held in the hand: calls and time go in, what it says comes out."""
+"""A substrate held in the hand: calls and time go in, what it says comes out."""
 
 from bigfleet.model.machines import CapacityType
 from bigfleet.provider.sim.world.durations import nanos_of
-from bigfleet.provider.sim.world.genesis import new_world
+from bigfleet.provider.sim.world.genesis import new_substrate
 from bigfleet.provider.sim.world.happenings import (
     AdmissionAsked,
     Asked,
@@ -20,7 +20,7 @@ from bigfleet.provider.sim.world.happenings import (
 from bigfleet.provider.sim.world.log import EventLog
 from bigfleet.provider.sim.world.offerings import SimOffering, offering
 from bigfleet.provider.sim.world.script import script_of
-from bigfleet.provider.sim.world.state import Rules, World
+from bigfleet.provider.sim.world.state import Rules, Substrate
 from bigfleet.provider.sim.world.step import step
 from bigfleet.provider.sim.world.supply import Slot
 from bigfleet.provider.sim.world.verbs import command_of_words
@@ -33,14 +33,14 @@ METAL = offering("std-8", CapacityType.BARE_METAL, "sim-1a", 2, id_prefix="bm")
 class Hand:
     """Every call happens at the time the last `wait` reached."""
 
-    def __init__(self, world: World) -> None:
-        self.world = world
+    def __init__(self, substrate: Substrate) -> None:
+        self.substrate = substrate
         self.log: list[Noted] = []
         self._operations = 0
 
     def tell(self, event: Event) -> list[Instruction]:
-        said = step(self.world, event)
-        self.log += self.world.take_notes()
+        said = step(self.substrate, event)
+        self.log += self.substrate.take_notes()
         return said
 
     def ask(
@@ -50,11 +50,11 @@ class Hand:
         if not operation:
             self._operations += 1
             operation = f"op-{self._operations}"
-        self.tell(Asked(kind, machine, operation, self.world.now, cluster, grace))
+        self.tell(Asked(kind, machine, operation, self.substrate.now, cluster, grace))
         return operation
 
     def wait(self, length: str) -> list[Instruction]:
-        return self.tell(TimePassed(self.world.now + nanos_of(length)))
+        return self.tell(TimePassed(self.substrate.now + nanos_of(length)))
 
     def done(self, kind: Step, machine: str, cluster: str = "") -> str:
         """Runs a step to its end, which must be a success; gives the host's ref."""
@@ -66,7 +66,7 @@ class Hand:
         return ends[0].host_ref
 
     def admission(self, kind: Step, machine: str) -> Refuse | None:
-        said = self.tell(AdmissionAsked(kind, machine, self.world.now))
+        said = self.tell(AdmissionAsked(kind, machine, self.substrate.now))
         return next((i for i in said if isinstance(i, Refuse)), None)
 
     def do(self, *words: str) -> dict[str, object]:
@@ -78,17 +78,17 @@ class Hand:
         return self.reply(*words).problem
 
     def reply(self, *words: str) -> Reply:
-        said = self.tell(Commanded(command_of_words(words), self.world.now))
+        said = self.tell(Commanded(command_of_words(words), self.substrate.now))
         return next(i for i in said if isinstance(i, Reply))
 
     def script(self, *entries: dict[str, object]) -> None:
-        self.tell(Scripted(script_of(list(entries)), self.world.now))
+        self.tell(Scripted(script_of(list(entries)), self.substrate.now))
 
     def slot(self, machine: str) -> Slot:
-        return self.world.supply.slots[machine]
+        return self.substrate.supply.slots[machine]
 
     def state(self, machine: str) -> str:
-        return self.world.state_of(self.slot(machine))
+        return self.substrate.state_of(self.slot(machine))
 
     def events(self, name: str) -> list[Noted]:
         return [note for note in self.log if note.event == name]
@@ -97,9 +97,9 @@ class Hand:
         lines: list[str] = []
         log = EventLog(sink=lines.append)
         log.add(self.log)
-        log.seal(self.world.now + 1)
+        log.seal(self.substrate.now + 1)
         return "\n".join(lines)
 
 
 def hand(*offerings: SimOffering, rules: Rules | None = None) -> Hand:
-    return Hand(new_world(rules or Rules(), offerings or (ON_DEMAND, SPOT, METAL)))
+    return Hand(new_substrate(rules or Rules(), offerings or (ON_DEMAND, SPOT, METAL)))

@@ -7,7 +7,7 @@ from bigfleet.provider.sim.world.durations import HOUR, MINUTE
 from bigfleet.provider.sim.world.happenings import Step
 from bigfleet.provider.sim.world.log import EventLog
 from bigfleet.provider.sim.world.offerings import offering
-from bigfleet.provider.sim.world.state import World
+from bigfleet.provider.sim.world.state import Substrate
 from tests.sim.handles import Hand, hand
 
 SLOTS = 60
@@ -18,23 +18,23 @@ NEXT = {
 }
 
 
-def sizes(world: World) -> dict[str, int]:
-    pools = world.supply.pools.values()
+def sizes(substrate: Substrate) -> dict[str, int]:
+    pools = substrate.supply.pools.values()
     return {
-        "agenda": len(world.agenda),
-        "heap": len(world.agenda._heap),
-        "work": len(world.work),
-        "work_of": len(world.work_of),
-        "occurrences": len(world.occurrences),
+        "agenda": len(substrate.agenda),
+        "heap": len(substrate.agenda._heap),
+        "work": len(substrate.work),
+        "work_of": len(substrate.work_of),
+        "occurrences": len(substrate.occurrences),
         "doomed": sum(len(p.interruptions.doomed) + len(p.crashes.doomed) for p in pools),
-        "notes": len(world.notes),
-        "admitted": len(world.admitted),
+        "notes": len(substrate.notes),
+        "admitted": len(substrate.admitted),
     }
 
 
 def busy_hours(sim: Hand, hours: int) -> Iterator[dict[str, int]]:
     """Every ten minutes each machine at rest is moved one step on; now and then one is deleted."""
-    machines = sorted(sim.world.supply.slots)
+    machines = sorted(sim.substrate.supply.slots)
     for hour in range(hours):
         for tenth in range(6):
             for number, machine in enumerate(machines):
@@ -44,7 +44,7 @@ def busy_hours(sim: Hand, hours: int) -> Iterator[dict[str, int]]:
                 if step is not None:
                     sim.ask(step, machine, "shop")
             sim.wait("10m")
-        yield sizes(sim.world)
+        yield sizes(sim.substrate)
 
 
 def test_a_busy_day_leaves_no_more_behind_than_a_busy_hour() -> None:
@@ -72,8 +72,8 @@ def test_an_idle_month_is_only_prices() -> None:
     sim = hand()
     sim.wait("720h")
     assert {note.event for note in sim.log} == {"price"}
-    assert sim.world.age() == 720 * HOUR
-    assert len(sim.world.agenda) == 1
+    assert sim.substrate.age() == 720 * HOUR
+    assert len(sim.substrate.agenda) == 1
 
 
 def test_the_log_keeps_the_last_lines_and_counts_all() -> None:
@@ -81,7 +81,7 @@ def test_the_log_keeps_the_last_lines_and_counts_all() -> None:
     sim.wait("240h")
     log = EventLog(kept=100)
     log.add(sim.log)
-    log.seal(sim.world.now + MINUTE)
+    log.seal(sim.substrate.now + MINUTE)
     kept = log.after(0, 1_000)
     assert len(kept) == 100
     assert kept[-1][0] == log.count == len(sim.log)

@@ -52,9 +52,9 @@ async def test_hosts_and_bindings_are_as_they_were(store: Callable[[], SQLiteSto
         assert after == before
         await rig.wait(600)
         assert await rig.state(OD) is S.CONFIGURED
-        assert rig.backend.driver.world.state_of(rig.backend.driver.world.supply.slots[OD]) == (
-            "configured"
-        )
+        assert rig.backend.driver.substrate.state_of(
+            rig.backend.driver.substrate.supply.slots[OD]
+        ) == ("configured")
         await rig.drain(OD)
         await waited(rig, 60, OD, S.IDLE)
         await rig.delete(OD)

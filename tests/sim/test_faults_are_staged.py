@@ -108,7 +108,7 @@ def test_a_host_that_vanishes_says_nothing() -> None:
 def test_a_removed_slot_is_no_longer_offered() -> None:
     sim = hand(ON_DEMAND)
     sim.do("remove", "od-0000", "od-0001")
-    assert list(sim.world.supply.slots) == ["od-0002", "od-0003"]
+    assert list(sim.substrate.supply.slots) == ["od-0002", "od-0003"]
     assert "no machine" in sim.problem("fail", "od-0000")
 
 

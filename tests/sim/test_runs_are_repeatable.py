@@ -52,7 +52,7 @@ def played(moves: list[tuple[str, object, str]], seed: int) -> Hand:
         match move:
             case "ask":
                 assert isinstance(what, Step)
-                if machine not in sim.world.work_of:
+                if machine not in sim.substrate.work_of:
                     sim.ask(what, machine, "shop")
             case "wait":
                 sim.wait(str(what))
@@ -67,20 +67,22 @@ def played(moves: list[tuple[str, object, str]], seed: int) -> Hand:
 
 def validate(sim: Hand) -> None:
     """Counts agree with what is there; all work is on the agenda, parked or endless."""
-    world = sim.world
-    for pool in world.supply.pools.values():
+    substrate = sim.substrate
+    for pool in substrate.supply.pools.values():
         hosts = sum(slot.host is not None for slot in pool.slots.values())
-        reserved = sum(work.reserves for work in world.work.values() if work.machine in pool.slots)
+        reserved = sum(
+            work.reserves for work in substrate.work.values() if work.machine in pool.slots
+        )
         assert pool.hosts == hosts + reserved
-    regions = {pool.offering.region for pool in world.supply.pools.values()}
+    regions = {pool.offering.region for pool in substrate.supply.pools.values()}
     for region in regions:
-        pools = [p for p in world.supply.pools.values() if p.offering.region == region]
-        assert world.supply.hosts_of_region.get(region, 0) == sum(pool.hosts for pool in pools)
-    assert {id(work) for work in world.work.values()} == {
-        id(work) for work in world.work_of.values()
+        pools = [p for p in substrate.supply.pools.values() if p.offering.region == region]
+        assert substrate.supply.hosts_of_region.get(region, 0) == sum(pool.hosts for pool in pools)
+    assert {id(work) for work in substrate.work.values()} == {
+        id(work) for work in substrate.work_of.values()
     }
-    for (step, operation), work in world.work.items():
-        assert work.parked or world.agenda.at("work", step, operation) is not None
+    for (step, operation), work in substrate.work.items():
+        assert work.parked or substrate.agenda.at("work", step, operation) is not None
 
 
 @settings(deadline=None, max_examples=30)

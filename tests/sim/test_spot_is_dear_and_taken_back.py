@@ -166,7 +166,7 @@ def test_a_rate_that_comes_late_finds_the_hosts_that_are_there() -> None:
     frozen = offering("std-2", CapacityType.SPOT, "z", 1, id_prefix="sp", walk=False)
     sim = hand(frozen, rules=CALM)
     sim.done(Step.CREATE, "sp-0000")
-    sim.world.rules = Rules()
+    sim.substrate.rules = Rules()
     sim.do("probability", "capacity=spot", "0.999999")
     said = sim.wait("24h")
     assert [i.machine for i in said if isinstance(i, WarnOfEnd)] == ["sp-0000"]
@@ -185,5 +185,5 @@ def test_a_repricing_names_its_pool() -> None:
     sim = hand(SPOT, rules=CALM)
     said = sim.wait("1h")
     assert {i.pool for i in said if isinstance(i, Reprice)} == {"std-2/sim-1a/spot"}
-    assert sim.world.now == HOUR
+    assert sim.substrate.now == HOUR
     assert all(note.at % (60 * SECOND) == 0 for note in sim.events("price"))

@@ -100,7 +100,7 @@ def test_a_stock_is_written_as_it_is_read() -> None:
 
 def test_quota_counts_all_pools_of_a_region_and_refuses_before_acceptance() -> None:
     sim = hand()
-    hosts = sim.world.supply.hosts_of_region["sim-1"]
+    hosts = sim.substrate.supply.hosts_of_region["sim-1"]
     sim.do("quota", "sim-1", str(hosts + 2))
     assert sim.admission(Step.CREATE, "od-0000") is None
     assert sim.admission(Step.CREATE, "sp-0000") is None
@@ -111,7 +111,7 @@ def test_quota_counts_all_pools_of_a_region_and_refuses_before_acceptance() -> N
 
 def test_an_admitted_create_that_never_began_gives_its_place_back() -> None:
     sim = hand()
-    hosts = sim.world.supply.hosts_of_region["sim-1"]
+    hosts = sim.substrate.supply.hosts_of_region["sim-1"]
     sim.do("quota", "sim-1", str(hosts + 1))
     assert sim.admission(Step.CREATE, "od-0000") is None
     assert sim.admission(Step.CREATE, "od-0001") is not None

@@ -184,7 +184,7 @@ async def test_held_work_that_is_never_released_ends_at_its_deadline() -> None:
         await rig.create(OD)
         await rig.wait(301)
         assert (await rig.get(OD)).last_error.startswith("timeout:")
-        assert not rig.backend.driver.world.work
+        assert not rig.backend.driver.substrate.work
 
 
 async def test_an_outage_answers_unavailable_and_ends() -> None:

@@ -18,7 +18,7 @@ from tests.sim.handles import Hand, hand
 
 
 def chosen(sim: Hand, text: str) -> list[str]:
-    return [s.id for s in selector_of(text).slots(sim.world.supply, sim.world.state_of)]
+    return [s.id for s in selector_of(text).slots(sim.substrate.supply, sim.substrate.state_of)]
 
 
 @pytest.mark.parametrize(
@@ -135,12 +135,12 @@ def test_a_script_does_its_verbs_at_their_times() -> None:
         {"at": "30s", "do": "store-fail", "switch": True},
     )
     sim.wait("15s")
-    assert sim.world.faults.holds
+    assert sim.substrate.faults.holds
     sim.wait("5s")
-    assert not sim.world.faults.holds
+    assert not sim.substrate.faults.holds
     said = sim.wait("10s")
     assert [i.command.verb for i in said if isinstance(i, RunOutside)] == ["store-fail"]
-    assert not sim.world.script
+    assert not sim.substrate.script
 
 
 def test_all_problems_of_a_script_are_told_together() -> None:
@@ -160,9 +160,9 @@ def test_the_events_of_a_scenario_are_a_script() -> None:
     [("quiet", True), ("state=idle >= 2", True), ("state=idle > 2", False), (" == 10", True)],
 )
 def test_a_condition_counts_machines(condition: str, holds: bool) -> None:
-    assert condition_holds(hand().world, condition) is holds
+    assert condition_holds(hand().substrate, condition) is holds
 
 
 def test_a_condition_that_is_none_is_refused() -> None:
     with pytest.raises(BadCommand):
-        condition_holds(hand().world, "when pigs fly")
+        condition_holds(hand().substrate, "when pigs fly")

@@ -8,20 +8,20 @@ from bigfleet.model.errors import BadInput
 from bigfleet.model.machines import CapacityType
 from bigfleet.provider.sim.instances import instance_of
 from bigfleet.provider.sim.world.catalog import CATALOG
-from bigfleet.provider.sim.world.genesis import new_world
+from bigfleet.provider.sim.world.genesis import new_substrate
 from bigfleet.provider.sim.world.offerings import offerings_of
 from bigfleet.provider.sim.world.presets import NoSuchPreset, preset_of
-from bigfleet.provider.sim.world.state import Rules, World
+from bigfleet.provider.sim.world.state import Rules, Substrate
 from bigfleet.provider.sim.world.supply import SlotTaken
 from tests.sim.handles import METAL, ON_DEMAND, SPOT, hand
 
 
-def world_of(name: str, seed_count: int = 32) -> World:
-    return new_world(Rules(), preset_of(name, seed_count).offerings)
+def substrate_of(name: str, seed_count: int = 32) -> Substrate:
+    return new_substrate(Rules(), preset_of(name, seed_count).offerings)
 
 
-def states(world: World) -> Counter[str]:
-    return Counter(world.state_of(slot) for slot in world.supply.slots.values())
+def states(substrate: Substrate) -> Counter[str]:
+    return Counter(substrate.state_of(slot) for slot in substrate.supply.slots.values())
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ def test_an_alias_has_the_shape_of_its_twin() -> None:
 
 
 def test_owned_machines_stand_there_and_cost_nothing_and_the_rest_can_be_bought() -> None:
-    world = hand().world
-    found = {s.id: instance_of(s) for s in world.supply.slots.values()}
+    substrate = hand().substrate
+    found = {s.id: instance_of(s) for s in substrate.supply.slots.values()}
     metal, on_demand, spot = found["bm-0000"], found["od-0000"], found["sp-0000"]
     assert metal.host is not None
     assert (metal.price_per_hour, metal.interruption_probability) == (0, 0)
@@ -68,21 +68,21 @@ def test_ids_split_at_double_dashes_and_are_dns_names() -> None:
     [entry] = offerings_of(
         [{"instance_type": "c7g.xlarge", "zone": "Zone_B", "capacity_type": "on_demand"}]
     )
-    [slot] = new_world(Rules(provider="Sim One"), [entry]).supply.slots
+    [slot] = new_substrate(Rules(provider="Sim One"), [entry]).supply.slots
     assert slot == "sim-one--on-demand--c7g.xlarge--zone-b--000"
 
 
 def test_a_second_offering_of_a_pool_continues_its_numbers() -> None:
-    world = new_world(Rules(), [ON_DEMAND, ON_DEMAND])
-    assert list(world.supply.slots)[-1] == "od-0007"
-    assert len(world.supply.pools) == 1
+    substrate = new_substrate(Rules(), [ON_DEMAND, ON_DEMAND])
+    assert list(substrate.supply.slots)[-1] == "od-0007"
+    assert len(substrate.supply.pools) == 1
 
 
 def test_two_slots_never_share_an_id() -> None:
     first = {"instance_type": "std-2", "zone": "a b", "capacity_type": "spot"}
     second = {"instance_type": "std-2", "zone": "a-b", "capacity_type": "spot"}
     with pytest.raises(SlotTaken, match="offered twice"):
-        new_world(Rules(), offerings_of([first, second]))
+        new_substrate(Rules(), offerings_of([first, second]))
 
 
 def test_an_offering_without_a_zone_is_spread_over_three() -> None:
@@ -92,10 +92,10 @@ def test_an_offering_without_a_zone_is_spread_over_three() -> None:
         "count": 4,
         "sim": {"region": "eu-1", "racks": 2},
     }
-    world = new_world(Rules(), offerings_of([entry]))
-    zones = Counter(slot.pool.offering.zone for slot in world.supply.slots.values())
+    substrate = new_substrate(Rules(), offerings_of([entry]))
+    zones = Counter(slot.pool.offering.zone for slot in substrate.supply.slots.values())
     assert zones == {"eu-1a": 2, "eu-1b": 1, "eu-1c": 1}
-    racks = [s.labels["topology.bigfleet/rack"] for s in world.supply.slots.values()]
+    racks = [s.labels["topology.bigfleet/rack"] for s in substrate.supply.slots.values()]
     assert racks == ["eu-1a-r0", "eu-1a-r1", "eu-1b-r0", "eu-1c-r0"]
 
 
@@ -150,13 +150,13 @@ def test_all_problems_of_an_offering_file_are_told_together() -> None:
     ],
 )
 def test_a_preset_has_the_machines_it_names(name: str, expected: dict[str, int]) -> None:
-    assert states(world_of(name)) == expected
+    assert states(substrate_of(name)) == expected
 
 
 def test_the_demo_is_the_fleet_of_the_tour() -> None:
-    world = world_of("demo")
+    substrate = substrate_of("demo")
     offered = Counter(
-        (s.pool.offering.capacity_type.label, s.pool.price) for s in world.supply.slots.values()
+        (s.pool.offering.capacity_type.label, s.pool.price) for s in substrate.supply.slots.values()
     )
     assert offered == {
         ("BareMetal", 0.0): 280,
@@ -165,25 +165,25 @@ def test_the_demo_is_the_fleet_of_the_tour() -> None:
         ("Spot", 0.12): 120,
         ("Spot", 0.10): 120,
     }
-    assert {slot.pool.offering.zone for slot in world.supply.slots.values()} == {"a", "b", "c"}
-    assert {tuple(s.pool.offering.allocatable.values()) for s in world.supply.slots.values()} == {
-        ("7500m", "28Gi")
-    }
-    assert "bm-0031" in world.supply.slots
+    assert {slot.pool.offering.zone for slot in substrate.supply.slots.values()} == {"a", "b", "c"}
+    assert {
+        tuple(s.pool.offering.allocatable.values()) for s in substrate.supply.slots.values()
+    } == {("7500m", "28Gi")}
+    assert "bm-0031" in substrate.supply.slots
 
 
 def test_every_third_conformance_slot_is_cheap_spot() -> None:
-    world = world_of("conformance", 30)
+    substrate = substrate_of("conformance", 30)
     kinds = Counter(
         (s.pool.offering.capacity_type, s.pool.price, s.pool.probability)
-        for s in world.supply.slots.values()
+        for s in substrate.supply.slots.values()
     )
     assert kinds == {(CapacityType.ON_DEMAND, 0.4, 0.05): 20, (CapacityType.SPOT, 0.12, 0.05): 10}
 
 
 def test_a_machine_that_serves_from_the_start_carries_its_stamps() -> None:
-    world = world_of("scale:2252")
-    bound = next(s for s in world.supply.slots.values() if s.host and s.host.cluster)
+    substrate = substrate_of("scale:2252")
+    bound = next(s for s in substrate.supply.slots.values() if s.host and s.host.cluster)
     binding = instance_of(bound).bound
     assert binding is not None
     assert binding.cluster == "cluster-0"

@@ -11,6 +11,7 @@ import click
 
 from bigfleet.cli.conformance_options import CHANGE_COLUMNS, OUTCOME_COLUMNS, with_options
 from bigfleet.cli.output import prints_list
+from bigfleet.cli.provider_lines import tls_in
 from bigfleet.cli.terminal import plain, refuse
 from bigfleet.model.errors import BadInput
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from bigfleet.conformance.reports.document import Account
     from bigfleet.conformance.rows import Row
     from bigfleet.conformance.trial import Settings
-    from bigfleet.wire.lines import TlsFiles
 
 PATH = click.Path(path_type=Path)
 
@@ -199,7 +199,7 @@ def _lab(given: dict[str, Any], clock: Any, logs: Path) -> "Lab":
     named = [name for name in ("target", "exec_line", "exec_spec") if given[name]]
     if len(named) != 1:
         raise click.UsageError("say what to test with one of --target, --exec and --exec-spec")
-    tls = _tls(given)
+    tls = tls_in(given)
     hooks = {name: shlex.split(given[f"hook_{name}"]) for name in ("price", "vanish")}
     if given["target"]:
         return TargetLab(
@@ -210,17 +210,6 @@ def _lab(given: dict[str, Any], clock: Any, logs: Path) -> "Lab":
     else:
         commands = commands_of(given["exec_spec"])
     return ExecLab(commands, clock, logs, given["boot_timeout"], hooks, tls)
-
-
-def _tls(given: dict[str, Any]) -> "TlsFiles | None":
-    from bigfleet.wire.lines import TlsFiles
-
-    files = [given["tls_cert"], given["tls_key"], given["tls_ca"]]
-    if not any(files):
-        return None
-    if not all(files):
-        raise click.UsageError("--tls-cert, --tls-key and --tls-ca go together")
-    return TlsFiles(*files)
 
 
 def _self_test(given: dict[str, Any]) -> int:

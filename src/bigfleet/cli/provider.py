@@ -11,6 +11,7 @@ import click
 from bigfleet.cli.durations import DURATION
 from bigfleet.cli.provider_admin import ADMIN_COMMANDS
 from bigfleet.cli.provider_bench import bench
+from bigfleet.cli.provider_lines import tls_in
 from bigfleet.cli.provider_sim import sim
 from bigfleet.cli.terminal import refuse
 from bigfleet.model.errors import BadInput, StartRefused
@@ -341,7 +342,7 @@ def _options(target: str, backend: "Backend", flags: dict[str, Any]) -> "Provide
         address=flags["addr"],
         metrics_address=METRICS_ADDRESS if moves else flags["metrics_addr"],
         metrics_may_move=moves,
-        tls=_tls(flags["tls_cert"], flags["tls_key"], flags["tls_ca"]),
+        tls=tls_in(flags),
         reflection=flags["reflection"],
         debug_endpoints=flags["debug_endpoints"],
         timing=replace(timing, **said),
@@ -355,13 +356,3 @@ def _options(target: str, backend: "Backend", flags: dict[str, Any]) -> "Provide
         fault_selectors=flags["fault_selectors"] or options.fault_selectors,
         **{field: value for field, value in misses.items() if value is not None},
     )
-
-
-def _tls(cert: Path | None, key: Path | None, ca: Path | None) -> Any:
-    from bigfleet.wire.lines import TlsFiles
-
-    if cert is None and key is None and ca is None:
-        return None
-    if cert is None or key is None or ca is None:
-        raise click.UsageError("--tls-cert, --tls-key and --tls-ca go together: all or none")
-    return TlsFiles(cert, key, ca)

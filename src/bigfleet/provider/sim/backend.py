@@ -1,8 +1,8 @@
-"""The sim as a Backend: every call becomes an event of the world, every end an instruction.
+"""The sim as a Backend: every call becomes an event of the substrate, every end an instruction.
 
-After a restart the world is told by the server's records what was in the slots, before anything is
-asked of them. The world has one server only, so it knows operations by their number: two runs from
-two fresh stores write equal logs.
+After a restart the server's records tell the substrate what was in the slots, before anything is
+asked of them. The substrate has one server only, so it knows operations by their number: two runs
+from two fresh stores write equal logs.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -42,7 +42,7 @@ from bigfleet.provider.sim.control import Control
 from bigfleet.provider.sim.driver import Driver, error_of
 from bigfleet.provider.sim.instances import Instances
 from bigfleet.provider.sim.service import SimAnswers
-from bigfleet.provider.sim.world.genesis import new_world
+from bigfleet.provider.sim.world.genesis import new_substrate
 from bigfleet.provider.sim.world.happenings import (
     AdmissionAsked,
     DescribeAsked,
@@ -98,7 +98,7 @@ class SimBackend(Backend):
         return clock_of(self.cfg.clock, RealClock())
 
     def tuned(self, options: ProviderOptions) -> ProviderOptions:
-        """As many operations at once as the world can carry: its latencies are not our queues.
+        """As many operations at once as the substrate can carry: its latencies are not our queues.
 
         The conformance fleet is looked at often, so that a lost host is missed within seconds.
         """
@@ -113,9 +113,9 @@ class SimBackend(Backend):
         self._store_name = f"-{ctx.incarnation}-"
         fleet = fleet_of(self.cfg, ctx.seed_count, ctx.offerings)
         rules = rules_of(self.cfg, fleet, ctx.provider, ctx.clock.now())
-        world = new_world(rules, fleet.offerings)
-        world.faults.selectors |= ctx.fault_selectors
-        self.driver = Driver(world, ctx.clock, EventLog(sink=self._sink()))
+        substrate = new_substrate(rules, fleet.offerings)
+        substrate.faults.selectors |= ctx.fault_selectors
+        self.driver = Driver(substrate, ctx.clock, EventLog(sink=self._sink()))
         self.control = Control(self.driver, ctx.extensions)
         self._calls = self._own_calls()
         if fleet.fault_selectors and not ctx.fault_selectors:
@@ -208,7 +208,7 @@ class SimBackend(Backend):
         if show.delay_nanos and self._handler is not None:
             # The first describe takes no time: a stepped clock cannot be moved before it ends.
             await driver.clock.sleep(show.delay_nanos / SECOND)
-        supply = driver.world.supply
+        supply = driver.substrate.supply
         found: list[Instance] = []
         for chunk in self._instances.chunks(supply, round(len(supply.slots) * show.share)):
             found += chunk
@@ -226,7 +226,7 @@ class SimBackend(Backend):
 
     def _adopt(self, record: MachineRecord) -> None:
         """Work under way is asked for again and finds its host as it was before it began."""
-        if not self._adopting or record.id in self.driver.world.work_of:
+        if not self._adopting or record.id in self.driver.substrate.work_of:
             return
         bound = record.state in (MachineState.CONFIGURED, MachineState.DRAINING)
         self.driver.adopt(record, bound=bound)
@@ -245,7 +245,7 @@ class SimBackend(Backend):
 
     async def _inspect(self, machine: MachineRecord) -> HostStatus:
         self._adopt(machine)
-        slot = self.driver.world.supply.slots.get(machine.id)
+        slot = self.driver.substrate.supply.slots.get(machine.id)
         if slot is None:
             return GONE
         host = slot.host

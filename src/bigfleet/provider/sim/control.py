@@ -1,6 +1,6 @@
 """The control API: verbs in, JSON out, over gRPC, HTTP and scripts alike.
 
-Verbs about the world become events of it. Verbs about the process and the clock are carried out
+Verbs about the substrate become events of it. Verbs about the process and the clock are carried out
 here: they are the only ones that are not part of a replayable run.
 """
 
@@ -169,7 +169,7 @@ class Control:
         clock = self._stepped()
         end = clock.now() + _PATIENCE
         await settle()
-        while not condition_holds(self._driver.world, condition):
+        while not condition_holds(self._driver.substrate, condition):
             due = clock.next_due()
             if due is None or due > end:
                 raise BadCommand(f"{condition!r} does not come about")

@@ -1,6 +1,6 @@
-"""Carries the world: turns calls and time into events, and instructions into results and signals.
+"""Drives the substrate: calls and time become events, instructions become results and signals.
 
-It decides nothing. One timer waits for what the world has to do next; work that is due now is
+It decides nothing. One timer waits for what the substrate has to do next; work that is due now is
 done in the next turn of the loop, never inside the call that began it.
 """
 
@@ -44,13 +44,13 @@ from bigfleet.provider.sim.world.happenings import (
     WarnOfEnd,
 )
 from bigfleet.provider.sim.world.log import EventLog
-from bigfleet.provider.sim.world.state import World
+from bigfleet.provider.sim.world.state import Substrate
 from bigfleet.provider.sim.world.step import next_due, step
 
 
 class Driver:
-    def __init__(self, world: World, clock: Clock, log: EventLog) -> None:
-        self.world = world
+    def __init__(self, substrate: Substrate, clock: Clock, log: EventLog) -> None:
+        self.substrate = substrate
         self.clock = clock
         self.log = log
         self.signals: asyncio.Queue[Signal] = asyncio.Queue()
@@ -62,12 +62,12 @@ class Driver:
         self._turn: asyncio.Handle | None = None
 
     def tell(self, event: Event) -> list[Instruction]:
-        """The world changes by `event`; what it asks for is done, what it answers is returned."""
-        instructions = step(self.world, event)
+        """The substrate changes by `event`; what it asks for is done, its answers are returned."""
+        instructions = step(self.substrate, event)
         for instruction in instructions:
             self._carry(instruction)
-        if self.world.notes:
-            self.log.add(self.world.take_notes())
+        if self.substrate.notes:
+            self.log.add(self.substrate.take_notes())
         self._arm()
         return instructions
 
@@ -108,7 +108,7 @@ class Driver:
             self._turn.cancel()
 
     def _arm(self) -> None:
-        due = next_due(self.world)
+        due = next_due(self.substrate)
         if due is not None and due <= self.clock.now():
             if self._turn is None:
                 self._turn = asyncio.get_running_loop().call_soon(self._next_turn)
@@ -158,7 +158,7 @@ class Driver:
             result.set_exception(end)
 
     def _prices(self, name: str) -> PriceTable:
-        pool = self.world.supply.pools[name]
+        pool = self.substrate.supply.pools[name]
         key = OfferingKey(
             pool.offering.instance_type, pool.offering.zone, pool.offering.capacity_type
         )

@@ -62,7 +62,7 @@ class SimAnswers:
 
     async def delete(self, call: DeleteCall, peer: Peer) -> bytes:
         await self._treated("Delete")
-        pools = self._driver.world.supply.pools.values()
+        pools = self._driver.substrate.supply.pools.values()
         if call.machine_id and all(pool.offering.owned for pool in pools):
             raise Rejected(Code.UNIMPLEMENTED, "nothing here can be given back")
         return await self._inner.delete(call, peer)
@@ -91,7 +91,7 @@ class SimAnswers:
     async def _treated(self, method: str) -> WrongList | None:
         """Delays or refuses the call; says how a List is to be wrong."""
         driver = self._driver
-        if driver.world.answers.untouched:
+        if driver.substrate.answers.untouched:
             return None
         said = driver.tell(Called(method, driver.clock.now()))
         treat = next(instruction for instruction in said if isinstance(instruction, Treat))

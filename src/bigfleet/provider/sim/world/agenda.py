@@ -1,4 +1,4 @@
-"""What the world has still to do, in the order of time and then of name.
+"""What the substrate has still to do, in the order of time and then of name.
 
 A thing to do has a key, and one time: putting it again moves it. Ties are broken by key, never by
 the order of arrival, so two runs do the same things in the same order.

@@ -1,4 +1,4 @@
-"""What each control verb does to the world.
+"""What each control verb does to the substrate.
 
 A verb is refused whole, with a sentence, or carried out whole; both end in a Reply. Verbs that
 concern the process or the clock are handed outside.
@@ -43,210 +43,210 @@ from bigfleet.provider.sim.world.hosts import (
 from bigfleet.provider.sim.world.offerings import KINDS, STEPS, offerings_of
 from bigfleet.provider.sim.world.report import state_report
 from bigfleet.provider.sim.world.selectors import BadSelector, Selector, selector_of
-from bigfleet.provider.sim.world.state import World
+from bigfleet.provider.sim.world.state import Substrate
 from bigfleet.provider.sim.world.stock import BadStock, limit_of, stock_of
 from bigfleet.provider.sim.world.supply import Pool, Slot, SlotTaken
 from bigfleet.provider.sim.world.verbs import VERBS, BadCommand
 from bigfleet.provider.sim.world.work import release_parked
 
 Facts = Mapping[str, object]
-Carry = Callable[[World, Command, list[Instruction]], Facts]
+Carry = Callable[[Substrate, Command, list[Instruction]], Facts]
 _REFUSALS = (BadCommand, BadDistribution, BadDuration, BadInput, BadSelector, BadStock, SlotTaken)
 
 
-def carry_out(world: World, command: Command, out: list[Instruction]) -> None:
+def carry_out(substrate: Substrate, command: Command, out: list[Instruction]) -> None:
     if VERBS[command.verb].outside:
         out.append(RunOutside(command))
         return
     try:
-        facts = CARRIED[command.verb](world, command, out)
+        facts = CARRIED[command.verb](substrate, command, out)
     except _REFUSALS as problem:
-        world.note("sim", "control.refused", verb=command.verb, problem=str(problem))
+        substrate.note("sim", "control.refused", verb=command.verb, problem=str(problem))
         out.append(Reply(problem=str(problem)))
         return
     if command.verb != "state":
-        world.note("sim", f"control.{command.verb}", **dict(command.arguments))
+        substrate.note("sim", f"control.{command.verb}", **dict(command.arguments))
     out.append(Reply(facts))
 
 
-def _slots(world: World, text: str) -> list[Slot]:
-    found = selector_of(text).slots(world.supply, world.state_of)
+def _slots(substrate: Substrate, text: str) -> list[Slot]:
+    found = selector_of(text).slots(substrate.supply, substrate.state_of)
     if not found:
         raise BadCommand(f"{text!r} is no machine of this provider")
     return found
 
 
-def _pools(world: World, text: str) -> list[Pool]:
-    found = selector_of(text).pools(world.supply)
+def _pools(substrate: Substrate, text: str) -> list[Pool]:
+    found = selector_of(text).pools(substrate.supply)
     if not found:
-        known = ", ".join(sorted(world.supply.pools)[:6])
+        known = ", ".join(sorted(substrate.supply.pools)[:6])
         raise BadCommand(f"{text!r} is no pool; there are {known}")
     return found
 
 
-def _named(world: World, command: Command) -> list[Slot]:
+def _named(substrate: Substrate, command: Command) -> list[Slot]:
     """Each word is an id or a selector of its own."""
-    return [slot for word in command.words("ids") for slot in _slots(world, word)]
+    return [slot for word in command.words("ids") for slot in _slots(substrate, word)]
 
 
-def _state(world: World, command: Command, out: list[Instruction]) -> Facts:
-    return state_report(world, command.text("what"))
+def _state(substrate: Substrate, command: Command, out: list[Instruction]) -> Facts:
+    return state_report(substrate, command.text("what"))
 
 
-def _fail(world: World, command: Command, out: list[Instruction]) -> Facts:
-    slots = [slot for slot in _slots(world, command.text("id")) if slot.host is not None]
+def _fail(substrate: Substrate, command: Command, out: list[Instruction]) -> Facts:
+    slots = [slot for slot in _slots(substrate, command.text("id")) if slot.host is not None]
     if not slots:
         raise BadCommand(f"{command.text('id')!r} has no host that could fail")
     for slot in slots:
-        fail_host(world, slot, command.text("reason", "the host failed"), out)
+        fail_host(substrate, slot, command.text("reason", "the host failed"), out)
     return {"machines": len(slots)}
 
 
-def _fail_next(world: World, command: Command, out: list[Instruction]) -> Facts:
+def _fail_next(substrate: Substrate, command: Command, out: list[Instruction]) -> Facts:
     error = command.text("error", "error")
     if error not in list(Failure):
         raise BadCommand(f"{error!r} is no error; known are {', '.join(Failure)}")
     selector = selector_of(command.text("select"))
     if selector.name:
-        _slots(world, selector.name)
+        _slots(substrate, selector.name)
     staged = NextFailure(
         selector, step_of(command, "kind"), Failure(error), count_of(command, "count", 1)
     )
-    world.faults.next_failures.append(staged)
+    substrate.faults.next_failures.append(staged)
     return {"left": staged.left}
 
 
-def _vanish(world: World, command: Command, out: list[Instruction]) -> Facts:
-    slots = [slot for slot in _named(world, command) if slot.host is not None]
+def _vanish(substrate: Substrate, command: Command, out: list[Instruction]) -> Facts:
+    slots = [slot for slot in _named(substrate, command) if slot.host is not None]
     for slot in slots:
-        end_host(world, slot, "vanished", "the host is gone", out, silent=True)
+        end_host(substrate, slot, "vanished", "the host is gone", out, silent=True)
     return {"machines": len(slots)}
 
 
-def _remove(world: World, command: Command, out: list[Instruction]) -> Facts:
-    slots = _named(world, command)
+def _remove(substrate: Substrate, command: Command, out: list[Instruction]) -> Facts:
+    slots = _named(substrate, command)
     for slot in slots:
-        end_host(world, slot, "removed", "the slot left the offering", out, silent=True)
-        world.supply.remove(slot)
-        world.note(slot.id, "slot.removed")
+        end_host(substrate, slot, "removed", "the slot left the offering", out, silent=True)
+        substrate.supply.remove(slot)
+        substrate.note(slot.id, "slot.removed")
     out.append(Redescribe())
     return {"machines": len(slots)}
 
 
-def _interrupt(world: World, command: Command, out: list[Instruction]) -> Facts:
+def _interrupt(substrate: Substrate, command: Command, out: list[Instruction]) -> Facts:
     selector = selector_of(command.text("select"))
     hosted = [
         slot
-        for slot in selector.slots(world.supply, world.state_of)
+        for slot in selector.slots(substrate.supply, substrate.state_of)
         if slot.host is not None and not slot.host.interrupted and is_spot(slot.pool)
     ]
-    wave = world.occurrence("wave", "sim")
-    hosted.sort(key=lambda slot: (world.draws.digest("wave", slot.id, wave), slot.id))
+    wave = substrate.occurrence("wave", "sim")
+    hosted.sort(key=lambda slot: (substrate.draws.digest("wave", slot.id, wave), slot.id))
     struck = hosted[: round(len(hosted) * fraction_of(command, "fraction", 1.0))]
     notice = command.text("notice")
-    nanos = nanos_of(notice) if notice else world.rules.notice_nanos
+    nanos = nanos_of(notice) if notice else substrate.rules.notice_nanos
     for slot in sorted(struck, key=lambda slot: slot.id):
-        interrupt(world, slot, nanos, out)
+        interrupt(substrate, slot, nanos, out)
     return {"machines": len(struck), "of": len(hosted)}
 
 
-def _price(world: World, command: Command, out: list[Instruction]) -> Facts:
-    pools, text = _pools(world, command.text("select")), command.text("value")
+def _price(substrate: Substrate, command: Command, out: list[Instruction]) -> Facts:
+    pools, text = _pools(substrate, command.text("select")), command.text("value")
     value = number_of(command, "value", text.removeprefix("x"))
     for pool in pools:
         pool.market.set_price(pool.price * value if text.startswith("x") else value)
-        priced(world, pool, out)
+        priced(substrate, pool, out)
     return {"pools": {pool.name: pool.price for pool in pools}}
 
 
-def _probability(world: World, command: Command, out: list[Instruction]) -> Facts:
-    pools, value = _pools(world, command.text("select")), fraction_of(command, "value")
+def _probability(substrate: Substrate, command: Command, out: list[Instruction]) -> Facts:
+    pools, value = _pools(substrate, command.text("select")), fraction_of(command, "value")
     if value == 0 and any(is_spot(pool) for pool in pools):
         raise BadCommand("spot is always at risk; write more than 0")
     for pool in pools:
         pool.probability = value
-        set_risk(world, pool)
-        priced(world, pool, out)
+        set_risk(substrate, pool)
+        priced(substrate, pool, out)
     return {"pools": len(pools)}
 
 
-def _walk(world: World, command: Command, out: list[Instruction]) -> Facts:
-    world.walking = switch_of(command, "switch")
-    arm_walk(world)
-    return {"walk": world.walking}
+def _walk(substrate: Substrate, command: Command, out: list[Instruction]) -> Facts:
+    substrate.walking = switch_of(command, "switch")
+    arm_walk(substrate)
+    return {"walk": substrate.walking}
 
 
-def _stock(world: World, command: Command, out: list[Instruction]) -> Facts:
-    pools, stock = _pools(world, command.text("select")), stock_of(command.text("value"))
+def _stock(substrate: Substrate, command: Command, out: list[Instruction]) -> Facts:
+    pools, stock = _pools(substrate, command.text("select")), stock_of(command.text("value"))
     for pool in pools:
-        set_stock(world, pool, stock)
+        set_stock(substrate, pool, stock)
     return {"pools": len(pools), "stock": str(stock)}
 
 
-def _quota(world: World, command: Command, out: list[Instruction]) -> Facts:
+def _quota(substrate: Substrate, command: Command, out: list[Instruction]) -> Facts:
     region = command.text("region")
-    regions = {pool.offering.region for pool in world.supply.pools.values()}
+    regions = {pool.offering.region for pool in substrate.supply.pools.values()}
     if region not in regions:
         raise BadCommand(f"{region!r} is no region; there are {', '.join(sorted(regions))}")
     limit = limit_of(command.text("value"))
-    world.supply.quota_of_region[region] = limit
-    return {"region": region, "hosts": world.supply.hosts_of_region.get(region, 0)}
+    substrate.supply.quota_of_region[region] = limit
+    return {"region": region, "hosts": substrate.supply.hosts_of_region.get(region, 0)}
 
 
-def _add(world: World, command: Command, out: list[Instruction]) -> Facts:
+def _add(substrate: Substrate, command: Command, out: list[Instruction]) -> Facts:
     try:
         entry = orjson.loads(command.text("offering"))
     except ValueError as problem:
         raise BadCommand(f"the offering is no JSON: {problem}") from problem
     offerings = offerings_of(entry if isinstance(entry, list) else [entry])
-    added = [slot for offering in offerings for slot in add_offering(world, offering)]
+    added = [slot for offering in offerings for slot in add_offering(substrate, offering)]
     out.append(Redescribe())
     return {"machines": len(added)}
 
 
-def _latency(world: World, command: Command, out: list[Instruction]) -> Facts:
+def _latency(substrate: Substrate, command: Command, out: list[Instruction]) -> Facts:
     step = command.text("step")
     if step not in STEPS:
         raise BadCommand(f"{step!r} is no step; known are {', '.join(STEPS)}")
-    world.latency[step] = distribution_of(command.text("dist"))
-    return {step: world.latency[step].text}
+    substrate.latency[step] = distribution_of(command.text("dist"))
+    return {step: substrate.latency[step].text}
 
 
-def _failure_rate(world: World, command: Command, out: list[Instruction]) -> Facts:
+def _failure_rate(substrate: Substrate, command: Command, out: list[Instruction]) -> Facts:
     kind, value = command.text("kind"), fraction_of(command, "value")
     if kind == "crash":
-        for pool in world.supply.pools.values():
-            set_hazard(world, pool, CRASHES, rate_of(value))
+        for pool in substrate.supply.pools.values():
+            set_hazard(substrate, pool, CRASHES, rate_of(value))
     elif kind in KINDS:
-        world.faults.failure_rate[kind] = value
+        substrate.faults.failure_rate[kind] = value
     else:
         raise BadCommand(f"{kind!r} is no kind; known are {', '.join(KINDS)} and crash")
     return {kind: value}
 
 
-def _hold(world: World, command: Command, out: list[Instruction]) -> Facts:
+def _hold(substrate: Substrate, command: Command, out: list[Instruction]) -> Facts:
     step = None if command.text("kind") == "all" else step_of(command, "kind")
-    world.faults.holds.append(Hold(step, selector_of(command.text("select"))))
-    return {"holds": [str(hold) for hold in world.faults.holds]}
+    substrate.faults.holds.append(Hold(step, selector_of(command.text("select"))))
+    return {"holds": [str(hold) for hold in substrate.faults.holds]}
 
 
-def _release(world: World, command: Command, out: list[Instruction]) -> Facts:
+def _release(substrate: Substrate, command: Command, out: list[Instruction]) -> Facts:
     kind = command.text("kind")
     step: Step | None = None if kind in ("", "all") else step_of(command, "kind")
     selector: Selector = selector_of(command.text("select"))
-    ended = world.faults.release(step, selector)
-    return {"holds": ended, "operations": release_parked(world)}
+    ended = substrate.faults.release(step, selector)
+    return {"holds": ended, "operations": release_parked(substrate)}
 
 
-def _describe_empty(world: World, command: Command, out: list[Instruction]) -> Facts:
-    world.describe_shares += [0.0] * count_of(command, "n", 1)
-    return {"describes": len(world.describe_shares)}
+def _describe_empty(substrate: Substrate, command: Command, out: list[Instruction]) -> Facts:
+    substrate.describe_shares += [0.0] * count_of(command, "n", 1)
+    return {"describes": len(substrate.describe_shares)}
 
 
-def _describe_truncate(world: World, command: Command, out: list[Instruction]) -> Facts:
+def _describe_truncate(substrate: Substrate, command: Command, out: list[Instruction]) -> Facts:
     share = fraction_of(command, "fraction")
-    world.describe_shares += [share] * count_of(command, "n", 1)
-    return {"describes": len(world.describe_shares)}
+    substrate.describe_shares += [share] * count_of(command, "n", 1)
+    return {"describes": len(substrate.describe_shares)}
 
 
 CARRIED: Mapping[str, Carry] = {

@@ -1,4 +1,4 @@
-"""Lengths of time in whole nanoseconds, by which the simulated world lives."""
+"""Lengths of time in whole nanoseconds, by which the simulated substrate lives."""
 
 import math
 

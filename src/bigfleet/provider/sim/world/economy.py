@@ -4,54 +4,56 @@ from bigfleet.provider.sim.world.happenings import Instruction, Reprice
 from bigfleet.provider.sim.world.hazards import rate_of
 from bigfleet.provider.sim.world.hosts import CRASHES, INTERRUPTIONS, is_spot, set_hazard
 from bigfleet.provider.sim.world.market import TICK
-from bigfleet.provider.sim.world.state import World
+from bigfleet.provider.sim.world.state import Substrate
 from bigfleet.provider.sim.world.stock import Markov, Stock
 from bigfleet.provider.sim.world.supply import Pool
 
 
-def open_pool(world: World, pool: Pool) -> None:
+def open_pool(substrate: Substrate, pool: Pool) -> None:
     """Sets a new pool going: its risk, its stock, its walk."""
-    set_hazard(world, pool, CRASHES, rate_of(pool.offering.crash_rate))
-    set_risk(world, pool)
-    set_stock(world, pool, pool.offering.stock)
-    arm_walk(world)
+    set_hazard(substrate, pool, CRASHES, rate_of(pool.offering.crash_rate))
+    set_risk(substrate, pool)
+    set_stock(substrate, pool, pool.offering.stock)
+    arm_walk(substrate)
 
 
-def set_risk(world: World, pool: Pool) -> None:
+def set_risk(substrate: Substrate, pool: Pool) -> None:
     """The rate at which hosts are really taken back; only spot is."""
     if not is_spot(pool):
         return
     hazard = pool.offering.hazard
     probability = pool.probability if hazard is None else hazard
-    rate = rate_of(probability) if world.rules.interruptions else 0.0
-    set_hazard(world, pool, INTERRUPTIONS, rate)
+    rate = rate_of(probability) if substrate.rules.interruptions else 0.0
+    set_hazard(substrate, pool, INTERRUPTIONS, rate)
 
 
-def arm_walk(world: World) -> None:
-    if not (world.walking and any(pool.market.walking for pool in world.supply.pools.values())):
-        world.agenda.drop("tick")
-    elif world.agenda.at("tick") is None:
-        ticks = world.age() // TICK + 1
-        world.agenda.put(world.rules.start + ticks * TICK, "tick")
+def arm_walk(substrate: Substrate) -> None:
+    if not (
+        substrate.walking and any(pool.market.walking for pool in substrate.supply.pools.values())
+    ):
+        substrate.agenda.drop("tick")
+    elif substrate.agenda.at("tick") is None:
+        ticks = substrate.age() // TICK + 1
+        substrate.agenda.put(substrate.rules.start + ticks * TICK, "tick")
 
 
-def tick_reached(world: World, out: list[Instruction]) -> None:
-    number = world.age() // TICK
-    for name, pool in sorted(world.supply.pools.items()):
+def tick_reached(substrate: Substrate, out: list[Instruction]) -> None:
+    number = substrate.age() // TICK
+    for name, pool in sorted(substrate.supply.pools.items()):
         if not pool.market.walking:
             continue
-        if pool.market.tick(world.draws.normal("walk", name, number)):
-            priced(world, pool, out)
-    arm_walk(world)
+        if pool.market.tick(substrate.draws.normal("walk", name, number)):
+            priced(substrate, pool, out)
+    arm_walk(substrate)
 
 
-def priced(world: World, pool: Pool, out: list[Instruction]) -> None:
+def priced(substrate: Substrate, pool: Pool, out: list[Instruction]) -> None:
     """A price was published; with coupling the risk moves with it."""
-    if world.rules.couple and is_spot(pool):
+    if substrate.rules.couple and is_spot(pool):
         pool.probability = pool.market.coupled(pool.offering.interruption_probability)
-        set_risk(world, pool)
+        set_risk(substrate, pool)
     pool.version += 1
-    world.note(pool.name, "price", price=pool.price, probability=pool.probability)
+    substrate.note(pool.name, "price", price=pool.price, probability=pool.probability)
     out.append(Reprice(pool.name))
 
 
@@ -62,20 +64,20 @@ def adopt_price(pool: Pool, price: float) -> None:
         pool.version += 1
 
 
-def set_stock(world: World, pool: Pool, stock: Stock) -> None:
+def set_stock(substrate: Substrate, pool: Pool, stock: Stock) -> None:
     pool.stock = stock
     pool.phase = 0
-    world.agenda.drop("stock", pool.name)
-    _arm_stock(world, pool)
+    substrate.agenda.drop("stock", pool.name)
+    _arm_stock(substrate, pool)
 
 
-def _arm_stock(world: World, pool: Pool) -> None:
+def _arm_stock(substrate: Substrate, pool: Pool) -> None:
     if isinstance(pool.stock, Markov):
-        nanos = pool.stock.phase_nanos(world.draws, pool.name, pool.phase)
-        world.agenda.put(world.now + nanos, "stock", pool.name)
+        nanos = pool.stock.phase_nanos(substrate.draws, pool.name, pool.phase)
+        substrate.agenda.put(substrate.now + nanos, "stock", pool.name)
 
 
-def stock_flips(world: World, pool: Pool) -> None:
+def stock_flips(substrate: Substrate, pool: Pool) -> None:
     pool.phase += 1
-    world.note(pool.name, "stock.empty" if pool.phase % 2 else "stock.back")
-    _arm_stock(world, pool)
+    substrate.note(pool.name, "stock.empty" if pool.phase % 2 else "stock.back")
+    _arm_stock(substrate, pool)

@@ -1,4 +1,4 @@
-"""The first day of a world: offerings become slots, owned machines stand there, markets open."""
+"""A new substrate: offerings become slots, owned machines stand there, markets open."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from bigfleet.provider.sim.world.draws import Draws
 from bigfleet.provider.sim.world.economy import open_pool
 from bigfleet.provider.sim.world.hosts import make_host
 from bigfleet.provider.sim.world.offerings import SimOffering
-from bigfleet.provider.sim.world.state import DEFAULT_LATENCY, Rules, World
+from bigfleet.provider.sim.world.state import DEFAULT_LATENCY, Rules, Substrate
 from bigfleet.provider.sim.world.supply import Slot, Supply
 
 #: What machines configured before the first day were bought for, dealt in turn.
@@ -23,8 +23,8 @@ SEED_STAMPS = tuple(
 )
 
 
-def new_world(rules: Rules, offerings: Iterable[SimOffering]) -> World:
-    world = World(
+def new_substrate(rules: Rules, offerings: Iterable[SimOffering]) -> Substrate:
+    substrate = Substrate(
         rules,
         Draws(rules.seed),
         Supply(rules.provider),
@@ -32,25 +32,25 @@ def new_world(rules: Rules, offerings: Iterable[SimOffering]) -> World:
         latency={**DEFAULT_LATENCY, **rules.latency},
         walking=rules.walk,
     )
-    world.faults.selectors = rules.fault_selectors
+    substrate.faults.selectors = rules.fault_selectors
     for offering in offerings:
-        add_offering(world, offering)
-    return world
+        add_offering(substrate, offering)
+    return substrate
 
 
-def add_offering(world: World, offering: SimOffering) -> list[Slot]:
+def add_offering(substrate: Substrate, offering: SimOffering) -> list[Slot]:
     """The new slots; owned ones have their host, seeded ones serve their cluster."""
-    known = set(world.supply.pools)
-    added = world.supply.add(offering)
+    known = set(substrate.supply.pools)
+    added = substrate.supply.add(offering)
     for number, slot in enumerate(added):
         if number < offering.bound:
             cluster = f"cluster-{number % offering.clusters}"
             stamp = SEED_STAMPS[number % len(SEED_STAMPS)]
-            make_host(world, slot, cluster=cluster, metadata=stamp)
+            make_host(substrate, slot, cluster=cluster, metadata=stamp)
         elif offering.owned:
-            make_host(world, slot)
+            make_host(substrate, slot)
         if slot.host is not None:
-            world.supply.count(slot.pool, +1)
-    for name in world.supply.pools.keys() - known:
-        open_pool(world, world.supply.pools[name])
+            substrate.supply.count(slot.pool, +1)
+    for name in substrate.supply.pools.keys() - known:
+        open_pool(substrate, substrate.supply.pools[name])
     return added

@@ -1,4 +1,4 @@
-"""What the world is told, what it answers with, and what it writes down.
+"""What the substrate is told, what it answers with, and what it writes down.
 
 Events are past tense and carry their time; instructions are imperative and are carried out by the
 driver. `Noted` lines are the event log: within one instant they are ordered by subject, so that
@@ -107,7 +107,7 @@ class ResetAsked:
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """A server that outlived the last world says what was in a slot."""
+    """A server that outlived the last substrate says what was in a slot."""
 
     machine: str
     at: Instant
@@ -197,7 +197,7 @@ class Redescribe:
 
 @dataclass(frozen=True, slots=True)
 class RunOutside:
-    """A scripted verb that is not about the world: the store, the process, the clock."""
+    """A scripted verb that is not about the substrate: the store, the process, the clock."""
 
     command: Command
 

@@ -15,7 +15,7 @@ from bigfleet.provider.sim.world.happenings import (
     WarnOfEnd,
 )
 from bigfleet.provider.sim.world.hazards import Hazard
-from bigfleet.provider.sim.world.state import World
+from bigfleet.provider.sim.world.state import Substrate
 from bigfleet.provider.sim.world.supply import HostLife, Pool, Slot
 
 INTERRUPTIONS, CRASHES = "interruptions", "crashes"
@@ -23,7 +23,7 @@ _SLACK = 64
 
 
 def make_host(
-    world: World,
+    substrate: Substrate,
     slot: Slot,
     made_by: str = "",
     cluster: str = "",
@@ -31,114 +31,114 @@ def make_host(
 ) -> HostLife:
     """The caller has counted the host already, or counts it."""
     slot.generation += 1
-    ref = host_ref(world, slot.id, slot.generation)
-    slot.host = HostLife(ref, world.now, made_by, cluster, metadata=metadata)
+    ref = host_ref(substrate, slot.id, slot.generation)
+    slot.host = HostLife(ref, substrate.now, made_by, cluster, metadata=metadata)
     if cluster:
-        slot.host.ready_at = world.now
-    enrol(world, slot)
+        slot.host.ready_at = substrate.now
+    enrol(substrate, slot)
     return slot.host
 
 
-def enrol(world: World, slot: Slot) -> None:
+def enrol(substrate: Substrate, slot: Slot) -> None:
     """Draws how much hazard the host survives, where there is any."""
     for name in (INTERRUPTIONS, CRASHES):
         hazard = hazard_of(slot.pool, name)
         if hazard.rate > 0:
-            survives = world.draws.exponential(name, slot.id, slot.generation)
-            hazard.enrol(slot.id, slot.generation, survives, world.now)
+            survives = substrate.draws.exponential(name, slot.id, slot.generation)
+            hazard.enrol(slot.id, slot.generation, survives, substrate.now)
             if len(hazard.doomed) > 2 * slot.pool.hosts + _SLACK:
                 hazard.forget({(s.id, s.generation) for s in slot.pool.slots.values() if s.host})
-            arm(world, slot.pool, name)
+            arm(substrate, slot.pool, name)
 
 
 def hazard_of(pool: Pool, name: str) -> Hazard:
     return pool.interruptions if name == INTERRUPTIONS else pool.crashes
 
 
-def set_hazard(world: World, pool: Pool, name: str, rate: float) -> None:
+def set_hazard(substrate: Substrate, pool: Pool, name: str, rate: float) -> None:
     """A new rate; where there was none before, the hosts that exist enter with their draw."""
     hazard = hazard_of(pool, name)
     if hazard.rate == rate:
         return
     first = hazard.rate <= 0 and not hazard.doomed
-    hazard.set_rate(rate, world.now)
+    hazard.set_rate(rate, substrate.now)
     if first and rate > 0:
         for slot in pool.slots.values():
             if slot.host is not None:
-                survives = world.draws.exponential(name, slot.id, slot.generation)
-                hazard.enrol(slot.id, slot.generation, survives, world.now)
-    arm(world, pool, name)
+                survives = substrate.draws.exponential(name, slot.id, slot.generation)
+                hazard.enrol(slot.id, slot.generation, survives, substrate.now)
+    arm(substrate, pool, name)
 
 
-def arm(world: World, pool: Pool, name: str) -> None:
+def arm(substrate: Substrate, pool: Pool, name: str) -> None:
     at = hazard_of(pool, name).next_at()
     if at is None:
-        world.agenda.drop("hazard", pool.name, name)
+        substrate.agenda.drop("hazard", pool.name, name)
     else:
-        world.agenda.put(max(at, world.now), "hazard", pool.name, name)
+        substrate.agenda.put(max(at, substrate.now), "hazard", pool.name, name)
 
 
-def hazard_reached(world: World, pool: Pool, name: str, out: list[Instruction]) -> None:
-    for machine, generation in hazard_of(pool, name).taken(world.now):
+def hazard_reached(substrate: Substrate, pool: Pool, name: str, out: list[Instruction]) -> None:
+    for machine, generation in hazard_of(pool, name).taken(substrate.now):
         slot = pool.slots.get(machine)
         if slot is None or slot.host is None or slot.generation != generation:
             continue
         if name == INTERRUPTIONS:
-            interrupt(world, slot, world.rules.notice_nanos, out)
+            interrupt(substrate, slot, substrate.rules.notice_nanos, out)
         else:
-            fail_host(world, slot, "the host crashed", out)
-    arm(world, pool, name)
+            fail_host(substrate, slot, "the host crashed", out)
+    arm(substrate, pool, name)
 
 
-def interrupt(world: World, slot: Slot, notice_nanos: int, out: list[Instruction]) -> bool:
+def interrupt(substrate: Substrate, slot: Slot, notice_nanos: int, out: list[Instruction]) -> bool:
     """A spot notice; whether it was the first for this host."""
     host = slot.host
     if host is None or host.interrupted:
         return False
     host.interrupted = True
-    ends_at = world.now + notice_nanos
-    world.note(slot.id, "spot.notice", ends=instant_text(ends_at), host=host.ref)
+    ends_at = substrate.now + notice_nanos
+    substrate.note(slot.id, "spot.notice", ends=instant_text(ends_at), host=host.ref)
     out.append(WarnOfEnd(slot.id, ends_at))
-    schedule_end(world, slot, notice_nanos, "spot")
+    schedule_end(substrate, slot, notice_nanos, "spot")
     return True
 
 
-def schedule_end(world: World, slot: Slot, nanos: int, reason: str) -> None:
+def schedule_end(substrate: Substrate, slot: Slot, nanos: int, reason: str) -> None:
     """The host ends then, unless it is already to end sooner."""
     host = slot.host
-    ends_at = world.now + nanos
+    ends_at = substrate.now + nanos
     if host is None or (host.ends_at is not None and host.ends_at <= ends_at):
         return
     host.ends_at, host.end_reason = ends_at, reason
-    world.agenda.put(ends_at, "end", slot.id)
+    substrate.agenda.put(ends_at, "end", slot.id)
 
 
-def end_reached(world: World, slot: Slot, out: list[Instruction]) -> None:
+def end_reached(substrate: Substrate, slot: Slot, out: list[Instruction]) -> None:
     host = slot.host
-    if host is None or host.ends_at is None or host.ends_at > world.now:
+    if host is None or host.ends_at is None or host.ends_at > substrate.now:
         return
     if host.end_reason == "spot":
-        end_host(world, slot, "spot", "the host was taken back", out)
+        end_host(substrate, slot, "spot", "the host was taken back", out)
     else:
-        fail_host(world, slot, host.end_reason, out)
+        fail_host(substrate, slot, host.end_reason, out)
 
 
-def fail_host(world: World, slot: Slot, text: str, out: list[Instruction]) -> None:
+def fail_host(substrate: Substrate, slot: Slot, text: str, out: list[Instruction]) -> None:
     """Rented hosts are gone when they fail; owned ones stay, broken, until they are reset."""
     host = slot.host
     if host is None:
         return
     if not slot.pool.offering.owned:
-        end_host(world, slot, "failed", text, out)
+        end_host(substrate, slot, "failed", text, out)
         return
     host.broken, host.cluster, host.ready_at = text, "", None
-    world.note(slot.id, "host.failed", host=host.ref, text=text)
-    _fail_work(world, slot, text, out)
+    substrate.note(slot.id, "host.failed", host=host.ref, text=text)
+    _fail_work(substrate, slot, text, out)
     out.append(ReportGone(slot.id, text))
 
 
 def end_host(
-    world: World,
+    substrate: Substrate,
     slot: Slot,
     reason: str,
     text: str,
@@ -150,59 +150,59 @@ def end_host(
     if host is None:
         return
     slot.host = None
-    world.agenda.drop("end", slot.id)
-    world.supply.count(slot.pool, -1)
-    world.note(slot.id, "host.ended", host=host.ref, reason=reason, text=text)
-    _fail_work(world, slot, text, out)
+    substrate.agenda.drop("end", slot.id)
+    substrate.supply.count(slot.pool, -1)
+    substrate.note(slot.id, "host.ended", host=host.ref, reason=reason, text=text)
+    _fail_work(substrate, slot, text, out)
     if not silent:
         out.append(ReportGone(slot.id, text))
 
 
-def mend(world: World, slot: Slot) -> None:
+def mend(substrate: Substrate, slot: Slot) -> None:
     """A host is cleaned and of use again."""
     if slot.host is not None and slot.host.broken:
-        world.note(slot.id, "host.mended", host=slot.host.ref)
+        substrate.note(slot.id, "host.mended", host=slot.host.ref)
         slot.host.broken = ""
 
 
-def adopt(world: World, slot: Slot, ref: str, cluster: str) -> None:
+def adopt(substrate: Substrate, slot: Slot, ref: str, cluster: str) -> None:
     """Puts a slot as a server remembers it from an earlier life of this process."""
     host = slot.host
     if host is not None and host.ref == ref:
         host.cluster = cluster
-        host.ready_at = world.now if cluster else None
+        host.ready_at = substrate.now if cluster else None
         return
     if host is not None:
-        world.agenda.drop("end", slot.id)
-        world.supply.count(slot.pool, -1)
+        substrate.agenda.drop("end", slot.id)
+        substrate.supply.count(slot.pool, -1)
         slot.host = None
     if ref:
-        slot.generation = _generation_of(world, slot, ref)
-        slot.host = HostLife(ref, world.now, cluster=cluster)
-        slot.host.ready_at = world.now if cluster else None
-        world.supply.count(slot.pool, +1)
-        enrol(world, slot)
-        world.note(slot.id, "host.adopted", host=ref)
+        slot.generation = _generation_of(substrate, slot, ref)
+        slot.host = HostLife(ref, substrate.now, cluster=cluster)
+        slot.host.ready_at = substrate.now if cluster else None
+        substrate.supply.count(slot.pool, +1)
+        enrol(substrate, slot)
+        substrate.note(slot.id, "host.adopted", host=ref)
 
 
-def _generation_of(world: World, slot: Slot, ref: str) -> int:
+def _generation_of(substrate: Substrate, slot: Slot, ref: str) -> int:
     """Which host of the slot this was: names are keyed by it, so it can be found by trying."""
     tried = range(1, 257)
-    return next((g for g in tried if ref == host_ref(world, slot.id, g)), slot.generation + 1)
+    return next((g for g in tried if ref == host_ref(substrate, slot.id, g)), slot.generation + 1)
 
 
-def host_ref(world: World, machine: str, generation: int) -> str:
-    return f"sim-{world.draws.name('host', machine, generation)}"
+def host_ref(substrate: Substrate, machine: str, generation: int) -> str:
+    return f"sim-{substrate.draws.name('host', machine, generation)}"
 
 
-def _fail_work(world: World, slot: Slot, text: str, out: list[Instruction]) -> None:
-    work = world.work_of.pop(slot.id, None)
+def _fail_work(substrate: Substrate, slot: Slot, text: str, out: list[Instruction]) -> None:
+    work = substrate.work_of.pop(slot.id, None)
     if work is None:
         return
-    del world.work[work.step, work.operation]
-    world.agenda.drop("work", work.step, work.operation)
+    del substrate.work[work.step, work.operation]
+    substrate.agenda.drop("work", work.step, work.operation)
     if work.reserves:
-        world.supply.count(slot.pool, -1)
+        substrate.supply.count(slot.pool, -1)
     out.append(Refuse(work.step, work.operation, slot.id, Failure.GONE, text))
 
 

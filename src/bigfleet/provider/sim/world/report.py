@@ -1,4 +1,4 @@
-"""The world as an operator sees it (`state`), and conditions on it (`step-until`)."""
+"""The substrate as an operator sees it (`state`), and conditions on it (`step-until`)."""
 
 import math
 import operator
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from bigfleet.model.instants import instant_text
 from bigfleet.provider.sim.world.durations import duration_text
 from bigfleet.provider.sim.world.selectors import selector_of
-from bigfleet.provider.sim.world.state import World
+from bigfleet.provider.sim.world.state import Substrate
 from bigfleet.provider.sim.world.supply import Pool
 from bigfleet.provider.sim.world.verbs import BadCommand
 
@@ -24,26 +24,31 @@ _SIGNS = {
 }
 
 
-def state_report(world: World, what: str = "") -> Mapping[str, object]:
+def state_report(substrate: Substrate, what: str = "") -> Mapping[str, object]:
     """Everything, or one machine or the machines of a selector."""
     if what:
-        slots = selector_of(what).slots(world.supply, world.state_of)
+        slots = selector_of(what).slots(substrate.supply, substrate.state_of)
         if not slots:
             raise BadCommand(f"{what!r} is no machine of this provider")
-        return {"machines": [_machine(world, slot.id) for slot in slots]}
+        return {"machines": [_machine(substrate, slot.id) for slot in slots]}
     return {
-        "now": instant_text(world.now),
-        "age": duration_text(world.age()),
-        "machines": dict(sorted(Counter(map(world.state_of, world.supply.slots.values())).items())),
-        "pools": [_pool(pool) for _, pool in sorted(world.supply.pools.items())],
+        "now": instant_text(substrate.now),
+        "age": duration_text(substrate.age()),
+        "machines": dict(
+            sorted(Counter(map(substrate.state_of, substrate.supply.slots.values())).items())
+        ),
+        "pools": [_pool(pool) for _, pool in sorted(substrate.supply.pools.items())],
         "quotas": {
-            region: {"hosts": world.supply.hosts_of_region.get(region, 0), "quota": _limit(quota)}
-            for region, quota in sorted(world.supply.quota_of_region.items())
+            region: {
+                "hosts": substrate.supply.hosts_of_region.get(region, 0),
+                "quota": _limit(quota),
+            }
+            for region, quota in sorted(substrate.supply.quota_of_region.items())
         },
-        "operations": len(world.work),
-        "held": sum(work.parked for work in world.work.values()),
-        "faults": _faults(world),
-        "scripted": len(world.script),
+        "operations": len(substrate.work),
+        "held": sum(work.parked for work in substrate.work.values()),
+        "faults": _faults(substrate),
+        "scripted": len(substrate.script),
     }
 
 
@@ -59,12 +64,12 @@ def _pool(pool: Pool) -> dict[str, object]:
     }
 
 
-def _machine(world: World, machine: str) -> dict[str, object]:
-    slot = world.supply.slots[machine]
+def _machine(substrate: Substrate, machine: str) -> dict[str, object]:
+    slot = substrate.supply.slots[machine]
     host = slot.host
     found: dict[str, object] = {
         "id": slot.id,
-        "state": world.state_of(slot),
+        "state": substrate.state_of(slot),
         "pool": slot.pool.name,
         "host": host.ref if host else "",
         "cluster": host.cluster if host else "",
@@ -74,19 +79,20 @@ def _machine(world: World, machine: str) -> dict[str, object]:
     return found
 
 
-def _faults(world: World) -> dict[str, object]:
-    answers = world.answers
+def _faults(substrate: Substrate) -> dict[str, object]:
+    answers = substrate.answers
     return {
-        "holds": [str(hold) for hold in world.faults.holds],
+        "holds": [str(hold) for hold in substrate.faults.holds],
         "fail_next": [
-            f"{f.step} {f.selector.text} {f.failure} x{f.left}" for f in world.faults.next_failures
+            f"{f.step} {f.selector.text} {f.failure} x{f.left}"
+            for f in substrate.faults.next_failures
         ],
-        "failure_rate": dict(world.faults.failure_rate),
+        "failure_rate": dict(substrate.faults.failure_rate),
         "outage": sorted(answers.out),
         "rpc_error": {m: f"{code} {p:g}" for m, (code, p) in sorted(answers.errors.items())},
         "rpc_delay": answers.delay.text if answers.delay else "0",
         "wrong_lists": [wrong.how for wrong in answers.wrong],
-        "wrong_describes": len(world.describe_shares),
+        "wrong_describes": len(substrate.describe_shares),
     }
 
 
@@ -94,15 +100,15 @@ def _limit(quota: float) -> object:
     return "inf" if math.isinf(quota) else int(quota)
 
 
-def condition_holds(world: World, condition: str) -> bool:
+def condition_holds(substrate: Substrate, condition: str) -> bool:
     """`quiet` (nothing under way), or a selector, a sign and a number: `state=idle >= 5`."""
     if condition.strip() == "quiet":
-        return not world.work
+        return not substrate.work
     match = _CONDITION.fullmatch(condition.strip())
     if match is None:
         raise BadCommand(
             f"{condition!r} is no condition; write quiet, or a selector with a number, "
             "like state=configured >= 5"
         )
-    found = selector_of(match["selector"]).slots(world.supply, world.state_of)
+    found = selector_of(match["selector"]).slots(substrate.supply, substrate.state_of)
     return bool(_SIGNS[match["sign"]](len(found), int(match["number"])))

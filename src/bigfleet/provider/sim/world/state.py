@@ -1,4 +1,4 @@
-"""The world as one record: supply, work under way, faults, and the agenda of what comes next.
+"""The substrate as one record: supply, work under way, faults, and the agenda of what comes next.
 
 Only `step` changes it, and only in answer to an event that carries its time.
 """
@@ -44,7 +44,7 @@ _STATE_WHILE = {
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How this world behaves; the parts a verb can change are copied into the world."""
+    """How this substrate behaves; the parts a verb can change are copied into the substrate."""
 
     seed: int = 1
     provider: str = "sim"
@@ -80,7 +80,7 @@ class Work:
 
 
 @dataclass(slots=True)
-class World:
+class Substrate:
     rules: Rules
     draws: Draws
     supply: Supply

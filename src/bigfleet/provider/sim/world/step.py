@@ -1,4 +1,4 @@
-"""The one function that changes the world: an event in, instructions out.
+"""The one function that changes the substrate: an event in, instructions out.
 
 Time comes with the event. What was due before it happens first, each thing at its own time and in
 an order that does not depend on who asked first.
@@ -26,100 +26,100 @@ from bigfleet.provider.sim.world.happenings import (
     TimePassed,
     Treat,
 )
-from bigfleet.provider.sim.world.state import World
+from bigfleet.provider.sim.world.state import Substrate
 
 
-def step(world: World, event: Event) -> list[Instruction]:
+def step(substrate: Substrate, event: Event) -> list[Instruction]:
     out: list[Instruction] = []
-    pass_time(world, event.at, out)
+    pass_time(substrate, event.at, out)
     match event:
         case TimePassed():
             pass
         case Asked():
-            work.asked(world, event, out)
+            work.asked(substrate, event, out)
         case Abandoned():
-            work.abandoned(world, event)
+            work.abandoned(substrate, event)
         case AdmissionAsked():
-            work.admission_asked(world, event, out)
+            work.admission_asked(substrate, event, out)
         case Commanded():
-            carry_out(world, event.command, out)
+            carry_out(substrate, event.command, out)
         case Scripted():
-            _scripted(world, event)
+            _scripted(substrate, event)
         case DescribeAsked():
-            _describe_asked(world, out)
+            _describe_asked(substrate, out)
         case ResetAsked():
-            slot = world.supply.slots.get(event.machine)
+            slot = substrate.supply.slots.get(event.machine)
             if slot is not None:
-                hosts.mend(world, slot)
+                hosts.mend(substrate, slot)
         case Adopted():
-            slot = world.supply.slots.get(event.machine)
+            slot = substrate.supply.slots.get(event.machine)
             if slot is not None:
-                hosts.adopt(world, slot, event.host_ref, event.cluster)
+                hosts.adopt(substrate, slot, event.host_ref, event.cluster)
                 if event.price is not None:
                     economy.adopt_price(slot.pool, event.price)
         case Called():
-            _called(world, event, out)
+            _called(substrate, event, out)
         case _:
             assert_never(event)
     return out
 
 
-def next_due(world: World) -> Instant | None:
-    return world.agenda.next_at()
+def next_due(substrate: Substrate) -> Instant | None:
+    return substrate.agenda.next_at()
 
 
-def pass_time(world: World, now: Instant, out: list[Instruction]) -> None:
-    while (at := world.agenda.next_at()) is not None and at <= now:
-        world.now = max(world.now, at)
-        _reach(world, world.agenda.pop(), out)
-    world.now = max(world.now, now)
+def pass_time(substrate: Substrate, now: Instant, out: list[Instruction]) -> None:
+    while (at := substrate.agenda.next_at()) is not None and at <= now:
+        substrate.now = max(substrate.now, at)
+        _reach(substrate, substrate.agenda.pop(), out)
+    substrate.now = max(substrate.now, now)
 
 
-def _reach(world: World, key: tuple[str, ...], out: list[Instruction]) -> None:
+def _reach(substrate: Substrate, key: tuple[str, ...], out: list[Instruction]) -> None:
     match key:
         case ("work", kind, operation):
-            work.work_reached(world, Step(kind), operation, out)
+            work.work_reached(substrate, Step(kind), operation, out)
         case ("end", machine):
-            if machine in world.supply.slots:
-                hosts.end_reached(world, world.supply.slots[machine], out)
+            if machine in substrate.supply.slots:
+                hosts.end_reached(substrate, substrate.supply.slots[machine], out)
         case ("hazard", pool, name):
-            hosts.hazard_reached(world, world.supply.pools[pool], name, out)
+            hosts.hazard_reached(substrate, substrate.supply.pools[pool], name, out)
         case ("tick",):
-            economy.tick_reached(world, out)
+            economy.tick_reached(substrate, out)
         case ("stock", pool):
-            economy.stock_flips(world, world.supply.pools[pool])
+            economy.stock_flips(substrate, substrate.supply.pools[pool])
         case ("script", number):
-            carry_out(world, world.script.pop(number), out)
+            carry_out(substrate, substrate.script.pop(number), out)
         case _:
             raise AssertionError(f"nothing on the agenda is called {key}")
 
 
-def _scripted(world: World, event: Scripted) -> None:
-    first = world.occurrences.get(("script", ""), 0)
-    world.occurrences["script", ""] = first + len(event.entries)
+def _scripted(substrate: Substrate, event: Scripted) -> None:
+    first = substrate.occurrences.get(("script", ""), 0)
+    substrate.occurrences["script", ""] = first + len(event.entries)
     for number, (delay, command) in enumerate(event.entries, first):
         key = f"{number:08d}"
-        world.script[key] = command
-        world.agenda.put(world.now + delay, "script", key)
-    world.note("sim", "script.loaded", entries=len(event.entries))
+        substrate.script[key] = command
+        substrate.agenda.put(substrate.now + delay, "script", key)
+    substrate.note("sim", "script.loaded", entries=len(event.entries))
 
 
-def _describe_asked(world: World, out: list[Instruction]) -> None:
-    share = world.describe_shares.pop(0) if world.describe_shares else 1.0
+def _describe_asked(substrate: Substrate, out: list[Instruction]) -> None:
+    share = substrate.describe_shares.pop(0) if substrate.describe_shares else 1.0
     if share < 1.0:
-        world.note("sim", "describe.wrong", share=share)
-    number = world.occurrence("describe", "sim")
-    nanos = world.latency["describe"].nanos(world.draws, "latency/describe", "sim", number)
-    out.append(Show(share, round(nanos / world.rules.speed)))
+        substrate.note("sim", "describe.wrong", share=share)
+    number = substrate.occurrence("describe", "sim")
+    nanos = substrate.latency["describe"].nanos(substrate.draws, "latency/describe", "sim", number)
+    out.append(Show(share, round(nanos / substrate.rules.speed)))
 
 
-def _called(world: World, event: Called, out: list[Instruction]) -> None:
-    treatment = world.answers.treatment(event.method, world.draws)
+def _called(substrate: Substrate, event: Called, out: list[Instruction]) -> None:
+    treatment = substrate.answers.treatment(event.method, substrate.draws)
     wrong = None
     if treatment.code is not None:
-        world.note("sim", "rpc.error", method=event.method, code=treatment.code.value)
+        substrate.note("sim", "rpc.error", method=event.method, code=treatment.code.value)
     elif event.method == "List":
-        wrong = world.answers.next_wrong_list(world.now)
+        wrong = substrate.answers.next_wrong_list(substrate.now)
         if wrong is not None:
-            world.note("sim", "list.wrong", how=wrong.how)
+            substrate.note("sim", "list.wrong", how=wrong.how)
     out.append(Treat(treatment, wrong))

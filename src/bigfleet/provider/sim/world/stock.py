@@ -48,7 +48,7 @@ class Markov:
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """(from, to, limit) since the start of the world; the first window that holds counts."""
+    """(from, to, limit) since the start of the substrate; the first window that holds counts."""
 
     windows: tuple[tuple[int, int, float], ...]
 
@@ -63,7 +63,7 @@ Stock = Fixed | Markov | Windows
 
 
 def limit_at(stock: Stock, age_nanos: int, markov_phase: int) -> float:
-    """How many hosts may exist when the world is `age_nanos` old."""
+    """How many hosts may exist when the substrate is `age_nanos` old."""
     match stock:
         case Fixed(limit):
             return limit

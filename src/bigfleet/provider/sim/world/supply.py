@@ -64,7 +64,7 @@ class HostLife:
     bound_by: str = ""
     #: When its node is Ready in the cluster; None while it is bound to none.
     ready_at: Instant | None = None
-    #: What the shard stamped on a machine that was configured before the world began.
+    #: What the shard stamped on a machine that was configured before the substrate began.
     metadata: Mapping[str, str] | None = None
     #: A notice was given.
     interrupted: bool = False

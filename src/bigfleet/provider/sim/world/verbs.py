@@ -19,7 +19,7 @@ class Verb:
     #: Names of arguments in order; `?` may be left out, `*` takes the rest (at least one: `+`).
     arguments: tuple[str, ...]
     summary: str
-    #: Concerns the process or the clock, not the world.
+    #: Concerns the process or the clock, not the substrate.
     outside: bool = False
 
     @property
