@@ -64,7 +64,7 @@ class Columns:
 
 
 class ReadOnly:
-    """Marks an array of one dimension that nobody may write to."""
+    """Marks an array of one dimension that must not be written to."""
 
 
 class _Settings(Protocol):
@@ -201,6 +201,10 @@ def _column(context: Any, builder: Any, bundle: Bundle, address: Any, name: str)
 
 @unbox(Bundle)  # type: ignore[untyped-decorator]
 def _from_python(bundle: Bundle, given: Any, c: Any) -> NativeValue:
+    # What Numba itself calls for arrays of kernels that count no references: it writes where an
+    # array lies, its shape and strides to the given place, takes no reference and checks no type;
+    # `type_of` has compared all types before. It is no public name: numba is pinned to 0.68, whose
+    # C source says so, and another version may come only after a look at it.
     columns = cgutils.alloca_once(c.builder, bundle.layout(c.context))
     adapt_type = ir.FunctionType(ir.IntType(32), [c.pyapi.pyobj, c.pyapi.voidptr])
     adapt = cgutils.get_or_insert_function(c.builder.module, adapt_type, "numba_adapt_ndarray")
@@ -304,20 +308,9 @@ class _KernelFlags(Flags):  # type: ignore[misc]  # numba ships no types
 
 _same_flags: dict[str, _SameFlags] = {}
 
-#: Steps of the compiler for what no kernel has: closures, `with`, expressions of whole arrays,
-#: branches that depend on a type, functions that Numba's own extensions ask to be copied. Each
-#: would read through the whole function to find nothing.
-_NOT_NEEDED = frozenset(
-    {
-        untyped_passes.DeadBranchPrune,
-        untyped_passes.InlineClosureLikes,
-        untyped_passes.MakeFunctionToJitFunction,
-        untyped_passes.RewriteSemanticConstants,
-        untyped_passes.WithLifting,
-        typed_passes.InlineOverloads,
-        typed_passes.NopythonRewrites,
-    }
-)
+#: Steps of the compiler for what no kernel has, closures and expressions of whole arrays. Both read
+#: through every function to find nothing.
+_NOT_NEEDED = (untyped_passes.InlineClosureLikes, typed_passes.NopythonRewrites)
 
 
 class _KernelCompiler(Compiler):  # type: ignore[misc]  # numba ships no types
@@ -372,21 +365,8 @@ class _PartCompiler(_KernelCompiler):
 
 def kernel(function: F) -> F:
     """A loop that Python calls."""
-    return _kernel(function)
-
-
-def plain_kernel(function: F) -> F:
-    """A kernel that makes no array and returns none: compiled without counting references."""
-    return _kernel(function, _nrt=False)
-
-
-def _kernel(function: F, **options: bool) -> F:
     compiled = numba.njit(
-        cache=bool(CACHE_FOLDER),
-        nogil=True,
-        no_cfunc_wrapper=True,
-        pipeline_class=_KernelCompiler,
-        **options,
+        cache=bool(CACHE_FOLDER), nogil=True, no_cfunc_wrapper=True, pipeline_class=_KernelCompiler
     )(function)
     if not _config.DISABLE_JIT:
         for hint in hints_of(function).values():

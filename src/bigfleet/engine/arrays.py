@@ -6,9 +6,8 @@ from bigfleet.engine.acquisition import Credit
 from bigfleet.engine.fold import Normalised
 from bigfleet.engine.kernels.compiled import Bools, Int64s
 from bigfleet.engine.kernels.hashing import number_by_value
-from bigfleet.engine.kernels.pools import pool_runs, runs_by_key
+from bigfleet.engine.kernels.pools import pool_runs
 from bigfleet.engine.kernels.records import KindArrays, NeedArrays, PoolArrays
-from bigfleet.engine.kernels.vectors import eligibility
 from bigfleet.engine.reservations import Guards
 from bigfleet.engine.scene import Scene
 from bigfleet.engine.vocabulary import descending_level
@@ -38,13 +37,11 @@ def need_and_kind_arrays(
     )
     # The last kind is no machine's: what must not be used is given that kind.
     eligible = np.zeros((len(first), len(scene.kinds) + 1), np.bool_)
-    eligibility(
-        scene.matches,
-        profile[first],
-        scene.vector_units[normalised.unit[first]],
-        scene.kind_units,
-        eligible,
-    )
+    eligible[:, :-1] = scene.matches[profile[first]]
+    for unit, offered in zip(
+        scene.vector_units[normalised.unit[first]].T, scene.kind_units.T, strict=True
+    ):
+        eligible[:, :-1] &= offered >= unit[:, None]
     domain = np.full((len(scene.topology_keys), len(scene.kinds)), -1, np.int32)
     for t, topology_key in enumerate(scene.topology_keys):
         domain[t] = scene.kinds.domains(topology_key)[1]
@@ -78,7 +75,9 @@ class Pool:
         ) = pool_runs(columns.state, columns.held, scene.supply.kind, len(scene.kinds), guards.row)
 
     def arrays(self, kinds: KindArrays) -> PoolArrays:
-        starts, runs = runs_by_key(kinds.eligible, self.kind)
+        usable = kinds.eligible[:, self.kind]
+        starts = np.zeros(len(usable) + 1, np.int32)
+        np.cumsum(np.count_nonzero(usable, axis=1), out=starts[1:])
         return PoolArrays(
             rows=self.rows,
             run_of_row=self.run_of_row,
@@ -88,7 +87,7 @@ class Pool:
             speculative=self.speculative,
             guard=self.guard,
             key_starts=starts,
-            key_runs=runs,
+            key_runs=np.nonzero(usable)[1].astype(np.int32),
             guard_kind=self._guards.kind,
             guard_identity=self._guards.identity,
             guard_fingerprint=self._guards.fingerprint,

@@ -14,6 +14,9 @@
 | source | int32 | row of the source Words: whose List it came from, -1 none |
 | empty | bool | Configured, and its cluster says that nothing runs on it |
 
+Compare a state with the enum's number, `int(MachineState.IDLE)`: for the member itself NumPy would
+first widen the whole column.
+
 Index space: MachineRow. Rows are in ascending order of machine id, so comparing rows compares ids.
 """
 

@@ -9,15 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bigfleet.engine.identities import CLUSTER_STEP, pair_of
+from bigfleet.engine.identities import pair_of
 from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s
-from bigfleet.engine.kernels.fold import (
-    fold_in_order,
-    has_own_order,
-    has_small_incumbent,
-    hosts_of_classes,
-)
-from bigfleet.engine.kernels.hashing import index_by_value, number_by_value
+from bigfleet.engine.kernels.fold import fold_in_order, hosts_of_classes
+from bigfleet.engine.kernels.hashing import number_by_value
 from bigfleet.engine.kernels.vectors import LARGEST
 from bigfleet.engine.scene import Scene
 from bigfleet.model.needs import Need
@@ -113,30 +108,46 @@ def _folding_gangs(
 
 def _staying_gangs(scene: Scene, gangs: Int64s, wanted: Int64s, in_flight: InFlight) -> Bools:
     """Gangs that have something under their own name which folding would take from them."""
-    columns, snapshot = scene.demand.columns, scene.snapshot
+    columns = scene.demand.columns
     cluster, pair = columns.cluster[gangs], columns.pair[gangs]
     identity = scene.identity(cluster, pair)
     wants_nothing: Bools = np.all(wanted == 0, axis=1)
     stays = wants_nothing | np.isin(identity, in_flight.holder_identity)
     if len(scene.supply.creating):
-        has_own_order(stays, pair, scene.inventory_cluster[cluster], scene.supply)
-    named = snapshot.stamps.pair != pair_of("", "")
+        stays |= _have_own_orders(scene, pair, identity)
+    named = scene.snapshot.stamps.pair != pair_of("", "")
     if named.any():
-        has_small_incumbent(
-            stays,
-            snapshot.keep_order,
-            scene.supply.stamp,
-            scene.supply.kind,
-            scene.supply.pair_of_stamp,
-            scene.demand_cluster[snapshot.columns.cluster],
-            named,
-            scene.kind_units,
-            identity,
-            index_by_value(identity),
-            wanted,
-            CLUSTER_STEP,
-        )
+        stays[_with_small_incumbents(scene, named, identity, wanted)] = True
     return stays
+
+
+def _have_own_orders(scene: Scene, pair: Int64s, identity: Int64s) -> Bools:
+    """Which gangs have a machine being created under their name, for their cluster or for any."""
+    supply = scene.supply
+    cluster = supply.cluster_of_stamp[supply.stamp[supply.creating]]
+    for_any = cluster == -1
+    pair_for_any, pair_for_one = supply.creating_pair[for_any], supply.creating_pair[~for_any]
+    for_one = scene.identity(scene.demand_cluster[cluster[~for_any]], pair_for_one)
+    return (_places_in(pair_for_any, pair) >= 0) | (_places_in(for_one, identity) >= 0)
+
+
+def _with_small_incumbents(scene: Scene, named: Bools, identity: Int64s, wanted: Int64s) -> Int64s:
+    """Gangs that hold a bound machine, stamped for them, too small to host them alone."""
+    supply, columns = scene.supply, scene.snapshot.columns
+    rows = supply.order[named[supply.stamp[supply.order]]]
+    cluster = scene.demand_cluster[columns.cluster[rows]]
+    stamped_for = scene.identity(cluster, supply.pair_of_stamp[supply.stamp[rows]])
+    gang = np.where(cluster >= 0, _places_in(identity, stamped_for), -1)
+    rows, gang = rows[gang >= 0], gang[gang >= 0]
+    small: Bools = np.any(scene.kind_units[supply.kind[rows]] < wanted[gang], axis=1)
+    return gang[small]
+
+
+def _places_in(known: Int64s, values: Int64s) -> Int64s:
+    """The first place of each value among the known ones; -1: it is none of them."""
+    number, first = number_by_value(np.concatenate([known, values]))
+    place = first[number[len(known) :]]
+    return np.where(place < len(known), place, -1)
 
 
 def _passed_through(scene: Scene, rows: Int64s) -> Normalised:

@@ -13,7 +13,6 @@ from bigfleet.engine.acquisition import Acquired, Credit
 from bigfleet.engine.fold import Normalised, need_of
 from bigfleet.engine.kernels.compiled import Bools, Floats, Int8s, Int32s, Int64s
 from bigfleet.engine.kernels.hashing import number_by_value
-from bigfleet.engine.kernels.pools import any_supply, present_kinds
 from bigfleet.engine.kernels.records import KindArrays, NeedArrays
 from bigfleet.engine.ledgers import parking_ages, shortfall_ledger
 from bigfleet.engine.preemption import Preempted
@@ -40,6 +39,7 @@ class ActionColumns:
 
 
 RECLAIM_GRACE_SECONDS = 600
+_FREE = (MachineState.IDLE, MachineState.SPECULATIVE)
 
 
 class Outcome:
@@ -147,23 +147,20 @@ class Outcome:
     def matching_supply(self) -> Bools:
         """For Needs still short, whether any machine in sight would do."""
         columns = self.scene.snapshot.columns
-        found = np.zeros(len(self), np.bool_)
-        present = present_kinds(
-            columns.state, columns.held, self.scene.supply.kind, len(self.scene.kinds)
-        )
-        found[self.queue] = any_supply(self.queue, self.needs.key, self.kinds.eligible, present)
-        return found
+        obtainable = np.isin(columns.state, _FREE) & (columns.held == 0)
+        return self._short_but_served((columns.state == MachineState.CONFIGURED) | obtainable)
 
     @cached_property
     def withheld_supply(self) -> Bools:
         """For Needs still short, whether a free machine would do that may not be taken now."""
-        columns, kind = self.scene.snapshot.columns, self.scene.supply.kind
-        free = np.isin(columns.state, (MachineState.IDLE, MachineState.SPECULATIVE))
-        present = np.zeros(len(self.scene.kinds), np.bool_)
-        present[kind[free & (columns.held != 0)]] = True
-        found = np.zeros(len(self), np.bool_)
-        found[self.queue] = any_supply(self.queue, self.needs.key, self.kinds.eligible, present)
-        return found
+        columns = self.scene.snapshot.columns
+        return self._short_but_served(np.isin(columns.state, _FREE) & (columns.held != 0))
+
+    def _short_but_served(self, machines: Bools) -> Bools:
+        """Needs still short that one of these machines matches and holds one unit of."""
+        kinds = np.unique(self.scene.supply.kind[machines])
+        served: Bools = np.any(self.kinds.eligible[:, kinds], axis=1)
+        return self.unsatisfied & served[self.needs.key]
 
     def need(self, row: int) -> Need:
         return need_of(self.scene, self.normalised, row)

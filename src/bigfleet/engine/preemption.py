@@ -10,10 +10,12 @@ import numpy as np
 
 from bigfleet.engine.acquisition import Acquired, Credit
 from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s
+from bigfleet.engine.kernels.hashing import number_by_value
 from bigfleet.engine.kernels.records import KindArrays, NeedArrays, VictimArrays
-from bigfleet.engine.kernels.vectors import take
-from bigfleet.engine.kernels.victims import group_victims, preempt, priority_of_group
+from bigfleet.engine.kernels.victims import preempt
 from bigfleet.engine.scene import Scene
+from bigfleet.engine.vocabulary import StampColumns
+from bigfleet.model.machines import MachineState
 from bigfleet.model.options import EngineOptions
 
 
@@ -59,7 +61,7 @@ def preempt_for(
         return Preempted(none, none, none, unresolved, counts, whole_domain)
     awaited = [counted.get(n, ()) for n in askers.tolist()] if counted else [()] * len(askers)
     weights = options.victim_weights
-    picked, picked_for, graces = preempt(
+    found = preempt(
         askers,
         needs,
         kinds,
@@ -80,6 +82,7 @@ def preempt_for(
         counts,
         whole_domain,
     )
+    picked, picked_for, graces = (column.copy() for column in found)
     return Preempted(picked, picked_for, graces, unresolved, counts, whole_domain)
 
 
@@ -101,7 +104,8 @@ def _count_draining(
         waiting = left.get(int(needs.identity[n]), [])
         while waiting and (unresolved[n] > 0).any():
             row = waiting.pop(0)
-            take(unresolved[n], kinds.units[scene.supply.kind[row]])
+            offered = kinds.units[scene.supply.kind[row]]
+            unresolved[n] = np.maximum(unresolved[n] - offered, 0)
             counted.setdefault(n, []).append(row)
     return counted
 
@@ -115,36 +119,41 @@ def _victims(
     ready: Bools,
 ) -> VictimArrays:
     """Configured machines some asker could want, in runs that score alike."""
-    snapshot = scene.snapshot
-    stamps = snapshot.stamps
+    columns, stamps, kind = scene.snapshot.columns, scene.snapshot.stamps, scene.supply.kind
     interesting: Bools = np.any(kinds.eligible[np.unique(needs.key[askers])], axis=0)
+    configured = columns.state == int(MachineState.CONFIGURED)
+    rows = np.flatnonzero(configured & interesting[kind])
+    holder, stamp = credit.holder[rows], columns.stamp[rows]
+    # The holder of an unclaimed machine is -1: the Need that it finds is not looked at.
+    priority = np.where(holder >= 0, needs.priority[holder], stamps.priority[stamp])
+    lower = priority < needs.priority[askers].max()
+    rows, holder, stamp, priority = rows[lower], holder[lower], stamp[lower], priority[lower]
+    excess = (holder < 0) & ready[columns.cluster[rows]]
+    penalty = _numbered_penalties(stamps)
+    # Kind, penalties, priority (made positive) and excess as one number.
+    sort = kind[rows].astype(np.int64) * (int(penalty.max()) + 1) + penalty[stamp]
+    sort = (sort << 33) | ((priority + 2**31) << 1) | excess
+    run, shown = number_by_value(sort)
+    # Small numbers are sorted much faster.
+    by_run = np.argsort(run.astype(np.min_scalar_type(len(shown))), kind="stable")
+    count = np.bincount(run, minlength=len(shown))
+    end = np.cumsum(count)
+    return VictimArrays(
+        rows=rows[by_run].astype(np.int32),
+        start=(end - count).astype(np.int32),
+        end=end.astype(np.int32),
+        kind=kind[rows[shown]],
+        priority=priority[shown],
+        interruption=stamps.interruption_penalty[stamp[shown]],
+        reclamation=stamps.reclamation_penalty[stamp[shown]],
+        excess=excess[shown],
+    )
+
+
+def _numbered_penalties(stamps: StampColumns) -> Int64s:
+    """For each stamp a number that those with the same two penalties share."""
     interruption = np.unique(stamps.interruption_penalty, return_inverse=True)[1]
     reclamation = np.unique(stamps.reclamation_penalty, return_inverse=True)[1]
-    penalty = interruption * (int(reclamation.max()) + 1) + reclamation
-    penalty = np.unique(penalty, return_inverse=True)[1].astype(np.int32)
-    rows, starts, shown, keys = group_victims(
-        snapshot.columns.state,
-        scene.supply.kind,
-        scene.supply.stamp,
-        snapshot.columns.cluster,
-        ready,
-        credit.holder,
-        needs.priority,
-        stamps.priority.astype(np.int64),
-        penalty,
-        interesting,
-        int(needs.priority[askers].max()),
-        int(penalty.max()) + 1,
-    )
-    stamp = snapshot.columns.stamp[shown]
-    excess = (credit.holder[shown] < 0) & ready[snapshot.columns.cluster[shown]]
-    return VictimArrays(
-        rows=rows,
-        start=starts[:-1].astype(np.int32),
-        end=starts[1:].astype(np.int32),
-        kind=scene.supply.kind[shown],
-        priority=priority_of_group(keys),
-        interruption=stamps.interruption_penalty[stamp],
-        reclamation=stamps.reclamation_penalty[stamp],
-        excess=excess,
-    )
+    both = interruption * len(reclamation) + reclamation
+    numbers: Int64s = np.unique(both, return_inverse=True)[1]
+    return numbers

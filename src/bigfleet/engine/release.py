@@ -7,10 +7,9 @@ on-demand and spot capacity can ever be released; the table of holds cannot expr
 import numpy as np
 
 from bigfleet.engine.kernels.compiled import Bools, Int32s, Int64s
-from bigfleet.engine.kernels.leaving import excess_rows, releasable_rows
 from bigfleet.engine.scene import Scene
 from bigfleet.model.batches import NEVER
-from bigfleet.model.machines import CapacityType, Instant
+from bigfleet.model.machines import CapacityType, Instant, MachineState
 from bigfleet.model.options import SECOND, EngineOptions
 
 _RELEASABLE = (CapacityType.ON_DEMAND, CapacityType.SPOT)
@@ -24,37 +23,40 @@ def ready_clusters(scene: Scene, options: EngineOptions) -> Bools:
 
 
 def excess(scene: Scene, ready: Bools, holder: Int32s, preempted: Int32s) -> Int32s:
-    """Clusters by name; inside a cluster, machines in keep-priority order."""
+    """Configured machines that no Need claims, clusters by name, each in keep-priority order.
+
+    A machine taken by Phase 2 already leaves for another reason.
+    """
+    free = holder < 0
+    free[preempted] = False
     names = scene.snapshot.tables.clusters.rows[: scene.snapshot.cluster_count]
     clusters = [c for c in sorted(range(len(names)), key=names.__getitem__) if ready[c]]
-    return excess_rows(
-        np.array(clusters, np.int64),
-        scene.snapshot.keep_order,
-        scene.snapshot.keep_starts,
-        holder,
-        np.sort(preempted).astype(np.int64),
-    )
+    order, starts = scene.snapshot.keep_order, scene.snapshot.keep_starts.tolist()
+    configured = [order[starts[2 * c] : starts[2 * c + 1]] for c in clusters]
+    rows: Int32s = np.concatenate([*configured, order[:0]])
+    return rows[free[rows]]
 
 
 def released(
     scene: Scene, holder: Int32s, reserved: Int64s, now: Instant | None, options: EngineOptions
 ) -> Int32s:
-    """Idle machines by id whose hold is over and that are neither claimed nor reserved."""
+    """Idle machines by id whose hold is over and that are neither claimed nor reserved.
+
+    A hold of zero means never.
+    """
     hold_of_type = np.zeros(len(CapacityType), np.int64)
     for capacity_type in _RELEASABLE:
         hold = round(options.release_holds.get(capacity_type, 0.0) * SECOND)
         hold_of_type[capacity_type] = hold
-    if now is None or not hold_of_type.any():
+    if now is None or not (hold_of_type > 0).any():
         return np.zeros(0, np.int32)
     columns = scene.snapshot.columns
-    rows = releasable_rows(
-        columns.state,
-        columns.held,
-        columns.idle_since,
-        columns.offering,
-        holder,
-        hold_of_type[scene.snapshot.offerings.capacity_type],
-        int(NEVER),
-        now,
-    )
+    idle = (columns.state == int(MachineState.IDLE)) & (holder < 0) & (columns.held == 0)
+    rows: Int32s = np.flatnonzero(idle).astype(np.int32)
+    since = columns.idle_since[rows]
+    # Most are not idle long enough for any hold.
+    soon = (since != NEVER) & (now - since >= hold_of_type[hold_of_type > 0].min())
+    rows, since = rows[soon], since[soon]
+    holds = hold_of_type[scene.snapshot.offerings.capacity_type[columns.offering[rows]]]
+    rows = rows[(holds > 0) & (now - since >= holds)]
     return rows[~np.isin(rows, reserved)]

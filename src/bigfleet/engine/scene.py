@@ -106,7 +106,7 @@ def _cluster_numbers(snapshot: Snapshot, demand: Demand) -> tuple[Int32s, Int32s
 
 def _supply_of(snapshot: Snapshot, kinds: Kinds, kind: Int32s) -> SupplyArrays:
     columns, stamps = snapshot.columns, snapshot.stamps
-    creating = np.flatnonzero(columns.state == MachineState.CREATING)
+    creating = np.flatnonzero(columns.state == int(MachineState.CREATING))
     pair = stamps.pair[columns.stamp[creating]]
     order = np.argsort(pair, kind="stable")
     placed = snapshot.keep_order

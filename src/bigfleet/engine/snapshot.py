@@ -7,7 +7,6 @@ import numpy as np
 
 from bigfleet.engine.columns import MachineColumns
 from bigfleet.engine.kernels.compiled import Floats, Int32s, Int64s
-from bigfleet.engine.kernels.orders import bucket_starts
 from bigfleet.engine.kinds import Attributes
 from bigfleet.engine.vocabulary import Offerings, Stamps, Vectors, Words
 from bigfleet.model.machines import MachineState
@@ -37,8 +36,8 @@ class Tables:
 def keep_bucket_of_row(columns: MachineColumns) -> Int32s:
     """Twice the cluster, Configured before Configuring; -1 for a machine without a cluster."""
     bound = columns.cluster >= 0
-    configured = (columns.state == MachineState.CONFIGURED) & bound
-    configuring = (columns.state == MachineState.CONFIGURING) & bound
+    configured = (columns.state == int(MachineState.CONFIGURED)) & bound
+    configuring = (columns.state == int(MachineState.CONFIGURING)) & bound
     bucket = np.where(configured, columns.cluster * 2, -1)
     return np.where(configuring, columns.cluster * 2 + 1, bucket).astype(np.int32)
 
@@ -75,8 +74,9 @@ class Snapshot:
     @cached_property
     def keep_starts(self) -> Int32s:
         """Where bucket 2c (Configured of cluster c) and 2c+1 (Configuring) begin."""
-        bucket = keep_bucket_of_row(self.columns)
-        return bucket_starts(self.keep_order, bucket, 2 * self.cluster_count)
+        bound, state = self.columns.cluster[self.keep_order], self.columns.state[self.keep_order]
+        bucket = 2 * bound + (state == int(MachineState.CONFIGURING))
+        return np.searchsorted(bucket, np.arange(2 * self.cluster_count + 1)).astype(np.int32)
 
     def row_of(self, machine_id: str) -> int:
         """-1: there is no such machine."""

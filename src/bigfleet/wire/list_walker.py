@@ -25,7 +25,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from bigfleet.compiling import Columns, ReadOnly, copied, plain_kernel, step
+from bigfleet.compiling import Columns, ReadOnly, copied, kernel, step
 
 #: As they lie in an answer: a view of `bytes`, which cannot be written to.
 Bytes = Annotated[NDArray[np.uint8], ReadOnly]
@@ -152,36 +152,37 @@ def _hostname(content: Bytes, start: Int, end: Int) -> Int:
     return at if at != _BROKEN and 0 < size == end - at else _BROKEN
 
 
-@plain_kernel
-def count_machines(content: Bytes) -> int:
-    """How many machines the list holds; -1: broken."""
-    at: Int = np.int64(0)
-    end, count = len(content), 0
-    while at < end:
-        number, kind, _, at = _field(content, at, end)
-        if number == 0:
-            return _BROKEN
-        if number == 1 and kind == 2:
-            count += 1
-    return count
+def rows_to_fill(count: int) -> tuple[Spans, Keys, States, Flags, Places]:
+    """What `walk_list` writes to."""
+    return (
+        np.zeros((count, SPANS), np.int64),
+        np.zeros((count, KEYS), np.uint64),
+        np.zeros(count, np.int32),
+        np.zeros(count, np.uint8),
+        np.zeros(2, np.int64),
+    )
 
 
-@plain_kernel
+@kernel
 def walk_list(
     content: Bytes, spans: Spans, keys: Keys, states: States, flags: Flags, revision: Places
-) -> bool:
-    """Fills one row per machine, and the span of the revision; False: broken."""
+) -> int:
+    """Fills one row per machine as far as there are rows, and the span of the revision. Returns how
+    many machines there are; -1: broken."""
     at: Int = np.int64(0)
     end, row = len(content), np.int64(0)
     while at < end:
         number, kind, start, at = _field(content, at, end)
+        if number == 0:
+            return _BROKEN
         if kind == 2 and number == 1:
-            if not _walk_machine(content, start, at, row, spans, keys, states, flags):
-                return False
+            if row < len(spans):
+                if not _walk_machine(content, start, at, row, spans, keys, states, flags):
+                    return _BROKEN
             row += 1
         elif kind == 2 and number == 2:
             revision[0], revision[1] = start, at
-    return True
+    return int(row)
 
 
 @step
@@ -252,7 +253,7 @@ def _state(content: Bytes, start: Int, end: Int) -> Int:
     return number if 0 <= number <= 8 else 0
 
 
-@plain_kernel
+@kernel
 def _is_beyond_ascii(content: Bytes, starts: Places, ends: Places, beyond: Flags) -> None:
     """Marks the texts that hold a byte above 127."""
     for row in range(len(starts)):

@@ -81,15 +81,12 @@ class Listed:
 def listed(answer: bytes) -> Listed:
     """Raises ValueError where the bytes are not a MachineList; texts are checked when read."""
     content = np.frombuffer(answer, np.uint8)
-    count = walker.count_machines(content)
-    if count < 0:
+    # Where there are no rows to fill, machines are only counted.
+    count = walker.walk_list(content, *walker.rows_to_fill(0))
+    filled = walker.rows_to_fill(max(0, count))
+    if count < 0 or walker.walk_list(content, *filled) < 0:
         raise ValueError("no MachineList")
-    spans = np.zeros((count, walker.SPANS), np.int64)
-    keys = np.zeros((count, walker.KEYS), np.uint64)
-    states, flags = np.zeros(count, np.int32), np.zeros(count, np.uint8)
-    revision = np.zeros(2, np.int64)
-    if not walker.walk_list(content, spans, keys, states, flags, revision):
-        raise ValueError("no MachineList")
+    spans, keys, states, flags, revision = filled
     start, end = revision.tolist()
     return Listed(answer, answer[start:end], spans, keys, states, flags)
 

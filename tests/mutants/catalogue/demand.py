@@ -90,9 +90,9 @@ DEMAND = (
     ),
     Mutant(
         "an order stamped without cluster does not keep its gang from folding (U20)",
-        "kernels/fold.py",
-        "if ordered_by == -1 or ordered_by == cluster[g]:",
-        "if ordered_by == cluster[g]:",
+        "fold.py",
+        "return (_places_in(pair_for_any, pair) >= 0) | (",
+        "return (",
     ),
     Mutant(
         "a gang that holds a reservation folds (U20)",

@@ -19,9 +19,9 @@ PREEMPTION = (
     ),
     Mutant(
         "a claimed machine has the priority it was stamped with (U1)",
-        _VICTIMS,
-        "priority_of_need[by] if by >= 0 else",
-        "priority_of_need[by] if by < -1 else",
+        "preemption.py",
+        "np.where(holder >= 0, needs.priority[holder]",
+        "np.where(holder < -1, needs.priority[holder]",
     ),
     Mutant(
         "excess is taken last",
@@ -32,8 +32,8 @@ PREEMPTION = (
     Mutant(
         "what a cluster that has not reported leaves unclaimed is excess",
         "preemption.py",
-        "excess = (credit.holder[shown] < 0) & ready[snapshot.columns.cluster[shown]]",
-        "excess = credit.holder[shown] < 0",
+        "excess = (holder < 0) & ready[columns.cluster[rows]]",
+        "excess = holder < 0",
     ),
     Mutant(
         "the lowest score is the first victim",
@@ -194,7 +194,7 @@ PREEMPTION = (
     Mutant(
         "a machine is preempted and reclaimed in one cycle (U16)",
         "release.py",
-        "np.sort(preempted)",
-        "preempted[:0]",
+        "free[preempted] = False",
+        "free[preempted[:0]] = False",
     ),
 )

@@ -11,9 +11,9 @@ PREPASS = (
     ),
     Mutant(
         "a machine need not hold one MinUnit",
-        "kernels/vectors.py",
-        "eligible[e, k] = covers(units[k], unit_of_key[e])",
-        "eligible[e, k] = True",
+        "arrays.py",
+        "eligible[:, :-1] &= offered >= unit[:, None]",
+        "eligible[:, :-1] &= True",
     ),
     Mutant(
         "a Need covered to the last unit takes one machine more",
@@ -108,8 +108,8 @@ PREPASS = (
     Mutant(
         "own orders are credited from the last id on",
         "scene.py",
-        "creating = np.flatnonzero(columns.state == MachineState.CREATING)",
-        "creating = np.flatnonzero(columns.state == MachineState.CREATING)[::-1]",
+        "creating = np.flatnonzero(columns.state == int(MachineState.CREATING))",
+        "creating = np.flatnonzero(columns.state == int(MachineState.CREATING))[::-1]",
     ),
     Mutant(
         "a parked gang looks at what it could acquire",

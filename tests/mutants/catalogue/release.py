@@ -2,8 +2,6 @@
 
 from tests.mutants.mutant import Mutant
 
-_LEAVING = "kernels/leaving.py"
-
 RELEASE = (
     Mutant(
         "machines of a cluster that has not reported are reclaimed",
@@ -25,9 +23,9 @@ RELEASE = (
     ),
     Mutant(
         "a machine is kept in the instant its hold is over",
-        _LEAVING,
-        "now - since < hold",
-        "now - since <= hold",
+        "release.py",
+        "now - since >= holds",
+        "now - since > holds",
     ),
     Mutant(
         "every capacity type is held as long as on-demand",
@@ -43,15 +41,15 @@ RELEASE = (
     ),
     Mutant(
         "a held machine is released",
-        _LEAVING,
-        "or holder[row] >= 0 or held[row] != 0:",
-        "or holder[row] >= 0:",
+        "release.py",
+        "& (holder < 0) & (columns.held == 0)",
+        "& (holder < 0)",
     ),
     Mutant(
         "a machine acquired this cycle is released",
-        _LEAVING,
-        "or holder[row] >= 0 or held[row] != 0:",
-        "or held[row] != 0:",
+        "release.py",
+        "& (holder < 0) & (columns.held == 0)",
+        "& (columns.held == 0)",
     ),
     Mutant(
         "a reserved machine is released",
@@ -67,8 +65,8 @@ RELEASE = (
     ),
     Mutant(
         "a held machine is matching supply",
-        "kernels/pools.py",
-        "if s == 5 or ((s == IDLE or s == SPECULATIVE) and held[row] == 0):",
-        "if s == 5 or (s == IDLE or s == SPECULATIVE):",
+        "outcome.py",
+        "obtainable = np.isin(columns.state, _FREE) & (columns.held == 0)",
+        "obtainable = np.isin(columns.state, _FREE)",
     ),
 )

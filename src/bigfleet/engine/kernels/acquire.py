@@ -16,7 +16,7 @@ from bigfleet.engine.kernels.vectors import first_at, is_covered, may_use, take
 
 
 class Scratch(NamedTuple):
-    """Working space of one worker: a heap over runs, and the proposal being made."""
+    """Working space of one worker: a heap over runs, and its proposals one after the other."""
 
     runs: Int32s
     costs: Floats
@@ -74,14 +74,14 @@ def merge_runs(
     costs: Floats,
     heads: Int32s,
     out: Int32s,
-    size: int,
+    size: Int,
     kind_of_run: Int32s,
     end: Int32s,
     rows: Int32s,
     units: Int64s,
     cursor: Int32s,
     remaining: Int64s,
-) -> int:
+) -> Int:
     """Take from the heads of `live` usable runs, cheapest first, until covered.
 
     `best` is the cheapest of them. Most Needs are covered by one machine: only the others are
@@ -158,15 +158,18 @@ def spread_runs(
     cursor: Int32s,
     remaining: Int64s,
     scratch: Scratch,
-) -> int:
-    """Take machines one by one where the skew allows; Idle before Speculative at each step."""
+    size: Int,
+) -> Int:
+    """Take machines one by one where the skew allows; Idle before Speculative at each step.
+
+    Returns the new length of the proposals in `scratch`.
+    """
     domain_of_kind = kinds.domain[needs.spread[n]]
     counts = claimed_by_domain(n, needs, kinds, supply, holder)
     exists = domains_with_any(counts)
     key = needs.key[n]
     usable, out = scratch.runs, scratch.rows
     live = 0
-    size = 0
     for r in range(pool.key_starts[key], pool.key_starts[key + 1]):
         run = pool.key_runs[r]
         where = domain_of_kind[pool.kind[run]]

@@ -7,12 +7,12 @@ from bigfleet.engine.kernels.compiled import (
     Int32s,
     Int64s,
     Int64Table,
-    plain_kernel,
+    kernel,
 )
 from bigfleet.engine.kernels.vectors import covers
 
 
-@plain_kernel
+@kernel
 def free_for_keys(
     profile_of_key: Int32s,
     unit_of_key: Int64Table,

@@ -18,12 +18,13 @@ from bigfleet.engine.kernels.acquire import (
 )
 from bigfleet.engine.kernels.compiled import (
     Bools,
+    Int,
     Int32s,
     Int32Table,
     Int64s,
     Int64Table,
     kernel,
-    plain_kernel,
+    step,
 )
 from bigfleet.engine.kernels.new_arrays import (
     filled_int32s,
@@ -33,7 +34,7 @@ from bigfleet.engine.kernels.new_arrays import (
     new_int64s,
 )
 from bigfleet.engine.kernels.records import KindArrays, NeedArrays, PoolArrays, SupplyArrays
-from bigfleet.engine.kernels.vectors import grown, is_covered, may_use, next_free, take
+from bigfleet.engine.kernels.vectors import is_covered, may_use, next_free, take
 
 CONFLICT = -1
 #: Of a run no piece may use: above every piece.
@@ -43,7 +44,6 @@ _NO_PIECE = 2**31 - 1
 PROPOSALS, COMMITTED, CONFLICTS, DISPLACEMENTS, RETRIES, RETRIES_COMMITTED = 0, 1, 2, 3, 4, 5
 
 
-@plain_kernel
 def commit(
     n: int,
     rows: Int32s,
@@ -81,6 +81,10 @@ def commit(
                 losers += 1
         holder[committed[i]] = n
     return size, losers
+
+
+#: As part of a kernel; the one above is for Python.
+_commit = step(commit)
 
 
 @kernel
@@ -150,7 +154,7 @@ def propose_slice(
     is where it sees the runs.
     """
     scratch = scratch_for(pool)
-    usable, costs, heads, rows_found = scratch
+    usable, costs, heads, proposed = scratch
     # Columns named once: taking one out of its bundle inside the loop costs seven times the loop.
     key_of_need, same, spread, penalty = needs.key, needs.same, needs.spread, needs.penalty
     key_starts, key_runs, end, rows = pool.key_starts, pool.key_runs, pool.end, pool.rows
@@ -159,15 +163,13 @@ def propose_slice(
     domain_of_kind, parked = kinds.domain, needs.parked
     starts = filled_int64s(len(queue) + 1, np.int64(0))
     left = new_int64s(remaining.shape[1])
-    kept = new_int32s(16 + len(queue))
-    size = 0
+    size: Int = np.int64(0)
     for q in range(len(queue)):
         n = queue[q]
         for d in range(len(left)):
             left[d] = remaining[n, d]
-        found = 0
         if spread[n] >= 0:
-            found = spread_runs(n, needs, kinds, supply, pool, holder, cursor, left, scratch)
+            size = spread_runs(n, needs, kinds, supply, pool, holder, cursor, left, scratch, size)
         elif same[n] < 0 or (not parked[n] and domain[n] >= 0 and may_acquire[n]):
             for speculative in (False, True):
                 live, best = 0, -1
@@ -192,14 +194,14 @@ def propose_slice(
                     ):
                         best = live
                     live += 1
-                found = merge_runs(
+                size = merge_runs(
                     usable,
                     live,
                     best,
                     costs,
                     heads,
-                    rows_found,
-                    found,
+                    proposed,
+                    size,
                     kind_of_run,
                     end,
                     rows,
@@ -209,13 +211,8 @@ def propose_slice(
                 )
                 if is_covered(left):
                     break
-        while size + found > len(kept):
-            kept = grown(kept)
-        for i in range(found):
-            kept[size + i] = rows_found[i]
-        size += found
         starts[q + 1] = size
-    return kept[:size], starts
+    return proposed[:size], starts
 
 
 class Ledger(NamedTuple):
@@ -285,7 +282,7 @@ def commit_queue(
                 cursor[pool.run_of_row[rows[i]]] += 1
         ledger.taken_start[n] = size
         if len(rows):
-            count, losers = commit(
+            count, losers = _commit(
                 n, rows, all_or_nothing[n], ledger.holder, needs.precedence, committed, displaced
             )
             ledger.counters[mode, COMMITTED] += 1

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from bigfleet.compiling import Columns, copied, inner, kernel, plain_kernel, step
+from bigfleet.compiling import Columns, copied, inner, kernel, step
 
 __all__ = [
     "BoolTable",
@@ -24,7 +24,6 @@ __all__ = [
     "copied",
     "inner",
     "kernel",
-    "plain_kernel",
     "step",
 ]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bigfleet.engine.kernels.compiled import Int, Int32s, Int64s, Int64Table, plain_kernel, step
+from bigfleet.engine.kernels.compiled import Int, Int32s, Int64s, Int64Table, step
 from bigfleet.engine.kernels.vectors import covers
 
 
@@ -20,7 +20,7 @@ def coverage(total: Int64s, wanted: Int64s, most: float) -> float:
     return score
 
 
-@plain_kernel
+@step
 def choose_domain(
     wanted: Int64s,
     domains: Int32s,

@@ -15,52 +15,11 @@ from bigfleet.engine.kernels.compiled import (
     Int64s,
     Int64Table,
     kernel,
-    plain_kernel,
     step,
 )
-from bigfleet.engine.kernels.hashing import find
 from bigfleet.engine.kernels.new_arrays import filled_int64s, new_bools
 from bigfleet.engine.kernels.records import SupplyArrays
 from bigfleet.engine.kernels.vectors import LARGEST, covers, first_at
-
-
-@plain_kernel
-def has_small_incumbent(
-    stays: Bools,
-    rows: Int32s,
-    stamp_of_row: Int32s,
-    kind_of_row: Int32s,
-    pair_of_stamp: Int64s,
-    demand_cluster_of_row: Int32s,
-    named_stamp: Bools,
-    units: Int64Table,
-    identity: Int64s,
-    slot: Int32s,
-    wanted: Int64Table,
-    mix: int,
-) -> None:
-    """Mark gangs that hold a bound machine, stamped for them, too small to host them alone."""
-    for i in range(len(rows)):
-        row = rows[i]
-        stamp = stamp_of_row[row]
-        cluster = demand_cluster_of_row[row]
-        if cluster < 0 or not named_stamp[stamp]:
-            continue
-        g = find(pair_of_stamp[stamp] + (cluster + 1) * np.int64(mix), slot, identity)
-        if g >= 0 and not covers(units[kind_of_row[row]], wanted[g]):
-            stays[g] = True
-
-
-@plain_kernel
-def has_own_order(stays: Bools, pair: Int64s, cluster: Int32s, supply: SupplyArrays) -> None:
-    """Mark gangs with a machine being created under their own name."""
-    for g in range(len(pair)):
-        j = first_at(supply.creating_pair, pair[g])
-        while j < len(supply.creating) and supply.creating_pair[j] == pair[g]:
-            ordered_by = supply.cluster_of_stamp[supply.stamp[supply.creating[j]]]
-            if ordered_by == -1 or ordered_by == cluster[g]:
-                stays[g] = True
-            j += 1
 
 
 @step

@@ -3,7 +3,12 @@
 import numpy as np
 
 from bigfleet.engine.kernels.compiled import Int, Int32s, Int64s, kernel, step
-from bigfleet.engine.kernels.new_arrays import filled_int32s, new_int32s, new_int64s
+from bigfleet.engine.kernels.new_arrays import (
+    copy_of_int64s,
+    filled_int32s,
+    new_int32s,
+    new_int64s,
+)
 
 _SPREADER = -7046029254386353131  # odd, bits well mixed: 2**64 divided by the golden ratio
 
@@ -38,29 +43,4 @@ def number_by_value(keys: Int64s) -> tuple[Int32s, Int64s]:
             first[count] = i
             count += 1
         number[i] = slot[at]
-    return number, first[:count].copy()
-
-
-@kernel
-def index_by_value(keys: Int64s) -> Int32s:
-    """A table for `find` over keys; of equal keys the first is found."""
-    size = _size_for(len(keys))
-    slot = filled_int32s(size, np.int64(-1))
-    for i in range(len(keys)):
-        at = _home(keys[i], size - 1)
-        while slot[at] >= 0 and keys[slot[at]] != keys[i]:
-            at = (at + 1) & (size - 1)
-        if slot[at] < 0:
-            slot[at] = i
-    return slot
-
-
-@step
-def find(key: Int, slot: Int32s, keys: Int64s) -> Int:
-    """Position of `key` among `keys`, -1 if it is not there."""
-    at = _home(key, len(slot) - 1)
-    while slot[at] >= 0:
-        if keys[slot[at]] == key:
-            return np.int64(slot[at])
-        at = (at + 1) & (len(slot) - 1)
-    return -1
+    return number, copy_of_int64s(first[:count])

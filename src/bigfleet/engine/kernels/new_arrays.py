@@ -38,6 +38,14 @@ def filled_int64s(size: Int, value: Int) -> Int64s:
 
 
 @inner
+def copy_of_int64s(array: Int64s) -> Int64s:
+    copy = new_int64s(len(array))
+    for i in range(len(array)):
+        copy[i] = array[i]
+    return copy
+
+
+@inner
 def new_bools(size: Int) -> Bools:
     """All of them False."""
     array = np.empty(size, np.bool_)

@@ -5,10 +5,8 @@ costs a tenth of a second; merging a few changed ones into an order that is alre
 pass over it.
 """
 
-import numpy as np
-
 from bigfleet.engine.kernels.compiled import Bools, Floats, Int32s, kernel, step
-from bigfleet.engine.kernels.new_arrays import filled_int32s, new_int32s
+from bigfleet.engine.kernels.new_arrays import new_int32s
 
 
 @step
@@ -80,15 +78,4 @@ def merge_keep_order(
         merged[size] = fresh[j]
         size += 1
         j += 1
-    return merged[:size].copy()
-
-
-@kernel
-def bucket_starts(order: Int32s, bucket_of_row: Int32s, buckets: int) -> Int32s:
-    """Where each bucket begins in an order sorted by bucket; its length stands at the end."""
-    starts = filled_int32s(buckets + 1, np.int64(0))
-    for i in range(len(order)):
-        starts[bucket_of_row[order[i]] + 1] += 1
-    for b in range(buckets):
-        starts[b + 1] += starts[b]
-    return starts
+    return merged[:size]

@@ -1,8 +1,8 @@
-"""Grouping the Idle and Speculative machines into runs, and runs by who may use them."""
+"""Grouping the Idle and Speculative machines into runs."""
 
 import numpy as np
 
-from bigfleet.engine.kernels.compiled import Bools, BoolTable, Int, Int8s, Int32s, Int64s, kernel
+from bigfleet.engine.kernels.compiled import Bools, Int, Int8s, Int32s, Int64s, kernel
 from bigfleet.engine.kernels.new_arrays import filled_int32s, filled_int64s, new_bools, new_int32s
 
 IDLE, SPECULATIVE = 3, 1
@@ -74,48 +74,3 @@ def pool_runs(
             run_of_row[row] = run
             end[run] += 1
     return rows, run_of_row, start, end, kind, speculative, guard, machines
-
-
-@kernel
-def runs_by_key(eligible: BoolTable, kind_of_run: Int32s) -> tuple[Int32s, Int32s]:
-    """The runs each eligibility key may use, as one list with starts."""
-    starts = filled_int32s(len(eligible) + 1, np.int64(0))
-    for e in range(len(eligible)):
-        size = 0
-        for r in range(len(kind_of_run)):
-            size += eligible[e, kind_of_run[r]]
-        starts[e + 1] = starts[e] + size
-    runs = new_int32s(np.int64(starts[-1]))
-    at = 0
-    for e in range(len(eligible)):
-        for r in range(len(kind_of_run)):
-            if eligible[e, kind_of_run[r]]:
-                runs[at] = r
-                at += 1
-    return starts, runs
-
-
-@kernel
-def any_supply(
-    queue: Int64s, key_of_need: Int32s, eligible: BoolTable, present_kind: Bools
-) -> Bools:
-    """For each Need of the queue, whether any machine in sight matches it and holds one unit."""
-    found = new_bools(len(queue))
-    for q in range(len(queue)):
-        row = eligible[key_of_need[queue[q]]]
-        for k in range(len(present_kind)):
-            if row[k] and present_kind[k]:
-                found[q] = True
-                break
-    return found
-
-
-@kernel
-def present_kinds(state: Int8s, held: Int8s, kind_of_row: Int32s, kinds: int) -> Bools:
-    """Kinds of which a Configured, or an obtainable Idle or Speculative, machine exists."""
-    present = new_bools(kinds)
-    for row in range(len(state)):
-        s = state[row]
-        if s == 5 or ((s == IDLE or s == SPECULATIVE) and held[row] == 0):
-            present[kind_of_row[row]] = True
-    return present

@@ -21,6 +21,7 @@ from bigfleet.engine.kernels.compiled import (
 )
 from bigfleet.engine.kernels.domains import choose_domain
 from bigfleet.engine.kernels.new_arrays import (
+    copy_of_int64s,
     filled_int32s,
     filled_int64s,
     new_bools,
@@ -62,7 +63,9 @@ def credit_supply(
     skip = new_int32s(len(supply.order) + 1)
     for place in range(len(skip)):
         skip[place] = place
-    spoken_for = pool.start.copy()
+    spoken_for = new_int32s(len(pool.start))
+    for run in range(len(spoken_for)):
+        spoken_for[run] = pool.start[run]
     bucket_of_domain = filled_int32s(_domain_count(kinds), np.int64(-1))
     # Columns named once: taking one out of its bundle inside the loop costs more than the loop.
     cluster_of_need, key_of_need, same = needs.cluster, needs.key, needs.same
@@ -314,7 +317,7 @@ def _speak_for(
     """
     domain_of_kind = kinds.domain[needs.same[n]]
     pinned = needs.pinned[n]
-    left = remaining.copy()
+    left = copy_of_int64s(remaining)
     for speculative in range(2):
         while True:
             best: Int = np.int64(-1)

@@ -1,13 +1,10 @@
 """Vector steps shared by the walks, and who may use a guarded run."""
 
 from bigfleet.engine.kernels.compiled import (
-    BoolTable,
     Int,
     Int32s,
     Int64s,
-    Int64Table,
     inner,
-    plain_kernel,
     step,
 )
 from bigfleet.engine.kernels.new_arrays import new_int32s
@@ -20,7 +17,7 @@ GUARD_OFFER = 1
 GUARD_TRANSFER_IN = 2
 
 
-@plain_kernel
+@step
 def take(remaining: Int64s, offered: Int64s) -> bool:
     """Subtract one machine from what is still wanted; True when nothing is left."""
     covered = True
@@ -106,18 +103,3 @@ def grown(array: Int32s) -> Int32s:
     for i in range(len(array)):
         larger[i] = array[i]
     return larger
-
-
-@plain_kernel
-def eligibility(
-    matches: BoolTable,
-    match_of_key: Int32s,
-    unit_of_key: Int64Table,
-    units: Int64Table,
-    eligible: BoolTable,
-) -> None:
-    """Marks for each key the kinds that match its requirements and hold one unit of it."""
-    for e in range(len(match_of_key)):
-        for k in range(len(units)):
-            if matches[match_of_key[e], k]:
-                eligible[e, k] = covers(units[k], unit_of_key[e])

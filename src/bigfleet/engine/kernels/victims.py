@@ -11,16 +11,15 @@ from bigfleet.engine.kernels.compiled import (
     Bools,
     Floats,
     Int,
-    Int8s,
     Int32s,
     Int64s,
     Int64Table,
     inner,
     kernel,
-    plain_kernel,
     step,
 )
 from bigfleet.engine.kernels.new_arrays import (
+    copy_of_int64s,
     filled_int64s,
     new_bools,
     new_floats,
@@ -33,103 +32,9 @@ from bigfleet.engine.kernels.records import (
     SupplyArrays,
     VictimArrays,
 )
-from bigfleet.engine.kernels.vectors import grown, is_covered, take
-
-CONFIGURED = 5
+from bigfleet.engine.kernels.vectors import is_covered, take
 
 
-@step
-def _slot(table: Int64s, key: Int) -> Int:
-    """Where `key` is, or belongs, in an open-addressing table of a power-of-two size."""
-    mask = len(table) - 1
-    at = (key * np.int64(-7046029254386353131) >> np.int64(17)) & mask
-    while table[at] != -1 and table[at] != key:
-        at = (at + 1) & mask
-    return at
-
-
-@kernel
-def group_victims(
-    state: Int8s,
-    kind_of_row: Int32s,
-    stamp_of_row: Int32s,
-    cluster_of_row: Int32s,
-    ready: Bools,
-    holder: Int32s,
-    priority_of_need: Int64s,
-    priority_of_stamp: Int64s,
-    penalty_of_stamp: Int32s,
-    interesting_kind: Bools,
-    below: int,
-    penalties: int,
-) -> tuple[Int32s, Int64s, Int32s, Int64s]:
-    """Rows that could be victims of a priority under `below`, grouped.
-
-    Returns rows by group in id order, group starts, and for each group one row that shows its kind,
-    holder and stamp, and its key. The key of a group packs excess, penalty class, kind and priority
-    (`priority_of_group`); 2**31 is added to the priority so that all parts are positive.
-    """
-    members: Int = np.int64(0)
-    table = filled_int64s(np.int64(4096), np.int64(-1))
-    group_at = new_int32s(np.int64(4096))
-    keys = new_int64s(np.int64(2048))
-    shown = new_int32s(np.int64(2048))
-    groups = 0
-    group_of = new_int32s(len(state))
-    rows = new_int32s(len(state))
-    for row in range(len(state)):
-        if state[row] != CONFIGURED or not interesting_kind[kind_of_row[row]]:
-            continue
-        by = holder[row]
-        priority = priority_of_need[by] if by >= 0 else priority_of_stamp[stamp_of_row[row]]
-        if priority >= below:
-            continue
-        excess = 1 if by < 0 and ready[cluster_of_row[row]] else 0
-        key = np.int64(kind_of_row[row])
-        key = key * penalties + penalty_of_stamp[stamp_of_row[row]]
-        key = (key << 33) | ((priority + 2147483648) << 1) | excess
-        at = _slot(table, key)
-        if table[at] == -1:
-            if 2 * groups >= len(keys):
-                larger = new_int64s(2 * len(keys))
-                table = filled_int64s(4 * len(larger), np.int64(-1))
-                group_at = new_int32s(4 * len(larger))
-                for g in range(groups):
-                    larger[g] = keys[g]
-                keys, shown = larger, grown(shown)
-                for g in range(groups):
-                    moved = _slot(table, keys[g])
-                    table[moved] = keys[g]
-                    group_at[moved] = g
-                at = _slot(table, key)
-            table[at] = key
-            group_at[at] = groups
-            keys[groups] = key
-            shown[groups] = row
-            groups += 1
-        group_of[members] = group_at[at]
-        rows[members] = row
-        members += 1
-    starts = filled_int64s(groups + 1, np.int64(0))
-    for i in range(members):
-        starts[group_of[i] + 1] += 1
-    for g in range(groups):
-        starts[g + 1] += starts[g]
-    fill = starts[:groups].copy()
-    grouped = new_int32s(members)
-    for i in range(members):
-        g = group_of[i]
-        grouped[fill[g]] = rows[i]
-        fill[g] += 1
-    return grouped, starts, shown[:groups].copy(), keys[:groups].copy()
-
-
-def priority_of_group(keys: Int64s) -> Int64s:
-    priority: Int64s = ((keys >> 1) & 4294967295) - 2147483648
-    return priority
-
-
-@plain_kernel
 def victim_score(
     gap: int,
     drain_seconds: float,
@@ -145,7 +50,6 @@ def victim_score(
     return score
 
 
-@plain_kernel
 def grace_seconds(gap: int) -> int:
     """The further below, the less time a victim gets."""
     if gap > 900000:
@@ -155,6 +59,10 @@ def grace_seconds(gap: int) -> int:
     if gap > 100000:
         return 120
     return 600
+
+
+#: As parts of a kernel; those above are for Python.
+_score, _grace = step(victim_score), step(grace_seconds)
 
 
 @step
@@ -225,7 +133,7 @@ def _cost_of_domain(
     tried = new_int64s(len(runs))
     for i in range(len(runs)):
         tried[i] = cursor[runs[i]]
-    left = wanted.copy()
+    left = copy_of_int64s(wanted)
     count = 0
     highest = np.int64(0)
     covered = False
@@ -311,16 +219,17 @@ def preempt(
 ) -> tuple[Int32s, Int32s, Int32s]:
     """Victims in order of emission, the Need each makes way for, and its grace in seconds.
 
-    A gang without a domain that finds one to take whole has it in `domain` and `whole_domain`.
+    A gang without a domain that finds one to take whole has it in `domain` and `whole_domain`. The
+    three have room for all victims behind them: keep copies.
     """
     cursor = new_int64s(len(victims.start))
     for v in range(len(victims.start)):
         cursor[v] = victims.start[v]
     scores = new_floats(len(victims.start))
     usable = new_int32s(len(victims.start))
-    picked = new_int32s(np.int64(64))
-    picked_for = new_int32s(np.int64(64))
-    graces = new_int32s(np.int64(64))
+    picked = new_int32s(len(victims.rows))
+    picked_for = new_int32s(len(victims.rows))
+    graces = new_int32s(len(victims.rows))
     # Columns named once: taking one out of its bundle inside the loop costs more than the loop.
     kind_of_run, priority, end = victims.kind, victims.priority, victims.end
     interruption, reclamation = victims.interruption, victims.reclamation
@@ -343,7 +252,7 @@ def preempt(
                 or (spread_key >= 0 and domain_of_kind[spread_key, kind] < 0)
             ):
                 continue
-            scores[v] = victim_score(
+            scores[v] = _score(
                 own_priority - priority[v],
                 drain_seconds,
                 interruption[v],
@@ -355,7 +264,7 @@ def preempt(
         if live == 0:
             continue
         taken_whole = usable[:0]
-        left = needs.wanted[n].copy()
+        left = copy_of_int64s(needs.wanted[n])
         if homeless:
             chosen, taken_whole = _whole_domain(n, usable[:live], needs, kinds, victims, cursor)
             if chosen < 0:
@@ -395,11 +304,9 @@ def preempt(
                     best = v
             if best < 0:
                 break
-            if size == len(picked):
-                picked, picked_for, graces = grown(picked), grown(picked_for), grown(graces)
             picked[size] = victims.rows[cursor[best]]
             picked_for[size] = n
-            graces[size] = grace_seconds(own_priority - priority[best])
+            graces[size] = _grace(own_priority - priority[best])
             size += 1
             cursor[best] += 1
             preempts[n] += 1
@@ -407,4 +314,4 @@ def preempt(
                 counts[domain_of_kind[spread_key, kind_of_run[best]]] += 1
             take(unresolved[n], kinds.units[kind_of_run[best]])
             take(left, kinds.units[kind_of_run[best]])
-    return picked[:size].copy(), picked_for[:size].copy(), graces[:size].copy()
+    return picked[:size], picked_for[:size], graces[:size]
