@@ -38,11 +38,15 @@ async def test_a_shard_reports_its_machines_and_shows_its_link(tmp_path: Path) -
         assert report.shard_epoch == rig.process.state.epoch
         # Not as it was set: with port 0 the kernel has chosen one.
         assert report.shard_address == rig.address
-        await until(lambda: rig.process.state.status().coordinator)
+        await until(
+            lambda: (
+                rig.counted("coordinator_reports_total", result="ok") > 0
+                and rig.process.state.status().coordinator
+            )
+        )
         link = rig.process.state.status().coordinator
         assert link is not None
         assert (link.address, link.term) == (leader.address, 1)
-        assert rig.counted("coordinator_reports_total", result="ok") > 0
 
 
 async def test_the_term_outlives_the_shard(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def certs() -> None:
 @_force
 @_document_form
 def ca(folder: Path, days: int, force: bool) -> None:
-    """Make an authority: ca.crt, which everybody believes, and ca.key, which signs.
+    """Make an authority: ca.crt, which every process trusts, and ca.key, which signs.
 
     \b
     Examples:

@@ -92,7 +92,7 @@ class ActionChecks:
             return f"state.db cannot be written ({problem})"
         pause = next((each for each in parts.pauses.active() if self._stops_moves(each)), None)
         if pause is not None:
-            return f"paused by {pause.who or 'somebody'}: {pause.reason or 'no reason given'}"
+            return f"paused by {pause.who or 'a person'}: {pause.reason or 'no reason given'}"
         return ""
 
     def _stops_moves(self, pause: Pause) -> bool:

@@ -1,6 +1,6 @@
 """Everything about a shard that may be set, with its default and whether SIGHUP may change it.
 
-Durations are seconds, sizes are bytes; the field's type says which, for whoever reads text.
+Durations are seconds, sizes are bytes; the field's type says which, for readers of text.
 """
 
 from dataclasses import dataclass

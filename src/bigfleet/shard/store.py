@@ -130,7 +130,7 @@ class StateStore:
             closing = self._closing
         problem = self._commit(_with_attempts(batch, attempts))
         if problem is None:
-            # The end of trouble is told before anyone can ask about it.
+            # The end of trouble is told before a caller can ask about it.
             self._say("")
             for promise in (*promised, *(each.outcome for each in attempts)):
                 _fulfil(promise)

@@ -106,7 +106,7 @@ class NeedReasons:
         facts = {
             "pause": pause.pause_id,
             "source": pause.source.name.lower(),
-            "owner": pause.who or "somebody",
+            "owner": pause.who or "a person",
             "why": pause.reason or "no reason given",
             "since": _when(pause.created_at),
         }

@@ -107,7 +107,7 @@ class Pauses:
                 Code.INVALID_ARGUMENT, "who pauses this, and why? owner and reason are needed"
             )
         known = self._named(asked.pause_id) if asked.pause_id else None
-        # A pause of the whole fleet is told by the coordinator and directly, whichever comes first.
+        # A pause of the whole fleet is told by the coordinator and directly, in any order.
         if known is not None and known.source is not PauseSource.COORDINATOR:
             if known.source is PauseSource.RPC and known.scope == asked.scope:
                 return known

@@ -57,7 +57,7 @@ class ProviderSide:
 
     @property
     def holds(self) -> int:
-        """Lists in a row that are held, for whichever reason."""
+        """Lists in a row that are held, for any reason."""
         return max(self.guard.consecutive, self.rebinds.consecutive)
 
     def forget(self, machine_id: str) -> None:
