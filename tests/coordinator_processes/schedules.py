@@ -1,5 +1,6 @@
 """A schedule: events in an order drawn from a seed, then everything comes to rest and is judged."""
 
+import os
 from random import Random
 
 from bigfleet.model.coordination import TransferState
@@ -10,8 +11,8 @@ from tests.coordinator_processes.laws import Laws
 from tests.shard_system.demand import LOW
 from tests.shard_system.waiting import until_told
 
-#: Schedules that share a fleet.
-TOGETHER = 5
+#: Schedules that share a fleet: a few by day, and more fleets by night.
+TOGETHER = 5 if os.environ.get("BIGFLEET_NIGHTLY") == "1" else 3
 
 
 def seeds(group: int) -> range:

@@ -1,4 +1,4 @@
-"""The first five schedules, on one fleet."""
+"""The first schedules, on one fleet."""
 
 import pytest
 

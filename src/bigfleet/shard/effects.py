@@ -7,15 +7,14 @@ for; `taken` hands them to the driver.
 from typing import Any
 
 from bigfleet.edge.counts import Counts
-from bigfleet.model.machines import Instant
 from bigfleet.shard.instructions import Instruction, Log, Persist, WakeCycle
 from bigfleet.shard.stories import Stories
 
 
 class Effects:
-    def __init__(self, counts: Counts | None = None, stories: Stories | None = None) -> None:
-        self.counts = counts or Counts()
-        self.stories = stories or Stories()
+    def __init__(self) -> None:
+        self.counts = Counts()
+        self.stories = Stories()
         self._asked: list[Instruction] = []
         self._awake = False
 
@@ -50,4 +49,3 @@ DRAINS, RESERVATIONS, PAUSES, FAILURES, LOST, MARKS, COORDINATION, ADMIN = (
     "coordination",
     "admin",
 )
-NO_TIME: Instant = 0

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from bigfleet.model.errors import NoSuchMachine
 from bigfleet.model.fleet import HeldBy
-from bigfleet.model.machines import Instant, Machine, MachineState
+from bigfleet.model.machines import Instant, Machine
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.shard_views import (
     MachineQuery,
@@ -108,12 +108,3 @@ def _selects(selector: MachineSelector, machine: Machine) -> bool:
         and (not selector.cluster or machine.cluster == selector.cluster)
         and all(machine.labels.get(key) == value for key, value in selector.labels)
     )
-
-
-#: States in which something is under way.
-TRANSITIONAL = (
-    MachineState.CREATING,
-    MachineState.CONFIGURING,
-    MachineState.DRAINING,
-    MachineState.DELETING,
-)

@@ -50,13 +50,13 @@ class Outlet:
     def __init__(self, clock: Clock, log: LogWriter) -> None:
         self.clock = clock
         self._log = log
-        self.call: Callable[[CallProvider], None] = _nobody
-        self.flush: Callable[[int], None] = _nobody
-        self.end: Callable[[int, Code, str], None] = _nobody
-        self.wake: Callable[[], None] = _nobody
-        self.attach: Callable[[str, str], None] = _nobody
+        self.call: Callable[[CallProvider], None] = _not_connected
+        self.flush: Callable[[int], None] = _not_connected
+        self.end: Callable[[int, Code, str], None] = _not_connected
+        self.wake: Callable[[], None] = _not_connected
+        self.attach: Callable[[str, str], None] = _not_connected
         #: Told after every List that every provider has been listed by now.
-        self.listed: Callable[[], None] = _nobody
+        self.listed: Callable[[], None] = _not_connected
         self.keeper: Keeper | None = None
         self.audit: AuditWriter | None = None
 
@@ -93,5 +93,5 @@ class Outlet:
                     assert_never(instruction)
 
 
-def _nobody(*_arguments: object) -> None:
+def _not_connected(*_arguments: object) -> None:
     """Stands in before the process has started."""

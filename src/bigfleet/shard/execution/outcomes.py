@@ -42,10 +42,10 @@ _FINE = (Outcome.SUCCESS, Outcome.UNKNOWN_RESOLVED, Outcome.TRANSITION_RACED, Ou
 
 
 class Outcomes:
-    def __init__(self, effects: Effects, failing: FailingActions | None = None) -> None:
+    def __init__(self, effects: Effects, failing: FailingActions) -> None:
         """`failing`: remembers which Needs' actions fail."""
         self._effects = effects
-        self._failing = failing if failing is not None else FailingActions()
+        self._failing = failing
 
     def end(self, view: ActionView, outcome: Outcome, at: Instant, text: str = "") -> ActionView:
         """An action is over; `text` says why it did not go as wanted."""

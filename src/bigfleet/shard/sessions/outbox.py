@@ -28,7 +28,6 @@ from bigfleet.model.session_frames import (
     supersedes_key_of,
 )
 
-SizeOf = Callable[[ShardFrame], int]
 #: The update of a machine as it is now; None: it is gone and there is nothing to tell.
 UpdateOf = Callable[[str], NodeStateUpdate | None]
 
