@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bigfleet.coordinator.stores.contract import Change, StoreDown, StoreRefused, StoreUnclear
-from bigfleet.coordinator.stores.rows import Keys
+from bigfleet.coordinator.stores.etcd_keys import Keys
 from bigfleet.edge import certificates
 from bigfleet.edge.clock import next_turn
 from bigfleet.edge.driver import RealClock

@@ -9,7 +9,7 @@ import pytest
 from bigfleet.coordinator.keys import UnreadableRow, tables_of
 from bigfleet.coordinator.stores.contract import Deposed, Heard, Reign, StoreDown, StoreRefused
 from bigfleet.coordinator.stores.etcd import EtcdStore
-from bigfleet.coordinator.stores.rows import Keys
+from bigfleet.coordinator.stores.etcd_keys import Keys
 from bigfleet.edge.clock import SECOND, ManualClock
 from bigfleet.wire.etcd.client import EtcdClient
 from bigfleet.wire.etcd.records import Delete, Put, Transaction

@@ -26,15 +26,9 @@ from bigfleet.coordinator.stores.contract import (
     StoreUnclear,
 )
 from bigfleet.coordinator.stores.election import Tenure
+from bigfleet.coordinator.stores.etcd_keys import Keys, leader_bytes, leader_of
 from bigfleet.coordinator.stores.etcd_seat import Seat
-from bigfleet.coordinator.stores.rows import (
-    Keys,
-    latest,
-    leader_bytes,
-    leader_of,
-    term_bytes,
-    term_of,
-)
+from bigfleet.coordinator.stores.rows import latest, term_bytes, term_of
 from bigfleet.edge.clock import Clock
 from bigfleet.wire.etcd.client import EtcdClient
 from bigfleet.wire.etcd.records import (

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from bigfleet.coordinator.stores.contract import Rows, StoreDown, StoreRefused
 from bigfleet.coordinator.stores.etcd import MOST_CHANGES
-from bigfleet.coordinator.stores.rows import TERM, Keys, first_of, term_of
+from bigfleet.coordinator.stores.etcd_keys import Keys
+from bigfleet.coordinator.stores.rows import TERM, first_of, term_of
 from bigfleet.coordinator.stores.sqlite import unusable
 from bigfleet.coordinator.stores.sqlite_file import FILE, make
 from bigfleet.edge.dir_locks import DirLock
