@@ -39,19 +39,17 @@ def service_account(folder: Path) -> Path:
 
 def test_a_named_file_is_read(tmp_path: Path) -> None:
     target = target_of(str(kubeconfig(tmp_path)), {}, NOWHERE)
-    assert target.config.cluster.server == "https://api.example:6443"
-    assert target.config.namespace == "shop"
-    assert target.config.user is not None
-    assert target.config.user.token == "secret"
+    assert target.cluster.server == "https://api.example:6443"
+    assert target.namespace == "shop"
+    assert target.user.token == "secret"
 
 
 def test_in_a_pod_the_service_account_is_used_and_its_token_stays_a_file(tmp_path: Path) -> None:
     environ = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
     target = target_of("", environ, service_account(tmp_path))
-    assert target.config.cluster.server == "https://[fd00::1]:443"
+    assert target.cluster.server == "https://[fd00::1]:443"
     assert target.ca_bundle == b"PEM"
-    assert target.config.user is not None
-    assert target.config.user.token_file == str(tmp_path / "token")
+    assert target.user.token_file == str(tmp_path / "token")
     assert own_namespace("", environ, tmp_path) == "bigfleet"
 
 
@@ -59,7 +57,7 @@ def test_a_named_file_wins_over_the_service_account(tmp_path: Path) -> None:
     account = tmp_path / "account"
     account.mkdir()
     target = target_of(str(kubeconfig(tmp_path)), {}, service_account(account))
-    assert target.config.context_name == "prod"
+    assert target.context_name == "prod"
 
 
 def test_a_service_account_without_an_address_says_what_is_missing(tmp_path: Path) -> None:
@@ -74,9 +72,8 @@ def test_several_files_are_merged_and_the_first_wins(tmp_path: Path) -> None:
     second = kubeconfig(tmp_path / "b", user="{tokenFile: token-b}", context="{cluster: none}")
     both = os.pathsep.join([str(first), str(tmp_path / "missing"), str(second)])
     target = target_of("", {"KUBECONFIG": both}, NOWHERE)
-    assert target.config.user is not None
-    assert target.config.user.token_file == str(tmp_path / "a" / "token-a")
-    assert target.config.context_name == "prod"
+    assert target.user.token_file == str(tmp_path / "a" / "token-a")
+    assert target.context_name == "prod"
 
 
 def test_the_home_is_looked_at_last(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from typing import Self, TypeVar
 
 import httpx2
 import msgspec
-from lightkube.core.exceptions import ConfigError
 
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.edge.counts import Counts
@@ -32,6 +31,7 @@ from bigfleet.kube.answers import (
     watch_event_of,
 )
 from bigfleet.kube.calls import Body, Calls
+from bigfleet.kube.credentials import NoCredentials
 from bigfleet.kube.kinds import LEASES, PODS, Kind
 from bigfleet.kube.objects import Pod
 from bigfleet.kube.rate_limiter import RateLimiter
@@ -48,7 +48,7 @@ NOT_LEADING = "NotLeading"
 _CONNECT_SECONDS = 10.0
 _WAITS = Backoff(0.1, 5.0)
 #: What a call may end with instead of an answer; a token that cannot be read now is an OSError.
-_NO_ANSWER = (httpx2.HTTPError, httpx2.StreamError, ConfigError, OSError)
+_NO_ANSWER = (httpx2.HTTPError, httpx2.StreamError, NoCredentials, OSError)
 #: As API servers allow them in paths; an empty one would name the whole collection.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*")
 

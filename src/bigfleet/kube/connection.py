@@ -2,21 +2,26 @@
 
 import os
 import ssl
-from collections.abc import Callable, Mapping
+import tempfile
+from base64 import b64decode
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
-from lightkube.config.client_adapter import user_auth, verify_cluster
-from lightkube.config.kubeconfig import DEFAULT_NAMESPACE, SERVICE_ACCOUNT
-from lightkube.config.models import User
-from lightkube.core.exceptions import ConfigError
 
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.counts import Counts
 from bigfleet.kube.api import Api
 from bigfleet.kube.connection_attempts import ClosedWhenBrokenOff
-from bigfleet.kube.exec_credentials import exec_auth
-from bigfleet.kube.kubeconfigs import BadKubeconfig, Target, target_of
+from bigfleet.kube.credentials import auth_of
+from bigfleet.kube.kubeconfigs import (
+    DEFAULT_NAMESPACE,
+    SERVICE_ACCOUNT,
+    BadKubeconfig,
+    Target,
+    target_of,
+)
 
 __all__ = ["BadKubeconfig", "open_api", "own_namespace"]
 
@@ -34,14 +39,13 @@ def open_api(
     user_agent: str,
     counts: Counts | None = None,
     environ: Mapping[str, str] = os.environ,
-    service_account: Path = Path(SERVICE_ACCOUNT),
+    service_account: Path = SERVICE_ACCOUNT,
 ) -> Api:
     """Asks nothing yet: a server that is down shows in the first call. Raises BadKubeconfig."""
     target = target_of(kubeconfig, environ, service_account)
-    config = target.config
     client = httpx2.AsyncClient(
-        base_url=config.cluster.server,
-        auth=_auth(target, clock),
+        base_url=target.cluster.server,
+        auth=auth_of(target, clock),
         headers={"user-agent": user_agent, "accept": "application/json"},
         transport=_transport(target, environ),
         follow_redirects=False,
@@ -52,48 +56,65 @@ def open_api(
 def own_namespace(
     kubeconfig: str = "",
     environ: Mapping[str, str] = os.environ,
-    service_account: Path = Path(SERVICE_ACCOUNT),
+    service_account: Path = SERVICE_ACCOUNT,
 ) -> str:
     """Of the pod we run in, else of the context, else `default`."""
     try:
-        return target_of(kubeconfig, environ, service_account).config.namespace
+        return target_of(kubeconfig, environ, service_account).namespace
     except BadKubeconfig:
         # open_api says what is wrong with it, and where.
         return DEFAULT_NAMESPACE
 
 
-def _auth(target: Target, clock: Clock) -> httpx2.Auth | None:
-    if target.exec_section is not None and not _has_token(target.config.user):
-        return exec_auth(target, clock)
-    try:
-        return user_auth(target.config.user)
-    except ConfigError as problem:
-        raise BadKubeconfig(f"{target.source}: {problem}") from problem
-
-
-def _has_token(user: User | None) -> bool:
-    return user is not None and bool(user.token or user.token_file)
-
-
 def _transport(target: Target, environ: Mapping[str, str]) -> httpx2.AsyncBaseTransport:
-    config = target.config
     try:
-        trust = verify_cluster(config.cluster, config.user or User(), config.abs_file)
-        if config.cluster.insecure:
-            trust.check_hostname = False
-            trust.verify_mode = ssl.CERT_NONE
-    except (OSError, ValueError, TypeError, ConfigError) as problem:
+        trust = _trust(target)
+    except (OSError, ValueError) as problem:
         raise BadKubeconfig(
-            f"{target.source}: context {config.context_name}: the CA or client certificate cannot"
+            f"{target.source}: context {target.context_name}: the CA or client certificate cannot"
             f" be used: {problem}; certificate and key must be PEM and belong together"
         ) from problem
-    proxy = target.proxy_url or _proxy_of(config.cluster.server, environ)
+    proxy = target.proxy_url or _proxy_of(target.cluster.server, environ)
     transport = ClosedWhenBrokenOff(
         httpx2.AsyncHTTPTransport(
             verify=trust, limits=_LIMITS, trust_env=False, proxy=proxy or None
         )
     )
     return _ServerName(transport, target.tls_server_name) if target.tls_server_name else transport
+
+
+def _trust(target: Target) -> ssl.SSLContext:
+    cluster, user = target.cluster, target.user
+    if cluster.certificate_authority_data or cluster.certificate_authority:
+        # A blank rather than nothing: without any text, the system's certificates would be trusted.
+        bundle = target.ca_bundle.decode("ascii", "ignore") or " "
+        trust = ssl.create_default_context(cadata=bundle)
+    else:
+        trust = httpx2.create_ssl_context(verify=not cluster.insecure_skip_tls_verify)
+    if user.client_certificate or user.client_certificate_data:
+        with (
+            _file_of(user.client_certificate, user.client_certificate_data) as certificate,
+            _file_of(user.client_key, user.client_key_data) as key,
+        ):
+            trust.load_cert_chain(certificate, key)
+    if cluster.insecure_skip_tls_verify:
+        trust.check_hostname = False
+        trust.verify_mode = ssl.CERT_NONE
+    return trust
+
+
+@contextmanager
+def _file_of(path: str | None, data: str | None) -> Iterator[str]:
+    """Certificates are loaded from files only; data goes before a path, as kubectl has it."""
+    if data:
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(b64decode(data))
+            file.flush()
+            yield file.name
+    elif path:
+        yield path
+    else:
+        raise ValueError("a client certificate and its key must both be given")
 
 
 def _proxy_of(server: str, environ: Mapping[str, str]) -> str:

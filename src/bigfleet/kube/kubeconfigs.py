@@ -11,15 +11,16 @@ from binascii import Error as NotBase64
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import msgspec
 import yaml
-from lightkube.config.kubeconfig import DEFAULT_KUBECONFIG, SERVICE_ACCOUNT, SingleConfig
-from lightkube.config.models import Cluster, Context, User
 
 from bigfleet.model.errors import StartRefused
 
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+DEFAULT_NAMESPACE = "default"
+_DEFAULT_KUBECONFIG = Path(".kube/config")
 _PATHS = {
     "cluster": ("certificate-authority",),
     "user": ("tokenFile", "client-certificate", "client-key"),
@@ -31,11 +32,40 @@ class BadKubeconfig(StartRefused):
     """No API server can be named from what is there. The text says which file, and what to do."""
 
 
+class Context(msgspec.Struct, frozen=True):
+    cluster: str
+    user: str | None = None
+    namespace: str | None = None
+
+
+class User(msgspec.Struct, frozen=True, rename="kebab"):
+    """The credentials of a kubeconfig, but for `exec`, which `credentials.py` reads."""
+
+    username: str | None = None
+    password: str | None = None
+    token: str | None = None
+    token_file: str | None = msgspec.field(name="tokenFile", default=None)
+    client_certificate: str | None = None
+    client_certificate_data: str | None = None
+    client_key: str | None = None
+    client_key_data: str | None = None
+
+
+class Cluster(msgspec.Struct, frozen=True, rename="kebab"):
+    server: str = "http://localhost:8080"
+    certificate_authority: str | None = None
+    certificate_authority_data: str | None = None
+    insecure_skip_tls_verify: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """A context, resolved: all paths in it are absolute."""
 
-    config: SingleConfig
+    context_name: str
+    namespace: str
+    cluster: Cluster
+    user: User
     #: Where it was read, for messages.
     source: str
     #: PEM; empty where the system's certificates are trusted.
@@ -48,10 +78,13 @@ class Target:
     cluster_section: Mapping[str, object] | None = None
 
 
+Section = TypeVar("Section", Context, User, Cluster)
+
+
 def target_of(
     kubeconfig: str,
     environ: Mapping[str, str],
-    service_account: Path = Path(SERVICE_ACCOUNT),
+    service_account: Path = SERVICE_ACCOUNT,
 ) -> Target:
     """`kubeconfig` "": in-cluster if that is where we are, else $KUBECONFIG or the home's."""
     if not kubeconfig and (service_account / "token").is_file():
@@ -62,7 +95,7 @@ def target_of(
     if listed:
         found = tuple(p for part in listed if (p := Path(part).expanduser()).is_file())
         return _from_files(found or (Path(listed[0]).expanduser(),), "$KUBECONFIG")
-    home = Path(environ.get("HOME", "~")) / DEFAULT_KUBECONFIG.removeprefix("~/")
+    home = Path(environ.get("HOME", "~")) / _DEFAULT_KUBECONFIG
     return _from_files((home.expanduser(),), "not in a cluster and $KUBECONFIG is not set: looked")
 
 
@@ -75,16 +108,15 @@ def _in_cluster(account: Path, environ: Mapping[str, str]) -> Target:
             " environment has both"
         )
     ca_file = account / "ca.crt"
-    config = SingleConfig(
-        context_name="in-cluster",
-        context=Context(cluster="in-cluster", namespace=_namespace_in(account)),
-        cluster=Cluster(
-            server=f"https://{f'[{host}]' if ':' in host else host}:{port}",
-            certificate_auth=str(ca_file),
-        ),
-        user=User(token_file=str(account / "token")),
+    server = f"https://{f'[{host}]' if ':' in host else host}:{port}"
+    return Target(
+        "in-cluster",
+        _namespace_in(account) or DEFAULT_NAMESPACE,
+        Cluster(server, certificate_authority=str(ca_file)),
+        User(token_file=str(account / "token")),
+        str(account),
+        _bytes_of(ca_file, f"service account {account}"),
     )
-    return Target(config, str(account), _bytes_of(ca_file, f"service account {account}"))
 
 
 def _namespace_in(account: Path) -> str | None:
@@ -106,7 +138,7 @@ def _from_files(paths: tuple[Path, ...], because: str) -> Target:
         )
     context = _named(conf, "contexts", context_name, f"{source}: current-context")
     where = f"{source}: context {context_name}"
-    cluster = _named(conf, "clusters", context.get("cluster"), f"{where}: cluster")
+    section = _named(conf, "clusters", context.get("cluster"), f"{where}: cluster")
     user_name = context.get("user")
     user = _named(conf, "users", user_name, f"{where}: user") if user_name else {}
     if refused := [word for word in _UNKNOWN_TO_US if user.get(word)]:
@@ -114,23 +146,21 @@ def _from_files(paths: tuple[Path, ...], because: str) -> Target:
             f"{where}: user {user_name} uses `{refused[0]}`, which is not supported;"
             " use exec, a token, a token file or a client certificate"
         )
-    config = SingleConfig(
-        context_name=context_name,
-        context=_converted(context, Context, where),
-        cluster=_converted(cluster, Cluster, f"{where}: cluster {context.get('cluster')}"),
-        user=_converted(user, User, f"{where}: user {user_name}"),
-        fname=paths[0],
-    )
-    if not config.cluster.server.startswith(("https://", "http://")):
-        raise BadKubeconfig(f"{where}: server {config.cluster.server!r} is not an http(s) address")
+    namespace = _converted(context, Context, where).namespace
+    cluster = _converted(section, Cluster, f"{where}: cluster {context.get('cluster')}")
+    if not cluster.server.startswith(("https://", "http://")):
+        raise BadKubeconfig(f"{where}: server {cluster.server!r} is not an http(s) address")
     return Target(
-        config,
+        context_name,
+        namespace or DEFAULT_NAMESPACE,
+        cluster,
+        _converted(user, User, f"{where}: user {user_name}"),
         source,
-        _ca_bundle(config.cluster, where),
+        _ca_bundle(cluster, where),
         exec_section=user.get("exec"),
-        tls_server_name=str(cluster.get("tls-server-name") or ""),
-        proxy_url=str(cluster.get("proxy-url") or ""),
-        cluster_section=cluster,
+        tls_server_name=str(section.get("tls-server-name") or ""),
+        proxy_url=str(section.get("proxy-url") or ""),
+        cluster_section=section,
     )
 
 
@@ -191,7 +221,7 @@ def _named(conf: dict[str, Any], plural: str, name: object, where: str) -> dict[
     return cast("dict[str, Any]", found)
 
 
-def _converted(section: dict[str, Any], into: Any, where: str) -> Any:
+def _converted(section: dict[str, Any], into: type[Section], where: str) -> Section:
     try:
         return msgspec.convert(section, into)
     except msgspec.ValidationError as problem:
@@ -199,14 +229,14 @@ def _converted(section: dict[str, Any], into: Any, where: str) -> Any:
 
 
 def _ca_bundle(cluster: Cluster, where: str) -> bytes:
-    if cluster.certificate_auth_data:
+    if cluster.certificate_authority_data:
         try:
-            return b64decode(cluster.certificate_auth_data, validate=True)
+            return b64decode(cluster.certificate_authority_data, validate=True)
         except NotBase64 as problem:
             text = f"{where}: certificate-authority-data is not base64: {problem}"
             raise BadKubeconfig(text) from problem
-    if cluster.certificate_auth:
-        return _bytes_of(Path(cluster.certificate_auth), where)
+    if cluster.certificate_authority:
+        return _bytes_of(Path(cluster.certificate_authority), where)
     return b""
 
 

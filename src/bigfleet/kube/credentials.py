@@ -1,6 +1,8 @@
-"""Credentials from a plugin: a command that prints a token (client.authentication.k8s.io).
+"""How calls to an API server are signed: a token, a token file, a password, or a plugin.
 
-As `aws eks get-token` and `gke-gcloud-auth-plugin` do, in versions v1 and v1beta1. A token is kept
+A token file is read again when the server refuses its token: the kubelet replaces it from time to
+time. A plugin is a command that prints a token (client.authentication.k8s.io), as
+`aws eks get-token` and `gke-gcloud-auth-plugin` do, in versions v1 and v1beta1. Its token is kept
 until shortly before it expires, or until the server no longer takes it; then the command runs
 again, once for all calls that wait for it. Client certificates from a plugin are refused with a
 sentence: the line would have to be opened anew for each.
@@ -8,11 +10,11 @@ sentence: the line would have to be opened anew for each.
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping
+from pathlib import Path
 
 import httpx2
 import msgspec
-from lightkube.core.exceptions import ConfigError
 
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.kube.kubeconfigs import BadKubeconfig, Target
@@ -30,6 +32,10 @@ _TOLD = (
     "certificate-authority-data",
     "proxy-url",
 )
+
+
+class NoCredentials(Exception):
+    """A call cannot be signed now; the text says why and what to do."""
 
 
 class _Variable(msgspec.Struct, frozen=True):
@@ -59,8 +65,53 @@ class _ExecCredential(msgspec.Struct, rename="camel"):
     status: _Credential = msgspec.field(default_factory=_Credential)
 
 
-def exec_auth(target: Target, clock: Clock) -> "ExecAuth":
-    where = f"{target.source}: context {target.config.context_name}: exec"
+def auth_of(target: Target, clock: Clock) -> httpx2.Auth | None:
+    """None where the kubeconfig has no credentials, or a client certificate."""
+    user = target.user
+    if user.token_file:
+        return TokenFileAuth(Path(user.token_file))
+    if user.token:
+        return TokenAuth(user.token)
+    if target.exec_section is not None:
+        return _exec_auth(target, clock)
+    if user.username and user.password:
+        return httpx2.BasicAuth(user.username, user.password)
+    return None
+
+
+class TokenAuth(httpx2.Auth):
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    def auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response]:
+        request.headers["Authorization"] = f"Bearer {self._token}"
+        yield request
+
+
+class TokenFileAuth(httpx2.Auth):
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._token = ""
+
+    def auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response]:
+        self._token = self._token or self._read()
+        request.headers["Authorization"] = f"Bearer {self._token}"
+        response = yield request
+        if response.status_code == 401:
+            self._token = self._read()
+            request.headers["Authorization"] = f"Bearer {self._token}"
+            yield request
+
+    def _read(self) -> str:
+        try:
+            return self._path.read_text().strip()
+        except OSError as problem:
+            text = f"the token file {self._path} cannot be read: {problem.strerror}"
+            raise NoCredentials(text) from problem
+
+
+def _exec_auth(target: Target, clock: Clock) -> "ExecAuth":
+    where = f"{target.source}: context {target.context_name}: exec"
     try:
         section = msgspec.convert(target.exec_section, Exec)
     except msgspec.ValidationError as problem:
@@ -125,7 +176,7 @@ class ExecAuth(httpx2.Auth):
         except OSError as problem:
             hint = f" {section.install_hint.strip()}" if section.install_hint else ""
             text = f"{self._where}: {section.command} cannot be run: {problem.strerror}"
-            raise ConfigError(f"{text}; install it, or fix the command.{hint}") from problem
+            raise NoCredentials(f"{text}; install it, or fix the command.{hint}") from problem
         try:
             out, err = await process.communicate()
         except BaseException:
@@ -136,7 +187,7 @@ class ExecAuth(httpx2.Auth):
         if process.returncode:
             said = err.decode(errors="replace").strip()[-500:]
             text = f"{self._where}: {section.command} ended with {process.returncode}: {said}"
-            raise ConfigError(text)
+            raise NoCredentials(text)
         return out
 
 
@@ -154,11 +205,13 @@ def _credential_of(out: bytes, section: Exec, where: str) -> _Credential:
     except msgspec.MsgspecError as problem:
         # Not quoted: it may hold half a token.
         text = f"{where}: {section.command} printed no ExecCredential: {problem}"
-        raise ConfigError(text) from problem
+        raise NoCredentials(text) from problem
     if found.api_version != section.api_version:
         text = f"{where}: {section.command} printed {found.api_version or 'no apiVersion'}"
-        raise ConfigError(f"{text}, the kubeconfig asks for {section.api_version}; make them equal")
+        raise NoCredentials(
+            f"{text}, the kubeconfig asks for {section.api_version}; make them equal"
+        )
     if not found.status.token:
         kind = "a client certificate" if found.status.client_certificate_data else "no token"
-        raise ConfigError(f"{where}: {section.command} gave {kind}; only tokens are supported")
+        raise NoCredentials(f"{where}: {section.command} gave {kind}; only tokens are supported")
     return found.status
