@@ -6,8 +6,8 @@ from dataclasses import replace
 from bigfleet.model.fleet import Fleet, FleetMachine, FleetNeed
 from bigfleet.model.machines import MachineState
 from bigfleet.model.needs import Need
-from bigfleet.plan.completion import next_fleet
 from bigfleet.plan.cycle import decide_fleet
+from bigfleet.plan.cycles import next_fleet
 from tests.worlds.fleets import fleet_of
 from tests.worlds.racks import SAME_RACK, SAME_ZONE, cpus, m5, profile
 

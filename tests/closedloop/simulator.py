@@ -12,12 +12,11 @@ from typing import Protocol, TypeVar
 
 from bigfleet.model.actions import Action, ActionKind
 from bigfleet.model.fleet import Fleet, FleetMachine, Marks
-from bigfleet.model.machines import Assigned, Host, Machine, MachineState
+from bigfleet.model.machines import Assigned, Host, Machine, MachineState, check_transition
 from bigfleet.model.memory import EngineMemory
 from bigfleet.model.options import SECOND
 from bigfleet.model.penalties import upper_bound_dollars
 from bigfleet.model.profiles import Profile
-from bigfleet.model.transitions import check_transition
 
 _MOVING = (
     MachineState.CREATING,

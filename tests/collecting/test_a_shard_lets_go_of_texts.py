@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from bigfleet.edge.allocator import restart_on_c_allocator
-from bigfleet.model.text_caches import cached_by_text, forget_texts
+from bigfleet.model.syntax import cached_by_text, forget_texts
 
 #: The arguments of `os.execve`.
 Restart = tuple[str, list[str], dict[str, str]]

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from bigfleet.conformance.capabilities import Capabilities
 from bigfleet.conformance.outcomes import Findings, Outcome, Status
 from bigfleet.conformance.reports.document import Account
-from bigfleet.conformance.rows import Row, Station, Suite
+from bigfleet.conformance.rows import Capabilities, Row, Station, Suite
 from bigfleet.conformance.trial import Trial
 from bigfleet.conformance.verdicts import verdict_of
 

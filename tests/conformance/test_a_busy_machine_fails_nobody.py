@@ -8,11 +8,18 @@ from bigfleet.conformance.catalogue import BY_ID
 from bigfleet.conformance.driver import SystemClock
 from bigfleet.conformance.embedded import EmbeddedLab
 from bigfleet.conformance.outcomes import Status
-from bigfleet.conformance.pace import LONGEST_PATIENCE, Pace, Patience
+from bigfleet.conformance.pace import (
+    LONGEST_PATIENCE,
+    TRIES,
+    Pace,
+    Patience,
+    best_p99,
+    p99_of,
+    timed,
+)
 from bigfleet.conformance.reference.mutants.registry import MUTANTS
 from bigfleet.conformance.reference.provider import Fault, Kind, Reference
 from bigfleet.conformance.runner import Run, run_rows
-from bigfleet.conformance.timing import TRIES, best_p99, p99_of, timed
 from bigfleet.conformance.trial import Settings
 from bigfleet.model.provider_calls import Mutation
 

@@ -1,6 +1,6 @@
 """Delta debugging finds a short list of steps that still fails."""
 
-from bigfleet.conformance.shrinking import shortest
+from bigfleet.conformance.runner import shortest
 
 
 async def test_the_two_steps_that_matter_are_found_among_two_hundred() -> None:

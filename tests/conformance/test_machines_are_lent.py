@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 import pytest
 
 from bigfleet.conformance.broker import Broker
-from bigfleet.conformance.capabilities import Capabilities
 from bigfleet.conformance.claims import NotServed
 from bigfleet.conformance.driver import SystemClock
 from bigfleet.conformance.embedded import EmbeddedLab
@@ -15,6 +14,7 @@ from bigfleet.conformance.hand import Hand, Shards
 from bigfleet.conformance.lab import Boot
 from bigfleet.conformance.pace import Pace
 from bigfleet.conformance.reference.provider import Habits
+from bigfleet.conformance.rows import Capabilities
 from bigfleet.conformance.wirelog import WireLog
 from bigfleet.model.machines import MachineState as S
 

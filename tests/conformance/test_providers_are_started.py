@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from bigfleet.conformance.driver import SystemClock
-from bigfleet.conformance.exec_spec import command_of, commands_of
 from bigfleet.conformance.lab import Boot, CannotBoot, Unreachable
-from bigfleet.conformance.processes import Command, ExecLab, TargetLab
+from bigfleet.conformance.processes import Command, ExecLab, TargetLab, command_of, commands_of
 from bigfleet.model.errors import BadInput
 from tests.held_ports import held_port
 

@@ -8,11 +8,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from bigfleet.conformance.outcomes import Outcome
-from bigfleet.conformance.reports.badge import badge_of
-from bigfleet.conformance.reports.comparison import changes
-from bigfleet.conformance.reports.document import document_of
-from bigfleet.conformance.reports.files import write_reports
-from bigfleet.conformance.reports.junit import junit_xml
+from bigfleet.conformance.reports.document import changes, document_of
+from bigfleet.conformance.reports.files import badge_of, junit_xml, write_reports
 from bigfleet.conformance.reports.page import report_html
 from bigfleet.model.errors import BadInput
 from tests.conformance.makings import account, outcome, row

@@ -17,7 +17,6 @@ from bigfleet.model.provider_calls import (
     Mutation,
     Token,
 )
-from bigfleet.provider.kinds import Kind
 from bigfleet.provider.ledger.decisions import (
     Accepted,
     Refused,
@@ -28,6 +27,7 @@ from bigfleet.provider.ledger.decisions import (
 )
 from bigfleet.provider.ledger.entries import Entry, Standing
 from bigfleet.provider.ledger.fences import Mark
+from bigfleet.provider.ledger.transitions import Kind
 
 PAGE = Path(__file__).parents[2] / "docs" / "provider-contract.md"
 TOKEN = Token("shard-a", 2, 5)

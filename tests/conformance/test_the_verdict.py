@@ -2,8 +2,8 @@
 
 import pytest
 
-from bigfleet.conformance.capabilities import Capabilities
 from bigfleet.conformance.outcomes import Findings, Outcome
+from bigfleet.conformance.rows import Capabilities
 from bigfleet.conformance.verdicts import NOT_SELECTED, completed, verdict_of
 from tests.conformance.makings import able, outcome, row
 

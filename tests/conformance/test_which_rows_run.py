@@ -2,8 +2,7 @@
 
 import pytest
 
-from bigfleet.conformance.catalogue import BY_ID, ROWS
-from bigfleet.conformance.selection import DEFAULT, profiles_of, required, selected
+from bigfleet.conformance.catalogue import BY_ID, DEFAULT, ROWS, profiles_of, required, selected
 from bigfleet.model.errors import BadInput
 
 

@@ -11,13 +11,13 @@ from typing import Any
 import grpc
 
 from bigfleet.admin.v1alpha1 import coordinator_admin_pb2 as admin
-from bigfleet.coordclient.driver import ClientContext, CoordinatorClient
-from bigfleet.coordclient.instruction_handler import Handler
-from bigfleet.coordclient.report_schedule import Pace
 from bigfleet.edge.clock import ManualClock
 from bigfleet.model.coordination import SyncReply, SyncRequest
 from bigfleet.model.coordinator_calls import CoordinatorInstruction, Obeyed, Refused, ShardReport
 from bigfleet.model.shard_views import ShardSummary, ShortfallRow
+from bigfleet.shard.coordinator_client.driver import ClientContext, CoordinatorClient
+from bigfleet.shard.coordinator_client.instruction_handler import Handler
+from bigfleet.shard.coordinator_client.schedules import Pace
 from bigfleet.v1alpha1 import coordinator_pb2 as pb
 from bigfleet.wire.coordinator_client import CoordinatorLines
 from bigfleet.wire.coordinator_paths import ADMIN_SERVICE, SERVICE

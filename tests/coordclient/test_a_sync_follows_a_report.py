@@ -1,8 +1,8 @@
 """Syncs: on the line of the report, under the newest term, on disk before they are taken over."""
 
-from bigfleet.coordclient.instruction_handler import TERM
 from bigfleet.model.coordination import SyncReply
 from bigfleet.model.options import SECOND
+from bigfleet.shard.coordinator_client.instruction_handler import TERM
 from tests.coordclient.coordinators import coordinators, shard
 
 

@@ -2,8 +2,6 @@
 
 import pytest
 
-from bigfleet.coordclient import instruction_handler
-from bigfleet.coordclient.instruction_handler import DONE, TERM
 from bigfleet.model.coordinator_calls import (
     AckOutcome,
     CoordinatorInstruction,
@@ -13,6 +11,8 @@ from bigfleet.model.coordinator_calls import (
     Refused,
 )
 from bigfleet.model.options import SECOND
+from bigfleet.shard.coordinator_client import instruction_handler
+from bigfleet.shard.coordinator_client.instruction_handler import DONE, TERM
 from bigfleet.v1alpha1 import coordinator_pb2 as pb
 from tests.coordclient.coordinators import assign, coordinators, shard
 

@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 
-from bigfleet.coordclient.driver import ClientContext, CoordinatorClient
-from bigfleet.coordclient.report_schedule import Pace
 from bigfleet.edge.clock import ManualClock
 from bigfleet.model.coordination import SyncReply, SyncRequest
 from bigfleet.model.coordinator_calls import CoordinatorInstruction, Done, Obeyed
@@ -31,6 +29,8 @@ from bigfleet.model.session_frames import (
 from bigfleet.model.settings import Seconds
 from bigfleet.shard.coordination.owned_machines import KEY as OWNERSHIP
 from bigfleet.shard.coordination.owned_machines import ownership_of
+from bigfleet.shard.coordinator_client.driver import ClientContext, CoordinatorClient
+from bigfleet.shard.coordinator_client.schedules import Pace
 from bigfleet.shard.cycle import CycleInput, deliberate
 from bigfleet.shard.driving.coordinator_side import CoordinatorSide
 from bigfleet.shard.driving.outlet import Outlet

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from bigfleet.coordclient.driver import CoordinatorClient
-from bigfleet.coordclient.instruction_handler import InstructionHandler
 from bigfleet.coordinator.book import Book
 from bigfleet.coordinator.draft import Draft
 from bigfleet.coordinator.membership import claims, handovers, snapshot_merge
@@ -20,6 +18,8 @@ from bigfleet.coordinator.tables import TransferRow
 from bigfleet.model.coordination import SyncReply, SyncRequest
 from bigfleet.model.coordinator_calls import ReportReply
 from bigfleet.model.ownership import Ownership, OwnershipView
+from bigfleet.shard.coordinator_client.driver import CoordinatorClient
+from bigfleet.shard.coordinator_client.instruction_handler import InstructionHandler
 from bigfleet.shard.driving.coordinator_side import CoordinatorSide
 from tests.coordination_laws import schedules
 from tests.coordination_laws.schedules import Past, Weights

@@ -7,8 +7,14 @@ from typing import Any
 import pytest
 import yaml
 
-from bigfleet.kube.crd_files import PLURALS, crd_document, crd_documents
-from bigfleet.kube.kinds import AVAILABLE_CAPACITIES, CAPACITY_REQUESTS, UPCOMING_NODES
+from bigfleet.kube.kinds import (
+    AVAILABLE_CAPACITIES,
+    CAPACITY_REQUESTS,
+    PLURALS,
+    UPCOMING_NODES,
+    crd_document,
+    crd_documents,
+)
 from tests.crds.schemas import fields_of
 
 GOLDEN = Path(__file__).parent / "golden"

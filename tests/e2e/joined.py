@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bigfleet.kube.crd_files import crd_documents
+from bigfleet.kube.kinds import crd_documents
 from tests.e2e.rig.api import Object
 from tests.e2e.rig.cluster import Cluster
 from tests.e2e.rig.fleet import Fleet

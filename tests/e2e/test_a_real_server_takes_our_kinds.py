@@ -4,8 +4,13 @@ from typing import Any
 
 import pytest
 
-from bigfleet.kube.crd_files import PLURALS, crd_documents
-from bigfleet.kube.kinds import AVAILABLE_CAPACITIES, CAPACITY_REQUESTS, UPCOMING_NODES
+from bigfleet.kube.kinds import (
+    AVAILABLE_CAPACITIES,
+    CAPACITY_REQUESTS,
+    PLURALS,
+    UPCOMING_NODES,
+    crd_documents,
+)
 from tests.e2e.rig.api import Refused
 from tests.e2e.rig.cluster import Cluster
 

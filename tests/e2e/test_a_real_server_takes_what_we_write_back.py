@@ -11,8 +11,7 @@ from bigfleet.edge.driver import RealClock
 from bigfleet.edge.logs import Silence
 from bigfleet.kube.api import Api
 from bigfleet.kube.connection import open_api
-from bigfleet.kube.crd_files import crd_documents
-from bigfleet.kube.kinds import AVAILABLE_CAPACITIES, UPCOMING_NODES
+from bigfleet.kube.kinds import AVAILABLE_CAPACITIES, UPCOMING_NODES, crd_documents
 from bigfleet.kube.names import available_capacity_name
 from bigfleet.kube.objects import AvailableCapacity, Node, UpcomingNode
 from bigfleet.kube.reflector import Reflector

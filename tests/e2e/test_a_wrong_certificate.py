@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bigfleet.kube.crd_files import crd_documents
+from bigfleet.kube.kinds import crd_documents
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.provider_client import ProviderClient
 from tests.e2e.joined import GROUP

@@ -9,14 +9,21 @@ import pytest
 
 from bigfleet.edge.driver import RealClock
 from bigfleet.edge.logs import Silence
+from bigfleet.kube.answers import AlreadyExists, Conflict, Expired, NotFound, Refused, TooMany
 from bigfleet.kube.api import Api
 from bigfleet.kube.connection import open_api
-from bigfleet.kube.crd_files import crd_documents
 from bigfleet.kube.events import Events
-from bigfleet.kube.kinds import CAPACITY_REQUESTS, EVENTS, LEASES, NODES, PODS, UPCOMING_NODES
+from bigfleet.kube.kinds import (
+    CAPACITY_REQUESTS,
+    EVENTS,
+    LEASES,
+    NODES,
+    PODS,
+    UPCOMING_NODES,
+    crd_documents,
+)
 from bigfleet.kube.leases import Election
 from bigfleet.kube.objects import Node, Reference
-from bigfleet.kube.problems import AlreadyExists, Conflict, Expired, NotFound, Refused, TooMany
 from bigfleet.kube.reflector import Reflector, everything
 from tests.e2e.rig.cluster import Cluster
 from tests.e2e.rig.makers import OwnCluster

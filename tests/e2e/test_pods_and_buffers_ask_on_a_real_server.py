@@ -6,8 +6,7 @@ from typing import Any
 
 from bigfleet.edge.driver import RealClock
 from bigfleet.kube.buffers import BUFFER_KINDS
-from bigfleet.kube.crd_files import crd_documents
-from bigfleet.kube.kinds import CAPACITY_REQUESTS
+from bigfleet.kube.kinds import CAPACITY_REQUESTS, crd_documents
 from bigfleet.podwatch.driving.process import PodwatchProcess
 from bigfleet.podwatch.metrics import RECONCILES
 from bigfleet.podwatch.settings import PodwatchSettings

@@ -6,8 +6,8 @@ from bigfleet.model.actions import ActionKind
 from bigfleet.model.fleet import Fleet
 from bigfleet.model.machines import MachineState
 from bigfleet.model.options import EngineOptions
-from bigfleet.plan.completion import next_fleet
 from bigfleet.plan.cycle import FileDecision, decide_fleet
+from bigfleet.plan.cycles import next_fleet
 from tests.worlds import gpus
 from tests.worlds.fleets import (
     bootstrapped,

@@ -9,9 +9,8 @@ import pytest
 from bigfleet.engine.inventory import Inventory
 from bigfleet.model.errors import DuplicateMachine, InvalidMachine, NoSuchMachine
 from bigfleet.model.fleet import Marks
-from bigfleet.model.machines import Assigned, Host, Machine, MachineState
+from bigfleet.model.machines import Assigned, Host, InvalidTransition, Machine, MachineState
 from bigfleet.model.options import SECOND
-from bigfleet.model.transitions import InvalidTransition
 
 CONFIGURED, DRAINING = MachineState.CONFIGURED, MachineState.DRAINING
 IDLE, SPECULATIVE = MachineState.IDLE, MachineState.SPECULATIVE

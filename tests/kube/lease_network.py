@@ -6,11 +6,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from bigfleet.edge.clock import ManualClock
-from bigfleet.kube.answers import ObjectPage, object_of, problem_of
+from bigfleet.kube.answers import ObjectPage, Unreachable, object_of, problem_of
 from bigfleet.kube.calls import Body
 from bigfleet.kube.kinds import LEASES, Kind
 from bigfleet.kube.objects import ObjectKey, Pod
-from bigfleet.kube.problems import Unreachable
 from tests.kube_api.refusals import Refusal
 from tests.kube_api.storage import Resource, Storage
 

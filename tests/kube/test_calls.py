@@ -7,6 +7,14 @@ import pytest
 
 from bigfleet.edge.clock import SECOND, ManualClock
 from bigfleet.edge.counts import Counts
+from bigfleet.kube.answers import (
+    AlreadyExists,
+    Conflict,
+    NotFound,
+    Refused,
+    TooMany,
+    Unreachable,
+)
 from bigfleet.kube.api import Api
 from bigfleet.kube.kinds import (
     AVAILABLE_CAPACITIES,
@@ -18,14 +26,6 @@ from bigfleet.kube.kinds import (
     Kind,
 )
 from bigfleet.kube.objects import Node
-from bigfleet.kube.problems import (
-    AlreadyExists,
-    Conflict,
-    NotFound,
-    Refused,
-    TooMany,
-    Unreachable,
-)
 from tests.kube.waiting import driven, until
 from tests.kube_api import FakeApiServer, api_for
 

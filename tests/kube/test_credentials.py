@@ -12,10 +12,10 @@ import pytest
 from bigfleet.edge.certificates import authority, leaf
 from bigfleet.edge.clock import ManualClock
 from bigfleet.edge.driver import RealClock
+from bigfleet.kube.answers import Refused, Unreachable
 from bigfleet.kube.api import Api
 from bigfleet.kube.connection import BadKubeconfig, open_api
 from bigfleet.kube.kinds import NODES
-from bigfleet.kube.problems import Refused, Unreachable
 from tests.kube_api import FakeApiServer
 
 NOWHERE = Path("/nonexistent/serviceaccount")

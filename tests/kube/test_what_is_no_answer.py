@@ -6,10 +6,10 @@ import httpx2
 import pytest
 
 from bigfleet.edge.clock import ManualClock
+from bigfleet.kube.answers import Refused, Unreachable
 from bigfleet.kube.api import Api
 from bigfleet.kube.calls import Calls
 from bigfleet.kube.kinds import NODES
-from bigfleet.kube.problems import Refused, Unreachable
 
 
 class UnreadableToken(httpx2.Auth):

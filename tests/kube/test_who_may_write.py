@@ -3,9 +3,9 @@
 import pytest
 
 from bigfleet.edge.clock import ManualClock
+from bigfleet.kube.answers import Unreachable
 from bigfleet.kube.kinds import LEASES, NODES, PODS
 from bigfleet.kube.objects import Meta, Pod
-from bigfleet.kube.problems import Unreachable
 from tests.kube_api import FakeApiServer, api_for
 
 

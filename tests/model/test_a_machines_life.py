@@ -2,8 +2,8 @@
 
 import pytest
 
+from bigfleet.model.machines import InvalidTransition, check_transition, is_allowed
 from bigfleet.model.machines import MachineState as S
-from bigfleet.model.transitions import InvalidTransition, check_transition, is_allowed
 
 EDGES = [
     (S.SPECULATIVE, S.CREATING),

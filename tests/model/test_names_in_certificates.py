@@ -2,7 +2,7 @@
 
 import pytest
 
-from bigfleet.model.identities import admin_identity, is_admin, who_text
+from bigfleet.model.syntax import admin_identity, is_admin, who_text
 
 
 @pytest.mark.parametrize("name", ["", "ada", "ada@example.org", "a.b-c_7"])

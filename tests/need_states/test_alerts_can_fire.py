@@ -10,7 +10,7 @@ from bigfleet.edge.counts import Counts
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.provider.options import ProviderOptions
-from bigfleet.provider.reconciling.absences import Rule
+from bigfleet.provider.reconciling.comparison import Rule
 from bigfleet.shard.ingest.ingest import Ingest
 from bigfleet.shard.metrics import PREFIX
 from bigfleet.shard.settings import RailSettings, ShardSettings

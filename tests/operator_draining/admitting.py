@@ -11,8 +11,7 @@ from bigfleet.model.session_frames import NodeStateUpdate, ReclaimInstruction
 from bigfleet.model.settings import Seconds
 from bigfleet.operator.drain_steps import SendDemand
 from bigfleet.operator.pods_on_nodes import PodOnNode
-from bigfleet.operator.reclaim_admission import ReclaimAdmission
-from bigfleet.operator.reclaim_kinds import ReclaimKinds
+from bigfleet.operator.reclaim_admission import ReclaimAdmission, ReclaimKinds
 from bigfleet.operator.settings import OperatorSettings
 from bigfleet.placement.admission import Admissions, Budget, Refusal
 from bigfleet.placement.occupancy import Occupancy

@@ -5,9 +5,8 @@ import pytest
 from bigfleet.edge.counts import Counts
 from bigfleet.model.machines import MachineState
 from bigfleet.model.options import SECOND
-from bigfleet.operator.blocked_drains import obstacle_of
 from bigfleet.operator.drain_steps import Cordon, DrainPhase
-from bigfleet.operator.evictions import Evictions
+from bigfleet.operator.evictions import Evictions, obstacle_of
 from tests.operator_draining.rig import (
     ID,
     REFUSED,

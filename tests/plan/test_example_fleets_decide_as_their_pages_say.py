@@ -6,8 +6,8 @@ import pytest
 
 from bigfleet.fleetfile import load_fleet
 from bigfleet.model.fleet import Fleet
-from bigfleet.plan.completion import next_fleet
 from bigfleet.plan.cycle import FileDecision, decide_fleet
+from bigfleet.plan.cycles import next_fleet
 from tests.generated.agreement import differences
 from tests.oracle import decide as oracle
 

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from bigfleet.kube.amounts import amounts_of
 from bigfleet.kube.buffers import ACTIVE_CAPACITY, CapacityBuffer, PodTemplateSpec, Scalable
+from bigfleet.kube.pod_requests import amounts_of
 from bigfleet.podwatch.buffer_status import covered, status_patch
 from bigfleet.podwatch.buffers import (
     MOST_CHUNKS,

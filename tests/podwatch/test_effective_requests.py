@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bigfleet.kube.amounts import amounts_of, nanos_of, texts_of
 from bigfleet.kube.objects import PodSpec, PodStatus
-from bigfleet.kube.pod_requests import effective_requests
+from bigfleet.kube.pod_requests import amounts_of, effective_requests, nanos_of, texts_of
 from bigfleet.model.quantities import BadQuantity, quantity_of
 from tests.podwatch.pods import Json
 

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from bigfleet.coordinator.rebalancing import sweeps
-from bigfleet.coordinator.rebalancing.shapes import Shape
+from bigfleet.coordinator.rebalancing.shortages import Shape
 from bigfleet.coordinator.rebalancing.sweeps import Sweep
 from bigfleet.model.requirements import INSTANCE_TYPE_KEY, ZONE_KEY, Operator, Requirement
 from tests.rebalance.fleets import Fleet, rules_of

@@ -11,8 +11,8 @@ from bigfleet.model.needs import Need
 from bigfleet.model.profiles import Profile
 from bigfleet.model.reclaim_cap import reclaim_cap
 from bigfleet.model.shard_views import Disposition as D
-from bigfleet.plan.completion import next_fleet
 from bigfleet.plan.cycle import decide_fleet
+from bigfleet.plan.cycles import next_fleet
 from bigfleet.shard.rails.dispositions import Limits
 from tests.rails.situations import START, Shard, action, reclaims
 from tests.shard_cases.rig import SHOP, cores, machine

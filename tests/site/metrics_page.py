@@ -17,7 +17,7 @@ from tests.site.markdown import anchor, code, page, section, table, text
 
 #: Each catalogue with the packages that count into it.
 PROCESSES: dict[str, tuple[Catalogue, tuple[str, ...]]] = {
-    "shard": (SHARD, ("shard", "coordclient", "edge")),
+    "shard": (SHARD, ("shard", "edge")),
     "coordinator": (COORDINATOR, ("coordinator", "edge")),
     "operator": (OPERATOR, ("operator", "kube", "edge")),
     "podwatch": (PODWATCH, ("podwatch", "kube", "edge")),

@@ -6,7 +6,7 @@ from enum import Enum
 from bigfleet.model.actions import Rule, UnmetReason
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.reasons import TEMPLATES, Template
-from bigfleet.provider.ledger.failures import Reason
+from bigfleet.provider.ledger.transitions import Reason
 from tests.site.markdown import anchor, code, meanings_of, page, section, table, text
 
 #: What reasons of a tier have in common. A lower tier is told first.

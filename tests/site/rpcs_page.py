@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bigfleet.model.identities import ADMIN, READONLY
 from bigfleet.model.provider_calls import Peer, Rejected, Token
+from bigfleet.model.syntax import ADMIN, READONLY
 from bigfleet.provider.ledger.decisions import why_not_read, why_not_this_caller
+from bigfleet.wire.audits import require_admin
 from bigfleet.wire.authorisation import CLUSTER_PREFIX, GATES, SHARD_PREFIX, Gate, authorise
-from bigfleet.wire.identities import require_admin
 from bigfleet.wire.provider_admin import RPCS
 from tests.architecture.tree import PACKAGE
 from tests.site.markdown import anchor, code, page, section, table, text

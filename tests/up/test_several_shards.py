@@ -17,7 +17,7 @@ from bigfleet.sim.workloads import SHOP
 from bigfleet.up.local_fleet import LocalFleet
 from bigfleet.up.owner_watch import OwnerWatch
 from bigfleet.up.reports import CycleReport
-from bigfleet.up.zone_shares import dealt, shard_names
+from bigfleet.up.zone_assignment import dealt, shard_names
 from tests.up.fleets import (
     FAST,
     PATIENCE_SECONDS,

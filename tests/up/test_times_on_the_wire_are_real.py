@@ -16,9 +16,8 @@ from bigfleet.model.shard_views import NeedQuery
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.up.local_fleet import LocalFleet
 from bigfleet.up.plans import Plan
-from bigfleet.up.real_times import SimulatedTimes
 from bigfleet.up.reports import CycleReport
-from bigfleet.up.script_place import keep
+from bigfleet.up.simulated_time import SimulatedTimes, keep
 from bigfleet.wire.provider_admin import ProviderAdminClient, Verb
 from bigfleet.wire.shard_admin_client import ShardAdminClient
 from tests.up.fleets import FAST, context, running, seen

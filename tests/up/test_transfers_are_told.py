@@ -8,7 +8,7 @@ from bigfleet.edge.clock import ManualClock, settle
 from bigfleet.edge.logs import Silence
 from bigfleet.model.coordination import CoordinatorEvent, Transfer, TransferState, TransferTier
 from bigfleet.model.provider_calls import Code, Rejected
-from bigfleet.up.moves import Moves
+from bigfleet.up.owner_watch import Moves
 
 S = TransferState
 MOVE = Transfer("1-6", TransferTier.IDLE, "shard-1", "shard-0", S.OFFERED, ("m1",), reason="short")

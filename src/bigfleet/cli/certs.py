@@ -10,8 +10,8 @@ import click
 
 from bigfleet.cli.output import current_output, prints_document
 from bigfleet.cli.terminal import refuse
-from bigfleet.model.identities import admin_identity, why_not_admin_name
 from bigfleet.model.instants import instant_text
+from bigfleet.model.syntax import admin_identity, why_not_admin_name
 
 if TYPE_CHECKING:
     from bigfleet.edge.certificates import Pair

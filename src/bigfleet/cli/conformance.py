@@ -62,7 +62,7 @@ def conformance(ctx: click.Context, /, **given: Any) -> None:
 def diff(before: Path, after: Path) -> None:
     """Rows whose status changed from BEFORE to AFTER; 1 if a row that passed no longer does."""
     from bigfleet.cli.conformance_table import print_changes
-    from bigfleet.conformance.reports.comparison import changes
+    from bigfleet.conformance.reports.document import changes
 
     try:
         found = changes(before, after)
@@ -74,8 +74,7 @@ def diff(before: Path, after: Path) -> None:
 
 def _list_rows(patterns: Sequence[str]) -> None:
     from bigfleet.cli.conformance_table import print_rows
-    from bigfleet.conformance.catalogue import ROWS
-    from bigfleet.conformance.selection import selected
+    from bigfleet.conformance.catalogue import ROWS, selected
 
     print_rows(selected(ROWS, (), patterns or ["*"]))
 
@@ -88,10 +87,9 @@ def _certify(given: dict[str, Any]) -> int:
     import asyncio
 
     from bigfleet.cli.conformance_table import print_account
-    from bigfleet.conformance.catalogue import ROWS
+    from bigfleet.conformance.catalogue import ROWS, profiles_of, selected
     from bigfleet.conformance.lab import CannotBoot, Unreachable
     from bigfleet.conformance.reports.files import write_reports
-    from bigfleet.conformance.selection import profiles_of, selected
     from bigfleet.conformance.verdicts import EXIT_SETUP, EXIT_UNREACHABLE
 
     profiles = profiles_of(given["profile"])
@@ -193,8 +191,7 @@ def _numbers(texts: Sequence[str]) -> tuple[int, ...]:
 def _lab(given: dict[str, Any], clock: Any, logs: Path) -> "Lab":
     import shlex
 
-    from bigfleet.conformance.exec_spec import command_of, commands_of
-    from bigfleet.conformance.processes import ExecLab, TargetLab
+    from bigfleet.conformance.processes import ExecLab, TargetLab, command_of, commands_of
 
     named = [name for name in ("target", "exec_line", "exec_spec") if given[name]]
     if len(named) != 1:
@@ -216,10 +213,9 @@ def _self_test(given: dict[str, Any]) -> int:
     import asyncio
 
     from bigfleet.cli.conformance_table import print_kills, progress
-    from bigfleet.conformance.catalogue import ROWS
+    from bigfleet.conformance.catalogue import ROWS, selected
     from bigfleet.conformance.driver import SystemClock
     from bigfleet.conformance.reports.files import json_text
-    from bigfleet.conformance.selection import selected
     from bigfleet.conformance.selftest import score, self_test, self_test_document, unpaired
 
     rows = [row for row in selected(ROWS, (), _patterns(given["only"]) or ["*"]) if row.mutant]

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from bigfleet.conformance.outcomes import Outcome
-    from bigfleet.conformance.reports.comparison import Change
-    from bigfleet.conformance.reports.document import Account
+    from bigfleet.conformance.reports.document import Account, Change
     from bigfleet.conformance.rows import Row
     from bigfleet.conformance.selftest import Kill
 

@@ -20,8 +20,8 @@ from bigfleet.cli.contexts import (
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.output import current_output, prints_document, prints_list
 from bigfleet.cli.terminal import plain, refuse
-from bigfleet.model.addresses import is_address
 from bigfleet.model.errors import BadInput
+from bigfleet.model.syntax import is_address
 
 _COLUMNS = ("USED", "NAME", "COORDINATOR", "CERTIFICATE", "MADE_BY")
 _document_form = prints_document()

@@ -36,7 +36,7 @@ def operator() -> None:
 @operator.command()
 def crds() -> None:
     """Print the three custom resource definitions as YAML, for kubectl apply -f -."""
-    from bigfleet.kube.crd_files import crd_documents
+    from bigfleet.kube.kinds import crd_documents
 
     write_out(crd_documents().encode())
 

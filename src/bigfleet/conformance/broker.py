@@ -10,9 +10,9 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from bigfleet.conformance.capabilities import Capabilities
 from bigfleet.conformance.claims import Broken, NotServed
 from bigfleet.conformance.hand import Hand
+from bigfleet.conformance.rows import Capabilities
 from bigfleet.model.machines import MachineState as S
 from bigfleet.model.provider_calls import MachineRecord
 

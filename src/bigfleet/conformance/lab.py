@@ -1,17 +1,28 @@
-"""Where providers under test come from: what a boot asks for, and what a running one allows.
+"""Where providers under test come from, and what a row may have around one.
+
+Where providers under test come from: what a boot asks for, and what a running one allows.
 
 Implementations: a process started from a command line (`processes`), a fixed address (`processes`),
 the reference provider inside this process (`selftest`).
+
+A provider that outlives the row that booted it, for the rows that look at it next.
+
+The rows of durability look at one restart from different sides; a boot for each would be minutes.
+A row that does not pass leaves nothing: the next row starts afresh.
+
+A certificate authority for one row, and leaves that name who speaks.
 """
 
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from bigfleet.edge.certificates import Pair, authority, leaf
+from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import MachineRecord
+from bigfleet.wire.lines import TlsFiles
 
 if TYPE_CHECKING:
-    from bigfleet.wire.lines import TlsFiles
     from bigfleet.wire.provider_client import ProviderClient
 
 
@@ -65,3 +76,50 @@ class Lab(Protocol):
         """Act on the substrate behind the provider's back; NotServed where that is impossible."""
 
     async def close(self) -> None: ...
+
+
+class Legacy:
+    def __init__(self) -> None:
+        #: What the row knew about it; None while there is none.
+        self.left: object | None = None
+        self._clients: list[ProviderClient] = []
+        self._booted: list[Running] = []
+
+    def adopt(self, left: object, clients: "list[ProviderClient]", booted: "list[Running]") -> None:
+        self.left = left
+        self._clients += clients
+        self._booted += booted
+
+    async def close(self) -> None:
+        self.left = None
+        for client in self._clients:
+            await client.close()
+        for running in self._booted:
+            await running.kill()
+        self._clients.clear()
+        self._booted.clear()
+
+
+DAYS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    folder: Path
+    signer: Pair
+    now: Instant
+
+    @classmethod
+    def made(cls, folder: Path, now: Instant) -> "Certificates":
+        signer = authority("conformance CA", now, DAYS)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "ca.crt").write_bytes(signer.certificate)
+        return cls(folder, signer, now)
+
+    def issue(self, name: str, uri: str) -> TlsFiles:
+        """A leaf for loopback that carries one URI name."""
+        pair = leaf(self.signer, name, uri, self.now, DAYS)
+        certificate, key = self.folder / f"{name}.crt", self.folder / f"{name}.key"
+        certificate.write_bytes(pair.certificate)
+        key.write_bytes(pair.key)
+        return TlsFiles(certificate, key, self.folder / "ca.crt")

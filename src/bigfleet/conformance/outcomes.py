@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bigfleet.conformance.capabilities import Capabilities
-from bigfleet.conformance.rows import Row
+from bigfleet.conformance.rows import Capabilities, Row
 from bigfleet.conformance.wirelog import Latencies
 
 Status = Literal["passed", "failed", "skipped", "not_implemented"]

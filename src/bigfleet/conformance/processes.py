@@ -1,12 +1,19 @@
-"""Providers as processes: started from a command line on a fresh port, killed, asked to stop.
+"""Providers as processes: from which command, with which hooks, started, killed and asked to stop.
+
+Providers as processes: started from a command line on a fresh port, killed, asked to stop.
 
 A command with placeholders says itself where things go; one without gets the flags every provider
 knows. The flags of a lane are added to both, unless the command names their placeholder or tells
 lanes apart itself. A provider that exits at once on the flags of the fault lane is started without.
+
+Acting on the substrate behind a provider's back: by a given command or the sim's control.
+
+Reads `--exec-spec`: one command, environment and working folder per lane.
 """
 
 import asyncio
 import os
+import shlex
 import signal
 import socket
 from asyncio.subprocess import Process
@@ -15,15 +22,52 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import yaml
+
 from bigfleet.conformance.claims import NotServed
-from bigfleet.conformance.hooks import act
 from bigfleet.conformance.lab import Boot, CannotBoot, Running, Unreachable
 from bigfleet.conformance.pace import Clock
-from bigfleet.model.provider_calls import MachineRecord
+from bigfleet.model.errors import BadInput, Problem
+from bigfleet.model.provider_calls import MachineRecord, Rejected
 from bigfleet.wire.provider_client import ProviderClient
+from bigfleet.wire.sim_control import SimControlClient
 
 if TYPE_CHECKING:
     from bigfleet.wire.lines import TlsFiles
+
+
+#: Enough to be published: changes under one per cent may be held back.
+DEARER = "x1.5"
+
+
+async def act(
+    name: str,
+    record: MachineRecord,
+    commands: Mapping[str, Sequence[str]],
+    address: str,
+    tls: "TlsFiles | None",
+) -> None:
+    """Change the machine's price, or take its host away."""
+    if words := commands.get(name):
+        await _call(name, [*words, record.id, record.host.ref if record.host else ""])
+        return
+    async with SimControlClient(address, tls) as control:
+        try:
+            if name == "price":
+                pool = f"type={record.instance_type} zone={record.zone}"
+                await control.do("price", [pool, DEARER])
+            else:
+                await control.do("vanish", [record.id])
+        except Rejected as rejected:
+            why = f"--hook-{name} is not given, and SimControl answers {rejected.code}"
+            raise NotServed(why) from rejected
+
+
+async def _call(name: str, words: Sequence[str]) -> None:
+    process = await asyncio.create_subprocess_exec(*words)
+    if code := await process.wait():
+        raise NotServed(f"--hook-{name} ended with {code}")
+
 
 PLACEHOLDERS = ("addr", "host", "port", "seed_count", "state", "transition_timeout", "lane")
 LAST_WORDS = 2000
@@ -278,3 +322,59 @@ class TargetLab:
 
     async def close(self) -> None:
         """Nothing was started."""
+
+
+LANES = ("core", "fault", "durable", "scale", "default")
+KEYS = ("command", "env", "folder")
+
+
+def command_of(text: str) -> Command:
+    """A command line, split like a shell would, without a shell."""
+    try:
+        words = shlex.split(text)
+    except ValueError as problem:
+        raise BadInput([Problem("--exec", f"{text!r}: {problem}")]) from problem
+    if not words:
+        raise BadInput([Problem("--exec", "the command is empty")])
+    return Command(tuple(words))
+
+
+def commands_of(path: Path) -> dict[str, Command]:
+    try:
+        content = yaml.safe_load(path.read_text())
+    except (OSError, yaml.YAMLError) as problem:
+        raise BadInput([Problem(str(path), str(problem))]) from problem
+    if not isinstance(content, dict) or not content:
+        raise BadInput([Problem(str(path), f"a mapping of lanes is expected: {', '.join(LANES)}")])
+    problems = [
+        problem
+        for lane, entry in content.items()
+        for problem in _problems_of(str(path), str(lane), entry)
+    ]
+    if problems:
+        raise BadInput(problems)
+    return {str(lane): _command(entry) for lane, entry in content.items()}
+
+
+def _problems_of(path: str, lane: str, entry: object) -> list[Problem]:
+    where = f"{path}: {lane}"
+    if lane not in LANES:
+        return [Problem(where, f"is no lane; the lanes are {', '.join(LANES)}")]
+    if isinstance(entry, str):
+        return []
+    if not isinstance(entry, dict) or "command" not in entry:
+        return [Problem(where, "needs a command")]
+    unknown = [key for key in entry if key not in KEYS]
+    if unknown:
+        return [Problem(where, f"unknown key {unknown[0]}; the keys are {', '.join(KEYS)}")]
+    return []
+
+
+def _command(entry: object) -> Command:
+    if not isinstance(entry, dict):
+        return command_of(str(entry))
+    given = entry["command"]
+    words = tuple(map(str, given)) if isinstance(given, list) else command_of(str(given)).words
+    env = {str(key): str(value) for key, value in (entry.get("env") or {}).items()}
+    folder = entry.get("folder")
+    return Command(words, env, Path(folder) if folder else None)

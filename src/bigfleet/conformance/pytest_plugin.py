@@ -12,16 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from bigfleet.conformance.catalogue import ROWS
+from bigfleet.conformance.catalogue import ROWS, profiles_of, selected
 from bigfleet.conformance.driver import SystemClock
-from bigfleet.conformance.exec_spec import command_of
 from bigfleet.conformance.lab import Lab
 from bigfleet.conformance.outcomes import Findings, Outcome
 from bigfleet.conformance.pace import CUT_OFF, SETTLE, Pace
-from bigfleet.conformance.processes import ExecLab, TargetLab
+from bigfleet.conformance.processes import ExecLab, TargetLab, command_of
 from bigfleet.conformance.rows import Row
 from bigfleet.conformance.runner import Run, run_rows
-from bigfleet.conformance.selection import profiles_of, selected
 from bigfleet.conformance.trial import Settings
 from bigfleet.conformance.verdicts import Verdict, completed, verdict_of
 

@@ -1,6 +1,8 @@
 """A row: one behaviour with a frozen id, where it runs, what it needs and the mutant it must catch.
 
 Areas collect their rows with a decorator; the catalogue puts the areas together.
+
+What a provider can do and which legal dialect it speaks, found out once per run.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
@@ -12,6 +14,7 @@ from bigfleet.conformance.contract import Check as ContractCheck
 
 if TYPE_CHECKING:
     from bigfleet.conformance.trial import Trial
+
 
 #: Which report section a row belongs to.
 Suite = Literal["baseline", "core", "fault", "durable", "scale", "strict"]
@@ -126,3 +129,39 @@ class Area:
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
+
+
+CursorDialect = Literal["none", "continuation", "head-echo"]
+
+
+@dataclass(slots=True)
+class Capabilities:
+    create: bool = False
+    delete: bool = False
+    since_revision: bool = False
+    fault: bool = False
+    spot: bool = False
+    restart: bool = False
+    seed: bool = False
+    cursor: CursorDialect = "none"
+    negative_grace: str = "unknown"
+    negative_token: str = "unknown"
+    #: What was seen, per capability: the reason a row is skipped for.
+    evidence: dict[str, str] = field(default_factory=dict)
+
+    def has(self, gate: Gate) -> bool:
+        return bool(getattr(self, gate))
+
+    def why_not(self, gate: Gate) -> str:
+        return self.evidence.get(gate, f"the provider does not show {gate.replace('_', ' ')}")
+
+    def flags(self) -> dict[str, bool]:
+        names = ("create", "delete", "since_revision", "fault", "spot", "restart", "seed")
+        return {name: bool(getattr(self, name)) for name in names}
+
+    def dialects(self) -> dict[str, str]:
+        return {
+            "cursor": self.cursor,
+            "negative_grace": self.negative_grace,
+            "negative_token": self.negative_token,
+        }

@@ -2,27 +2,57 @@
 
 A row ends in one of four ways and never ends another row; its machines are cleaned before they
 are lent again.
+
+Delta debugging: the shortest list of steps, within a budget, that still makes a row fail.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from bigfleet.conformance.broker import Allocation
-from bigfleet.conformance.capabilities import Capabilities
 from bigfleet.conformance.claims import Broken, NotServed, Skipped
 from bigfleet.conformance.hand import Hand, Shards
-from bigfleet.conformance.lab import Boot, CannotBoot, Lab, Unreachable
-from bigfleet.conformance.legacy import Legacy
+from bigfleet.conformance.lab import Boot, CannotBoot, Lab, Legacy, Unreachable
 from bigfleet.conformance.outcomes import Findings, Outcome, Status
 from bigfleet.conformance.pace import LONGEST_PATIENCE, Clock, Pace
-from bigfleet.conformance.rows import Row
+from bigfleet.conformance.rows import Capabilities, Row
 from bigfleet.conformance.rows import Station as StationName
-from bigfleet.conformance.shrinking import shortest
 from bigfleet.conformance.station import Station, open_station
 from bigfleet.conformance.trial import Seat, Settings, Trial
 from bigfleet.conformance.wirelog import WireLog
 from bigfleet.model.provider_calls import Rejected
+
+Fails = Callable[[tuple[int, ...]], Awaitable[bool]]
+
+
+async def shortest(fails: Fails, total: int, time_left: Callable[[], bool]) -> tuple[int, ...]:
+    """Drops ever smaller parts as long as the rest still fails."""
+    steps: tuple[int, ...] = tuple(range(total))
+    parts = 2
+    while len(steps) > 1 and time_left():
+        shorter = await _without_a_part(fails, steps, parts, time_left)
+        if shorter is not None:
+            steps, parts = shorter, max(parts - 1, 2)
+        elif parts >= len(steps):
+            break
+        else:
+            parts = min(parts * 2, len(steps))
+    return steps
+
+
+async def _without_a_part(
+    fails: Fails, steps: Sequence[int], parts: int, time_left: Callable[[], bool]
+) -> tuple[int, ...] | None:
+    size = -(-len(steps) // parts)
+    for start in range(0, len(steps), size):
+        rest = (*steps[:start], *steps[start + size :])
+        if not time_left():
+            return None
+        if rest and await fails(rest):
+            return rest
+    return None
+
 
 ORDER: tuple[StationName, ...] = ("core", "fault", "own", "scale")
 SHORTENING_SECONDS = 30.0

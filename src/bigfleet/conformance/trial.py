@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from bigfleet.conformance.broker import Allocation, Broker
-from bigfleet.conformance.capabilities import Capabilities
 from bigfleet.conformance.claims import NotServed
 from bigfleet.conformance.hand import Hand
-from bigfleet.conformance.lab import Boot, Lab, Running
-from bigfleet.conformance.legacy import Legacy
-from bigfleet.conformance.rows import Row
+from bigfleet.conformance.lab import Boot, Lab, Legacy, Running
+from bigfleet.conformance.rows import Capabilities, Row
 from bigfleet.model.machines import MachineState as S
 from bigfleet.model.provider_calls import MachineRecord
 

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from bigfleet.conformance.capabilities import Capabilities
+from bigfleet.conformance.catalogue import required
 from bigfleet.conformance.outcomes import Findings, Outcome
-from bigfleet.conformance.rows import Row
-from bigfleet.conformance.selection import required
+from bigfleet.conformance.rows import Capabilities, Row
 
 Word = Literal["CERTIFIED", "FAILED", "INCOMPLETE"]
 EXIT_CODES: dict[Word, int] = {"CERTIFIED": 0, "FAILED": 1, "INCOMPLETE": 5}

@@ -1,7 +1,7 @@
 """Settings of a coordinator that do not go together: which key, and what to do about it."""
 
 from bigfleet.coordinator.settings import CoordinatorSettings
-from bigfleet.model.addresses import is_address
+from bigfleet.model.syntax import is_address
 
 _ETCD_TLS = ("etcd_tls_cert", "etcd_tls_key", "etcd_tls_ca")
 #: Hosts to listen on that no client can call.

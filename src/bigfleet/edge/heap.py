@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.process_usage import resident_bytes
-from bigfleet.model.text_caches import forget_texts
+from bigfleet.model.syntax import forget_texts
 
 _SECONDS = 5.0
 #: Free memory that is not worth giving back: a few roll-ups of ordinary size come and go with it.

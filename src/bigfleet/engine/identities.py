@@ -7,7 +7,7 @@ chance of two meeting by accident is below one in ten million.
 
 import hashlib
 
-from bigfleet.model.text_caches import cached_by_text
+from bigfleet.model.syntax import cached_by_text
 
 
 @cached_by_text(65_536)

@@ -42,10 +42,10 @@ from bigfleet.model.machines import (
     Instant,
     Machine,
     MachineState,
+    check_transition,
     why_invalid,
 )
 from bigfleet.model.requirements import HOSTNAME_KEY
-from bigfleet.model.transitions import check_transition
 
 T = TypeVar("T")
 

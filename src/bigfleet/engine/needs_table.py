@@ -18,7 +18,7 @@ from bigfleet.engine.identities import pair_of
 from bigfleet.engine.kernels.compiled import Int32s, Int64s
 from bigfleet.engine.vocabulary import ProfileColumns, descending_level
 from bigfleet.model.needs import Need
-from bigfleet.model.text_caches import forget_texts
+from bigfleet.model.syntax import forget_texts
 
 #: The tables are rebuilt when they weigh this many times what the demand still uses, and so many
 #: bytes beside; or when they have so many resource names more: each is a column of every vector.

@@ -18,7 +18,12 @@ from lightkube.core.exceptions import ConfigError
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.edge.counts import Counts
 from bigfleet.kube.answers import (
+    ApiProblem,
+    NotFound,
     ObjectPage,
+    Refused,
+    TooMany,
+    Unreachable,
     WatchEvent,
     is_served,
     object_of,
@@ -29,7 +34,6 @@ from bigfleet.kube.answers import (
 from bigfleet.kube.calls import Body, Calls
 from bigfleet.kube.kinds import LEASES, PODS, Kind
 from bigfleet.kube.objects import Pod
-from bigfleet.kube.problems import ApiProblem, NotFound, Refused, TooMany, Unreachable
 from bigfleet.kube.rate_limiter import RateLimiter
 from bigfleet.model.backoffs import Backoff
 

@@ -11,11 +11,11 @@ from typing import Literal, Protocol
 
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.edge.logs import Log
+from bigfleet.kube.answers import ApiProblem
 from bigfleet.kube.api import NOT_LEADING
 from bigfleet.kube.calls import Calls
 from bigfleet.kube.kinds import EVENTS
 from bigfleet.kube.objects import Reference
-from bigfleet.kube.problems import ApiProblem
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import Instant
 

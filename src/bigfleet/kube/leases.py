@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 
 from bigfleet.edge.clock import SECOND, Clock, Timer
 from bigfleet.edge.logs import Log
+from bigfleet.kube.answers import ApiProblem, Conflict, NotFound, Unreachable
 from bigfleet.kube.calls import Body, Calls
 from bigfleet.kube.kinds import LEASES
 from bigfleet.kube.objects import Lease
-from bigfleet.kube.problems import ApiProblem, Conflict, NotFound, Unreachable
 from bigfleet.model.machines import Instant
 
 R = TypeVar("R")

@@ -16,11 +16,10 @@ import msgspec
 
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.edge.logs import Log
-from bigfleet.kube.answers import DELETED, WatchEvent
+from bigfleet.kube.answers import DELETED, ApiProblem, Expired, NotFound, WatchEvent
 from bigfleet.kube.api import SILENT, Api
 from bigfleet.kube.kinds import Kind
 from bigfleet.kube.objects import Meta, ObjectKey
-from bigfleet.kube.problems import ApiProblem, Expired, NotFound
 from bigfleet.model.backoffs import Backoff
 from bigfleet.model.machines import Instant
 

@@ -1,4 +1,7 @@
-"""Machine: one slot or host through its whole life, and the invariants it never breaks."""
+"""Machine: one slot or host through its whole life, and the invariants it never breaks.
+
+Which state may follow which.
+"""
 
 import math
 from collections.abc import Mapping
@@ -143,3 +146,41 @@ def too_large_for_a_machine(shape: Resources) -> list[str]:
         for name, amount in shape.amounts
         if (problem := why_too_much(name, amount, LARGEST_OF_MACHINE))
     ]
+
+
+_ALLOWED: dict[MachineState, frozenset[MachineState]] = {
+    MachineState.UNSPECIFIED: frozenset(),
+    MachineState.SPECULATIVE: frozenset({MachineState.CREATING}),
+    MachineState.CREATING: frozenset({MachineState.IDLE, MachineState.FAILED}),
+    MachineState.IDLE: frozenset({MachineState.CONFIGURING, MachineState.DELETING}),
+    MachineState.CONFIGURING: frozenset(
+        {MachineState.CONFIGURED, MachineState.FAILED, MachineState.IDLE}
+    ),
+    MachineState.CONFIGURED: frozenset({MachineState.DRAINING}),
+    MachineState.DRAINING: frozenset({MachineState.IDLE, MachineState.FAILED}),
+    MachineState.DELETING: frozenset({MachineState.SPECULATIVE, MachineState.FAILED}),
+    MachineState.FAILED: frozenset(),
+}
+_RECOVERY = frozenset({MachineState.IDLE, MachineState.SPECULATIVE})
+
+
+class InvalidTransition(ValueError):
+    """A state change the life of a machine does not know."""
+
+
+def is_allowed(before: MachineState, after: MachineState, *, recovery: bool = False) -> bool:
+    """Staying is always allowed; a Failed machine leaves only through recovery."""
+    if before is after or after in _ALLOWED[before]:
+        return True
+    return recovery and before is MachineState.FAILED and after in _RECOVERY
+
+
+def check_transition(
+    machine_id: str, before: MachineState, after: MachineState, *, recovery: bool = False
+) -> None:
+    if not is_allowed(before, after, recovery=recovery):
+        ways = ", ".join(s.label for s in sorted(_ALLOWED[before])) or "recovery only"
+        raise InvalidTransition(
+            f"machine {machine_id} cannot go from {before.label} to {after.label}; "
+            f"from {before.label} it goes to: {ways}"
+        )

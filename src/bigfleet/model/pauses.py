@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from bigfleet.model.actions import ActionKind
-from bigfleet.model.identities import who_text
 from bigfleet.model.machines import Instant
+from bigfleet.model.syntax import who_text
 
 
 class PauseSource(IntEnum):

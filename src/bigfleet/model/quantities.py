@@ -11,8 +11,7 @@ refused at the edge: no Need asks for 64 Pi of anything, and no machine has a Pi
 import re
 from fractions import Fraction
 
-from bigfleet.model.syntax import shown
-from bigfleet.model.text_caches import cached_by_text
+from bigfleet.model.syntax import cached_by_text, shown
 
 #: Two such numbers can be added in a signed 64-bit column.
 LARGEST = 2**62 - 1

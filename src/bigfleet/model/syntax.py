@@ -10,13 +10,51 @@ What must be printed into a script or a document all the same goes through `yaml
 Every check returns why a text is refused, or None where nothing is against it; the sentence says
 what to write instead. Texts of few distinct values are remembered, so a text that was seen before
 costs one look into a bounded cache; texts that are too long are refused before they are remembered.
+
+Caches by texts that clusters and providers chose.
+
+Each is bounded in entries. All are emptied when a process gives memory back: a few thousand texts
+of a cluster that has gone lie spread over all the memory it once took, and keep its pages.
+
+Addresses as settings and people write them: a host, a colon, and a port.
+
+Names in certificates: which of them are an administrator's, and how people are told apart.
+
+`bigfleet://admin/<name>` is the administrator of that name, `bigfleet://admin` one without a name;
+both may do the same. The owner that a caller writes into a request is free text: it is shown beside
+the name that the certificate proves, never instead of it.
 """
 
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from bigfleet.model.text_caches import cached_by_text
+if TYPE_CHECKING:
+    from functools import _lru_cache_wrapper
+
+
+T = TypeVar("T")
+
+_caches: "list[_lru_cache_wrapper[Any]]" = []
+
+
+def cached_by_text(most: int) -> "Callable[[Callable[..., T]], _lru_cache_wrapper[T]]":
+    """As `lru_cache`; `forget_texts` empties it."""
+
+    def decorated(function: Callable[..., T]) -> "_lru_cache_wrapper[T]":
+        cached = lru_cache(most)(function)
+        _caches.append(cached)
+        return cached
+
+    return decorated
+
+
+def forget_texts() -> None:
+    for cache in _caches:
+        cache.cache_clear()
+
 
 LONGEST_LABEL_NAME = 63
 LONGEST_PREFIX = 253
@@ -191,3 +229,41 @@ def _why_not_graphic(text: str, longest: int) -> str | None:
     if _UPWARDS.fullmatch(text):
         return f"{shown(text)} has a '..' between slashes; leave that part out"
     return None
+
+
+_LAST_PORT = 65_535
+
+
+def is_address(text: str) -> bool:
+    host, _, port = text.rpartition(":")
+    return bool(host) and port.isascii() and port.isdecimal() and int(port) <= _LAST_PORT
+
+
+ADMIN = "bigfleet://admin"
+READONLY = "bigfleet://readonly"
+#: What may follow `bigfleet://admin/`; it is compared letter by letter.
+_ADMIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,252}")
+
+
+def why_not_admin_name(name: str) -> str | None:
+    if _ADMIN_NAME.fullmatch(name):
+        return None
+    return "write letters, digits, '.', '_', '-' and '@', beginning with a letter or digit"
+
+
+def admin_identity(name: str = "") -> str:
+    return f"{ADMIN}/{name}" if name else ADMIN
+
+
+def is_admin(identity: str | None) -> bool:
+    if identity is None or not identity.startswith(ADMIN):
+        return False
+    rest = identity.removeprefix(ADMIN)
+    return not rest or (rest[0] == "/" and why_not_admin_name(rest[1:]) is None)
+
+
+def who_text(owner: str, identity: str | None) -> str:
+    """`ada (bigfleet://admin/ada)`; without a certificate only what the caller says of itself."""
+    if identity and owner:
+        return f"{owner} ({identity})"
+    return owner or identity or "an unnamed caller"

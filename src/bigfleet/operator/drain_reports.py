@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from bigfleet.edge.counts import Counts
 from bigfleet.kube.objects import Node, Reference
 from bigfleet.model.session_frames import INSTRUCTION_PREFIX, ReclaimAck
-from bigfleet.operator.blocked_drains import shortened
 from bigfleet.operator.drain import Drain, Look
 from bigfleet.operator.drain_steps import (
     DrainPhase,
@@ -20,6 +19,7 @@ from bigfleet.operator.drain_steps import (
     Tell,
     reference_of,
 )
+from bigfleet.operator.evictions import shortened
 from bigfleet.placement.admission import Refusal
 
 

@@ -27,7 +27,6 @@ from bigfleet.model.current_settings import CurrentSettings
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimInstruction
-from bigfleet.operator.blocked_drains import text_of_pods
 from bigfleet.operator.checks import Checks
 from bigfleet.operator.cordons import Cordons
 from bigfleet.operator.drain import Drain, DrainedCluster, Look
@@ -42,7 +41,7 @@ from bigfleet.operator.drain_steps import (
     Tell,
     reference_of,
 )
-from bigfleet.operator.evictions import Evictions
+from bigfleet.operator.evictions import Evictions, text_of_pods
 from bigfleet.operator.pods_on_nodes import PodOnNode
 from bigfleet.operator.reclaim_admission import AdmissionVerdict, ReclaimAdmission
 from bigfleet.operator.settings import OperatorSettings

@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from bigfleet.kube.amounts import resources_of
 from bigfleet.kube.label_selectors import selects
 from bigfleet.kube.objects import Pod, PodAffinity
-from bigfleet.kube.pod_requests import DEFAULT_REQUESTS, NO_DEFAULTS, effective_requests
+from bigfleet.kube.pod_requests import (
+    DEFAULT_REQUESTS,
+    NO_DEFAULTS,
+    effective_requests,
+    resources_of,
+)
 from bigfleet.model.quantities import BadQuantity
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.resources import Resources

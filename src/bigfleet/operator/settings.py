@@ -3,10 +3,9 @@
 import re
 from dataclasses import dataclass
 
-from bigfleet.model.addresses import is_address
 from bigfleet.model.options import SECOND
 from bigfleet.model.settings import Seconds, setting
-from bigfleet.model.syntax import why_not_cluster_id
+from bigfleet.model.syntax import is_address, why_not_cluster_id
 from bigfleet.operator.node_rules import (
     BadCondition,
     NodeRules,

@@ -12,9 +12,8 @@ from bigfleet.explain.situation import Situation
 from bigfleet.model.actions import Action, ActionKind
 from bigfleet.model.fleet import FleetMachine, FleetNeed
 from bigfleet.model.machines import MachineState
-from bigfleet.plan.completion import machines_after
 from bigfleet.plan.cycle import FileDecision
-from bigfleet.plan.cycles import PlannedCycle
+from bigfleet.plan.cycles import PlannedCycle, machines_after
 
 Document = dict[str, Any]
 

@@ -9,13 +9,12 @@ Deletes. What is kept stays in emission order; a Preempt that is cut leaves no r
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from bigfleet.model.actions import Action, ActionKind
+from bigfleet.model.actions import Action, ActionKind, most_urgent
 from bigfleet.model.fleet import Fleet
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.memory import EngineMemory
 from bigfleet.model.options import SECOND
 from bigfleet.model.reclaim_cap import PastReclaims, positions_over_cap, recent_reclaims
-from bigfleet.model.urgency import most_urgent
 from bigfleet.plan.cycle import FileDecision
 
 WINDOW = 10 * SECOND

@@ -8,14 +8,13 @@ knows whether a machine serves it, only whether its requests were acknowledged.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bigfleet.kube.amounts import Amounts, amounts_of
 from bigfleet.kube.buffers import (
     ACTIVE_CAPACITY,
     SCALABLE_KINDS,
     CapacityBufferSpec,
     PodTemplateSpec,
 )
-from bigfleet.kube.pod_requests import effective_requests
+from bigfleet.kube.pod_requests import Amounts, amounts_of, effective_requests
 from bigfleet.model.quantities import BadQuantity
 from bigfleet.podwatch.notes import Note
 from bigfleet.podwatch.penalties import Penalties, annotated

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from bigfleet.kube.amounts import texts_of
 from bigfleet.kube.objects import Affinity, NodeSelectorTerm, PodSpec, PodStatus
-from bigfleet.kube.pod_requests import effective_requests
+from bigfleet.kube.pod_requests import effective_requests, texts_of
 from bigfleet.podwatch.notes import Note
 from bigfleet.podwatch.pod_affinity import affinity_notes, co_location_of, spreads_of
 from bigfleet.podwatch.requirements import (

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bigfleet.model.addresses import is_address
 from bigfleet.model.errors import BadInput
 from bigfleet.model.settings import Seconds, setting
+from bigfleet.model.syntax import is_address
 
 _PRIORITY_LEAST, _PRIORITY_MOST = -(2**31), 2**31 - 1
 

@@ -38,19 +38,14 @@ from bigfleet.provider.backend import (
     Retryable,
     Signal,
 )
-from bigfleet.provider.blocks.agents import AgentLongPoll
-from bigfleet.provider.blocks.catalog import Catalog, InstanceType, Reserve
-from bigfleet.provider.blocks.commands import GuestAgent, RunCommand
-from bigfleet.provider.blocks.hooks import Ended, HookChannel
+from bigfleet.provider.blocks.agents import AgentLongPoll, AgentReport
+from bigfleet.provider.blocks.hooks import Ended, GuestAgent, HookChannel, HookExit, RunCommand, Ssh
 from bigfleet.provider.blocks.kube_nodes import KubeNodeReady
-from bigfleet.provider.blocks.offerings import Offering, Offerings
-from bigfleet.provider.blocks.prices import PriceBook
-from bigfleet.provider.blocks.readiness import AgentReport, HookExit
-from bigfleet.provider.blocks.risks import InterruptionModel
+from bigfleet.provider.blocks.offerings import Catalog, InstanceType, Offering, Offerings, Reserve
+from bigfleet.provider.blocks.prices import InterruptionModel, PriceBook
 from bigfleet.provider.blocks.slot_index import SlotIndex
-from bigfleet.provider.blocks.ssh import Ssh
 from bigfleet.provider.config import Config, Secret
-from bigfleet.provider.kinds import Kind
+from bigfleet.provider.ledger.transitions import Kind
 from bigfleet.provider.options import ProviderOptions, Timing
 from bigfleet.provider.server import ProviderServer
 from bigfleet.provider.stores.memory import MemoryStore

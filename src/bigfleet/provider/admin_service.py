@@ -13,7 +13,7 @@ from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.provider_calls import STORE, Code, Peer, Rejected
 from bigfleet.provider.committer import Committer, WriteSet
 from bigfleet.provider.ledger.entries import Entry, failed
-from bigfleet.provider.ledger.failures import Reason
+from bigfleet.provider.ledger.transitions import Reason
 from bigfleet.provider.parts import Parts
 from bigfleet.provider.snapshots import Snapshot, imported, read, why_not_importable, written
 from bigfleet.provider.stores.store import JournalRow, Store, StoreFailed

@@ -19,7 +19,7 @@ from bigfleet.model.machines import CapacityType, Instant
 from bigfleet.model.provider_calls import MachineRecord
 from bigfleet.provider.config import Config
 from bigfleet.provider.extensions import Extensions
-from bigfleet.provider.kinds import Kind
+from bigfleet.provider.ledger.transitions import Kind
 
 if TYPE_CHECKING:  # the options know the ledger, which knows this file
     from bigfleet.provider.options import ProviderOptions

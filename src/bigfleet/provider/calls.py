@@ -29,7 +29,7 @@ from bigfleet.provider.backend import (
     Signal,
     Watches,
 )
-from bigfleet.provider.kinds import Kind
+from bigfleet.provider.ledger.transitions import Kind
 
 #: As many as all lanes together, and some for reads.
 THREADS = 256

@@ -24,9 +24,9 @@ from bigfleet.provider.backend import (
     PriceTable,
 )
 from bigfleet.provider.calls import BackendCalls, awaitable, calls_of
-from bigfleet.provider.kinds import Kind
 from bigfleet.provider.ledger.entries import seeded
-from bigfleet.provider.operations.deadlines import DeadlinePassed, done_by
+from bigfleet.provider.ledger.transitions import Kind
+from bigfleet.provider.operations.attempts import DeadlinePassed, done_by
 from bigfleet.provider.options import ProviderOptions
 from bigfleet.provider.reconciling.record_checks import Screened, screened
 from bigfleet.wire.lines import TlsFiles

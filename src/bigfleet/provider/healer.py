@@ -23,7 +23,6 @@ from bigfleet.provider.backend import (
 )
 from bigfleet.provider.calls import BackendCalls
 from bigfleet.provider.committer import Committer
-from bigfleet.provider.kinds import Kind
 from bigfleet.provider.ledger.entries import (
     Entry,
     heal_tried,
@@ -32,10 +31,10 @@ from bigfleet.provider.ledger.entries import (
     recovered_as_slot,
     renamed,
 )
-from bigfleet.provider.ledger.failures import reason_of
+from bigfleet.provider.ledger.transitions import Kind, reason_of
 from bigfleet.provider.logs import Log
 from bigfleet.provider.metrics import ProviderMetrics
-from bigfleet.provider.operations.deadlines import done_by
+from bigfleet.provider.operations.attempts import done_by
 from bigfleet.provider.operations.limits import Limits
 from bigfleet.provider.options import FailedExit, ProviderOptions
 from bigfleet.provider.own_changes import Changes

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.exposition import Catalogue, Exposition
 from bigfleet.model.provider_calls import Code
-from bigfleet.provider.kinds import Kind
-from bigfleet.provider.ledger.failures import Reason
+from bigfleet.provider.ledger.transitions import Kind, Reason
 
 PREFIX = "bigfleet_provider_"
 #: An acknowledgement takes milliseconds, an operation minutes.

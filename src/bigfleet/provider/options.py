@@ -6,10 +6,9 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from bigfleet.provider.backend import Backend, Rate, Tunes
-from bigfleet.provider.kinds import Kind
 from bigfleet.provider.ledger.decisions import Sizes
-from bigfleet.provider.ledger.failures import Reason
-from bigfleet.provider.operations.retries import RetryRule
+from bigfleet.provider.ledger.transitions import Kind, Reason
+from bigfleet.provider.operations.limits import RetryRule
 from bigfleet.wire.lines import TlsFiles
 
 

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from bigfleet.edge.clock import Clock, next_turn
 from bigfleet.model.machines import MachineState as S
 from bigfleet.provider.committer import Committer, WriteSet
-from bigfleet.provider.kinds import Kind
 from bigfleet.provider.ledger.entries import Entry, completed, failed
-from bigfleet.provider.ledger.failures import Reason
+from bigfleet.provider.ledger.transitions import Kind, Reason
 from bigfleet.provider.locks import MachineLocks
 from bigfleet.provider.operations.attempts import End, Failed, Succeeded
 from bigfleet.provider.operations.operations import Operations

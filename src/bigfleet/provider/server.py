@@ -33,7 +33,7 @@ from bigfleet.provider.http_pages import (
 )
 from bigfleet.provider.logs import Log, Silence
 from bigfleet.provider.metrics import ProviderMetrics
-from bigfleet.provider.operations.resume import resume
+from bigfleet.provider.operations.operations import resume
 from bigfleet.provider.options import ProviderOptions, tuned_for
 from bigfleet.provider.parts import Parts, assembled
 from bigfleet.provider.start_refusals import close_opened, refusing

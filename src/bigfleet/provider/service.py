@@ -21,8 +21,6 @@ from bigfleet.model.provider_calls import (
 from bigfleet.provider.backend import BackendError, CapacityUnavailable, QuotaExceeded
 from bigfleet.provider.calls import BackendCalls
 from bigfleet.provider.committer import Committer, WriteSet
-from bigfleet.provider.kinds import Kind
-from bigfleet.provider.ledger.cursors import cursor_bytes, cursor_of
 from bigfleet.provider.ledger.decisions import (
     Accepted,
     Refusal,
@@ -35,6 +33,8 @@ from bigfleet.provider.ledger.decisions import (
 )
 from bigfleet.provider.ledger.entries import Entry
 from bigfleet.provider.ledger.fences import Mark, MarkKey
+from bigfleet.provider.ledger.published import cursor_bytes, cursor_of
+from bigfleet.provider.ledger.transitions import Kind
 from bigfleet.provider.locks import MachineLocks
 from bigfleet.provider.logs import Log
 from bigfleet.provider.metrics import ProviderMetrics

@@ -15,9 +15,9 @@ import msgspec
 from bigfleet.model.errors import BadInput, Problem
 from bigfleet.model.machines import CapacityType, Host, MachineState
 from bigfleet.model.provider_calls import MachineRecord
-from bigfleet.provider.kinds import Kind
 from bigfleet.provider.ledger.entries import FRESH, Entry, Standing
 from bigfleet.provider.ledger.fences import Mark, MarkKey
+from bigfleet.provider.ledger.transitions import Kind
 
 OWN = "bigfleet-provider/1"
 GO = "go"

@@ -12,7 +12,7 @@ from bigfleet.model.errors import BadInput, StartRefused
 from bigfleet.provider.backend import Backend, BackendError
 from bigfleet.provider.calls import awaitable
 from bigfleet.provider.logs import Log
-from bigfleet.provider.operations.deadlines import DeadlinePassed
+from bigfleet.provider.operations.attempts import DeadlinePassed
 from bigfleet.provider.stores.store import StoreFailed
 
 _HINT = "check its settings and credentials; `bigfleet provider doctor` looks closer"

@@ -1,9 +1,25 @@
-"""For authors' tests: a substrate in memory, faults by plan, the suite, and a hand-moved clock."""
+"""For authors' tests: a substrate in memory, faults by plan, the suite, and a hand-moved clock.
+
+FaultyBackend is an author's Backend whose calls go wrong by plan. The most telling fault is LOST:
+the substrate did it, and the server got no answer. A Backend that cannot find its own object by the
+operation id or a tag then makes a second one.
+
+assert_backend runs the conformance suite against an author's Backend in this process. The suite
+speaks to it over the wire and knows nothing of it, so it runs as the command it is, in a process of
+its own.
+"""
 
 import asyncio
-from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import orjson
 
 from bigfleet.edge.clock import ManualClock, settle
 from bigfleet.model.machines import CapacityType
@@ -19,11 +35,174 @@ from bigfleet.provider.backend import (
     Inventory,
     OpenContext,
     Operation,
+    Retryable,
     Signal,
 )
-from bigfleet.provider.certification import assert_backend
-from bigfleet.provider.faulty import Fault, FaultyBackend, every
-from bigfleet.provider.kinds import Kind
+from bigfleet.provider.calls import awaitable
+from bigfleet.provider.ledger.transitions import Kind
+from bigfleet.provider.options import ProviderOptions
+from bigfleet.provider.server import ProviderServer
+
+#: What a Backend may have beside the required methods; it has here what it has there.
+_OPTIONAL = ("confirm_ready", "delete", "inspect", "reset")
+_AS_IT_IS = ("watch", "prices", "admit", "make_clock", "tuned")
+
+
+class Fault(StrEnum):
+    #: Fails before anything is done.
+    REFUSED = "refused"
+    #: Done, but the answer is lost.
+    LOST = "lost"
+    #: Does not come back until it is cancelled.
+    HANGS = "hangs"
+
+
+#: (method, how often it was called before) -> what goes wrong; None: nothing.
+Plan = Callable[[str, int], Fault | None]
+
+
+def every(number: int, fault: Fault, *methods: str) -> Plan:
+    """Every `number`-th call of these methods, of any where none is named."""
+
+    def plan(method: str, before: int) -> Fault | None:
+        return fault if (not methods or method in methods) and before % number == 0 else None
+
+    return plan
+
+
+class FaultyBackend(Backend):
+    def __init__(self, inner: Backend, plan: Plan) -> None:
+        self._inner = inner
+        self._plan = plan
+        self._calls: Counter[str] = Counter()
+        #: How often each fault happened.
+        self.faults: Counter[Fault] = Counter()
+        self.config = type(inner).config  # type: ignore[misc]
+        self.limits = inner.limits
+        for flag in ("configure_implies_ready", "allow_any_id", "fake"):
+            setattr(self, flag, getattr(inner, flag))
+        if hasattr(inner, "cfg"):
+            self.cfg = inner.cfg
+        for name in _OPTIONAL:
+            if getattr(inner, name, None) is not None:
+                setattr(self, name, self._faulty(name))
+        for name in _AS_IT_IS:
+            if getattr(inner, name, None) is not None:
+                setattr(self, name, getattr(inner, name))
+
+    async def open(self, ctx: Any) -> None:
+        self._inner.cfg = self.cfg
+        await awaitable(self._inner.open)(ctx)
+
+    async def close(self) -> None:
+        await awaitable(self._inner.close)()
+
+    async def describe(self) -> Inventory:
+        found: Inventory = await self._faulty("describe")()
+        return found
+
+    async def create(self, op: Operation) -> Created:
+        made: Created = await self._faulty("create")(op)
+        return made
+
+    async def configure(self, op: Operation) -> None:
+        await self._faulty("configure")(op)
+
+    async def drain(self, op: Operation) -> None:
+        await self._faulty("drain")(op)
+
+    def _faulty(self, name: str) -> Callable[..., Awaitable[Any]]:
+        async def called(*arguments: Any) -> Any:
+            fault = self._plan(name, self._calls[name])
+            self._calls[name] += 1
+            if fault is not None:
+                self.faults[fault] += 1
+            if fault is Fault.REFUSED:
+                raise Retryable(f"{name} was refused on purpose")
+            if fault is Fault.HANGS:
+                await asyncio.get_running_loop().create_future()
+            result = await awaitable(getattr(self._inner, name))(*arguments)
+            if fault is Fault.LOST:
+                raise Retryable(f"the answer of {name} was lost on purpose")
+            return result
+
+        return called
+
+
+#: Broker and rows need no more where Delete gives slots back.
+SLOTS = 256
+_INCOMPLETE = 5
+_SUITE = "from bigfleet.cli.main import main; main()"
+
+
+def assert_backend(
+    backend: Callable[[], Backend],
+    profile: str = "core",
+    *,
+    options: ProviderOptions | None = None,
+    only: str = "",
+    seed_count: int = SLOTS,
+) -> None:
+    """Raises AssertionError with every row that failed; `backend` is its class, or makes one.
+
+    Limits of the substrate's API are lifted, as there is no substrate to protect.
+    """
+    asyncio.run(_asserted(backend(), profile, options or ProviderOptions(), only, seed_count))
+
+
+async def _asserted(
+    backend: Backend, profile: str, options: ProviderOptions, only: str, seed_count: int
+) -> None:
+    server = ProviderServer(
+        backend,
+        options=replace(options, address="127.0.0.1:0", limits=options.limits or {}),
+        seed_count=seed_count,
+        use_fake_backend=True,
+    )
+    port = await server.start()
+    try:
+        with tempfile.TemporaryDirectory(prefix="bigfleet-certify-") as folder:
+            arguments = ["--target", f"127.0.0.1:{port}", "--profile", profile, "--out", folder]
+            if only:
+                arguments += ["--only", only]
+            code, said = await _suite(arguments)
+            if why := _why(Path(folder), code, said):
+                raise AssertionError(f"{type(backend).__name__} {why}")
+    finally:
+        await server.stop(0.0)
+
+
+async def _suite(arguments: list[str]) -> tuple[int, str]:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", _SUITE, "conformance"),
+        *arguments,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    try:
+        said, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return process.returncode or 0, said.decode(errors="replace")
+
+
+def _why(folder: Path, code: int, said: str) -> str:
+    """What stands against it, empty where nothing does; only selected rows count."""
+    report = folder / "report.json"
+    if not report.exists():
+        return f"could not be judged: {said[-2000:]}"
+    document = orjson.loads(report.read_bytes())
+    lines = [
+        f"{row['id']} {row['status']}: {row.get('reason') or row['title']}"
+        for row in document["behaviors"]
+        if row["status"] in ("failed", "not_implemented") and row.get("reason") != "not selected"
+    ]
+    if not lines and code in (0, _INCOMPLETE):
+        return ""
+    return "\n  ".join([f"is {document['verdict']} for {document['profiles']}:", *lines])
+
 
 __all__ = [
     "FakeHost",

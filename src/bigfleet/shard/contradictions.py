@@ -1,6 +1,6 @@
 """What in a shard's settings cannot all be meant at once: (key, sentence with a way out)."""
 
-from bigfleet.model.addresses import is_address
+from bigfleet.model.syntax import is_address
 from bigfleet.shard.failures.deadline_overrides import why_not_overridden
 from bigfleet.shard.label_defaults import why_not_label_defaults
 from bigfleet.shard.settings import ShardSettings

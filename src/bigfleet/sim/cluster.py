@@ -15,9 +15,8 @@ from bigfleet.model.session_frames import NodeStateUpdate
 from bigfleet.placement.admission import Budget
 from bigfleet.placement.occupancy import Occupancy
 from bigfleet.placement.records import PodView
-from bigfleet.sim.gangs import place_gang
 from bigfleet.sim.nodes import Node
-from bigfleet.sim.scheduler import Policy, open_nodes, schedule
+from bigfleet.sim.scheduler import Policy, open_nodes, place_gang, schedule
 from bigfleet.sim.workloads import DAEMON_SETS, DaemonSet, Workload
 
 #: The machine is the cluster's in these; in all others its node is gone.

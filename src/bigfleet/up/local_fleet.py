@@ -30,15 +30,20 @@ from bigfleet.sim.script import Change, living_script
 from bigfleet.sim.workloads import CLUSTERS
 from bigfleet.up.folders import claim
 from bigfleet.up.living_log import LogOfTheLiving
-from bigfleet.up.moves import Moves
 from bigfleet.up.overdue_pods import OverduePods
+from bigfleet.up.owner_watch import Moves
 from bigfleet.up.plans import Plan
-from bigfleet.up.real_times import SimulatedTimes
 from bigfleet.up.reports import CycleReport, report_of
-from bigfleet.up.script_place import KEEP_SECONDS, keep, keep_often, kept_instant, kept_seconds
+from bigfleet.up.simulated_time import (
+    KEEP_SECONDS,
+    SimulatedTimes,
+    keep,
+    keep_often,
+    kept_instant,
+    kept_seconds,
+)
 from bigfleet.up.starter import Starter
-from bigfleet.up.zone_assignment import assign_zones
-from bigfleet.up.zone_shares import dealt
+from bigfleet.up.zone_assignment import assign_zones, dealt
 from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
 from bigfleet.wire.real_times import WireTimes
 

@@ -13,7 +13,7 @@ from bigfleet.model.settings import Seconds
 from bigfleet.provider.sim.config import SimConfig
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.up.sizes import SIZES
-from bigfleet.up.zone_shares import shard_names, zones_of
+from bigfleet.up.zone_assignment import shard_names, zones_of
 
 SMALL = SIZES["small"]
 PROVIDER = "sim"

@@ -2,16 +2,38 @@
 
 A zone that has an owner is left alone: a fleet that goes on stays as it was left, and what people
 have changed by hand is theirs to change.
+
+Who gets what in a fleet of several shards: zones of machines, and clusters. Pure.
+
+Both are dealt out in turn, so the first shard has the shop and zone a, the second the training
+cluster and zone b. That is what makes a story of it: the shop's critical work runs only on machines
+of zone b, so its shard is short of what another one has idle.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from bigfleet.edge.clock import Clock
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.requirements import ZONE_KEY
 from bigfleet.model.shard_admin import Audit
+from bigfleet.provider.sim.world.presets import preset_of
 from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+
+
+def zones_of(preset: str) -> tuple[str, ...]:
+    """Of a simulated fleet, in order."""
+    return tuple(sorted({offering.zone for offering in preset_of(preset, 0).offerings}))
+
+
+def shard_names(count: int) -> tuple[str, ...]:
+    return tuple(f"shard-{number}" for number in range(count))
+
+
+def dealt(things: Iterable[str], shards: Sequence[str]) -> dict[str, str]:
+    """Thing -> shard, one after the other."""
+    return {thing: shards[place % len(shards)] for place, thing in enumerate(things)}
+
 
 _AUDIT = Audit("up", "zones are dealt out to the shards")
 _AGAIN_SECONDS = 0.02

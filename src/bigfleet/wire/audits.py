@@ -2,15 +2,38 @@
 
 Texts that are kept and shown are bounded here. Metadata is ASCII on the line, so other characters
 are percent-encoded there, as gRPC does with its own texts.
+
+Who may call the admin services of a provider.
+
+Without mTLS callers have no name and nothing is checked. With it a caller needs exactly one
+`bigfleet:` name, and the right one.
 """
 
 from collections.abc import Iterable
 from urllib.parse import quote, unquote
 
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
-from bigfleet.model.provider_calls import Code, Rejected
+from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import Audit
+from bigfleet.model.syntax import ADMIN, READONLY, is_admin
 from bigfleet.wire.lines import Metadata
+
+
+def require_admin(peer: Peer) -> None:
+    _require(peer, ADMIN)
+
+
+def require_reader(peer: Peer) -> None:
+    _require(peer, READONLY, ADMIN)
+
+
+def _require(peer: Peer, *names: str) -> None:
+    """Every administrator, with a name or without, may do what one of these may."""
+    if peer.authenticated and peer.identity not in names and not is_admin(peer.identity):
+        caller = peer.identity or "a caller without one bigfleet name"
+        text = f"{caller} may not do this; it takes {' or '.join(names)}"
+        raise Rejected(Code.PERMISSION_DENIED, text, "identity")
+
 
 #: Keys of request metadata.
 OWNER_KEY, REASON_KEY = "bigfleet-owner", "bigfleet-reason"

@@ -22,8 +22,8 @@ from grpc_health.v1 import health
 from grpc_reflection.v1alpha import reflection
 
 from bigfleet.model.provider_calls import Code, Peer, Rejected
+from bigfleet.wire.audits import require_admin, require_reader
 from bigfleet.wire.handler_runner import Context, ignore
-from bigfleet.wire.identities import require_admin, require_reader
 from bigfleet.wire.lines import peer_of
 from bigfleet.wire.statuses import end_with
 

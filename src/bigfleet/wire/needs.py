@@ -12,7 +12,7 @@ from bigfleet.model.needs import Need
 from bigfleet.model.profiles import Profile, Spread, WhenUnsatisfiable
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.resources import Resources
-from bigfleet.model.text_caches import cached_by_text
+from bigfleet.model.syntax import cached_by_text
 from bigfleet.v1alpha1 import capacity_pb2 as pb
 from bigfleet.v1alpha1 import provider_pb2
 

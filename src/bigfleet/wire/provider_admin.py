@@ -17,9 +17,9 @@ from google.protobuf.message import Message
 from bigfleet.admin.v1alpha1 import common_pb2
 from bigfleet.admin.v1alpha1 import provider_admin_pb2 as pb
 from bigfleet.model.provider_calls import Code, Peer, Rejected
+from bigfleet.wire.audits import require_admin, require_reader
 from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.handler_runner import Answering, HandlerRunner
-from bigfleet.wire.identities import require_admin, require_reader
 from bigfleet.wire.lines import TlsFiles
 
 Argument = str | int | bool | bytes

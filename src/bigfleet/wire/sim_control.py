@@ -13,9 +13,9 @@ import orjson
 
 from bigfleet.admin.v1alpha1 import provider_admin_pb2 as pb
 from bigfleet.model.provider_calls import Peer
+from bigfleet.wire.audits import require_admin
 from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.handler_runner import HandlerRunner
-from bigfleet.wire.identities import require_admin
 from bigfleet.wire.lines import TlsFiles
 
 SERVICE = "bigfleet.admin.v1alpha1.SimControl"

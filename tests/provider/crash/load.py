@@ -22,7 +22,7 @@ from bigfleet.model.provider_calls import (
     Rejected,
     Token,
 )
-from bigfleet.provider.kinds import Kind
+from bigfleet.provider.ledger.transitions import Kind
 from bigfleet.wire.provider_admin import ProviderAdminClient, Verb
 from bigfleet.wire.provider_client import ProviderClient
 from tests.provider.crash.promises import Promise, why_broken, why_not_whole

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from bigfleet.model.machines import MachineState as S
 from bigfleet.model.provider_calls import MachineRecord, Token
-from bigfleet.provider.kinds import Kind
+from bigfleet.provider.ledger.transitions import Kind
 
 BOUND = (S.CONFIGURING, S.CONFIGURED, S.DRAINING)
 HOSTLESS = (S.SPECULATIVE, S.CREATING)

@@ -3,7 +3,7 @@
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bigfleet.provider.ledger.cursors import Cursor, Delta, Walk, cursor_bytes, cursor_of
+from bigfleet.provider.ledger.published import Cursor, Delta, Walk, cursor_bytes, cursor_of
 
 NUMBERS = st.integers(0, 10**18)
 CURSORS: st.SearchStrategy[Cursor] = st.one_of(

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import ListCall
-from bigfleet.provider.ledger.cursors import Cursor, Delta, Walk
 from bigfleet.provider.ledger.entries import Entry, seeded
-from bigfleet.provider.ledger.published import Published, PublishedMachines
+from bigfleet.provider.ledger.published import Cursor, Delta, Published, PublishedMachines, Walk
 from bigfleet.provider.testing import slots
 
 STATES = [MachineState.SPECULATIVE, MachineState.IDLE, MachineState.FAILED]

@@ -15,7 +15,6 @@ from bigfleet.model.provider_calls import (
     Mutation,
     Token,
 )
-from bigfleet.provider.kinds import Kind
 from bigfleet.provider.ledger.decisions import (
     Accepted,
     Refusal,
@@ -28,6 +27,7 @@ from bigfleet.provider.ledger.decisions import (
 )
 from bigfleet.provider.ledger.entries import Entry, Standing, seeded
 from bigfleet.provider.ledger.fences import Mark
+from bigfleet.provider.ledger.transitions import Kind
 from bigfleet.provider.testing import slots
 
 SLOT = seeded(slots(1)[0], "fake", 0)

@@ -5,7 +5,7 @@ from base64 import b64encode
 import pytest
 
 from bigfleet.provider import Kind, Operation, Permanent, Retryable
-from bigfleet.provider.ledger.failures import without_blob
+from bigfleet.provider.ledger.transitions import without_blob
 from bigfleet.provider.testing import FakeSubstrate, slots
 from bigfleet.wire.provider_admin import ProviderAdminClient, Verb
 from tests.provider.rig import running

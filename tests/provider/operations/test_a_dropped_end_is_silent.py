@@ -8,7 +8,7 @@ import pytest
 
 from bigfleet.edge.clock import SECOND
 from bigfleet.provider import ManualClock
-from bigfleet.provider.operations.deadlines import DeadlinePassed, done_by
+from bigfleet.provider.operations.attempts import DeadlinePassed, done_by
 from bigfleet.provider.testing import settle
 
 

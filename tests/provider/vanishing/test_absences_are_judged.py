@@ -1,7 +1,7 @@
 """When an absent machine counts as gone, and when nobody believes the describe."""
 
 from bigfleet.edge.clock import SECOND
-from bigfleet.provider.reconciling.absences import Absences, Rule, judged
+from bigfleet.provider.reconciling.comparison import Absences, Rule, judged
 
 RULE = Rule(threshold=3, span_seconds=60)
 

@@ -16,7 +16,7 @@ from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.object_names import SHARD
 from bigfleet.cli.output import shows
 from bigfleet.cli.request_options import named_text
-from bigfleet.model.addresses import is_address
+from bigfleet.model.syntax import is_address
 
 if TYPE_CHECKING:
     from bigfleet.model.coordination import DomainAssignment

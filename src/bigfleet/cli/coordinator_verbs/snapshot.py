@@ -118,8 +118,8 @@ def restore(
 
 
 def _restored_text(file: Path, owner: str | None, reason: str) -> str:
-    from bigfleet.model.identities import who_text
     from bigfleet.model.instants import instant_text
+    from bigfleet.model.syntax import who_text
 
     # No server checks a certificate here: a user who may write the store may restore into it.
     who = who_text(audit_of(owner, reason).owner, None)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from bigfleet.cli.output import FORMATS
 from bigfleet.cli.settings.keys import Section
-from bigfleet.model.addresses import is_address
 from bigfleet.model.settings import Seconds, setting
+from bigfleet.model.syntax import is_address
 
 if TYPE_CHECKING:
     from bigfleet.wire.lines import TlsFiles

@@ -7,8 +7,8 @@ from bigfleet.conformance.behaviours.fields import must_have_sane_costs
 from bigfleet.conformance.behaviours.listing import followed, must_be_quiet
 from bigfleet.conformance.claims import must, must_be_clean, must_equal
 from bigfleet.conformance.lab import Boot
+from bigfleet.conformance.pace import TRIES, Call, best_p99, timed
 from bigfleet.conformance.rows import Area
-from bigfleet.conformance.timing import TRIES, Call, best_p99, timed
 from bigfleet.conformance.trial import Trial
 from bigfleet.model.machines import CapacityType
 from bigfleet.model.machines import MachineState as S

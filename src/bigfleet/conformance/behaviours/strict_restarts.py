@@ -13,12 +13,11 @@ from bigfleet.conformance.behaviours.durability import (
     to_idle,
 )
 from bigfleet.conformance.behaviours.failure import fails
-from bigfleet.conformance.certificates import Certificates
 from bigfleet.conformance.claims import NotServed, must, must_equal
 from bigfleet.conformance.hand import Answer, Hand
-from bigfleet.conformance.lab import Boot, CannotBoot
+from bigfleet.conformance.lab import Boot, CannotBoot, Certificates
+from bigfleet.conformance.pace import best_p99, timed
 from bigfleet.conformance.rows import Area
-from bigfleet.conformance.timing import best_p99, timed
 from bigfleet.conformance.trial import Trial
 from bigfleet.model.machines import MachineState as S
 from bigfleet.model.provider_calls import Code, Rejected, Token

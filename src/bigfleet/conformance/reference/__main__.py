@@ -9,9 +9,8 @@ import click
 
 from bigfleet.conformance.driver import SystemClock
 from bigfleet.conformance.reference.provider import Habits
-from bigfleet.conformance.reference.server import serve
+from bigfleet.conformance.reference.server import serve, watch
 from bigfleet.conformance.reference.statefile import Damaged
-from bigfleet.conformance.reference.substrate import watch
 from bigfleet.conformance.seconds import SECONDS
 from bigfleet.wire.lines import TlsFiles
 

@@ -15,7 +15,6 @@ from bigfleet.conformance.reference.fleet import FAULT_LABEL
 from bigfleet.conformance.reference.memory import Memory
 from bigfleet.conformance.reference.shelf import Shelf
 from bigfleet.conformance.reference.statefile import StateFile
-from bigfleet.model.identities import is_admin
 from bigfleet.model.machines import Host
 from bigfleet.model.machines import MachineState as S
 from bigfleet.model.provider_calls import (
@@ -31,6 +30,7 @@ from bigfleet.model.provider_calls import (
     Rejected,
     Token,
 )
+from bigfleet.model.syntax import is_admin
 from bigfleet.wire.machines import ack_bytes, machine_bytes
 from bigfleet.wire.provider_server import ProviderEndpoint
 

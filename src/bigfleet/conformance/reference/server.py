@@ -1,5 +1,11 @@
-"""The reference provider on a port, in this process or in one of its own."""
+"""The reference provider on a port, in this process or in one of its own.
 
+A way behind the back of a running reference provider: files in a folder it watches.
+
+`python -m bigfleet.conformance.reference.server FOLDER price|vanish ID REF` is a hook command.
+"""
+
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +16,23 @@ from bigfleet.conformance.reference.provider import Habits, Reference
 from bigfleet.conformance.reference.statefile import Damaged
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.provider_server import ProviderEndpoint
+
+
+async def watch(provider: Reference, folder: Path, clock: Clock) -> None:
+    """Do to the provider what the files say, and take each away when it is done."""
+    acts = {"price": provider.price_changed, "vanish": provider.host_vanished}
+    while True:
+        for path in sorted(folder.glob("*--*")):
+            verb, _, machine_id = path.name.partition("--")
+            if verb in acts and machine_id in provider.records:
+                path.unlink(missing_ok=True)
+                acts[verb](machine_id)
+        await clock.sleep(provider.habits.refresh)
+
+
+if __name__ == "__main__":
+    folder, verb, machine_id = sys.argv[1:4]
+    (Path(folder) / f"{verb}--{machine_id}").touch()
 
 
 @dataclass(slots=True)

@@ -1,11 +1,46 @@
-"""What readers see: published records as bytes, in slot order and in order of change."""
+"""What readers see: published records as bytes, in slot order and in order of change.
 
+Cursors of List: readable by their writer only, and never half right.
+
+`delta(r)`: what changed after r. `walk(r, position)`: a capped read of the whole list that began
+at revision r and has come to a position in slot order; its last page hands over to delta(r).
+"""
+
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from zlib import crc32
 
-from bigfleet.conformance.reference import cursors
-from bigfleet.conformance.reference.cursors import Cursor
 from bigfleet.model.provider_calls import ListCall, MachineRecord
 from bigfleet.wire.machines import list_bytes, list_entry, machine_bytes
+
+_FORM = re.compile(
+    rb"(?P<body>(?P<life>[0-9a-f]+)-(?P<rev>[0-9]+)(?:-(?P<pos>[0-9]+))?)\.(?P<crc>[0-9a-f]{8})"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    revision: int
+    #: None: a delta.
+    position: int | None = None
+
+
+def written(life: str, cursor: Cursor) -> bytes:
+    body = f"{life}-{cursor.revision}"
+    if cursor.position is not None:
+        body += f"-{cursor.position}"
+    return f"{body}.{crc32(body.encode()):08x}".encode()
+
+
+def read(life: str, content: bytes, head: int) -> Cursor | None:
+    """None for bytes we did not write, or wrote in a future that was lost: a full list."""
+    match = _FORM.fullmatch(content)
+    if match is None or int(match["crc"], 16) != crc32(match["body"]):
+        return None
+    if match["life"].decode() != life or int(match["rev"]) > head:
+        return None
+    return Cursor(int(match["rev"]), int(match["pos"]) if match["pos"] else None)
 
 
 class Shelf:
@@ -38,13 +73,13 @@ class Shelf:
 
     def answer(self, call: ListCall) -> bytes:
         ids, cursor = self.page(call, self.cursor_of(call.since_revision))
-        return list_bytes(self.listed(ids), cursors.written(self.life, cursor))
+        return list_bytes(self.listed(ids), written(self.life, cursor))
 
     def listed(self, ids: Iterable[str]) -> list[bytes]:
         return [self.entries[machine_id] for machine_id in ids]
 
     def cursor_of(self, content: bytes) -> Cursor | None:
-        return cursors.read(self.life, content, self.head) if content else None
+        return read(self.life, content, self.head) if content else None
 
     def page(self, call: ListCall, cursor: Cursor | None) -> tuple[Sequence[str], Cursor]:
         cap = call.max_results

@@ -1,13 +1,20 @@
-"""report.json: the keys existing consumers read, in their order, and additions behind them."""
+"""report.json: the keys existing consumers read, in their order, and additions behind them.
+
+Compares two report.json files row by row.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
 
 from bigfleet.conformance import SUITE_VERSION
+from bigfleet.conformance.catalogue import required
 from bigfleet.conformance.outcomes import Findings, Outcome, Status
-from bigfleet.conformance.selection import required
 from bigfleet.conformance.verdicts import Verdict, verdict_of
+from bigfleet.model.errors import BadInput, Problem
 from bigfleet.model.instants import instant_text
 
 Document = dict[str, object]
@@ -112,3 +119,50 @@ def _summary(account: Account) -> Document:
         "required_failed": needed["failed"],
         "required_missing": needed["not_implemented"],
     }
+
+
+ABSENT = "absent"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    id: str
+    title: str
+    before: str
+    after: str
+    reason: str
+
+    @property
+    def worse(self) -> bool:
+        """A row that passed and does not any more."""
+        return self.before == "passed" and self.after in ("failed", "not_implemented", ABSENT)
+
+
+def changes(before: Path, after: Path) -> list[Change]:
+    old, new = _rows(before), _rows(after)
+    found = []
+    for row_id in {**old, **new}:
+        was, now = old.get(row_id), new.get(row_id)
+        if (was or {}).get("status") != (now or {}).get("status"):
+            shown = now or was or {}
+            found.append(
+                Change(
+                    row_id,
+                    str(shown.get("title", "")),
+                    str((was or {}).get("status", ABSENT)),
+                    str((now or {}).get("status", ABSENT)),
+                    str((now or {}).get("reason", "")),
+                )
+            )
+    return found
+
+
+def _rows(path: Path) -> dict[str, dict[str, object]]:
+    try:
+        document = orjson.loads(path.read_bytes())
+        rows = [*document["behaviors"], *document.get("baseline_tests", ())]
+        return {str(row["id"]): row for row in rows}
+    except OSError as problem:
+        raise BadInput([Problem(str(path), problem.strerror or "cannot be read")]) from problem
+    except (ValueError, KeyError, TypeError) as problem:
+        raise BadInput([Problem(str(path), "is no report.json of a conformance run")]) from problem

@@ -41,9 +41,9 @@ from bigfleet.model.coordination import (
     Transfer,
 )
 from bigfleet.model.coordinator_calls import ReportReply, ShardReport
-from bigfleet.model.identities import who_text
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import Audit, PauseCall, Paused, PauseList, ResumeCall, Resumed
+from bigfleet.model.syntax import who_text
 from bigfleet.wire.coordinator_handlers import Snapshot
 
 T = TypeVar("T")

@@ -10,7 +10,6 @@ from dataclasses import replace
 from bigfleet.coordinator.book import Book
 from bigfleet.coordinator.draft import Draft
 from bigfleet.coordinator.membership.checks import require, require_shard
-from bigfleet.model.identities import who_text
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
@@ -18,6 +17,7 @@ from bigfleet.model.pauses import Pause, PauseScope, PauseSource
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.reasons import duration_text
 from bigfleet.model.shard_admin import PauseCall, Paused, PauseList, ResumeCall, Resumed
+from bigfleet.model.syntax import who_text
 
 #: As at a shard: long enough for an incident, short enough not to be forgotten.
 DEFAULT_SECONDS = 4 * 3600.0

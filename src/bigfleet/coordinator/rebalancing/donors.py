@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from bigfleet.coordinator.rebalancing import layers
 from bigfleet.coordinator.rebalancing.scene import Possible, Ranked, Scene
-from bigfleet.coordinator.rebalancing.shapes import Shape, machines_for, may_match
+from bigfleet.coordinator.rebalancing.shortages import Shape, machines_for, may_match
 from bigfleet.model.coordination import ShortfallDetail, TransferTier
 from bigfleet.model.reasons import Reason
 

@@ -27,8 +27,7 @@ from bigfleet.coordinator.rebalancing.rests import (
     stop_scope,
 )
 from bigfleet.coordinator.rebalancing.scene import Scene
-from bigfleet.coordinator.rebalancing.shapes import Shape
-from bigfleet.coordinator.rebalancing.shortages import NO_SHORTAGES, Shortages
+from bigfleet.coordinator.rebalancing.shortages import NO_SHORTAGES, Shape, Shortages
 from bigfleet.coordinator.settings import RebalanceSettings
 from bigfleet.coordinator.tables import CooldownRow, OverrideRow, TransferRow
 from bigfleet.model.coordination import ShortfallDetail, TransferTier

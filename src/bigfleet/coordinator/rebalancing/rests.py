@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from bigfleet.coordinator.book import Book
 from bigfleet.coordinator.draft import Draft
-from bigfleet.coordinator.rebalancing.shapes import shape_text
+from bigfleet.coordinator.rebalancing.shortages import shape_text
 from bigfleet.coordinator.tables import CooldownRow, TransferRow
 from bigfleet.model.coordination import TransferTier
 from bigfleet.model.machines import Instant

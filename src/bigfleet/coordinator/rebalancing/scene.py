@@ -12,7 +12,7 @@ from bigfleet.coordinator.book import Book
 from bigfleet.coordinator.draft import Draft
 from bigfleet.coordinator.membership.pauses import is_paused
 from bigfleet.coordinator.rebalancing.rests import cycles_left, is_of_receiver, nanoseconds
-from bigfleet.coordinator.rebalancing.shapes import Shape
+from bigfleet.coordinator.rebalancing.shortages import Shape
 from bigfleet.coordinator.tables import CooldownRow, ShardRow, TransferRow
 from bigfleet.model.coordination import ShortfallDetail, TransferState, TransferTier, drain_id
 from bigfleet.model.reasons import Reason

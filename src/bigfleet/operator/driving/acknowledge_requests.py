@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.logs import Log
+from bigfleet.kube.answers import ApiProblem, NotFound
 from bigfleet.kube.api import NOT_LEADING
 from bigfleet.kube.calls import Body, Calls
 from bigfleet.kube.kinds import CAPACITY_REQUESTS
 from bigfleet.kube.objects import ObjectKey
-from bigfleet.kube.problems import ApiProblem, NotFound
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import Instant
 from bigfleet.operator.acknowledgements import Acknowledgements

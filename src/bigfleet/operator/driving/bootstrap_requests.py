@@ -9,7 +9,7 @@ from pathlib import Path
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.logs import Log
-from bigfleet.kube.problems import ApiProblem
+from bigfleet.kube.answers import ApiProblem
 from bigfleet.model.errors import StartRefused
 from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse
 from bigfleet.operator.bootstrap.renderer import (

@@ -37,8 +37,8 @@ from bigfleet.kube.objects import (
 from bigfleet.kube.reflector import Reflector
 from bigfleet.model.machines import Instant
 from bigfleet.operator.attached_volumes import AttachedVolumes, node_of_attachment
-from bigfleet.operator.budgets import DisruptionBudgets, HeldBudget, held_budget
 from bigfleet.operator.cluster_view import ClusterView
+from bigfleet.operator.evictions import DisruptionBudgets, HeldBudget, held_budget
 from bigfleet.operator.held_requests import HeldRequest, HeldRequests
 from bigfleet.operator.machine_nodes import MachineNodes
 from bigfleet.operator.node_map import NodeMap

@@ -19,7 +19,7 @@ from bigfleet.operator.driving.demand_reviser import DemandReviser
 from bigfleet.operator.driving.node_watch import NodeWatch
 from bigfleet.operator.driving.refused_rollups import RefusedRollups
 from bigfleet.operator.driving.write_back import WriteBack
-from bigfleet.operator.reclaim_kinds import ReclaimKinds
+from bigfleet.operator.reclaim_admission import ReclaimKinds
 from bigfleet.operator.revised_demand import RevisedDemand
 from bigfleet.operator.unplaced_pods import Sight, UnplacedPods
 from bigfleet.wire.cluster_reports import ClusterReportClient

@@ -12,12 +12,12 @@ from typing import Protocol, assert_never
 
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.edge.logs import Log
+from bigfleet.kube.answers import ApiProblem, Conflict, NotFound, TooMany
 from bigfleet.kube.calls import Calls
 from bigfleet.kube.events import TellsEvents
 from bigfleet.kube.kinds import NODES, PODS
 from bigfleet.kube.names import RECLAIM
 from bigfleet.kube.objects import Node
-from bigfleet.kube.problems import ApiProblem, Conflict, NotFound, TooMany
 from bigfleet.model.machines import Instant
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimAck, ReclaimInstruction
 from bigfleet.operator.drain_steps import (

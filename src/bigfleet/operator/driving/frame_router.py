@@ -22,7 +22,7 @@ from bigfleet.operator.driving.cluster_reporter import ClusterReporter
 from bigfleet.operator.driving.drain_runner import DrainRunner
 from bigfleet.operator.driving.node_cleanup import NodeCleanup
 from bigfleet.operator.driving.write_back import WriteBack
-from bigfleet.operator.reclaim_kinds import ReclaimKinds
+from bigfleet.operator.reclaim_admission import ReclaimKinds
 from bigfleet.operator.revised_demand import RevisedDemand
 
 

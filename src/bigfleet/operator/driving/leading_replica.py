@@ -22,8 +22,7 @@ from bigfleet.operator.driving.line import Dialling, ShardLine
 from bigfleet.operator.driving.node_cleanup import NodeCleanup
 from bigfleet.operator.driving.tokens import Tokens
 from bigfleet.operator.driving.write_back import WriteBack
-from bigfleet.operator.reclaim_admission import ReclaimAdmission
-from bigfleet.operator.reclaim_kinds import ReclaimKinds
+from bigfleet.operator.reclaim_admission import ReclaimAdmission, ReclaimKinds
 from bigfleet.operator.revised_demand import RevisedDemand, RevisionSettings
 from bigfleet.operator.schedule import RollupSchedule
 from bigfleet.operator.settings import OperatorSettings, node_rules_of

@@ -6,10 +6,10 @@ from typing import Protocol
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.logs import Log
+from bigfleet.kube.answers import ApiProblem, Conflict, NotFound
 from bigfleet.kube.calls import Calls
 from bigfleet.kube.events import TellsEvents
 from bigfleet.kube.kinds import NODES
-from bigfleet.kube.problems import ApiProblem, Conflict, NotFound
 from bigfleet.model.current_settings import CurrentSettings
 from bigfleet.model.machines import Instant
 from bigfleet.model.session_frames import NodeStateUpdate

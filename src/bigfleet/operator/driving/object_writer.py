@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, Protocol
 from bigfleet.edge.clock import Clock, Timer
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.logs import Log
+from bigfleet.kube.answers import ApiProblem, Conflict, NotFound, Refused
 from bigfleet.kube.calls import Calls
 from bigfleet.kube.kinds import Kind
-from bigfleet.kube.problems import ApiProblem, Conflict, NotFound, Refused
 from bigfleet.model.machines import Instant
 from bigfleet.operator.writes import Create, Delete, LatestSeen, PatchSpec, PatchStatus, Write
 

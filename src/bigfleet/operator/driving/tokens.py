@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.logs import Log
+from bigfleet.kube.answers import AlreadyExists, ApiProblem, NotFound, Refused, Unreachable
 from bigfleet.kube.api import Api
 from bigfleet.kube.kinds import SECRETS
 from bigfleet.kube.names import MADE_BY
-from bigfleet.kube.problems import AlreadyExists, ApiProblem, NotFound, Refused, Unreachable
 from bigfleet.model.machines import Instant
 from bigfleet.operator.bootstrap.tokens import (
     MAKER,

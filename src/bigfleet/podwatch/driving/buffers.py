@@ -8,11 +8,11 @@ import asyncio
 from dataclasses import dataclass
 
 from bigfleet.edge.clock import SECOND
+from bigfleet.kube.answers import ApiProblem, NotFound
 from bigfleet.kube.api import Api
 from bigfleet.kube.buffers import BUFFER_KINDS, CapacityBuffer
 from bigfleet.kube.kinds import Kind
 from bigfleet.kube.objects import ObjectKey, Reference
-from bigfleet.kube.problems import ApiProblem, NotFound
 from bigfleet.kube.reflector import Reflector
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import Instant

@@ -10,10 +10,10 @@ from typing import Any
 
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.logs import Log
+from bigfleet.kube.answers import ApiProblem
 from bigfleet.kube.api import Api
 from bigfleet.kube.kinds import AVAILABLE_CAPACITIES, NODES, UPCOMING_NODES
 from bigfleet.kube.objects import AvailableCapacity, Node, UpcomingNode
-from bigfleet.kube.problems import ApiProblem
 from bigfleet.kube.reflector import Cache, Reflector
 from bigfleet.kube.volumes import (
     STORAGE_CLASSES,

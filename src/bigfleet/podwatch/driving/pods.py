@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.logs import Log
+from bigfleet.kube.answers import NotFound
 from bigfleet.kube.calls import Calls
 from bigfleet.kube.events import Events, EventType
 from bigfleet.kube.kinds import PODS
 from bigfleet.kube.objects import ObjectKey, Reference
-from bigfleet.kube.problems import NotFound
 from bigfleet.kube.reflector import Cache
 from bigfleet.model.machines import Instant
 from bigfleet.podwatch.book import Book

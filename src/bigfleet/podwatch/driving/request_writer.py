@@ -8,11 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.logs import Log
-from bigfleet.kube.calls import Body, Calls
-from bigfleet.kube.events import Events
-from bigfleet.kube.kinds import CAPACITY_REQUESTS
-from bigfleet.kube.objects import CapacityRequest, Reference
-from bigfleet.kube.problems import (
+from bigfleet.kube.answers import (
     AlreadyExists,
     ApiProblem,
     Conflict,
@@ -20,6 +16,10 @@ from bigfleet.kube.problems import (
     NotFound,
     Refused,
 )
+from bigfleet.kube.calls import Body, Calls
+from bigfleet.kube.events import Events
+from bigfleet.kube.kinds import CAPACITY_REQUESTS
+from bigfleet.kube.objects import CapacityRequest, Reference
 from bigfleet.podwatch.book import Book
 from bigfleet.podwatch.driving.workers import NotLeading
 from bigfleet.podwatch.pod_reconciler import (

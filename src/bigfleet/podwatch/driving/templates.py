@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from bigfleet.kube.answers import NotFound
 from bigfleet.kube.buffers import (
     POD_TEMPLATES,
     SCALABLE_KINDS,
@@ -11,7 +12,6 @@ from bigfleet.kube.buffers import (
 )
 from bigfleet.kube.calls import Calls
 from bigfleet.kube.kinds import PRIORITY_CLASSES
-from bigfleet.kube.problems import NotFound
 from bigfleet.podwatch.buffers import BufferTarget, Plan, Refusal, plan_of, why_refused
 from bigfleet.podwatch.taints import FleetTaint
 

@@ -10,8 +10,8 @@ from typing import Generic, TypeVar
 
 from bigfleet.edge.clock import SECOND, Clock, next_turn
 from bigfleet.edge.logs import Log
+from bigfleet.kube.answers import ApiProblem, Refused
 from bigfleet.kube.api import NOT_LEADING
-from bigfleet.kube.problems import ApiProblem, Refused
 from bigfleet.model.backoffs import Backoff
 from bigfleet.model.machines import Instant
 from bigfleet.podwatch.work_queue import PASSING, REFUSED, WorkQueue

@@ -155,3 +155,13 @@ class AgentChannel(HookChannel):
 
     async def run(self, words: tuple[str, ...], blob: bytes, token: str) -> Ended:
         return await self.agents.done(self.machine_id, words, blob, token)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentReport:
+    """Ready when the machine's agent has said so."""
+
+    agents: AgentLongPoll
+
+    async def wait(self, cluster_id: str, *, machine_id: str) -> None:
+        await self.agents.wait_ready(machine_id, cluster_id)

@@ -1,7 +1,15 @@
-"""PriceBook: what an offering costs, from a pinned seed and live refreshes.
+"""What an offering costs, and how likely its machines are lost.
+
+PriceBook: what an offering costs, from a pinned seed and live refreshes.
 
 A type that once had a price never costs nothing because a refresh failed to name it. Moves of less
 than one percent are held back: each would be a revision of every machine of that offering.
+
+How likely a spot machine is lost within an hour: a forecast, and what was seen lately.
+
+The forecast is a bucket, as clouds publish it. A notice makes the loss certain for its offering's
+neighbours too, for a while: the observed risk starts at 1 and halves over time until the forecast
+is the larger of the two.
 """
 
 import math
@@ -16,7 +24,39 @@ from bigfleet.model.errors import BadInput, Problem
 from bigfleet.model.machines import CapacityType, Instant
 from bigfleet.provider.backend import OfferingKey, Price, PriceTable
 from bigfleet.provider.blocks.offerings import CAPACITY_NAMES
-from bigfleet.provider.blocks.risks import UNKNOWN_RISK
+
+#: Middles of "below 5 %", "5-10 %", "10-15 %", "15-20 %" and "above 20 %".
+BUCKETS = (0.025, 0.075, 0.125, 0.175, 0.30)
+UNKNOWN_RISK = 0.125
+#: Spot capacity that was just taken back stays scarce for minutes, not for days.
+HALF_LIFE_SECONDS = 1800.0
+
+
+@dataclass(slots=True)
+class InterruptionModel:
+    #: Instance type -> number of its bucket.
+    forecast: Mapping[str, int] = field(default_factory=dict)
+    half_life_seconds: float = HALF_LIFE_SECONDS
+    _seen: dict[OfferingKey, Instant] = field(default_factory=dict)
+
+    def observe(self, offering: OfferingKey, at: Instant) -> None:
+        """A notice arrived."""
+        self._seen[offering] = max(at, self._seen.get(offering, at))
+
+    def risk(self, offering: OfferingKey, now: Instant) -> float:
+        """In (0, 1] for spot, 0 for everything else."""
+        if offering.capacity_type is not CapacityType.SPOT:
+            return 0.0
+        bucket = self.forecast.get(offering.instance_type)
+        expected = UNKNOWN_RISK
+        if bucket is not None:
+            expected = BUCKETS[min(max(bucket, 0), len(BUCKETS) - 1)]
+        seen = self._seen.get(offering)
+        if seen is None:
+            return expected
+        age = max(0.0, (now - seen) / SECOND)
+        return float(max(expected, 0.5 ** (age / self.half_life_seconds)))
+
 
 #: The smallest move that is told.
 HELD_BACK = 0.01

@@ -9,7 +9,6 @@ stale token and nothing else.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from bigfleet.model.identities import READONLY, is_admin
 from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import (
     Code,
@@ -20,9 +19,10 @@ from bigfleet.model.provider_calls import (
     Rejected,
     Token,
 )
-from bigfleet.provider.kinds import Kind
+from bigfleet.model.syntax import READONLY, is_admin
 from bigfleet.provider.ledger.entries import Entry, accepted
 from bigfleet.provider.ledger.fences import Mark, is_stale, mark_of
+from bigfleet.provider.ledger.transitions import Kind
 
 _SHARD = "bigfleet://shard/"
 

@@ -11,8 +11,7 @@ from bigfleet.model.machines import Host as HostRef
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.provider_calls import ConfigureCall, MachineRecord, Mutation
 from bigfleet.provider.backend import Created, Host, Instance, OfferingKey, Price
-from bigfleet.provider.kinds import Kind, kind_passing
-from bigfleet.provider.ledger.failures import Reason, last_error_of
+from bigfleet.provider.ledger.transitions import Kind, Reason, kind_passing, last_error_of
 
 HOSTNAME = "kubernetes.io/hostname"
 PROVIDER = "bigfleet.lucy.sh/provider"

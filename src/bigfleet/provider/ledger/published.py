@@ -1,21 +1,114 @@
-"""The machines as callers see them, with the order and the indices that answer a List.
+"""What a List answers: the published machines, and the cursors that continue a List.
+
+The machines as callers see them, with the order and the indices that answer a List.
 
 A slot is a place in the walk order and never moves. Three columns run along it: the entry, its
 bytes as they lie in an answer, and its state as one byte, so that the next machine of a state is
 found by scanning bytes. `_changes` lists (revision, slot) in the order of commits; a machine that
 changed again leaves its older line behind, and lines are swept once half of them are such.
+
+List cursors: opaque to callers, checked by us, and never a reason for an error.
+
+A cursor names the store's incarnation, so that a cursor of another life is recognised, and carries
+a checksum, so that an altered one is. Bytes that do not read back exactly are not a cursor: the
+caller gets the full list.
+
+Equal maps of many machines kept once: a hundred thousand slots have a few dozen shapes.
 """
 
 import re
+import sys
+import zlib
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bigfleet.model.machines import CapacityType, MachineState
-from bigfleet.model.provider_calls import ListCall
-from bigfleet.provider.ledger.cursors import Delta, Walk
+from bigfleet.model.provider_calls import ListCall, MachineRecord
 from bigfleet.provider.ledger.entries import Entry
+
+_VERSION = "1"
+_TEXT = re.compile(rb"1\.([0-9a-z]{1,32})\.([dw](?:\.(?:0|[1-9][0-9]{0,18}))+)\.([0-9a-f]{8})")
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """Everything that changed after `revision`."""
+
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """A capped walk over all slots, begun at `start` when the head was `revision`.
+
+    It goes from `start` to the last slot, then from the first one up to `start`; `position` is the
+    next slot to look at. Once round, it turns into the delta of what changed meanwhile.
+    """
+
+    revision: int
+    start: int
+    position: int
+
+
+Cursor = Delta | Walk
+
+
+def cursor_bytes(cursor: Cursor, incarnation: str) -> bytes:
+    if isinstance(cursor, Delta):
+        body = f"d.{cursor.revision}"
+    else:
+        body = f"w.{cursor.revision}.{cursor.start}.{cursor.position}"
+    text = f"{_VERSION}.{incarnation}.{body}".encode()
+    return text + b".%08x" % zlib.crc32(text)
+
+
+def cursor_of(text: bytes, incarnation: str) -> Cursor | None:
+    """The cursor, None for anything this store did not write itself."""
+    match = _TEXT.fullmatch(text)
+    if match is None or match[1] != incarnation.encode():
+        return None
+    if zlib.crc32(text[:-9]) != int(match[3], 16):
+        return None
+    kind, *numbers = match[2].decode().split(".")
+    values = [int(number) for number in numbers]
+    if kind == "d" and len(values) == 1:
+        return Delta(*values)
+    if kind == "w" and len(values) == 3:
+        return Walk(*values)
+    return None
+
+
+#: Maps seen more often than this differ anyway (labels with host names): only their keys are kept.
+_LIMIT = 4096
+
+
+class SharedMaps:
+    def __init__(self) -> None:
+        self._seen: dict[frozenset[tuple[str, str]], Mapping[str, str]] = {}
+
+    def shared(self, mapping: Mapping[str, str]) -> Mapping[str, str]:
+        key = frozenset(mapping.items())
+        found = self._seen.get(key)
+        if found is not None:
+            return found
+        kept = {sys.intern(name): sys.intern(value) for name, value in mapping.items()}
+        if len(self._seen) < _LIMIT:
+            self._seen[key] = kept
+        return kept
+
+    def record(self, record: MachineRecord) -> MachineRecord:
+        return replace(
+            record,
+            instance_type=sys.intern(record.instance_type),
+            zone=sys.intern(record.zone),
+            resources=self.shared(record.resources),
+            allocatable=self.shared(record.allocatable),
+            labels=self.shared(record.labels),
+            shard_metadata=self.shared(record.shard_metadata),
+        )
+
 
 _FREE = 0
 

@@ -1,14 +1,17 @@
 """One operation from its first attempt to its end: calls, retries, the deadline, and the reason.
 
-Nothing here touches a record: the end is returned and the caller decides what it means now.
+Work that is not done by its deadline is abandoned, also when it will not stop. Nothing here touches
+a record: the end is returned, and `operations.py` decides what it means now.
 """
 
+import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from bigfleet.edge.clock import SECOND, Clock
+from bigfleet.model.machines import Instant
 from bigfleet.provider.backend import (
     CapacityUnavailable,
     Condition,
@@ -20,11 +23,58 @@ from bigfleet.provider.backend import (
     Retryable,
 )
 from bigfleet.provider.calls import BackendCalls
-from bigfleet.provider.kinds import Kind
-from bigfleet.provider.ledger.failures import Reason, without_blob
-from bigfleet.provider.operations.deadlines import DeadlinePassed, StoppedItself, done_by
-from bigfleet.provider.operations.retries import RetryRule
+from bigfleet.provider.ledger.transitions import Kind, Reason, without_blob
+from bigfleet.provider.operations.limits import RetryRule
 from bigfleet.provider.reconciling.record_checks import why_bad_host, why_bad_shape
+
+T = TypeVar("T")
+
+
+class DeadlinePassed(Exception):
+    """The work was not done in time."""
+
+
+class StoppedItself(Exception):
+    """The work ended as cancelled although it was not cancelled from here."""
+
+
+async def done_by(
+    clock: Clock,
+    deadline: Instant,
+    work: Coroutine[Any, Any, T],
+    abandoned: Callable[[], None] = lambda: None,
+) -> T:
+    """The result of `work`; DeadlinePassed at the deadline, without waiting for it to give in."""
+    task = asyncio.ensure_future(work)
+    woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def wake(*_: object) -> None:
+        if not woken.done():
+            woken.set_result(None)
+
+    timer = clock.call_later((deadline - clock.now()) / SECOND, wake)
+    task.add_done_callback(wake)
+    task.add_done_callback(_look_away)
+    try:
+        await woken
+        if task.done():
+            if task.cancelled():
+                raise StoppedItself
+            return task.result()
+        raise DeadlinePassed
+    finally:
+        timer.cancel()
+        if not task.done():
+            abandoned()
+            task.cancel()
+
+
+def _look_away(task: asyncio.Future[Any]) -> None:
+    """A late end is dropped, also one that comes while the waiter is cancelled; asking for the
+    exception keeps asyncio from complaining.
+    """
+    if not task.cancelled():
+        task.exception()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,59 @@
-"""Limits per API class of the substrate: a token bucket, and a breaker that spares a sick API.
+"""What holds operations back: lanes, API limits, waits between attempts, and offerings that rest.
+
+Limits per API class of the substrate: a token bucket, and a breaker that spares a sick API.
 
 Both are shared by all kinds of operations. The breaker opens when half of the last twenty calls
 failed; fifteen seconds later one call tries, and its end decides. Answers such as "no stock" are
 answers: only failures of the API count against it.
+
+Offerings that rest after a stock-out or a used-up quota: no Create of them is accepted.
+
+How long to wait before the next attempt, and when there is none.
+
+A lane per kind: so many operations run at once, the rest wait in order.
+
+Lanes are separate, so that a burst of one kind cannot starve another.
 """
 
 import asyncio
+import random
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from bigfleet.edge.clock import SECOND, Clock
+from bigfleet.model.backoffs import Backoff
 from bigfleet.model.machines import Instant
+from bigfleet.model.provider_calls import Code
 from bigfleet.model.token_buckets import TokenBucket
-from bigfleet.provider.backend import BackendError, Rate, Retryable
+from bigfleet.provider.backend import BackendError, OfferingKey, Rate, Retryable
+from bigfleet.provider.ledger.decisions import Refusal
+from bigfleet.provider.ledger.transitions import Reason
 from bigfleet.provider.metrics import ProviderMetrics
+
+
+@dataclass(slots=True)
+class Cooldowns:
+    _resting: dict[OfferingKey, tuple[Instant, Reason, str]] = field(default_factory=dict)
+
+    def rest(self, offering: OfferingKey, reason: Reason, text: str, until: Instant) -> None:
+        self._resting[offering] = (until, reason, text)
+
+    def why_not(self, offering: OfferingKey, now: Instant) -> Refusal | None:
+        resting = self._resting.get(offering)
+        if resting is None:
+            return None
+        until, reason, text = resting
+        if until <= now:
+            del self._resting[offering]
+            return None
+        name = f"{offering.instance_type} in {offering.zone}"
+        seconds = (until - now) / SECOND
+        return Refusal(
+            Code.RESOURCE_EXHAUSTED, f"{name} rests for {seconds:.0f} s: {text}", reason.value
+        )
+
 
 CALLS, SHARE = 20, 0.5
 OPEN_SECONDS = 15.0
@@ -96,3 +134,65 @@ class Limits:
         waited = (self._clock.now() - began) / SECOND
         if waited > 0:
             self._metrics.counts.add("throttled_seconds_total", waited)
+
+
+@dataclass(frozen=True, slots=True)
+class RetryRule:
+    """Exponential with full jitter: the spread keeps many failures from returning together."""
+
+    first_seconds: float = 1.0
+    longest_seconds: float = 30.0
+    attempts: int = 8
+
+    def delay(self, retries: int, after: float | None, chance: random.Random) -> float | None:
+        """Seconds before retry number `retries` + 1, None when it is not to be tried."""
+        if retries >= self.attempts:
+            return None
+        ceiling = Backoff(self.first_seconds, self.longest_seconds).seconds(retries + 1)
+        return max(after or 0.0, chance.uniform(0.0, ceiling))
+
+
+class Lane:
+    def __init__(self, places: int, clock: Clock) -> None:
+        self._free = places
+        self._clock = clock
+        self._waiting: deque[asyncio.Future[bool]] = deque()
+
+    def try_enter(self) -> bool:
+        """Takes a place if one is free; then no call waits, for `leave` hands places over."""
+        if self._free > 0:
+            self._free -= 1
+            return True
+        return False
+
+    async def enter(self, seconds: float) -> bool:
+        """Waits for a place; False once the patience is over."""
+        if self.try_enter():
+            return True
+        place: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        timer = self._clock.call_later(seconds, _resolver(place, False))
+        self._waiting.append(place)
+        try:
+            return await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled() and place.result():
+                self.leave()
+            raise
+        finally:
+            timer.cancel()
+
+    def leave(self) -> None:
+        while self._waiting:
+            place = self._waiting.popleft()
+            if not place.done():
+                place.set_result(True)
+                return
+        self._free += 1
+
+
+def _resolver(place: asyncio.Future[bool], value: bool) -> Callable[[], None]:
+    def resolve() -> None:
+        if not place.done():
+            place.set_result(value)
+
+    return resolve

@@ -1,27 +1,25 @@
 """All running operations: started at acceptance, resumed after a restart, settled at their end.
 
-An end is applied only if the machine is still in that very operation; a later one is dropped.
-In all cases the journal row gets its outcome in the same write as the record.
+An end is applied only if the machine is still in that very operation; a later end is dropped. The
+journal row gets its outcome in the same write as the record. After a restart every operation
+without an outcome is taken up or ended.
 """
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.model.provider_calls import ConfigureCall, DrainCall, Mutation
 from bigfleet.provider.backend import Condition, HostStatus, Operation
 from bigfleet.provider.committer import Committer, WriteSet
-from bigfleet.provider.kinds import Kind
 from bigfleet.provider.ledger.entries import Entry, completed, failed
-from bigfleet.provider.ledger.failures import Reason, without_blob
+from bigfleet.provider.ledger.transitions import Kind, Reason, without_blob
 from bigfleet.provider.locks import MachineLocks
 from bigfleet.provider.logs import Log
 from bigfleet.provider.metrics import WORK, ProviderMetrics
-from bigfleet.provider.operations.attempts import Attempts, End, Failed, Succeeded
-from bigfleet.provider.operations.cooldowns import Cooldowns
-from bigfleet.provider.operations.deadlines import done_by
-from bigfleet.provider.operations.lanes import Lane
-from bigfleet.provider.operations.limits import Limits
+from bigfleet.provider.operations.attempts import Attempts, End, Failed, Succeeded, done_by
+from bigfleet.provider.operations.limits import Cooldowns, Lane, Limits
 from bigfleet.provider.options import KeepBlobs, ProviderOptions
 from bigfleet.provider.stores.store import JournalRow
 
@@ -280,3 +278,25 @@ class Operations:
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def resume(
+    owed: Sequence[JournalRow],
+    operations: Operations,
+    committer: Committer,
+    clock: Clock,
+    log: Log,
+) -> None:
+    entries = {entry.running_id: entry for entry in committer.published.entries() if entry.running}
+    for row in owed:
+        if entries.pop(row.operation_id, None) is not None:
+            log.info("operation.resumed", operation=row.operation_id, machine=row.machine_id)
+            operations.resume(row)
+        else:
+            # The machine has moved on: nothing is left to do.
+            done = row.finished("dropped", "", clock.now())
+            await committer.commit(WriteSet(journal=(done,)))
+    for entry in entries.values():
+        text = "the provider restarted and knows nothing of the operation"
+        lost = failed(entry, Reason.INTERRUPTED, text, clock.now())
+        await committer.commit(WriteSet(shown=(lost,)))

@@ -25,13 +25,15 @@ from bigfleet.provider.ledger.entries import Entry, refreshed, repriced, seeded
 from bigfleet.provider.logs import Log
 from bigfleet.provider.metrics import ProviderMetrics
 from bigfleet.provider.off_loop import off_loop
-from bigfleet.provider.operations.deadlines import done_by
+from bigfleet.provider.operations.attempts import done_by
 from bigfleet.provider.options import ProviderOptions
 from bigfleet.provider.own_changes import AT_ONCE, AT_ONCE_AT_THE_START, Change, Changes
-from bigfleet.provider.reconciling.absences import Absences, Rule, judged
 from bigfleet.provider.reconciling.comparison import (
+    Absences,
     Comparison,
+    Rule,
     compared,
+    judged,
     merged,
     price_in,
     priced,

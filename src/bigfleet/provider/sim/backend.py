@@ -34,7 +34,7 @@ from bigfleet.provider.backend import (
 )
 from bigfleet.provider.calls import BackendCalls
 from bigfleet.provider.faults import with_fault_selectors
-from bigfleet.provider.kinds import Kind
+from bigfleet.provider.ledger.transitions import Kind
 from bigfleet.provider.options import ProviderOptions
 from bigfleet.provider.sim.clocks import clock_of
 from bigfleet.provider.sim.config import SimConfig, read_lines, rules_of

@@ -9,8 +9,8 @@ from typing import NamedTuple, Protocol
 
 from bigfleet.model.errors import StartRefused
 from bigfleet.model.machines import Instant
-from bigfleet.provider.kinds import Kind
 from bigfleet.provider.ledger.fences import KeptMark, MarkKey
+from bigfleet.provider.ledger.transitions import Kind
 
 
 class StoreDamaged(StartRefused):

@@ -12,8 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from bigfleet.coordclient.driver import ClientContext, CoordinatorClient
-from bigfleet.coordclient.report_schedule import Pace
 from bigfleet.edge.counts import Survey
 from bigfleet.edge.dir_locks import DirLock
 from bigfleet.edge.driver import cpu_seconds
@@ -27,6 +25,8 @@ from bigfleet.shard.audit import AuditFile
 from bigfleet.shard.coordination.owned_machines import KEY as OWNERSHIP
 from bigfleet.shard.coordination.owned_machines import ownership_of
 from bigfleet.shard.coordination.registry import kept_providers, providers_to_attach
+from bigfleet.shard.coordinator_client.driver import ClientContext, CoordinatorClient
+from bigfleet.shard.coordinator_client.schedules import Pace
 from bigfleet.shard.driving.coordinator_side import CoordinatorSide
 from bigfleet.shard.driving.cycles import Cycles
 from bigfleet.shard.driving.kernel_warmup import KernelWarmup

@@ -13,7 +13,6 @@ from bigfleet.edge.clock import next_turn
 from bigfleet.edge.process_usage import ProcessUsage
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.errors import NoSuchMachine
-from bigfleet.model.identities import who_text
 from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import (
@@ -41,6 +40,7 @@ from bigfleet.model.shard_views import (
     SessionView,
     ShardStatus,
 )
+from bigfleet.model.syntax import who_text
 from bigfleet.shard.driving.admin_writes import AdminWrites
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.effects import PAUSES

@@ -17,12 +17,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
-from bigfleet.model.actions import Action, ActionKind
+from bigfleet.model.actions import Action, ActionKind, most_urgent
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.pauses import Pause
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import Disposition, DrainStage, DrainView
-from bigfleet.model.urgency import most_urgent
 from bigfleet.shard.rails.pauses import why_paused
 from bigfleet.shard.rails.preempt_cap import PreemptWindow, Victim
 from bigfleet.shard.rails.reclaim_cap import ReclaimWindow

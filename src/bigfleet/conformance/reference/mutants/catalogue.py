@@ -1,36 +1,10 @@
 """Every mutant there is; importing the areas registers them."""
 
-from bigfleet.conformance.reference.mutants import (
-    concurrency,
-    durability,
-    errors,
-    failure,
-    fencing,
-    fields,
-    lifecycle,
-    listing,
-    metadata,
-    properties,
-    scale,
-    strict,
-)
+from bigfleet.conformance.reference.mutants import answers, marks, strict, survival, transitions
 from bigfleet.conformance.reference.mutants.registry import MUTANTS
 from bigfleet.conformance.reference.provider import Reference
 
-AREAS = (
-    lifecycle,
-    errors,
-    fencing,
-    concurrency,
-    metadata,
-    failure,
-    fields,
-    listing,
-    durability,
-    scale,
-    properties,
-    strict,
-)
+AREAS = (transitions, marks, answers, survival, strict)
 
 
 def mutant_names() -> set[str]:

@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from bigfleet.conformance.reference.cursors import Cursor
 from bigfleet.conformance.reference.memory import Memory
-from bigfleet.conformance.reference.mutants.fields import Reseeded, WrongAtIdle
+from bigfleet.conformance.reference.mutants.answers import Reseeded, WrongAtIdle
 from bigfleet.conformance.reference.mutants.registry import breaks
 from bigfleet.conformance.reference.provider import Kind, Reference
-from bigfleet.conformance.reference.shelf import Shelf
+from bigfleet.conformance.reference.shelf import Cursor, Shelf
 from bigfleet.conformance.reference.statefile import Damaged, Fact, StateFile
 from bigfleet.model.machines import MachineState as S
 from bigfleet.model.provider_calls import (

@@ -1,8 +1,20 @@
-"""Mutants of the fence: wrong key, wrong order, wrong place, wrong moment."""
+"""Mutants of the fence and of concurrency: who may act, and how often one thing happens."""
+
+from collections import Counter
+from dataclasses import replace
 
 from bigfleet.conformance.reference.mutants.registry import breaks
 from bigfleet.conformance.reference.provider import EDGES, MARK, Kind, Reference
-from bigfleet.model.provider_calls import Code, ListCall, Mutation, Peer, Rejected
+from bigfleet.model.machines import MachineState as S
+from bigfleet.model.provider_calls import (
+    Code,
+    ConfigureCall,
+    ListCall,
+    MachineRecord,
+    Mutation,
+    Peer,
+    Rejected,
+)
 
 
 @breaks("existence before fence")
@@ -115,3 +127,106 @@ class MarkMovesOnSuccess(Reference):
 class SequenceAlone(Reference):
     def newer(self, token: MARK, mark: MARK) -> bool:
         return token[1] > mark[1] if token[0] >= mark[0] else False
+
+
+GAP = 0.01
+
+
+class Race(Reference):
+    """Looks whether the operation is known, takes a breath, and starts it anyway."""
+
+    kind: Kind
+
+    async def decide(self, kind: Kind, call: Mutation) -> bytes:
+        if kind is not self.kind:
+            return await super().decide(kind, call)
+        self.check_fence(kind, call)
+        record = self.known(kind, call)
+        if operation := self.repeated(kind, call, record):
+            return self.ack(operation, record)
+        self.check_position(kind, call, record)
+        await self.clock.sleep(GAP)
+        return self.ack(*self.accept(kind, call, record))
+
+
+@breaks("create race mints two ids")
+class CreateRace(Race):
+    kind = Kind.CREATE
+
+
+@breaks("configure race")
+class ConfigureRace(Race):
+    kind = Kind.CONFIGURE
+
+
+@breaks("drain race")
+class DrainRace(Race):
+    kind = Kind.DRAIN
+
+
+@breaks("delete race")
+class DeleteRace(Race):
+    kind = Kind.DELETE
+
+
+@breaks("lost update: I with cluster")
+class LostUpdate(Reference):
+    async def decide(self, kind: Kind, call: Mutation) -> bytes:
+        if isinstance(call, ConfigureCall):
+            self.start(self.write_back(call))
+        return await super().decide(kind, call)
+
+    async def write_back(self, call: ConfigureCall) -> None:
+        """When everybody else is done, the binding is written to whatever is there now."""
+        await self.clock.sleep(self.latency * 2)
+        while call.machine_id in self.running:
+            await self.clock.sleep(self.latency)
+        record = self.records[call.machine_id]
+        if record.state is S.IDLE:
+            self.publish(self.bound(record, call))
+
+
+@breaks("fence check not atomic")
+class FenceNotAtomic(Reference):
+    """The old mark is gone a moment before the new one is there."""
+
+    async def decide(self, kind: Kind, call: Mutation) -> bytes:
+        self.check_fence(kind, call)
+        mark = self.memory.marks.pop(self.mark_key(call), None)
+        await self.clock.sleep(GAP)
+        if mark is not None:
+            self.set_mark(self.mark_key(call), mark)
+        return self.admitted(kind, call)
+
+
+@breaks("ids per connection")
+class IdsPerConnection(Reference):
+    """A repeat is known only to the connection that asked first; here, to every other caller."""
+
+    asked: Counter[str]
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.asked = Counter()
+
+    def repeated(self, kind: Kind, call: Mutation, record: MachineRecord) -> str | None:
+        operation = super().repeated(kind, call, record)
+        if operation is None:
+            return None
+        self.asked[operation] += 1
+        return f"{operation}-{self.asked[operation] % 2}"
+
+
+@breaks("id shared by machines")
+class IdSharedByMachines(Reference):
+    def mint(self, kind: Kind, call: Mutation) -> str:
+        self.memory.counter += 1
+        return f"op-{kind}-{self.memory.counter // 4}"
+
+
+@breaks("ack shows pre-state")
+class AckShowsPreState(Reference):
+    def ack(self, operation: str, record: MachineRecord) -> bytes:
+        if record.state is S.CONFIGURING:
+            return super().ack(operation, replace(record, state=S.IDLE))
+        return super().ack(operation, record)

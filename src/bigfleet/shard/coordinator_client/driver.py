@@ -12,9 +12,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, TypeVar
 
-from bigfleet.coordclient.instruction_handler import DONE, TERM, Answer, Handler, InstructionHandler
-from bigfleet.coordclient.report_schedule import Pace, ReportSchedule
-from bigfleet.coordclient.sync_schedule import SyncSchedule
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.logs import Log
 from bigfleet.model.coordination import SyncReply, SyncRequest
@@ -23,6 +20,14 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.shard_views import CoordinatorLink
+from bigfleet.shard.coordinator_client.instruction_handler import (
+    DONE,
+    TERM,
+    Answer,
+    Handler,
+    InstructionHandler,
+)
+from bigfleet.shard.coordinator_client.schedules import Pace, ReportSchedule, SyncSchedule
 from bigfleet.wire.report_fitting import (
     fitted_report,
     fitted_sync,
