@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bigfleet.conformance.outcomes import Findings, Outcome, Status
+from bigfleet.conformance.outcomes import Findings, RowOutcome, Status
 from bigfleet.conformance.reports.document import Account
 from bigfleet.conformance.rows import Capabilities, Row, Station, Suite
 from bigfleet.conformance.trial import Trial
@@ -28,8 +28,8 @@ def outcome(
     reason: str = "",
     suite: Suite = "core",
     profiles: tuple[str, ...] = ("core",),
-) -> Outcome:
-    return Outcome(row(row_id, suite, profiles), status, reason, duration_ms=1.5)
+) -> RowOutcome:
+    return RowOutcome(row(row_id, suite, profiles), status, reason, duration_ms=1.5)
 
 
 def able() -> Capabilities:
@@ -37,7 +37,7 @@ def able() -> Capabilities:
 
 
 def account(
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[RowOutcome],
     profiles: tuple[str, ...] = ("core",),
     can: Capabilities | None = None,
 ) -> Account:

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from bigfleet.conformance.outcomes import Outcome
+from bigfleet.conformance.outcomes import RowOutcome
 from bigfleet.conformance.reports.document import changes, document_of
 from bigfleet.conformance.reports.files import badge_of, junit_xml, write_reports
 from bigfleet.conformance.reports.page import report_html
@@ -23,7 +23,9 @@ CALL: dict[str, object] = {
     "response": "&",
     "ms": 0.5,
 }
-FAILED = Outcome(row("B312"), "failed", HOSTILE, 12.0, (CALL,), "--only B312 --seed 1 --steps 4,7")
+FAILED = RowOutcome(
+    row("B312"), "failed", HOSTILE, 12.0, (CALL,), "--only B312 --seed 1 --steps 4,7"
+)
 OUTCOMES = [
     outcome("TestConformance_LabelShape", suite="baseline", profiles=("baseline",)),
     outcome("B101"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bigfleet.conformance.outcomes import Findings, Outcome
+from bigfleet.conformance.outcomes import Findings, RowOutcome
 from bigfleet.conformance.rows import Capabilities
 from bigfleet.conformance.verdicts import NOT_SELECTED, completed, verdict_of
 from tests.conformance.makings import able, outcome, row
@@ -78,7 +78,7 @@ def test_a_shared_provider_is_incomplete_at_best() -> None:
 
 def test_required_rows_that_were_not_selected_are_accounted_for() -> None:
     rows = [row("B101"), row("B302"), row("X01", "strict", ("strict",))]
-    outcomes = completed(Findings([Outcome(rows[0], "passed")]), rows, ("core",))
+    outcomes = completed(Findings([RowOutcome(rows[0], "passed")]), rows, ("core",))
     assert [(o.row.id, o.status) for o in outcomes] == [
         ("B101", "passed"),
         ("B302", "not_implemented"),

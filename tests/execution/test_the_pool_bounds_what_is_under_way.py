@@ -5,7 +5,7 @@ from dataclasses import replace
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import Code
-from bigfleet.shard.execution.pool import Pool
+from bigfleet.shard.execution.pool import ActionPool
 from bigfleet.shard.settings import ExecuteSettings, ShardSettings
 from tests.execution.rig import Rig
 
@@ -82,7 +82,7 @@ def test_what_is_paused_while_it_waits_is_not_started() -> None:
 
 
 def test_nobody_waits_behind_a_provider_that_has_its_fill() -> None:
-    pool = Pool(concurrency=10, queue_factor=2, per_provider=1)
+    pool = ActionPool(concurrency=10, queue_factor=2, per_provider=1)
     for machine, provider in (("a-1", "a"), ("a-2", "a"), ("b-1", "b")):
         pool.wait(machine, provider)
     assert [pool.start(), pool.start(), pool.start()] == ["a-1", "b-1", None]

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from bigfleet.coordinator.rebalancing import sweeps
-from bigfleet.coordinator.rebalancing.shortages import Shape
+from bigfleet.coordinator.rebalancing.shortages import MachineShape
 from bigfleet.coordinator.rebalancing.sweeps import Sweep
 from bigfleet.model.requirements import INSTANCE_TYPE_KEY, ZONE_KEY, Operator, Requirement
 from tests.rebalance.fleets import Fleet, rules_of
@@ -89,13 +89,13 @@ def test_whether_two_shapes_go_together_is_worked_out_once(monkeypatch: pytest.M
         for shard in fleet.shards.values():
             fleet.talk(shard, rounds=1)
     asked: Counter[tuple[str, str]] = Counter()
-    would_serve = Shape.would_serve
+    would_serve = MachineShape.would_serve
 
-    def counted(shape: Shape, other: Shape) -> bool:
+    def counted(shape: MachineShape, other: MachineShape) -> bool:
         asked[shape.name, other.name] += 1
         return would_serve(shape, other)
 
-    monkeypatch.setattr(Shape, "would_serve", counted)
+    monkeypatch.setattr(MachineShape, "would_serve", counted)
     swept_in_pieces(fleet, 7)
     assert fleet.blocked("margin") == len(names) * len(FINGERPRINTS)
     assert set(asked.values()) == {1}

@@ -16,7 +16,7 @@ from bigfleet.cli.terminal import plain
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from bigfleet.conformance.outcomes import Outcome
+    from bigfleet.conformance.outcomes import RowOutcome
     from bigfleet.conformance.reports.document import Account, Change
     from bigfleet.conformance.rows import Row
     from bigfleet.conformance.selftest import Kill
@@ -42,7 +42,7 @@ class Bar:
         self._under_way[row.id] = row.title
         self._show(0)
 
-    def outcome(self, outcome: "Outcome") -> None:
+    def outcome(self, outcome: "RowOutcome") -> None:
         self._under_way.pop(outcome.row.id, None)
         self._counts[outcome.status.replace("_", " ")] += 1
         self._show(1)
@@ -158,12 +158,12 @@ def print_account(account: "Account", out: Path | None) -> None:
         click.echo("  --out DIR keeps a report with the calls of every failed row")
 
 
-def _outcome_cells(outcome: "Outcome") -> tuple[object, ...]:
+def _outcome_cells(outcome: "RowOutcome") -> tuple[object, ...]:
     row, took = outcome.row, f"{outcome.duration_ms:.0f}"
     return (row.id, row.area, outcome.status, took, row.title, outcome.reason)
 
 
-def _print_areas(ran: "Sequence[Outcome]") -> None:
+def _print_areas(ran: "Sequence[RowOutcome]") -> None:
     for area, outcomes in groupby(ran, key=lambda outcome: outcome.row.area):
         counts = Counter(outcome.status for outcome in outcomes)
         others = ", ".join(
@@ -175,7 +175,7 @@ def _print_areas(ran: "Sequence[Outcome]") -> None:
         click.echo(f"{area:<30} {passed:>13}{f'  ({others})' if others else ''}")
 
 
-def _print_unpassed(ran: "Sequence[Outcome]") -> None:
+def _print_unpassed(ran: "Sequence[RowOutcome]") -> None:
     for outcome in ran:
         if outcome.status == "passed":
             continue

@@ -10,7 +10,7 @@ Status = Literal["passed", "failed", "skipped", "not_implemented"]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RowOutcome:
     row: Row
     status: Status
     reason: str = ""
@@ -28,12 +28,12 @@ class Outcome:
 class Findings:
     """All outcomes of a run with what was learned about the provider on the way."""
 
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[RowOutcome] = field(default_factory=list)
     capabilities: Capabilities = field(default_factory=Capabilities)
     latencies: Latencies = field(default_factory=Latencies)
     #: Slots the rows would like, and what the provider has.
     need: int = 0
     stock: dict[str, int] = field(default_factory=dict)
 
-    def of(self, row_id: str) -> Outcome:
+    def of(self, row_id: str) -> RowOutcome:
         return next(outcome for outcome in self.outcomes if outcome.row.id == row_id)

@@ -15,13 +15,13 @@ import pytest
 from bigfleet.conformance.catalogue import ROWS, profiles_of, selected
 from bigfleet.conformance.driver import SystemClock
 from bigfleet.conformance.lab import Lab
-from bigfleet.conformance.outcomes import Findings, Outcome
+from bigfleet.conformance.outcomes import Findings, RowOutcome
 from bigfleet.conformance.pace import CUT_OFF, SETTLE, Pace
 from bigfleet.conformance.processes import ExecLab, TargetLab, command_of
 from bigfleet.conformance.rows import Row
 from bigfleet.conformance.runner import Run, run_rows
 from bigfleet.conformance.trial import Settings
-from bigfleet.conformance.verdicts import Verdict, completed, verdict_of
+from bigfleet.conformance.verdicts import RunVerdict, completed, verdict_of
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -61,10 +61,10 @@ class Certification:
         wanted = {item.row.id for item in items if isinstance(item, RowItem)}
         self.rows = [row for row in self.rows if row.id in wanted]
 
-    def outcome(self, row: Row) -> Outcome:
+    def outcome(self, row: Row) -> RowOutcome:
         return self._found().of(row.id)
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> RunVerdict:
         findings = self._found()
         outcomes = completed(findings, ROWS, self._profiles)
         return verdict_of(outcomes, findings.capabilities, self._profiles)

@@ -14,7 +14,7 @@ from bigfleet.conformance.broker import Allocation
 from bigfleet.conformance.claims import Broken, NotServed, Skipped
 from bigfleet.conformance.hand import Hand, Shards
 from bigfleet.conformance.lab import Boot, CannotBoot, Lab, Legacy, Unreachable
-from bigfleet.conformance.outcomes import Findings, Outcome, Status
+from bigfleet.conformance.outcomes import Findings, RowOutcome, Status
 from bigfleet.conformance.pace import LONGEST_PATIENCE, Clock, Pace
 from bigfleet.conformance.rows import Capabilities, Row
 from bigfleet.conformance.rows import Station as StationName
@@ -56,7 +56,7 @@ async def _without_a_part(
 
 ORDER: tuple[StationName, ...] = ("core", "fault", "own", "scale")
 SHORTENING_SECONDS = 30.0
-OnOutcome = Callable[[Outcome], None]
+OnOutcome = Callable[[RowOutcome], None]
 OnStart = Callable[[Row], None]
 #: Called with what the rows would like and what the provider has, before the first row.
 OnPreflight = Callable[[int, dict[str, int]], None]
@@ -103,7 +103,7 @@ async def _run_station(
         if name == "core" and isinstance(problem, CannotBoot):
             raise  # nothing can be said about a provider that does not even start
         for row in rows:
-            findings.outcomes.append(Outcome(row, "not_implemented", str(problem)))
+            findings.outcomes.append(RowOutcome(row, "not_implemented", str(problem)))
             run.on_outcome(findings.outcomes[-1])
         return
     if name == "core" or not findings.outcomes:
@@ -175,7 +175,7 @@ def _boot(run: Run, name: StationName) -> Boot:
     return Boot("core", seed_count=settings.seed_count)
 
 
-async def _reported(run: Run, row: Row, station: Station | None, findings: Findings) -> Outcome:
+async def _reported(run: Run, row: Row, station: Station | None, findings: Findings) -> RowOutcome:
     outcome = await _tried(run, row, station, findings)
     if outcome.status == "failed" and row.generated and outcome.steps:
         outcome = replace(outcome, replay=await _replay(run, outcome, station, findings))
@@ -184,7 +184,9 @@ async def _reported(run: Run, row: Row, station: Station | None, findings: Findi
     return outcome
 
 
-async def _replay(run: Run, outcome: Outcome, station: Station | None, findings: Findings) -> str:
+async def _replay(
+    run: Run, outcome: RowOutcome, station: Station | None, findings: Findings
+) -> str:
     """The fewest steps found in half a minute that still fail, as arguments of the command."""
     settings = run.settings
     shown = f"--only {outcome.row.id} --seed {settings.seed}"
@@ -201,7 +203,7 @@ async def _replay(run: Run, outcome: Outcome, station: Station | None, findings:
     return f"{shown} --steps {','.join(map(str, steps))}"
 
 
-async def _tried(run: Run, row: Row, station: Station | None, findings: Findings) -> Outcome:
+async def _tried(run: Run, row: Row, station: Station | None, findings: Findings) -> RowOutcome:
     if (absent := _why_not(run, row, station)) is not None:
         return absent
     allocation = None
@@ -211,7 +213,7 @@ async def _tried(run: Run, row: Row, station: Station | None, findings: Findings
                 row.creates, row.machines, slots_first=row.slots_first
             )
         except NotServed as problem:
-            return Outcome(row, "not_implemented", str(problem))
+            return RowOutcome(row, "not_implemented", str(problem))
     try:
         return await _judged(run, row, station, allocation, findings)
     finally:
@@ -219,14 +221,14 @@ async def _tried(run: Run, row: Row, station: Station | None, findings: Findings
             await station.broker.give_back(allocation)
 
 
-def _why_not(run: Run, row: Row, station: Station | None) -> Outcome | None:
+def _why_not(run: Run, row: Row, station: Station | None) -> RowOutcome | None:
     """The outcome of a row that is not even tried."""
     if run.settings.shared and row.exclusive:
         reason = "needs the provider to itself, and --shared says others use it"
-        return Outcome(row, "not_implemented", reason)
+        return RowOutcome(row, "not_implemented", reason)
     if station is None:
         no_boot = run.lab.why_no_boot()
-        return Outcome(row, "not_implemented", no_boot) if no_boot else None
+        return RowOutcome(row, "not_implemented", no_boot) if no_boot else None
     can = station.capabilities
     gates = (*row.gates, *(("create",) if row.creates else ()))
     for gate in gates:
@@ -234,7 +236,7 @@ def _why_not(run: Run, row: Row, station: Station | None) -> Outcome | None:
             status: Status = (
                 "not_implemented" if gate in ("fault", "restart", "seed") else "skipped"
             )
-            return Outcome(row, status, can.why_not(gate))
+            return RowOutcome(row, status, can.why_not(gate))
     return None
 
 
@@ -244,13 +246,13 @@ async def _judged(
     station: Station | None,
     allocation: Allocation | None,
     findings: Findings,
-) -> Outcome:
+) -> RowOutcome:
     began = run.clock.now()
     run.on_start(row)
     log = WireLog(findings.latencies)
     trial = _trial(run, row, station, allocation, log)
     status, reason = await _ended(run, row, trial)
-    return Outcome(
+    return RowOutcome(
         row,
         status,
         reason,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bigfleet.conformance.catalogue import ROWS
 from bigfleet.conformance.embedded import EmbeddedLab
-from bigfleet.conformance.outcomes import Outcome
+from bigfleet.conformance.outcomes import RowOutcome
 from bigfleet.conformance.pace import Clock, Pace
 from bigfleet.conformance.reference.mutants.catalogue import mutant_names
 from bigfleet.conformance.rows import Row
@@ -74,7 +74,7 @@ def runs_of(row: Row, seeds: Sequence[int]) -> list[int]:
     return list(seeds)
 
 
-async def tried(row: Row, mutant: str, seed: int, clock: Clock, scratch: Path) -> Outcome:
+async def tried(row: Row, mutant: str, seed: int, clock: Clock, scratch: Path) -> RowOutcome:
     """The row alone against the reference provider with this switch."""
     settings = replace(SETTINGS, seed=seed, scratch=scratch, steps=None)
     lab = EmbeddedLab(clock, mutant=mutant)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bigfleet.conformance.catalogue import required
-from bigfleet.conformance.outcomes import Findings, Outcome
+from bigfleet.conformance.outcomes import Findings, RowOutcome
 from bigfleet.conformance.rows import Capabilities, Row
 
 Word = Literal["CERTIFIED", "FAILED", "INCOMPLETE"]
@@ -20,7 +20,7 @@ NOT_SELECTED = "not selected"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RunVerdict:
     word: Word
     #: One sentence each; empty for CERTIFIED.
     reasons: tuple[str, ...] = ()
@@ -30,23 +30,27 @@ class Verdict:
         return EXIT_CODES[self.word]
 
 
-def completed(findings: Findings, rows: Iterable[Row], profiles: Sequence[str]) -> list[Outcome]:
+def completed(findings: Findings, rows: Iterable[Row], profiles: Sequence[str]) -> list[RowOutcome]:
     """An outcome for every row the profiles require, run or not, in the order of the catalogue."""
     ran = {outcome.row.id: outcome for outcome in findings.outcomes}
     return [
-        ran.get(row.id) or Outcome(row, "not_implemented", NOT_SELECTED)
+        ran.get(row.id) or RowOutcome(row, "not_implemented", NOT_SELECTED)
         for row in rows
         if row.id in ran or required(row, profiles)
     ]
 
 
 def verdict_of(
-    outcomes: Sequence[Outcome], can: Capabilities, profiles: Sequence[str], *, shared: bool = False
-) -> Verdict:
+    outcomes: Sequence[RowOutcome],
+    can: Capabilities,
+    profiles: Sequence[str],
+    *,
+    shared: bool = False,
+) -> RunVerdict:
     judged = [outcome for outcome in outcomes if required(outcome.row, profiles)]
     failed = [outcome.row.id for outcome in judged if outcome.status == "failed"]
     if failed:
-        return Verdict("FAILED", (f"{_count(failed, 'required row')} failed: {_few(failed)}",))
+        return RunVerdict("FAILED", (f"{_count(failed, 'required row')} failed: {_few(failed)}",))
     missing = [outcome for outcome in judged if outcome.status == "not_implemented"]
     left_out = [outcome.row.id for outcome in missing if outcome.reason == NOT_SELECTED]
     not_run = [outcome.row.id for outcome in missing if outcome.reason != NOT_SELECTED]
@@ -58,7 +62,7 @@ def verdict_of(
         reasons.append(f"{_count(left_out, 'required row')} left out by --only")
     if shared:
         reasons.append("others used the provider (--shared)")
-    return Verdict("INCOMPLETE", tuple(reasons)) if reasons else Verdict("CERTIFIED")
+    return RunVerdict("INCOMPLETE", tuple(reasons)) if reasons else RunVerdict("CERTIFIED")
 
 
 def _lacks(can: Capabilities, profiles: Sequence[str]) -> Iterable[str]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from bigfleet.edge.counts import Counts, Survey
 from bigfleet.edge.exposition import Catalogue, Exposition
 from bigfleet.model.actions import ActionKind
-from bigfleet.shard.execution.outcomes import Outcome
+from bigfleet.shard.execution.outcomes import ActionOutcome
 
 PREFIX = "bigfleet_shard_"
 
@@ -157,7 +157,7 @@ def _begin(counts: Counts) -> None:
         counts.add(name, 0)
     for kind in ActionKind:
         counts.add("actions_total", 0, kind=kind.label)
-        for outcome in Outcome:
+        for outcome in ActionOutcome:
             counts.add("action_execute_outcomes_total", 0, kind=kind.label, outcome=outcome.value)
     for name, label, values in _CLOSED:
         for value in values:

@@ -35,7 +35,7 @@ from bigfleet.shard.execution.execution import Execution
 from bigfleet.shard.execution.mutation import ExecutionContext
 from bigfleet.shard.execution.outcomes import Outcomes
 from bigfleet.shard.execution.phases import Phases
-from bigfleet.shard.execution.pool import Pool
+from bigfleet.shard.execution.pool import ActionPool
 from bigfleet.shard.execution.tokens import Tokens
 from bigfleet.shard.failures.deadlines import StateDeadlines
 from bigfleet.shard.failures.failures import Failures
@@ -114,7 +114,7 @@ class Parts:
                 self,
             ),
             self.outcomes,
-            Pool(execute.concurrency, execute.queue_factor),
+            ActionPool(execute.concurrency, execute.queue_factor),
             start.new_id,
         )
         self.drains = Drains(

@@ -12,8 +12,8 @@ import orjson
 
 from bigfleet.conformance import SUITE_VERSION
 from bigfleet.conformance.catalogue import required
-from bigfleet.conformance.outcomes import Findings, Outcome, Status
-from bigfleet.conformance.verdicts import Verdict, verdict_of
+from bigfleet.conformance.outcomes import Findings, RowOutcome, Status
+from bigfleet.conformance.verdicts import RunVerdict, verdict_of
 from bigfleet.model.errors import BadInput, Problem
 from bigfleet.model.instants import instant_text
 
@@ -31,16 +31,16 @@ class Account:
     at: int
     seed: int
     assertions: str
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[RowOutcome]
     findings: Findings
-    verdict: Verdict
+    verdict: RunVerdict
 
     @property
-    def baseline(self) -> list[Outcome]:
+    def baseline(self) -> list[RowOutcome]:
         return [outcome for outcome in self.outcomes if outcome.row.suite == "baseline"]
 
     @property
-    def behaviours(self) -> list[Outcome]:
+    def behaviours(self) -> list[RowOutcome]:
         return [outcome for outcome in self.outcomes if outcome.row.suite != "baseline"]
 
 
@@ -76,7 +76,7 @@ def profile_verdicts(account: Account) -> dict[str, str]:
     }
 
 
-def _entry(outcome: Outcome, profiles: Sequence[str]) -> Document:
+def _entry(outcome: RowOutcome, profiles: Sequence[str]) -> Document:
     row = outcome.row
     entry: Document = {
         "id": row.id,
@@ -98,7 +98,7 @@ def _entry(outcome: Outcome, profiles: Sequence[str]) -> Document:
     return {**entry, **{key: value for key, value in optional.items() if value}}
 
 
-def _counts(outcomes: Sequence[Outcome]) -> Document:
+def _counts(outcomes: Sequence[RowOutcome]) -> Document:
     by_status = Counter(outcome.status for outcome in outcomes)
     ran = len(outcomes) - by_status["not_implemented"]
     return {

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 import orjson
 
-from bigfleet.conformance.outcomes import Outcome
+from bigfleet.conformance.outcomes import RowOutcome
 from bigfleet.conformance.reports.document import Account, document_of
 from bigfleet.conformance.reports.page import report_html
 from bigfleet.conformance.verdicts import Word
@@ -47,7 +47,7 @@ def junit_xml(account: Account) -> bytes:
     )
 
 
-def _add_suite(root: ET.Element, name: str, outcomes: list[Outcome]) -> None:
+def _add_suite(root: ET.Element, name: str, outcomes: list[RowOutcome]) -> None:
     statuses = [outcome.status for outcome in outcomes]
     suite = ET.SubElement(
         root,
@@ -62,7 +62,7 @@ def _add_suite(root: ET.Element, name: str, outcomes: list[Outcome]) -> None:
         _add_case(suite, outcome)
 
 
-def _add_case(suite: ET.Element, outcome: Outcome) -> None:
+def _add_case(suite: ET.Element, outcome: RowOutcome) -> None:
     case = ET.SubElement(
         suite,
         "testcase",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import groupby
 
-from bigfleet.conformance.outcomes import Outcome
+from bigfleet.conformance.outcomes import RowOutcome
 from bigfleet.conformance.reports.document import Account, profile_verdicts
 from bigfleet.model.instants import instant_text
 
@@ -106,15 +106,15 @@ def _header(account: Account) -> str:
     )
 
 
-def _number(outcomes: Sequence[Outcome], status: str) -> int:
+def _number(outcomes: Sequence[RowOutcome], status: str) -> int:
     return sum(outcome.status == status for outcome in outcomes)
 
 
-def _by_area(outcomes: Iterable[Outcome]) -> list[tuple[str, list[Outcome]]]:
+def _by_area(outcomes: Iterable[RowOutcome]) -> list[tuple[str, list[RowOutcome]]]:
     return [(area, list(group)) for area, group in groupby(outcomes, key=lambda o: o.row.area)]
 
 
-def _matrix(outcomes: Sequence[Outcome]) -> str:
+def _matrix(outcomes: Sequence[RowOutcome]) -> str:
     lines = [
         f'<tr><th scope="row">{escape(area)}</th><td>{"".join(map(_chip, group))}</td>'
         f'<td class="number">{_number(group, "passed")}/{len(group)}</td></tr>'
@@ -123,7 +123,7 @@ def _matrix(outcomes: Sequence[Outcome]) -> str:
     return f'<h2>Areas</h2><table class="matrix">{"".join(lines)}</table>'
 
 
-def _chip(outcome: Outcome) -> str:
+def _chip(outcome: RowOutcome) -> str:
     row = outcome.row
     name = row.id.removeprefix("TestConformance_")
     hint = f"{row.title}. {WORDS[outcome.status]}. {outcome.reason}".strip()
@@ -133,14 +133,14 @@ def _chip(outcome: Outcome) -> str:
     )
 
 
-def _failures(outcomes: Sequence[Outcome]) -> str:
+def _failures(outcomes: Sequence[RowOutcome]) -> str:
     failed = [outcome for outcome in outcomes if outcome.status == "failed"]
     if not failed:
         return ""
     return "<h2>What failed</h2>" + "".join(map(_failure, failed))
 
 
-def _failure(outcome: Outcome) -> str:
+def _failure(outcome: RowOutcome) -> str:
     replay = (
         f"<p>Again: <code>bigfleet conformance ... {escape(outcome.replay)}</code></p>"
         if outcome.replay
@@ -167,7 +167,7 @@ def _failure(outcome: Outcome) -> str:
     )
 
 
-def _rows(outcomes: Sequence[Outcome]) -> str:
+def _rows(outcomes: Sequence[RowOutcome]) -> str:
     lines = []
     for area, group in _by_area(outcomes):
         lines.append(f'<tr><th colspan="4" scope="colgroup">{escape(area)}</th></tr>')
@@ -175,7 +175,7 @@ def _rows(outcomes: Sequence[Outcome]) -> str:
     return f'<h2>Rows</h2><div class="wide"><table class="rows">{"".join(lines)}</table></div>'
 
 
-def _line(outcome: Outcome) -> str:
+def _line(outcome: RowOutcome) -> str:
     row = outcome.row
     reason = f'<br><span class="quiet">{escape(outcome.reason)}</span>' if outcome.reason else ""
     return (

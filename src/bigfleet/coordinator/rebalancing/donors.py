@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from bigfleet.coordinator.rebalancing import layers
 from bigfleet.coordinator.rebalancing.scene import Possible, Ranked, Scene
-from bigfleet.coordinator.rebalancing.shortages import Shape, machines_for, may_match
+from bigfleet.coordinator.rebalancing.shortages import MachineShape, machines_for, may_match
 from bigfleet.model.coordination import ShortfallDetail, TransferTier
 from bigfleet.model.reasons import Reason
 
@@ -87,7 +87,9 @@ def _most(scene: Scene, shard: str, shortfall: ShortfallDetail) -> int:
     return most if needed is None else min(most, max(1, needed))
 
 
-def _ranked(scene: Scene, providers: tuple[str, ...], shape: Shape, tier: TransferTier) -> Ranked:
+def _ranked(
+    scene: Scene, providers: tuple[str, ...], shape: MachineShape, tier: TransferTier
+) -> Ranked:
     """Machines that may match: the most first, then by name."""
     in_use = tier is TransferTier.DRAIN
     question = (providers, shape.name, in_use)
@@ -108,7 +110,7 @@ def _ranked(scene: Scene, providers: tuple[str, ...], shape: Shape, tier: Transf
 
 
 def _screened(
-    scene: Scene, found: Iterable[tuple[int, str, str]], shape: Shape, in_use: bool
+    scene: Scene, found: Iterable[tuple[int, str, str]], shape: MachineShape, in_use: bool
 ) -> Ranked:
     """Separates those that no receiver may ask."""
     possible: list[Possible] = []

@@ -27,7 +27,7 @@ from bigfleet.coordinator.rebalancing.rests import (
     stop_scope,
 )
 from bigfleet.coordinator.rebalancing.scene import Scene
-from bigfleet.coordinator.rebalancing.shortages import NO_SHORTAGES, Shape, Shortages
+from bigfleet.coordinator.rebalancing.shortages import NO_SHORTAGES, MachineShape, Shortages
 from bigfleet.coordinator.settings import RebalanceSettings
 from bigfleet.coordinator.tables import CooldownRow, OverrideRow, TransferRow
 from bigfleet.model.coordination import ShortfallDetail, TransferTier
@@ -135,7 +135,7 @@ def why_not_back(
     return _why_locked(scene, giver, receiver, scene.draft.cooldowns.get(scope))
 
 
-def why_not_short_itself(scene: Scene, shard: str, shape: Shape) -> Reason | None:
+def why_not_short_itself(scene: Scene, shard: str, shape: MachineShape) -> Reason | None:
     """A donor that asks for such machines, or has just done so, keeps its own."""
     for other in shortages(scene, shard).shapes:
         if scene.would_serve(shape, other):
@@ -252,10 +252,10 @@ def why_not_idle_long(scene: Scene, override: OverrideRow) -> Reason | None:
 # -- what they share -----------------------------------------------------------------------------
 
 
-def shape_of(scene: Scene, shard: str, shortfall: ShortfallDetail) -> Shape:
+def shape_of(scene: Scene, shard: str, shortfall: ShortfallDetail) -> MachineShape:
     known = shortages(scene, shard).by_fingerprint.get(shortfall.fingerprint)
     if known is None or known.shortfall is not shortfall:
-        return Shape.of(shortfall)
+        return MachineShape.of(shortfall)
     return known.shape
 
 

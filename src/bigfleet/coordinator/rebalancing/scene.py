@@ -12,7 +12,7 @@ from bigfleet.coordinator.book import Book
 from bigfleet.coordinator.draft import Draft
 from bigfleet.coordinator.membership.pauses import is_paused
 from bigfleet.coordinator.rebalancing.rests import cycles_left, is_of_receiver, nanoseconds
-from bigfleet.coordinator.rebalancing.shortages import Shape
+from bigfleet.coordinator.rebalancing.shortages import MachineShape
 from bigfleet.coordinator.tables import CooldownRow, ShardRow, TransferRow
 from bigfleet.model.coordination import ShortfallDetail, TransferState, TransferTier, drain_id
 from bigfleet.model.reasons import Reason
@@ -150,7 +150,7 @@ class Scene:
         memory = self.book.shards.get(shard)
         return memory.sync.shortfalls if memory is not None and memory.sync is not None else ()
 
-    def would_serve(self, shape: Shape, other: Shape) -> bool:
+    def would_serve(self, shape: MachineShape, other: MachineShape) -> bool:
         names = (shape.name, other.name)
         if names not in self._serves:
             self._serves[names] = shape.would_serve(other)
@@ -159,12 +159,12 @@ class Scene:
     # -- rests -----------------------------------------------------------------------------------
 
     @cached_property
-    def resting(self) -> dict[str, list[tuple[CooldownRow, Shape]]]:
+    def resting(self) -> dict[str, list[tuple[CooldownRow, MachineShape]]]:
         """Rests of receivers that are not over, with what they are about, by shard."""
-        found: dict[str, list[tuple[CooldownRow, Shape]]] = defaultdict(list)
+        found: dict[str, list[tuple[CooldownRow, MachineShape]]] = defaultdict(list)
         for row in self.draft.cooldowns.values():
             if is_of_receiver(row) and (row.until > self.at or cycles_left(self.book, row) > 0):
-                found[row.shard].append((row, Shape(row.requirements, row.min_unit)))
+                found[row.shard].append((row, MachineShape(row.requirements, row.min_unit)))
         return found
 
 

@@ -24,7 +24,7 @@ from bigfleet.model.shard_views import ShardSummary
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class MachineShape:
     """What a machine must be like, without who asks for it and how many."""
 
     requirements: tuple[Requirement, ...] = ()
@@ -38,10 +38,10 @@ class Shape:
         object.__setattr__(self, "name", intern(name))
 
     @classmethod
-    def of(cls, shortfall: ShortfallDetail) -> "Shape":
+    def of(cls, shortfall: ShortfallDetail) -> "MachineShape":
         return cls(shortfall.requirements, shortfall.min_unit)
 
-    def would_serve(self, other: "Shape") -> bool:
+    def would_serve(self, other: "MachineShape") -> bool:
         """Whether a machine picked for this one could be used for the other as well.
 
         Requirements are given the benefit of the doubt. Sizes are not: a shard that is short of
@@ -111,7 +111,7 @@ SYNCS = 2
 @dataclass(frozen=True, slots=True)
 class Shortage:
     shortfall: ShortfallDetail
-    shape: Shape
+    shape: MachineShape
     #: Why no other shard is to help; None: they are, now or later.
     against: Reason | None
 
@@ -122,7 +122,7 @@ class Shortages:
     by_fingerprint: Mapping[str, Shortage]
     #: What it gives nothing of: each shape once. Here it is enough to have been told once, or a new
     #: leader would ask every shard for what all of them are short of.
-    shapes: tuple[Shape, ...]
+    shapes: tuple[MachineShape, ...]
 
 
 NO_SHORTAGES = Shortages({}, ())
@@ -134,7 +134,9 @@ def judged(
     """`streaks`: how many syncs in a row have named each fingerprint."""
     rows = {
         each.fingerprint: Shortage(
-            each, Shape.of(each), why_not_eligible(each, streaks.get(each.fingerprint, 0), rules)
+            each,
+            MachineShape.of(each),
+            why_not_eligible(each, streaks.get(each.fingerprint, 0), rules),
         )
         for each in sorted(shortfalls, key=lambda each: each.fingerprint)
     }

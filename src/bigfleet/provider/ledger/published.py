@@ -121,7 +121,7 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ListPage:
     """The chunks of an answer and the cursor that goes with them."""
 
     chunks: Sequence[bytes]
@@ -225,7 +225,7 @@ class PublishedMachines:
         """Machines by state and capacity type."""
         return self._counts
 
-    def page(self, call: ListCall, cursor: Delta | Walk | None) -> Page:
+    def page(self, call: ListCall, cursor: Delta | Walk | None) -> ListPage:
         """The answer to a List; a cursor from the future counts as none."""
         cap = max(0, call.max_results)
         states = frozenset(call.states)
@@ -236,7 +236,7 @@ class PublishedMachines:
         if isinstance(cursor, Walk):
             return self._walk(cursor, states, cap)
         if not cap:
-            return Page(self._all(states), Delta(self.head))
+            return ListPage(self._all(states), Delta(self.head))
         start = self._rotation if self._rotation < len(self._slots) else 0
         return self._walk(Walk(self.head, start, start), states, cap)
 
@@ -253,7 +253,7 @@ class PublishedMachines:
         for match in re.compile(pattern, re.DOTALL).finditer(self._states, start, end):
             yield match.start()
 
-    def _delta(self, revision: int, states: frozenset[MachineState], cap: int) -> Page:
+    def _delta(self, revision: int, states: frozenset[MachineState], cap: int) -> ListPage:
         chunks: list[bytes] = []
         reached = revision
         for changed_at, slot in self._lines(bisect_right(self._changed_at, revision)):
@@ -262,21 +262,21 @@ class PublishedMachines:
             if states and self._states[slot] not in states:
                 continue
             if cap and len(chunks) == cap:
-                return Page(chunks, Delta(reached))
+                return ListPage(chunks, Delta(reached))
             chunks.append(self._chunks[slot])
             reached = changed_at
-        return Page(chunks, Delta(self.head))
+        return ListPage(chunks, Delta(self.head))
 
-    def _walk(self, walk: Walk, states: frozenset[MachineState], cap: int) -> Page:
+    def _walk(self, walk: Walk, states: frozenset[MachineState], cap: int) -> ListPage:
         chunks: list[bytes] = []
         last = -1
         for slot in self._slots_from(walk, states):
             if cap and len(chunks) == cap:
-                return Page(chunks, Walk(walk.revision, walk.start, slot))
+                return ListPage(chunks, Walk(walk.revision, walk.start, slot))
             chunks.append(self._chunks[slot])
             last = slot
             self._rotation = last + 1
-        return Page(chunks, Delta(walk.revision))
+        return ListPage(chunks, Delta(walk.revision))
 
     def _slots_from(self, walk: Walk, states: frozenset[MachineState]) -> Iterator[int]:
         if walk.position >= walk.start:

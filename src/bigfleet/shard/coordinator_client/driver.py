@@ -23,8 +23,8 @@ from bigfleet.model.shard_views import CoordinatorLink
 from bigfleet.shard.coordinator_client.instruction_handler import (
     DONE,
     TERM,
-    Answer,
     Handler,
+    InstructionAnswer,
     InstructionHandler,
 )
 from bigfleet.shard.coordinator_client.schedules import Pace, ReportSchedule, SyncSchedule
@@ -160,7 +160,7 @@ class CoordinatorClient:
         self._tell(answers)
         return any(each.just_done for each in answers)
 
-    def _tell(self, answers: Iterable[Answer]) -> None:
+    def _tell(self, answers: Iterable[InstructionAnswer]) -> None:
         for each in answers:
             kind, outcome = str(each.instruction.kind), each.outcome
             self._context.count("instructions_total", kind=kind, outcome=outcome)

@@ -38,7 +38,7 @@ Handler = Callable[[CoordinatorInstruction], Obeyed]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class InstructionAnswer:
     instruction: CoordinatorInstruction
     #: None: it is not done yet and will come again.
     ack: InstructionAck | None
@@ -90,7 +90,7 @@ class InstructionHandler:
     def on_term_kept(self, term: int) -> None:
         self.term = max(self.term, term)
 
-    def obey(self, reply: ReportReply) -> list[Answer]:
+    def obey(self, reply: ReportReply) -> list[InstructionAnswer]:
         """In order of their sequence; acknowledge with `answered` once DONE is kept."""
         answers = []
         for each in sorted(reply.instructions, key=lambda one: one.sequence):
@@ -106,12 +106,12 @@ class InstructionHandler:
         """What to keep under DONE."""
         return msgspec.json.encode(list(self._done))
 
-    def answered(self, answers: Iterable[Answer]) -> None:
+    def answered(self, answers: Iterable[InstructionAnswer]) -> None:
         for each in answers:
             if each.ack is not None:
                 self._acks[each.ack.instruction_id] = each.ack
 
-    def _answer_to(self, each: CoordinatorInstruction) -> Answer:
+    def _answer_to(self, each: CoordinatorInstruction) -> InstructionAnswer:
         if each.id in self._done:
             return _answer(each, AckOutcome.ACCEPTED, REPEATED)
         if each.term < self.term:
@@ -126,7 +126,7 @@ class InstructionHandler:
             case Refused(why):
                 return _answer(each, AckOutcome.FAILED, why)
             case NotYet(why):
-                return Answer(each, None, why)
+                return InstructionAnswer(each, None, why)
             case impossible:
                 assert_never(impossible)
 
@@ -136,8 +136,8 @@ class InstructionHandler:
             del self._done[next(iter(self._done))]
 
 
-def _answer(each: CoordinatorInstruction, outcome: AckOutcome, reason: str) -> Answer:
-    return Answer(each, InstructionAck(each.id, outcome, reason), reason)
+def _answer(each: CoordinatorInstruction, outcome: AckOutcome, reason: str) -> InstructionAnswer:
+    return InstructionAnswer(each, InstructionAck(each.id, outcome, reason), reason)
 
 
 def _read(kept: Mapping[str, bytes], key: str, kind: type[T], default: T) -> T:

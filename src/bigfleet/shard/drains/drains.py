@@ -34,7 +34,7 @@ from bigfleet.model.session_frames import (
 from bigfleet.model.shard_views import ActionView, DrainStage, DrainView, StoryEvent, StorySource
 from bigfleet.shard.drains.intents import DrainIntent, intent_of
 from bigfleet.shard.effects import DRAINS, Effects
-from bigfleet.shard.execution.outcomes import Outcome, Outcomes
+from bigfleet.shard.execution.outcomes import ActionOutcome, Outcomes
 from bigfleet.shard.execution.phases import Phases
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.rails.pauses import Pauses
@@ -120,18 +120,18 @@ class Drains:
 
     def begin(self, action: Action, view: ActionView, at: Instant) -> None:
         if action.machine not in self._machines:
-            self._outcomes.end(view, Outcome.TRANSITION_RACED, at, "the machine is gone")
+            self._outcomes.end(view, ActionOutcome.TRANSITION_RACED, at, "the machine is gone")
             return
         machine = self._machines.truth(action.machine)
         older = self._intents.get(action.machine)
         if machine.state is not S.CONFIGURED or machine.cluster != action.cluster:
             why = f"it is {machine.state.label} of {machine.cluster or 'no cluster'} by now"
-            self._outcomes.end(view, Outcome.TRANSITION_RACED, at, why)
+            self._outcomes.end(view, ActionOutcome.TRANSITION_RACED, at, why)
         elif older is not None:
             self._hurry(older, action, view, at)
         elif reason := self.why_waiting(action, at):
             no_session = reason.code == "rail.no-session"
-            outcome = Outcome.NO_SESSION if no_session else Outcome.TRANSITION_RACED
+            outcome = ActionOutcome.NO_SESSION if no_session else ActionOutcome.TRANSITION_RACED
             self._outcomes.end(view, outcome, at, reason.text)
         else:
             self._open(machine, action, view, at)
@@ -331,9 +331,9 @@ class Drains:
         """A Reclaim under way becomes a Preempt, with a sooner deadline."""
         hurried = action.kind is ActionKind.PREEMPT and intent.kind is ActionKind.RECLAIM
         if not hurried or intent.stage is DrainStage.PROVIDER:
-            self._outcomes.end(view, Outcome.TRANSITION_RACED, at, "it already drains")
+            self._outcomes.end(view, ActionOutcome.TRANSITION_RACED, at, "it already drains")
             return
-        self._outcomes.end(intent.action_view(), Outcome.CANCELLED, at, "a Preempt took over")
+        self._outcomes.end(intent.action_view(), ActionOutcome.CANCELLED, at, "a Preempt took over")
         intent.kind = ActionKind.PREEMPT
         intent.preemptor_priority = action.preemptor_priority
         intent.grace_seconds = self._grace_of(action)
@@ -421,16 +421,18 @@ class Drains:
         intent.stage, intent.is_called = DrainStage.PROVIDER, True
         self._keep(intent)
 
-        def ended(outcome: Outcome, text: str, at: Instant) -> None:
+        def ended(outcome: ActionOutcome, text: str, at: Instant) -> None:
             self._on_called(intent, outcome, text, at)
 
         action, view = intent.action(), intent.action_view()
         self._parts.execution.drain(action, view, intent.remaining_seconds(at), ended, at)
 
-    def _on_called(self, intent: DrainIntent, outcome: Outcome, text: str, at: Instant) -> None:
+    def _on_called(
+        self, intent: DrainIntent, outcome: ActionOutcome, text: str, at: Instant
+    ) -> None:
         """The pool is done with it."""
         intent.is_called = False
-        if outcome is Outcome.CANCELLED:
+        if outcome is ActionOutcome.CANCELLED:
             # Paused, or the process stops: the intent stands and goes on later.
             return
         self._finish(intent, outcome, text, at)
@@ -438,14 +440,14 @@ class Drains:
     def _settle(self, intent: DrainIntent, after: Machine | None, at: Instant) -> None:
         """The machine was seen somewhere else than Configured of this cluster."""
         if after is None:
-            self._finish(intent, Outcome.TRANSITION_RACED, "the machine is gone", at)
+            self._finish(intent, ActionOutcome.TRANSITION_RACED, "the machine is gone", at)
         elif after.state in (S.IDLE, S.SPECULATIVE):
-            self._finish(intent, Outcome.SUCCESS, "", at)
+            self._finish(intent, ActionOutcome.SUCCESS, "", at)
         elif after.state is S.FAILED:
-            self._finish(intent, Outcome.DRAIN_ERROR, after.last_error, at)
+            self._finish(intent, ActionOutcome.DRAIN_ERROR, after.last_error, at)
         elif after.cluster != intent.cluster or after.state not in (S.CONFIGURED, S.DRAINING):
             text = f"it is {after.state.label} of {after.cluster or 'no cluster'} by now"
-            self._finish(intent, Outcome.TRANSITION_RACED, text, at)
+            self._finish(intent, ActionOutcome.TRANSITION_RACED, text, at)
 
     # -- ending ----------------------------------------------------------------------------------
 
@@ -458,13 +460,13 @@ class Drains:
             self._exempt[intent.machine] = at + nanos(self._settings.now.drain.abort_backoff)
         self._tell(intent, at, f"{intent.kind.label} given up: {text}")
         self._say_it_stays(intent)
-        self._outcomes.end(intent.action_view(), Outcome.CANCELLED, at, text)
+        self._outcomes.end(intent.action_view(), ActionOutcome.CANCELLED, at, text)
 
-    def _finish(self, intent: DrainIntent, outcome: Outcome, text: str, at: Instant) -> None:
+    def _finish(self, intent: DrainIntent, outcome: ActionOutcome, text: str, at: Instant) -> None:
         if self._intents.get(intent.machine) is not intent:
             return
         self._close(intent)
-        freed = outcome in (Outcome.SUCCESS, Outcome.UNKNOWN_RESOLVED)
+        freed = outcome in (ActionOutcome.SUCCESS, ActionOutcome.UNKNOWN_RESOLVED)
         if intent.kind is ActionKind.PREEMPT and not freed:
             if self._machines.is_shown_as_draining(intent.machine):
                 self._machines.show_as_it_is(intent.machine, at)

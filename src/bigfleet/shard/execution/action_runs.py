@@ -21,7 +21,7 @@ from bigfleet.model.provider_calls import (
     Token,
 )
 from bigfleet.model.shard_views import ActionView
-from bigfleet.shard.execution.outcomes import Outcome
+from bigfleet.shard.execution.outcomes import ActionOutcome
 
 S = MachineState
 
@@ -57,7 +57,7 @@ class ActionRun:
     action: Action
     provider: str
     #: Told the outcome and why, once.
-    on_end: Callable[[Outcome, str, Instant], None]
+    on_end: Callable[[ActionOutcome, str, Instant], None]
     stage: Stage = Stage.QUEUED
     verb: "Verb | None" = None
     #: Of a Drain: what is left for the machine's pods.
@@ -85,7 +85,7 @@ class Verb:
     moving: MachineState
     after: MachineState
     #: How a run ends that the provider refused.
-    refusal: Outcome
+    refusal: ActionOutcome
 
     def call(self, run: ActionRun, token: Token) -> Mutation:
         action, machine = run.action, run.machine
@@ -134,10 +134,10 @@ class Verb:
         return unbound(machine, self.after)
 
 
-CREATE = Verb("Create", S.SPECULATIVE, S.CREATING, S.IDLE, Outcome.PROVIDER_ERROR)
-CONFIGURE = Verb("Configure", S.IDLE, S.CONFIGURING, S.CONFIGURED, Outcome.CONFIGURE_ERROR)
-DRAIN = Verb("Drain", S.CONFIGURED, S.DRAINING, S.IDLE, Outcome.DRAIN_ERROR)
-DELETE = Verb("Delete", S.IDLE, S.DELETING, S.SPECULATIVE, Outcome.DELETE_ERROR)
+CREATE = Verb("Create", S.SPECULATIVE, S.CREATING, S.IDLE, ActionOutcome.PROVIDER_ERROR)
+CONFIGURE = Verb("Configure", S.IDLE, S.CONFIGURING, S.CONFIGURED, ActionOutcome.CONFIGURE_ERROR)
+DRAIN = Verb("Drain", S.CONFIGURED, S.DRAINING, S.IDLE, ActionOutcome.DRAIN_ERROR)
+DELETE = Verb("Delete", S.IDLE, S.DELETING, S.SPECULATIVE, ActionOutcome.DELETE_ERROR)
 
 
 def unbound(machine: Machine, state: MachineState) -> Machine:

@@ -18,7 +18,7 @@ from bigfleet.model.reasons import Reason
 from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse
 from bigfleet.shard.execution.action_runs import CONFIGURE, ActionRun, Blob, Stage, unbound
 from bigfleet.shard.execution.mutation import ExecutionContext, Mutation
-from bigfleet.shard.execution.outcomes import Outcome
+from bigfleet.shard.execution.outcomes import ActionOutcome
 
 if TYPE_CHECKING:
     from bigfleet.shard.execution.execution import Execution
@@ -90,11 +90,13 @@ class Blobs:
         """The machine is Idle."""
         cluster, machines = run.action.cluster, self._context.machines
         if reason := self.why_resting(run.action, at):
-            self._execution.end(run, Outcome.TRANSITION_RACED, reason.text, at)
+            self._execution.end(run, ActionOutcome.TRANSITION_RACED, reason.text, at)
             return
         if not self._sessions.is_open(cluster):
             self._rest((cluster, ""), "it was not connected", at)
-            self._execution.end(run, Outcome.NO_SESSION, f"cluster {cluster} is not connected", at)
+            self._execution.end(
+                run, ActionOutcome.NO_SESSION, f"cluster {cluster} is not connected", at
+            )
             return
         run.verb = CONFIGURE
         moving = CONFIGURE.as_moving(machines.truth(run.machine), run)
@@ -125,7 +127,7 @@ class Blobs:
     def on_session_lost(self, cluster: str, at: Instant) -> None:
         lost = [r.run for r in self._requests.values() if r.run.action.cluster == cluster]
         for run in lost:
-            self._give_up(run, Outcome.NO_SESSION, "its session ended", at)
+            self._give_up(run, ActionOutcome.NO_SESSION, "its session ended", at)
 
     def tick(self, at: Instant) -> None:
         for run in list(self._waiting.values()):
@@ -134,7 +136,7 @@ class Blobs:
         late = [r.run for r in self._requests.values() if at - r.asked_at >= patience]
         for run in late:
             text = f"no answer for {patience // SECOND} s"
-            self._give_up(run, Outcome.BLOB_TIMEOUT, text, at)
+            self._give_up(run, ActionOutcome.BLOB_TIMEOUT, text, at)
 
         self._forget_old_rests(at)
 
@@ -184,17 +186,17 @@ class Blobs:
         text = f"the operator of {cluster} has no bootstrap for it: {error}"
         self._rest(_subjects(run.action)[1], f"its operator refused it ({error})", at)
         if self._errors[machine] < ERRORS_UNTIL_FAILED:
-            self._back_to_idle(run, Outcome.BLOB_ERROR, text, at)
+            self._back_to_idle(run, ActionOutcome.BLOB_ERROR, text, at)
             return
         del self._errors[machine]
-        self._execution.end(run, Outcome.BLOB_ERROR, text, at)
-        self._context.failures.fail(machine, Outcome.BLOB_ERROR.value, text, at)
+        self._execution.end(run, ActionOutcome.BLOB_ERROR, text, at)
+        self._context.failures.fail(machine, ActionOutcome.BLOB_ERROR.value, text, at)
 
-    def _give_up(self, run: ActionRun, outcome: Outcome, what: str, at: Instant) -> None:
+    def _give_up(self, run: ActionRun, outcome: ActionOutcome, what: str, at: Instant) -> None:
         self._rest((run.action.cluster, ""), what, at)
         self._back_to_idle(run, outcome, f"no bootstrap blob: {what}", at)
 
-    def _back_to_idle(self, run: ActionRun, outcome: Outcome, text: str, at: Instant) -> None:
+    def _back_to_idle(self, run: ActionRun, outcome: ActionOutcome, text: str, at: Instant) -> None:
         machines = self._context.machines
         self._execution.end(run, outcome, text, at)
         machine = machines.truth(run.machine)

@@ -30,8 +30,8 @@ from bigfleet.shard.execution.action_runs import (
 )
 from bigfleet.shard.execution.blobs import Blobs
 from bigfleet.shard.execution.mutation import ANOTHERS, ExecutionContext, Mutation
-from bigfleet.shard.execution.outcomes import Outcome, Outcomes
-from bigfleet.shard.execution.pool import Pool
+from bigfleet.shard.execution.outcomes import ActionOutcome, Outcomes
+from bigfleet.shard.execution.pool import ActionPool
 
 S = MachineState
 
@@ -41,7 +41,7 @@ class Execution:
         self,
         context: ExecutionContext,
         outcomes: Outcomes,
-        pool: Pool,
+        pool: ActionPool,
         new_id: Callable[[], str],
     ) -> None:
         """`new_id`: a random name for a request to an operator."""
@@ -112,10 +112,10 @@ class Execution:
         if self.room() <= 0 or self.is_pending(action.machine):
             return False
         if action.machine not in self._machines:
-            self._outcomes.end(view, Outcome.TRANSITION_RACED, at, "the machine is gone")
+            self._outcomes.end(view, ActionOutcome.TRANSITION_RACED, at, "the machine is gone")
             return True
 
-        def ended(outcome: Outcome, text: str, at: Instant) -> None:
+        def ended(outcome: ActionOutcome, text: str, at: Instant) -> None:
             self._outcomes.end(view, outcome, at, text)
 
         provider = self._machines.provider_of(action.machine)
@@ -127,7 +127,7 @@ class Execution:
         action: Action,
         view: ActionView,
         grace_seconds: int,
-        ended: Callable[[Outcome, str, Instant], None],
+        ended: Callable[[ActionOutcome, str, Instant], None],
         at: Instant,
     ) -> None:
         """The last stage of a drain: the provider's. Not bounded: it was let in long ago."""
@@ -161,12 +161,12 @@ class Execution:
         """The process ends: what has not begun never will."""
         self._stopping = True
         for machine in self._pool.empty_queue():
-            self.end(self._runs[machine], Outcome.CANCELLED, "the shard stops", at)
+            self.end(self._runs[machine], ActionOutcome.CANCELLED, "the shard stops", at)
 
     def abandon(self, at: Instant) -> None:
         """The time of a stop is over: what is still under way is left to the next life."""
         for run in list(self._runs.values()):
-            self.end(run, Outcome.CANCELLED, "the shard stopped before the end was seen", at)
+            self.end(run, ActionOutcome.CANCELLED, "the shard stopped before the end was seen", at)
 
     def on_change(self, before: Machine | None, after: Machine | None, at: Instant) -> None:
         """A machine changed: perhaps that is the end a run waits for."""
@@ -186,7 +186,7 @@ class Execution:
     def _join(self, run: ActionRun, at: Instant) -> None:
         if (older := self._runs.get(run.machine)) is not None:
             text = "its end was not seen before the next action began"
-            self.end(older, Outcome.TRANSITION_RACED, text, at)
+            self.end(older, ActionOutcome.TRANSITION_RACED, text, at)
         self._runs[run.machine] = run
         self._pool.wait(run.machine, run.provider)
         self._pump(at)
@@ -202,18 +202,18 @@ class Execution:
         try:
             machine = self._machines.truth(run.machine)
         except NoSuchMachine:
-            self.end(run, Outcome.TRANSITION_RACED, "the machine is gone", at)
+            self.end(run, ActionOutcome.TRANSITION_RACED, "the machine is gone", at)
             return
         if self._stopping:
-            self.end(run, Outcome.CANCELLED, "the shard stops", at)
+            self.end(run, ActionOutcome.CANCELLED, "the shard stops", at)
         elif self._pauses.is_paused(kind, run.action.cluster):
-            self.end(run, Outcome.CANCELLED, "paused before it began", at)
+            self.end(run, ActionOutcome.CANCELLED, "paused before it began", at)
         elif not self._parts.reconciler.is_owned(run.machine):
-            self.end(run, Outcome.TRANSITION_RACED, ANOTHERS, at)
+            self.end(run, ActionOutcome.TRANSITION_RACED, ANOTHERS, at)
         elif _is_served(machine, run):
-            self.end(run, Outcome.SUCCESS, "already so", at)
+            self.end(run, ActionOutcome.SUCCESS, "already so", at)
         elif why := self._why_raced(run, machine, verb):
-            self.end(run, Outcome.TRANSITION_RACED, why, at)
+            self.end(run, ActionOutcome.TRANSITION_RACED, why, at)
         elif kind is ActionKind.PROVISION:
             self._buy(run, machine, at)
         elif kind is ActionKind.BOOTSTRAP:
@@ -224,7 +224,7 @@ class Execution:
     def _buy(self, run: ActionRun, machine: Machine, at: Instant) -> None:
         if reason := self._why_no_order(run.action, at):
             self._context.effects.counts.add("creates_avoided_total")
-            self.end(run, Outcome.TRANSITION_RACED, reason.text, at)
+            self.end(run, ActionOutcome.TRANSITION_RACED, reason.text, at)
             return
         self._offerings.bought(machine, at)
         self._mutation.begin(run, CREATE, at, run.view.reason or "bought")
@@ -252,11 +252,11 @@ class Execution:
         if run.verb is not CREATE or run.was_unknown:
             self.end(run, _good(run), "", at)
         elif self._stopping:
-            self.end(run, Outcome.CANCELLED, "the shard stops; the machine stays Idle", at)
+            self.end(run, ActionOutcome.CANCELLED, "the shard stops; the machine stays Idle", at)
         elif not self._parts.reconciler.is_owned(run.machine):
-            self.end(run, Outcome.CANCELLED, f"{ANOTHERS}; it stays Idle", at)
+            self.end(run, ActionOutcome.CANCELLED, f"{ANOTHERS}; it stays Idle", at)
         elif self._pauses.is_paused(ActionKind.BOOTSTRAP, run.action.cluster):
-            self.end(run, Outcome.CANCELLED, "bootstraps are paused; it stays Idle", at)
+            self.end(run, ActionOutcome.CANCELLED, "bootstraps are paused; it stays Idle", at)
         else:
             self._blobs.begin(run, at)
 
@@ -274,7 +274,7 @@ class Execution:
             self._stamp(run, after, at)
         else:
             text = f"the provider shows {after.state.label}"
-            self.end(run, Outcome.UNKNOWN_ROLLED_BACK, text, at)
+            self.end(run, ActionOutcome.UNKNOWN_ROLLED_BACK, text, at)
 
     def _stamp(self, run: ActionRun, after: Machine, at: Instant) -> None:
         """Configured (or Failed, and perhaps Configured after all): what it is worth to whom."""
@@ -287,13 +287,13 @@ class Execution:
         self._undeletable.discard(machine)
         self._blobs.forget_machine(machine)
         if (run := self._runs.get(machine)) is not None:
-            self.end(run, Outcome.TRANSITION_RACED, "the machine is gone", at)
+            self.end(run, ActionOutcome.TRANSITION_RACED, "the machine is gone", at)
 
     def release_slot(self, run: ActionRun) -> None:
         """The call is answered, and the run waits for something else now."""
         self._pool.leave(run.machine)
 
-    def end(self, run: ActionRun, outcome: Outcome, text: str, at: Instant) -> None:
+    def end(self, run: ActionRun, outcome: ActionOutcome, text: str, at: Instant) -> None:
         if run.stage is Stage.OVER:
             return
         if run.stage is Stage.QUEUED and not self._pool.holds(run.machine):
@@ -336,12 +336,12 @@ def _stands(machine: Machine) -> bool:
     return machine.state in (S.IDLE, S.CONFIGURING, S.CONFIGURED, S.DRAINING, S.DELETING)
 
 
-def _good(run: ActionRun) -> Outcome:
-    return Outcome.UNKNOWN_RESOLVED if run.was_unknown else Outcome.SUCCESS
+def _good(run: ActionRun) -> ActionOutcome:
+    return ActionOutcome.UNKNOWN_RESOLVED if run.was_unknown else ActionOutcome.SUCCESS
 
 
-def _outcome_of(cause: str, verb: Verb) -> Outcome:
+def _outcome_of(cause: str, verb: Verb) -> ActionOutcome:
     try:
-        return Outcome(cause)
+        return ActionOutcome(cause)
     except ValueError:
         return verb.refusal

@@ -23,7 +23,7 @@ from bigfleet.shard.execution.action_runs import (
     Verb,
     whole_stamp,
 )
-from bigfleet.shard.execution.outcomes import Outcome
+from bigfleet.shard.execution.outcomes import ActionOutcome
 from bigfleet.shard.execution.tokens import Tokens
 from bigfleet.shard.failures.failures import Failures
 from bigfleet.shard.instructions import GetCall
@@ -87,7 +87,7 @@ class Mutation:
     def call(self, run: ActionRun, at: Instant) -> None:
         """Call the provider for a machine that is already moving here, and still is ours."""
         if not self._context.parts.reconciler.is_owned(run.machine):
-            self._execution.end(run, Outcome.TRANSITION_RACED, ANOTHERS, at)
+            self._execution.end(run, ActionOutcome.TRANSITION_RACED, ANOTHERS, at)
             return
         verb = _verb_of(run)
         context, token = self._context, self._context.tokens.next()
@@ -119,19 +119,19 @@ class Mutation:
         elif isinstance(answer, Ack):
             self._on_ack(run, answer, at)
         else:
-            self._fail(run, Outcome.BAD_ACK, "ack rejected: a record instead of an ack", at)
+            self._fail(run, ActionOutcome.BAD_ACK, "ack rejected: a record instead of an ack", at)
 
     def _on_ack(self, run: ActionRun, ack: Ack, at: Instant) -> None:
         verb = _verb_of(run)
         found = self._context.parts.reconciler.screen(ack.machine, run.provider)
         if isinstance(found, str):
-            self._fail(run, Outcome.BAD_ACK, f"ack rejected: {found}", at)
+            self._fail(run, ActionOutcome.BAD_ACK, f"ack rejected: {found}", at)
         elif found.id != run.machine:
             text = f"ack rejected: it speaks of {found.id or 'no machine'}, not of {run.machine}"
-            self._fail(run, Outcome.BAD_ACK, text, at)
+            self._fail(run, ActionOutcome.BAD_ACK, text, at)
         elif not self._go_on(run, found, ack.operation_id, at):
             text = f"ack rejected: {_where(found)} in answer to a {verb.name}"
-            self._fail(run, Outcome.BAD_ACK, text, at)
+            self._fail(run, ActionOutcome.BAD_ACK, text, at)
 
     def _go_on(self, run: ActionRun, found: Machine, operation_id: str, at: Instant) -> bool:
         """Whether what was found is a place this verb leads to."""
@@ -175,12 +175,12 @@ class Mutation:
             _note(self._context, run, at, f"{verb.name} broke off ({text}); asking what came of it")
             self._execution.release_slot(run)
         elif code is Code.FAILED_PRECONDITION:
-            self._fail(run, Outcome.FENCED, _fenced(text), at)
+            self._fail(run, ActionOutcome.FENCED, _fenced(text), at)
         elif code is Code.RESOURCE_EXHAUSTED and verb is CREATE:
             self._out_of_stock(run, text, at)
         elif code is Code.UNIMPLEMENTED and verb is DELETE:
             self._execution.never_delete(run.machine)
-            self._roll_back(run, Outcome.DELETE_ERROR, "the provider deletes nothing", at)
+            self._roll_back(run, ActionOutcome.DELETE_ERROR, "the provider deletes nothing", at)
         else:
             self._fail(run, verb.refusal, text, at)
 
@@ -188,7 +188,7 @@ class Mutation:
         """The offering rests before the slot is free again: its probe is not taken twice."""
         machine = self._context.machines.truth(run.machine)
         self._context.offerings.out_of_stock(machine, text, at)
-        self._roll_back(run, Outcome.STOCKOUT, text, at)
+        self._roll_back(run, ActionOutcome.STOCKOUT, text, at)
 
     # -- lost answers ----------------------------------------------------------------------------
 
@@ -215,27 +215,27 @@ class Mutation:
         if isinstance(found, str) or found.id != run.machine or self._go_on(run, found, "", at):
             return
         if verb.reached(found, verb.before, run):
-            self._roll_back(run, Outcome.UNKNOWN_ROLLED_BACK, "the provider never began", at)
+            self._roll_back(run, ActionOutcome.UNKNOWN_ROLLED_BACK, "the provider never began", at)
         else:
             self._adopt(run, found, at)
 
     def _adopt(self, run: ActionRun, found: Machine, at: Instant) -> None:
         """Somewhere this verb does not lead: the provider knows better, and the run is over."""
         text = f"{_verb_of(run).name} broke off; the provider shows {_where(found)}"
-        self._execution.end(run, Outcome.UNKNOWN_ROLLED_BACK, text, at)
+        self._execution.end(run, ActionOutcome.UNKNOWN_ROLLED_BACK, text, at)
         step, was = self._context.machines.step, self._context.machines.truth(run.machine)
         step(adopted_machine(was, found), at, text, StorySource.PROVIDER, local=True, adopted=True)
 
     # -- ends ------------------------------------------------------------------------------------
 
-    def _roll_back(self, run: ActionRun, outcome: Outcome, text: str, at: Instant) -> None:
+    def _roll_back(self, run: ActionRun, outcome: ActionOutcome, text: str, at: Instant) -> None:
         verb, machines = _verb_of(run), self._context.machines
         machine = machines.truth(run.machine)
         self._execution.end(run, outcome, text, at)
         told = f"back to {verb.before.label}: {text}"
         machines.step(verb.as_before(machine), at, told, local=True, adopted=True)
 
-    def _fail(self, run: ActionRun, outcome: Outcome, text: str, at: Instant) -> None:
+    def _fail(self, run: ActionRun, outcome: ActionOutcome, text: str, at: Instant) -> None:
         verb, machines = _verb_of(run), self._context.machines
         self._execution.end(run, outcome, text, at)
         if verb is CONFIGURE:

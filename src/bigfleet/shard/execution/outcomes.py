@@ -15,7 +15,7 @@ from bigfleet.shard.instructions import WriteAudit
 from bigfleet.shard.ledgers.failing_actions import FailingActions
 
 
-class Outcome(StrEnum):
+class ActionOutcome(StrEnum):
     SUCCESS = "success"
     BLOB_TIMEOUT = "blob_timeout"
     NO_SESSION = "no_session"
@@ -37,8 +37,13 @@ class Outcome(StrEnum):
     CANCELLED = "cancelled"
 
 
-_SUCCEEDED = (Outcome.SUCCESS, Outcome.UNKNOWN_RESOLVED)
-_FINE = (Outcome.SUCCESS, Outcome.UNKNOWN_RESOLVED, Outcome.TRANSITION_RACED, Outcome.CANCELLED)
+_SUCCEEDED = (ActionOutcome.SUCCESS, ActionOutcome.UNKNOWN_RESOLVED)
+_FINE = (
+    ActionOutcome.SUCCESS,
+    ActionOutcome.UNKNOWN_RESOLVED,
+    ActionOutcome.TRANSITION_RACED,
+    ActionOutcome.CANCELLED,
+)
 
 
 class Outcomes:
@@ -47,7 +52,9 @@ class Outcomes:
         self._effects = effects
         self._failing = failing
 
-    def end(self, view: ActionView, outcome: Outcome, at: Instant, text: str = "") -> ActionView:
+    def end(
+        self, view: ActionView, outcome: ActionOutcome, at: Instant, text: str = ""
+    ) -> ActionView:
         """An action is over; `text` says why it did not go as wanted."""
         kind = view.kind.label
         ended = replace(view, outcome=outcome.value, disposition=Disposition.ENQUEUED, at=at)
@@ -60,7 +67,7 @@ class Outcomes:
             self._failing.failed(view, outcome.value, text, at)
         if outcome not in _FINE:
             effects.log(
-                "error" if outcome is Outcome.FENCED else "warning",
+                "error" if outcome is ActionOutcome.FENCED else "warning",
                 "action_failed",
                 f"{kind} of {view.machine} ended as {outcome.value}" + (text and f": {text}"),
                 machine=view.machine,

@@ -10,7 +10,7 @@ from collections import Counter, deque
 PER_PROVIDER = 256
 
 
-class Pool:
+class ActionPool:
     def __init__(
         self, concurrency: int, queue_factor: int, per_provider: int = PER_PROVIDER
     ) -> None:

@@ -14,7 +14,7 @@ from bigfleet.model.shard_views import Quarantine, QuarantineKind
 from bigfleet.shard.settings import RailSettings
 
 
-class Verdict(IntEnum):
+class ListVerdict(IntEnum):
     BELIEVED = 1
     HELD = 2
     #: Held before, and now said often enough.
@@ -39,11 +39,11 @@ class ListGuard:
     def missing_in_all(self) -> Set[str]:
         return self._missing
 
-    def judge(self, missing: Collection[str], at: Instant, rails: RailSettings) -> Verdict:
+    def judge(self, missing: Collection[str], at: Instant, rails: RailSettings) -> ListVerdict:
         """A whole List was read that does not name these owned machines."""
         if not self._suspicious(len(missing), rails):
             self._end()
-            return Verdict.BELIEVED
+            return ListVerdict.BELIEVED
         if self._consecutive == 0:
             self._since, self._missing = at, set(missing)
         else:
@@ -52,8 +52,8 @@ class ListGuard:
         self._observed = max(0, self._baseline - len(missing))
         long = at - self._since >= rails.list_guard_min_hold * SECOND
         if self._consecutive < rails.list_guard_confirmations or not long:
-            return Verdict.HELD
-        return Verdict.CONFIRMED
+            return ListVerdict.HELD
+        return ListVerdict.CONFIRMED
 
     def believed(self, owned: int) -> None:
         """The last List was taken over, and left so many machines."""

@@ -13,7 +13,7 @@ from bigfleet.model.shard_views import StorySource
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.reconciling.adoption import Adopter
-from bigfleet.shard.reconciling.list_guard import Verdict
+from bigfleet.shard.reconciling.list_guard import ListVerdict
 from bigfleet.shard.reconciling.list_reading import ListReading
 from bigfleet.shard.reconciling.pieces import COLUMNS_AT_A_TIME, Listing, pieces_of
 from bigfleet.shard.reconciling.provider_side import ProviderSide
@@ -66,9 +66,9 @@ class MissingMachines:
             yield
             self._machines.hold_all(held, Held(HeldBy.UNSEEN))
             self._effects.wake()
-        if verdict is Verdict.HELD or (missing and _has_nameless_records(event.listing)):
+        if verdict is ListVerdict.HELD or (missing and _has_nameless_records(event.listing)):
             side.absences.doubt()
-        elif verdict is Verdict.CONFIRMED:
+        elif verdict is ListVerdict.CONFIRMED:
             yield from self.confirm(side, event.started, event.at)
         else:
             side.absences.believe()
@@ -113,13 +113,13 @@ class MissingMachines:
             yield
 
     def _tell_missing(
-        self, side: ProviderSide, fresh: Sequence[str], verdict: Verdict, at: Instant
+        self, side: ProviderSide, fresh: Sequence[str], verdict: ListVerdict, at: Instant
     ) -> None:
         if len(fresh) <= MOST_STORIES:
             for machine_id in fresh:
                 text = f"missing from a List of {side.name}"
                 self._machines.tell(machine_id, at, StorySource.PROVIDER, text)
-        if verdict is Verdict.HELD and side.guard.consecutive == 1:
+        if verdict is ListVerdict.HELD and side.guard.consecutive == 1:
             self._effects.log(
                 "warning",
                 "list_quarantined",

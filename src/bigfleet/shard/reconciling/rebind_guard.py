@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.shard_views import Quarantine, QuarantineKind
-from bigfleet.shard.reconciling.list_guard import Verdict
+from bigfleet.shard.reconciling.list_guard import ListVerdict
 from bigfleet.shard.settings import RailSettings
 
 BOUND = (MachineState.CONFIGURING, MachineState.CONFIGURED, MachineState.DRAINING)
@@ -88,27 +88,27 @@ class RebindGuard:
 
     def judge(
         self, seen: Rebindings, bound: int, at: Instant, rails: RailSettings, *, whole: bool
-    ) -> Verdict:
+    ) -> ListVerdict:
         """A List was read that shows these machines with another binding, of so many bound."""
         self._believed = {}
         baseline = self._baseline if self._consecutive else bound
         if not _suspicious(seen, baseline, rails):
             self.discard()
-            return Verdict.BELIEVED
+            return ListVerdict.BELIEVED
         if self._consecutive == 0:
             self._begin(seen, baseline, at)
-            return Verdict.HELD
+            return ListVerdict.HELD
         self._held = seen
         self._said = {name: said for name, said in self._said.items() if seen.get(name) == said}
         self._consecutive += whole
         long = at - self._since >= rails.list_guard_min_hold * SECOND
         if self._consecutive < rails.list_guard_confirmations or not (long and whole):
-            return Verdict.HELD
+            return ListVerdict.HELD
         self.accept()
         rest = {name: said for name, said in seen.items() if name not in self._believed}
         if _suspicious(rest, baseline, rails):
             self._begin(rest, baseline, at)
-        return Verdict.CONFIRMED
+        return ListVerdict.CONFIRMED
 
     def accept(self) -> Rebindings:
         """The hold ends and what every List of it said is believed."""

@@ -29,7 +29,7 @@ from bigfleet.shard.reconciling.adoption import (
     adopted_machine,
 )
 from bigfleet.shard.reconciling.departures import DepartureNeighbours, Departures
-from bigfleet.shard.reconciling.list_guard import ListGuard, Verdict
+from bigfleet.shard.reconciling.list_guard import ListGuard, ListVerdict
 from bigfleet.shard.reconciling.list_reading import Remembered
 from bigfleet.shard.reconciling.list_schedule import ListPlan
 from bigfleet.shard.reconciling.list_taker import ListTaker
@@ -397,7 +397,7 @@ class Reconciler:
         bound = self._machines.bound_count_of(side.name) if seen else 0
         rails, was_held = self._settings.now.rails, side.rebinds.consecutive
         verdict = side.rebinds.judge(seen, bound, event.at, rails, whole=event.whole)
-        if verdict is Verdict.HELD and not was_held:
+        if verdict is ListVerdict.HELD and not was_held:
             self._effects.log(
                 "warning",
                 "list_quarantined",
@@ -406,7 +406,7 @@ class Reconciler:
                 provider=side.name,
                 rebound=len(seen),
             )
-        if verdict is Verdict.CONFIRMED:
+        if verdict is ListVerdict.CONFIRMED:
             text = f"Lists of {side.name} went on to say so; bindings are changed"
             self._effects.log("warning", "list_quarantine_confirmed", text, provider=side.name)
 

@@ -45,7 +45,7 @@ from bigfleet.provider.sim.world.report import state_report
 from bigfleet.provider.sim.world.selectors import BadSelector, Selector, selector_of
 from bigfleet.provider.sim.world.state import Substrate
 from bigfleet.provider.sim.world.stock import BadStock, limit_of, stock_of
-from bigfleet.provider.sim.world.supply import Pool, Slot, SlotTaken
+from bigfleet.provider.sim.world.supply import SimPool, Slot, SlotTaken
 from bigfleet.provider.sim.world.verbs import VERBS, BadCommand
 from bigfleet.provider.sim.world.work import release_parked
 
@@ -76,7 +76,7 @@ def _slots(substrate: Substrate, text: str) -> list[Slot]:
     return found
 
 
-def _pools(substrate: Substrate, text: str) -> list[Pool]:
+def _pools(substrate: Substrate, text: str) -> list[SimPool]:
     found = selector_of(text).pools(substrate.supply)
     if not found:
         known = ", ".join(sorted(substrate.supply.pools)[:6])

@@ -6,10 +6,10 @@ from bigfleet.provider.sim.world.hosts import CRASHES, INTERRUPTIONS, is_spot, s
 from bigfleet.provider.sim.world.market import TICK
 from bigfleet.provider.sim.world.state import Substrate
 from bigfleet.provider.sim.world.stock import Markov, Stock
-from bigfleet.provider.sim.world.supply import Pool
+from bigfleet.provider.sim.world.supply import SimPool
 
 
-def open_pool(substrate: Substrate, pool: Pool) -> None:
+def open_pool(substrate: Substrate, pool: SimPool) -> None:
     """Sets a new pool going: its risk, its stock, its walk."""
     set_hazard(substrate, pool, CRASHES, rate_of(pool.offering.crash_rate))
     set_risk(substrate, pool)
@@ -17,7 +17,7 @@ def open_pool(substrate: Substrate, pool: Pool) -> None:
     arm_walk(substrate)
 
 
-def set_risk(substrate: Substrate, pool: Pool) -> None:
+def set_risk(substrate: Substrate, pool: SimPool) -> None:
     """The rate at which hosts are really taken back; only spot is."""
     if not is_spot(pool):
         return
@@ -47,7 +47,7 @@ def tick_reached(substrate: Substrate, out: list[Instruction]) -> None:
     arm_walk(substrate)
 
 
-def priced(substrate: Substrate, pool: Pool, out: list[Instruction]) -> None:
+def priced(substrate: Substrate, pool: SimPool, out: list[Instruction]) -> None:
     """A price was published; with coupling the risk moves with it."""
     if substrate.rules.couple and is_spot(pool):
         pool.probability = pool.market.coupled(pool.offering.interruption_probability)
@@ -57,27 +57,27 @@ def priced(substrate: Substrate, pool: Pool, out: list[Instruction]) -> None:
     out.append(Reprice(pool.name))
 
 
-def adopt_price(pool: Pool, price: float) -> None:
+def adopt_price(pool: SimPool, price: float) -> None:
     """A walk goes on from where it was before the restart."""
     if is_spot(pool) and pool.market.walking and price != pool.price:
         pool.market.set_price(price)
         pool.version += 1
 
 
-def set_stock(substrate: Substrate, pool: Pool, stock: Stock) -> None:
+def set_stock(substrate: Substrate, pool: SimPool, stock: Stock) -> None:
     pool.stock = stock
     pool.phase = 0
     substrate.agenda.drop("stock", pool.name)
     _arm_stock(substrate, pool)
 
 
-def _arm_stock(substrate: Substrate, pool: Pool) -> None:
+def _arm_stock(substrate: Substrate, pool: SimPool) -> None:
     if isinstance(pool.stock, Markov):
         nanos = pool.stock.phase_nanos(substrate.draws, pool.name, pool.phase)
         substrate.agenda.put(substrate.now + nanos, "stock", pool.name)
 
 
-def stock_flips(substrate: Substrate, pool: Pool) -> None:
+def stock_flips(substrate: Substrate, pool: SimPool) -> None:
     pool.phase += 1
     substrate.note(pool.name, "stock.empty" if pool.phase % 2 else "stock.back")
     _arm_stock(substrate, pool)

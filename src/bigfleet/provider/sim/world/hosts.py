@@ -16,7 +16,7 @@ from bigfleet.provider.sim.world.happenings import (
 )
 from bigfleet.provider.sim.world.hazards import Hazard
 from bigfleet.provider.sim.world.state import Substrate
-from bigfleet.provider.sim.world.supply import HostLife, Pool, Slot
+from bigfleet.provider.sim.world.supply import HostLife, SimPool, Slot
 
 INTERRUPTIONS, CRASHES = "interruptions", "crashes"
 _SLACK = 64
@@ -51,11 +51,11 @@ def enrol(substrate: Substrate, slot: Slot) -> None:
             arm(substrate, slot.pool, name)
 
 
-def hazard_of(pool: Pool, name: str) -> Hazard:
+def hazard_of(pool: SimPool, name: str) -> Hazard:
     return pool.interruptions if name == INTERRUPTIONS else pool.crashes
 
 
-def set_hazard(substrate: Substrate, pool: Pool, name: str, rate: float) -> None:
+def set_hazard(substrate: Substrate, pool: SimPool, name: str, rate: float) -> None:
     """A new rate; where there was none before, the hosts that exist enter with their draw."""
     hazard = hazard_of(pool, name)
     if hazard.rate == rate:
@@ -70,7 +70,7 @@ def set_hazard(substrate: Substrate, pool: Pool, name: str, rate: float) -> None
     arm(substrate, pool, name)
 
 
-def arm(substrate: Substrate, pool: Pool, name: str) -> None:
+def arm(substrate: Substrate, pool: SimPool, name: str) -> None:
     at = hazard_of(pool, name).next_at()
     if at is None:
         substrate.agenda.drop("hazard", pool.name, name)
@@ -78,7 +78,7 @@ def arm(substrate: Substrate, pool: Pool, name: str) -> None:
         substrate.agenda.put(max(at, substrate.now), "hazard", pool.name, name)
 
 
-def hazard_reached(substrate: Substrate, pool: Pool, name: str, out: list[Instruction]) -> None:
+def hazard_reached(substrate: Substrate, pool: SimPool, name: str, out: list[Instruction]) -> None:
     for machine, generation in hazard_of(pool, name).taken(substrate.now):
         slot = pool.slots.get(machine)
         if slot is None or slot.host is None or slot.generation != generation:
@@ -206,5 +206,5 @@ def _fail_work(substrate: Substrate, slot: Slot, text: str, out: list[Instructio
     out.append(Refuse(work.step, work.operation, slot.id, Failure.GONE, text))
 
 
-def is_spot(pool: Pool) -> bool:
+def is_spot(pool: SimPool) -> bool:
     return pool.offering.capacity_type is CapacityType.SPOT

@@ -10,7 +10,7 @@ from bigfleet.model.instants import instant_text
 from bigfleet.provider.sim.world.durations import duration_text
 from bigfleet.provider.sim.world.selectors import selector_of
 from bigfleet.provider.sim.world.state import Substrate
-from bigfleet.provider.sim.world.supply import Pool
+from bigfleet.provider.sim.world.supply import SimPool
 from bigfleet.provider.sim.world.verbs import BadCommand
 
 _CONDITION = re.compile(r"(?P<selector>.*?)\s*(?P<sign>>=|<=|==|!=|>|<)\s*(?P<number>\d+)")
@@ -52,7 +52,7 @@ def state_report(substrate: Substrate, what: str = "") -> Mapping[str, object]:
     }
 
 
-def _pool(pool: Pool) -> dict[str, object]:
+def _pool(pool: SimPool) -> dict[str, object]:
     return {
         "pool": pool.name,
         "region": pool.offering.region,

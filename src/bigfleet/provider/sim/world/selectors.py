@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bigfleet.provider.sim.world.offerings import capacity_of
-from bigfleet.provider.sim.world.supply import Pool, Slot, Supply
+from bigfleet.provider.sim.world.supply import SimPool, Slot, Supply
 
 _POOL_TERMS = ("zone", "type", "capacity", "region")
 _MACHINE_TERMS = ("state", "cluster")
@@ -26,7 +26,7 @@ class Selector:
     name: str = ""
     terms: tuple[tuple[str, str], ...] = ()
 
-    def pools(self, supply: Supply) -> list[Pool]:
+    def pools(self, supply: Supply) -> list[SimPool]:
         if any(key in _MACHINE_TERMS for key, _ in self.terms):
             raise BadSelector(f"{self.text!r} chooses machines; a pool has no state and no cluster")
         if self.name:
@@ -49,7 +49,7 @@ class Selector:
             return self.name in (slot.id, slot.pool.name)
         return self._takes_pool(slot.pool) and self._takes_host(slot, state_of)
 
-    def _takes_pool(self, pool: Pool) -> bool:
+    def _takes_pool(self, pool: SimPool) -> bool:
         if self.name:
             return pool.name == self.name
         offering = pool.offering

@@ -27,7 +27,7 @@ class SlotTaken(ValueError):
 
 
 @dataclass(slots=True)
-class Pool:
+class SimPool:
     offering: SimOffering
     market: Market
     probability: float
@@ -78,7 +78,7 @@ class HostLife:
 @dataclass(slots=True)
 class Slot:
     id: str
-    pool: Pool
+    pool: SimPool
     labels: Mapping[str, str]
     host: HostLife | None = None
     #: How many hosts the slot has had: part of the key of every draw about a host.
@@ -89,7 +89,7 @@ class Supply:
     def __init__(self, provider: str) -> None:
         self.provider = provider
         self.slots: dict[str, Slot] = {}
-        self.pools: dict[str, Pool] = {}
+        self.pools: dict[str, SimPool] = {}
         self.hosts_of_region: dict[str, int] = {}
         self.quota_of_region: dict[str, float] = {}
         #: Prefix or pool -> the number of its next slot; numbers are never used again.
@@ -116,13 +116,13 @@ class Supply:
             self.slots[slot.id] = pool.slots[slot.id] = slot
         return added
 
-    def _pool(self, offering: SimOffering) -> Pool:
+    def _pool(self, offering: SimOffering) -> SimPool:
         market = Market.at_mean(
             offering.catalog_price,
             offering.price_per_hour,
             offering.walk and offering.capacity_type is CapacityType.SPOT,
         )
-        made = Pool(offering, market, offering.interruption_probability, offering.stock)
+        made = SimPool(offering, market, offering.interruption_probability, offering.stock)
         return self.pools.setdefault(made.name, made)
 
     def _labels_by_rack(self, offering: SimOffering) -> list[Mapping[str, str]]:
@@ -139,7 +139,7 @@ class Supply:
             for rack in range(offering.racks)
         ]
 
-    def count(self, pool: Pool, change: int) -> None:
+    def count(self, pool: SimPool, change: int) -> None:
         region = pool.offering.region
         pool.hosts += change
         self.hosts_of_region[region] = self.hosts_of_region.get(region, 0) + change
