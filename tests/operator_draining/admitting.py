@@ -4,11 +4,10 @@ from dataclasses import replace
 
 from bigfleet.kube.objects import Meta, Node
 from bigfleet.model.cluster_reports import REPORT_INTERVAL_SECONDS
-from bigfleet.model.current_settings import CurrentSettings
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimInstruction
-from bigfleet.model.settings import Seconds
+from bigfleet.model.settings import CurrentSettings, Seconds
 from bigfleet.operator.drain_steps import SendDemand
 from bigfleet.operator.pods_on_nodes import PodOnNode
 from bigfleet.operator.reclaim_admission import ReclaimAdmission, ReclaimKinds

@@ -16,10 +16,9 @@ from bigfleet.kube.kinds import NODES, PODS
 from bigfleet.kube.names import RECLAIM
 from bigfleet.kube.objects import Node, ObjectKey, Pod, Reference
 from bigfleet.kube.reflector import Reflector
-from bigfleet.model.current_settings import CurrentSettings
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimAck, ReclaimInstruction
-from bigfleet.model.settings import Seconds
+from bigfleet.model.settings import CurrentSettings, Seconds
 from bigfleet.operator.attached_volumes import AttachedVolumes
 from bigfleet.operator.drains import Drains
 from bigfleet.operator.driving.drain_runner import DrainRunner

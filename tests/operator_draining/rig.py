@@ -3,10 +3,10 @@
 from bigfleet.edge.counts import Counts
 from bigfleet.kube.names import FOUND_CORDONED, RECLAIM
 from bigfleet.kube.objects import Meta, Node, NodeSpec, ObjectKey
-from bigfleet.model.current_settings import CurrentSettings
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimAck, ReclaimInstruction
+from bigfleet.model.settings import CurrentSettings
 from bigfleet.operator.attached_volumes import AttachedVolumes
 from bigfleet.operator.drain_steps import (
     Check,

@@ -5,11 +5,10 @@ from dataclasses import replace
 import pytest
 
 from bigfleet.kube.objects import Condition, Node, NodeStatus, Reference
-from bigfleet.model.current_settings import CurrentSettings
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate
-from bigfleet.model.settings import Seconds
+from bigfleet.model.settings import CurrentSettings, Seconds
 from bigfleet.operator.departed_nodes import DepartedNode, DepartedNodes
 from bigfleet.operator.node_map import NodeMap
 from bigfleet.operator.settings import OperatorSettings

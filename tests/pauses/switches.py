@@ -7,7 +7,7 @@ from bigfleet.model.options import SECOND
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.instructions import Log
 from bigfleet.shard.rails.pauses import PauseRequest, Pauses
-from bigfleet.shard.settings import CurrentSettings, RailSettings, ShardSettings
+from bigfleet.shard.settings import CurrentShardSettings, RailSettings, ShardSettings
 
 START: Instant = 1_700_000_000 * SECOND
 HOUR = 3600 * SECOND
@@ -17,7 +17,7 @@ def switch(effects: Effects | None = None, settings: RailSettings | None = None)
     numbers = count(1)
     return Pauses(
         effects or Effects(),
-        CurrentSettings(ShardSettings(rails=settings or RailSettings())),
+        CurrentShardSettings(ShardSettings(rails=settings or RailSettings())),
         lambda: f"p-{next(numbers)}",
         START,
     )

@@ -5,10 +5,12 @@ and flags are read elsewhere, from these records alone.
 """
 
 from dataclasses import field
-from typing import Any, NewType
+from typing import Any, Generic, NewType, TypeVar
 
 Seconds = NewType("Seconds", float)
 Bytes = NewType("Bytes", int)
+
+T = TypeVar("T")
 
 RELOADABLE = "reloadable"
 HELP = "help"
@@ -37,3 +39,17 @@ def setting(
     if isinstance(default, dict):
         return field(default_factory=lambda: dict(default), metadata=metadata)
     return field(default=default, metadata=metadata)
+
+
+class CurrentSettings(Generic[T]):
+    """The settings in force: parts that follow a reload hold this and read `now` when they act."""
+
+    def __init__(self, settings: T) -> None:
+        self._now = settings
+
+    @property
+    def now(self) -> T:
+        return self._now
+
+    def replace(self, settings: T) -> None:
+        self._now = settings

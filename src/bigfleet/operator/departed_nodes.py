@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from bigfleet.kube.names import MACHINE_ID
 from bigfleet.kube.objects import Node
-from bigfleet.model.current_settings import CurrentSettings
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate
+from bigfleet.model.settings import CurrentSettings
 from bigfleet.operator.node_map import MAY_HAVE_A_NODE, NodeMap
 from bigfleet.operator.settings import OperatorSettings
 

@@ -23,10 +23,10 @@ from bigfleet.edge.counts import Counts
 from bigfleet.kube.names import RECLAIM
 from bigfleet.kube.objects import Node
 from bigfleet.model.cluster_reports import RefusedReclaim
-from bigfleet.model.current_settings import CurrentSettings
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimInstruction
+from bigfleet.model.settings import CurrentSettings
 from bigfleet.operator.checks import Checks
 from bigfleet.operator.cordons import Cordons
 from bigfleet.operator.drain import Drain, DrainedCluster, Look

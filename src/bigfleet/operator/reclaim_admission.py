@@ -23,10 +23,10 @@ from typing import Protocol
 from bigfleet.kube.names import RECLAIM
 from bigfleet.kube.objects import Node
 from bigfleet.model.cluster_reports import STALE_AFTER
-from bigfleet.model.current_settings import CurrentSettings
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import INSTRUCTION_PREFIX
+from bigfleet.model.settings import CurrentSettings
 from bigfleet.operator.drain import Drain, DrainedCluster, Look
 from bigfleet.operator.pods_on_nodes import PodOnNode
 from bigfleet.operator.settings import OperatorSettings

@@ -22,11 +22,11 @@ if TYPE_CHECKING:  # they ask these questions too
     from bigfleet.shard.machines import Machines
     from bigfleet.shard.rails.pauses import Pauses
     from bigfleet.shard.reconciling.reconciler import Reconciler
-    from bigfleet.shard.settings import CurrentSettings
+    from bigfleet.shard.settings import CurrentShardSettings
 
 
 class CheckedParts(Protocol):
-    settings: "CurrentSettings"
+    settings: "CurrentShardSettings"
     machines: "Machines"
     calls: "Calls"
     pauses: "Pauses"

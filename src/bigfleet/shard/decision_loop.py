@@ -45,7 +45,7 @@ from bigfleet.shard.rails.disposition_log import record
 from bigfleet.shard.rails.dispositions import Disposed, Limits, Ruling, dispose
 from bigfleet.shard.rails.preempt_cap import PreemptWindow
 from bigfleet.shard.rails.reclaim_cap import ReclaimWindow
-from bigfleet.shard.settings import CurrentSettings
+from bigfleet.shard.settings import CurrentShardSettings
 
 if TYPE_CHECKING:
     from bigfleet.shard.coordination.coordination import Coordination
@@ -70,7 +70,7 @@ class DecisionLoop:
         effects: Effects,
         machines: Machines,
         needs: NeedsTable,
-        settings: CurrentSettings,
+        settings: CurrentShardSettings,
         workers: int,
         *,
         ingest: Ingest,

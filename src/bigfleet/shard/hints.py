@@ -17,7 +17,7 @@ from bigfleet.model.session_frames import AvailableCapacityUpdate
 from bigfleet.model.token_buckets import TokenBucket
 from bigfleet.shard.reconciling.reconciler import Reconciler
 from bigfleet.shard.sessions.sessions import Sessions
-from bigfleet.shard.settings import CurrentSettings
+from bigfleet.shard.settings import CurrentShardSettings
 
 #: An unchanged hint is repeated after this time.
 _REFRESH = 300 * SECOND
@@ -29,7 +29,7 @@ _AT_ONCE = 500
 
 class Hints:
     def __init__(
-        self, settings: CurrentSettings, sessions: Sessions, reconciler: Reconciler
+        self, settings: CurrentShardSettings, sessions: Sessions, reconciler: Reconciler
     ) -> None:
         self._settings = settings
         self._sessions = sessions

@@ -44,7 +44,7 @@ from bigfleet.shard.rails.dispositions import Disposed
 from bigfleet.shard.rails.pauses import Pauses
 from bigfleet.shard.reconciling.reconciler import Reconciler
 from bigfleet.shard.sessions.sessions import Sessions
-from bigfleet.shard.settings import CurrentSettings
+from bigfleet.shard.settings import CurrentShardSettings
 
 S = MachineState
 
@@ -63,7 +63,7 @@ _PAUSABLE = (ActionKind.BOOTSTRAP, ActionKind.PROVISION, ActionKind.PREEMPT)
 
 
 class JudgedParts(Protocol):
-    settings: CurrentSettings
+    settings: CurrentShardSettings
     effects: Effects
     machines: Machines
     sessions: Sessions

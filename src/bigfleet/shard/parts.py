@@ -51,7 +51,7 @@ from bigfleet.shard.offerings.offerings import Offerings
 from bigfleet.shard.rails.pauses import Pauses
 from bigfleet.shard.reconciling.reconciler import Reconciler
 from bigfleet.shard.sessions.sessions import Sessions
-from bigfleet.shard.settings import CurrentSettings, ShardSettings
+from bigfleet.shard.settings import CurrentShardSettings, ShardSettings
 
 Stored = Mapping[str, Mapping[str, bytes]]
 
@@ -82,7 +82,7 @@ class Parts:
     def __init__(self, start: ShardStart, workers: int = 1) -> None:
         """`workers`: threads of a decision."""
         self._store_trouble = start.store_trouble
-        self.settings = settings = CurrentSettings(start.settings)
+        self.settings = settings = CurrentShardSettings(start.settings)
         #: Addresses by name; more may come while the shard runs.
         self.providers = providers = dict(start.providers)
         self.effects = effects = Effects()

@@ -6,7 +6,7 @@ Durations are seconds, sizes are bytes; the field's type says which, for readers
 from dataclasses import dataclass
 
 from bigfleet.model.rollups import RollupLimits
-from bigfleet.model.settings import Bytes, Seconds, setting
+from bigfleet.model.settings import Bytes, CurrentSettings, Seconds, setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,15 +283,5 @@ class ShardSettings:
     engine: EngineSettings = EngineSettings()
 
 
-class CurrentSettings:
-    """The settings in force: parts that follow a reload hold this and read `now` when they act."""
-
-    def __init__(self, settings: ShardSettings) -> None:
-        self._now = settings
-
-    @property
-    def now(self) -> ShardSettings:
-        return self._now
-
-    def replace(self, settings: ShardSettings) -> None:
-        self._now = settings
+#: Of a shard: parts that follow a reload hold this.
+CurrentShardSettings = CurrentSettings[ShardSettings]

@@ -6,7 +6,7 @@ from bigfleet.edge.counts import Counts
 from bigfleet.kube.api import Api
 from bigfleet.kube.events import Events
 from bigfleet.model.backoffs import Backoff
-from bigfleet.model.current_settings import CurrentSettings
+from bigfleet.model.settings import CurrentSettings
 from bigfleet.operator.acknowledgements import Acknowledgements
 from bigfleet.operator.bootstrap.renderer import ClusterFacts
 from bigfleet.operator.drains import Drains

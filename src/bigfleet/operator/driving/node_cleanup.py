@@ -10,9 +10,9 @@ from bigfleet.kube.answers import ApiProblem, Conflict, NotFound
 from bigfleet.kube.calls import Calls
 from bigfleet.kube.events import TellsEvents
 from bigfleet.kube.kinds import NODES
-from bigfleet.model.current_settings import CurrentSettings
 from bigfleet.model.machines import Instant
 from bigfleet.model.session_frames import NodeStateUpdate
+from bigfleet.model.settings import CurrentSettings
 from bigfleet.operator.departed_nodes import DepartedNode, DepartedNodes
 from bigfleet.operator.drain_steps import reference_of
 from bigfleet.operator.node_map import NodeMap

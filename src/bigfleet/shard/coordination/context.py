@@ -25,7 +25,7 @@ from bigfleet.shard.machines import Machines
 from bigfleet.shard.offerings.offerings import Offerings
 from bigfleet.shard.rails.pauses import Pauses
 from bigfleet.shard.reconciling.reconciler import Reconciler
-from bigfleet.shard.settings import CurrentSettings
+from bigfleet.shard.settings import CurrentShardSettings
 
 _PREFIX = "tx-"
 
@@ -33,7 +33,7 @@ _PREFIX = "tx-"
 @dataclass(frozen=True, slots=True)
 class CoordinationContext:
     shard_id: str
-    settings: CurrentSettings
+    settings: CurrentShardSettings
     effects: Effects
     machines: Machines
     #: Addresses by name.

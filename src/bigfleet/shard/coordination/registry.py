@@ -12,14 +12,14 @@ import msgspec
 from bigfleet.model.coordination import ProviderEntry
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.instructions import AttachProvider
-from bigfleet.shard.settings import CurrentSettings
+from bigfleet.shard.settings import CurrentShardSettings
 
 KEY = "registry"
 
 
 class Registry:
     def __init__(
-        self, effects: Effects, providers: Mapping[str, str], settings: CurrentSettings
+        self, effects: Effects, providers: Mapping[str, str], settings: CurrentShardSettings
     ) -> None:
         """`providers`: addresses by name of those attached, as they are at any moment."""
         self._effects = effects

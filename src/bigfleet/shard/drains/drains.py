@@ -39,7 +39,7 @@ from bigfleet.shard.execution.phases import Phases
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.rails.pauses import Pauses
 from bigfleet.shard.sessions.sessions import Sessions
-from bigfleet.shard.settings import CurrentSettings
+from bigfleet.shard.settings import CurrentShardSettings
 
 if TYPE_CHECKING:  # they use the drains too
     from bigfleet.shard.decision_loop import DecisionLoop
@@ -60,7 +60,7 @@ class Drains:
         self,
         effects: Effects,
         machines: Machines,
-        settings: CurrentSettings,
+        settings: CurrentShardSettings,
         sessions: Sessions,
         pauses: Pauses,
         outcomes: Outcomes,

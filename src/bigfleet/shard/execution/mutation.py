@@ -32,7 +32,7 @@ from bigfleet.shard.offerings.offerings import Offerings
 from bigfleet.shard.rails.pauses import Pauses
 from bigfleet.shard.reconciling.adoption import adopted_machine
 from bigfleet.shard.sessions.sessions import Sessions
-from bigfleet.shard.settings import CurrentSettings
+from bigfleet.shard.settings import CurrentShardSettings
 
 if TYPE_CHECKING:  # they use the execution too
     from bigfleet.shard.coordination.quotas import Quotas
@@ -59,7 +59,7 @@ class ExecutionContext:
     """The parts every run works with."""
 
     effects: Effects
-    settings: CurrentSettings
+    settings: CurrentShardSettings
     sessions: Sessions
     machines: Machines
     calls: Calls

@@ -22,7 +22,7 @@ from bigfleet.shard.failures.failures import Failures
 from bigfleet.shard.instructions import GetCall
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.reconciling.adoption import adopted_machine
-from bigfleet.shard.settings import CurrentSettings
+from bigfleet.shard.settings import CurrentShardSettings
 
 if TYPE_CHECKING:
     from bigfleet.shard.reconciling.reconciler import Reconciler
@@ -42,7 +42,7 @@ class StateDeadlines:
         self,
         effects: Effects,
         machines: Machines,
-        settings: CurrentSettings,
+        settings: CurrentShardSettings,
         calls: Calls,
         failures: Failures,
         drains: Drains,

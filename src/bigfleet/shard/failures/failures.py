@@ -30,7 +30,7 @@ from bigfleet.shard.failures.records import Failure, Kept, Sighting, kept_of, vi
 from bigfleet.shard.instructions import GetCall
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.reconciling.adoption import adopted_machine
-from bigfleet.shard.settings import CurrentSettings
+from bigfleet.shard.settings import CurrentShardSettings
 
 if TYPE_CHECKING:
     from bigfleet.shard.reconciling.reconciler import Reconciler
@@ -54,7 +54,7 @@ class Failures:
         self,
         effects: Effects,
         machines: Machines,
-        settings: CurrentSettings,
+        settings: CurrentShardSettings,
         calls: Calls,
         epoch: int,
         parts: FailureNeighbours,

@@ -26,7 +26,7 @@ from bigfleet.shard.ingest.rollup_guard import (
 from bigfleet.shard.ingest.weights import Weights
 from bigfleet.shard.ledgers.first_machines import FirstMachines
 from bigfleet.shard.sessions.sessions import Sessions
-from bigfleet.shard.settings import CurrentSettings
+from bigfleet.shard.settings import CurrentShardSettings
 
 if TYPE_CHECKING:
     from bigfleet.shard.action_checks import ActionChecks
@@ -50,7 +50,7 @@ class Ingest:
     def __init__(
         self,
         effects: Effects,
-        settings: CurrentSettings,
+        settings: CurrentShardSettings,
         needs: NeedsTable,
         sessions: Sessions,
         first_machines: FirstMachines,

@@ -17,7 +17,7 @@ from bigfleet.engine.decision import Decision
 from bigfleet.engine.needs_table import NeedsTable
 from bigfleet.model.rollups import Rollup, RollupRefused
 from bigfleet.shard.ingest.cycle_cost import CycleCost, DemandSize, SupplySize, named_hosts
-from bigfleet.shard.settings import CurrentSettings
+from bigfleet.shard.settings import CurrentShardSettings
 
 #: Roll-ups of fewer rows add next to nothing to the keys of a large fleet: they share theirs with
 #: other clusters, and the next cycle counts them.
@@ -66,7 +66,7 @@ class _Asked:
 
 
 class Weights:
-    def __init__(self, needs: NeedsTable, settings: CurrentSettings) -> None:
+    def __init__(self, needs: NeedsTable, settings: CurrentShardSettings) -> None:
         self._needs = needs
         self._settings = settings
         self._cost = CycleCost()

@@ -21,7 +21,7 @@ from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.reasons import Reason, duration_text
 from bigfleet.shard.effects import PAUSES, Effects
 from bigfleet.shard.rails.pause_files import file_pauses_of
-from bigfleet.shard.settings import CurrentSettings
+from bigfleet.shard.settings import CurrentShardSettings
 
 #: Lifted and expired pauses that are still listed on request.
 REMEMBERED = 100
@@ -46,7 +46,7 @@ class Pauses:
     def __init__(
         self,
         effects: Effects,
-        settings: CurrentSettings,
+        settings: CurrentShardSettings,
         new_id: Callable[[], str],
         at: Instant = 0,
     ) -> None:

@@ -53,7 +53,7 @@ from bigfleet.shard.reconciling.record_checks import (
 )
 from bigfleet.shard.reconciling.second_looks import SecondLooks
 from bigfleet.shard.sessions.sessions import Sessions
-from bigfleet.shard.settings import CurrentSettings
+from bigfleet.shard.settings import CurrentShardSettings
 
 _END = object()
 #: Calls whose outcome is unknown: the line, not the provider, has failed.
@@ -65,7 +65,7 @@ class Reconciler:
         self,
         effects: Effects,
         machines: Machines,
-        settings: CurrentSettings,
+        settings: CurrentShardSettings,
         providers: Mapping[str, str],
         ownership: Ownership,
         remembered: Set[str],

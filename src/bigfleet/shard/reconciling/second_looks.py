@@ -21,7 +21,7 @@ from bigfleet.shard.instructions import GetCall
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.reconciling.adoption import FailedMachines, PendingActions, adopted_machine
 from bigfleet.shard.reconciling.rebind_guard import moves
-from bigfleet.shard.settings import CurrentSettings
+from bigfleet.shard.settings import CurrentShardSettings
 
 if TYPE_CHECKING:
     from bigfleet.shard.reconciling.reconciler import Reconciler
@@ -43,7 +43,7 @@ class SecondLooks:
         self,
         effects: Effects,
         machines: Machines,
-        settings: CurrentSettings,
+        settings: CurrentShardSettings,
         calls: Calls,
         execution: PendingActions,
         failures: FailedMachines,

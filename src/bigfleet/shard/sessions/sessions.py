@@ -24,7 +24,7 @@ from bigfleet.shard.effects import Effects
 from bigfleet.shard.events import HelloRepeated, SessionClosed, SessionOpened
 from bigfleet.shard.instructions import EndSession, FlushSession
 from bigfleet.shard.sessions.outbox import Outbox
-from bigfleet.shard.settings import CurrentSettings
+from bigfleet.shard.settings import CurrentShardSettings
 
 if TYPE_CHECKING:  # made after the sessions, and using them
     from bigfleet.shard.cluster_reports import ClusterReports
@@ -86,7 +86,7 @@ class Sessions:
     def __init__(
         self,
         effects: Effects,
-        settings: CurrentSettings,
+        settings: CurrentShardSettings,
         shard_epoch: int,
         parts: SessionNeighbours,
     ) -> None:

@@ -177,7 +177,7 @@ class LostUpdate(Reference):
         return await super().decide(kind, call)
 
     async def write_back(self, call: ConfigureCall) -> None:
-        """When everybody else is done, the binding is written to whatever is there now."""
+        """Once no other call runs, the binding is written over the record of that moment."""
         await self.clock.sleep(self.latency * 2)
         while call.machine_id in self.running:
             await self.clock.sleep(self.latency)
