@@ -5,6 +5,7 @@ Durations are seconds, sizes are bytes; the field's type says which, for readers
 
 from dataclasses import dataclass
 
+from bigfleet.model import current_settings as model_settings
 from bigfleet.model.rollups import RollupLimits
 from bigfleet.model.settings import Bytes, Seconds, setting
 
@@ -283,15 +284,5 @@ class ShardSettings:
     engine: EngineSettings = EngineSettings()
 
 
-class CurrentSettings:
-    """The settings in force: parts that follow a reload hold this and read `now` when they act."""
-
-    def __init__(self, settings: ShardSettings) -> None:
-        self._now = settings
-
-    @property
-    def now(self) -> ShardSettings:
-        return self._now
-
-    def replace(self, settings: ShardSettings) -> None:
-        self._now = settings
+#: Parts that follow a reload hold this.
+CurrentSettings = model_settings.CurrentSettings[ShardSettings]
