@@ -4,7 +4,9 @@ One collector is shared by all parts, so that instructions keep the order in whi
 for; `taken` hands them to the driver.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from bigfleet.edge.counts import Counts
 from bigfleet.shard.instructions import Instruction, Log, Persist, WakeCycle
@@ -36,6 +38,32 @@ class Effects:
     def taken(self) -> list[Instruction]:
         asked, self._asked, self._awake = self._asked, [], False
         return asked
+
+
+#: The rows of `state.db`, by table and key.
+Stored = Mapping[str, Mapping[str, bytes]]
+
+
+class KeptState(Protocol):
+    """`state.db`, as the parts see it; `Effects.persist` writes it."""
+
+    @property
+    def rows(self) -> Stored:
+        """What was kept of an earlier life."""
+        ...
+
+    @property
+    def trouble(self) -> str:
+        """Why it cannot be written; empty: it can."""
+        ...
+
+
+@dataclass(slots=True)
+class KeptRows:
+    """A KeptState without a file."""
+
+    rows: Stored = field(default_factory=dict)
+    trouble: str = ""
 
 
 #: The tables of `state.db`.

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from bigfleet.edge.sqlite_files import FileKind, FileRefused, disk_problem, opened, transaction
 from bigfleet.model.errors import StartRefused
+from bigfleet.shard.effects import Stored
 
 STATE_FILE = "state.db"
 STATE = FileKind(
@@ -27,7 +28,6 @@ STATE = FileKind(
 )
 RETRY_SECONDS = 1.0
 
-Rows = Mapping[str, Mapping[str, bytes]]
 #: Hears, in the store's thread, of trouble and (empty) of its end.
 Trouble = Callable[[str], None]
 _Waiting = dict[tuple[str, str], bytes | None]
@@ -57,7 +57,7 @@ class StateStore:
         self._on_trouble = on_trouble
         self._retry_seconds = retry_seconds
         self._connection = _opened(self.path)
-        self.rows: Rows = _read(self._connection, self.path)
+        self.rows: Stored = _read(self._connection, self.path)
         self._changed = threading.Condition()
         #: What is not on disk yet, newest value of each key; None deletes.
         self._waiting: _Waiting = {}
@@ -193,7 +193,7 @@ def _opened(path: Path) -> sqlite3.Connection:
         raise _refused(path, str(refused)) from refused
 
 
-def _read(connection: sqlite3.Connection, path: Path) -> Rows:
+def _read(connection: sqlite3.Connection, path: Path) -> Stored:
     rows: dict[str, dict[str, bytes]] = {}
     try:
         for part, key, value in connection.execute("SELECT part, key, value FROM kept"):

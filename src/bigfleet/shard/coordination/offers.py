@@ -5,7 +5,7 @@ offered is reserved for it, so that no Need here takes it meanwhile. A donor kee
 it offers from: lending the last free machine only moves the shortfall.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -21,6 +21,7 @@ from bigfleet.shard.coordination.context import (
     transfer_name,
 )
 from bigfleet.shard.coordination.surveys import STATE_OF_TIER
+from bigfleet.shard.coordination.transfers import Transfers
 from bigfleet.shard.effects import COORDINATION
 
 #: Machines looked at one by one for an offer: nearly all that the survey found are as it saw them.
@@ -41,8 +42,9 @@ class Answered(msgspec.Struct, frozen=True):
 
 
 class Offers:
-    def __init__(self, context: CoordinationContext) -> None:
+    def __init__(self, context: CoordinationContext, transfers: Transfers) -> None:
         self._context = context
+        self._transfers = transfers
         #: By transfer, until it has moved on.
         self._answers: dict[str, Answered] = {}
 
@@ -73,12 +75,12 @@ class Offers:
             request.provider_address,
         )
 
-    def replies(self, draining: Callable[[str], bool]) -> tuple[OfferReply, ...]:
+    def replies(self) -> tuple[OfferReply, ...]:
         """For the next sync; of what drains by now, only its end is told."""
         return tuple(
             self._current(answer)
             for transfer, answer in self._answers.items()
-            if answer.reply.drained or not draining(transfer)
+            if answer.reply.drained or not self._transfers.is_draining(transfer)
         )
 
     # -- events ----------------------------------------------------------------------------------

@@ -73,9 +73,8 @@ class ShardProcess(Process):
             addresses,
             context.new_id,
             context.clock.now(),
-            self._store.rows,
+            self._store,
             _ownership(settings, self._store.rows.get(COORDINATION, {})),
-            lambda: self._store.trouble,
         )
         self.state = state = ShardState(start, version=context.version, workers=workers)
         self._audit = self._audit_file(settings)
@@ -88,7 +87,7 @@ class ShardProcess(Process):
         }
         self.sessions = SessionLines(state, outlet)
         self.providers = ProviderLines(state, outlet, self.sessions, clients, context.stopwatch)
-        self.coordinating = CoordinatorSide(state, outlet, self._store)
+        self.coordinating = CoordinatorSide(state, outlet, self._store, self)
         self._coordinator_client = self._make_coordinator_client()
         self._usage = ProcessUsage(context.stopwatch, cpu_seconds)
         self.metrics = ShardMetrics(
@@ -138,7 +137,6 @@ class ShardProcess(Process):
         await self.warmup.run()
         self._outlet.obey(self.state.taken())
         await self._endpoint.start()
-        self.coordinating.address = self.address
         await self._endpoint.set_serving(True)
 
     def _work(self) -> Mapping[str, Coroutine[Any, Any, None]]:
