@@ -164,7 +164,9 @@ class Situation:
 
     def claimed_by(self, machine: str) -> tuple[str, int] | None:
         holder = self.holder_of_machine.get(machine)
-        return holder and (need_name(holder.need.key), holder.need.profile.priority)
+        if holder is None:
+            return None
+        return need_name(holder.need.key), holder.need.profile.priority
 
     def cluster_counts(self, cluster: str) -> tuple[int, int]:
         return (
