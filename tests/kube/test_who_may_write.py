@@ -6,13 +6,12 @@ from bigfleet.edge.clock import ManualClock
 from bigfleet.kube.answers import Unreachable
 from bigfleet.kube.kinds import LEASES, NODES, PODS
 from bigfleet.kube.objects import Meta, Pod
-from tests.kube_api import FakeApiServer, api_for
+from tests.kube_api import FakeApiServer, Replica, api_for
 
 
 async def test_nothing_is_sent_while_nobody_may_write() -> None:
-    async with FakeApiServer() as server, api_for(server, ManualClock()) as api:
+    async with FakeApiServer() as server, api_for(server, ManualClock(), writer=Replica()) as api:
         server.put(PODS, {"metadata": {"name": "web-0", "namespace": "shop"}})
-        api.may_write = lambda: False
         with pytest.raises(Unreachable, match="does not lead"):
             await api.evict(Pod(metadata=Meta(name="web-0", namespace="shop")))
         with pytest.raises(Unreachable, match="does not lead"):
@@ -22,9 +21,8 @@ async def test_nothing_is_sent_while_nobody_may_write() -> None:
 
 
 async def test_a_lease_is_written_by_whoever_wants_to_lead_and_anybody_reads() -> None:
-    async with FakeApiServer() as server, api_for(server, ManualClock()) as api:
+    async with FakeApiServer() as server, api_for(server, ManualClock(), writer=Replica()) as api:
         server.put(NODES, {"metadata": {"name": "n-1"}})
-        api.may_write = lambda: False
         assert (await api.get(NODES, "n-1")).metadata.name == "n-1"
         await api.create(LEASES, {"metadata": {"name": "l"}, "spec": {}}, "ops")
         assert server.has(LEASES, "l", "ops")

@@ -59,7 +59,7 @@ class Cluster:
             answers=self,
             events=self,
             write_back=self,
-            demand=RollupSchedule(10, 1),
+            demand=RollupSchedule(CurrentSettings(OperatorSettings())),
             concurrency=concurrency,
         )
         self._nodes.cache.subscribe(self._on_node)

@@ -4,9 +4,9 @@ Each is one at a time; one that fails is logged, and the next one comes.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from bigfleet.coordinator.book import Book
 from bigfleet.coordinator.draft import Draft
@@ -38,7 +38,10 @@ class Duties:
         #: When the newest snapshot of this reign was made, or the reign began: one that is never
         #: made grows old too. None: none is to be made.
         self.saved_at: Instant | None = None
-        leading.duties = (self._seconds, self._sweeps, self._snapshots)
+
+    def begun(self) -> tuple[Coroutine[Any, Any, None], ...]:
+        """What runs while this replica leads, begun anew with every reign."""
+        return self._seconds(), self._sweeps(), self._snapshots()
 
     async def snapshot(self) -> Snapshot:
         """Of everything that is committed now; raises Rejected."""

@@ -110,7 +110,7 @@ class CoordinatorProcess(Process):
         await self.leading.open(store, me.address)
 
     def _work(self) -> Mapping[str, Coroutine[Any, Any, None]]:
-        return {"leading": self.leading.run(), "watch": self._watch()}
+        return {"leading": self.leading.run(self._duties), "watch": self._watch()}
 
     def _facts(self) -> Mapping[str, Any]:
         return {"replica": self._settings.id}

@@ -36,6 +36,7 @@ from bigfleet.kube.objects import (
 )
 from bigfleet.kube.reflector import Reflector
 from bigfleet.model.machines import Instant
+from bigfleet.model.settings import CurrentSettings
 from bigfleet.operator.attached_volumes import AttachedVolumes, node_of_attachment
 from bigfleet.operator.cluster_view import ClusterView
 from bigfleet.operator.evictions import DisruptionBudgets, HeldBudget, held_budget
@@ -76,9 +77,10 @@ class ClusterCache:
         counts: Counts,
         *,
         stale_after_seconds: float,
-        node_rules: NodeRules = NodeRules(),  # noqa: B008  frozen
+        node_rules: CurrentSettings[NodeRules] | None = None,
         successor_after: Instant = SUCCESSOR_AFTER,
     ) -> None:
+        self._api = api
         self._events = events
         self._counts = counts
         self._log = log
@@ -247,7 +249,7 @@ class ClusterCache:
             self.view.on_request(key, has, True, at)
 
     def _tell(self, key: ObjectKey, uid: str, wrong: Untranslatable) -> bool:
-        if not self._events.may_write():
+        if not self._api.may_write():
             return False
         about = Reference(
             api_version=CAPACITY_REQUESTS.api_version,
