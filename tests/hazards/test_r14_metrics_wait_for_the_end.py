@@ -101,5 +101,6 @@ def test_no_outcome_is_counted_for_what_was_only_accepted() -> None:
     rig.ack("m-1", S.DELETING)
     assert rig.outcomes() == {}
     rig.lists("m-1", S.IDLE)
+    rig.show("m-1", S.IDLE)
     assert rig.outcome(ActionKind.DELETE, "unknown_rolled_back") == 1
     assert rig.counts.of("idle_releases_total") == 0
