@@ -1,6 +1,6 @@
 """A holder counts on its lease from when it sent, never from when it heard."""
 
-from bigfleet.coordinator.stores.election import Tenure
+from bigfleet.coordinator.stores.etcd_seat import Tenure
 from bigfleet.edge.clock import SECOND
 
 TENURE = Tenure(sent_at=1_000 * SECOND, ttl_seconds=5)

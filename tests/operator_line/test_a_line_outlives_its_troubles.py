@@ -7,7 +7,7 @@ import pytest
 
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.session_frames import Acknowledgement, ReclaimAck
-from bigfleet.operator.driving.answers import Answers
+from bigfleet.operator.outbox import Answers
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.session_client import Session
 from tests.operator_line.rig import Rig, rigged

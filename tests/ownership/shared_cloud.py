@@ -51,8 +51,7 @@ from bigfleet.shard.instructions import (
     Instruction,
     Persist,
 )
-from bigfleet.shard.reconciling.list_reading import read_list
-from bigfleet.shard.reconciling.pieces import Listing
+from bigfleet.shard.reconciling.list_reading import Listing, read_list
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.shard.state import ShardState
 from bigfleet.wire.machines import list_bytes, list_entry, machine_bytes

@@ -33,11 +33,10 @@ from bigfleet.shard.effects import (
     KeptState,
 )
 from bigfleet.shard.execution.execution import Execution
-from bigfleet.shard.execution.mutation import ExecutionContext
+from bigfleet.shard.execution.mutation import ExecutionContext, Tokens
 from bigfleet.shard.execution.outcomes import Outcomes
 from bigfleet.shard.execution.phases import Phases
 from bigfleet.shard.execution.pool import ActionPool
-from bigfleet.shard.execution.tokens import Tokens
 from bigfleet.shard.failures.deadlines import StateDeadlines
 from bigfleet.shard.failures.failures import Failures
 from bigfleet.shard.failures.lost import LostMachines

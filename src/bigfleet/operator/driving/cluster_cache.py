@@ -37,14 +37,19 @@ from bigfleet.kube.objects import (
 from bigfleet.kube.reflector import Reflector
 from bigfleet.model.machines import Instant
 from bigfleet.model.settings import CurrentSettings
-from bigfleet.operator.attached_volumes import AttachedVolumes, node_of_attachment
 from bigfleet.operator.cluster_view import ClusterView
 from bigfleet.operator.evictions import DisruptionBudgets, HeldBudget, held_budget
 from bigfleet.operator.held_requests import HeldRequest, HeldRequests
 from bigfleet.operator.machine_nodes import MachineNodes
 from bigfleet.operator.node_map import NodeMap
 from bigfleet.operator.node_rules import NodeRules
-from bigfleet.operator.pods_on_nodes import PodOnNode, PodsOnNodes, pod_on_node
+from bigfleet.operator.pods_on_nodes import (
+    AttachedVolumes,
+    PodOnNode,
+    PodsOnNodes,
+    node_of_attachment,
+    pod_on_node,
+)
 from bigfleet.operator.revised_demand import OverheadUnits
 from bigfleet.operator.rollup import DemandBook
 from bigfleet.operator.translator import Untranslatable

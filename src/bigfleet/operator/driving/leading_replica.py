@@ -11,7 +11,6 @@ from bigfleet.operator.acknowledgements import Acknowledgements
 from bigfleet.operator.bootstrap.renderer import ClusterFacts
 from bigfleet.operator.drains import Drains
 from bigfleet.operator.driving.acknowledge_requests import AcknowledgeRequests
-from bigfleet.operator.driving.answers import Answers
 from bigfleet.operator.driving.bootstrap_requests import BootstrapRequests, TemplateFile
 from bigfleet.operator.driving.cluster_cache import ClusterCache
 from bigfleet.operator.driving.cluster_reporter import ClusterReporter
@@ -22,6 +21,7 @@ from bigfleet.operator.driving.line import Dialling, ShardLine
 from bigfleet.operator.driving.node_cleanup import NodeCleanup
 from bigfleet.operator.driving.tokens import Tokens
 from bigfleet.operator.driving.write_back import WriteBack
+from bigfleet.operator.outbox import Answers
 from bigfleet.operator.reclaim_admission import ReclaimAdmission, ReclaimKinds
 from bigfleet.operator.revised_demand import RevisedDemand, RevisionSettings
 from bigfleet.operator.schedule import RollupSchedule

@@ -31,13 +31,12 @@ from bigfleet.shard.coordination.context import CoordinationContext
 from bigfleet.shard.coordination.coordinator_pauses import KEY as PAUSES
 from bigfleet.shard.coordination.coordinator_pauses import row_of as pauses_row
 from bigfleet.shard.coordination.evictions import DRAIN_STATES, Evictions
-from bigfleet.shard.coordination.offers import Offers
+from bigfleet.shard.coordination.offers import Offers, Returns
 from bigfleet.shard.coordination.owned_machines import KEY as OWNERSHIP
 from bigfleet.shard.coordination.quotas import KEY as QUOTAS
 from bigfleet.shard.coordination.registry import KEY as REGISTRY
 from bigfleet.shard.coordination.registry import Registry
 from bigfleet.shard.coordination.releases import RELEASE_STATES, Releases
-from bigfleet.shard.coordination.returns import Returns
 from bigfleet.shard.coordination.surveys import Survey, is_surveyed, survey_of
 from bigfleet.shard.coordination.transfers import Borne, Transfers
 from bigfleet.shard.effects import COORDINATION

@@ -27,20 +27,17 @@ from bigfleet.shard.coordination.owned_machines import ownership_of
 from bigfleet.shard.coordination.registry import kept_providers, providers_to_attach
 from bigfleet.shard.coordinator_client.driver import CoordinatorClient
 from bigfleet.shard.driving.coordinator_side import CoordinatorSide
-from bigfleet.shard.driving.cycles import Cycles
-from bigfleet.shard.driving.kernel_warmup import KernelWarmup
+from bigfleet.shard.driving.cycles import Cycles, KernelWarmup, every_second, settle_ownership
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.driving.providers import ProviderLines
 from bigfleet.shard.driving.services import AdminAnswers, ReadAnswers
 from bigfleet.shard.driving.sessions import SessionLines
-from bigfleet.shard.driving.timers import every_second, settle_ownership
 from bigfleet.shard.effects import COORDINATION
-from bigfleet.shard.epoch import next_epoch
 from bigfleet.shard.metrics import ShardMetrics
 from bigfleet.shard.parts import ShardStart
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.shard.state import ShardState
-from bigfleet.shard.store import StateStore
+from bigfleet.shard.store import StateStore, next_epoch
 from bigfleet.wire.coordinator_client import CoordinatorLines
 from bigfleet.wire.provider_client import ProviderClient
 from bigfleet.wire.session_server import ShardEndpoint
