@@ -15,7 +15,7 @@ from bigfleet.model.shard_admin import Audit, PauseCall, ResumeCall
 from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
 from bigfleet.wire.provider_admin import ProviderAdminClient, Verb
 from bigfleet.wire.provider_client import ProviderClient
-from bigfleet.wire.shard_admin_client import ShardAdminClient
+from bigfleet.wire.shard_admin import ShardAdminClient
 from tests.shard_processes.process import provider_words, serving, shard_words
 from tests.shard_system.rig import offered, provided
 from tests.shard_system.waiting import until
