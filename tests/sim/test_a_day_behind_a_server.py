@@ -9,7 +9,7 @@ from bigfleet.model.provider_calls import Code, CreateCall, Token
 from bigfleet.provider import MemoryStore
 from bigfleet.provider.ledger.fences import Fences
 from bigfleet.provider.sim import SimConfig
-from bigfleet.provider.sim.world.log import EventLog
+from bigfleet.provider.sim.world.state import EventLog
 from tests.nightly import IS_NIGHTLY
 from tests.provider.rig import rejection
 from tests.sim.rig import OPTIONS, Rig, running
