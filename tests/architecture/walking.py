@@ -32,6 +32,7 @@ COORDINATOR, COORDINATOR_METRICS = "127.0.0.1:7790", "127.0.0.1:8790"
 PORTS = (PROVIDER, SHARD, SHARD_METRICS, COORDINATOR, COORDINATOR_METRICS)
 #: What mypy knows of the package stays for the next run.
 TYPES = ROOT / ".mypy_cache" / "pages"
+COLUMNS = 100
 _LEFT_OUT = ["..."]
 #: Commands that load Python of the page.
 _LOADING = (("provider", "doctor"), ("conformance",))
@@ -105,7 +106,8 @@ class Walk:
     def _must_answer(self, words: list[str], of: Command) -> str:
         with chdir(self._folder):
             runner = CliRunner(env=self._environment())
-            done = runner.invoke(cli, words, prog_name="bigfleet")
+            # The runner knows no COLUMNS; click leaves two of them free.
+            done = runner.invoke(cli, words, prog_name="bigfleet", terminal_width=COLUMNS - 2)
         assert done.exit_code == 0, f"{of} ended with {done.exit_code}\n{done.output}"
         return done.stdout
 
@@ -132,7 +134,7 @@ class Walk:
             "PYTHONPATH": os.pathsep.join([str(self._folder), *_own_sources()]),
             "XDG_CONFIG_HOME": str(self._folder / ".config"),
             "MYPYPATH": ".",
-            "COLUMNS": "100",
+            "COLUMNS": str(COLUMNS),
             "BIGFLEET_CLI_SHARD": self._own[SHARD],
             **({"BIGFLEET_CLI_COORDINATOR": self._own[COORDINATOR]} if self._coordinated else {}),
         }
