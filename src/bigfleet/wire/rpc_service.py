@@ -11,7 +11,7 @@ from google.protobuf.descriptor_pool import Default
 from google.protobuf.message import Message
 
 from bigfleet.model.provider_calls import Peer
-from bigfleet.wire.audits import audit_in
+from bigfleet.wire.audits import audit_in, audit_of
 from bigfleet.wire.handler_runner import AnsweringTold, HandlerRunner, RpcHandler, Streaming, Told
 from bigfleet.wire.row_answers import answer_of
 from bigfleet.wire.rpcs import (
@@ -65,10 +65,15 @@ class RpcService(Generic[H]):
         answer = getattr(self._handler, rpc.handler.__name__)
 
         async def on_bytes(request: bytes, peer: Peer, told: Told) -> bytes:
-            arguments = rpc.arguments(read_request(rpc, request))
-            if rpc.kind is Kind.WRITE_WITH_METADATA:
-                arguments = (*arguments, audit_in(told))
-            return await _answer_bytes(rpc, await answer(*arguments, peer))
+            message = read_request(rpc, request)
+            match rpc.kind:
+                case Kind.WRITE:
+                    further: tuple[object, ...] = (audit_of(message.audit), peer)
+                case Kind.WRITE_WITH_METADATA:
+                    further = (audit_in(told), peer)
+                case _:
+                    further = (peer,)
+            return await _answer_bytes(rpc, await answer(*rpc.arguments(message), *further))
 
         return on_bytes
 

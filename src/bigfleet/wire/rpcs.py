@@ -79,10 +79,13 @@ def refused(peer: Peer, wanted: str) -> Rejected:
 class Kind(Enum):
     #: Dropped when its caller hangs up.
     READ = "read"
-    #: Finished even if its caller hangs up; its handler is told who calls.
+    #: Finished even if its caller hangs up. The handler is told who calls, and the owner and reason
+    #: that the request names.
     WRITE = "write"
-    #: A write whose request has no place for who and why: its metadata says it.
+    #: A write whose request has no place for owner and reason: its metadata names them.
     WRITE_WITH_METADATA = "write with metadata"
+    #: A write whose request is one record, owner and reason in it.
+    WRITE_RECORD = "write record"
     #: Many answers, until the caller hangs up or the handler is done.
     STREAM = "stream"
 
@@ -317,12 +320,24 @@ class Service(Generic[H]):
         method: str,
         request: Callable[P, M],
         arguments: Callable[[M], tuple[*Arguments]],
-        handler: Callable[[H, *Arguments, Peer], Coroutine[Any, Any, Told]],
+        handler: Callable[[H, *Arguments, Audit, Peer], Coroutine[Any, Any, Told]],
         answer: Answer[Told, A],
         verb: str = "",
     ) -> UnaryRpc[P, A]:
         head = (self, method, Kind.WRITE, Gate.ADMINS, verb)
         return self._entry(UnaryRpc(*head, request, arguments, handler, answer))
+
+    def write_record(
+        self,
+        method: str,
+        request: Callable[P, M],
+        record: Callable[[M], R],
+        handler: Callable[[H, R, Peer], Coroutine[Any, Any, Told]],
+        answer: Answer[Told, A],
+        verb: str = "",
+    ) -> UnaryRpc[P, A]:
+        head = (self, method, Kind.WRITE_RECORD, Gate.ADMINS, verb)
+        return self._entry(UnaryRpc(*head, request, lambda m: (record(m),), handler, answer))
 
     def write_with_metadata(
         self,

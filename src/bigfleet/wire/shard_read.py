@@ -125,5 +125,5 @@ class ShardReadClient(RpcClient):
         _need_frames,
         Page(pb.InspectNeedsResponse, "need", need_view_of, _need_page),
         "needs",
-        "reports",
+        "reports shards",
     )
