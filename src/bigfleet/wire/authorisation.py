@@ -21,11 +21,10 @@ from grpc_health.v1 import health
 from grpc_reflection.v1alpha import reflection
 
 from bigfleet.model.provider_calls import Code, Peer, Rejected
-from bigfleet.wire.audits import require_admin, require_reader
 from bigfleet.wire.coordinator_admin import COORDINATOR, COORDINATOR_ADMIN
 from bigfleet.wire.handler_runner import Context, ignore
 from bigfleet.wire.lines import peer_of
-from bigfleet.wire.rpcs import CLUSTER_PREFIX, Gate, Service, refused
+from bigfleet.wire.rpcs import Gate, Service, require
 from bigfleet.wire.shard_admin import SHARD_ADMIN
 from bigfleet.wire.shard_read import SHARD_READ
 from bigfleet.wire.statuses import end_with
@@ -34,10 +33,11 @@ from bigfleet.wire.statuses import end_with
 FIRST_FRAME_SECONDS = 60.0
 
 
-_TABLES: tuple[Service[Any], ...] = (SHARD_READ, SHARD_ADMIN, COORDINATOR, COORDINATOR_ADMIN)
+#: Of a shard's and the coordinator's port; a provider checks its own.
+TABLES: tuple[Service[Any], ...] = (SHARD_READ, SHARD_ADMIN, COORDINATOR, COORDINATOR_ADMIN)
 GATES: Mapping[str, Gate] = {
     "/bigfleet.v1alpha1.Shard/Session": Gate.CLUSTER,
-    **{rpc.path: rpc.gate for service in _TABLES for rpc in service.rpcs.values()},
+    **{rpc.path: rpc.gate for service in TABLES for rpc in service.rpcs.values()},
     # Probes have no role of their own; the names of RPCs are no secret.
     f"/{health.SERVICE_NAME}/Check": Gate.ANYBODY,
     f"/{health.SERVICE_NAME}/Watch": Gate.ANYBODY,
@@ -48,19 +48,11 @@ GATES: Mapping[str, Gate] = {
 
 def authorise(path: str, peer: Peer) -> None:
     """Raises Rejected(PERMISSION_DENIED)."""
-    match GATES.get(path):
-        case Gate.ANYBODY | Gate.SHARD:
-            return
-        case Gate.READERS:
-            require_reader(peer)
-        case Gate.ADMINS:
-            require_admin(peer)
-        case Gate.CLUSTER:
-            if peer.authenticated and not (peer.identity or "").startswith(CLUSTER_PREFIX):
-                raise refused(peer, f"{CLUSTER_PREFIX}<cluster id>")
-        case None:
-            text = f"no role may call {path}: it has no line in the table of who may"
-            raise Rejected(Code.PERMISSION_DENIED, text, "identity")
+    gate = GATES.get(path)
+    if gate is None:
+        text = f"no role may call {path}: it has no line in the table of who may"
+        raise Rejected(Code.PERMISSION_DENIED, text, "identity")
+    require(gate, peer)
 
 
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"

@@ -34,7 +34,8 @@ from bigfleet.provider.sim.world.verbs import (
     switch_of,
 )
 from bigfleet.provider.stores.store import StoreFailed
-from bigfleet.wire.sim_control import SimControlService
+from bigfleet.wire.rpc_service import RpcService
+from bigfleet.wire.sim_control import SIM_CONTROL
 
 ROUTE = "/sim/v1/"
 _EVENTS_AT_ONCE = 1_000
@@ -53,7 +54,7 @@ class Control:
         extensions.before_commit = self._before_commit
 
     def serve(self, extensions: Extensions) -> None:
-        extensions.services.append(SimControlService(self))
+        extensions.services.append(RpcService(SIM_CONTROL, self, checks_callers=True))
         extensions.routes[ROUTE] = self.answer_http
 
     def close(self) -> None:
