@@ -10,14 +10,7 @@ from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.wire.authorisation import require_cluster
 from bigfleet.wire.client_line import ClientLine
-from bigfleet.wire.cluster_report_records import (
-    MOST_BYTES,
-    reply_message,
-    reply_of,
-    report_message,
-    report_of,
-    why_out_of_bounds,
-)
+from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
 from bigfleet.wire.handler_runner import Answering, answering
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.real_times import WireTimes
@@ -37,7 +30,7 @@ def answering_reports(
         require_cluster(peer, request.report.cluster_id)
         if problem := why_out_of_bounds(request.report):
             raise Rejected(Code.INVALID_ARGUMENT, problem)
-        return reply_message(await take(report_of(request.report)))
+        return REPLY.message(await take(REPORT.record(request.report)))
 
     return answering(pb.ReportClusterRequest, answer, MOST_BYTES)
 
@@ -59,14 +52,14 @@ class ClusterReportClient:
 
     async def report(self, report: ClusterReport) -> ClusterReportReply:
         """UNIMPLEMENTED: the shard is older than reports."""
-        request = pb.ReportClusterRequest(report=report_message(report)).SerializeToString()
+        request = pb.ReportClusterRequest(report=REPORT.message(report)).SerializeToString()
         if self._times is not None:
             request = self._times.request_sent(_PATH, request)
         content = await self._line.call(_PATH, request, self._deadline)
         try:
             if self._times is not None:
                 content = self._times.answer_received(_PATH, content)
-            return reply_of(pb.ReportClusterResponse.FromString(content))
+            return REPLY.record(pb.ReportClusterResponse.FromString(content))
         except DecodeError as problem:
             text = f"the answer to {METHOD} cannot be read: {problem}"
             raise Rejected(Code.INTERNAL, text) from None
