@@ -25,9 +25,6 @@ from bigfleet.model.shard_views import (
 from bigfleet.wire.cluster_report_records import REFUSAL, REPORT
 from bigfleet.wire.record_codecs import Joint, RecordCodec, Told, Unset
 
-#: Named here for both ends: a client must not load the server.
-SERVICE = "bigfleet.admin.v1alpha1.ShardAdmin"
-
 E = TypeVar("E", bound=IntEnum)
 
 
