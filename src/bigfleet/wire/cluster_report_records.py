@@ -106,7 +106,7 @@ REPORT = RecordCodec(
     refused=first_rows(MOST_REFUSED, REFUSED),
 )
 REFUSAL = RecordCodec(RollupRefusal, pb.RollupRefusal, text=CUT)
-#: A reason of a later version is none: its sentence is still there.
+#: A reason of a later version is dropped; its sentence is kept.
 STANDING = RecordCodec(
     NeedStanding,
     pb.NeedStanding,
