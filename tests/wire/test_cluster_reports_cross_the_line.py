@@ -62,13 +62,13 @@ DENIED = {
     "an admin": ("bigfleet://admin",),
     "a reader": ("bigfleet://readonly",),
     "the shard itself": ("bigfleet://shard/shop",),
-    "nobody": (),
+    "no name": (),
     "two at once": ("bigfleet://cluster/shop", "bigfleet://cluster/bank"),
 }
 
 
 @pytest.mark.parametrize("uris", DENIED.values(), ids=DENIED)
-async def test_nobody_else_reports_of_a_cluster(tmp_path: Path, uris: tuple[str, ...]) -> None:
+async def test_only_the_cluster_itself_may_report(tmp_path: Path, uris: tuple[str, ...]) -> None:
     people, authority = ScriptedAdmin(), Authority(tmp_path)
     async with (
         address_of(people, authority.leaf("server")) as address,
@@ -176,7 +176,7 @@ async def test_a_report_beyond_its_bounds_is_refused_by_the_name_of_its_field(
     assert people.asked == []
 
 
-def test_whatever_an_operator_tells_is_cut_to_the_bounds() -> None:
+def test_what_an_operator_tells_is_cut_to_the_bounds() -> None:
     wordy = ClusterReport(
         cluster_id="shop",
         at=1,
@@ -221,7 +221,7 @@ def test_a_shard_that_does_not_tell_what_it_claims_is_recognised() -> None:
     assert older.standings == (NeedStanding("", "", True, wanted=None),)
 
 
-def test_a_reason_of_a_later_version_is_none_with_its_sentence() -> None:
+def test_a_reason_of_a_later_version_is_dropped_and_its_sentence_kept() -> None:
     later = pb.NeedStanding(unmet_reason=77, sentence="rests")  # type: ignore[arg-type]
     [standing] = reply_of(pb.ReportClusterResponse(standings=[later])).standings
     assert standing == NeedStanding("", "", False, None, "rests")

@@ -28,14 +28,14 @@ def test_a_query_arrives_as_it_was_asked(query: NeedQuery) -> None:
     assert query_of(pb.ListNeedsRequest.FromString(sent)) == query
 
 
-def test_a_negative_limit_is_none() -> None:
+def test_a_negative_limit_is_no_limit() -> None:
     assert query_of(pb.ListNeedsRequest(limit=-3)).limit == 0
 
 
 @pytest.mark.parametrize(
     "states", [(0,), (99,), (1, 7), (1,) * 1000], ids=["unspecified", "later", "both", "many"]
 )
-def test_states_nobody_knows_are_refused_with_those_that_are(states: tuple[int, ...]) -> None:
+def test_unknown_states_are_refused_with_the_known_ones(states: tuple[int, ...]) -> None:
     request = pb.ListNeedsRequest(states=states)  # type: ignore[arg-type]
     with pytest.raises(Rejected, match="met, arriving, blocked, short") as rejected:
         query_of(request)

@@ -181,7 +181,7 @@ WRITES: dict[str, Message] = {
 
 @pytest.mark.parametrize("audit", WITHOUT.values(), ids=WITHOUT)
 @pytest.mark.parametrize("method", WRITES)
-async def test_whoever_changes_something_says_who_and_why(method: str, audit: shared.Audit) -> None:
+async def test_a_change_says_who_makes_it_and_why(method: str, audit: shared.Audit) -> None:
     people = ScriptedAdmin()
     request = type(WRITES[method])()
     request.CopyFrom(WRITES[method])

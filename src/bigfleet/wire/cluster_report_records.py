@@ -145,7 +145,7 @@ def reply_message(reply: ClusterReportReply) -> pb.ReportClusterResponse:
 
 
 def reply_of(message: pb.ReportClusterResponse) -> ClusterReportReply:
-    """A reason of a later version is none: its sentence is still there."""
+    """A reason of a later version is dropped; its sentence is kept."""
     return ClusterReportReply(
         tuple(_standing_of(each) for each in message.standings),
         message.cycle,
