@@ -1,10 +1,9 @@
-"""kill -9 of the shard or the provider, at whatever moment: what clusters have they keep.
+"""kill -9 of the shard or the provider, at any moment: what clusters have they keep.
 
 Real processes, restarted on their data. The operators live in the test and see every frame. Truth
 is what the provider says: of each machine one cluster, which is also who believes to have it.
 """
 
-import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, closing
@@ -19,6 +18,7 @@ from bigfleet.model.provider_calls import ListCall, Rejected
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimInstruction
 from bigfleet.wire.provider_client import ProviderClient
 from tests.held_ports import held_port
+from tests.nightly import IS_NIGHTLY
 from tests.shard_processes.process import Running, provider_words, serving, shard_words
 from tests.shard_system.demand import HIGH, LOW
 from tests.shard_system.operators import Operator, operating
@@ -28,7 +28,7 @@ from tests.shard_system.waiting import until, until_told
 S = MachineState
 MACHINES = 6
 #: A process takes seconds to come up: a few moments by day, many by night.
-SEEDS = range(20) if os.environ.get("BIGFLEET_NIGHTLY") == "1" else range(1)
+SEEDS = range(20) if IS_NIGHTLY else range(1)
 
 
 @dataclass(slots=True)
@@ -168,7 +168,7 @@ def drains_in(data_dir: Path) -> list[str]:
 
 
 async def at_rest(fleet: Fleet) -> None:
-    """Returns when five decisions in a row have changed nothing for anybody.
+    """Returns when five decisions in a row have changed nothing.
 
     Without its provider a shard still asks for machines, and what is then given up it takes: how
     much of that was told when the provider went is a matter of luck.

@@ -1,7 +1,6 @@
 """A day of stepped time on a whole provider: marks, journal, indices and memory stay bounded."""
 
 import gc
-import os
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -11,10 +10,11 @@ from bigfleet.provider import MemoryStore
 from bigfleet.provider.ledger.fences import Fences
 from bigfleet.provider.sim import SimConfig
 from bigfleet.provider.sim.world.state import EventLog
+from tests.nightly import IS_NIGHTLY
 from tests.provider.rig import rejection
 from tests.sim.rig import OPTIONS, Rig, running
 
-HOURS = 25 if os.environ.get("BIGFLEET_NIGHTLY") == "1" else 4
+HOURS = 25 if IS_NIGHTLY else 4
 #: By then every table has been filled once.
 WARM = 2
 #: Small bounds, so that hours suffice to reach them.
@@ -38,7 +38,7 @@ def sizes(rig: Rig, store: MemoryStore) -> dict[str, int]:
 
 
 async def turn(rig: Rig, number: int) -> None:
-    """Every machine at rest moves one step on; somebody invents ids all the time."""
+    """Every machine at rest moves one step on; a client invents ids all the time."""
     for record in await rig.machines():
         if record.state is S.SPECULATIVE:
             await rig.create(record.id)
