@@ -218,9 +218,13 @@ class Rig:
 
     def lists(self, machine: str, state: MachineState, cluster: str = SHOP) -> None:
         """A List that names this machine so, begun after all that was done before."""
+        self.lists_all(record_of(machine, state, cluster))
+
+    def lists_all(self, *records: MachineRecord) -> None:
+        """The same with several machines."""
         self.now += 1
         reconciler = self.parts.reconciler
-        content = list_bytes([list_entry(machine_bytes(record_of(machine, state, cluster)))], b"r")
+        content = list_bytes([list_entry(machine_bytes(each)) for each in records], b"r")
         reading = read_list(content, reconciler.known_machines(CLOUD), whole=False)
         more = reconciler.on_list(ListArrived(CLOUD, reading, False, self.now, self.now))
         while more:
