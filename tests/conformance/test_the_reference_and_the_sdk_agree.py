@@ -14,7 +14,7 @@ from bigfleet.wire.provider_client import ProviderClient
 from tests.provider.rig import running
 
 WALKS, STEPS = 4, 25
-#: What an answer says, whatever word a provider has for out of position.
+#: What an answer says; providers may choose their own word for out of position.
 Said = tuple[str, MachineState]
 
 

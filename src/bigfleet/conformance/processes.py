@@ -359,7 +359,7 @@ def commands_of(path: Path) -> dict[str, Command]:
 def _problems_of(path: str, lane: str, entry: object) -> list[Problem]:
     where = f"{path}: {lane}"
     if lane not in LANES:
-        return [Problem(where, f"is no lane; the lanes are {', '.join(LANES)}")]
+        return [Problem(where, f"is not a lane; the lanes are {', '.join(LANES)}")]
     if isinstance(entry, str):
         return []
     if not isinstance(entry, dict) or "command" not in entry:

@@ -136,7 +136,7 @@ async def _opened(run: Run, name: StationName) -> Station:
     try:
         return await open_station(run.lab, running, run.clock, run.pace, faults=faults)
     except Broken as broken:
-        raise Unreachable(f"{running.address} is no provider we can talk to: {broken}") from broken
+        raise Unreachable(f"{running.address} does not answer as a provider: {broken}") from broken
 
 
 def _need(rows: Sequence[Row], can: Capabilities) -> int:

@@ -63,7 +63,7 @@ async def test_a_change_needs_a_reason() -> None:
         assert result.exit_code == 2
 
 
-async def test_nobody_there_is_3_and_a_refusal_is_4() -> None:
+async def test_an_unreachable_provider_is_3_and_a_refusal_is_4() -> None:
     async with running() as rig:
         assert (await asked(rig, "failed", "adopt", "m-0", *WHY)).exit_code == 4
         assert (await asked(rig, "failed", "adopt", "x", *WHY)).exit_code == 3

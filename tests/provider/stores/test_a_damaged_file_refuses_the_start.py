@@ -93,7 +93,7 @@ def test_one_process_has_one_file(tmp_path: Path) -> None:
     again.close()
 
 
-def test_nobody_else_may_read_the_file(tmp_path: Path) -> None:
+def test_only_the_owner_may_read_the_file(tmp_path: Path) -> None:
     path = tmp_path / "state.db"
     store = SQLiteStore(path, "inc")
     store.load()

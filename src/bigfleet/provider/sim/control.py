@@ -87,7 +87,7 @@ class Control(ServerExtension):
         try:
             entries = script_of(yaml.safe_load(text))
         except yaml.YAMLError as problem:
-            raise BadInput([Problem("script", f"is no YAML: {problem}")]) from problem
+            raise BadInput([Problem("script", f"is not YAML: {problem}")]) from problem
         self.driver.tell(Scripted(entries, self.driver.clock.now()))
         return {"entries": len(entries)}
 

@@ -67,7 +67,7 @@ class PriceNotInDelta(Reference):
 @breaks("vanished host stays C")
 class VanishedStays(Reference):
     def host_vanished(self, machine: str) -> None:
-        """Nobody looks."""
+        """The substrate is not watched."""
 
 
 @breaks("F is for ever")
@@ -141,7 +141,7 @@ class ServingToTheEnd(Reference):
 @breaks("any name speaks for any shard")
 class AnyNameSpeaks(Reference):
     def check_identity(self, token: Token, peer: Peer) -> None:
-        """Whoever has a certificate is trusted."""
+        """Every certificate is trusted."""
 
 
 @breaks("health never SERVING")
