@@ -18,8 +18,7 @@ from bigfleet.provider.sim.world.distributions import (
     nanos_of,
 )
 from bigfleet.provider.sim.world.economy import add_offering, arm_walk, priced, set_risk, set_stock
-from bigfleet.provider.sim.world.faults import Hold, NextFailure
-from bigfleet.provider.sim.world.happenings import (
+from bigfleet.provider.sim.world.events import (
     Command,
     Failure,
     Instruction,
@@ -28,6 +27,7 @@ from bigfleet.provider.sim.world.happenings import (
     RunOutside,
     Step,
 )
+from bigfleet.provider.sim.world.faults import Hold, NextFailure
 from bigfleet.provider.sim.world.hosts import (
     CRASHES,
     end_host,
