@@ -43,7 +43,8 @@ from bigfleet.provider.sim.world.verbs import (
 )
 from bigfleet.provider.stores.store import StoreFailed
 from bigfleet.wire.provider_server import ExtraService, ProviderHandler
-from bigfleet.wire.sim_control import SimControlService
+from bigfleet.wire.rpc_service import RpcService
+from bigfleet.wire.sim_control import SIM_CONTROL
 
 ROUTE = "/sim/v1/"
 _EVENTS_AT_ONCE = 1_000
@@ -74,7 +75,7 @@ class Control(ServerExtension):
         self._tasks: set[asyncio.Task[JsonObject]] = set()
 
     def services(self) -> Sequence[ExtraService]:
-        return [SimControlService(self)] if self._serves else []
+        return [RpcService(SIM_CONTROL, self, checks_callers=True)] if self._serves else []
 
     def routes(self) -> Mapping[str, Route]:
         return {ROUTE: self.answer_http} if self._serves else {}
