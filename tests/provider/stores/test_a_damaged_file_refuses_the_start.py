@@ -60,7 +60,7 @@ def test_a_foreign_database_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE meta (key, value)")
     connection.close()
-    with pytest.raises(StoreDamaged, match="not a provider.s state"):
+    with pytest.raises(StoreDamaged, match="not a provider's state"):
         SQLiteStore(path, "new").load()
 
 
