@@ -23,13 +23,7 @@ from bigfleet.model.coordination import (
 from bigfleet.v1alpha1 import coordinator_pb2 as contract
 from bigfleet.wire.needs import RESOURCES
 from bigfleet.wire.record_codecs import Field, RecordCodec, Unset, Values
-from bigfleet.wire.shard_reports import (
-    bucket_of,
-    instruction_message,
-    instruction_of,
-    summary_message,
-    summary_of,
-)
+from bigfleet.wire.shard_reports import SUMMARY, bucket_of, instruction_message, instruction_of
 
 #: The bucket of an interruption penalty: UNSPECIFIED for a number of a later version.
 PENALTY_BUCKET = Field("interruption_penalty_bucket", Values(read=bucket_of))
@@ -49,7 +43,7 @@ SHORTFALL = RecordCodec(
 REPORT_VIEW = RecordCodec(
     ReportView,
     contract.ShardReportSnapshot,
-    summary=Values(summary_message, summary_of),
+    summary=SUMMARY,
     shortfalls=SHORTFALL,
 )
 QUOTA = RecordCodec(QuotaAllocation, shared.QuotaAllocation)
