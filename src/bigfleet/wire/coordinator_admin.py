@@ -23,10 +23,9 @@ from bigfleet.model.coordination import (
 )
 from bigfleet.model.coordinator_calls import ShardReport
 from bigfleet.model.provider_calls import Code, Peer, Rejected
-from bigfleet.model.shard_admin import Audit
 from bigfleet.v1alpha1 import coordinator_pb2 as contract
 from bigfleet.wire import coordination as records
-from bigfleet.wire.audits import audit_message, name_of, needed
+from bigfleet.wire.audits import name_of, needed
 from bigfleet.wire.coordinator_handlers import (
     CoordinatorAdminHandler,
     CoordinatorHandler,
@@ -158,23 +157,6 @@ JOIN_RAFT_CLUSTER = COORDINATOR.by_hand(
 # -- requests and answers of people ----------------------------------------------------------------
 
 
-def _assign_request(
-    key: str, value: str, shard: str, audit: Audit
-) -> tuple[contract.AssignDomainRequest, Audit]:
-    request = contract.AssignDomainRequest(topology_key=key, topology_value=value, shard_id=shard)
-    return request, audit
-
-
-def _unassign_request(
-    key: str, value: str, audit: Audit
-) -> tuple[contract.UnassignDomainRequest, Audit]:
-    return contract.UnassignDomainRequest(topology_key=key, topology_value=value), audit
-
-
-def _remove_request(shard: str, audit: Audit) -> tuple[contract.RemoveShardRequest, Audit]:
-    return contract.RemoveShardRequest(shard_id=shard), audit
-
-
 def _pair_of(
     request: contract.AssignDomainRequest | contract.UnassignDomainRequest,
 ) -> tuple[str, str]:
@@ -199,14 +181,6 @@ def _itself(chunk: contract.SnapshotSaveChunk) -> contract.SnapshotSaveChunk:
     return chunk
 
 
-def _set_quota_request(
-    provider: str, region: str, total: int, audit: Audit, *, force: bool = False
-) -> pb.SetQuotaRequest:
-    return pb.SetQuotaRequest(
-        provider=provider, region=region, total=total, audit=audit_message(audit), force=force
-    )
-
-
 def _set_quota_arguments(request: pb.SetQuotaRequest) -> tuple[str, str, int, bool]:
     provider, region = _pool_of(request)
     if request.total < 0:
@@ -224,13 +198,8 @@ def _pool_of(request: pb.SetQuotaRequest | pb.DeleteQuotaRequest) -> tuple[str, 
     return needed("provider", request.provider), name_of("region", request.region)
 
 
-def _delete_quota_request(provider: str, region: str, audit: Audit) -> pb.DeleteQuotaRequest:
-    return pb.DeleteQuotaRequest(provider=provider, region=region, audit=audit_message(audit))
-
-
-def _upsert_request(entry: ProviderEntry, audit: Audit) -> pb.UpsertProviderRequest:
-    provider = records.provider_message(entry)
-    return pb.UpsertProviderRequest(provider=provider, audit=audit_message(audit))
+def _upsert_request(entry: ProviderEntry) -> pb.UpsertProviderRequest:
+    return pb.UpsertProviderRequest(provider=records.provider_message(entry))
 
 
 def _upsert_arguments(request: pb.UpsertProviderRequest) -> tuple[ProviderEntry]:
@@ -246,22 +215,6 @@ def _upserted_message(entry: ProviderEntry) -> pb.UpsertProviderResponse:
     return pb.UpsertProviderResponse(provider=records.provider_message(entry))
 
 
-def _delete_provider_request(name: str, audit: Audit) -> pb.DeleteProviderRequest:
-    return pb.DeleteProviderRequest(name=name, audit=audit_message(audit))
-
-
-def _unbind_request(cluster: str, audit: Audit) -> pb.UnbindClusterRequest:
-    return pb.UnbindClusterRequest(cluster_id=cluster, audit=audit_message(audit))
-
-
-def _default_owner_request(
-    provider_address: str, shard: str, audit: Audit
-) -> pb.SetDefaultOwnerRequest:
-    return pb.SetDefaultOwnerRequest(
-        provider_address=provider_address, shard_id=shard, audit=audit_message(audit)
-    )
-
-
 def _default_owner_message(row: tuple[str, str]) -> pb.DefaultOwner:
     return pb.DefaultOwner(provider_address=row[0], shard_id=row[1])
 
@@ -272,10 +225,6 @@ def _default_owner_of(message: pb.DefaultOwner) -> tuple[str, str]:
 
 def _owner_in(answer: pb.SetDefaultOwnerResponse) -> str:
     return answer.default_owner.shard_id
-
-
-def _cancel_request(transfer: str, audit: Audit) -> pb.CancelTransferRequest:
-    return pb.CancelTransferRequest(transfer_id=transfer, audit=audit_message(audit))
 
 
 def _cancelled_message(transfer: Transfer) -> pb.CancelTransferResponse:
@@ -372,7 +321,7 @@ class CoordinatorAdminClient(RpcClient):
     )
     assign_domain = COORDINATOR.write_with_metadata(
         "AssignDomain",
-        _assign_request,
+        contract.AssignDomainRequest,
         lambda request: (*_pair_of(request), needed("shard_id", request.shard_id)),
         CoordinatorHandler.assign_domain,
         nothing(contract.AssignDomainResponse),
@@ -380,7 +329,7 @@ class CoordinatorAdminClient(RpcClient):
     )
     unassign_domain = COORDINATOR.write_with_metadata(
         "UnassignDomain",
-        _unassign_request,
+        contract.UnassignDomainRequest,
         _pair_of,
         CoordinatorHandler.unassign_domain,
         nothing(contract.UnassignDomainResponse),
@@ -388,7 +337,7 @@ class CoordinatorAdminClient(RpcClient):
     )
     remove_shard = COORDINATOR.write_with_metadata(
         "RemoveShard",
-        _remove_request,
+        contract.RemoveShardRequest,
         lambda request: (needed("shard_id", request.shard_id),),
         CoordinatorHandler.remove_shard,
         nothing(contract.RemoveShardResponse),
@@ -415,7 +364,7 @@ class CoordinatorAdminClient(RpcClient):
     #: Raises Rejected with ABORTED where more than that is in use, but for `force`.
     set_quota = COORDINATOR_ADMIN.write(
         "SetQuota",
-        _set_quota_request,
+        pb.SetQuotaRequest,
         _set_quota_arguments,
         CoordinatorAdminHandler.set_quota,
         Answer(pb.SetQuotaResponse, _set_quota_message, lambda m: records.quota_of(m.quota)),
@@ -423,7 +372,7 @@ class CoordinatorAdminClient(RpcClient):
     )
     delete_quota = COORDINATOR_ADMIN.write(
         "DeleteQuota",
-        _delete_quota_request,
+        pb.DeleteQuotaRequest,
         _pool_of,
         CoordinatorAdminHandler.delete_quota,
         nothing(pb.DeleteQuotaResponse),
@@ -451,7 +400,7 @@ class CoordinatorAdminClient(RpcClient):
     )
     delete_provider = COORDINATOR_ADMIN.write(
         "DeleteProvider",
-        _delete_provider_request,
+        pb.DeleteProviderRequest,
         lambda request: (needed("name", request.name),),
         CoordinatorAdminHandler.delete_provider,
         nothing(pb.DeleteProviderResponse),
@@ -469,7 +418,7 @@ class CoordinatorAdminClient(RpcClient):
     )
     unbind = COORDINATOR_ADMIN.write(
         "UnbindCluster",
-        _unbind_request,
+        pb.UnbindClusterRequest,
         lambda request: (needed("cluster_id", request.cluster_id),),
         CoordinatorAdminHandler.unbind,
         nothing(pb.UnbindClusterResponse),
@@ -478,7 +427,7 @@ class CoordinatorAdminClient(RpcClient):
     #: The owner as it is shown now: empty while it changes hands.
     set_default_owner = COORDINATOR_ADMIN.write(
         "SetDefaultOwner",
-        _default_owner_request,
+        pb.SetDefaultOwnerRequest,
         lambda request: (
             needed("provider_address", request.provider_address),
             needed("shard_id", request.shard_id),
@@ -515,7 +464,7 @@ class CoordinatorAdminClient(RpcClient):
     )
     cancel_transfer = COORDINATOR_ADMIN.write(
         "CancelTransfer",
-        _cancel_request,
+        pb.CancelTransferRequest,
         lambda request: (needed("transfer_id", request.transfer_id),),
         CoordinatorAdminHandler.cancel_transfer,
         Answer(
