@@ -56,15 +56,15 @@ def list_domains(line: CoordinatorLine) -> None:
     """
     from bigfleet.cli.tables import Page, cell, table_of, write_items
     from bigfleet.model.ownership import PROVIDER_KEY
-    from bigfleet.wire.coordinator_documents import default_owner_document, document_of
+    from bigfleet.wire.coordination import DOMAIN
 
     async def look(coordinator: "CoordinatorAdminClient") -> "Owners":
         return await coordinator.domains(), await coordinator.default_owners()
 
     found, defaults = line.ask(look)
     if line.json:
-        rest = [default_owner_document(*each) for each in defaults]
-        write_items(map(document_of, found), line.now, defaultOwners=rest)
+        rest = [{"providerAddress": address, "shardId": shard} for address, shard in defaults]
+        write_items(map(DOMAIN.document, found), line.now, defaultOwners=rest)
         return
     page = Page.on_stdout(line.color)
     table = table_of("KEY", "VALUE", "SHARD")

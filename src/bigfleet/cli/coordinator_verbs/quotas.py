@@ -46,11 +46,11 @@ def list_quotas(line: CoordinatorLine) -> None:
     ALLOCATED is what shards were given, IN_USE what they hold; BY_SHARD has both, as in_use/given.
     """
     from bigfleet.cli.tables import Page, cell, table_of, write_items
-    from bigfleet.wire.coordinator_documents import document_of
+    from bigfleet.wire.coordination import QUOTA
 
     found = line.ask(lambda coordinator: coordinator.quotas())
     if line.json:
-        write_items(map(document_of, found), line.now)
+        write_items(map(QUOTA.document, found), line.now)
         return
     page = Page.on_stdout(line.color)
     *columns, sentence = _COLUMNS
@@ -95,7 +95,7 @@ def set_quota(
     Example:
       bigfleet quotas set --provider aws --region eu-west-1 --total 5000 --reason "new contract"
     """
-    from bigfleet.wire.coordinator_documents import document_of
+    from bigfleet.wire.coordination import QUOTA
 
     async def act(coordinator: "CoordinatorAdminClient") -> "QuotaAllocation":
         audit = audit_of(owner, reason)
@@ -108,7 +108,7 @@ def set_quota(
     said = f"{pool_text(provider, region)} is limited to {quota.total:,}; {used:,} in use"
     if used > quota.total:
         said += f": nothing is bought until {used - quota.total:,} are given back"
-    confirm(line, said, quota=document_of(quota))
+    confirm(line, said, quota=QUOTA.document(quota))
 
 
 @quotas.command(short_help="Lift a limit.")

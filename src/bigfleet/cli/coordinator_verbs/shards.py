@@ -96,10 +96,10 @@ def _show(
 ) -> None:
     from bigfleet.cli.listings import Column, Listing, write_listing
     from bigfleet.cli.tables import since_text
-    from bigfleet.wire.coordinator_documents import document_of
+    from bigfleet.wire.coordination import SHARD
 
     def document(entry: "ShardEntry") -> dict[str, Any]:
-        shown = {**document_of(entry), "state": states[entry.shard_id]}
+        shown = {**SHARD.document(entry), "state": states[entry.shard_id]}
         if entry.shard_id in epochs:
             shown["epoch"] = epochs[entry.shard_id]
         return shown
