@@ -160,6 +160,21 @@ class Answer(Generic[Told, A]):
 
 
 @dataclass(frozen=True, eq=False)
+class One(Generic[R]):
+    """An answer whose one field holds the record."""
+
+    message_type: type[Message]
+    field: str
+    codec: RecordCodec[R, Any]
+
+    def message(self, told: R) -> Message:
+        return self.message_type(**{self.field: self.codec.message(told)})
+
+    def record(self, answer: Any) -> R:
+        return self.codec.record(getattr(answer, self.field))
+
+
+@dataclass(frozen=True, eq=False)
 class Rows(Generic[R]):
     """An answer with one repeated field, which the server writes some rows at a time."""
 

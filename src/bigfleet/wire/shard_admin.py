@@ -51,18 +51,7 @@ from bigfleet.wire.need_listings import (
     need_listing,
     need_query_message,
 )
-from bigfleet.wire.pause_rpcs import (
-    pause_call_of,
-    pause_list_message,
-    pause_list_of,
-    pause_request,
-    paused_message,
-    paused_of,
-    resume_call_of,
-    resume_request,
-    resumed_message,
-    resumed_of,
-)
+from bigfleet.wire.pause_rpcs import PAUSE_CALL, PAUSE_LIST, PAUSED, RESUME_CALL, RESUMED
 from bigfleet.wire.record_codecs import RecordCodec, Values
 from bigfleet.wire.rpcs import (
     Answer,
@@ -271,18 +260,18 @@ class ShardAdminClient(RpcClient):
     )
     pause = SHARD_ADMIN.write_record(
         "Pause",
-        pause_request,
-        pause_call_of,
+        PAUSE_CALL.message,
+        PAUSE_CALL.record,
         ShardAdminHandler.pause,
-        Answer(shared.PauseResponse, paused_message, paused_of),
+        PAUSED,
         "pause set",
     )
     resume = SHARD_ADMIN.write_record(
         "Resume",
-        resume_request,
-        resume_call_of,
+        RESUME_CALL.message,
+        RESUME_CALL.record,
         ShardAdminHandler.resume,
-        Answer(shared.ResumeResponse, resumed_message, resumed_of),
+        RESUMED,
         "resume",
     )
     pauses = SHARD_ADMIN.read(
@@ -290,7 +279,7 @@ class ShardAdminClient(RpcClient):
         shared.ListPausesRequest,
         lambda request: (request.include_expired,),
         ShardAdminHandler.pauses,
-        Answer(shared.ListPausesResponse, pause_list_message, pause_list_of),
+        PAUSE_LIST,
         "pause list",
     )
     sessions = SHARD_ADMIN.read(
