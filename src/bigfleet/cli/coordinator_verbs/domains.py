@@ -100,7 +100,9 @@ def assign(
     """
 
     async def act(coordinator: "CoordinatorAdminClient") -> list[str]:
-        await coordinator.assign_domain(key, value, shard_id, audit_of(owner, reason))
+        await coordinator.assign_domain(
+            audit_of(owner, reason), topology_key=key, topology_value=value, shard_id=shard_id
+        )
         return await holders(coordinator, key, value)
 
     said = f"{key}={value} belongs to {shard_id}"
@@ -123,7 +125,9 @@ def unassign(line: CoordinatorLine, key: str, value: str, owner: str | None, rea
     """
 
     async def act(coordinator: "CoordinatorAdminClient") -> list[str]:
-        await coordinator.unassign_domain(key, value, audit_of(owner, reason))
+        await coordinator.unassign_domain(
+            audit_of(owner, reason), topology_key=key, topology_value=value
+        )
         return await holders(coordinator, key, value)
 
     said = f"{key}={value} is not assigned"
@@ -155,7 +159,9 @@ def default(
             raise _no_such_provider(provider, listed)
         address = listed.get(provider, provider)
         audit = audit_of(owner, reason)
-        shown = await coordinator.set_default_owner(address, shard_id, audit)
+        shown = await coordinator.set_default_owner(
+            audit, provider_address=address, shard_id=shard_id
+        )
         return address, shown, await holders(coordinator, PROVIDER_KEY, address)
 
     address, shown, waits = line.ask(act)

@@ -148,7 +148,7 @@ def set_provider(
         before = listed.get(name, ProviderEntry(name, address))
         where = before.region if region is None else region
         entry = replace(before, address=address, region=where, attached_shards=())
-        return await coordinator.upsert_provider(entry, audit_of(owner, reason))
+        return await coordinator.upsert_provider(audit_of(owner, reason), entry)
 
     entry = line.ask(act)
     where = f" in {entry.region}" if entry.region else ""
@@ -168,7 +168,7 @@ def delete(line: CoordinatorLine, name: str, owner: str | None, reason: str) -> 
     """
 
     async def act(coordinator: "CoordinatorAdminClient") -> None:
-        await coordinator.delete_provider(name, audit_of(owner, reason))
+        await coordinator.delete_provider(audit_of(owner, reason), name=name)
 
     line.ask(act)
     confirm(line, f"{name} is not listed any more")

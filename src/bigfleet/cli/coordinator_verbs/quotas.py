@@ -99,7 +99,9 @@ def set_quota(
 
     async def act(coordinator: "CoordinatorAdminClient") -> "QuotaAllocation":
         audit = audit_of(owner, reason)
-        return await coordinator.set_quota(provider, region, total, audit, force=force)
+        return await coordinator.set_quota(
+            audit, provider=provider, region=region, total=total, force=force
+        )
 
     quota = line.ask(act)
     used = sum(quota.in_use.values())
@@ -125,7 +127,7 @@ def delete(
     """
 
     async def act(coordinator: "CoordinatorAdminClient") -> None:
-        await coordinator.delete_quota(provider, region, audit_of(owner, reason))
+        await coordinator.delete_quota(audit_of(owner, reason), provider=provider, region=region)
 
     line.ask(act)
     confirm(line, f"{pool_text(provider, region)} is not limited any more")

@@ -164,7 +164,7 @@ def remove(
         if alive:
             text = f"{shard_id} {alive}; stop it first, or give --force"
             raise Rejected(Code.ABORTED, text)
-        await coordinator.remove_shard(shard_id, audit_of(owner, reason))
+        await coordinator.remove_shard(audit_of(owner, reason), shard_id=shard_id)
 
     line.ask(act)
     confirm(line, f"{shard_id} is removed: its domains, clusters, quota and transfers are free")

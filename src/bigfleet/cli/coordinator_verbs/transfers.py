@@ -76,7 +76,7 @@ def cancel(line: CoordinatorLine, transfer: str, owner: str | None, reason: str)
     from bigfleet.wire.coordination import TRANSFER
 
     async def act(coordinator: "CoordinatorAdminClient") -> "Transfer":
-        return await coordinator.cancel_transfer(transfer, audit_of(owner, reason))
+        return await coordinator.cancel_transfer(audit_of(owner, reason), transfer_id=transfer)
 
     ended = line.ask(act)
     confirm(line, f"{_name(ended)} is {ended.state.label}", transfer=TRANSFER.document(ended))
