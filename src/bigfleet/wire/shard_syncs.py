@@ -27,7 +27,7 @@ from bigfleet.wire.ownership_views import (
     override_of,
     view_of,
 )
-from bigfleet.wire.record_codecs import Joint, RecordCodec, Values
+from bigfleet.wire.record_codecs import NOT_NEGATIVE, Joint, RecordCodec, Values
 from bigfleet.wire.shard_reports import most_of
 
 #: Rows of a request, by its field: a shard holds half a million machines.
@@ -90,7 +90,7 @@ SYNC = RecordCodec(
         lambda held: map(override_message, held), lambda held: tuple(map(override_of, held))
     ),
     backoffs=rows.BACKOFF,
-    rows_left_off=Values(read=lambda count: max(0, count)),
+    rows_left_off=NOT_NEGATIVE,
 )
 
 
