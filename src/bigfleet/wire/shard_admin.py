@@ -59,12 +59,12 @@ from bigfleet.wire.rpcs import (
     Gate,
     Kind,
     Page,
-    Rows,
     RpcClient,
     Service,
     no_arguments,
     read_as,
     require_cluster,
+    rows,
 )
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ class ShardAdminClient(RpcClient):
         pb.ListSessionsRequest,
         lambda request: (request.cluster_id,),
         ShardAdminHandler.sessions,
-        Rows(pb.ListSessionsResponse, "sessions", views.SESSION),
+        rows(pb.ListSessionsResponse, "sessions", views.SESSION),
         "clusters list",
     )
     machines = SHARD_ADMIN.listing(
@@ -321,7 +321,7 @@ class ShardAdminClient(RpcClient):
         pb.ListQuarantinesRequest,
         no_arguments,
         ShardAdminHandler.quarantines,
-        Rows(pb.ListQuarantinesResponse, "quarantines", views.QUARANTINE),
+        rows(pb.ListQuarantinesResponse, "quarantines", views.QUARANTINE),
         "quarantines list",
     )
     release = SHARD_ADMIN.write(
@@ -337,7 +337,7 @@ class ShardAdminClient(RpcClient):
         pb.ListOfferingsRequest,
         no_arguments,
         ShardAdminHandler.offerings,
-        Rows(pb.ListOfferingsResponse, "offerings", views.OFFERING),
+        rows(pb.ListOfferingsResponse, "offerings", views.OFFERING),
         "reports offerings",
     )
     reset_offering = SHARD_ADMIN.write(
