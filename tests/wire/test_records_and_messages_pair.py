@@ -29,6 +29,8 @@ MODULES = (
     "need_listings",
     "pause_rpcs",
     "shard_read",
+    "shard_reports",
+    "shard_syncs",
     "shard_views",
     "sync_records",
 )

@@ -25,7 +25,16 @@ from bigfleet.model.shard_views import (
 )
 from bigfleet.v1alpha1 import provider_pb2
 from bigfleet.wire.needs import RESOURCES
-from bigfleet.wire.record_codecs import Field, Joint, RecordCodec, Told, Unset, Values, by_number
+from bigfleet.wire.record_codecs import (
+    NOT_NEGATIVE,
+    Field,
+    Joint,
+    RecordCodec,
+    Told,
+    Unset,
+    Values,
+    by_number,
+)
 
 _NO_STAMPS = Assigned()
 
@@ -103,6 +112,7 @@ RESERVATION = RecordCodec(
     Unset("created_unix_nanos"),
     holder=Field("need", NEED_KEY),
 )
+#: Written and read, a row costs as much as by hand, up to a fifth more where it has everything.
 MACHINE_VIEW = RecordCodec(
     MachineView,
     pb.MachineView,
@@ -128,9 +138,5 @@ QUERY = RecordCodec(
         Unset("max_count"),
         labels=Values(dict, lambda labels: tuple(sorted(labels.items()))),
     ),
-    limit=Values(read=lambda limit: max(0, limit)),
+    limit=NOT_NEGATIVE,
 )
-
-#: Until the services use the codecs themselves.
-machine_view_message, machine_view_of = MACHINE_VIEW.message, MACHINE_VIEW.record
-query_message, query_of = QUERY.message, QUERY.record

@@ -45,10 +45,3 @@ RESUME_CALL = RecordCodec(
 PAUSED = RecordCodec(Paused, shared.PauseResponse, pause=PAUSE, active=PAUSE)
 RESUMED = RecordCodec(Resumed, shared.ResumeResponse, removed=PAUSE, active=PAUSE)
 PAUSE_LIST = RecordCodec(PauseList, shared.ListPausesResponse, pauses=PAUSE)
-
-#: Until the services use the codecs themselves.
-pause_request, pause_call_of = PAUSE_CALL.message, PAUSE_CALL.record
-resume_request, resume_call_of = RESUME_CALL.message, RESUME_CALL.record
-paused_message, paused_of = PAUSED.message, PAUSED.record
-resumed_message, resumed_of = RESUMED.message, RESUMED.record
-pause_list_message, pause_list_of = PAUSE_LIST.message, PAUSE_LIST.record

@@ -262,6 +262,10 @@ def _or_none(value: Any) -> Any:
     return value or None
 
 
+#: A count of a request; less than nothing is nothing.
+NOT_NEGATIVE = Values(read=lambda count: max(0, count))
+
+
 def first_rows(most: int, codec: RecordCodec[Any, Any] | None = None) -> Values:
     """Rows beyond the most are not told."""
     if codec is None:

@@ -45,14 +45,9 @@ from bigfleet.wire import shard_views as views
 from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.machine_views import MACHINE_VIEW, QUERY
-from bigfleet.wire.need_listings import (
-    NEED_ROW,
-    need_frames,
-    need_listing,
-    need_query_message,
-)
+from bigfleet.wire.need_listings import NEED_ROW, need_frames, need_listing, need_query_message
 from bigfleet.wire.pause_rpcs import PAUSE_CALL, PAUSE_LIST, PAUSED, RESUME_CALL, RESUMED
-from bigfleet.wire.record_codecs import RecordCodec, Values
+from bigfleet.wire.record_codecs import NOT_NEGATIVE, RecordCodec
 from bigfleet.wire.rpcs import (
     Answer,
     Answering,
@@ -123,9 +118,7 @@ class ShardAdminHandler(ReportHandler, Protocol):
 SHARD_ADMIN: Service[ShardAdminHandler] = Service("bigfleet.admin.v1alpha1.ShardAdmin", "shard")
 
 
-_STORY_CALL = RecordCodec(
-    StoryCall, pb.GetMachineStoryRequest, limit=Values(read=lambda limit: max(0, limit))
-)
+_STORY_CALL = RecordCodec(StoryCall, pb.GetMachineStoryRequest, limit=NOT_NEGATIVE)
 
 
 def _clear_request(machine_id: str, mode: ClearMode) -> pb.ClearFailedMachineRequest:

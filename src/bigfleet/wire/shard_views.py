@@ -100,12 +100,3 @@ SESSION = RecordCodec(
 QUARANTINE = RecordCodec(Quarantine, pb.Quarantine)
 OFFERING = RecordCodec(OfferingView, pb.OfferingView)
 EVENT = RecordCodec(StoryEvent, pb.StoryEvent, Unset("action"), sequence="sequence_number")
-
-#: Until the services use the codecs themselves.
-scope_message, scope_of = SCOPE.message, SCOPE.record
-pause_message, pause_of = PAUSE.message, PAUSE.record
-status_message, status_of = STATUS.message, STATUS.record
-session_message, session_of = SESSION.message, SESSION.record
-quarantine_message, quarantine_of = QUARANTINE.message, QUARANTINE.record
-offering_message, offering_of = OFFERING.message, OFFERING.record
-event_message, event_of = EVENT.message, EVENT.record
