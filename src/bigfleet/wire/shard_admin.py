@@ -54,12 +54,12 @@ from bigfleet.wire.rpcs import (
     Gate,
     Kind,
     Page,
-    Rows,
     RpcClient,
     Service,
     no_arguments,
     read_as,
     require_cluster,
+    rows,
 )
 
 if TYPE_CHECKING:
@@ -280,7 +280,7 @@ class ShardAdminClient(RpcClient):
         pb.ListSessionsRequest,
         lambda request: (request.cluster_id,),
         ShardAdminHandler.sessions,
-        Rows(pb.ListSessionsResponse, "sessions", views.SESSION),
+        rows(pb.ListSessionsResponse, "sessions", views.SESSION),
         "clusters list",
     )
     machines = SHARD_ADMIN.listing(
@@ -314,7 +314,7 @@ class ShardAdminClient(RpcClient):
         pb.ListQuarantinesRequest,
         no_arguments,
         ShardAdminHandler.quarantines,
-        Rows(pb.ListQuarantinesResponse, "quarantines", views.QUARANTINE),
+        rows(pb.ListQuarantinesResponse, "quarantines", views.QUARANTINE),
         "quarantines list",
     )
     release = SHARD_ADMIN.write(
@@ -330,7 +330,7 @@ class ShardAdminClient(RpcClient):
         pb.ListOfferingsRequest,
         no_arguments,
         ShardAdminHandler.offerings,
-        Rows(pb.ListOfferingsResponse, "offerings", views.OFFERING),
+        rows(pb.ListOfferingsResponse, "offerings", views.OFFERING),
         "reports offerings",
     )
     reset_offering = SHARD_ADMIN.write(
