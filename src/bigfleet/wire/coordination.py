@@ -22,11 +22,11 @@ from bigfleet.model.coordination import (
 )
 from bigfleet.v1alpha1 import coordinator_pb2 as contract
 from bigfleet.wire.needs import RESOURCES
-from bigfleet.wire.record_codecs import Field, RecordCodec, Unset, Values
+from bigfleet.wire.record_codecs import Conversion, Field, RecordCodec, Unused
 from bigfleet.wire.shard_reports import SUMMARY, bucket_of, instruction_message, instruction_of
 
 #: The bucket of an interruption penalty: UNSPECIFIED for a number of a later version.
-PENALTY_BUCKET = Field("interruption_penalty_bucket", Values(read=bucket_of))
+PENALTY_BUCKET = Field("interruption_penalty_bucket", Conversion(read=bucket_of))
 STATUS = RecordCodec(CoordinatorStatus, pb.CoordinatorStatus, term="coordinator_term")
 SHARD = RecordCodec(ShardEntry, contract.ShardRegistryEntry)
 DOMAIN = RecordCodec(
@@ -36,7 +36,7 @@ DOMAIN = RecordCodec(
 SHORTFALL = RecordCodec(
     ReportedShortfall,
     contract.Shortfall,
-    Unset("requirements"),
+    Unused("requirements"),
     deficit=RESOURCES,
     interruption_bucket=PENALTY_BUCKET,
 )
@@ -54,12 +54,12 @@ TRANSFER = RecordCodec(
     pb.Transfer,
     id="transfer_id",
     fingerprint="profile_fingerprint",
-    hold_seconds=Values(read=lambda seconds: seconds or HOLD_SECONDS),
+    hold_seconds=Conversion(read=lambda seconds: seconds or HOLD_SECONDS),
 )
 PENDING = RecordCodec(
     PendingInstruction,
     pb.PendingInstruction,
-    instruction=Values(instruction_message, instruction_of),
+    instruction=Conversion(instruction_message, instruction_of),
 )
 EVENT = RecordCodec(CoordinatorEvent, pb.CoordinatorEvent, term="coordinator_term")
 

@@ -16,10 +16,10 @@ from bigfleet.model.shard_views import NeedListing, NeedQuery, NeedRow
 from bigfleet.wire.cluster_report_records import CUT
 from bigfleet.wire.record_codecs import (
     NOT_NEGATIVE,
+    Conversion,
     Document,
     Field,
     RecordCodec,
-    Values,
     first_rows,
 )
 from bigfleet.wire.shard_read import NEED_VIEW
@@ -60,7 +60,7 @@ NEED_QUERY = RecordCodec(
     NeedQuery,
     pb.ListNeedsRequest,
     limit=NOT_NEGATIVE,
-    states=Values(read=_states_of),
+    states=Conversion(read=_states_of),
     id_prefix="need_id_prefix",
 )
 
@@ -93,7 +93,11 @@ def _refs_told(refs: Sequence[str]) -> list[str]:
 
 
 REASON = RecordCodec(
-    ToldReason, pb.Reason, text=CUT, facts=Values(_facts_told, dict), refs=Values(_refs_told, tuple)
+    ToldReason,
+    pb.Reason,
+    text=CUT,
+    facts=Conversion(_facts_told, dict),
+    refs=Conversion(_refs_told, tuple),
 )
 NEED_ROW = RecordCodec(
     NeedRow,

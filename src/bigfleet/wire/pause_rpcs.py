@@ -7,7 +7,7 @@ from bigfleet.model.pauses import PauseScope
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.shard_admin import PauseCall, Paused, PauseList, ResumeCall, Resumed
 from bigfleet.wire.audits import audit_message, audit_of, name_of
-from bigfleet.wire.record_codecs import RecordCodec, Values
+from bigfleet.wire.record_codecs import Conversion, RecordCodec
 from bigfleet.wire.shard_views import PAUSE, SCOPE
 
 #: Shards, clusters and kinds a scope may name.
@@ -29,14 +29,14 @@ def _scope_of(message: shared.PauseScope) -> PauseScope:
     return scope
 
 
-_AUDIT = Values(audit_message, audit_of)
-_PAUSE_ID = Values(read=partial(name_of, "pause_id"))
+_AUDIT = Conversion(audit_message, audit_of)
+_PAUSE_ID = Conversion(read=partial(name_of, "pause_id"))
 #: Reading either of them raises Rejected for a contradictory request.
 PAUSE_CALL = RecordCodec(
     PauseCall,
     shared.PauseRequest,
     audit=_AUDIT,
-    scope=Values(SCOPE.message, _scope_of),
+    scope=Conversion(SCOPE.message, _scope_of),
     pause_id=_PAUSE_ID,
 )
 RESUME_CALL = RecordCodec(

@@ -30,7 +30,7 @@ from bigfleet.wire.needs import (
     resources_message,
     resources_of,
 )
-from bigfleet.wire.record_codecs import Field, RecordCodec, Values
+from bigfleet.wire.record_codecs import Conversion, Field, RecordCodec
 
 #: The most pressing ones come first.
 MOST_SHORTFALLS = 100
@@ -53,7 +53,7 @@ def _counts_of(field: str) -> Field:
         most_of(field, len(counts), MOST_COUNTED)
         return dict(counts)
 
-    return Field(field, Values(read=read))
+    return Field(field, Conversion(read=read))
 
 
 def _cut(reason: str) -> str:
@@ -65,9 +65,9 @@ SUMMARY = RecordCodec(
     pb.ShardSummary,
     count_of_instance_type=_counts_of("per_instance_type_counts"),
     count_of_zone=_counts_of("per_zone_counts"),
-    provider_address=Values(read=partial(name_of, "provider_address")),
+    provider_address=Conversion(read=partial(name_of, "provider_address")),
 )
-ACK = RecordCodec(InstructionAck, pb.InstructAck, reason=Values(_cut, _cut))
+ACK = RecordCodec(InstructionAck, pb.InstructAck, reason=Conversion(_cut, _cut))
 
 
 def report_bytes(report: ShardReport) -> bytes:

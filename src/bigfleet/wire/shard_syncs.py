@@ -27,7 +27,7 @@ from bigfleet.wire.ownership_views import (
     override_of,
     view_of,
 )
-from bigfleet.wire.record_codecs import NOT_NEGATIVE, Joint, RecordCodec, Values
+from bigfleet.wire.record_codecs import NOT_NEGATIVE, ByHand, Conversion, RecordCodec
 from bigfleet.wire.shard_reports import most_of
 
 #: Rows of a request, by its field: a shard holds half a million machines.
@@ -78,7 +78,7 @@ def _held_of(message: pb.SyncShardRequest) -> Mapping[str, Any]:
 SYNC = RecordCodec(
     SyncRequest,
     pb.SyncShardRequest,
-    Joint(("held_pairs",), ("held_domains", "held_defaults"), _held_fields, _held_of),
+    ByHand(("held_pairs",), ("held_domains", "held_defaults"), _held_fields, _held_of),
     epoch="shard_epoch",
     providers=records.PROVIDER,
     shortfalls=rows.SHORTFALL,
@@ -86,7 +86,7 @@ SYNC = RecordCodec(
     offer_replies=rows.OFFER_REPLY,
     returnable="returnable_machine_ids",
     # By hand: there may be half a million of them.
-    held_overrides=Values(
+    held_overrides=Conversion(
         lambda held: map(override_message, held), lambda held: tuple(map(override_of, held))
     ),
     backoffs=rows.BACKOFF,
