@@ -57,9 +57,13 @@ async def next_turn() -> None:
 
 
 async def settle(turns: int = 40) -> None:
-    """Lets everything run that is ready, and what that makes ready, `turns` times over."""
+    """Lets everything run that is ready, and what that makes ready, at most `turns` times over."""
+    # Python's own loop keeps what is ready in a queue; another loop gets all its turns.
+    ready = getattr(asyncio.get_running_loop(), "_ready", True)
     for _ in range(turns):
         await _Turn()
+        if not ready:
+            return
 
 
 @dataclass(order=True, slots=True)
