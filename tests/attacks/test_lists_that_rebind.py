@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bigfleet.model.session_frames import ReclaimInstruction
-from bigfleet.wire.shard_admin_client import ShardAdminClient
+from bigfleet.wire.shard_admin import ShardAdminClient
 from bigfleet.wire.sim_control import SimControlClient
 from tests.nightly import IS_NIGHTLY
 from tests.shard_processes.process import Running, provider_words, serving, shard_words

@@ -17,13 +17,13 @@ from bigfleet.model.settings import Seconds
 from bigfleet.model.shard_admin import Audit
 from bigfleet.model.shard_views import ShardSummary
 from bigfleet.process import ProcessContext
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 from bigfleet.wire.coordinator_client import CoordinatorLines
 from bigfleet.wire.lines import TlsFiles
 from tests.shard_system.rig import ANYWHERE, Lines, page
 from tests.shard_system.waiting import until
 
-#: Everything a coordinator is by default, but where nobody else listens.
+#: Everything a coordinator is by default, but on ports of its own.
 QUICK = CoordinatorSettings(
     listen=ANYWHERE, metrics_addr=ANYWHERE, shutdown_grace=Seconds(1.0), lease_ttl=Seconds(1.0)
 )

@@ -17,9 +17,9 @@ from bigfleet.model.coordination import CoordinatorStatus, Transfer
 from bigfleet.model.provider_calls import ListCall, MachineRecord, Rejected
 from bigfleet.model.requirements import ZONE_KEY
 from bigfleet.model.shard_views import MachineView, ShardStatus
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 from bigfleet.wire.provider_client import ProviderClient
-from bigfleet.wire.shard_admin_client import ShardAdminClient
+from bigfleet.wire.shard_admin import ShardAdminClient
 from tests.etcd_cluster import EtcdCluster, etcd_cluster, free_ports
 from tests.etcd_links import Link, link_to
 from tests.shard_processes.process import provider_words, shard_words
@@ -102,7 +102,7 @@ class Shard:
 
     async def machines(self) -> dict[str, MachineView]:
         assert self.admin is not None, f"{self.name} does not run"
-        page = await self.admin.machines(deadline=PATIENCE)
+        page = await self.admin.machines()
         return {view.machine.id: view for view in page.machines}
 
 
@@ -115,7 +115,7 @@ class Fleet:
         self.shards: list[Shard] = []
         self.operators: list[Operator] = []
         self.provider = ""
-        #: Whom people last asked to own each zone; empty: nobody.
+        #: Whom people last asked to own each zone; empty: none.
         self.wished: dict[str, str] = {}
         #: What was done to it, in order: the first thing to read when something fails.
         self.story: list[str] = []
@@ -228,11 +228,11 @@ class Fleet:
             found.append(leader)
             return True
 
-        await until_told(leads, lambda: ("nobody leads", self.story))
+        await until_told(leads, lambda: ("no replica leads", self.story))
         return found[0]
 
     async def transfers(self) -> tuple[Transfer, ...]:
-        """All that ever were, as soon as somebody leads who tells."""
+        """All that ever were, as soon as a leader tells."""
         found: list[tuple[Transfer, ...]] = []
 
         async def told() -> bool:
@@ -242,7 +242,7 @@ class Fleet:
                 return False
             return True
 
-        await until_told(told, lambda: ("nobody tells of transfers", self.story))
+        await until_told(told, lambda: ("no leader tells of transfers", self.story))
         return found[0]
 
     async def truth(self) -> dict[str, MachineRecord]:

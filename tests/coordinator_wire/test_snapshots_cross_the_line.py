@@ -10,9 +10,8 @@ import pytest
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.v1alpha1 import coordinator_pb2 as contract
 from bigfleet.wire.client_line import ClientLine
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import COORDINATOR, CoordinatorAdminClient
 from bigfleet.wire.coordinator_handlers import Snapshot
-from bigfleet.wire.coordinator_paths import SERVICE
 from bigfleet.wire.snapshot_frames import meta_of
 from tests.coordinator_wire import samples
 from tests.coordinator_wire.scripted import PATIENCE, ScriptedCoordinator, serving
@@ -24,7 +23,7 @@ DATA = Random(1).randbytes(3 * MEBIBYTE)
 async def test_what_it_is_comes_first_and_no_frame_is_larger_than_a_mebibyte() -> None:
     async with serving(ScriptedCoordinator(saved=samples.snapshot_of(DATA))) as rig:
         line = ClientLine(rig.address)
-        stream = line.stream(f"/{SERVICE}/SnapshotSave", b"", PATIENCE)
+        stream = line.stream(f"/{COORDINATOR.name}/SnapshotSave", b"", PATIENCE)
         frames = [frame async for frame in stream]
         await line.close()
     assert max(map(len, frames)) <= MEBIBYTE
@@ -64,7 +63,7 @@ WRONG: dict[str, Callable[[Snapshot], Snapshot]] = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-async def test_a_snapshot_that_did_not_come_whole_is_none(wrong: str) -> None:
+async def test_an_incomplete_snapshot_is_ignored(wrong: str) -> None:
     saved = WRONG[wrong](samples.snapshot_of(b'{"shards": []}'))
     async with (
         serving(ScriptedCoordinator(saved=saved)) as rig,
@@ -103,7 +102,7 @@ async def test_a_disk_that_is_full_ends_the_reading_with_its_own_words() -> None
     [b"{", b"[]", b'{"ID": "s-1"}', b'{"ID": 1}', b"\xff"],
     ids=["cut", "a list", "too little", "a number for a name", "no text"],
 )
-def test_a_meta_that_is_none_is_refused(content: bytes) -> None:
+def test_a_malformed_meta_is_refused(content: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         meta_of(content)
 

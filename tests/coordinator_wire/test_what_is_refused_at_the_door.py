@@ -13,23 +13,22 @@ from bigfleet.admin.v1alpha1 import coordinator_admin_pb2 as pb
 from bigfleet.model.coordinator_calls import NotLeader
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.v1alpha1 import coordinator_pb2 as contract
+from bigfleet.wire import coordinator_admin
 from bigfleet.wire.client_line import ClientLine
-from bigfleet.wire.coordinator_paths import (
-    ADMIN_SERVICE,
-    GET_STATUS,
-    JOIN_RAFT_CLUSTER,
-    REPORT_SHARD,
-    SERVICE,
-    SYNC_SHARD,
-)
 from bigfleet.wire.lines import TlsFiles
 from tests.coordinator_wire.scripted import PATIENCE, ScriptedCoordinator, serving
 from tests.wire.certificates import Authority
 
 AUDIT = shared.Audit(owner="ada", reason="drill")
 LONG = "x" * 257
-V1 = f"/{SERVICE}/"
-ADMIN = f"/{ADMIN_SERVICE}/"
+GET_STATUS, JOIN_RAFT_CLUSTER, REPORT_SHARD, SYNC_SHARD = (
+    coordinator_admin.GET_STATUS.path,
+    coordinator_admin.JOIN_RAFT_CLUSTER.path,
+    coordinator_admin.REPORT_SHARD.path,
+    coordinator_admin.SYNC_SHARD.path,
+)
+V1 = f"/{coordinator_admin.COORDINATOR.name}/"
+ADMIN = f"/{coordinator_admin.COORDINATOR_ADMIN.name}/"
 
 
 async def refusal(
@@ -51,8 +50,8 @@ async def refusal(
 
 
 MISSING: dict[str, tuple[str, Message, str]] = {
-    "a report of nobody": (REPORT_SHARD, contract.ShardReport(cycle=1), "shard_id is missing"),
-    "a sync of nobody": (SYNC_SHARD, pb.SyncShardRequest(cycle=1), "shard_id is missing"),
+    "a report without shard": (REPORT_SHARD, contract.ShardReport(cycle=1), "shard_id is missing"),
+    "a sync without a shard": (SYNC_SHARD, pb.SyncShardRequest(cycle=1), "shard_id is missing"),
     "a domain without a key": (
         V1 + "AssignDomain",
         contract.AssignDomainRequest(topology_value="a", shard_id="s"),
@@ -63,7 +62,7 @@ MISSING: dict[str, tuple[str, Message, str]] = {
         contract.AssignDomainRequest(topology_key="zone", shard_id="s"),
         "topology_value is missing",
     ),
-    "a domain for nobody": (
+    "a domain without a shard": (
         V1 + "AssignDomain",
         contract.AssignDomainRequest(topology_key="zone", topology_value="a"),
         "shard_id is missing",
@@ -89,7 +88,7 @@ MISSING: dict[str, tuple[str, Message, str]] = {
         pb.UpsertProviderRequest(provider=shared.ProviderEntry(address="p:1"), audit=AUDIT),
         "provider.name is missing",
     ),
-    "a provider nobody can reach": (
+    "a provider without an address": (
         ADMIN + "UpsertProvider",
         pb.UpsertProviderRequest(provider=shared.ProviderEntry(name="sim"), audit=AUDIT),
         "provider.address is missing",
@@ -109,7 +108,7 @@ MISSING: dict[str, tuple[str, Message, str]] = {
         pb.SetDefaultOwnerRequest(shard_id="s", audit=AUDIT),
         "provider_address is missing",
     ),
-    "a default of nobody": (
+    "a default without an owner": (
         ADMIN + "SetDefaultOwner",
         pb.SetDefaultOwnerRequest(provider_address="p:1", audit=AUDIT),
         "shard_id is missing",
@@ -248,7 +247,7 @@ async def test_what_is_missing_or_too_much_is_an_invalid_argument(
 
 
 @pytest.mark.parametrize("method", WITHOUT_AUDIT)
-async def test_whoever_changes_something_says_who_and_why(method: str) -> None:
+async def test_a_change_says_who_makes_it_and_why(method: str) -> None:
     rejected = await refusal(ScriptedCoordinator(), ADMIN + method, WITHOUT_AUDIT[method])
     assert (rejected.code, "who changes this" in rejected.text) == (Code.INVALID_ARGUMENT, True)
 
@@ -269,7 +268,7 @@ LED = [path for path in ALL if path not in (GET_STATUS, JOIN_RAFT_CLUSTER)]
 async def test_one_that_does_not_lead_says_so_before_anything_else(
     tmp_path: Path, path: str
 ) -> None:
-    """Whoever asks, and whatever: even bytes that are no message."""
+    """Every caller and every request: even bytes that are not a message."""
     authority = Authority(tmp_path)
     rejected = await refusal(
         ScriptedCoordinator(follows="10.0.0.2:7790"),
@@ -294,14 +293,14 @@ async def test_there_is_no_raft_to_join_anywhere(follows: str | None) -> None:
     assert rejected.code is Code.UNIMPLEMENTED
 
 
-async def test_a_report_without_a_shard_id_is_refused_as_such_whoever_sends_it(
+async def test_a_report_without_a_shard_id_is_refused_as_such_from_any_sender(
     tmp_path: Path,
 ) -> None:
     authority = Authority(tmp_path)
     server, stranger = authority.leaf("server"), authority.leaf("client", "bigfleet://readonly")
-    nobodys = contract.ShardReport(cycle=1)
+    nameless = contract.ShardReport(cycle=1)
     rejected = await refusal(
-        ScriptedCoordinator(), REPORT_SHARD, nobodys, server_tls=server, client_tls=stranger
+        ScriptedCoordinator(), REPORT_SHARD, nameless, server_tls=server, client_tls=stranger
     )
     assert rejected.code is Code.INVALID_ARGUMENT
 

@@ -11,12 +11,19 @@ from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import coordinator_admin_pb2 as pb
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.v1alpha1 import coordinator_pb2 as contract
-from bigfleet.wire.authorisation import GATES, Gate
+from bigfleet.wire import coordinator_admin
+from bigfleet.wire.authorisation import GATES
 from bigfleet.wire.client_line import ClientLine
-from bigfleet.wire.coordinator_paths import GET_STATUS, JOIN_RAFT_CLUSTER, REPORT_SHARD, SYNC_SHARD
+from bigfleet.wire.rpcs import Gate
 from tests.coordinator_wire.scripted import PATIENCE, ScriptedCoordinator, serving
 from tests.wire.certificates import Authority
 
+GET_STATUS, JOIN_RAFT_CLUSTER, REPORT_SHARD, SYNC_SHARD = (
+    coordinator_admin.GET_STATUS.path,
+    coordinator_admin.JOIN_RAFT_CLUSTER.path,
+    coordinator_admin.REPORT_SHARD.path,
+    coordinator_admin.SYNC_SHARD.path,
+)
 SERVICES = (
     contract.DESCRIPTOR.services_by_name["Coordinator"],
     pb.DESCRIPTOR.services_by_name["CoordinatorAdmin"],
@@ -68,13 +75,13 @@ IDENTITIES: dict[str, tuple[tuple[str, ...], set[str]]] = {
     "an admin": (("bigfleet://admin",), LOOKS | WRITES),
     "an admin with a name": (("bigfleet://admin/ada",), LOOKS | WRITES),
     "an admin with a path": (("bigfleet://admin/ada/shard-0",), set()),
-    "nobody": ((), set()),
-    "somebody of another scheme": (("spiffe://mesh/admin",), set()),
+    "no name": ((), set()),
+    "a name of another scheme": (("spiffe://mesh/admin",), set()),
     "two at once": (("bigfleet://admin", "bigfleet://shard/shard-0"), set()),
 }
 
 
-def test_whatever_asks_for_an_audit_is_for_admins_and_the_rest_for_readers_too() -> None:
+def test_calls_that_ask_for_an_audit_are_for_admins_and_the_rest_for_readers_too() -> None:
     for path, method in METHODS.items():
         if method.containing_service is not SERVICES[1] or path == SYNC_SHARD:
             continue
@@ -95,7 +102,7 @@ async def test_every_rpc_is_open_to_the_right_certificates_only(
     if JOIN_RAFT_CLUSTER in allowed:
         expected[JOIN_RAFT_CLUSTER] = Code.UNIMPLEMENTED
     assert codes == expected
-    # Nobody who was denied was heard.
+    # No denied caller was heard.
     assert len(coordinator.asked) == len(allowed - {JOIN_RAFT_CLUSTER})
     assert {peer.identity for peer in coordinator.peers} <= set(uris)
 
@@ -114,7 +121,7 @@ async def code_of(line: ClientLine, path: str, method: MethodDescriptor) -> Code
     return Code.OK
 
 
-async def test_without_certificates_nobody_is_asked_for_a_name() -> None:
+async def test_without_certificates_no_caller_is_asked_for_a_name() -> None:
     async with serving(ScriptedCoordinator()) as rig:
         line = ClientLine(rig.address)
         codes = {path: await code_of(line, path, method) for path, method in METHODS.items()}
@@ -132,7 +139,7 @@ async def test_every_replica_tells_its_readers_how_it_is(tmp_path: Path) -> None
             await line.close()
 
 
-@pytest.mark.parametrize("uris", [(), ("bigfleet://cluster/shop",)], ids=["nobody", "a cluster"])
+@pytest.mark.parametrize("uris", [(), ("bigfleet://cluster/shop",)], ids=["no name", "a cluster"])
 async def test_health_is_open_to_every_certificate(tmp_path: Path, uris: tuple[str, ...]) -> None:
     authority = Authority(tmp_path)
     async with serving(ScriptedCoordinator(), tls=authority.leaf("server")) as rig:

@@ -19,7 +19,8 @@ from bigfleet.wire.provider_admin import (
     ProviderAdminService,
     Verb,
 )
-from bigfleet.wire.sim_control import SimControlClient, SimControlService
+from bigfleet.wire.rpc_service import RpcService
+from bigfleet.wire.sim_control import SIM_CONTROL, SimControlClient
 from tests.wire.certificates import Authority
 from tests.wire.lines import ScriptedProvider, line_to
 
@@ -120,7 +121,7 @@ async def test_an_argument_a_verb_does_not_take_is_told_before_anything_is_sent(
             await client.do(Verb.FAILED, {"zone": "z-a"})
 
 
-async def test_a_verb_nobody_serves_is_unimplemented() -> None:
+async def test_a_verb_that_is_not_served_is_unimplemented() -> None:
     service = ProviderAdminService({})
     async with (
         line_to(ScriptedProvider(), extra_services=[service]) as line,
@@ -136,7 +137,7 @@ IDENTITIES = {
     "a reader": ("bigfleet://readonly", set(READS)),
     "a shard": ("bigfleet://shard/shard-0", set()),
     "a cluster": ("bigfleet://cluster/c1", set()),
-    "somebody without a name": ("spiffe://mesh/x", set()),
+    "a name of another scheme": ("spiffe://mesh/x", set()),
 }
 
 
@@ -166,7 +167,7 @@ async def code_of(client: ProviderAdminClient, verb: Verb) -> Code:
 
 
 async def test_a_sim_verb_carries_its_words_and_its_arguments() -> None:
-    service = SimControlService(StagedWorld())
+    service = RpcService(SIM_CONTROL, StagedWorld())
     async with (
         line_to(ScriptedProvider(), extra_services=[service]) as line,
         SimControlClient(f"127.0.0.1:{line.endpoint.port}") as client,
@@ -181,7 +182,7 @@ async def test_a_sim_verb_carries_its_words_and_its_arguments() -> None:
 
 
 async def test_events_come_from_where_the_caller_left_off() -> None:
-    service = SimControlService(StagedWorld())
+    service = RpcService(SIM_CONTROL, StagedWorld())
     async with (
         line_to(ScriptedProvider(), extra_services=[service]) as line,
         SimControlClient(f"127.0.0.1:{line.endpoint.port}") as client,
@@ -194,7 +195,7 @@ async def test_events_come_from_where_the_caller_left_off() -> None:
 async def test_a_follower_that_leaves_ends_the_stream_at_the_source() -> None:
     world = StagedWorld()
     async with (
-        line_to(ScriptedProvider(), extra_services=[SimControlService(world)]) as line,
+        line_to(ScriptedProvider(), extra_services=[RpcService(SIM_CONTROL, world)]) as line,
         SimControlClient(f"127.0.0.1:{line.endpoint.port}") as client,
     ):
         async with aclosing(client.events(follow=True)) as events:
@@ -205,7 +206,7 @@ async def test_a_follower_that_leaves_ends_the_stream_at_the_source() -> None:
 async def test_the_control_of_the_world_is_for_admins_only(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     reader: TlsFiles = authority.leaf("client", "bigfleet://readonly")
-    services = [SimControlService(StagedWorld())]
+    services = [RpcService(SIM_CONTROL, StagedWorld(), checks_callers=True)]
     async with (
         line_to(
             ScriptedProvider(), server_tls=authority.leaf("server"), extra_services=services

@@ -17,15 +17,17 @@ from bigfleet.edge.clock import next_turn
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.session_frames import Hello
 from bigfleet.v1alpha1 import coordinator_pb2, shard_pb2, shardread_pb2
-from bigfleet.wire.authorisation import GATES, Gate, authorise
+from bigfleet.wire.authorisation import GATES, authorise
 from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.handler_runner import HandlerRunner
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.provider_server import ExtraService
+from bigfleet.wire.rpc_service import RpcService
+from bigfleet.wire.rpcs import Gate
 from bigfleet.wire.session_client import SessionClient
 from bigfleet.wire.session_frames import operator_bytes
-from bigfleet.wire.shard_admin import ShardAdminService
-from bigfleet.wire.shard_read import ShardReadService
+from bigfleet.wire.shard_admin import SHARD_ADMIN
+from bigfleet.wire.shard_read import SHARD_READ
 from tests.wire.admin import ScriptedAdmin
 from tests.wire.certificates import Authority
 from tests.wire.sessions import PATIENCE, ScriptedShard, line_to
@@ -53,7 +55,7 @@ def test_the_table_has_every_rpc_of_both_ports_and_no_other() -> None:
     assert set(GATES) == served
 
 
-def test_whatever_asks_for_an_audit_is_for_admins_and_the_rest_for_readers_too() -> None:
+def test_calls_that_ask_for_an_audit_are_for_admins_and_the_rest_for_readers_too() -> None:
     for method in ADMIN.methods:
         writes = "audit" in method.input_type.fields_by_name
         gate = GATES[f"/{ADMIN.full_name}/{method.name}"]
@@ -93,9 +95,9 @@ IDENTITIES: dict[str, tuple[tuple[str, ...], set[str]]] = {
     "an admin with a name": (("bigfleet://admin/ada@example.org",), LOOKS | WRITES),
     "an admin with an empty name": (("bigfleet://admin/",), set()),
     "an admin with a path": (("bigfleet://admin/ada/shop",), set()),
-    "somebody called like one": (("bigfleet://administrator",), set()),
-    "nobody": ((), set()),
-    "somebody of another scheme": (("spiffe://mesh/admin",), set()),
+    "a name that begins like one": (("bigfleet://administrator",), set()),
+    "no name": ((), set()),
+    "a name of another scheme": (("spiffe://mesh/admin",), set()),
     "two at once": (("bigfleet://admin", "bigfleet://cluster/shop"), set()),
 }
 
@@ -105,7 +107,10 @@ async def test_every_rpc_is_open_to_the_right_certificates_only(
     tmp_path: Path, uris: tuple[str, ...], allowed: set[str]
 ) -> None:
     authority, people = Authority(tmp_path), ScriptedAdmin()
-    services: list[ExtraService] = [ShardAdminService(people), ShardReadService(people)]
+    services: list[ExtraService] = [
+        RpcService(SHARD_ADMIN, people),
+        RpcService(SHARD_READ, people),
+    ]
     client_tls = authority.leaf("client", *uris)
     async with line_to(
         ScriptedShard(), server_tls=authority.leaf("server"), extra_services=services
@@ -114,7 +119,7 @@ async def test_every_rpc_is_open_to_the_right_certificates_only(
     assert set(codes) == SESSION | LOOKS | WRITES | REPORT
     expected = {path: Code.OK if path in allowed else Code.PERMISSION_DENIED for path in codes}
     assert codes == expected
-    # Nobody who was denied was heard.
+    # No denied caller was heard.
     assert len(people.asked) == len(allowed - SESSION)
     assert line.shard.hellos == ({1: Hello("shop")} if allowed >= SESSION else {})
 
@@ -200,7 +205,7 @@ async def test_a_denied_stream_without_any_frame_ends_too(
         await client.close()
 
 
-@pytest.mark.parametrize("uris", [(), ("bigfleet://cluster/shop",)], ids=["nobody", "a cluster"])
+@pytest.mark.parametrize("uris", [(), ("bigfleet://cluster/shop",)], ids=["no name", "a cluster"])
 async def test_health_and_reflection_are_open_to_every_certificate(
     tmp_path: Path, uris: tuple[str, ...]
 ) -> None:
@@ -222,7 +227,7 @@ async def test_health_and_reflection_are_open_to_every_certificate(
     assert b"bigfleet.v1alpha1.Shard" in named[0]
 
 
-async def test_a_service_nobody_put_in_the_table_is_denied_on_any_line() -> None:
+async def test_a_service_that_is_not_in_the_table_is_denied_on_any_line() -> None:
     class Forgotten:
         name = "bigfleet.admin.v1alpha1.Forgotten"
 

@@ -44,7 +44,7 @@ from bigfleet.up.simulated_time import (
 )
 from bigfleet.up.starter import Starter
 from bigfleet.up.zone_assignment import assign_zones, dealt
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 from bigfleet.wire.real_times import WireTimes
 
 #: What running actions get at the end; the machines are simulated and lose nothing.
@@ -129,7 +129,7 @@ class LocalFleet:
             raise
 
     async def stop(self) -> None:
-        """What the parts say of each other's end is no news."""
+        """Hides what the parts log about each other's end."""
         self._log.is_over = True
         await self._closing.aclose()
 

@@ -14,7 +14,6 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
-from enum import Enum
 from typing import Any, TypeAlias
 
 import grpc
@@ -22,78 +21,23 @@ from grpc_health.v1 import health
 from grpc_reflection.v1alpha import reflection
 
 from bigfleet.model.provider_calls import Code, Peer, Rejected
-from bigfleet.wire.audits import require_admin, require_reader
+from bigfleet.wire.coordinator_admin import COORDINATOR, COORDINATOR_ADMIN
 from bigfleet.wire.handler_runner import Context, ignore
 from bigfleet.wire.lines import peer_of
+from bigfleet.wire.rpcs import Gate, Service, require
+from bigfleet.wire.shard_admin import SHARD_ADMIN
+from bigfleet.wire.shard_read import SHARD_READ
 from bigfleet.wire.statuses import end_with
 
-CLUSTER_PREFIX = "bigfleet://cluster/"
-SHARD_PREFIX = "bigfleet://shard/"
 #: A caller that opens a stream and sends nothing is denied after this.
 FIRST_FRAME_SECONDS = 60.0
 
 
-class Gate(Enum):
-    #: Every caller that got through the handshake.
-    ANYBODY = "anybody"
-    #: `bigfleet://cluster/<id>`; the id is compared with that of the Hello or the report.
-    CLUSTER = "cluster"
-    #: `bigfleet://shard/<id>`; the reader of the request compares all of it, as a report without a
-    #: shard id is refused as such before names are checked.
-    SHARD = "shard"
-    READERS = "readers"
-    ADMINS = "admins"
-
-
-_ADMIN = "/bigfleet.admin.v1alpha1.ShardAdmin/"
-_COORDINATOR = "/bigfleet.v1alpha1.Coordinator/"
-_COORDINATOR_ADMIN = "/bigfleet.admin.v1alpha1.CoordinatorAdmin/"
+#: Of a shard's and the coordinator's port; a provider checks its own.
+TABLES: tuple[Service[Any], ...] = (SHARD_READ, SHARD_ADMIN, COORDINATOR, COORDINATOR_ADMIN)
 GATES: Mapping[str, Gate] = {
     "/bigfleet.v1alpha1.Shard/Session": Gate.CLUSTER,
-    "/bigfleet.v1alpha1.ShardRead/InspectNeeds": Gate.READERS,
-    _ADMIN + "GetStatus": Gate.READERS,
-    _ADMIN + "Pause": Gate.ADMINS,
-    _ADMIN + "Resume": Gate.ADMINS,
-    _ADMIN + "ListPauses": Gate.READERS,
-    _ADMIN + "ListSessions": Gate.READERS,
-    _ADMIN + "ListMachines": Gate.READERS,
-    _ADMIN + "GetMachineStory": Gate.READERS,
-    _ADMIN + "ClearFailedMachine": Gate.ADMINS,
-    _ADMIN + "ListQuarantines": Gate.READERS,
-    _ADMIN + "ReleaseQuarantine": Gate.ADMINS,
-    _ADMIN + "ListOfferings": Gate.READERS,
-    _ADMIN + "ResetOffering": Gate.ADMINS,
-    _ADMIN + "ReportCluster": Gate.CLUSTER,
-    _ADMIN + "ListNeeds": Gate.READERS,
-    _ADMIN + "DumpFleet": Gate.READERS,
-    _COORDINATOR + "ReportShard": Gate.SHARD,
-    _COORDINATOR + "AssignDomain": Gate.ADMINS,
-    _COORDINATOR + "UnassignDomain": Gate.ADMINS,
-    _COORDINATOR + "RemoveShard": Gate.ADMINS,
-    _COORDINATOR + "ListShards": Gate.READERS,
-    _COORDINATOR + "ListDomainAssignments": Gate.READERS,
-    _COORDINATOR + "ListShardReports": Gate.READERS,
-    _COORDINATOR + "JoinRaftCluster": Gate.ADMINS,
-    _COORDINATOR + "SnapshotSave": Gate.ADMINS,
-    _COORDINATOR_ADMIN + "GetStatus": Gate.READERS,
-    _COORDINATOR_ADMIN + "SyncShard": Gate.SHARD,
-    _COORDINATOR_ADMIN + "ListQuotas": Gate.READERS,
-    _COORDINATOR_ADMIN + "SetQuota": Gate.ADMINS,
-    _COORDINATOR_ADMIN + "DeleteQuota": Gate.ADMINS,
-    _COORDINATOR_ADMIN + "ListProviders": Gate.READERS,
-    _COORDINATOR_ADMIN + "UpsertProvider": Gate.ADMINS,
-    _COORDINATOR_ADMIN + "DeleteProvider": Gate.ADMINS,
-    _COORDINATOR_ADMIN + "ListClusterBindings": Gate.READERS,
-    _COORDINATOR_ADMIN + "UnbindCluster": Gate.ADMINS,
-    _COORDINATOR_ADMIN + "SetDefaultOwner": Gate.ADMINS,
-    _COORDINATOR_ADMIN + "ListDefaultOwners": Gate.READERS,
-    _COORDINATOR_ADMIN + "ListTransfers": Gate.READERS,
-    _COORDINATOR_ADMIN + "CancelTransfer": Gate.ADMINS,
-    _COORDINATOR_ADMIN + "ListInstructions": Gate.READERS,
-    _COORDINATOR_ADMIN + "Pause": Gate.ADMINS,
-    _COORDINATOR_ADMIN + "Resume": Gate.ADMINS,
-    _COORDINATOR_ADMIN + "ListPauses": Gate.READERS,
-    _COORDINATOR_ADMIN + "TailEvents": Gate.READERS,
+    **{rpc.path: rpc.gate for service in TABLES for rpc in service.rpcs.values()},
     # Probes have no role of their own; the names of RPCs are no secret.
     f"/{health.SERVICE_NAME}/Check": Gate.ANYBODY,
     f"/{health.SERVICE_NAME}/Watch": Gate.ANYBODY,
@@ -104,38 +48,11 @@ GATES: Mapping[str, Gate] = {
 
 def authorise(path: str, peer: Peer) -> None:
     """Raises Rejected(PERMISSION_DENIED)."""
-    match GATES.get(path):
-        case Gate.ANYBODY | Gate.SHARD:
-            return
-        case Gate.READERS:
-            require_reader(peer)
-        case Gate.ADMINS:
-            require_admin(peer)
-        case Gate.CLUSTER:
-            if peer.authenticated and not (peer.identity or "").startswith(CLUSTER_PREFIX):
-                raise _refused(peer, f"{CLUSTER_PREFIX}<cluster id>")
-        case None:
-            text = f"no role may call {path}: it has no line in the table of who may"
-            raise Rejected(Code.PERMISSION_DENIED, text, "identity")
-
-
-def require_cluster(peer: Peer, cluster: str) -> None:
-    """A cluster speaks only for itself."""
-    if peer.authenticated and peer.identity != CLUSTER_PREFIX + cluster:
-        raise _refused(peer, CLUSTER_PREFIX + cluster)
-
-
-def require_shard(peer: Peer, shard_id: str) -> None:
-    """A shard speaks only for itself."""
-    if peer.authenticated and peer.identity != SHARD_PREFIX + shard_id:
-        raise _refused(peer, SHARD_PREFIX + shard_id)
-
-
-def _refused(peer: Peer, wanted: str) -> Rejected:
-    caller = peer.identity or "a caller without one bigfleet name"
-    return Rejected(
-        Code.PERMISSION_DENIED, f"{caller} may not do this; it takes {wanted}", "identity"
-    )
+    gate = GATES.get(path)
+    if gate is None:
+        text = f"no role may call {path}: it has no line in the table of who may"
+        raise Rejected(Code.PERMISSION_DENIED, text, "identity")
+    require(gate, peer)
 
 
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"

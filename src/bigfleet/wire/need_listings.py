@@ -3,35 +3,40 @@
 Texts are cut to what may be told, so that a row is as large as its Need.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from itertools import islice
+from typing import Protocol
 
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.cluster_reports import cut_text
 from bigfleet.model.need_states import NeedState
-from bigfleet.model.provider_calls import Code, Peer, Rejected
+from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.reasons import ToldReason
-from bigfleet.model.shard_views import NeedCounts, NeedListing, NeedQuery, NeedRow
-from bigfleet.wire.shard_read import need_view_message, need_view_of
-from bigfleet.wire.shard_views import counts_message, counts_of, known, number
+from bigfleet.model.shard_views import NeedListing, NeedQuery, NeedRow
+from bigfleet.wire.cluster_report_records import CUT
+from bigfleet.wire.record_codecs import Document, Field, RecordCodec, Values, first_rows
+from bigfleet.wire.shard_read import NEED_VIEW
+from bigfleet.wire.shard_views import NEED_COUNTS, known, number
 
-METHOD = "ListNeeds"
 #: Facts and refs of a reason.
 MOST_FACTS = 32
 #: States that a query may name; there are fewer.
 _MOST_STATES = 16
 
-Streaming = Callable[[bytes, Peer], AsyncGenerator[bytes, None]]
+_EVERY_NEED = NeedQuery()
 
 
-def listing_needs(answer: Callable[[NeedQuery], Awaitable[NeedListing]]) -> Streaming:
-    async def stream(request: bytes, _peer: Peer) -> AsyncGenerator[bytes, None]:
-        listing = await answer(query_of(pb.ListNeedsRequest.FromString(request)))
-        yield pb.ListNeedsResponse(header=_header_message(listing)).SerializeToString()
-        for row in listing.rows:
-            frame = pb.ListNeedsResponse(need=need_row_message(row))
-            yield frame.SerializeToString(deterministic=True)
+class NeedHandler(Protocol):
+    async def list_needs(self, query: NeedQuery) -> NeedListing: ...
 
-    return stream
+
+async def need_frames(
+    handler: NeedHandler, request: pb.ListNeedsRequest
+) -> AsyncGenerator[pb.ListNeedsResponse, None]:
+    listing = await handler.list_needs(query_of(request))
+    yield pb.ListNeedsResponse(header=_header_message(listing))
+    for row in listing.rows:
+        yield pb.ListNeedsResponse(need=NEED_ROW.message(row))
 
 
 def query_of(message: pb.ListNeedsRequest) -> NeedQuery:
@@ -48,30 +53,18 @@ def _state(value: int) -> NeedState | None:
     return known(NeedState, value)
 
 
-def need_query_bytes(query: NeedQuery) -> bytes:
-    states = [number(state) for state in query.states]
-    request = pb.ListNeedsRequest(
+def need_query_message(query: NeedQuery = _EVERY_NEED) -> pb.ListNeedsRequest:
+    return pb.ListNeedsRequest(
         cluster_id=query.cluster,
         limit=query.limit,
-        states=states,
+        states=map(number, query.states),
         need_id_prefix=query.id_prefix,
     )
-    return request.SerializeToString()
 
 
-def need_listing_of(frames: Iterable[bytes]) -> NeedListing:
-    """Raises DecodeError or ValueError where a frame cannot be read."""
-    header, rows = pb.ListNeedsHeader(), []
-    for frame in frames:
-        answer = pb.ListNeedsResponse.FromString(frame)
-        if answer.HasField("header"):
-            header = answer.header
-        elif answer.HasField("need"):
-            rows.append(need_row_of(answer.need))
-    counts = counts_of(header.counts) if header.HasField("counts") else NeedCounts()
-    return NeedListing(
-        header.cycle, header.computed_at_unix_nanos, counts, header.matching, tuple(rows)
-    )
+def need_listing(header: pb.ListNeedsHeader, rows: tuple[NeedRow, ...]) -> NeedListing:
+    counts = NEED_COUNTS.record(header.counts)
+    return NeedListing(header.cycle, header.computed_at_unix_nanos, counts, header.matching, rows)
 
 
 def _header_message(listing: NeedListing) -> pb.ListNeedsHeader:
@@ -79,46 +72,35 @@ def _header_message(listing: NeedListing) -> pb.ListNeedsHeader:
         cycle=listing.cycle,
         computed_at_unix_nanos=listing.computed_at,
         total_needs=listing.counts.total,
-        counts=counts_message(listing.counts),
+        counts=NEED_COUNTS.message(listing.counts),
         matching=listing.matching,
     )
 
 
-def need_row_message(row: NeedRow) -> pb.NeedRow:
-    return pb.NeedRow(
-        view=need_view_message(row.view),
-        state=number(row.state),
-        reason=_reason_message(row.reason),
-        since_unix_nanos=row.since,
-        remedy=cut_text(row.remedy),
-        arriving_machines=row.arriving,
-        stuck_pods=row.stuck_pods,
-        further_reasons=map(_reason_message, row.further[:MOST_FACTS]),
-    )
+def _facts_told(facts: Mapping[str, str]) -> dict[str, str]:
+    return {name: cut_text(value) for name, value in islice(facts.items(), MOST_FACTS)}
 
 
-def _reason_message(reason: ToldReason) -> pb.Reason:
-    facts = list(reason.facts.items())[:MOST_FACTS]
-    return pb.Reason(
-        code=reason.code,
-        text=cut_text(reason.text),
-        facts={name: cut_text(value) for name, value in facts},
-        refs=[cut_text(name) for name in reason.refs[:MOST_FACTS]],
-    )
+def _refs_told(refs: Sequence[str]) -> list[str]:
+    return [cut_text(name) for name in refs[:MOST_FACTS]]
 
 
-def _reason_of(message: pb.Reason) -> ToldReason:
-    return ToldReason(message.code, message.text, dict(message.facts), tuple(message.refs))
+REASON = RecordCodec(
+    ToldReason, pb.Reason, text=CUT, facts=Values(_facts_told, dict), refs=Values(_refs_told, tuple)
+)
+NEED_ROW = RecordCodec(
+    NeedRow,
+    pb.NeedRow,
+    view=NEED_VIEW,
+    reason=REASON,
+    remedy=CUT,
+    arriving="arriving_machines",
+    further=Field("further_reasons", first_rows(MOST_FACTS, REASON)),
+)
 
 
-def need_row_of(message: pb.NeedRow) -> NeedRow:
-    return NeedRow(
-        need_view_of(message.view),
-        NeedState(message.state),
-        _reason_of(message.reason),
-        message.since_unix_nanos,
-        message.remedy,
-        message.arriving_machines,
-        message.stuck_pods,
-        tuple(map(_reason_of, message.further_reasons)),
-    )
+def need_row_document(row: NeedRow) -> Document:
+    """What a row says of its Need beside the view."""
+    document = NEED_ROW.document(row)
+    del document["view"]
+    return document

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bigfleet.model.pauses import Pause
     from bigfleet.model.provider_calls import Rejected
     from bigfleet.model.shard_views import SessionView
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
 _COLUMNS = ("CLUSTER", "SHARD", "SESSION", "NEEDS", "UNMET", "MACHINES", "BOUND_SINCE")
 _LAST_COLUMN = "PAUSED"
@@ -83,17 +83,17 @@ class Row:
         return [pause for pause in held if holds(pause, self.cluster, self.shard_id)]
 
     def document(self) -> dict[str, Any]:
-        from bigfleet.wire.shard_documents import document_of
+        from bigfleet.wire.shard_views import PAUSE, SESSION
 
         view = self.served.views.get(self.cluster) if self.served else None
-        shown: dict[str, Any] = document_of(view) if view else {"clusterId": self.cluster}
+        shown: dict[str, Any] = SESSION.document(view) if view else {"clusterId": self.cluster}
         shown["shardId"] = self.shard_id
         if self.served:
             shown["unmet"] = self.served.unmet[self.cluster]
             if (counted := self.states()) is not None:
                 shown.setdefault("needStates", counted)
             shown["machines"] = self.served.machines[self.cluster]
-            shown["pauses"] = [document_of(pause) for pause in self.pauses()]
+            shown["pauses"] = [PAUSE.document(pause) for pause in self.pauses()]
         if self.binding:
             shown["boundUnixNanos"] = self.binding.bound_at
         return shown
@@ -325,7 +325,7 @@ async def _look(shard: Clients) -> Served:
         unmet = Counter(view.need.cluster for view in asked.needs if not view.satisfied)
     bound = {MachineState.CONFIGURING, MachineState.CONFIGURED, MachineState.DRAINING}
     query = MachineQuery(MachineSelector(states=frozenset(bound)))
-    found = await shard.admin.machines(query, shard.timeout)
+    found = await shard.admin.machines(query)
     machines = Counter(view.machine.cluster for view in found.machines)
     pauses = tuple({pause.pause_id: pause for pause in status.pauses}.values())
     return Served(status.shard_id, views, unmet, machines, of_state, pauses)

@@ -33,7 +33,7 @@ from bigfleet.model.shard_views import (
     SessionView,
     ShardStatus,
 )
-from bigfleet.wire.shard_documents import document_of
+from bigfleet.wire.cluster_report_records import REFUSAL
 
 #: Needs that a page lists; `bigfleet needs --cluster` shows all.
 _MOST_NEEDS = 20
@@ -51,9 +51,9 @@ class DescribedCluster:
 def describe_cluster(line: Line, cluster: str) -> Description:
     async def look(shard: Clients) -> DescribedCluster:
         await require_cluster(shard, cluster)
-        sessions = await shard.admin.sessions(cluster)
+        sessions = await shard.admin.sessions(cluster_id=cluster)
         query = MachineQuery(MachineSelector(cluster=cluster))
-        machines = await shard.admin.machines(query, shard.timeout)
+        machines = await shard.admin.machines(query)
         needs = await listed_needs(shard, cluster, _MOST_NEEDS, unmet=True)
         status = await shard.admin.status()
         listing = needs if isinstance(needs, NeedListing) else None
@@ -99,7 +99,7 @@ def _description(
             "dollarsPerHour": spent,
             "unmetNeeds": [row_document(row) for row in rows],
             "refusedRollups": [
-                document_of(each)["refusedRollup"] for each in sessions if each.refused_rollup
+                REFUSAL.document(each.refused_rollup) for each in sessions if each.refused_rollup
             ],
         },
         answers,

@@ -92,12 +92,12 @@ async def listed_needs(
 
     states = tuple(state for state in NeedState if state is not NeedState.MET) if unmet else ()
     try:
-        return await shard.admin.needs(NeedQuery(cluster, limit, states), shard.timeout)
+        return await shard.admin.needs(NeedQuery(cluster, limit, states))
     except Rejected as rejected:
         if rejected.code is not Code.UNIMPLEMENTED:
             raise
     # An older shard cuts the list before this verb could leave out what is met.
-    return await shard.read.needs(cluster, 0 if unmet else limit, shard.timeout)
+    return await shard.read.needs(cluster, 0 if unmet else limit)
 
 
 def _total_of(found: "NeedListing | NeedPage") -> int:
@@ -111,9 +111,10 @@ def _total_of(found: "NeedListing | NeedPage") -> int:
 
 def row_document(row: "NeedRow") -> dict[str, Any]:
     """The NeedView as ever, and beside it what the state adds."""
-    from bigfleet.wire.shard_documents import document_of, need_row_document
+    from bigfleet.wire.need_listings import need_row_document
+    from bigfleet.wire.shard_read import need_view_document
 
-    return {**document_of(row.view), **need_row_document(row)}
+    return {**need_view_document(row.view), **need_row_document(row)}
 
 
 def rows_table(rows: "Sequence[NeedRow]", now: "Instant") -> "Table":

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bigfleet.model.pauses import Pause
     from bigfleet.model.provider_calls import Rejected
     from bigfleet.model.shard_admin import PauseCall, Paused, PauseList, ResumeCall, Resumed
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
 T = TypeVar("T")
 
@@ -75,8 +75,10 @@ def pauses_of_all(line: Line, include_expired: bool) -> "Answers[PauseList]":
 
     async def everywhere(coordinator: "CoordinatorAdminClient") -> "Answers[PauseList]":
         meant = await shards_meant(line, coordinator)
-        lead = await coordinator.pauses(include_expired)
-        shards = await side_by_side(line, meant, lambda shard: shard.admin.pauses(include_expired))
+        lead = await coordinator.pauses(include_expired=include_expired)
+        shards = await side_by_side(
+            line, meant, lambda shard: shard.admin.pauses(include_expired=include_expired)
+        )
         return Answers(shards, lead, meant)
 
     return line.coordinator.ask(everywhere)
@@ -97,7 +99,7 @@ def _led(line: Line, everywhere: "Led[Answers[T]]") -> "Answers[T]":
 
 
 async def _meant(line: Line, coordinator: "CoordinatorAdminClient") -> "dict[str, str] | Rejected":
-    """Rejected where the coordinator is no help, but every shard is named by its address."""
+    """Rejected if the coordinator does not answer, unless every shard is named by its address."""
     from bigfleet.model.provider_calls import Rejected
 
     try:

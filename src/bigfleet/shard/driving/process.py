@@ -43,9 +43,10 @@ from bigfleet.shard.state import ShardState
 from bigfleet.shard.store import StateStore
 from bigfleet.wire.coordinator_client import CoordinatorLines
 from bigfleet.wire.provider_client import ProviderClient
+from bigfleet.wire.rpc_service import RpcService
 from bigfleet.wire.session_server import ShardEndpoint
-from bigfleet.wire.shard_admin import ShardAdminService
-from bigfleet.wire.shard_read import ShardReadService
+from bigfleet.wire.shard_admin import SHARD_ADMIN
+from bigfleet.wire.shard_read import SHARD_READ
 
 #: A shard whose last cycle began longer ago than this, or ten intervals, is not alive.
 LONGEST_SILENCE_SECONDS = 60.0
@@ -211,10 +212,11 @@ class ShardProcess(Process):
         return client
 
     def _make_endpoint(self, settings: ShardSettings) -> ShardEndpoint:
-        read = ShardReadService(ReadAnswers(self.state))
+        read = RpcService(SHARD_READ, ReadAnswers(self.state))
         times = self.context.times
         real_of = (lambda instant: instant) if times is None else times.times.real_of
-        admin = ShardAdminService(AdminAnswers(self.state, self._outlet, self._usage, real_of))
+        answers = AdminAnswers(self.state, self._outlet, self._usage, real_of)
+        admin = RpcService(SHARD_ADMIN, answers)
         return ShardEndpoint(
             self.sessions,
             address=settings.listen,

@@ -20,8 +20,9 @@ from bigfleet.model.provider_calls import (
     Rejected,
     Token,
 )
-from bigfleet.wire.handler_runner import Answering, HandlerRunner
+from bigfleet.wire.handler_runner import HandlerRunner
 from bigfleet.wire.provider_server import ProviderEndpoint
+from bigfleet.wire.rpcs import Answering
 
 
 @breaks("no zone before Create")
