@@ -23,7 +23,13 @@ from bigfleet.provider.sim.clocks import ScaledClock, speed_of
 from bigfleet.provider.sim.driver import Driver
 from bigfleet.provider.sim.service import SimAnswers
 from bigfleet.provider.sim.world.distributions import BadDuration, nanos_of
-from bigfleet.provider.sim.world.happenings import Command, Commanded, Noted, Reply, Scripted
+from bigfleet.provider.sim.world.events import (
+    Command,
+    CommandGiven,
+    LoggedEvent,
+    Reply,
+    ScriptGiven,
+)
 from bigfleet.provider.sim.world.report import condition_holds
 from bigfleet.provider.sim.world.state import EventLog, Substrate
 from bigfleet.provider.sim.world.verbs import (
@@ -88,8 +94,8 @@ class Control(ServerExtension):
         try:
             entries = script_of(yaml.safe_load(text))
         except yaml.YAMLError as problem:
-            raise BadInput([Problem("script", f"is no YAML: {problem}")]) from problem
-        self.driver.tell(Scripted(entries, self.driver.clock.now()))
+            raise BadInput([Problem("script", f"is not YAML: {problem}")]) from problem
+        self.driver.tell(ScriptGiven(entries, self.driver.clock.now()))
         return {"entries": len(entries)}
 
     async def do(self, verb: str, words: Sequence[str], args: Mapping[str, str]) -> JsonObject:
@@ -107,7 +113,7 @@ class Control(ServerExtension):
     async def carry_out(self, command: Command) -> JsonObject:
         if VERBS[command.verb].outside:
             return await self._outside(command)
-        said = self.driver.tell(Commanded(command, self.driver.clock.now()))
+        said = self.driver.tell(CommandGiven(command, self.driver.clock.now()))
         reply = next(i for i in reversed(said) if isinstance(i, Reply))
         if reply.problem:
             raise BadCommand(reply.problem)
@@ -216,7 +222,7 @@ class Control(ServerExtension):
         return HttpAnswer(orjson.dumps(facts))
 
 
-def _numbered(number: int, noted: Noted) -> JsonObject:
+def _numbered(number: int, noted: LoggedEvent) -> JsonObject:
     """A verb's own argument `n`, how often, is told as `count`: `n` is the number of the line."""
     facts = noted.document()
     if "n" in facts:
