@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bigfleet.edge.clock import ManualClock, next_turn
+from bigfleet.edge.clock import ManualClock, next_turn, settle
 from bigfleet.kube.kinds import EVENTS, LEASES
 from bigfleet.model.session_frames import (
     Acknowledgement,
@@ -150,12 +150,7 @@ class Rig:
 
     async def _step(self) -> None:
         await self.clock.advance(_STEP_SECONDS)
-        await turn_loop(_TURNS)
-
-
-async def turn_loop(turns: int) -> None:
-    """Also while nothing is ready: a call to the shard is answered by other threads."""
-    for _ in range(turns):
+        await settle(_TURNS)
         await next_turn()
 
 

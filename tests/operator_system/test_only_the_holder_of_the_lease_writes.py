@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+from bigfleet.edge.clock import settle
 from bigfleet.kube.kinds import LEASES, NODES, PODS
 from bigfleet.model.machines import MachineState
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimInstruction
 from tests.kube_api import FakeApiServer
-from tests.operator_system.rig import CLUSTER, JumpingClock, operating, turn_loop
+from tests.operator_system.rig import CLUSTER, JumpingClock, operating
 
 
 async def test_a_replica_that_wakes_after_its_lease_sends_nothing(tmp_path: Path) -> None:
@@ -34,7 +35,7 @@ async def test_a_replica_that_wakes_after_its_lease_sends_nothing(tmp_path: Path
                 lease["metadata"]["namespace"],
             )
             clock.jump(60)
-            await turn_loop(500)
+            await settle(500)
             assert [done.call for done in rig.writes()[before:]] == []
             assert rig.log.count("lease.held") == rig.log.count("lease.lost") == 1
             assert not rig.operator.election.holding

@@ -46,10 +46,6 @@ async def sleep_on(clock: Clock, seconds: float) -> None:
         timer.cancel()
 
 
-#: So often in a row nothing was ready: nothing will be, but for another process or thread.
-_QUIET_TURNS = 3
-
-
 class _Turn:
     def __await__(self) -> Generator[None, None, None]:
         yield
@@ -61,16 +57,9 @@ async def next_turn() -> None:
 
 
 async def settle(turns: int = 40) -> None:
-    """Lets everything run that is ready, and what that makes ready, at most `turns` times over."""
-    # Python's own loop keeps what is ready in a queue; another loop gets all its turns.
-    ready = getattr(asyncio.get_running_loop(), "_ready", None)
-    quiet = 0
+    """Lets everything run that is ready, and what that makes ready, `turns` times over."""
     for _ in range(turns):
         await _Turn()
-        quiet = quiet + 1 if ready is not None and not ready else 0
-        # A turn looks at the sockets first: what is sent in one is seen by the next.
-        if quiet == _QUIET_TURNS:
-            return
 
 
 @dataclass(order=True, slots=True)
