@@ -12,7 +12,7 @@ from bigfleet.cli.main import cli
 from bigfleet.fleetfile import load_fleet
 from tests.architecture.pages import Block, Command, blocks, blocks_of, commands, normalised, walks
 from tests.architecture.tree import ROOT, name_of, pages
-from tests.architecture.walking import Walk
+from tests.architecture.walking import PageWalk
 
 FLEETS = [block for block in blocks("yaml") if "kind: Fleet" in block.text]
 COMMANDS = commands("bigfleet")
@@ -31,7 +31,7 @@ def test_python_on_a_page_runs(block: Block, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.timeout(480)  # one of them certifies a provider
 @pytest.mark.parametrize("page", walks(), ids=name_of)
 def test_a_page_that_builds_something_works_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
-    with Walk(tmp_path) as walk:
+    with PageWalk(tmp_path) as walk:
         for block in blocks_of(page):
             walk.step(block)
         walk.check_types()

@@ -37,7 +37,7 @@ from bigfleet.shard.calls import Answer
 from bigfleet.shard.events import CallAnswered
 from bigfleet.shard.instructions import CallProvider, GetCall, Log, Persist, WriteAudit
 from bigfleet.shard.rails.pauses import PauseRequest
-from bigfleet.shard.reconciling.adoption import Adopter, Sight
+from bigfleet.shard.reconciling.adoption import Adopter, ListedMachine
 from bigfleet.shard.reconciling.record_checks import screened_machine
 from bigfleet.shard.settings import ShardSettings
 from tests.shard_parts import Clusters, parts_of
@@ -221,7 +221,7 @@ class Rig:
         self.now += 1
         listed = screened_machine(record_of(machine, state, cluster))
         assert isinstance(listed, Machine), listed
-        self._adopter.adopt(Sight(listed, CLOUD, self.now, self.now))
+        self._adopter.adopt(ListedMachine(listed, CLOUD, self.now, self.now))
         seen = {machine: listed} if self.failures.holds(machine) else {}
         self.failures.on_list(CLOUD, seen, whole=True, started=self.now, at=self.now)
         self._obey()

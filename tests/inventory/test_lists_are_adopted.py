@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bigfleet.engine.adoption import Adopted, Step
+from bigfleet.engine.adoption import AdoptedBatch, Step
 from bigfleet.engine.inventory import Inventory
 from bigfleet.model.batches import MachineBatch
 from bigfleet.model.errors import DuplicateMachine, InvalidMachine
@@ -51,7 +51,7 @@ def test_everything_a_list_says_of_new_machines_is_kept() -> None:
     machines = (FAILED, SLOT, BOUND, IDLE)
     inventory = Inventory()
     told = inventory.adopt(listed(*machines), source="acme", now=5)
-    assert told == Adopted(new=("d-failed", "a-slot", "c-bound", "b-idle"))
+    assert told == AdoptedBatch(new=("d-failed", "a-slot", "c-bound", "b-idle"))
     assert [inventory.machine_of(machine.id) for machine in machines] == list(machines)
     assert inventory.marks_of("b-idle").idle_since == 5
     assert inventory.source_of("a-slot") == "acme"
@@ -129,7 +129,7 @@ def test_a_busy_machine_keeps_its_state_and_takes_the_price() -> None:
         busy=np.array([True]),
     )
     assert inventory.machine_of("c-bound") == replace(BOUND, price_per_hour=9.0)
-    assert told == Adopted(refreshed={"price_per_hour": 1})
+    assert told == AdoptedBatch(refreshed={"price_per_hour": 1})
 
 
 def test_marks_stay_with_a_state_and_end_with_it() -> None:

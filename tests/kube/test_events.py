@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from bigfleet.edge.clock import ManualClock, settle
-from bigfleet.edge.logs import Silence
+from bigfleet.edge.logs import NullLog
 from bigfleet.kube.events import Events
 from bigfleet.kube.kinds import EVENTS
 from bigfleet.kube.objects import Reference
@@ -19,7 +19,7 @@ POD = Reference(api_version="v1", kind="Pod", name="web-1", namespace="shop", ui
 @asynccontextmanager
 async def telling(server: FakeApiServer, clock: ManualClock) -> AsyncIterator[Events]:
     async with api_for(server, clock) as api:
-        events = Events(api, clock, Silence(), component="bigfleet-operator", instance="pod-1")
+        events = Events(api, clock, NullLog(), component="bigfleet-operator", instance="pod-1")
         task = asyncio.ensure_future(events.run())
         try:
             yield events

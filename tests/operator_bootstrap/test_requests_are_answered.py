@@ -13,7 +13,7 @@ import pytest
 
 from bigfleet.edge.clock import ManualClock
 from bigfleet.edge.counts import Counts
-from bigfleet.edge.logs import Silence
+from bigfleet.edge.logs import NullLog
 from bigfleet.kube.kinds import SECRETS
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse
@@ -30,7 +30,7 @@ FACTS = ClusterFacts("shop", "https://api.shop:6443", b"-----BEGIN CERTIFICATE--
 ASKED = BootstrapRequest("r-1", "shop", (Requirement.of("zone", Operator.IN, ["a", "b"]),))
 
 
-class Lines(Silence):
+class Lines(NullLog):
     def __init__(self) -> None:
         self.lines: list[str] = []
 
@@ -262,13 +262,13 @@ def test_a_bad_file_stops_the_start(file: Path, content: bytes | None, problem: 
     if content is not None:
         file.write_bytes(content)
     with pytest.raises(BadTemplateFile, match=problem) as refused:
-        TemplateFile(str(file), Silence())
+        TemplateFile(str(file), NullLog())
     assert str(file) in str(refused.value)
 
 
 async def test_without_a_template_file_a_machine_is_told_that_there_is_none() -> None:
     bootstrapping = BootstrapRequests(
-        TemplateFile("", Silence()), FACTS, ManualClock(), Silence(), Counts()
+        TemplateFile("", NullLog()), FACTS, ManualClock(), NullLog(), Counts()
     )
     answer = await bootstrapping.answer(ASKED)
     assert answer.user_data.startswith(b"#cloud-config\n# BigFleet: cluster shop has no bootstrap")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bigfleet.edge.clock import ManualClock
 from bigfleet.edge.counts import Counts
-from bigfleet.edge.logs import Silence
+from bigfleet.edge.logs import NullLog
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.session_frames import BootstrapRequest
 from bigfleet.operator.bootstrap.renderer import ClusterFacts
@@ -107,7 +107,7 @@ async def test_a_shard_that_asks_for_such_a_machine_gets_an_error_and_no_blob(
     file = tmp_path / "bootstrap.tmpl"
     file.write_text(ALL)
     facts, counts = ClusterFacts("shop", "https://api:6443", b""), Counts()
-    log = Silence()
+    log = NullLog()
     bootstrapping = BootstrapRequests(
         TemplateFile(str(file), log), facts, ManualClock(), log, counts
     )

@@ -11,7 +11,7 @@ from bigfleet.operator.driving.answers import Answers
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.session_client import Session
 from tests.operator_line.rig import Rig, rigged
-from tests.operator_system.rig import Notebook
+from tests.operator_system.rig import LogRecorder
 
 
 async def test_certificates_that_are_not_there_just_now_are_looked_for_again(
@@ -125,7 +125,7 @@ async def test_a_roll_up_above_the_ceiling_is_told_apart_from_other_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("bigfleet.wire.session_client.MESSAGE_CEILING", 64)
-    log = Notebook()
+    log = LogRecorder()
     async with rigged(log=log) as rig:
         await rig.until(lambda: "sent" in rig.ear.told)
         assert log.count("session.message_too_large") == 0

@@ -3,11 +3,11 @@
 import pytest
 
 from bigfleet.model.requirements import HOSTNAME_KEY, ZONE_KEY, Operator, Requirement
-from bigfleet.placement.packing import Room, machines_for
+from bigfleet.placement.packing import NodeRoom, machines_for
 from bigfleet.placement.records import Term, do_not_disrupt, host_port
 from tests.placement.small import AT, alone, amounts, node, occupancy, pod
 
-MACHINE = Room("", amounts("7500m", "28Gi"), 110, {})
+MACHINE = NodeRoom("", amounts("7500m", "28Gi"), 110, {})
 
 
 def test_six_pods_of_five_take_six_machines_of_seven_and_a_half() -> None:

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from bigfleet.placement.packing import Trial
+from bigfleet.placement.packing import TrialPlacements
 from bigfleet.sim.scheduler import Policy, schedule
 from tests.placement.small import node, occupancy, pod
 
@@ -27,7 +27,7 @@ def test_the_heap_of_nodes_chooses_as_looking_at_every_node_does(seed: int, poli
         for n in range(60)
     ]
     shown = occupancy(*nodes, *pods)
-    trial = Trial(shown.rooms, shown.taking_pods())
+    trial = TrialPlacements(shown.rooms, shown.taking_pods())
     expected = {}
     for each in shown.all_waiting():
         fitting = [n for n in trial.open_nodes if trial.why_not(each, n) is None]

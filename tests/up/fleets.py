@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from itertools import count
 
 from bigfleet.edge.clock import Clock
-from bigfleet.edge.logs import Silence
+from bigfleet.edge.logs import NullLog
 from bigfleet.model.coordination import Transfer, TransferState
 from bigfleet.process import ProcessContext
 from bigfleet.sim.script import Change
@@ -32,7 +32,7 @@ def context(clock: Clock | None = None) -> ProcessContext:
     numbers = count(1)
     return ProcessContext(
         clock or UnhurriedClock(),
-        Silence(),
+        NullLog(),
         new_id=lambda: f"id-{next(numbers)}",
         version="test",
     )

@@ -59,7 +59,7 @@ class Echo:
         return answer
 
 
-class StagedWorld:
+class ScriptedSim:
     """A sim that knows two verbs and tells events until it is closed."""
 
     def __init__(self) -> None:
@@ -166,7 +166,7 @@ async def code_of(client: ProviderAdminClient, verb: Verb) -> Code:
 
 
 async def test_a_sim_verb_carries_its_words_and_its_arguments() -> None:
-    service = SimControlService(StagedWorld())
+    service = SimControlService(ScriptedSim())
     async with (
         line_to(ScriptedProvider(), extra_services=[service]) as line,
         SimControlClient(f"127.0.0.1:{line.endpoint.port}") as client,
@@ -181,7 +181,7 @@ async def test_a_sim_verb_carries_its_words_and_its_arguments() -> None:
 
 
 async def test_events_come_from_where_the_caller_left_off() -> None:
-    service = SimControlService(StagedWorld())
+    service = SimControlService(ScriptedSim())
     async with (
         line_to(ScriptedProvider(), extra_services=[service]) as line,
         SimControlClient(f"127.0.0.1:{line.endpoint.port}") as client,
@@ -192,7 +192,7 @@ async def test_events_come_from_where_the_caller_left_off() -> None:
 
 
 async def test_a_follower_that_leaves_ends_the_stream_at_the_source() -> None:
-    world = StagedWorld()
+    world = ScriptedSim()
     async with (
         line_to(ScriptedProvider(), extra_services=[SimControlService(world)]) as line,
         SimControlClient(f"127.0.0.1:{line.endpoint.port}") as client,
@@ -205,7 +205,7 @@ async def test_a_follower_that_leaves_ends_the_stream_at_the_source() -> None:
 async def test_the_control_of_the_world_is_for_admins_only(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     reader: TlsFiles = authority.leaf("client", "bigfleet://readonly")
-    services = [SimControlService(StagedWorld())]
+    services = [SimControlService(ScriptedSim())]
     async with (
         line_to(
             ScriptedProvider(), server_tls=authority.leaf("server"), extra_services=services

@@ -32,7 +32,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Adopted:
+class AdoptedBatch:
     """What a batch changed."""
 
     new: tuple[str, ...] = ()

@@ -42,7 +42,7 @@ class Status(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Displaced:
+class DisplacedNeed:
     """A Need that lost machines; with a budget of zero it must not be queued again."""
 
     need: int
@@ -55,7 +55,7 @@ class Result:
     #: The bucket's sequence number after the proposal.
     new_seq: int
     committed: tuple[int, ...] = ()
-    displaced: tuple[Displaced, ...] = ()
+    displaced: tuple[DisplacedNeed, ...] = ()
 
 
 class Broker:
@@ -112,7 +112,7 @@ class Broker:
             committed = tuple(self._committed[:count].tolist())
             return Result(Status.COMMITTED, seq + 1, committed, displaced)
 
-    def _charged(self, need: int) -> Displaced:
+    def _charged(self, need: int) -> DisplacedNeed:
         """Losing machines costs one retry, however many they were."""
         self._budget[need] -= 1
-        return Displaced(need, self._budget[need])
+        return DisplacedNeed(need, self._budget[need])

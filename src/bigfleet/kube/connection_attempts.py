@@ -16,7 +16,7 @@ class _Stream(Protocol):
     async def aclose(self) -> None: ...
 
 
-class _Opening:
+class _ConnectionAttempt:
     """What is known of the connection that one request may have to open."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class ClosedWhenBrokenOff(httpx2.AsyncBaseTransport):
         self._inner = inner
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        request.extensions = {**request.extensions, "trace": _Opening()}
+        request.extensions = {**request.extensions, "trace": _ConnectionAttempt()}
         return await self._inner.handle_async_request(request)
 
     async def aclose(self) -> None:

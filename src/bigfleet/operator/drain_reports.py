@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from bigfleet.edge.counts import Counts
 from bigfleet.kube.objects import Node, Reference
 from bigfleet.model.session_frames import INSTRUCTION_PREFIX, ReclaimAck
-from bigfleet.operator.drain import Drain, Look
+from bigfleet.operator.drain import Drain, NodesOfDrain
 from bigfleet.operator.drain_steps import (
     DrainPhase,
     DrainStanding,
@@ -41,7 +41,7 @@ class DrainReports:
         standing = DrainStanding(drain.id, DrainPhase.DRAINING)
         return [_acknowledge(drain), *told, *self._stand(drain.machines, standing)]
 
-    def finish_evicted(self, drain: Drain, look: Look, attached: int) -> list[Instruction]:
+    def finish_evicted(self, drain: Drain, look: NodesOfDrain, attached: int) -> list[Instruction]:
         """`attached`: volumes that are still attached, and are not waited for any longer."""
         drain.evicted = len(look.present) + len(look.missing)
         is_missing = not drain.started and not look.present
@@ -55,7 +55,7 @@ class DrainReports:
         return [*_complete(drain), *told, *self._stand(drain.machines, standing)]
 
     def finish_late(
-        self, drain: Drain, look: Look, cordoned: list[Node], why: str
+        self, drain: Drain, look: NodesOfDrain, cordoned: list[Node], why: str
     ) -> list[Instruction]:
         """A shard takes anything above 0 for an empty machine, so one pod left makes it 0."""
         drain.evicted = 0
@@ -151,7 +151,7 @@ def _told_of_missing(drain: Drain) -> list[Tell]:
     return [Tell(_entry(entry), "Normal", "ReclaimNodeMissing", text) for entry in entries]
 
 
-def _told_of_deadline(look: Look, text: str) -> list[Tell]:
+def _told_of_deadline(look: NodesOfDrain, text: str) -> list[Tell]:
     about = [reference_of(node) for node in look.present]
     about += [_entry(entry) for entry in look.unknown]
     about = about or [_entry(entry) for entry in look.missing]

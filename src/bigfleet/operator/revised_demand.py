@@ -24,7 +24,7 @@ from bigfleet.placement.admission import Admissions, Refusal
 from bigfleet.placement.margin_notes import MarginFigures, Note
 from bigfleet.placement.margins import Margins
 from bigfleet.placement.occupancy import Occupancy
-from bigfleet.placement.overhead import Kind, Overheads, Split, min_unit, split_of
+from bigfleet.placement.overhead import Kind, Overheads, ShapeSplit, min_unit, split_of
 from bigfleet.placement.subjects import MarginSettings
 from bigfleet.wire.rollups import need_row, rollup_of_rows
 
@@ -61,7 +61,7 @@ class OverheadUnits:
     def is_taken(self, largest: Resources) -> bool:
         return not self._kinds or any(kind.takes(largest) for kind in self._kinds)
 
-    def split_of(self, shapes: Sequence[Resources]) -> Split | None:
+    def split_of(self, shapes: Sequence[Resources]) -> ShapeSplit | None:
         return split_of(shapes, self._kinds)
 
 

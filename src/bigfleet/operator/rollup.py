@@ -21,7 +21,7 @@ from bigfleet.model.needs import Need, NeedKey
 from bigfleet.operator.demand_budget import BudgetLimits, DemandBudget, Weight, weight_of
 from bigfleet.operator.demand_rows import DemandRow, PlainUnits, Units
 from bigfleet.operator.translator import Demand, Translator, Untranslatable
-from bigfleet.placement.overhead import Split
+from bigfleet.placement.overhead import ShapeSplit
 from bigfleet.wire.rollups import rollup_of_rows
 
 ACKNOWLEDGED = "Acknowledged"
@@ -104,7 +104,7 @@ class DemandBook:
         self._skipped: dict[ObjectKey, Untranslatable] = {}
         #: Texts that are told and may be split, by the key of the row they would be together.
         self._together: dict[NeedKey, dict[bytes, _Text]] = {}
-        self._splits: dict[NeedKey, Split] = {}
+        self._splits: dict[NeedKey, ShapeSplit] = {}
         #: Of these the sizes have changed since it was looked whether they are split.
         self._unsized: set[NeedKey] = set()
         #: Requests have come under another Need without being changed.

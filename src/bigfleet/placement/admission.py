@@ -19,7 +19,7 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.resources import Resources
 from bigfleet.placement.occupancy import Occupancy
-from bigfleet.placement.packing import Trial, decreasing
+from bigfleet.placement.packing import TrialPlacements, decreasing
 from bigfleet.placement.records import PodView
 
 #: Pods without a place that one drain may cause at a time.
@@ -201,7 +201,7 @@ class Admissions:
     def _why_no_room(self, node: str, at: Instant) -> Refusal | None:
         """Schedulers fill Nodes or spread pods: everything must fit in both cases."""
         others = [each for each in self._admitted if each != node]
-        for pack in (Trial.pack, Trial.pack_spreading):
+        for pack in (TrialPlacements.pack, TrialPlacements.pack_spreading):
             trial = self._occupancy.trial(without={node, *others})
             for each in (*others, node):
                 for pod in self._occupancy.movable_on(each):
@@ -216,7 +216,7 @@ class Admissions:
                 return self._no_room(left[0], node, trial)
         return None
 
-    def _no_room(self, pod: PodView, node: str, trial: Trial) -> Refusal:
+    def _no_room(self, pod: PodView, node: str, trial: TrialPlacements) -> Refusal:
         sentence = f"pod {pod.key} would find no place on the other Nodes ({_reasons(trial, pod)})"
         return Refusal(RefusedBy.NO_ROOM, node, sentence, pod)
 
@@ -259,7 +259,7 @@ def _sum(pods: Iterable[PodView]) -> Resources:
     return total
 
 
-def _reasons(trial: Trial, pod: PodView) -> str:
+def _reasons(trial: TrialPlacements, pod: PodView) -> str:
     """What stands against the pod, most frequent first."""
     counts: Counter[str] = Counter()
     for name in trial.open_nodes:

@@ -21,9 +21,9 @@ from bigfleet.model.needs import Need, NeedKey, is_margin
 from bigfleet.model.options import SECOND
 from bigfleet.model.resources import Resources
 from bigfleet.placement.admission import Admissions, Refusal
-from bigfleet.placement.fruitless import Fruitless
+from bigfleet.placement.fruitless import FruitlessRounds
 from bigfleet.placement.margin_notes import MarginFigures, Note, NoteKind, Notes
-from bigfleet.placement.margin_rows import Form, Margin, Probe, Round
+from bigfleet.placement.margin_rows import Form, Margin, Probe, StuckRound
 from bigfleet.placement.occupancy import Occupancy
 from bigfleet.placement.overhead import Overheads
 from bigfleet.placement.records import NodeView, PodView
@@ -43,7 +43,7 @@ LATELY = 5 * SECOND
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class MarginChange:
     #: Rows differ from what was last sent for another reason than demand: send them at once.
     changed: bool
     notes: tuple[Note, ...] = ()
@@ -65,7 +65,7 @@ class Margins:
         self._subjects = Subjects(occupancy, overheads, settings)
         #: By the key of the margin.
         self._margins: dict[NeedKey, Margin] = {}
-        self._fruitless = Fruitless()
+        self._fruitless = FruitlessRounds()
         self._notes = Notes(settings.event_every)
         #: What the last roll-up asked for; None: none was sent since the start.
         self._sent: dict[NeedKey, Resources] | None = None
@@ -274,7 +274,7 @@ class Margins:
 
     # -- a turn ----------------------------------------------------------------------------------
 
-    def turn(self, at: Instant) -> Turn:
+    def turn(self, at: Instant) -> MarginChange:
         """Looks at every Need that has a margin or a pod that waits."""
         self._changed = False
         self._stuck_before, self.stuck = self.stuck, {}
@@ -284,7 +284,7 @@ class Margins:
             notes += self._turn_of(subject, at)
         for key in [k for k, margin in self._margins.items() if margin.is_idle]:
             del self._margins[key]
-        return Turn(self._changed, tuple(notes))
+        return MarginChange(self._changed, tuple(notes))
 
     def _turn_of(self, subject: Subject, at: Instant) -> list[Note]:
         margin = self._margins.get(subject.key)
@@ -355,7 +355,7 @@ class Margins:
         if (dimension, amount) == (margin.dimension, margin.scaled(asked)):
             return []
         machines = standing.machines + standing.row_machines
-        opened = margin.round or Round({}, margin.amount, at, machines)
+        opened = margin.round or StuckRound({}, margin.amount, at, machines)
         for uid in [uid for uid in opened.pods if uid not in self._occupancy.pods]:
             del opened.pods[uid]
         opened.pods.update((pod.uid, pod.owner_shape) for pod in stuck)
@@ -373,7 +373,7 @@ class Margins:
         self,
         subject: Subject,
         margin: Margin,
-        opened: Round,
+        opened: StuckRound,
         standing: RowCoverage,
         stuck: list[PodView],
         at: Instant,
@@ -394,13 +394,13 @@ class Margins:
         margin.round = None
         return self._count_fruitless(subject, margin, opened, still, at) if still else []
 
-    def _came(self, subject: Subject, opened: Round, standing: RowCoverage) -> bool:
+    def _came(self, subject: Subject, opened: StuckRound, standing: RowCoverage) -> bool:
         """A machine came since the round began, as the cluster or the shard has it."""
         counted = standing.machines + standing.row_machines
         return subject.has_got_machine(opened) or counted > opened.machines
 
     def _has_been_tried(
-        self, subject: Subject, opened: Round, standing: RowCoverage, at: Instant
+        self, subject: Subject, opened: StuckRound, standing: RowCoverage, at: Instant
     ) -> bool:
         """A machine the shard counts and whose Node does not match helps no pod: that counts too,
         once a Node had time to show up."""
@@ -410,7 +410,12 @@ class Margins:
         return late and self._came(subject, opened, standing)
 
     def _count_fruitless(
-        self, subject: Subject, margin: Margin, opened: Round, still: list[PodView], at: Instant
+        self,
+        subject: Subject,
+        margin: Margin,
+        opened: StuckRound,
+        still: list[PodView],
+        at: Instant,
     ) -> list[Note]:
         self.figures.fruitless += 1
         given_up = []

@@ -155,7 +155,7 @@ def min_unit(largest: Resources, kinds: Sequence[Kind], otherwise: Resources) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class ShapeSplit:
     """Groups of one Need's shapes, so that those some kind of machine takes are not held up."""
 
     groups: tuple[tuple[str, frozenset[Resources]], ...]
@@ -165,7 +165,7 @@ class Split:
         return next((name for name, shapes in self.groups if requests in shapes), "")
 
 
-def split_of(shapes: Sequence[Resources], kinds: Sequence[Kind]) -> Split | None:
+def split_of(shapes: Sequence[Resources], kinds: Sequence[Kind]) -> ShapeSplit | None:
     """How to split a Need whose joint unit no kind covers; None: it is covered, or no use.
 
     A unit is per dimension: a pod of much cpu and one of much memory ask together for a machine
@@ -181,7 +181,7 @@ def split_of(shapes: Sequence[Resources], kinds: Sequence[Kind]) -> Split | None
         by_cpu, by_memory = _halves(rest)
         if all(_some_kind_takes(kinds, half) for half in (by_cpu, by_memory)):
             groups += [(LARGE_CPU, by_cpu), (LARGE_MEMORY, by_memory)]
-    return Split(tuple((name, frozenset(of)) for name, of in groups)) if groups else None
+    return ShapeSplit(tuple((name, frozenset(of)) for name, of in groups)) if groups else None
 
 
 def _halves(shapes: Sequence[Resources]) -> tuple[list[Resources], list[Resources]]:

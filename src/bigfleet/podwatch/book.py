@@ -21,8 +21,8 @@ from bigfleet.podwatch.pod_demand import (
     IS_DEMAND,
     NotDemand,
     NotYetKnown,
+    PodWait,
     Standing,
-    Wait,
     standing_of_hosts,
     standing_on,
     standing_without_node,
@@ -36,7 +36,7 @@ from bigfleet.podwatch.pod_reconciler import (
 )
 from bigfleet.podwatch.pods_index import PodsIndex
 from bigfleet.podwatch.records import OwnRequest, WatchedPod
-from bigfleet.podwatch.volumes import Reach, Volumes, conflict_note, reached
+from bigfleet.podwatch.volumes import VolumeReach, Volumes, conflict_note, reached
 
 #: A request that was made shows in the cache by then, or it was deleted unseen.
 SHOWS_WITHIN_SECONDS = 60.0
@@ -228,8 +228,10 @@ class Book:
         due = [each for each in (decision.again_at, until) if each is not None]
         return replace(decision, again_at=min(due, default=None), notes=notes)
 
-    def _standing(self, pod: WatchedPod, reach: Reach, has_request: bool, at: Instant) -> Standing:
-        if pod.node or pod.wait is not Wait.UNJUDGED:
+    def _standing(
+        self, pod: WatchedPod, reach: VolumeReach, has_request: bool, at: Instant
+    ) -> Standing:
+        if pod.node or pod.wait is not PodWait.UNJUDGED:
             self._unjudged_since.pop(pod.uid, None)
         if pod.node:
             return standing_on(pod.node, self.nodes, has_request=has_request, at=at)
@@ -238,7 +240,7 @@ class Book:
         if there is not IS_DEMAND:
             return there
         due = at
-        if pod.wait is Wait.UNJUDGED:
+        if pod.wait is PodWait.UNJUDGED:
             since = self._unjudged_since.setdefault(pod.uid, at)
             due = since + round(self.unjudged_grace_seconds * SECOND)
         return standing_without_node(pod.wait, has_request=has_request, judged_by=due, at=at)
@@ -308,7 +310,7 @@ class Book:
         return True
 
 
-def _specs(pod: WatchedPod, reach: Reach) -> list[bytes | None]:
+def _specs(pod: WatchedPod, reach: VolumeReach) -> list[bytes | None]:
     """Of each alternative, with what its volumes ask for; None: the two contradict each other."""
     found = [reached(body.spec, reach) for body in pod.alternatives]
     if not pod.node:
@@ -318,7 +320,9 @@ def _specs(pod: WatchedPod, reach: Reach) -> list[bytes | None]:
     return [spec if spec is not None else body.spec for spec, body in both]
 
 
-def _why_impossible(pod: WatchedPod, reach: Reach, specs: Sequence[bytes | None]) -> Note | None:
+def _why_impossible(
+    pod: WatchedPod, reach: VolumeReach, specs: Sequence[bytes | None]
+) -> Note | None:
     if pod.impossible is not None:
         return pod.impossible
     return conflict_note(reach) if all(spec is None for spec in specs) else None

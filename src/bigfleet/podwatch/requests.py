@@ -33,7 +33,7 @@ _ENCODER = msgspec.json.Encoder(order="sorted")
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class RequestBodies:
     """Specs but for the penalties, which have sources of their own."""
 
     alternatives: tuple[bytes, ...]
@@ -62,7 +62,7 @@ def canonical(spec: object) -> bytes:
     return _ENCODER.encode(spec)
 
 
-def asking_of(template: Template, taints: Sequence[FleetTaint] = ()) -> Asking:
+def asking_of(template: Template, taints: Sequence[FleetTaint] = ()) -> RequestBodies:
     """Raises BadQuantity."""
     spec, notes = template.spec, list[Note]()
     alternatives: list[tuple[Requirement, ...]] = [(ANY_TYPE,)]
@@ -81,7 +81,7 @@ def asking_of(template: Template, taints: Sequence[FleetTaint] = ()) -> Asking:
     notes += affinity_notes(spec.affinity, labels, namespace)
     notes += _other_notes(spec)
     specs = tuple(_with(body, each) for each in alternatives)
-    return Asking(specs, tuple(notes), impossible=impossible)
+    return RequestBodies(specs, tuple(notes), impossible=impossible)
 
 
 def is_pinned(affinity: Affinity | None) -> bool:

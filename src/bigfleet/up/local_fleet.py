@@ -28,10 +28,10 @@ from bigfleet.shard.driving.process import ShardProcess
 from bigfleet.sim.driver import SimClusters
 from bigfleet.sim.script import Change, living_script
 from bigfleet.sim.workloads import CLUSTERS
+from bigfleet.up.closable_log import ClosableLog
 from bigfleet.up.folders import claim
-from bigfleet.up.living_log import LogOfTheLiving
 from bigfleet.up.overdue_pods import OverduePods
-from bigfleet.up.owner_watch import Moves
+from bigfleet.up.owner_watch import TransferLog
 from bigfleet.up.plans import Plan
 from bigfleet.up.reports import CycleReport, report_of
 from bigfleet.up.simulated_time import (
@@ -71,7 +71,7 @@ class LocalFleet:
         self.times = _times_of(plan, context.clock.now())
         self.clock: Clock = ScaledClock(context.clock, plan.speed, self.times.began)
         self._wire_times = None if self.times.is_real else WireTimes(self.times)
-        self._log = LogOfTheLiving(context.log)
+        self._log = ClosableLog(context.log)
         self._context = replace(context, log=self._log)
         self._changed = changed
         self._closing = AsyncExitStack()
@@ -168,7 +168,7 @@ class LocalFleet:
 
     async def follow_moves(self, heard: Callable[[Transfer], None]) -> None:
         """For ever: tells of machines on their way between shards."""
-        await Moves(self.admin, self._context.clock, self._log).follow(heard)
+        await TransferLog(self.admin, self._context.clock, self._log).follow(heard)
 
     # -- within ----------------------------------------------------------------------------------
 

@@ -56,7 +56,7 @@ class Replica:
         self.address = address
 
 
-class Rig:
+class FailoverHarness:
     """Everything that runs."""
 
     def __init__(self, running: Processes, etcd: Sequence[str], plan: Plan) -> None:
@@ -154,7 +154,7 @@ async def measured(plan: Plan, say: Say) -> list[Measure]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         running = await stack.enter_async_context(processes())
         say("starting etcd, three coordinators, a provider and a shard")
-        rig = Rig(running, await etcd_members(running, folder), plan)
+        rig = FailoverHarness(running, await etcd_members(running, folder), plan)
         rig.replicas = [await rig.start_replica(f"node-{n}") for n in range(REPLICAS)]
         scale = json.dumps(asdict(ProviderScale(plan.machines, 100, 10, 1.0, 1.0)))
         provider = await stack.enter_async_context(
@@ -171,7 +171,7 @@ async def measured(plan: Plan, say: Say) -> list[Measure]:
         return found
 
 
-async def _rounds(rig: Rig, say: Say) -> list[Measure]:
+async def _rounds(rig: FailoverHarness, say: Say) -> list[Measure]:
     plan = rig.plan
     say("an undisturbed leader")
     await _settled(rig)
@@ -204,7 +204,7 @@ class Loss:
     after: Series
 
 
-async def _lost(rig: Rig, number: signal.Signals) -> Loss:
+async def _lost(rig: FailoverHarness, number: signal.Signals) -> Loss:
     leader = await rig.leader()
     reported = await rig.shard_reported()
     before = await page(rig.shard_metrics)
@@ -225,7 +225,7 @@ async def _lost(rig: Rig, number: signal.Signals) -> Loss:
     return loss
 
 
-async def _after_a_cycle(rig: Rig, before: Series) -> Series:
+async def _after_a_cycle(rig: FailoverHarness, before: Series) -> Series:
     """The page once it shows a cycle since `before`: on a busy machine that takes longer."""
     after = await page(rig.shard_metrics)
     while not Distribution.between(before, after, _CYCLES).count:
@@ -257,7 +257,7 @@ async def _answer(address: str) -> float:
         await lines.close()
 
 
-async def _settled(rig: Rig) -> None:
+async def _settled(rig: FailoverHarness) -> None:
     """Every shard is answered, and the real one has its machines."""
     began = time.perf_counter()
     for reporter in rig.reporters:

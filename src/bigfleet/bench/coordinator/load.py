@@ -124,7 +124,7 @@ def _latency_rows(name: str, seconds: list[float], budget: float | None = None) 
 async def _changes(
     coordinator: Running, driver: Child, admin: CoordinatorAdminClient, scale: Scale
 ) -> list[Measure]:
-    changing = Changing(admin, scale)
+    changing = DomainMover(admin, scale)
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(changing.run()), group.create_task(changing.follow())]
         found = await _phase(coordinator, driver, "changing hands", scale.seconds)
@@ -139,7 +139,7 @@ async def _changes(
     ]
 
 
-class Changing:
+class DomainMover:
     """Takes a domain from its shard and gives it to the next one, a second after another."""
 
     def __init__(self, admin: CoordinatorAdminClient, scale: Scale) -> None:

@@ -46,7 +46,7 @@ _MOST_SECONDS = 5
 _MOVED = (TransferState.GRANTED, TransferState.DONE)
 
 
-class Rig:
+class RebalanceHarness:
     """Everything that runs."""
 
     def __init__(
@@ -141,7 +141,7 @@ class Watch:
         moved = (each for each in self.transfers if each.state in _MOVED)
         return [machine for each in moved for machine in each.machine_ids]
 
-    async def look(self, rig: Rig, admin: CoordinatorAdminClient) -> None:
+    async def look(self, rig: RebalanceHarness, admin: CoordinatorAdminClient) -> None:
         self.transfers = await admin.transfers(include_finished=True)
         now = self.since(time.monotonic_ns())
         if self.transfers and self.first_offer is None:
@@ -168,7 +168,7 @@ async def _watched(shape: RebalanceScale, say: Say) -> Watch:
         provider = await stack.enter_async_context(
             child("bigfleet.bench.coordinator.rebalance_fleet", "provider", given)
         )
-        rig = Rig(shape, running, folder, provider)
+        rig = RebalanceHarness(shape, running, folder, provider)
         say("starting a coordinator and three shards")
         await rig.start()
         say("waiting until every shard has its machines")
@@ -179,7 +179,9 @@ async def _watched(shape: RebalanceScale, say: Say) -> Watch:
         return await _moved(rig, shape, admin, say)
 
 
-async def _moved(rig: Rig, shape: RebalanceScale, admin: CoordinatorAdminClient, say: Say) -> Watch:
+async def _moved(
+    rig: RebalanceHarness, shape: RebalanceScale, admin: CoordinatorAdminClient, say: Say
+) -> Watch:
     watch, client = Watch(), SessionClient(f"127.0.0.1:{rig.ports[0][0]}")
     async with client.open(Hello(CLUSTER)) as session, asyncio.TaskGroup() as group:
         operating = group.create_task(_operate(session))

@@ -86,7 +86,7 @@ _LOOK_SECONDS = 0.005
 _KEEPS = "it is short of such machines itself"
 
 
-class Seen:
+class ReceivedViews:
     """By all shards of the process since it was last told."""
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ class Seen:
 
 
 class SimulatedShard:
-    def __init__(self, address: str, scale: Scale, number: int, seen: Seen) -> None:
+    def __init__(self, address: str, scale: Scale, number: int, seen: ReceivedViews) -> None:
         self._line = ClientLine(address)
         self._scale = scale
         self._chance = Random(number)
@@ -180,7 +180,7 @@ class SimulatedShard:
 
 
 async def _driven(address: str, scale: Scale) -> None:
-    seen = Seen()
+    seen = ReceivedViews()
     shards = [SimulatedShard(address, scale, n, seen) for n in range(scale.shards)]
     tasks = [asyncio.create_task(shard.live()) for shard in shards]
     tasks.append(asyncio.create_task(seen.watch_itself()))

@@ -69,7 +69,7 @@ Told = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Rig:
+class ShardHarness:
     """Everything that runs."""
 
     scale: Scale
@@ -96,7 +96,7 @@ async def measured(scale: Scale) -> list[Measure]:
 
 
 @asynccontextmanager
-async def _running(scale: Scale) -> AsyncIterator[Rig]:
+async def _running(scale: Scale) -> AsyncIterator[ShardHarness]:
     modules = "bigfleet.bench.shard"
     given = json.dumps(asdict(scale))
     with tempfile.TemporaryDirectory() as data_dir:
@@ -106,7 +106,7 @@ async def _running(scale: Scale) -> AsyncIterator[Rig]:
             async with child(f"{modules}.watched_shard", "shard", *words) as shard:
                 operators = Operators(f"127.0.0.1:{(await shard.ask())['port']}", scale)
                 try:
-                    yield Rig(scale, shard, provider, operators)
+                    yield ShardHarness(scale, shard, provider, operators)
                 finally:
                     await operators.close()
 
@@ -132,7 +132,7 @@ def _ingest_rows(scale: Scale) -> list[Measure]:
     ]
 
 
-async def _start_rows(rig: Rig) -> list[Measure]:
+async def _start_rows(rig: ShardHarness) -> list[Measure]:
     """The first List, and all operators dialling in at once."""
     worst = told = await rig.shard.ask()
     while told["not_ready"] or not told["machines"]:
@@ -162,7 +162,7 @@ async def _with_a_cycle(shard: Child) -> Told:
     return told
 
 
-async def _cycle_rows(rig: Rig) -> list[Measure]:
+async def _cycle_rows(rig: ShardHarness) -> list[Measure]:
     scale, shard, operators = rig.scale, rig.shard, rig.operators
     before = (await shard.ask())["rollups"]
     spent = shard.cpu_seconds()
@@ -188,7 +188,7 @@ async def _cycle_rows(rig: Rig) -> list[Measure]:
     ]
 
 
-async def _probe_rows(rig: Rig) -> list[Measure]:
+async def _probe_rows(rig: ShardHarness) -> list[Measure]:
     scale, operators = rig.scale, rig.operators
     found: list[Measure] = []
     for when, busy in (("at rest", False), ("with roll-ups", True)):

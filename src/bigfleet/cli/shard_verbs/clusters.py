@@ -41,7 +41,7 @@ _STATES = ("ARRIVING", "BLOCKED", "SHORT")
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServedClusters:
     """What one shard has of its clusters."""
 
     shard_id: str
@@ -64,7 +64,7 @@ class Row:
     cluster: str
     shard_id: str
     #: None: its shard gave no answer.
-    served: Served | None
+    served: ServedClusters | None
     #: None: it is not bound to that shard.
     binding: "ClusterBinding | None" = None
 
@@ -206,13 +206,13 @@ def unbind(line: CoordinatorLine, cluster_id: str, owner: str | None, reason: st
 
 async def _survey(
     line: Line, coordinator: "CoordinatorAdminClient"
-) -> "tuple[list[ClusterBinding], dict[str, str], dict[str, Served | Rejected]]":
+) -> "tuple[list[ClusterBinding], dict[str, str], dict[str, ServedClusters | Rejected]]":
     meant = await shards_meant(line, coordinator)
     bound = [each for each in await coordinator.bindings() if each.shard in meant]
     return bound, meant, await side_by_side(line, meant, _look)
 
 
-def rows_of(bound: "Iterable[ClusterBinding]", told: dict[str, Served]) -> list[Row]:
+def rows_of(bound: "Iterable[ClusterBinding]", told: dict[str, ServedClusters]) -> list[Row]:
     """By cluster; also those that a shard serves though they are not bound to it."""
     rows = {(b.cluster, b.shard): Row(b.cluster, b.shard, told.get(b.shard), b) for b in bound}
     for shard, served in told.items():
@@ -308,7 +308,7 @@ def state_cells(row: Row) -> "list[Text]":
     return [cell(count, styles.get(name, "") if count else "") for name, count in found.items()]
 
 
-async def _look(shard: Clients) -> Served:
+async def _look(shard: Clients) -> ServedClusters:
     from bigfleet.cli.shard_verbs.needs import listed_needs
     from bigfleet.model.machines import MachineState
     from bigfleet.model.need_states import NeedState
@@ -328,4 +328,4 @@ async def _look(shard: Clients) -> Served:
     found = await shard.admin.machines(query)
     machines = Counter(view.machine.cluster for view in found.machines)
     pauses = tuple({pause.pause_id: pause for pause in status.pauses}.values())
-    return Served(status.shard_id, views, unmet, machines, of_state, pauses)
+    return ServedClusters(status.shard_id, views, unmet, machines, of_state, pauses)

@@ -20,7 +20,7 @@ COLUMNS = ("ID", "SCOPE", "SOURCE", "OWNER", "AGE", "EXPIRES", "WHERE", "REASON"
 
 
 @dataclass(slots=True)
-class Known:
+class PauseWithShards:
     """One pause, and who knows of it."""
 
     pause: "Pause"
@@ -76,18 +76,18 @@ def show_fleet(line: Line, answers: "Answers[PauseList]") -> None:
     leave_partial(line, answers.addresses, failed)
 
 
-def united(answers: "Answers[PauseList]") -> list[Known]:
+def united(answers: "Answers[PauseList]") -> list[PauseWithShards]:
     """The coordinator's first: shards hear of them, and have them directly too."""
     from bigfleet.model.shard_admin import PauseList
 
-    found: dict[tuple[str, object], Known] = {}
+    found: dict[tuple[str, object], PauseWithShards] = {}
     if isinstance(answers.coordinator, PauseList):
         for pause in answers.coordinator.pauses:
-            found[pause.pause_id, pause.scope] = Known(pause, coordinator=True)
+            found[pause.pause_id, pause.scope] = PauseWithShards(pause, coordinator=True)
     said, _failed = told_apart(answers.shards)
     for shard, listed in said.items():
         for pause in listed.pauses:
-            known = found.setdefault((pause.pause_id, pause.scope), Known(pause))
+            known = found.setdefault((pause.pause_id, pause.scope), PauseWithShards(pause))
             if shard not in known.shards:
                 known.shards.append(shard)
     return list(found.values())

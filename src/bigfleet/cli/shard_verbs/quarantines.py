@@ -7,7 +7,7 @@ import click
 from bigfleet.cli.connections import Clients, Line, Question, audit_of, audited, shard_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.output import shows
-from bigfleet.cli.whole_fleet import Thing, Unknown, ask_fleet, ask_owner
+from bigfleet.cli.whole_fleet import SoughtObject, Unknown, ask_fleet, ask_owner
 
 if TYPE_CHECKING:
     from bigfleet.cli.listings import Column
@@ -103,7 +103,9 @@ def release(
         return await shard.admin.release(chosen, name, accept, audit_of(owner, reason))
 
     hint = "bigfleet quarantines shows what is held"
-    released = ask_owner(line, _holds(chosen, name), act, Thing(f"held {kind} of", name, hint))
+    released = ask_owner(
+        line, _holds(chosen, name), act, SoughtObject(f"held {kind} of", name, hint)
+    )
     if line.json:
         held = {"quarantine": document_of(released.quarantine)}
         write_json({**held, "text": released.text}, line.now)

@@ -9,7 +9,7 @@ from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.object_names import OFFERING
 from bigfleet.cli.output import shows
 from bigfleet.cli.shard_verbs.shard_reports import COLUMNS, show_reports
-from bigfleet.cli.whole_fleet import FleetAnswers, Thing, Unknown, ask_fleet, ask_owner
+from bigfleet.cli.whole_fleet import FleetAnswers, SoughtObject, Unknown, ask_fleet, ask_owner
 
 if TYPE_CHECKING:
     from bigfleet.cli.listings import Column, Listing
@@ -74,7 +74,7 @@ def offerings(line: Line, reset: str, owner: str | None, reason: str) -> None:
             return await shard.admin.reset_offering(reset, audit_of(owner, reason))
 
         hint = "bigfleet reports offerings shows those that rest"
-        text = ask_owner(line, _rests(reset), act, Thing("resting offering", reset, hint))
+        text = ask_owner(line, _rests(reset), act, SoughtObject("resting offering", reset, hint))
         if line.json:
             write_json({"text": text}, line.now)
         else:

@@ -16,7 +16,7 @@ _TRY = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Tenure:
+class LeaseTimes:
     #: When the last keep-alive that was answered had been sent, or the lease asked for.
     sent_at: Instant
     ttl_seconds: float

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from bigfleet.coordinator.stores.contract import Change, Loaded, Rows
+from bigfleet.coordinator.stores.contract import Change, LoadedRows, Rows
 from bigfleet.coordinator.stores.rows import HIDDEN, REVISION, TERM, first_of, term_bytes, term_of
 from bigfleet.edge.sqlite_files import FileKind, FileRefused, opened, transaction
 from bigfleet.edge.whole_files import sync_folder
@@ -59,8 +59,8 @@ class CoordinatorFile:
             self._count()
         return term
 
-    def load(self) -> Loaded:
-        return Loaded(_rows_of(self._connection, self._tables), self._revision())
+    def load(self) -> LoadedRows:
+        return LoadedRows(_rows_of(self._connection, self._tables), self._revision())
 
     def commit(self, changes: Sequence[Change]) -> int:
         """The revision after it; raises sqlite3.Error with nothing changed."""

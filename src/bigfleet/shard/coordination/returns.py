@@ -13,7 +13,7 @@ from bigfleet.shard.coordination.context import CoordinationContext
 MOST = 1000
 
 
-class Returns:
+class MachineReturns:
     def __init__(self, context: CoordinationContext) -> None:
         self._context = context
         self._view: OwnershipView | None = None

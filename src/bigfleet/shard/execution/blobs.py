@@ -30,7 +30,7 @@ _REMEMBERED = 600
 
 
 @dataclass(slots=True)
-class _Rest:
+class _BlobBackoff:
     failures: int
     until: Instant
     what: str
@@ -65,7 +65,7 @@ class Blobs:
         #: Runs whose blob waits for the line to the provider, by machine.
         self._waiting: dict[str, ActionRun] = {}
         #: (cluster, "") or (cluster, fingerprint) -> its rest, over or not.
-        self._rests: dict[Subject, _Rest] = {}
+        self._rests: dict[Subject, _BlobBackoff] = {}
         #: How many of the requests are for a subject.
         self._asking: Counter[Subject] = Counter()
         #: Errors in a row, of machines an operator refused.
@@ -208,7 +208,7 @@ class Blobs:
         if rest is not None and at < rest.until:
             return
         failures = rest.failures + 1 if rest else 1
-        self._rests[subject] = _Rest(failures, _RESTS.after(failures, at), what)
+        self._rests[subject] = _BlobBackoff(failures, _RESTS.after(failures, at), what)
 
 
 def _subjects(action: Action) -> tuple[Subject, Subject]:
@@ -216,7 +216,7 @@ def _subjects(action: Action) -> tuple[Subject, Subject]:
     return (action.cluster, ""), (action.cluster, profile.fingerprint if profile else "-")
 
 
-def _facts(subject: Subject, rest: _Rest) -> dict[str, str | int]:
+def _facts(subject: Subject, rest: _BlobBackoff) -> dict[str, str | int]:
     cluster, fingerprint = subject
     name = f"a profile of cluster {cluster}" if fingerprint else f"cluster {cluster}"
     return {"subject": name, "what": rest.what}

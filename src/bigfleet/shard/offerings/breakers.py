@@ -75,7 +75,7 @@ def rest_of(scope: Scope, attempt: int, backoff: Backoff) -> int:
 
 
 @dataclass(slots=True)
-class Failings:
+class FailureStreak:
     """Failures of a closed offering, in a row."""
 
     at: list[Instant] = field(default_factory=list)

@@ -25,7 +25,7 @@ from bigfleet.shard.machines import Machines
 from bigfleet.shard.offerings.breakers import (
     Breaker,
     BreakerState,
-    Failings,
+    FailureStreak,
     Kind,
     heard,
     opened,
@@ -77,7 +77,7 @@ class Offerings:
         )
         #: All and only the scopes that are not closed.
         self._breakers: dict[Scope, Breaker] = {}
-        self._failings: dict[Offering, Failings] = {}
+        self._failings: dict[Offering, FailureStreak] = {}
         self._joins: dict[Offering, Joins] = {}
         #: Scopes an admin has reset -> until when what others say of them is old.
         self._reset: dict[Scope, Instant] = {}
@@ -250,7 +250,7 @@ class Offerings:
         if (known := self._breakers.get(offering)) is not None:
             known.is_hearsay = False
             return
-        too_many = self._failings.setdefault(offering, Failings()).add(at)
+        too_many = self._failings.setdefault(offering, FailureStreak()).add(at)
         if kind is not Kind.FAILURES or too_many:
             self._open(offering, kind, text, at)
 

@@ -30,7 +30,7 @@ class Victim:
 
 
 @dataclass(slots=True)
-class _Together:
+class _VictimGroup:
     """Victims that pass together."""
 
     victims: list[Victim] = field(default_factory=list)
@@ -92,14 +92,14 @@ def _fits(lost: int, wanted: int, cap: int) -> bool:
     return lost + wanted <= cap or lost == 0
 
 
-def _in_turn(victims: Iterable[Victim]) -> Iterable[_Together]:
+def _in_turn(victims: Iterable[Victim]) -> Iterable[_VictimGroup]:
     """Gangs whole, where the first of their victims stands."""
-    turns: list[_Together] = []
-    of_gang: dict[int, _Together] = {}
+    turns: list[_VictimGroup] = []
+    of_gang: dict[int, _VictimGroup] = {}
     for victim in victims:
         together = of_gang.get(victim.gang) if victim.gang is not None else None
         if together is None:
-            together = _Together()
+            together = _VictimGroup()
             turns.append(together)
             if victim.gang is not None:
                 of_gang[victim.gang] = together

@@ -7,7 +7,7 @@ from bigfleet.model.machines import Instant, Machine
 from bigfleet.shard.reconciling.absences import Absences
 from bigfleet.shard.reconciling.breaker import Breaker
 from bigfleet.shard.reconciling.list_guard import ListGuard
-from bigfleet.shard.reconciling.list_reading import Remembered
+from bigfleet.shard.reconciling.list_reading import LastList
 from bigfleet.shard.reconciling.list_schedule import Schedule
 from bigfleet.shard.reconciling.rebind_guard import RebindGuard
 from bigfleet.wire.machine_batches import KnownMachines
@@ -51,9 +51,9 @@ class ProviderSide:
     #: Why it refused the last change: it cannot write its state. Its Lists may be sound meanwhile.
     unwritable: str = ""
 
-    def remembered(self) -> Remembered:
+    def remembered(self) -> LastList:
         touched = frozenset(self.touched)
-        return Remembered(self.known, touched, self.generation, self.label_defaults)
+        return LastList(self.known, touched, self.generation, self.label_defaults)
 
     @property
     def holds(self) -> int:

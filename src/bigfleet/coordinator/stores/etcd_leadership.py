@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
-from bigfleet.coordinator.stores.election import Tenure
+from bigfleet.coordinator.stores.election import LeaseTimes
 from bigfleet.edge.clock import Clock, Timer
 from bigfleet.wire.etcd.client import EtcdClient
 from bigfleet.wire.etcd.records import EtcdDown, EtcdRefused, Read
@@ -17,7 +17,7 @@ from bigfleet.wire.etcd.records import EtcdDown, EtcdRefused, Read
 _PAUSE_SECONDS = 0.1
 
 
-class Seat:
+class EtcdLeadership:
     def __init__(
         self,
         client: EtcdClient,
@@ -25,7 +25,7 @@ class Seat:
         key: bytes,
         lease: int,
         created: int,
-        tenure: Tenure,
+        tenure: LeaseTimes,
         told: Callable[[str], None],
     ) -> None:
         """Keeps the lease from now on; `told` hears why it cannot be, or (empty) that it can."""
@@ -87,7 +87,7 @@ class Seat:
         if ttl_seconds <= 0:
             self.end("its lease was gone when it was to be renewed")
         elif self.is_held():
-            self._tenure = Tenure(sent_at, ttl_seconds)
+            self._tenure = LeaseTimes(sent_at, ttl_seconds)
             self._timer.cancel()
             self._timer = self._alarm()
             await self._check()

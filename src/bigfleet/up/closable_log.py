@@ -9,7 +9,7 @@ from bigfleet.edge.logs import Log
 _SHOWN = ("shortfalls",)
 
 
-class LogOfTheLiving:
+class ClosableLog:
     """Hides what parts log about each other's end once everything ends."""
 
     def __init__(self, log: Log) -> None:
