@@ -2,9 +2,10 @@
 
 import pytest
 
-from bigfleet.engine.broker import NO_NEED, Broker, Bucket, DisplacedNeed, Mode, Result, Status
+from bigfleet.engine.decision import Mode
 from bigfleet.engine.vocabulary import packed_precedence
 from bigfleet.model.machines import MachineState
+from tests.broker.broker import NO_NEED, Broker, Bucket, DisplacedNeed, Result, Status
 
 M1, M2, M3 = 0, 1, 2
 IDLE = Bucket(MachineState.IDLE, "p=100")

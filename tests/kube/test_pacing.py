@@ -6,8 +6,8 @@ import pytest
 
 from bigfleet.edge.clock import SECOND, ManualClock, settle
 from bigfleet.kube.answers import NotFound
+from bigfleet.kube.api import RateLimiter
 from bigfleet.kube.kinds import LEASES, NODES
-from bigfleet.kube.rate_limiter import RateLimiter
 from tests.kube.waiting import driven
 from tests.kube_api import FakeApiServer, api_for
 

@@ -62,7 +62,7 @@ async def test_a_bad_file_of_defaults_is_refused_at_the_start(tmp_path: Path) ->
     ("flags", "said"),
     [
         (["--provisioning-requests", "true"], "needs a shard's what-if"),
-        (["--buffers", "perhaps"], "is none of auto, true, false"),
+        (["--buffers", "perhaps"], "is not one of auto, true, false"),
         (["--metrics-addr", "here"], "'here' is not host:port"),
         (["--shard-addr", "there"], "'there' is not host:port"),
         (["--kubeconfig", "/nowhere/config"], "no such file"),

@@ -2,8 +2,7 @@
 
 import asyncio
 
-from bigfleet.edge.clock import ManualClock
-from bigfleet.edge.loop_lag import LoopLag
+from bigfleet.edge.clock import LoopLag, ManualClock
 
 
 async def test_lag_is_the_time_since_the_loop_should_have_been_heard_of() -> None:

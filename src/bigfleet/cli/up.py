@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--size", type=click.Choice(list(SIZES)), default="small", show_default=True,
               help="1,200, 25,000 or 250,000 machines.")  # fmt: skip
-@click.option("--seed", type=int, default=1, show_default=True, help="Of fleet and workloads.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of fleet and workloads.")
 @click.option("--speed", type=click.FloatRange(0.1, 60), default=1.0, show_default=True,
               help="How fast simulated time passes.")  # fmt: skip
 @click.option("--data-dir", type=click.Path(file_okay=False, path_type=Path), default=None,
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 @click.option("--shards", type=click.IntRange(min=1), default=1, show_default=True,
               help="Shards that share the simulated fleet, with zones of their own.")  # fmt: skip
 @click.option("--port-base", type=click.IntRange(1, LAST_PORT_BASE), default=None, metavar="N",
-              help="First of the ports, all of which are the next ones.  [default: 7780, 7790, "
+              help="First port; the others follow it.  [default: 7780, 7790, "
                    "8780, 8790, 9000, or the next that are free]")  # fmt: skip
 @click.option("--headless", is_flag=True, help="Lines instead of the live view.")
 @click.option("--for", "lasting", type=DURATION, default=None, metavar="DURATION",
-              help="Stop by itself, after real time like 60s; default: Ctrl-C.")  # fmt: skip
+              help="Stop after this real time, such as 60s; default: Ctrl-C.")  # fmt: skip
 @click.option("--assert", "asserting", is_flag=True,
               help="Exit 1 if demand was left unmet although supply was there, a pod waited "
                    "although a free machine would take it, a machine went back and forth, or was "

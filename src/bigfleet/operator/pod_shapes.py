@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from bigfleet.kube.label_selectors import selects
-from bigfleet.kube.objects import Pod, PodAffinity
+from bigfleet.kube.objects import Pod, PodAffinity, selects
 from bigfleet.kube.pod_requests import (
     DEFAULT_REQUESTS,
     NO_DEFAULTS,

@@ -10,12 +10,12 @@ label selector when the pod was made.
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from bigfleet.kube.label_selectors import selects
 from bigfleet.kube.objects import (
     Affinity,
     LabelSelector,
     PodAffinityTerm,
     TopologySpreadConstraint,
+    selects,
 )
 from bigfleet.model.requirements import HOSTNAME_KEY
 from bigfleet.podwatch.notes import Note

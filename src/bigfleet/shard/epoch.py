@@ -6,7 +6,7 @@ one. So the epoch is on disk, synced, before anything is sent with it.
 
 from pathlib import Path
 
-from bigfleet.edge.whole_files import write_whole
+from bigfleet.edge.files import write_whole
 from bigfleet.model.errors import StartRefused
 
 EPOCH_FILE = "epoch"

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from bigfleet.edge.whole_files import write_whole
+from bigfleet.edge.files import write_whole
 from bigfleet.model.errors import StartRefused
 from bigfleet.up.plans import Plan
 from bigfleet.up.sizes import SIZES

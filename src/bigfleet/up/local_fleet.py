@@ -14,9 +14,11 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from bigfleet.coordinator.driving.process import CoordinatorProcess
 from bigfleet.edge.clock import Clock
+from bigfleet.edge.logs import Log
 from bigfleet.model.coordination import Transfer
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
@@ -28,7 +30,6 @@ from bigfleet.shard.driving.process import ShardProcess
 from bigfleet.sim.driver import SimClusters
 from bigfleet.sim.script import Change, living_script
 from bigfleet.sim.workloads import CLUSTERS
-from bigfleet.up.closable_log import ClosableLog
 from bigfleet.up.folders import claim
 from bigfleet.up.overdue_pods import OverduePods
 from bigfleet.up.owner_watch import TransferLog
@@ -295,3 +296,31 @@ def _times_of(plan: Plan, now: Instant) -> SimulatedTimes:
     """Simulated time never runs backwards, not from one life of a data dir to the next either."""
     kept = kept_instant(plan.data_dir) if plan.data_dir is not None else 0
     return SimulatedTimes(now, max(now, kept), plan.speed)
+
+
+#: What faces show anyhow: Needs that are short.
+_SHOWN = ("shortfalls",)
+
+
+class ClosableLog:
+    """Hides what parts log about each other's end once everything ends."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self.is_over = False
+
+    def debug(self, event: str, **facts: Any) -> None:
+        self._write("debug", event, facts)
+
+    def info(self, event: str, **facts: Any) -> None:
+        self._write("info", event, facts)
+
+    def warning(self, event: str, **facts: Any) -> None:
+        self._write("warning", event, facts)
+
+    def error(self, event: str, **facts: Any) -> None:
+        self._write("error", event, facts)
+
+    def _write(self, level: str, event: str, facts: Mapping[str, Any]) -> None:
+        if event not in _SHOWN and (not self.is_over or level == "error"):
+            getattr(self._log, level)(event, **facts)

@@ -9,7 +9,7 @@ from typing import Any, Self
 import httpx2
 
 from bigfleet.edge.driver import RealClock
-from bigfleet.kube.connection_attempts import ClosedWhenBrokenOff
+from bigfleet.kube.connection import ClosedWhenBrokenOff
 
 Object = dict[str, Any]
 MERGE = "application/merge-patch+json"

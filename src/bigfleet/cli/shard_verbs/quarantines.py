@@ -83,7 +83,7 @@ def _red(_row: object) -> str:
     "--accept/--discard",
     "accept",
     default=None,
-    help="Believe what is held, or keep what was there and wait for the next.",
+    help="Apply what is held, or drop it and wait for the next one.",
 )
 @audited
 def release(

@@ -55,7 +55,7 @@ def shards(line: Line) -> None:
 @shard_verb
 @shows(lambda: [column.name for column in _columns(0)])
 @click.option("--reset", type=OFFERING, default="", help="Let this one be bought again at once.")
-@click.option("--owner", default=None, help="With --reset: who wants it.")
+@click.option("--owner", default=None, help="With --reset: who asks for it.")
 @click.option("--reason", default="", help="With --reset: why; it is logged.")
 def offerings(line: Line, reset: str, owner: str | None, reason: str) -> None:
     """Offerings that rest after failed Creates: nothing is bought there until the next probe.

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from bigfleet.coordinator.snapshots import file_bytes
-from bigfleet.edge.whole_files import sync_folder, write_whole
+from bigfleet.edge.files import sync_folder, write_whole
 from bigfleet.wire.coordinator_handlers import Snapshot
 
 LATEST = "latest"

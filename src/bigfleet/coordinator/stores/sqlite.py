@@ -28,7 +28,7 @@ from bigfleet.coordinator.stores.contract import (
 from bigfleet.coordinator.stores.rows import latest
 from bigfleet.coordinator.stores.sqlite_file import FILE, CoordinatorFile
 from bigfleet.edge.clock import SECOND, Clock
-from bigfleet.edge.dir_locks import DirLock
+from bigfleet.edge.files import DirLock
 from bigfleet.edge.sqlite_files import FileRefused, disk_problem
 from bigfleet.model.errors import StartRefused
 from bigfleet.model.machines import Instant

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from bigfleet.coordinator.stores.contract import Change, LoadedRows, Rows
 from bigfleet.coordinator.stores.rows import HIDDEN, REVISION, TERM, first_of, term_bytes, term_of
+from bigfleet.edge.files import sync_folder
 from bigfleet.edge.sqlite_files import FileKind, FileRefused, opened, transaction
-from bigfleet.edge.whole_files import sync_folder
 
 FILE = "coordinator.db"
 
@@ -40,7 +40,9 @@ class CoordinatorFile:
         if not path.exists():
             make(path, {})
         elif path.stat().st_size == 0:
-            raise FileRefused("it is empty, and it was not made so")
+            raise FileRefused(
+                "it is empty, and a new one never is; restore a snapshot, or move it away"
+            )
         self._connection = opened(path, COORDINATOR)
         #: All and only the tables of the file.
         self._tables = _tables_of(self._connection)
@@ -95,7 +97,7 @@ def make(path: Path, rows: Rows) -> None:
     if (left := _side_files(path)) and not path.exists():
         names = " and ".join(each.name for each in left)
         raise FileRefused(
-            f"it is gone, but {names} of it lies there: put it back, or move that too"
+            f"it is missing, but {names} is still there: put it back, or move that away too"
         )
     fresh = path.with_name(f"{path.name}.new")
     try:

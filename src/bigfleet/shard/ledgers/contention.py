@@ -6,8 +6,7 @@ stand at 0, and one that moves is a defect of the engine.
 """
 
 from bigfleet.edge.counts import FINE, Counts
-from bigfleet.engine.broker import Mode
-from bigfleet.engine.decision import Counters, Decision
+from bigfleet.engine.decision import Counters, Decision, Mode
 
 
 def measure_contention(counts: Counts, decision: Decision, broker_seconds: float) -> None:

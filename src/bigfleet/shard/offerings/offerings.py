@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from bigfleet.engine.slots import slots_of
+from bigfleet.engine.snapshot import slots_of
 from bigfleet.model.backoffs import Backoff
 from bigfleet.model.batches import Offering as ListedOffering
 from bigfleet.model.coordination import OfferingBackoff

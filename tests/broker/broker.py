@@ -1,8 +1,8 @@
-"""The broker for one proposal at a time: who may claim which machines, and who loses them.
+"""The broker for one proposal at a time, around the commit step of the engine.
 
 The queue of a cycle is committed by `kernels.broker.commit_queue`, whose cursors are these sequence
-numbers; here the same commit step has names, for callers that propose out of that order. A
-proposal is atomic: it commits as a whole or changes nothing. Pass a lock where threads propose.
+numbers; here the same step has names. A proposal is atomic: it commits as a whole or changes
+nothing. Pass a lock where threads propose.
 """
 
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bigfleet.engine.decision import Mode
 from bigfleet.engine.kernels.broker import CONFLICT, commit
 from bigfleet.engine.vocabulary import packed_precedence
 from bigfleet.model.machines import MachineState
@@ -27,13 +28,6 @@ class Bucket(NamedTuple):
     fingerprint: str
     same_key: str = ""
     same_value: str = ""
-
-
-class Mode(Enum):
-    #: Take what can be had.
-    INCREMENTAL = "incremental"
-    #: One machine that cannot be had refuses the whole proposal.
-    ALL_OR_NOTHING = "all-or-nothing"
 
 
 class Status(Enum):
