@@ -11,7 +11,7 @@ from bigfleet.cli.main import cli
 from bigfleet.model.pauses import PauseScope
 from bigfleet.model.provider_calls import Code, CreateCall, Rejected, Token
 from bigfleet.model.shard_admin import Audit, PauseCall, ResumeCall
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 from bigfleet.wire.provider_admin import ProviderAdminClient, Verb
 from bigfleet.wire.provider_client import ProviderClient
 from bigfleet.wire.shard_admin import ShardAdminClient
@@ -143,4 +143,4 @@ async def test_a_coordinator_with_a_full_disk_refuses_its_orders_and_says_so(
         await until(lambda: running.logged("coordinator.leads"), lambda: running.lines)
         async with CoordinatorAdminClient([running.address], deadline=30.0) as client:
             assert [each.total for each in await client.quotas()] == [3]
-            assert not (await client.pauses(False)).pauses
+            assert not (await client.pauses(include_expired=False)).pauses

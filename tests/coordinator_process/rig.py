@@ -17,7 +17,7 @@ from bigfleet.model.settings import Seconds
 from bigfleet.model.shard_admin import Audit
 from bigfleet.model.shard_views import ShardSummary
 from bigfleet.process import ProcessContext
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 from bigfleet.wire.coordinator_client import CoordinatorLines
 from bigfleet.wire.lines import TlsFiles
 from tests.shard_system.rig import ANYWHERE, Lines, page

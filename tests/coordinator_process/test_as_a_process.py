@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from bigfleet.cli.main import cli
 from bigfleet.model.provider_calls import Code, Rejected
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 from bigfleet.wire.coordinator_client import CoordinatorLines
 from tests.coordinator_process.rig import ADA, DEADLINE, report
 from tests.shard_processes.process import Running, launched, serving

@@ -141,7 +141,7 @@ async def test_a_tail_begins_where_it_is_told(tmp_path: Path) -> None:
         for region in "abcd":
             await rig.client.set_quota("sim", region, 1, ADA)
         everything = [event async for event in rig.client.events()]
-        later = [event async for event in rig.client.events(3)]
+        later = [event async for event in rig.client.events(from_revision=3)]
         assert later == everything[2:]
 
 

@@ -17,7 +17,7 @@ from bigfleet.model.coordination import CoordinatorStatus, Transfer
 from bigfleet.model.provider_calls import ListCall, MachineRecord, Rejected
 from bigfleet.model.requirements import ZONE_KEY
 from bigfleet.model.shard_views import MachineView, ShardStatus
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 from bigfleet.wire.provider_client import ProviderClient
 from bigfleet.wire.shard_admin import ShardAdminClient
 from tests.etcd_cluster import EtcdCluster, etcd_cluster, free_ports

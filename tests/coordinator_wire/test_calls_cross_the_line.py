@@ -17,9 +17,8 @@ from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import Audit, PauseCall, Paused, PauseList, ResumeCall, Resumed
 from bigfleet.v1alpha1 import coordinator_pb2 as contract
 from bigfleet.wire.client_line import ClientLine
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import COORDINATOR, CoordinatorAdminClient
 from bigfleet.wire.coordinator_client import CoordinatorLines
-from bigfleet.wire.coordinator_paths import SERVICE
 from tests.coordinator_wire import samples
 from tests.coordinator_wire.scripted import PATIENCE, ScriptedCoordinator, serving
 
@@ -29,7 +28,11 @@ Exchange = tuple[Callable[[CoordinatorAdminClient], Awaitable[object]], tuple[ob
 CALLS: dict[str, Exchange] = {
     "shards": (lambda c: c.shards(), ("shards",), samples.SHARDS),
     "domains": (lambda c: c.domains(), ("domains",), samples.DOMAINS),
-    "reports": (lambda c: c.reports("shard-0"), ("reports", "shard-0"), (samples.REPORT_VIEW,)),
+    "reports": (
+        lambda c: c.reports(shard_id="shard-0"),
+        ("reports", "shard-0"),
+        (samples.REPORT_VIEW,),
+    ),
     "assign": (
         lambda c: c.assign_domain(samples.ZONE, "z-a", "shard-0", AUDIT),
         ("assign", samples.ZONE, "z-a", "shard-0", AUDIT),
@@ -63,7 +66,7 @@ CALLS: dict[str, Exchange] = {
         ("delete_provider", "sim", AUDIT),
         None,
     ),
-    "bindings": (lambda c: c.bindings("s"), ("bindings", "s"), (samples.BINDING,)),
+    "bindings": (lambda c: c.bindings(shard_id="s"), ("bindings", "s"), (samples.BINDING,)),
     "unbind": (lambda c: c.unbind("shop", AUDIT), ("unbind", "shop", AUDIT), None),
     "default owner": (
         lambda c: c.set_default_owner("p:9000", "shard-0", AUDIT),
@@ -76,12 +79,12 @@ CALLS: dict[str, Exchange] = {
         samples.DEFAULT_OWNERS,
     ),
     "transfers": (
-        lambda c: c.transfers(True, 5),
+        lambda c: c.transfers(include_finished=True, limit=5),
         ("transfers", True, 5),
         (samples.TRANSFER,),
     ),
     "a limit below none": (
-        lambda c: c.transfers(False, -5),
+        lambda c: c.transfers(limit=-5),
         ("transfers", False, 0),
         (samples.TRANSFER,),
     ),
@@ -102,7 +105,7 @@ CALLS: dict[str, Exchange] = {
         Resumed((samples.PAUSE,), ()),
     ),
     "pauses": (
-        lambda c: c.pauses(True),
+        lambda c: c.pauses(include_expired=True),
         ("pauses", True),
         PauseList((samples.PAUSE,), False),
     ),
@@ -164,7 +167,7 @@ async def test_a_coordinator_that_knows_no_sync_says_unimplemented() -> None:
 
     server, lines = grpc.aio.server(), CoordinatorLines()
     rpc: grpc.RpcMethodHandler[bytes, bytes] = grpc.unary_unary_rpc_method_handler(acknowledged)
-    handler = grpc.method_handlers_generic_handler(SERVICE, {"ReportShard": rpc})
+    handler = grpc.method_handlers_generic_handler(COORDINATOR.name, {"ReportShard": rpc})
     server.add_generic_rpc_handlers((handler,))
     address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
     await server.start()
@@ -197,7 +200,7 @@ async def test_existing_clients_that_say_neither_who_nor_why_are_heard() -> None
     async with serving(coordinator) as rig:
         line = ClientLine(rig.address)
         request = contract.RemoveShardRequest(shard_id="shard-0").SerializeToString()
-        await line.call(f"/{SERVICE}/RemoveShard", request, PATIENCE)
+        await line.call(f"/{COORDINATOR.name}/RemoveShard", request, PATIENCE)
         await line.close()
     assert coordinator.asked == [("remove", "shard-0", Audit("", ""))]
 
@@ -205,7 +208,7 @@ async def test_existing_clients_that_say_neither_who_nor_why_are_heard() -> None
 async def test_reports_are_shown_without_what_their_shortfalls_ask_for() -> None:
     async with serving(ScriptedCoordinator()) as rig:
         line = ClientLine(rig.address)
-        answer = await line.call(f"/{SERVICE}/ListShardReports", b"", PATIENCE)
+        answer = await line.call(f"/{COORDINATOR.name}/ListShardReports", b"", PATIENCE)
         await line.close()
     (report,) = contract.ListShardReportsResponse.FromString(answer).reports
     assert len(report.shortfalls[0].requirements) == 0
@@ -218,7 +221,7 @@ async def test_a_tail_ends_with_its_events() -> None:
         serving(coordinator) as rig,
         CoordinatorAdminClient([rig.address]) as client,
     ):
-        assert [event async for event in client.events(7)] == [samples.EVENT]
+        assert [event async for event in client.events(from_revision=7)] == [samples.EVENT]
     assert coordinator.asked == [("events", 7, False)]
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from bigfleet.model.machines import CapacityType
-from bigfleet.provider.sim.world.happenings import Failure, Finish, Instruction, Refuse, Step
+from bigfleet.provider.sim.world.events import Failure, Finish, Instruction, Refuse, Step
 from bigfleet.provider.sim.world.offerings import offering
 from bigfleet.provider.sim.world.state import Rules
 from tests.sim.handles import ON_DEMAND, SimHandle, hand

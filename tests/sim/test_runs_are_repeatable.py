@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bigfleet.model.machines import CapacityType
-from bigfleet.provider.sim.world.happenings import Step
+from bigfleet.provider.sim.world.events import Step
 from bigfleet.provider.sim.world.market import stock_of
 from bigfleet.provider.sim.world.offerings import offering
 from bigfleet.provider.sim.world.state import Rules

@@ -8,7 +8,7 @@ import pytest
 from bigfleet.model.machines import CapacityType
 from bigfleet.provider.sim.backend import instance_of
 from bigfleet.provider.sim.world.distributions import HOUR, MINUTE, SECOND
-from bigfleet.provider.sim.world.happenings import (
+from bigfleet.provider.sim.world.events import (
     Failure,
     Refuse,
     ReportGone,

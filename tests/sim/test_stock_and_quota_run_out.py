@@ -4,7 +4,7 @@ import pytest
 
 from bigfleet.model.machines import CapacityType
 from bigfleet.provider.sim.world.distributions import HOUR, MINUTE
-from bigfleet.provider.sim.world.happenings import Failure, Finish, Refuse, Step
+from bigfleet.provider.sim.world.events import Failure, Finish, Refuse, Step
 from bigfleet.provider.sim.world.market import BadStock, Fixed, Windows, limit_at, stock_of
 from bigfleet.provider.sim.world.offerings import offering
 from tests.sim.handles import SimHandle, hand

@@ -4,7 +4,7 @@ import pytest
 
 from bigfleet.model.errors import BadInput
 from bigfleet.provider.sim.world.commands import CARRIED
-from bigfleet.provider.sim.world.happenings import RunOutside, Step
+from bigfleet.provider.sim.world.events import RunOutside, Step
 from bigfleet.provider.sim.world.report import condition_holds
 from bigfleet.provider.sim.world.verbs import (
     VERBS,

@@ -72,7 +72,7 @@ def _connected(talk: Talk) -> Callable[..., None]:
         tls, address = tls_in(flags), flags.pop("addr")
 
         async def connected() -> None:
-            async with SimControlClient(address, tls) as client:
+            async with SimControlClient(address, tls, deadline=_DEADLINE_SECONDS) as client:
                 await talk(client, flags)
 
         answer_to(connected())
@@ -82,7 +82,7 @@ def _connected(talk: Talk) -> Callable[..., None]:
 
 def _do(verb: str) -> Talk:
     async def talk(client: "SimControlClient", flags: dict[str, Any]) -> None:
-        answer = await client.do(verb, flags["words"], deadline=_DEADLINE_SECONDS)
+        answer = await client.do(verb, flags["words"])
         _show(answer, flags["output"])
 
     return talk

@@ -35,7 +35,7 @@ from bigfleet.model.durations import short_text
 
 if TYPE_CHECKING:
     from bigfleet.model.provider_calls import Rejected
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
 #: How long shards may take that are asked for something beside the point.
 _GLANCE_SECONDS = 5.0

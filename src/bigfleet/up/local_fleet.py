@@ -45,7 +45,7 @@ from bigfleet.up.simulated_time import (
 )
 from bigfleet.up.starter import Starter
 from bigfleet.up.zone_assignment import assign_zones, dealt
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 from bigfleet.wire.real_times import WireTimes
 
 #: What running actions get at the end; the machines are simulated and lose nothing.

@@ -33,11 +33,11 @@ class Teller(Protocol):
     """Of a coordinator, what is asked here."""
 
     async def transfers(
-        self, include_finished: bool = False, limit: int = 0
+        self, *, include_finished: bool = False, limit: int = 0
     ) -> Sequence[Transfer]: ...
 
     def events(
-        self, from_revision: int = 0, *, follow: bool = False
+        self, *, from_revision: int = 0, follow: bool = False
     ) -> AsyncGenerator[CoordinatorEvent, None]: ...
 
 

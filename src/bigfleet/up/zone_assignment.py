@@ -18,7 +18,7 @@ from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.requirements import ZONE_KEY
 from bigfleet.model.shard_admin import Audit
 from bigfleet.provider.sim.world.presets import preset_of
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
 
 def zones_of(preset: str) -> tuple[str, ...]:

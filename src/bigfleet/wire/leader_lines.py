@@ -105,7 +105,7 @@ class LeaderLines:
         raise search.verdict()
 
     async def stream(
-        self, path: str, request: bytes, deadline: float
+        self, path: str, request: bytes, deadline: float = 30.0
     ) -> AsyncGenerator[bytes, None]:
         """Frames for as long as they come; `deadline` is for finding who sends them."""
         search, until = Search(self._addresses, self._leader), _now() + deadline

@@ -19,7 +19,7 @@ from google.protobuf.message import DecodeError, Message
 
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import Audit
-from bigfleet.wire.audits import metadata_of
+from bigfleet.wire.audits import metadata_of, require_admin, require_reader
 from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.lines import Metadata, TlsFiles
 
@@ -58,6 +58,18 @@ class Gate(Enum):
     ADMINS = "admins"
 
 
+def require(gate: Gate, peer: Peer) -> None:
+    """Raises Rejected(PERMISSION_DENIED); that a shard speaks for itself is checked later."""
+    match gate:
+        case Gate.READERS:
+            require_reader(peer)
+        case Gate.ADMINS:
+            require_admin(peer)
+        case Gate.CLUSTER:
+            if peer.authenticated and not (peer.identity or "").startswith(CLUSTER_PREFIX):
+                raise refused(peer, f"{CLUSTER_PREFIX}<cluster id>")
+
+
 def require_cluster(peer: Peer, cluster: str) -> None:
     """A cluster speaks only for itself."""
     if peer.authenticated and peer.identity != CLUSTER_PREFIX + cluster:
@@ -79,10 +91,13 @@ def refused(peer: Peer, wanted: str) -> Rejected:
 class Kind(Enum):
     #: Dropped when its caller hangs up.
     READ = "read"
-    #: Finished even if its caller hangs up; its handler is told who calls.
+    #: Finished even if its caller hangs up. The handler is told who calls, and the owner and reason
+    #: that the request names.
     WRITE = "write"
-    #: A write whose request has no place for who and why: its metadata says it.
+    #: A write whose request has no place for owner and reason: its metadata names them.
     WRITE_WITH_METADATA = "write with metadata"
+    #: A write whose request is one record, owner and reason in it.
+    WRITE_RECORD = "write record"
     #: Many answers, until the caller hangs up or the handler is done.
     STREAM = "stream"
 
@@ -310,19 +325,31 @@ class Service(Generic[H]):
         verb: str = "",
     ) -> UnaryRpc[P, A]:
         head = (self, method, Kind.READ, Gate.READERS, verb)
-        return self._entry(UnaryRpc(*head, request, arguments, handler, answer))
+        return self.add(UnaryRpc(*head, request, arguments, handler, answer))
 
     def write(
         self,
         method: str,
         request: Callable[P, M],
         arguments: Callable[[M], tuple[*Arguments]],
-        handler: Callable[[H, *Arguments, Peer], Coroutine[Any, Any, Told]],
+        handler: Callable[[H, *Arguments, Audit, Peer], Coroutine[Any, Any, Told]],
         answer: Answer[Told, A],
         verb: str = "",
     ) -> UnaryRpc[P, A]:
         head = (self, method, Kind.WRITE, Gate.ADMINS, verb)
-        return self._entry(UnaryRpc(*head, request, arguments, handler, answer))
+        return self.add(UnaryRpc(*head, request, arguments, handler, answer))
+
+    def write_record(
+        self,
+        method: str,
+        request: Callable[P, M],
+        record: Callable[[M], R],
+        handler: Callable[[H, R, Peer], Coroutine[Any, Any, Told]],
+        answer: Answer[Told, A],
+        verb: str = "",
+    ) -> UnaryRpc[P, A]:
+        head = (self, method, Kind.WRITE_RECORD, Gate.ADMINS, verb)
+        return self.add(UnaryRpc(*head, request, lambda m: (record(m),), handler, answer))
 
     def write_with_metadata(
         self,
@@ -334,7 +361,7 @@ class Service(Generic[H]):
         verb: str = "",
     ) -> UnaryRpc[P, A]:
         head = (self, method, Kind.WRITE_WITH_METADATA, Gate.ADMINS, verb)
-        return self._entry(UnaryRpc(*head, request, arguments, handler, answer))
+        return self.add(UnaryRpc(*head, request, arguments, handler, answer))
 
     def stream(
         self,
@@ -347,7 +374,7 @@ class Service(Generic[H]):
         gate: Gate = Gate.READERS,
     ) -> StreamRpc[P, A]:
         head = (self, method, Kind.STREAM, gate, verb)
-        return self._entry(StreamRpc(*head, request, frames, message_type, record))
+        return self.add(StreamRpc(*head, request, frames, message_type, record))
 
     def listing(
         self,
@@ -359,14 +386,19 @@ class Service(Generic[H]):
         verb: str = "",
     ) -> ListingRpc[P, A]:
         head = (self, method, Kind.STREAM, Gate.READERS, verb)
-        return self._entry(ListingRpc(*head, request, frames, page, noun))
+        return self.add(ListingRpc(*head, request, frames, page, noun))
 
     def by_hand(
-        self, method: str, kind: Kind, gate: Gate, answering: Callable[[H], Answering]
+        self,
+        method: str,
+        kind: Kind,
+        gate: Gate,
+        answering: Callable[[H], Answering],
+        verb: str = "",
     ) -> ByHandRpc:
-        return self._entry(ByHandRpc(self, method, kind, gate, "", answering))
+        return self.add(ByHandRpc(self, method, kind, gate, verb, answering))
 
-    def _entry(self, rpc: E) -> E:
+    def add(self, rpc: E) -> E:
         assert rpc.method not in self.rpcs, f"{rpc.path} has two entries"
         self.rpcs[rpc.method] = rpc
         return rpc

@@ -42,7 +42,7 @@ from bigfleet.model.shard_views import (
     ShardStatus,
 )
 from bigfleet.wire import shard_views as views
-from bigfleet.wire.audits import audit_message, audit_of
+from bigfleet.wire.audits import audit_message
 from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.machine_views import (
@@ -163,11 +163,11 @@ def _clear_request(machine_id: str, mode: ClearMode, audit: Audit) -> pb.ClearFa
     )
 
 
-def _clear_arguments(request: pb.ClearFailedMachineRequest) -> tuple[str, ClearMode, Audit]:
-    audit, mode = audit_of(request.audit), views.known(ClearMode, request.mode)
+def _clear_arguments(request: pb.ClearFailedMachineRequest) -> tuple[str, ClearMode]:
+    mode = views.known(ClearMode, request.mode)
     if mode is None:
         raise Rejected(Code.INVALID_ARGUMENT, "clear it how? RECHECK, RETRY or FORGET")
-    return request.machine_id, mode, audit
+    return request.machine_id, mode
 
 
 def _cleared_message(cleared: ClearedMachine) -> pb.ClearFailedMachineResponse:
@@ -191,11 +191,11 @@ def _release_request(
 
 def _release_arguments(
     request: pb.ReleaseQuarantineRequest,
-) -> tuple[QuarantineKind, str, bool, Audit]:
-    audit, kind = audit_of(request.audit), views.known(QuarantineKind, request.kind)
+) -> tuple[QuarantineKind, str, bool]:
+    kind = views.known(QuarantineKind, request.kind)
     if kind is None:
         raise Rejected(Code.INVALID_ARGUMENT, "release what? ROLLUP or PROVIDER_LIST")
-    return kind, request.subject, request.accept, audit
+    return kind, request.subject, request.accept
 
 
 def _reset_request(name: str, audit: Audit) -> pb.ResetOfferingRequest:
@@ -306,18 +306,18 @@ class ShardAdminClient(RpcClient):
         Answer(pb.ShardStatus, views.status_message, views.status_of),
         "status",
     )
-    pause = SHARD_ADMIN.write(
+    pause = SHARD_ADMIN.write_record(
         "Pause",
         pause_request,
-        lambda request: (pause_call_of(request),),
+        pause_call_of,
         ShardAdminHandler.pause,
         Answer(shared.PauseResponse, paused_message, paused_of),
-        "pause",
+        "pause set",
     )
-    resume = SHARD_ADMIN.write(
+    resume = SHARD_ADMIN.write_record(
         "Resume",
         resume_request,
-        lambda request: (resume_call_of(request),),
+        resume_call_of,
         ShardAdminHandler.resume,
         Answer(shared.ResumeResponse, resumed_message, resumed_of),
         "resume",
@@ -336,7 +336,7 @@ class ShardAdminClient(RpcClient):
         lambda request: (request.cluster_id,),
         ShardAdminHandler.sessions,
         rows(pb.ListSessionsResponse, "sessions", views.session_message, views.session_of),
-        "clusters",
+        "clusters list",
     )
     machines = SHARD_ADMIN.listing(
         "ListMachines",
@@ -380,7 +380,7 @@ class ShardAdminClient(RpcClient):
         rows(
             pb.ListQuarantinesResponse, "quarantines", views.quarantine_message, views.quarantine_of
         ),
-        "quarantines",
+        "quarantines list",
     )
     release = SHARD_ADMIN.write(
         "ReleaseQuarantine",
@@ -407,7 +407,7 @@ class ShardAdminClient(RpcClient):
     reset_offering = SHARD_ADMIN.write(
         "ResetOffering",
         _reset_request,
-        lambda request: (request.name, audit_of(request.audit)),
+        lambda request: (request.name,),
         ShardAdminHandler.reset_offering,
         Answer(
             pb.ResetOfferingResponse,
@@ -422,7 +422,7 @@ class ShardAdminClient(RpcClient):
         need_frames,
         Page(pb.ListNeedsResponse, "need", NEED_ROW.record, need_listing),
         "needs",
-        "needs list",
+        "needs",
     )
     #: Pieces of a .jsonl fleet file, whole lines each.
     fleet = SHARD_ADMIN.stream(
@@ -431,5 +431,5 @@ class ShardAdminClient(RpcClient):
         _fleet_frames,
         pb.DumpFleetResponse,
         lambda m: m.lines,
-        "fleet snapshot",
+        "snapshot fleet",
     )

@@ -116,5 +116,5 @@ class ShardReadClient(RpcClient):
         _need_frames,
         Page(pb.InspectNeedsResponse, "need", NEED_VIEW.record, _need_page),
         "needs",
-        "reports",
+        "reports shards",
     )

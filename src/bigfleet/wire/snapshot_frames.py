@@ -23,11 +23,10 @@ _KEYS = {
 }
 
 
-def frames_of(snapshot: Snapshot) -> Iterator[bytes]:
-    yield pb.SnapshotSaveChunk(meta_json=meta_json(snapshot.meta)).SerializeToString()
+def chunks_of(snapshot: Snapshot) -> Iterator[pb.SnapshotSaveChunk]:
+    yield pb.SnapshotSaveChunk(meta_json=meta_json(snapshot.meta))
     for start in range(0, len(snapshot.data), MOST_IN_FRAME):
-        data = snapshot.data[start : start + MOST_IN_FRAME]
-        yield pb.SnapshotSaveChunk(data=data).SerializeToString()
+        yield pb.SnapshotSaveChunk(data=snapshot.data[start : start + MOST_IN_FRAME])
 
 
 def meta_json(meta: SnapshotMeta) -> bytes:
@@ -46,16 +45,15 @@ def meta_of(content: bytes) -> SnapshotMeta:
 
 
 class SnapshotReader:
-    """Takes the frames in order; what it gives is of no use until `meta` says that it is whole."""
+    """Takes the chunks in order; what it gives is of no use until `meta` says that it is whole."""
 
     def __init__(self) -> None:
         self._meta: SnapshotMeta | None = None
         self._digest = hashlib.sha256()
         self._size = 0
 
-    def data_in(self, frame: bytes) -> bytes:
-        """Empty for the frame that says what it is; ValueError or DecodeError for none at all."""
-        chunk = pb.SnapshotSaveChunk.FromString(frame)
+    def data_in(self, chunk: pb.SnapshotSaveChunk) -> bytes:
+        """Empty for the chunk that says what it is; ValueError where it cannot be read."""
         if chunk.HasField("meta_json"):
             self._meta = meta_of(chunk.meta_json)
         self._digest.update(chunk.data)

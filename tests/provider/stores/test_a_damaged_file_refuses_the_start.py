@@ -60,7 +60,7 @@ def test_a_foreign_database_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE meta (key, value)")
     connection.close()
-    with pytest.raises(StoreDamaged, match="no provider state"):
+    with pytest.raises(StoreDamaged, match="not a provider's state"):
         SQLiteStore(path, "new").load()
 
 
@@ -93,7 +93,7 @@ def test_one_process_has_one_file(tmp_path: Path) -> None:
     again.close()
 
 
-def test_nobody_else_may_read_the_file(tmp_path: Path) -> None:
+def test_only_the_owner_may_read_the_file(tmp_path: Path) -> None:
     path = tmp_path / "state.db"
     store = SQLiteStore(path, "inc")
     store.load()

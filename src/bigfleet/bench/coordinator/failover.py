@@ -23,7 +23,7 @@ from bigfleet.bench.shard.fleet import Scale as ProviderScale
 from bigfleet.model.coordinator_calls import NotLeader, ShardReport
 from bigfleet.model.provider_calls import Rejected
 from bigfleet.model.shard_views import ShardSummary
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 from bigfleet.wire.coordinator_client import CoordinatorLines
 
 

@@ -27,7 +27,7 @@ from bigfleet.bench.measures import Measure, Say, percentile
 from bigfleet.bench.processes import Child, Running, child, processes
 from bigfleet.coordinator.stores.restore import restore_into_file
 from bigfleet.model.shard_admin import Audit
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
 QUICK, FULL = Scale(), Scale(seconds=120.0)
 _AUDIT = Audit("bench", "a domain changes hands")

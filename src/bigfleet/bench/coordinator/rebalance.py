@@ -29,7 +29,7 @@ from bigfleet.coordinator.stores.restore import restore_into_file
 from bigfleet.model.coordination import Transfer, TransferState
 from bigfleet.model.requirements import ZONE_KEY
 from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse, Hello, RollupFrame
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 from bigfleet.wire.session_client import Session, SessionClient
 
 M6 = RebalanceScale()

@@ -25,7 +25,7 @@ from bigfleet.model.coordinator_calls import AckOutcome, InstructionAck, ShardRe
 from bigfleet.model.provider_calls import Rejected
 from bigfleet.model.shard_views import ShardSummary
 from bigfleet.wire.client_line import ClientLine
-from bigfleet.wire.coordinator_paths import REPORT_SHARD, SYNC_SHARD
+from bigfleet.wire.coordinator_admin import REPORT_SHARD, SYNC_SHARD
 from bigfleet.wire.shard_reports import reply_of, report_bytes
 from bigfleet.wire.shard_syncs import sync_bytes, sync_reply_of
 
@@ -147,14 +147,14 @@ class SimulatedShard:
         """Seconds until the next one."""
         self._cycle += 1
         acks, self._acks = self._acks, ()
-        answer, took = await self._timed(REPORT_SHARD, self._report + self._changing(acks))
+        answer, took = await self._timed(REPORT_SHARD.path, self._report + self._changing(acks))
         self._seen.reports.append(took)
         told = reply_of(answer).instructions
         self._seen.instructions += len(told)
         self._acks = tuple(InstructionAck(each.id, AckOutcome.ACCEPTED) for each in told)
         replies, self._replies = self._replies, ()
         request = SyncRequest(self._id, EPOCH, self._cycle, self._revision, offer_replies=replies)
-        answer, took = await self._timed(SYNC_SHARD, self._sync + sync_bytes(request))
+        answer, took = await self._timed(SYNC_SHARD.path, self._sync + sync_bytes(request))
         self._seen.syncs.append(took)
         head = sync_head_of(answer)
         if head.revision:

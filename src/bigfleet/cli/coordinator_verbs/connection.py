@@ -19,7 +19,7 @@ from bigfleet.cli.terminal import refuse
 
 if TYPE_CHECKING:
     from bigfleet.model.provider_calls import Rejected
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
     Led = Callable[[CoordinatorAdminClient], Awaitable["T"]]
 
@@ -51,7 +51,7 @@ class CoordinatorLine(RequestOptions):
         from bigfleet.wire.light_imports import load_python_messages_late
 
         load_python_messages_late()
-        from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+        from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
         async with CoordinatorAdminClient(
             self.addresses, self.tls, deadline=self.timeout

@@ -21,7 +21,7 @@ from bigfleet.model.syntax import is_address
 if TYPE_CHECKING:
     from bigfleet.model.coordination import DomainAssignment
     from bigfleet.model.provider_calls import Rejected
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
     Owners = tuple[tuple[DomainAssignment, ...], tuple[tuple[str, str], ...]]
 

@@ -12,7 +12,7 @@ from bigfleet.cli.output import shows
 if TYPE_CHECKING:
     from bigfleet.model.coordination import PendingInstruction
     from bigfleet.model.coordinator_calls import CoordinatorInstruction
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
 _COLUMNS = ("SHARD", "SEQUENCE", "INSTRUCTION", "KIND", "AGE", "TRIES", "LAST", "WHAT")
 
@@ -37,7 +37,7 @@ def instructions(line: CoordinatorLine, shard_id: str) -> None:
     from bigfleet.wire.coordinator_documents import document_of
 
     async def look(coordinator: "CoordinatorAdminClient") -> "tuple[PendingInstruction, ...]":
-        waiting = await coordinator.instructions(shard_id)
+        waiting = await coordinator.instructions(shard_id=shard_id)
         if shard_id and not waiting:
             known = {entry.shard_id: entry for entry in await coordinator.shards()}
             if shard_id not in known:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bigfleet.model.coordination import ProviderEntry
     from bigfleet.model.provider_calls import Rejected
     from bigfleet.model.shard_views import ProviderStatus
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
     Attached = Mapping[str, tuple[ProviderStatus, ...]]
     Seen = tuple[

@@ -12,7 +12,7 @@ from bigfleet.cli.output import shows
 
 if TYPE_CHECKING:
     from bigfleet.model.coordination import QuotaAllocation
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
 _COUNTS = ("TOTAL", "ALLOCATED", "IN_USE")
 _COLUMNS = ("PROVIDER", "REGION", *_COUNTS, "BY_SHARD")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bigfleet.model.coordination import ShardEntry
     from bigfleet.model.machines import Instant
     from bigfleet.model.provider_calls import Rejected
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
     Seen = tuple[tuple[ShardEntry, ...], dict[str, int | Rejected]]
 

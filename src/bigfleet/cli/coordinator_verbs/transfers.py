@@ -11,7 +11,7 @@ from bigfleet.cli.output import shows
 
 if TYPE_CHECKING:
     from bigfleet.model.coordination import Transfer
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
 #: Machines that a row names.
 _NAMED = 3
@@ -38,7 +38,7 @@ def transfers(line: CoordinatorLine, everything: bool) -> None:
     from bigfleet.cli.tables import Page, cell, since_text, table_of, write_items
     from bigfleet.wire.coordinator_documents import document_of
 
-    found = line.ask(lambda coordinator: coordinator.transfers(everything))
+    found = line.ask(lambda coordinator: coordinator.transfers(include_finished=everything))
     if line.json:
         write_items(map(document_of, found), line.now)
         return

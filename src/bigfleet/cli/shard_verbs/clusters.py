@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bigfleet.model.pauses import Pause
     from bigfleet.model.provider_calls import Rejected
     from bigfleet.model.shard_views import SessionView
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
 _COLUMNS = ("CLUSTER", "SHARD", "SESSION", "NEEDS", "UNMET", "MACHINES", "BOUND_SINCE")
 _LAST_COLUMN = "PAUSED"

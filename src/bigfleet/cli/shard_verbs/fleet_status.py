@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         Quarantine,
         ShardStatus,
     )
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
     Replicas = dict[str, CoordinatorStatus | Rejected]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bigfleet.model.pauses import Pause
     from bigfleet.model.provider_calls import Rejected
     from bigfleet.model.shard_admin import PauseCall, Paused, PauseList, ResumeCall, Resumed
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
 T = TypeVar("T")
 
@@ -75,7 +75,7 @@ def pauses_of_all(line: Line, include_expired: bool) -> "Answers[PauseList]":
 
     async def everywhere(coordinator: "CoordinatorAdminClient") -> "Answers[PauseList]":
         meant = await shards_meant(line, coordinator)
-        lead = await coordinator.pauses(include_expired)
+        lead = await coordinator.pauses(include_expired=include_expired)
         shards = await side_by_side(
             line, meant, lambda shard: shard.admin.pauses(include_expired=include_expired)
         )

@@ -18,7 +18,7 @@ from bigfleet.cli.whole_fleet import shards_meant
 if TYPE_CHECKING:
     from bigfleet.cli.tables import Page
     from bigfleet.model.coordination import ReportedShortfall, ReportView
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
 _NUMBERS = ("TOTAL", "FREE", "SHORTFALLS")
 COLUMNS = ("SHARD", *_NUMBERS, "AGE", "BY_ZONE", "BY_TYPE")
@@ -51,7 +51,7 @@ async def _reported(
 ) -> "tuple[list[ReportView], list[str]]":
     meant = await shards_meant(line, coordinator)
     (only,) = meant if len(meant) == 1 else ("",)
-    found = [each for each in await coordinator.reports(only) if each.shard_id in meant]
+    found = [each for each in await coordinator.reports(shard_id=only) if each.shard_id in meant]
     heard = {each.shard_id for each in found}
     return found, [shard for shard in meant if shard not in heard]
 

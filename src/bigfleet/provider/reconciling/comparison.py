@@ -177,7 +177,7 @@ def merged(older: PriceTable, newer: PriceTable) -> PriceTable:
 
 
 def priced_only(table: PriceTable, described: Mapping[str, Instance]) -> PriceTable:
-    """Without the prices of machines that are no more: ids come and go, the table must not grow."""
+    """Drops the prices of machines that are gone: ids come and go, the table must not grow."""
     if not table.machines:
         return table
     machines = {name: price for name, price in table.machines.items() if name in described}

@@ -154,7 +154,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     if findings != ["ok"]:
         raise StoreDamaged(f"{path} is damaged: {'; '.join(findings)}. {_hint(path)}")
     if application != APPLICATION_ID or version is None:
-        raise StoreDamaged(f"{path} is no provider state. {_hint(path)}")
+        raise StoreDamaged(f"{path} is not a provider's state file. {_hint(path)}")
     if version[0] != SCHEMA_VERSION:
         raise StoreDamaged(
             f"{path} has schema version {version[0]}, this program knows {SCHEMA_VERSION}; "

@@ -43,7 +43,7 @@ def read(life: str, content: bytes, head: int) -> Cursor | None:
     return Cursor(int(match["rev"]), int(match["pos"]) if match["pos"] else None)
 
 
-class Shelf:
+class RecordList:
     def __init__(self, life: str) -> None:
         self.life = life
         self.head = 0

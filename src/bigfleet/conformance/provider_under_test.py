@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bigfleet.conformance.broker import Broker
+from bigfleet.conformance.caller import Caller, Shards
 from bigfleet.conformance.claims import Broken, NotServed
-from bigfleet.conformance.hand import Hand, Shards
-from bigfleet.conformance.lab import Lab, Running
+from bigfleet.conformance.launchers import Launcher, Running
 from bigfleet.conformance.pace import Clock, Pace
 from bigfleet.conformance.rows import Capabilities
 from bigfleet.conformance.wirelog import WireLog
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FAULT_LABEL = "conformance.fault/create"
 
 
-async def probe(hand: Hand, can: Capabilities, records: tuple[MachineRecord, ...]) -> None:
+async def probe(caller: Caller, can: Capabilities, records: tuple[MachineRecord, ...]) -> None:
     """Fill in `can` from the inventory and from what two machines of it do."""
     can.spot = any(record.capacity_type is CapacityType.SPOT for record in records)
     can.evidence.setdefault("spot", "no machine of the inventory is SPOT")
@@ -42,7 +42,7 @@ async def probe(hand: Hand, can: Capabilities, records: tuple[MachineRecord, ...
         can.evidence["delete"] = "no machine could be tried"
         return
     try:
-        await _walk(hand, can, walked)
+        await _walk(caller, can, walked)
     except (Broken, NotServed) as problem:
         for name in ("delete", "since_revision"):
             can.evidence.setdefault(name, f"probing stopped: {problem}")
@@ -52,53 +52,51 @@ def _for_faults(record: MachineRecord) -> bool:
     return record.labels.get(FAULT_LABEL) == "error"
 
 
-async def _walk(hand: Hand, can: Capabilities, machines: list[str]) -> None:
+async def _walk(caller: Caller, can: Capabilities, machines: list[str]) -> None:
     first = machines[0]
-    before = (
-        (await hand.listing(cap=1)).revision if not can.create else (await hand.listing()).revision
-    )
+    before = (await caller.listing(cap=0 if can.create else 1)).revision
     if can.create:
-        await _probe_negative_token(hand, can, first)
+        await _probe_negative_token(caller, can, first)
         for machine in machines:
-            (await hand.create(machine)).must_be_ok()
+            (await caller.create(machine)).must_be_ok()
         for machine in machines:
-            await hand.settles(machine, S.IDLE)
-    await _probe_cursor(hand, can, before)
-    (await hand.configure(first, "conformance-probe")).must_be_ok()
-    await hand.settles(first, S.CONFIGURED)
-    answer = await hand.drain(first, -5)
+            await caller.settles(machine, S.IDLE)
+    await _probe_cursor(caller, can, before)
+    (await caller.configure(first, "conformance-probe")).must_be_ok()
+    await caller.settles(first, S.CONFIGURED)
+    answer = await caller.drain(first, -5)
     can.negative_grace = _dialect(answer.code, "clamped")
     if not answer.ok:
-        (await hand.drain(first, 0)).must_be_ok()
-    await hand.settles(first, S.IDLE)
-    await _probe_delete(hand, can, machines)
+        (await caller.drain(first, 0)).must_be_ok()
+    await caller.settles(first, S.IDLE)
+    await _probe_delete(caller, can, machines)
 
 
-async def _probe_negative_token(hand: Hand, can: Capabilities, machine: str) -> None:
-    answer = await hand.create(machine, Token(hand.shards.fresh(), -1, 1))
+async def _probe_negative_token(caller: Caller, can: Capabilities, machine: str) -> None:
+    answer = await caller.create(machine, Token(caller.shards.fresh(), -1, 1))
     can.negative_token = _dialect(answer.code, "compared")
 
 
-async def _probe_cursor(hand: Hand, can: Capabilities, before: bytes) -> None:
-    after = (await hand.listing()).revision
+async def _probe_cursor(caller: Caller, can: Capabilities, before: bytes) -> None:
+    after = (await caller.listing()).revision
     can.since_revision = bool(before) and bool(after) and (before != after or not can.create)
     can.evidence["since_revision"] = (
         "revision is empty" if not after else "revision did not change when machines did"
     )
     if not can.since_revision:
         return
-    page = await hand.listing(cap=1, since=before)
-    rest = await hand.listing(cap=1, since=page.revision)
+    page = await caller.listing(cap=1, since=before)
+    rest = await caller.listing(cap=1, since=page.revision)
     can.cursor = "continuation" if rest.records else "head-echo"
 
 
-async def _probe_delete(hand: Hand, can: Capabilities, machines: list[str]) -> None:
+async def _probe_delete(caller: Caller, can: Capabilities, machines: list[str]) -> None:
     for machine in machines if can.create else machines[:1]:
-        answer = await hand.delete(machine)
+        answer = await caller.delete(machine)
         can.delete = answer.code is not Code.UNIMPLEMENTED
         can.evidence["delete"] = f"Delete on an IDLE machine answered {answer}"
         if answer.ok:
-            await hand.settles(machine, S.SPECULATIVE)
+            await caller.settles(machine, S.SPECULATIVE)
 
 
 def _dialect(code: Code, accepted: str) -> str:
@@ -106,7 +104,7 @@ def _dialect(code: Code, accepted: str) -> str:
 
 
 @dataclass(slots=True)
-class Station:
+class ProviderUnderTest:
     running: Running
     client: "ProviderClient"
     capabilities: Capabilities
@@ -117,18 +115,18 @@ class Station:
         await self.running.kill()
 
 
-async def open_station(
-    lab: Lab, running: Running, clock: Clock, pace: Pace, *, faults: bool = False
-) -> Station:
+async def open_provider(
+    launcher: Launcher, running: Running, clock: Clock, pace: Pace, *, faults: bool = False
+) -> ProviderUnderTest:
     """Probe the provider, then survey what is left for the rows."""
-    client = lab.connect(running)
-    hand = Hand(client, clock, pace, Shards("broker", clock), WireLog())
-    can = Capabilities(fault=faults, restart=lab.why_no_boot() is None)
+    client = launcher.connect(running)
+    caller = Caller(client, clock, pace, Shards("broker", clock), WireLog())
+    can = Capabilities(fault=faults, restart=launcher.why_no_boot() is None)
     can.seed = can.restart
     for gate in ("restart", "seed"):
-        can.evidence[gate] = lab.why_no_boot() or ""
-    records = (await hand.listing()).records
-    await probe(hand, can, records)
-    broker = Broker(hand, can)
+        can.evidence[gate] = launcher.why_no_boot() or ""
+    records = (await caller.listing()).records
+    await probe(caller, can, records)
+    broker = Broker(caller, can)
     await broker.survey()
-    return Station(running, client, can, broker)
+    return ProviderUnderTest(running, client, can, broker)

@@ -1,16 +1,10 @@
-"""Where providers under test come from, and what a row may have around one.
-
-Where providers under test come from: what a boot asks for, and what a running one allows.
+"""Starts providers under test: what a boot asks for, and what a running provider allows.
 
 Implementations: a process started from a command line (`processes`), a fixed address (`processes`),
-the reference provider inside this process (`selftest`).
+the reference provider inside this process (`embedded`).
 
-A provider that outlives the row that booted it, for the rows that look at it next.
-
-The rows of durability look at one restart from different sides; a boot for each would be minutes.
-A row that does not pass leaves nothing: the next row starts afresh.
-
-A certificate authority for one row, and leaves that name who speaks.
+Rows of durability look at one restart from different sides, and a boot for each would take minutes:
+a provider may be kept for the next row. A row that does not pass keeps nothing.
 """
 
 from dataclasses import dataclass, field
@@ -64,7 +58,7 @@ class Running(Protocol):
     def resident_bytes(self) -> int | None: ...
 
 
-class Lab(Protocol):
+class Launcher(Protocol):
     def why_no_boot(self) -> str | None:
         """Why rows that boot and kill cannot run here; None if they can."""
 
@@ -78,7 +72,7 @@ class Lab(Protocol):
     async def close(self) -> None: ...
 
 
-class Legacy:
+class KeptProvider:
     def __init__(self) -> None:
         #: What the row knew about it; None while there is none.
         self.left: object | None = None

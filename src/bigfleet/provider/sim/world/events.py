@@ -43,7 +43,7 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class StepAsked:
     """The server began a step of an operation on a machine."""
 
     step: Step
@@ -56,7 +56,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Abandoned:
+class StepAbandoned:
     """The server gave a step up: its deadline passed, or it shut down."""
 
     step: Step
@@ -70,13 +70,13 @@ class TimePassed:
 
 
 @dataclass(frozen=True, slots=True)
-class Commanded:
+class CommandGiven:
     command: Command
     at: Instant
 
 
 @dataclass(frozen=True, slots=True)
-class Scripted:
+class ScriptGiven:
     """A list of verbs to come, each with its time from now."""
 
     entries: tuple[tuple[int, Command], ...]
@@ -106,7 +106,7 @@ class ResetAsked:
 
 
 @dataclass(frozen=True, slots=True)
-class Adopted:
+class HostAdopted:
     """A server that outlived the last substrate says what was in a slot."""
 
     machine: str
@@ -120,7 +120,7 @@ class Adopted:
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class ApiCalled:
     """A call reached the provider's own API."""
 
     method: str
@@ -128,16 +128,16 @@ class Called:
 
 
 Event = (
-    Asked
-    | Abandoned
+    StepAsked
+    | StepAbandoned
     | TimePassed
-    | Commanded
-    | Scripted
+    | CommandGiven
+    | ScriptGiven
     | AdmissionAsked
     | DescribeAsked
     | ResetAsked
-    | Adopted
-    | Called
+    | HostAdopted
+    | ApiCalled
 )
 
 
@@ -211,7 +211,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Show:
+class ShowInventory:
     """Answer a describe with this share of the inventory, after a delay."""
 
     share: float
@@ -219,7 +219,7 @@ class Show:
 
 
 @dataclass(frozen=True, slots=True)
-class Treat:
+class TreatCall:
     """What to do to one call of the API."""
 
     treatment: Treatment
@@ -235,13 +235,13 @@ Instruction = (
     | Redescribe
     | RunOutside
     | Reply
-    | Show
-    | Treat
+    | ShowInventory
+    | TreatCall
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class LoggedEvent:
     """One line of the event log."""
 
     at: Instant

@@ -6,7 +6,7 @@ import pytest
 
 from bigfleet.conformance.catalogue import BY_ID
 from bigfleet.conformance.driver import SystemClock
-from bigfleet.conformance.embedded import EmbeddedLab
+from bigfleet.conformance.embedded import EmbeddedLauncher
 from bigfleet.conformance.pace import (
     LONGEST_PATIENCE,
     TRIES,
@@ -132,8 +132,8 @@ async def test_what_leads_up_to_a_fault_is_tried_on_another_machine(
 ) -> None:
     monkeypatch.setitem(MUTANTS, "overworked", provider)
     clock = SystemClock()
-    lab = EmbeddedLab(clock, "overworked")
+    launcher = EmbeddedLauncher(clock, "overworked")
     settings = Settings(seed_count=16, scratch=tmp_path)
-    findings = await run_rows(Run(lab, clock, settings, Pace().brisk()), [BY_ID["B701"]])
-    await lab.close()
+    findings = await run_rows(Run(launcher, clock, settings, Pace().brisk()), [BY_ID["B701"]])
+    await launcher.close()
     assert findings.of("B701").status == status

@@ -1,4 +1,4 @@
-"""The suite's hand on one provider: the six calls as answers, and looking until something is so.
+"""Calls one provider: the six calls as answers, and polling until a machine is in a state.
 
 A call never raises for a code; the row judges the answer. A Get that fails while polling is a lost
 sample.
@@ -123,7 +123,7 @@ class Shards:
         return Token(self._own, 1, self._sequence)
 
 
-class Hand:
+class Caller:
     def __init__(
         self,
         client: "ProviderClient | None",
@@ -142,9 +142,9 @@ class Hand:
             raise NotServed("no provider is running for this row")
         return self._client
 
-    def on(self, client: "ProviderClient") -> "Hand":
-        """The same hand on another connection or another boot."""
-        return Hand(client, self.clock, self.pace, self.shards, self.log)
+    def on(self, client: "ProviderClient") -> "Caller":
+        """The same caller on another connection or another boot."""
+        return Caller(client, self.clock, self.pace, self.shards, self.log)
 
     async def create(self, machine_id: str, token: Token | None = None) -> Answer:
         call = CreateCall(machine_id, self._token(token))
