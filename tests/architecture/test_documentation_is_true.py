@@ -1,5 +1,6 @@
 """Every command, fleet and piece of Python on a page is run; every link leads somewhere."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -80,3 +81,40 @@ def test_every_example_fleet_loads() -> None:
     examples = sorted((ROOT / "examples" / "fleets").glob("*.*"))
     assert examples
     assert all(load_fleet(path.read_bytes(), path.name).machines for path in examples)
+
+
+PAGES = ("docs/follow-a-rollup.md", "CONTRIBUTING.md")
+#: `shard/state.py` `ShardState.handle`
+NAMED = re.compile(r"`([a-z_0-9/]+\.py)` `([A-Za-z_.0-9]+)`")
+
+
+def named_on(page: str) -> list[tuple[str, str]]:
+    return NAMED.findall((ROOT / page).read_text())
+
+
+def names_in(file: Path) -> set[str]:
+    """Functions, classes, and methods as `Class.method`."""
+    found: set[str] = set()
+    for node in ast.parse(file.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            found |= {
+                f"{node.name}.{each.name}"
+                for each in node.body
+                if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
+            }
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_a_page_names_is_there(page: str) -> None:
+    named = named_on(page)
+    assert len(named) > 4
+    missing = [
+        f"{file} {name}"
+        for file, name in named
+        if not (ROOT / "src/bigfleet" / file).is_file()
+        or name not in names_in(ROOT / "src/bigfleet" / file)
+    ]
+    assert missing == []

@@ -7,12 +7,12 @@ from enum import Enum, auto
 
 from bigfleet.coordinator.keys import value_bytes
 from bigfleet.coordinator.stores.contract import (
-    Change,
     Deposed,
     LatestHeard,
     Leader,
     Leadership,
     LoadedRows,
+    RowChange,
     StoreDown,
     StoreUnclear,
 )
@@ -93,7 +93,7 @@ class MemoryStore:
         self._check_leads()
         return LoadedRows(dict(self._shared.rows), self._shared.revision)
 
-    async def commit(self, changes: Sequence[Change]) -> int:
+    async def commit(self, changes: Sequence[RowChange]) -> int:
         self.commits += 1
         await self.free.wait()
         fault = self.fault

@@ -18,7 +18,7 @@ from bigfleet.kube.reflector import Reflector
 from bigfleet.model.machines import MachineState
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.session_frames import AvailableCapacityUpdate, Confidence
-from bigfleet.operator.driving.tokens import Tokens
+from bigfleet.operator.driving.tokens import BootstrapTokens
 from bigfleet.operator.driving.write_back import WriteBack
 from tests.e2e.rig.accounts import operator_account
 from tests.e2e.rig.api import KubeApi, Object
@@ -146,7 +146,9 @@ async def test_available_capacity_is_as_the_schema_wants_it(east: Cluster) -> No
 
 async def test_a_token_lets_its_bearer_in_as_a_bootstrapper(east: Cluster) -> None:
     async with api_of(east, mints_tokens=True) as api:
-        tokens = Tokens(api, RealClock(), secrets.token_bytes, NullLog(), cluster_id="east")
+        tokens = BootstrapTokens(
+            api, RealClock(), secrets.token_bytes, NullLog(), cluster_id="east"
+        )
         token = await tokens.token()
         bearer = KubeApi(east.plane.url, east.plane.certificates.ca, token.text)
         review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
@@ -166,7 +168,7 @@ async def test_a_token_lets_its_bearer_in_as_a_bootstrapper(east: Cluster) -> No
         secret = f"/api/v1/namespaces/kube-system/secrets/{token.object_name}"
         assert await east.api.find(secret) is not None
         # One that lives for no time at all is swept at once, without a right to list.
-        short = Tokens(
+        short = BootstrapTokens(
             api, RealClock(), secrets.token_bytes, NullLog(), cluster_id="east", ttl_seconds=0
         )
         swept = await short.token()

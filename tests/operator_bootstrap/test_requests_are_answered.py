@@ -23,7 +23,7 @@ from bigfleet.operator.driving.bootstrap_requests import (
     BootstrapRequests,
     TemplateFile,
 )
-from bigfleet.operator.driving.tokens import Tokens
+from bigfleet.operator.driving.tokens import BootstrapTokens
 from tests.kube_api import FakeApiServer, api_for
 
 FACTS = ClusterFacts("shop", "https://api.shop:6443", b"-----BEGIN CERTIFICATE-----\n")
@@ -46,7 +46,7 @@ class Rig:
     clock: ManualClock
     counts: Counts
     log: Lines
-    tokens: Tokens
+    tokens: BootstrapTokens
     file: Path
     bootstrapping: BootstrapRequests
 
@@ -64,7 +64,7 @@ async def rig_with(
     file.write_text(source)
     clock, counts, log = ManualClock(), Counts(), Lines()
     async with FakeApiServer(clock) as server, api_for(server, clock) as api:
-        tokens = Tokens(api, clock, random.Random(seed).randbytes, log, cluster_id="shop")
+        tokens = BootstrapTokens(api, clock, random.Random(seed).randbytes, log, cluster_id="shop")
         bootstrapping = BootstrapRequests(
             TemplateFile(str(file), log),
             FACTS,
@@ -188,7 +188,7 @@ async def test_tokens_of_an_earlier_process_are_swept_and_others_stay(file: Path
         await rig.clock.advance(901)
         async with api_for(rig.server, rig.clock) as api:
             draws = random.Random(2).randbytes
-            later = Tokens(api, rig.clock, draws, rig.log, cluster_id="shop")
+            later = BootstrapTokens(api, rig.clock, draws, rig.log, cluster_id="shop")
             await later.sweep()
         assert rig.secrets() == ["bootstrap-token-abcdef"]
 

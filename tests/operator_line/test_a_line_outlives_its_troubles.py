@@ -7,7 +7,7 @@ import pytest
 
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.session_frames import Acknowledgement, ReclaimAck
-from bigfleet.operator.driving.answers import Answers
+from bigfleet.operator.driving.answers import OperatorAnswers
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.session_client import Session
 from tests.operator_line.rig import Rig, rigged
@@ -96,7 +96,7 @@ async def test_a_session_that_lasted_is_dialled_again_at_once() -> None:
 
 async def test_many_answers_at_once_all_reach_the_shard_through_a_small_outbox() -> None:
     async with rigged(outbox=4) as rig:
-        answers = Answers(rig.line)
+        answers = OperatorAnswers(rig.line)
         rig.ear.room = answers.on_room
         await rig.until(lambda: rig.line.connected)
         for number in range(50):
@@ -108,7 +108,7 @@ async def test_many_answers_at_once_all_reach_the_shard_through_a_small_outbox()
 
 async def test_answers_that_waited_for_a_session_end_with_it() -> None:
     async with rigged(outbox=4) as rig:
-        answers = Answers(rig.line)
+        answers = OperatorAnswers(rig.line)
         await rig.until(lambda: rig.line.connected)
         for number in range(50):
             answers.say(ReclaimAck(f"bf1-{number}", 1))

@@ -11,13 +11,13 @@ from bigfleet.model.coordination import Transfer, TransferState
 from bigfleet.process import ProcessContext
 from bigfleet.sim.script import Change
 from bigfleet.up.local_fleet import LocalFleet
-from bigfleet.up.plans import Plan
+from bigfleet.up.plans import FleetPlan
 from bigfleet.up.reports import ClusterReport, CycleReport
 from tests.up.unhurried_clock import UnhurriedClock
 
 PATIENCE_SECONDS = 60.0
 #: A quarter of the small fleet, on any free ports, and a minute in six seconds.
-FAST = Plan(
+FAST = FleetPlan(
     machines=300,
     speed=10,
     shard_port=0,
@@ -40,7 +40,7 @@ def context(clock: Clock | None = None) -> ProcessContext:
 
 @asynccontextmanager
 async def running(
-    plan: Plan, changed: Callable[[Change], None] | None = None
+    plan: FleetPlan, changed: Callable[[Change], None] | None = None
 ) -> AsyncIterator[LocalFleet]:
     fleet = LocalFleet(plan, context(), changed)
     async with asyncio.timeout(PATIENCE_SECONDS):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from bigfleet.edge.logs import Log
     from bigfleet.model.coordination import Transfer
-    from bigfleet.up.plans import Plan
+    from bigfleet.up.plans import FleetPlan
     from bigfleet.up.reports import CycleReport
 
 
@@ -96,9 +96,9 @@ def up(
     from bigfleet.model.errors import StartRefused
     from bigfleet.process import exit_now
     from bigfleet.up.local_fleet import ProviderSilent
-    from bigfleet.up.plans import Plan
+    from bigfleet.up.plans import FleetPlan
 
-    plan = Plan(SIZES[size], seed, speed, data_dir, provider_addr, shards)
+    plan = FleetPlan(SIZES[size], seed, speed, data_dir, provider_addr, shards)
     if port_base is not None:
         plan = plan.on_ports_from(port_base)
     if shards > 1 and provider_addr:
@@ -118,7 +118,7 @@ def up(
 
 
 async def _lived(
-    plan: "Plan",
+    plan: "FleetPlan",
     began: float,
     headless: bool,
     lasting: float | None,

@@ -16,7 +16,7 @@ from bigfleet.operator.checks import names_for_nodes
 from bigfleet.operator.drain_steps import Check
 from bigfleet.operator.node_map import NodeMap
 from bigfleet.operator.pods_on_nodes import PodOnNode, PodsOnNodes
-from bigfleet.placement.admission import Refusal
+from bigfleet.placement.admission import AdmissionRefusal
 
 
 class DrainedCluster(Protocol):
@@ -86,7 +86,7 @@ class Drain:
     #: Every eviction depends on the pods having a place.
     is_checked: bool = False
     #: Why its pods had no place when that was last asked.
-    refusal: Refusal | None = None
+    refusal: AdmissionRefusal | None = None
     #: Before then it is not asked (again).
     look_at: Instant = 0
 

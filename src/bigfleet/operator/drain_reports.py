@@ -20,7 +20,7 @@ from bigfleet.operator.drain_steps import (
     reference_of,
 )
 from bigfleet.operator.evictions import shortened
-from bigfleet.placement.admission import Refusal
+from bigfleet.placement.admission import AdmissionRefusal
 
 
 class DrainReports:
@@ -69,7 +69,7 @@ class DrainReports:
         steps += [*_complete(drain), *_told_of_deadline(look, text)]
         return [*steps, *self._stand(drain.machines, standing)]
 
-    def refuse(self, drain: Drain, refusal: Refusal, *, is_new: bool) -> list[Instruction]:
+    def refuse(self, drain: Drain, refusal: AdmissionRefusal, *, is_new: bool) -> list[Instruction]:
         """Its Nodes are not cordoned; the shard hears nothing but the demand."""
         text = shortened(f"not given back now: {refusal.sentence}")
         if is_new:
@@ -77,7 +77,7 @@ class DrainReports:
         told = _told_of_refusal(refusal, text) if is_new else []
         return [*told, *self._stand(drain.machines, DrainStanding(drain.id, DrainPhase.KEPT, text))]
 
-    def call_off(self, drain: Drain, refusal: Refusal) -> list[Instruction]:
+    def call_off(self, drain: Drain, refusal: AdmissionRefusal) -> list[Instruction]:
         """Its Nodes are uncordoned, and the shard is told that nothing was emptied."""
         drain.evicted, drain.is_admitted = 0, False
         self._count(drain, "called_off")
@@ -158,7 +158,7 @@ def _told_of_deadline(look: NodesOfDrain, text: str) -> list[Tell]:
     return [Tell(reference, "Warning", "ReclaimBlocked", text) for reference in about]
 
 
-def _told_of_refusal(refusal: Refusal, text: str) -> list[Tell]:
+def _told_of_refusal(refusal: AdmissionRefusal, text: str) -> list[Tell]:
     about = [Reference(api_version="v1", kind="Node", name=refusal.node)]
     if (pod := refusal.pod) is not None:
         namespace, _, name = pod.key.partition("/")

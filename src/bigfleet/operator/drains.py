@@ -45,7 +45,7 @@ from bigfleet.operator.evictions import Evictions, text_of_pods
 from bigfleet.operator.pods_on_nodes import PodOnNode
 from bigfleet.operator.reclaim_admission import AdmissionVerdict, ReclaimAdmission
 from bigfleet.operator.settings import OperatorSettings
-from bigfleet.placement.admission import Refusal
+from bigfleet.placement.admission import AdmissionRefusal
 
 S = MachineState
 #: A machine in another state has left, or is not the cluster's to empty.
@@ -341,12 +341,14 @@ class Drains:
                 return self._refuse(drain, drain.refusal, before, at)
         return []
 
-    def _refuse(self, drain: Drain, refusal: Refusal, before: Refusal | None, at: Instant) -> Step:
+    def _refuse(
+        self, drain: Drain, refusal: AdmissionRefusal, before: AdmissionRefusal | None, at: Instant
+    ) -> Step:
         is_new = before is None or (before.code, before.pod) != (refusal.code, refusal.pod)
         steps = self._telling.refuse(drain, refusal, is_new=is_new)
         return steps + self._revise_demand(refusal, at)
 
-    def _revise_demand(self, refusal: Refusal, at: Instant) -> Step:
+    def _revise_demand(self, refusal: AdmissionRefusal, at: Instant) -> Step:
         is_revised = self._admission is not None and self._admission.refused(refusal, at)
         return [SendDemand()] if is_revised else []
 

@@ -30,7 +30,7 @@ from bigfleet.model.settings import CurrentSettings
 from bigfleet.operator.drain import Drain, DrainedCluster, NodesOfDrain
 from bigfleet.operator.pods_on_nodes import PodOnNode
 from bigfleet.operator.settings import OperatorSettings
-from bigfleet.placement.admission import Admissions, Refusal, RefusedBy
+from bigfleet.placement.admission import AdmissionRefusal, Admissions, RefusedBy
 from bigfleet.placement.occupancy import Occupancy
 
 
@@ -90,7 +90,7 @@ _LOOK_AGAIN = 1 * SECOND
 class RefusalListener(Protocol):
     """What revises demand: a machine that must stay is asked for."""
 
-    def on_refused(self, refusal: Refusal, at: Instant) -> bool:
+    def on_refused(self, refusal: AdmissionRefusal, at: Instant) -> bool:
         """True: demand has changed, and is to be sent at once."""
         ...
 
@@ -116,7 +116,7 @@ class NextEvictions:
     """`called_off`: why the rest has no place any more; then there are none."""
 
     pods: tuple[PodOnNode, ...] = ()
-    called_off: Refusal | None = None
+    called_off: AdmissionRefusal | None = None
 
 
 class ReclaimAdmission:
@@ -207,7 +207,7 @@ class ReclaimAdmission:
         if (view := self._occupancy.pods.get(pod.uid)) is not None:
             self._admissions.on_evicted(view, at)
 
-    def refused(self, refusal: Refusal, at: Instant) -> bool:
+    def refused(self, refusal: AdmissionRefusal, at: Instant) -> bool:
         """True: demand has changed."""
         return self._refusals.on_refused(refusal, at)
 

@@ -19,9 +19,9 @@ from typing import TypeVar
 from bigfleet.model.requirements import HOSTNAME_KEY
 from bigfleet.model.resources import Resources
 from bigfleet.model.taints import Taint
-from bigfleet.placement.records import NodeView, PodView, Term, taint_not_tolerated
+from bigfleet.placement.records import NodeView, PodGroupTerm, PodView, taint_not_tolerated
 
-K = TypeVar("K", bound=str | Term)
+K = TypeVar("K", bound=str | PodGroupTerm)
 _SCORED = ("cpu", "memory")
 
 
@@ -59,7 +59,7 @@ class NodeRoom:
         self.groups: Counter[str] = Counter()
         self.kept_away: Counter[str] = Counter()
         #: The terms of pods here that reach beyond this Node.
-        self.far_apart: Counter[Term] = Counter()
+        self.far_apart: Counter[PodGroupTerm] = Counter()
 
     @classmethod
     def of(cls, node: NodeView) -> "NodeRoom":
@@ -235,7 +235,7 @@ class TrialPlacements:
                 return f"no pod to be near to in its {term.topology_key}"
         return None
 
-    def _are_within(self, room: NodeRoom, term: Term) -> bool:
+    def _are_within(self, room: NodeRoom, term: PodGroupTerm) -> bool:
         if term.topology_key == HOSTNAME_KEY:
             return room.groups[term.group] > 0
         value = room.labels.get(term.topology_key)
@@ -253,7 +253,7 @@ class TrialPlacements:
                     return True
         return False
 
-    def _is_first(self, pod: PodView, term: Term) -> bool:
+    def _is_first(self, pod: PodView, term: PodGroupTerm) -> bool:
         """No pod of the group is there yet, and the pod is a member of it itself."""
         return term.group in pod.groups and not any(
             self.room(name).groups[term.group] for name in self._rooms

@@ -17,7 +17,7 @@ from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.resources import Resources
 from bigfleet.placement.margin_rows import Form, Margin, StuckRound, margin_key_of
 from bigfleet.placement.occupancy import Matching, Occupancy
-from bigfleet.placement.overhead import Kind, Overheads, min_unit
+from bigfleet.placement.overhead import MachineKind, Overheads, min_unit
 from bigfleet.placement.packing import NodeRoom, machines_for
 from bigfleet.placement.records import NodeView, PodView, taint_not_tolerated
 
@@ -304,7 +304,7 @@ class Subjects:
         self._by_margin: dict[NeedKey, Subject] = {}
         self._of_need: dict[NeedKey, Subject] = {}
         self._read: dict[NeedKey, _Read] = {}
-        self._kinds: list[Kind] = []
+        self._kinds: list[MachineKind] = []
 
     def __len__(self) -> int:
         return len(self._needs)

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from bigfleet.kube.objects import ObjectKey
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
-from bigfleet.podwatch.affinity_terms import AffinityTerms, Supply, term_of_node, term_text
+from bigfleet.podwatch.affinity_terms import AffinityTerms, TermSupply, term_of_node, term_text
 from bigfleet.podwatch.fleet_nodes import FleetNodes
-from bigfleet.podwatch.notes import Note
+from bigfleet.podwatch.notes import PodNote
 from bigfleet.podwatch.penalties import Defaults
 from bigfleet.podwatch.pod_demand import (
     IS_DEMAND,
@@ -55,7 +55,7 @@ class Book:
     nodes: FleetNodes = field(default_factory=FleetNodes)
     volumes: Volumes = field(default_factory=Volumes)
     #: AvailableCapacities by their names.
-    supplies: Mapping[ObjectKey, Supply] = field(default_factory=dict)
+    supplies: Mapping[ObjectKey, TermSupply] = field(default_factory=dict)
     unjudged_grace_seconds: float = UNJUDGED_GRACE_SECONDS
     #: By UID: a pod that is deleted and made again under its name is another one.
     pods: dict[str, WatchedPod] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Book:
     #: Until when a request that was patched rests; swept as new ones come.
     _resting: dict[str, Instant] = field(default_factory=dict)
     #: What was told about each pod. All and only those of pods that are there.
-    _told: dict[str, frozenset[Note]] = field(default_factory=dict)
+    _told: dict[str, frozenset[PodNote]] = field(default_factory=dict)
     #: Owners of pods, with the hints that were told on one of them.
     _owners_told: OrderedDict[tuple[str, str], None] = field(default_factory=OrderedDict)
     #: Since when a pod is known that the scheduler has said nothing of.
@@ -278,8 +278,8 @@ class Book:
         return at
 
     def notes_for(
-        self, uid: str, outcome: PodOutcome, more: tuple[Note, ...] = ()
-    ) -> tuple[Note, ...]:
+        self, uid: str, outcome: PodOutcome, more: tuple[PodNote, ...] = ()
+    ) -> tuple[PodNote, ...]:
         """What is to be told about the pod now: each once in its life, over restarts too.
 
         Where the request was there before this process, an earlier one has told already. Of a pod
@@ -299,7 +299,7 @@ class Book:
             new = tuple(note for note in now if note not in told)
         return tuple(note for note in new if not note.is_hint or self._is_first(pod.owner, note))
 
-    def _is_first(self, owner: str, note: Note) -> bool:
+    def _is_first(self, owner: str, note: PodNote) -> bool:
         """Whether no other pod of that owner was told the same."""
         key = (owner, note.reason)
         if key in self._owners_told:
@@ -322,7 +322,7 @@ def _specs(pod: WatchedPod, reach: VolumeReach) -> list[bytes | None]:
 
 def _why_impossible(
     pod: WatchedPod, reach: VolumeReach, specs: Sequence[bytes | None]
-) -> Note | None:
+) -> PodNote | None:
     if pod.impossible is not None:
         return pod.impossible
     return conflict_note(reach) if all(spec is None for spec in specs) else None

@@ -13,10 +13,16 @@ import msgspec
 from bigfleet.kube.names import AFFINITY_TERM, OWNED_BY_BUFFER, OWNED_BY_POD
 from bigfleet.kube.objects import CapacityRequest, ObjectKey, Pod
 from bigfleet.model.quantities import BadQuantity
-from bigfleet.podwatch.notes import Note, shared
+from bigfleet.podwatch.notes import PodNote, shared
 from bigfleet.podwatch.penalties import NO_PENALTIES, Defaults, Penalties, annotated
 from bigfleet.podwatch.pod_demand import PodWait
-from bigfleet.podwatch.requests import RequestBodies, Template, asking_of, canonical, is_pinned
+from bigfleet.podwatch.requests import (
+    RequestBodies,
+    RequestTemplate,
+    asking_of,
+    canonical,
+    is_pinned,
+)
 from bigfleet.podwatch.taints import FleetTaint
 from bigfleet.podwatch.volumes import PodClaim, claims_of
 
@@ -58,11 +64,11 @@ class WatchedPod:
     alternatives: tuple[Body, ...] = ()
     penalties: Penalties = NO_PENALTIES
     priority_class: str = ""
-    notes: tuple[Note, ...] = ()
+    notes: tuple[PodNote, ...] = ()
     #: Its requests cannot be read; a note says why.
     is_unreadable: bool = False
     #: Why no machine of the fleet would take it.
-    impossible: Note | None = None
+    impossible: PodNote | None = None
     #: Empty: it waits.
     node: str = ""
     wait: PodWait = PodWait.UNJUDGED
@@ -175,7 +181,7 @@ def with_penalties(spec: bytes, penalties: Penalties) -> bytes:
 
 
 def _asking(pod: Pod, policy: Policy) -> RequestBodies:
-    template = Template(
+    template = RequestTemplate(
         pod.spec,
         pod.spec.priority or 0,
         pod.metadata.labels,
@@ -187,7 +193,7 @@ def _asking(pod: Pod, policy: Policy) -> RequestBodies:
         return asking_of(template, policy.taints)
     except BadQuantity as problem:
         text = f"no capacity is requested for this pod: {problem}"
-        return RequestBodies((), (Note("InvalidRequests", text),), is_unreadable=True)
+        return RequestBodies((), (PodNote("InvalidRequests", text),), is_unreadable=True)
 
 
 def _wait_of(pod: Pod) -> PodWait:

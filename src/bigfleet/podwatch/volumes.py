@@ -21,7 +21,7 @@ from bigfleet.kube.volumes import (
     VolumeClaim,
 )
 from bigfleet.model.requirements import HOSTNAME_KEY, REGION_KEY, ZONE_KEY
-from bigfleet.podwatch.notes import Note
+from bigfleet.podwatch.notes import PodNote
 from bigfleet.podwatch.requests import requirements_in, with_requirements
 from bigfleet.podwatch.requirements import Requirement, in_values, narrowed, requirement_of
 
@@ -72,7 +72,7 @@ class VolumeReach:
     """Of all volumes of a pod together."""
 
     requirements: tuple[Requirement, ...] = ()
-    notes: tuple[Note, ...] = ()
+    notes: tuple[PodNote, ...] = ()
     #: Why no machine reaches all of them; empty: one can.
     conflict: str = ""
 
@@ -222,19 +222,19 @@ def _is_a_list(of_key: Sequence[Requirement]) -> bool:
     return len(of_key) == 1 and of_key[0][1] == "In"
 
 
-def conflict_note(reach: VolumeReach) -> Note:
+def conflict_note(reach: VolumeReach) -> PodNote:
     """Of a pod that no machine can run."""
     where = "; ".join(f"{key} {word} {', '.join(v)}" for key, word, v in reach.requirements)
     why = reach.conflict or f"its volumes are reached from {where}, which it does not accept"
     text = f"{why}: no capacity is requested for this pod; change what it requires, or its volumes"
-    return Note("VolumeTopologyConflict", text, "volume_topology")
+    return PodNote("VolumeTopologyConflict", text, "volume_topology")
 
 
-def _notes(left_out: Sequence[str]) -> tuple[Note, ...]:
+def _notes(left_out: Sequence[str]) -> tuple[PodNote, ...]:
     if not left_out:
         return ()
     text = (
         f"its volumes can only be reached from Nodes with certain values of {', '.join(left_out)}, "
         "which BigFleet cannot ask for: a machine may come that does not reach them"
     )
-    return (Note("VolumeTopologyNotTranslated", text, "volume_topology"),)
+    return (PodNote("VolumeTopologyNotTranslated", text, "volume_topology"),)

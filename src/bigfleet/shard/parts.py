@@ -36,7 +36,7 @@ from bigfleet.shard.execution.mutation import ExecutionContext
 from bigfleet.shard.execution.outcomes import Outcomes
 from bigfleet.shard.execution.phases import Phases
 from bigfleet.shard.execution.pool import ActionPool
-from bigfleet.shard.execution.tokens import Tokens
+from bigfleet.shard.execution.tokens import FencingTokens
 from bigfleet.shard.failures.deadlines import StateDeadlines
 from bigfleet.shard.failures.failures import Failures
 from bigfleet.shard.failures.lost import LostMachines
@@ -107,7 +107,7 @@ class Parts:
                 self.sessions,
                 machines,
                 self.calls,
-                Tokens(start.settings.id, start.epoch),
+                FencingTokens(start.settings.id, start.epoch),
                 self.failures,
                 self.offerings,
                 self.pauses,

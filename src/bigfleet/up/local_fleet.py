@@ -33,7 +33,7 @@ from bigfleet.sim.workloads import CLUSTERS
 from bigfleet.up.folders import claim
 from bigfleet.up.overdue_pods import OverduePods
 from bigfleet.up.owner_watch import TransferLog
-from bigfleet.up.plans import Plan
+from bigfleet.up.plans import FleetPlan
 from bigfleet.up.reports import CycleReport, report_of
 from bigfleet.up.simulated_time import (
     KEEP_SECONDS,
@@ -64,7 +64,10 @@ class PartDied(Exception):
 
 class LocalFleet:
     def __init__(
-        self, plan: Plan, context: ProcessContext, changed: Callable[[Change], None] | None = None
+        self,
+        plan: FleetPlan,
+        context: ProcessContext,
+        changed: Callable[[Change], None] | None = None,
     ) -> None:
         """`changed` hears of every step of the script."""
         self.plan = plan
@@ -292,7 +295,7 @@ class LocalFleet:
             self._closing.callback(keeping.cancel)
 
 
-def _times_of(plan: Plan, now: Instant) -> SimulatedTimes:
+def _times_of(plan: FleetPlan, now: Instant) -> SimulatedTimes:
     """Simulated time never runs backwards, not from one life of a data dir to the next either."""
     kept = kept_instant(plan.data_dir) if plan.data_dir is not None else 0
     return SimulatedTimes(now, max(now, kept), plan.speed)

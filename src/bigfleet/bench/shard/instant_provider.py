@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from bigfleet.bench.processes import answer_lines
-from bigfleet.bench.shard.fleet import Scale, records
+from bigfleet.bench.shard.fleet import ShardScale, records
 from bigfleet.model.machines import Host, MachineState
 from bigfleet.model.provider_calls import (
     Code,
@@ -112,4 +112,4 @@ async def serve(machines: Iterable[MachineRecord]) -> None:
 
 
 def main() -> None:
-    asyncio.run(serve(records(Scale(**json.loads(sys.argv[1])))))
+    asyncio.run(serve(records(ShardScale(**json.loads(sys.argv[1])))))

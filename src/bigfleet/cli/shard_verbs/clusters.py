@@ -60,7 +60,7 @@ class ServedClusters:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ClusterCells:
     cluster: str
     shard_id: str
     #: None: its shard gave no answer.
@@ -127,7 +127,9 @@ def list_clusters(line: Line) -> None:
     """
     if not line.is_led():
         served = line.ask(_look)
-        _show(line, [Row(name, served.shard_id, served) for name in sorted(served.names())])
+        _show(
+            line, [ClusterCells(name, served.shard_id, served) for name in sorted(served.names())]
+        )
         return
     bound, addresses, answers = line.coordinator.ask(lambda coordinator: _survey(line, coordinator))
     told, failed = told_apart(answers)
@@ -212,16 +214,20 @@ async def _survey(
     return bound, meant, await side_by_side(line, meant, _look)
 
 
-def rows_of(bound: "Iterable[ClusterBinding]", told: dict[str, ServedClusters]) -> list[Row]:
+def rows_of(
+    bound: "Iterable[ClusterBinding]", told: dict[str, ServedClusters]
+) -> list[ClusterCells]:
     """By cluster; also those that a shard serves though they are not bound to it."""
-    rows = {(b.cluster, b.shard): Row(b.cluster, b.shard, told.get(b.shard), b) for b in bound}
+    rows = {
+        (b.cluster, b.shard): ClusterCells(b.cluster, b.shard, told.get(b.shard), b) for b in bound
+    }
     for shard, served in told.items():
         for name in served.names():
-            rows.setdefault((name, shard), Row(name, shard, served))
+            rows.setdefault((name, shard), ClusterCells(name, shard, served))
     return [rows[key] for key in sorted(rows)]
 
 
-def _show(line: Line, rows: list[Row], **head: Any) -> None:
+def _show(line: Line, rows: list[ClusterCells], **head: Any) -> None:
     from bigfleet.cli.tables import Page, cell, since_text, table_of, write_items
 
     if line.json:
@@ -298,7 +304,7 @@ def reported_cells(view: "SessionView | None") -> "list[Text]":
     ]
 
 
-def state_cells(row: Row) -> "list[Text]":
+def state_cells(row: ClusterCells) -> "list[Text]":
     from bigfleet.cli.tables import cell
 
     found = row.states()

@@ -63,7 +63,7 @@ class FleetCondition:
 
     def pauses_in_force(self) -> "list[PauseWithShards]":
         """Each once, with who knows of it: the coordinator and its shards know the same ones."""
-        from bigfleet.cli.shard_verbs.pause_calls import Answers
+        from bigfleet.cli.shard_verbs.pause_calls import PauseAnswers
         from bigfleet.cli.shard_verbs.pause_tables import united
         from bigfleet.model.shard_admin import PauseList
 
@@ -71,7 +71,7 @@ class FleetCondition:
             name: PauseList(each.status.pauses, each.status.dry_run)
             for name, each in self.seen().items()
         }
-        return united(Answers(shards, self.pauses))
+        return united(PauseAnswers(shards, self.pauses))
 
 
 def show_fleet(line: Line) -> None:

@@ -10,7 +10,7 @@ from bigfleet.cli.shard_verbs.pause_words import scope_text, until_text
 from bigfleet.cli.whole_fleet import leave_partial, told_apart
 
 if TYPE_CHECKING:
-    from bigfleet.cli.shard_verbs.pause_calls import Answers
+    from bigfleet.cli.shard_verbs.pause_calls import PauseAnswers
     from bigfleet.cli.tables import Page
     from bigfleet.model.pauses import Pause
     from bigfleet.model.shard_admin import PauseList
@@ -55,7 +55,7 @@ def show_pauses(line: Line, found: "PauseList") -> None:
     page.write()
 
 
-def show_fleet(line: Line, answers: "Answers[PauseList]") -> None:
+def show_fleet(line: Line, answers: "PauseAnswers[PauseList]") -> None:
     """Leaves with 5 where a shard gave no answer."""
     from bigfleet.cli.tables import Page, write_items
 
@@ -76,7 +76,7 @@ def show_fleet(line: Line, answers: "Answers[PauseList]") -> None:
     leave_partial(line, answers.addresses, failed)
 
 
-def united(answers: "Answers[PauseList]") -> list[PauseWithShards]:
+def united(answers: "PauseAnswers[PauseList]") -> list[PauseWithShards]:
     """The coordinator's first: shards hear of them, and have them directly too."""
     from bigfleet.model.shard_admin import PauseList
 

@@ -18,10 +18,10 @@ from bigfleet.coordinator.partition_keys import set_partition_keys
 from bigfleet.coordinator.settings import CoordinatorSettings
 from bigfleet.coordinator.snapshots import copied
 from bigfleet.coordinator.stores.contract import (
-    Change,
     Deposed,
     LatestHeard,
     Leadership,
+    RowChange,
     Store,
     StoreDown,
     StoreRefused,
@@ -194,7 +194,7 @@ class LeadingReplica:
             self.require_leader()
             return result
 
-    async def _commit(self, changes: Sequence[Change]) -> None:
+    async def _commit(self, changes: Sequence[RowChange]) -> None:
         store, reigning = self._store, self._reigning
         assert store is not None, "only a leader commits"
         assert reigning is not None, "only a leader commits"

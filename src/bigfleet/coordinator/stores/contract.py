@@ -16,7 +16,7 @@ Rows = Mapping[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RowChange:
     """One row of a transaction; None deletes it."""
 
     key: str
@@ -92,7 +92,7 @@ class Store(Protocol):
         """Every row, as of one moment not before the reign began. Raises Deposed or StoreDown."""
         ...
 
-    async def commit(self, changes: Sequence[Change]) -> int:
+    async def commit(self, changes: Sequence[RowChange]) -> int:
         """The revision after it. Raises Deposed, StoreDown, or StoreUnclear."""
         ...
 

@@ -15,12 +15,12 @@ from dataclasses import replace
 from math import ceil
 
 from bigfleet.coordinator.stores.contract import (
-    Change,
     Deposed,
     LatestHeard,
     Leader,
     Leadership,
     LoadedRows,
+    RowChange,
     StoreDown,
     StoreRefused,
     StoreUnclear,
@@ -254,7 +254,7 @@ class EtcdStore:
             self._heard = replace(self._heard, revision=outcome.revision)
             return outcome.revision
 
-    async def commit(self, changes: Sequence[Change]) -> int:
+    async def commit(self, changes: Sequence[RowChange]) -> int:
         operations = tuple(self._operations(latest(changes)))
         if len(operations) > MOST_CHANGES:
             raise ValueError(f"{len(operations)} rows in a commit; etcd takes {MOST_CHANGES}")
@@ -283,7 +283,7 @@ class EtcdStore:
             self._heard = replace(self._heard, revision=outcome.revision)
             return outcome.revision
 
-    def _operations(self, changes: Iterable[Change]) -> Iterable[Operation]:
+    def _operations(self, changes: Iterable[RowChange]) -> Iterable[Operation]:
         for change in changes:
             key = self._keys.of(change.key)
             yield Delete(key) if change.value is None else Put(key, change.value)

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from bigfleet.coordinator.stores.contract import (
-    Change,
     Deposed,
     LatestHeard,
     Leader,
     Leadership,
     LoadedRows,
+    RowChange,
     StoreDown,
     StoreRefused,
 )
@@ -88,7 +88,7 @@ class SqliteStore:
         self._heard = replace(self._heard, revision=loaded.revision)
         return loaded
 
-    async def commit(self, changes: Sequence[Change]) -> int:
+    async def commit(self, changes: Sequence[RowChange]) -> int:
         rows = latest(changes)
         self._check_leads()
         file = self._opened()

@@ -11,7 +11,7 @@ from bigfleet.model.session_frames import OperatorFrame
 from bigfleet.operator.driving.line import ShardLine
 
 
-class Answers:
+class OperatorAnswers:
     def __init__(self, line: ShardLine) -> None:
         self._line = line
         self._waiting: deque[OperatorFrame] = deque()

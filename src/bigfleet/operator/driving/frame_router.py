@@ -15,7 +15,7 @@ from bigfleet.model.session_frames import (
 )
 from bigfleet.operator.acknowledgements import Acknowledgements
 from bigfleet.operator.driving.acknowledge_requests import AcknowledgeRequests
-from bigfleet.operator.driving.answers import Answers
+from bigfleet.operator.driving.answers import OperatorAnswers
 from bigfleet.operator.driving.bootstrap_requests import BootstrapRequests
 from bigfleet.operator.driving.cluster_cache import ClusterCache
 from bigfleet.operator.driving.cluster_reporter import ClusterReporter
@@ -42,7 +42,7 @@ class FrameRouter:
         demand: RevisedDemand,
         kinds: ReclaimKinds,
         clock: Clock,
-        answers: Answers,
+        answers: OperatorAnswers,
     ) -> None:
         self._cluster_cache = cluster_cache
         self._acknowledgements = acknowledgements

@@ -11,7 +11,7 @@ from bigfleet.operator.acknowledgements import Acknowledgements
 from bigfleet.operator.bootstrap.renderer import ClusterFacts
 from bigfleet.operator.drains import Drains
 from bigfleet.operator.driving.acknowledge_requests import AcknowledgeRequests
-from bigfleet.operator.driving.answers import Answers
+from bigfleet.operator.driving.answers import OperatorAnswers
 from bigfleet.operator.driving.bootstrap_requests import BootstrapRequests, TemplateFile
 from bigfleet.operator.driving.cluster_cache import ClusterCache
 from bigfleet.operator.driving.cluster_reporter import ClusterReporter
@@ -20,7 +20,7 @@ from bigfleet.operator.driving.drain_runner import DrainRunner
 from bigfleet.operator.driving.frame_router import FrameRouter
 from bigfleet.operator.driving.line import Dialling, ShardLine
 from bigfleet.operator.driving.node_cleanup import NodeCleanup
-from bigfleet.operator.driving.tokens import Tokens
+from bigfleet.operator.driving.tokens import BootstrapTokens
 from bigfleet.operator.driving.write_back import WriteBack
 from bigfleet.operator.reclaim_admission import ReclaimAdmission, ReclaimKinds
 from bigfleet.operator.revised_demand import RevisedDemand, RevisionSettings
@@ -70,7 +70,7 @@ class LeadingReplica:
             counts,
             log,
         )
-        self._answers = Answers(self.line)
+        self._answers = OperatorAnswers(self.line)
         events.may_write = lambda: self.line.connected
         self._tokens = self._tokens_of(context, api)
         acknowledgements = Acknowledgements(cluster_cache.book)
@@ -183,11 +183,11 @@ class LeadingReplica:
 
     # -- within ----------------------------------------------------------------------------------
 
-    def _tokens_of(self, context: ProcessContext, api: Api) -> Tokens | None:
+    def _tokens_of(self, context: ProcessContext, api: Api) -> BootstrapTokens | None:
         settings = self._settings.now
         if not settings.mint_token:
             return None
-        return Tokens(
+        return BootstrapTokens(
             api,
             context.clock,
             context.random_bytes,

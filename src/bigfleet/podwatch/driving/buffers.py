@@ -18,11 +18,11 @@ from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import Instant
 from bigfleet.podwatch.book import COLLECTION_SECONDS
 from bigfleet.podwatch.buffer_status import covered, status_patch
-from bigfleet.podwatch.buffers import Plan, Refusal, instructions_for
+from bigfleet.podwatch.buffers import BufferPlan, BufferRefusal, instructions_for
 from bigfleet.podwatch.driving.pods import PodwatchContext
 from bigfleet.podwatch.driving.templates import planned
 from bigfleet.podwatch.driving.workers import Workers
-from bigfleet.podwatch.notes import Note
+from bigfleet.podwatch.notes import PodNote
 from bigfleet.podwatch.pod_reconciler import Create, Owner
 from bigfleet.podwatch.records import OwnRequest
 
@@ -51,7 +51,7 @@ class BufferKeeping:
         self._known = options.mode == "false"
         self._reflector: Reflector[CapacityBuffer, CapacityBuffer] | None = None
         self._watching: asyncio.Task[None] | None = None
-        self._told: dict[str, tuple[Note, ...]] = {}
+        self._told: dict[str, tuple[PodNote, ...]] = {}
         self.working: Workers[str] = Workers(
             "capacitybuffer",
             self._look,
@@ -145,14 +145,14 @@ class BufferKeeping:
             await self._tell(buffer, plan)
         self.working.offer_at(uid, context.clock.now() + self._reread_after())
 
-    async def _make_so(self, buffer: CapacityBuffer, plan: Plan | Refusal) -> bool:
+    async def _make_so(self, buffer: CapacityBuffer, plan: BufferPlan | BufferRefusal) -> bool:
         """False: it is another buffer by now, or its namespace ends."""
         context, meta = self._context, buffer.metadata
         kind = self._kind
         assert kind is not None
         owner = Owner(kind.api_version, kind.kind, meta.name, meta.uid)
         have = context.book.of(meta.uid)
-        wanted = plan if isinstance(plan, Plan) else None
+        wanted = plan if isinstance(plan, BufferPlan) else None
         expected = context.book.expected(meta.uid, context.clock.now())
         steps = [
             each
@@ -168,9 +168,9 @@ class BufferKeeping:
         now = self._buffers.get(buffer.metadata.uid)
         return now is not None and now.spec == buffer.spec and not _is_leaving(now)
 
-    async def _tell(self, buffer: CapacityBuffer, plan: Plan | Refusal) -> None:
+    async def _tell(self, buffer: CapacityBuffer, plan: BufferPlan | BufferRefusal) -> None:
         context, meta = self._context, buffer.metadata
-        notes = plan.notes if isinstance(plan, Plan) else ()
+        notes = plan.notes if isinstance(plan, BufferPlan) else ()
         if notes != self._told.get(meta.uid, ()):
             self._told[meta.uid] = notes
             for note in notes:

@@ -16,7 +16,7 @@ from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.reasons import Reason
 from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse
-from bigfleet.shard.execution.action_runs import CONFIGURE, ActionRun, Blob, Stage, unbound
+from bigfleet.shard.execution.action_runs import CONFIGURE, ActionRun, Blob, RunStage, unbound
 from bigfleet.shard.execution.mutation import ExecutionContext, Mutation
 from bigfleet.shard.execution.outcomes import ActionOutcome
 
@@ -162,7 +162,7 @@ class Blobs:
 
     def _ask(self, run: ActionRun, at: Instant) -> None:
         action = run.action
-        run.stage, run.request_id, run.blob = Stage.AWAITING_BLOB, self._new_id(), None
+        run.stage, run.request_id, run.blob = RunStage.AWAITING_BLOB, self._new_id(), None
         self._requests[run.request_id] = _Request(run, at)
         self._asking.update(_subjects(action))
         requirements = action.source_profile.requirements if action.source_profile else ()
@@ -174,7 +174,7 @@ class Blobs:
             self._waiting.pop(run.machine, None)
             self._ask(run, at)
         elif self._context.calls.is_busy(run.machine):
-            run.stage = Stage.AWAITING_LINE
+            run.stage = RunStage.AWAITING_LINE
             self._waiting[run.machine] = run
         else:
             self._waiting.pop(run.machine, None)

@@ -3,7 +3,7 @@
 from bigfleet.model.provider_calls import Token
 
 
-class Tokens:
+class FencingTokens:
     def __init__(self, shard_id: str, epoch: int) -> None:
         self._shard_id = shard_id
         self._epoch = epoch

@@ -23,7 +23,7 @@ from bigfleet.model.pauses import Pause
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import Disposition, DrainStage, DrainView
 from bigfleet.shard.rails.pauses import why_paused
-from bigfleet.shard.rails.preempt_cap import PreemptWindow, Victim
+from bigfleet.shard.rails.preempt_cap import CappedVictim, PreemptWindow
 from bigfleet.shard.rails.reclaim_cap import ReclaimWindow
 
 _STATE_WANTED = {
@@ -227,7 +227,7 @@ def _hold_over_preempt_cap(
     rulings: list[Ruling], asked: LiveShard, limits: Limits, window: PreemptWindow, at: Instant
 ) -> None:
     victims = [
-        Victim(
+        CappedVictim(
             index, ruling.action.cluster, ruling.action.need if ruling.action.whole_domain else None
         )
         for index, ruling in enumerate(rulings)

@@ -21,7 +21,7 @@ _PART = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Victim:
+class CappedVictim:
     #: Position of the Preempt in order of emission.
     position: int
     cluster: str
@@ -33,7 +33,7 @@ class Victim:
 class _VictimGroup:
     """Victims that pass together."""
 
-    victims: list[Victim] = field(default_factory=list)
+    victims: list[CappedVictim] = field(default_factory=list)
 
     def by_cluster(self) -> Counter[str]:
         return Counter(victim.cluster for victim in self.victims)
@@ -52,7 +52,7 @@ class PreemptWindow:
 
     def over_cap(
         self,
-        victims: Iterable[Victim],
+        victims: Iterable[CappedVictim],
         cap_per_minute: int,
         configured_of: Callable[[str], int],
         at: Instant,
@@ -92,7 +92,7 @@ def _fits(lost: int, wanted: int, cap: int) -> bool:
     return lost + wanted <= cap or lost == 0
 
 
-def _in_turn(victims: Iterable[Victim]) -> Iterable[_VictimGroup]:
+def _in_turn(victims: Iterable[CappedVictim]) -> Iterable[_VictimGroup]:
     """Gangs whole, where the first of their victims stands."""
     turns: list[_VictimGroup] = []
     of_gang: dict[int, _VictimGroup] = {}

@@ -13,7 +13,7 @@ from bigfleet.shard.settings import ReconcileSettings
 SUCCESSES_TO_CLOSE = 2
 
 
-class Breaker:
+class ProviderBreaker:
     def __init__(self) -> None:
         self._open = False
         #: When it opened; None while it is closed.

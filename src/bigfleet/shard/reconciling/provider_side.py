@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from bigfleet.model.machines import Instant, Machine
 from bigfleet.shard.reconciling.absences import Absences
-from bigfleet.shard.reconciling.breaker import Breaker
+from bigfleet.shard.reconciling.breaker import ProviderBreaker
 from bigfleet.shard.reconciling.list_guard import ListGuard
 from bigfleet.shard.reconciling.list_reading import LastList
 from bigfleet.shard.reconciling.list_schedule import Schedule
@@ -21,7 +21,7 @@ class ProviderSide:
     #: Of its machines that are listed without these labels.
     label_defaults: Mapping[str, str] = field(default_factory=dict)
     schedule: Schedule = field(default_factory=Schedule)
-    breaker: Breaker = field(default_factory=Breaker)
+    breaker: ProviderBreaker = field(default_factory=ProviderBreaker)
     absences: Absences = field(default_factory=Absences)
     #: Every id the last Lists named, owned or not; with the absent ones, all machines we have.
     known: KnownMachines = field(default_factory=KnownMachines.none)
