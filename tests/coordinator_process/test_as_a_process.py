@@ -98,7 +98,7 @@ async def test_a_full_disk_refuses_writes_and_is_forgiven(tmp_path: Path) -> Non
         running.fill_disk()
         async with CoordinatorAdminClient([running.address], deadline=DEADLINE) as client:
             with pytest.raises(Rejected) as told:
-                await client.set_quota("sim", "eu", 3, ADA)
+                await client.set_quota(ADA, provider="sim", region="eu", total=3)
             assert told.value.code is Code.UNAVAILABLE
             assert "nothing was changed" in told.value.text
             # What needs no disk goes on.
@@ -108,7 +108,9 @@ async def test_a_full_disk_refuses_writes_and_is_forgiven(tmp_path: Path) -> Non
 
             async def writable() -> bool:
                 try:
-                    return (await client.set_quota("sim", "eu", 3, ADA)).total == 3
+                    return (
+                        await client.set_quota(ADA, provider="sim", region="eu", total=3)
+                    ).total == 3
                 except Rejected:
                     return False
 

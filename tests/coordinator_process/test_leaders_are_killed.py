@@ -47,7 +47,9 @@ class Fleet:
 
     async def _written(self, name: str) -> bool:
         try:
-            return (await self._client.set_quota("sim", name, 1, ADA)).total == 1
+            return (
+                await self._client.set_quota(ADA, provider="sim", region=name, total=1)
+            ).total == 1
         except Rejected:
             return False
 

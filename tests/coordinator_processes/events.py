@@ -61,9 +61,16 @@ class FaultEvents:
         shard = self.chance.choice([s for s in (*SHARDS, "") if s != wished.get(zone, "")])
         wished[zone] = shard
         self.say(f"{zone} to {shard or 'no shard'}")
-        await self._ask(zone, self.fleet.admin.unassign_domain(ZONE_KEY, zone, ADA))
+        await self._ask(
+            zone, self.fleet.admin.unassign_domain(ADA, topology_key=ZONE_KEY, topology_value=zone)
+        )
         if shard:
-            await self._ask(zone, self.fleet.admin.assign_domain(ZONE_KEY, zone, shard, ADA))
+            await self._ask(
+                zone,
+                self.fleet.admin.assign_domain(
+                    ADA, topology_key=ZONE_KEY, topology_value=zone, shard_id=shard
+                ),
+            )
         await self.laws.look()
 
     async def _ask(self, zone: str, asked: Awaitable[None]) -> None:

@@ -99,7 +99,7 @@ async def test_a_stop_waits_for_what_is_being_written() -> None:
     slow = Slow()
     async with asyncio.timeout(PATIENCE), serving(slow) as rig:
         client = CoordinatorAdminClient([rig.address], deadline=PATIENCE)
-        asking = asyncio.ensure_future(client.remove_shard("s", Audit("ada", "drill")))
+        asking = asyncio.ensure_future(client.remove_shard(Audit("ada", "drill"), shard_id="s"))
         await slow.entered.wait()
         stopping = asyncio.ensure_future(rig.endpoint.stop())
         with pytest.raises(Rejected) as rejected:
@@ -119,7 +119,7 @@ async def test_a_stop_does_not_wait_for_ever_for_what_is_being_written(
     slow = Slow()
     async with asyncio.timeout(PATIENCE), serving(slow) as rig:
         client = CoordinatorAdminClient([rig.address], deadline=PATIENCE)
-        asking = asyncio.ensure_future(client.remove_shard("s", Audit("ada", "drill")))
+        asking = asyncio.ensure_future(client.remove_shard(Audit("ada", "drill"), shard_id="s"))
         await slow.entered.wait()
         await rig.endpoint.stop()
         with pytest.raises(Rejected):

@@ -34,42 +34,48 @@ CALLS: dict[str, Exchange] = {
         (samples.REPORT_VIEW,),
     ),
     "assign": (
-        lambda c: c.assign_domain(samples.ZONE, "z-a", "shard-0", AUDIT),
+        lambda c: c.assign_domain(
+            AUDIT, topology_key=samples.ZONE, topology_value="z-a", shard_id="shard-0"
+        ),
         ("assign", samples.ZONE, "z-a", "shard-0", AUDIT),
         None,
     ),
     "unassign": (
-        lambda c: c.unassign_domain(samples.ZONE, "z-a", AUDIT),
+        lambda c: c.unassign_domain(AUDIT, topology_key=samples.ZONE, topology_value="z-a"),
         ("unassign", samples.ZONE, "z-a", AUDIT),
         None,
     ),
-    "remove": (lambda c: c.remove_shard("shard-0", AUDIT), ("remove", "shard-0", AUDIT), None),
+    "remove": (
+        lambda c: c.remove_shard(AUDIT, shard_id="shard-0"),
+        ("remove", "shard-0", AUDIT),
+        None,
+    ),
     "quotas": (lambda c: c.quotas(), ("quotas",), (samples.QUOTA,)),
     "set quota": (
-        lambda c: c.set_quota("sim", "eu", 0, AUDIT, force=True),
+        lambda c: c.set_quota(AUDIT, provider="sim", region="eu", total=0, force=True),
         ("set_quota", "sim", "eu", 0, AUDIT, True),
         samples.QUOTA,
     ),
     "delete quota": (
-        lambda c: c.delete_quota("sim", "", AUDIT),
+        lambda c: c.delete_quota(AUDIT, provider="sim", region=""),
         ("delete_quota", "sim", "", AUDIT),
         None,
     ),
     "providers": (lambda c: c.providers(), ("providers",), (samples.PROVIDER,)),
     "upsert provider": (
-        lambda c: c.upsert_provider(samples.PROVIDER, AUDIT),
+        lambda c: c.upsert_provider(AUDIT, samples.PROVIDER),
         ("upsert_provider", samples.PROVIDER, AUDIT),
         samples.PROVIDER,
     ),
     "delete provider": (
-        lambda c: c.delete_provider("sim", AUDIT),
+        lambda c: c.delete_provider(AUDIT, name="sim"),
         ("delete_provider", "sim", AUDIT),
         None,
     ),
     "bindings": (lambda c: c.bindings(shard_id="s"), ("bindings", "s"), (samples.BINDING,)),
-    "unbind": (lambda c: c.unbind("shop", AUDIT), ("unbind", "shop", AUDIT), None),
+    "unbind": (lambda c: c.unbind(AUDIT, cluster_id="shop"), ("unbind", "shop", AUDIT), None),
     "default owner": (
-        lambda c: c.set_default_owner("p:9000", "shard-0", AUDIT),
+        lambda c: c.set_default_owner(AUDIT, provider_address="p:9000", shard_id="shard-0"),
         ("set_default_owner", "p:9000", "shard-0", AUDIT),
         "shard-0",
     ),
@@ -89,7 +95,7 @@ CALLS: dict[str, Exchange] = {
         (samples.TRANSFER,),
     ),
     "cancel": (
-        lambda c: c.cancel_transfer("t1", AUDIT),
+        lambda c: c.cancel_transfer(AUDIT, transfer_id="t1"),
         ("cancel_transfer", "t1", AUDIT),
         samples.TRANSFER,
     ),
@@ -256,10 +262,7 @@ async def test_a_coordinator_that_stops_ends_the_tails_of_its_readers() -> None:
 async def test_an_answer_of_a_later_version_is_told_as_such() -> None:
     class Newer(ScriptedCoordinator):
         async def transfers(self, include_finished: bool, limit: int) -> list[object]:  # type: ignore[override]
-            return [replace(samples.TRANSFER, state=_Odd())]  # type: ignore[arg-type]
-
-    class _Odd:
-        value = 77
+            return [replace(samples.TRANSFER, state=77)]  # type: ignore[arg-type]
 
     async with (
         serving(Newer()) as rig,
@@ -284,6 +287,6 @@ async def test_who_and_why_that_fit_no_header_are_refused_before_they_are_sent(
         CoordinatorAdminClient([rig.address]) as client,
     ):
         with pytest.raises(Rejected, match="are enough") as rejected:
-            await client.remove_shard("shard-0", audit)
+            await client.remove_shard(audit, shard_id="shard-0")
     assert rejected.value.code is Code.INVALID_ARGUMENT
     assert coordinator.asked == []

@@ -16,6 +16,7 @@ from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.cluster_reports import ClusterReportReply, NeedStanding
 from bigfleet.model.pauses import PauseScope
+from bigfleet.model.provider_calls import Rejected
 from bigfleet.model.shard_views import NeedRow, NeedView
 from bigfleet.v1alpha1 import shardread_pb2
 from bigfleet.wire.record_codecs import Joint, RecordCodec, Told, Unset, Values
@@ -23,10 +24,13 @@ from tests.wire.test_round_trips import messages
 
 MODULES = (
     "cluster_report_records",
+    "coordination",
     "machine_views",
     "need_listings",
+    "pause_rpcs",
     "shard_read",
     "shard_views",
+    "sync_records",
 )
 #: Others may send what we would not: a shortage that is none, a claim of nothing wanted.
 TIDIED = (NeedView, NeedRow, NeedStanding, ClusterReportReply)
@@ -46,14 +50,14 @@ def codecs() -> Iterator[RecordCodec[Any, Message]]:
 def test_a_record_survives_its_message_and_a_document_reads_back(
     codec: RecordCodec[Any, Message],
 ) -> None:
-    """Numbers of a later version that a record has no place for are a ValueError, nothing else."""
+    """What is refused is a ValueError, of a request a Rejected; nothing else."""
 
     @QUICK
     @given(messages(cast(Descriptor, codec.message_type.DESCRIPTOR)))
     def survives(message: Message) -> None:
         try:
             record = codec.record(message)
-        except ValueError:
+        except (ValueError, Rejected):
             return
         if codec.record_type in TIDIED:
             record = codec.record(codec.message(codec.record(codec.message(record))))

@@ -108,13 +108,13 @@ CALLS: dict[str, Exchange] = {
         MachineStory(admin.FULL, (admin.EVENT,), True),
     ),
     "clear a failed machine": (
-        lambda c: c.clear("m-1", ClearMode.FORGET, AUDIT),
+        lambda c: c.clear(AUDIT, "m-1", ClearMode.FORGET),
         ("clear", "m-1", ClearMode.FORGET, AUDIT, NOBODY),
         ClearedMachine(None, "forgotten"),
     ),
     "quarantines": (lambda c: c.quarantines(), ("quarantines",), (admin.HELD,)),
     "release a quarantine": (
-        lambda c: c.release(QuarantineKind.PROVIDER_LIST, "sim", True, AUDIT),
+        lambda c: c.release(AUDIT, QuarantineKind.PROVIDER_LIST, "sim", True),
         ("release", QuarantineKind.PROVIDER_LIST, "sim", True, AUDIT, NOBODY),
         ReleasedQuarantine(admin.HELD, "accepted"),
     ),
@@ -125,7 +125,7 @@ CALLS: dict[str, Exchange] = {
         b"".join(admin.FLEET_LINES),
     ),
     "reset an offering": (
-        lambda c: c.reset_offering("sim/a3/z-a/Spot", AUDIT),
+        lambda c: c.reset_offering(AUDIT, name="sim/a3/z-a/Spot"),
         ("reset_offering", "sim/a3/z-a/Spot", AUDIT, NOBODY),
         "buying again",
     ),
@@ -256,7 +256,7 @@ async def test_a_refusal_of_the_shard_crosses_with_its_code() -> None:
 
     async with address_of(Unwilling()) as address, ShardAdminClient(address) as client:
         with pytest.raises(Rejected, match="m-1 is not Failed") as rejected:
-            await client.clear("m-1", ClearMode.RETRY, AUDIT)
+            await client.clear(AUDIT, "m-1", ClearMode.RETRY)
     assert rejected.value.code is Code.ABORTED
 
 

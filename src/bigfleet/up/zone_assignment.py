@@ -74,7 +74,9 @@ async def _assigned(
 ) -> None:
     while True:
         try:
-            return await coordinator.assign_domain(ZONE_KEY, zone, shard, _AUDIT)
+            return await coordinator.assign_domain(
+                _AUDIT, topology_key=ZONE_KEY, topology_value=zone, shard_id=shard
+            )
         except Rejected as problem:
             if problem.code not in _LATER:
                 raise

@@ -16,17 +16,14 @@ from bigfleet.admin.v1alpha1 import coordinator_admin_pb2 as pb
 from bigfleet.model.coordination import (
     CoordinatorStatus,
     ProviderEntry,
-    QuotaAllocation,
     ReportView,
     SyncRequest,
-    Transfer,
 )
 from bigfleet.model.coordinator_calls import ShardReport
 from bigfleet.model.provider_calls import Code, Peer, Rejected
-from bigfleet.model.shard_admin import Audit
 from bigfleet.v1alpha1 import coordinator_pb2 as contract
 from bigfleet.wire import coordination as records
-from bigfleet.wire.audits import audit_message, name_of, needed
+from bigfleet.wire.audits import name_of, needed
 from bigfleet.wire.coordinator_handlers import (
     CoordinatorAdminHandler,
     CoordinatorHandler,
@@ -35,31 +32,21 @@ from bigfleet.wire.coordinator_handlers import (
 from bigfleet.wire.leader_lines import LeaderLines
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.ownership_views import ViewWriter
-from bigfleet.wire.pause_rpcs import (
-    pause_call_of,
-    pause_list_message,
-    pause_list_of,
-    pause_request,
-    paused_message,
-    paused_of,
-    resume_call_of,
-    resume_request,
-    resumed_message,
-    resumed_of,
-)
+from bigfleet.wire.pause_rpcs import PAUSE_CALL, PAUSE_LIST, PAUSED, RESUME_CALL, RESUMED
 from bigfleet.wire.rpcs import (
     DEADLINE,
     Answer,
     Answering,
     Gate,
     Kind,
+    One,
+    Rows,
     RpcClient,
     Service,
     no_arguments,
     nothing,
     read_as,
     require_shard,
-    rows,
 )
 from bigfleet.wire.shard_reports import most_of, reply_bytes, report_of
 from bigfleet.wire.shard_syncs import sync_of, sync_reply_bytes
@@ -158,23 +145,6 @@ JOIN_RAFT_CLUSTER = COORDINATOR.by_hand(
 # -- requests and answers of people ----------------------------------------------------------------
 
 
-def _assign_request(
-    key: str, value: str, shard: str, audit: Audit
-) -> tuple[contract.AssignDomainRequest, Audit]:
-    request = contract.AssignDomainRequest(topology_key=key, topology_value=value, shard_id=shard)
-    return request, audit
-
-
-def _unassign_request(
-    key: str, value: str, audit: Audit
-) -> tuple[contract.UnassignDomainRequest, Audit]:
-    return contract.UnassignDomainRequest(topology_key=key, topology_value=value), audit
-
-
-def _remove_request(shard: str, audit: Audit) -> tuple[contract.RemoveShardRequest, Audit]:
-    return contract.RemoveShardRequest(shard_id=shard), audit
-
-
 def _pair_of(
     request: contract.AssignDomainRequest | contract.UnassignDomainRequest,
 ) -> tuple[str, str]:
@@ -199,14 +169,6 @@ def _itself(chunk: contract.SnapshotSaveChunk) -> contract.SnapshotSaveChunk:
     return chunk
 
 
-def _set_quota_request(
-    provider: str, region: str, total: int, audit: Audit, *, force: bool = False
-) -> pb.SetQuotaRequest:
-    return pb.SetQuotaRequest(
-        provider=provider, region=region, total=total, audit=audit_message(audit), force=force
-    )
-
-
 def _set_quota_arguments(request: pb.SetQuotaRequest) -> tuple[str, str, int, bool]:
     provider, region = _pool_of(request)
     if request.total < 0:
@@ -215,22 +177,13 @@ def _set_quota_arguments(request: pb.SetQuotaRequest) -> tuple[str, str, int, bo
     return provider, region, request.total, request.force
 
 
-def _set_quota_message(quota: QuotaAllocation) -> pb.SetQuotaResponse:
-    return pb.SetQuotaResponse(quota=records.quota_message(quota))
-
-
 def _pool_of(request: pb.SetQuotaRequest | pb.DeleteQuotaRequest) -> tuple[str, str]:
     """A provider that lies in one place only may have no name of a region."""
     return needed("provider", request.provider), name_of("region", request.region)
 
 
-def _delete_quota_request(provider: str, region: str, audit: Audit) -> pb.DeleteQuotaRequest:
-    return pb.DeleteQuotaRequest(provider=provider, region=region, audit=audit_message(audit))
-
-
-def _upsert_request(entry: ProviderEntry, audit: Audit) -> pb.UpsertProviderRequest:
-    provider = records.provider_message(entry)
-    return pb.UpsertProviderRequest(provider=provider, audit=audit_message(audit))
+def _upsert_request(entry: ProviderEntry) -> pb.UpsertProviderRequest:
+    return pb.UpsertProviderRequest(provider=records.PROVIDER.message(entry))
 
 
 def _upsert_arguments(request: pb.UpsertProviderRequest) -> tuple[ProviderEntry]:
@@ -239,47 +192,25 @@ def _upsert_arguments(request: pb.UpsertProviderRequest) -> tuple[ProviderEntry]
     needed("provider.address", told.address)
     name_of("provider.region", told.region)
     most_of("provider.attached_shards", len(told.attached_shards), MOST_ATTACHED)
-    return (records.provider_of(told),)
-
-
-def _upserted_message(entry: ProviderEntry) -> pb.UpsertProviderResponse:
-    return pb.UpsertProviderResponse(provider=records.provider_message(entry))
-
-
-def _delete_provider_request(name: str, audit: Audit) -> pb.DeleteProviderRequest:
-    return pb.DeleteProviderRequest(name=name, audit=audit_message(audit))
-
-
-def _unbind_request(cluster: str, audit: Audit) -> pb.UnbindClusterRequest:
-    return pb.UnbindClusterRequest(cluster_id=cluster, audit=audit_message(audit))
-
-
-def _default_owner_request(
-    provider_address: str, shard: str, audit: Audit
-) -> pb.SetDefaultOwnerRequest:
-    return pb.SetDefaultOwnerRequest(
-        provider_address=provider_address, shard_id=shard, audit=audit_message(audit)
-    )
+    return (records.PROVIDER.record(told),)
 
 
 def _default_owner_message(row: tuple[str, str]) -> pb.DefaultOwner:
     return pb.DefaultOwner(provider_address=row[0], shard_id=row[1])
 
 
-def _default_owner_of(message: pb.DefaultOwner) -> tuple[str, str]:
-    return message.provider_address, message.shard_id
+def _default_owners_message(
+    owners: Sequence[tuple[str, str]],
+) -> pb.ListDefaultOwnersResponse:
+    return pb.ListDefaultOwnersResponse(default_owners=map(_default_owner_message, owners))
+
+
+def _default_owners_of(answer: pb.ListDefaultOwnersResponse) -> tuple[tuple[str, str], ...]:
+    return tuple((row.provider_address, row.shard_id) for row in answer.default_owners)
 
 
 def _owner_in(answer: pb.SetDefaultOwnerResponse) -> str:
     return answer.default_owner.shard_id
-
-
-def _cancel_request(transfer: str, audit: Audit) -> pb.CancelTransferRequest:
-    return pb.CancelTransferRequest(transfer_id=transfer, audit=audit_message(audit))
-
-
-def _cancelled_message(transfer: Transfer) -> pb.CancelTransferResponse:
-    return pb.CancelTransferResponse(transfer=records.transfer_message(transfer))
 
 
 async def _event_frames(
@@ -287,7 +218,7 @@ async def _event_frames(
 ) -> AsyncGenerator[pb.CoordinatorEvent, None]:
     async with aclosing(handler.events(request.from_revision, request.follow)) as events:
         async for event in events:
-            yield records.event_message(event)
+            yield records.EVENT.message(event)
 
 
 GET_STATUS = COORDINATOR_ADMIN.read(
@@ -295,7 +226,7 @@ GET_STATUS = COORDINATOR_ADMIN.read(
     pb.GetCoordinatorStatusRequest,
     no_arguments,
     CoordinatorAdminHandler.status,
-    Answer(pb.CoordinatorStatus, records.status_message, records.status_of),
+    records.STATUS,
     "status",
 )
 
@@ -341,7 +272,7 @@ class CoordinatorAdminClient(RpcClient):
         contract.ListShardsRequest,
         no_arguments,
         CoordinatorHandler.shards,
-        rows(contract.ListShardsResponse, "shards", records.shard_message, records.shard_of),
+        Rows(contract.ListShardsResponse, "shards", records.SHARD),
         "shards list",
     )
     domains = COORDINATOR.read(
@@ -349,12 +280,7 @@ class CoordinatorAdminClient(RpcClient):
         contract.ListDomainAssignmentsRequest,
         no_arguments,
         CoordinatorHandler.domains,
-        rows(
-            contract.ListDomainAssignmentsResponse,
-            "assignments",
-            records.domain_message,
-            records.domain_of,
-        ),
+        Rows(contract.ListDomainAssignmentsResponse, "assignments", records.DOMAIN),
         "domains list",
     )
     #: Empty right after a fail-over: the shards have not spoken yet.
@@ -366,13 +292,13 @@ class CoordinatorAdminClient(RpcClient):
         Answer(
             contract.ListShardReportsResponse,
             _reports_message,
-            lambda m: tuple(map(records.report_view_of, m.reports)),
+            lambda m: tuple(map(records.REPORT_VIEW.record, m.reports)),
         ),
         "reports shards",
     )
     assign_domain = COORDINATOR.write_with_metadata(
         "AssignDomain",
-        _assign_request,
+        contract.AssignDomainRequest,
         lambda request: (*_pair_of(request), needed("shard_id", request.shard_id)),
         CoordinatorHandler.assign_domain,
         nothing(contract.AssignDomainResponse),
@@ -380,7 +306,7 @@ class CoordinatorAdminClient(RpcClient):
     )
     unassign_domain = COORDINATOR.write_with_metadata(
         "UnassignDomain",
-        _unassign_request,
+        contract.UnassignDomainRequest,
         _pair_of,
         CoordinatorHandler.unassign_domain,
         nothing(contract.UnassignDomainResponse),
@@ -388,7 +314,7 @@ class CoordinatorAdminClient(RpcClient):
     )
     remove_shard = COORDINATOR.write_with_metadata(
         "RemoveShard",
-        _remove_request,
+        contract.RemoveShardRequest,
         lambda request: (needed("shard_id", request.shard_id),),
         CoordinatorHandler.remove_shard,
         nothing(contract.RemoveShardResponse),
@@ -409,21 +335,21 @@ class CoordinatorAdminClient(RpcClient):
         pb.ListQuotasRequest,
         no_arguments,
         CoordinatorAdminHandler.quotas,
-        rows(pb.ListQuotasResponse, "quotas", records.quota_message, records.quota_of),
+        Rows(pb.ListQuotasResponse, "quotas", records.QUOTA),
         "quotas list",
     )
     #: Raises Rejected with ABORTED where more than that is in use, but for `force`.
     set_quota = COORDINATOR_ADMIN.write(
         "SetQuota",
-        _set_quota_request,
+        pb.SetQuotaRequest,
         _set_quota_arguments,
         CoordinatorAdminHandler.set_quota,
-        Answer(pb.SetQuotaResponse, _set_quota_message, lambda m: records.quota_of(m.quota)),
+        One(pb.SetQuotaResponse, "quota", records.QUOTA),
         "quotas set",
     )
     delete_quota = COORDINATOR_ADMIN.write(
         "DeleteQuota",
-        _delete_quota_request,
+        pb.DeleteQuotaRequest,
         _pool_of,
         CoordinatorAdminHandler.delete_quota,
         nothing(pb.DeleteQuotaResponse),
@@ -434,7 +360,7 @@ class CoordinatorAdminClient(RpcClient):
         pb.ListProvidersRequest,
         no_arguments,
         CoordinatorAdminHandler.providers,
-        rows(pb.ListProvidersResponse, "providers", records.provider_message, records.provider_of),
+        Rows(pb.ListProvidersResponse, "providers", records.PROVIDER),
         "providers list",
     )
     upsert_provider = COORDINATOR_ADMIN.write(
@@ -442,16 +368,12 @@ class CoordinatorAdminClient(RpcClient):
         _upsert_request,
         _upsert_arguments,
         CoordinatorAdminHandler.upsert_provider,
-        Answer(
-            pb.UpsertProviderResponse,
-            _upserted_message,
-            lambda m: records.provider_of(m.provider),
-        ),
+        One(pb.UpsertProviderResponse, "provider", records.PROVIDER),
         "providers set",
     )
     delete_provider = COORDINATOR_ADMIN.write(
         "DeleteProvider",
-        _delete_provider_request,
+        pb.DeleteProviderRequest,
         lambda request: (needed("name", request.name),),
         CoordinatorAdminHandler.delete_provider,
         nothing(pb.DeleteProviderResponse),
@@ -462,14 +384,12 @@ class CoordinatorAdminClient(RpcClient):
         pb.ListClusterBindingsRequest,
         lambda request: (name_of("shard_id", request.shard_id),),
         CoordinatorAdminHandler.bindings,
-        rows(
-            pb.ListClusterBindingsResponse, "bindings", records.binding_message, records.binding_of
-        ),
+        Rows(pb.ListClusterBindingsResponse, "bindings", records.BINDING),
         "clusters list",
     )
     unbind = COORDINATOR_ADMIN.write(
         "UnbindCluster",
-        _unbind_request,
+        pb.UnbindClusterRequest,
         lambda request: (needed("cluster_id", request.cluster_id),),
         CoordinatorAdminHandler.unbind,
         nothing(pb.UnbindClusterResponse),
@@ -478,7 +398,7 @@ class CoordinatorAdminClient(RpcClient):
     #: The owner as it is shown now: empty while it changes hands.
     set_default_owner = COORDINATOR_ADMIN.write(
         "SetDefaultOwner",
-        _default_owner_request,
+        pb.SetDefaultOwnerRequest,
         lambda request: (
             needed("provider_address", request.provider_address),
             needed("shard_id", request.shard_id),
@@ -497,12 +417,7 @@ class CoordinatorAdminClient(RpcClient):
         pb.ListDefaultOwnersRequest,
         no_arguments,
         CoordinatorAdminHandler.default_owners,
-        rows(
-            pb.ListDefaultOwnersResponse,
-            "default_owners",
-            _default_owner_message,
-            _default_owner_of,
-        ),
+        Answer(pb.ListDefaultOwnersResponse, _default_owners_message, _default_owners_of),
         "domains list",
     )
     transfers = COORDINATOR_ADMIN.read(
@@ -510,19 +425,15 @@ class CoordinatorAdminClient(RpcClient):
         pb.ListTransfersRequest,
         lambda request: (request.include_finished, max(0, request.limit)),
         CoordinatorAdminHandler.transfers,
-        rows(pb.ListTransfersResponse, "transfers", records.transfer_message, records.transfer_of),
+        Rows(pb.ListTransfersResponse, "transfers", records.TRANSFER),
         "shards transfers",
     )
     cancel_transfer = COORDINATOR_ADMIN.write(
         "CancelTransfer",
-        _cancel_request,
+        pb.CancelTransferRequest,
         lambda request: (needed("transfer_id", request.transfer_id),),
         CoordinatorAdminHandler.cancel_transfer,
-        Answer(
-            pb.CancelTransferResponse,
-            _cancelled_message,
-            lambda m: records.transfer_of(m.transfer),
-        ),
+        One(pb.CancelTransferResponse, "transfer", records.TRANSFER),
         "shards cancel",
     )
     instructions = COORDINATOR_ADMIN.read(
@@ -530,25 +441,23 @@ class CoordinatorAdminClient(RpcClient):
         pb.ListInstructionsRequest,
         lambda request: (name_of("shard_id", request.shard_id),),
         CoordinatorAdminHandler.instructions,
-        rows(
-            pb.ListInstructionsResponse, "instructions", records.pending_message, records.pending_of
-        ),
+        Rows(pb.ListInstructionsResponse, "instructions", records.PENDING),
         "shards instructions",
     )
     pause = COORDINATOR_ADMIN.write_record(
         "Pause",
-        pause_request,
-        pause_call_of,
+        PAUSE_CALL.message,
+        PAUSE_CALL.record,
         CoordinatorAdminHandler.pause,
-        Answer(shared.PauseResponse, paused_message, paused_of),
+        PAUSED,
         "pause set",
     )
     resume = COORDINATOR_ADMIN.write_record(
         "Resume",
-        resume_request,
-        resume_call_of,
+        RESUME_CALL.message,
+        RESUME_CALL.record,
         CoordinatorAdminHandler.resume,
-        Answer(shared.ResumeResponse, resumed_message, resumed_of),
+        RESUMED,
         "resume",
     )
     pauses = COORDINATOR_ADMIN.read(
@@ -556,7 +465,7 @@ class CoordinatorAdminClient(RpcClient):
         shared.ListPausesRequest,
         lambda request: (request.include_expired,),
         CoordinatorAdminHandler.pauses,
-        Answer(shared.ListPausesResponse, pause_list_message, pause_list_of),
+        PAUSE_LIST,
         "pause list",
     )
     #: Until there are no more, or with `follow` until the line breaks; that is a Rejected.
@@ -565,5 +474,5 @@ class CoordinatorAdminClient(RpcClient):
         pb.TailEventsRequest,
         _event_frames,
         pb.CoordinatorEvent,
-        records.event_of,
+        records.EVENT.record,
     )

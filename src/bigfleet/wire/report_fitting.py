@@ -24,7 +24,7 @@ from bigfleet.wire.shard_reports import (
     shortfall_row_bytes,
 )
 from bigfleet.wire.shard_syncs import LONGEST_ID, MOST_OFFERED, MOST_ROWS
-from bigfleet.wire.sync_records import backoff_message, offer_reply_message, shortfall_message
+from bigfleet.wire.sync_records import BACKOFF, OFFER_REPLY, SHORTFALL
 
 T = TypeVar("T")
 
@@ -143,7 +143,7 @@ def fitted_sync(request: SyncRequest, left_off_before: int = 0) -> FittedMessage
             request.shortfalls,
             MOST_ROWS["shortfalls"],
             MOST_SHORTFALL_BYTES,
-            lambda row: shortfall_message(row).ByteSize(),
+            lambda row: SHORTFALL.message(row).ByteSize(),
         ),
         quota_usage=cut.rows(
             "quota_usage",
@@ -158,7 +158,7 @@ def fitted_sync(request: SyncRequest, left_off_before: int = 0) -> FittedMessage
             request.offer_replies,
             MOST_ROWS["offer_replies"],
             _MOST_OFFER_BYTES,
-            lambda row: offer_reply_message(row).ByteSize(),
+            lambda row: OFFER_REPLY.message(row).ByteSize(),
             _is_readable_offer,
         ),
         returnable=cut.rows(
@@ -173,7 +173,7 @@ def fitted_sync(request: SyncRequest, left_off_before: int = 0) -> FittedMessage
             request.backoffs,
             MOST_ROWS["backoffs"],
             _MOST_BACKOFF_BYTES,
-            lambda row: backoff_message(row).ByteSize(),
+            lambda row: BACKOFF.message(row).ByteSize(),
         ),
     )
     total = left_off_before + sum(cut.left_off.values())

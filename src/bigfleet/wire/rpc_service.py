@@ -19,6 +19,7 @@ from bigfleet.wire.rpcs import (
     ByHandRpc,
     Kind,
     ListingRpc,
+    Rows,
     Rpc,
     Service,
     StreamRpc,
@@ -97,7 +98,7 @@ class RpcService(Generic[H]):
 
 
 async def _answer_bytes(rpc: UnaryRpc[Any, Any], told: Any) -> bytes:
-    if rpc.answer.in_pieces:
+    if isinstance(rpc.answer, Rows):
         return await answer_of(told, rpc.answer.message)
     return rpc.answer.message(told).SerializeToString(deterministic=True)
 

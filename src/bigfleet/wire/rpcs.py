@@ -13,15 +13,26 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
-from typing import Any, Generic, ParamSpec, Protocol, Self, TypeVar, TypeVarTuple, overload
+from typing import (
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypeVar,
+    TypeVarTuple,
+    overload,
+)
 
 from google.protobuf.message import DecodeError, Message
 
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import Audit
-from bigfleet.wire.audits import metadata_of, require_admin, require_reader
+from bigfleet.wire.audits import audit_message, metadata_of, require_admin, require_reader
 from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.lines import Metadata, TlsFiles
+from bigfleet.wire.record_codecs import RecordCodec
 
 DEADLINE = 30.0
 #: A listing of everything is long.
@@ -39,7 +50,9 @@ R = TypeVar("R")
 H = TypeVar("H")
 #: What a handler answers, and what the caller gets: the same, or a tuple of the rows.
 Told = TypeVar("Told")
+Told_contra = TypeVar("Told_contra", contravariant=True)
 A = TypeVar("A")
+A_co = TypeVar("A_co", covariant=True)
 T = TypeVar("T")
 E = TypeVar("E", bound="Rpc")
 
@@ -130,37 +143,53 @@ class Rpc:
         return Rejected(Code.INTERNAL, text)
 
 
+class AnswerCodec(Protocol[Told_contra, A_co]):
+    """How an answer is written by the server and read by the client: a RecordCodec or one below."""
+
+    @property
+    def message_type(self) -> type[Message]: ...
+    def message(self, told: Told_contra, /) -> Message: ...
+    def record(self, message: Any, /) -> A_co: ...
+
+
+@dataclass(frozen=True, eq=False)
 class Answer(Generic[Told, A]):
-    """How an answer is written by the server and read by the client."""
-
-    def __init__(
-        self,
-        message_type: type[N],
-        message: Callable[[Told], N],
-        record: Callable[[N], A],
-        *,
-        in_pieces: bool = False,
-    ) -> None:
-        """`in_pieces`: of rows, which may be written some at a time."""
-        self.message_type: type[Message] = message_type
-        self.message: Callable[[Told], Message] = message
-        self.record: Callable[[Any], A] = record
-        self.in_pieces = in_pieces
+    message_type: type[Message]
+    message: Callable[[Told], Message]
+    record: Callable[[Any], A]
 
 
-def rows(
-    message_type: type[N], field: str, message: Callable[[R], Message], record: Callable[[Any], R]
-) -> Answer[Sequence[R], tuple[R, ...]]:
-    """An answer that has one repeated field."""
-    return Answer(
-        message_type,
-        lambda some: message_type(**{field: map(message, some)}),
-        lambda answer: tuple(map(record, getattr(answer, field))),
-        in_pieces=True,
-    )
+@dataclass(frozen=True, eq=False)
+class One(Generic[R]):
+    """An answer whose one field holds the record."""
+
+    message_type: type[Message]
+    field: str
+    codec: RecordCodec[R, Any]
+
+    def message(self, told: R) -> Message:
+        return self.message_type(**{self.field: self.codec.message(told)})
+
+    def record(self, answer: Any) -> R:
+        return self.codec.record(getattr(answer, self.field))
 
 
-def nothing(message_type: type[N]) -> Answer[None, None]:
+@dataclass(frozen=True, eq=False)
+class Rows(Generic[R]):
+    """An answer with one repeated field, which the server writes some rows at a time."""
+
+    message_type: type[Message]
+    field: str
+    codec: RecordCodec[R, Any]
+
+    def message(self, some: Sequence[R]) -> Message:
+        return self.message_type(**{self.field: self.codec.messages(some)})
+
+    def record(self, answer: Any) -> tuple[R, ...]:
+        return self.codec.records(getattr(answer, self.field))
+
+
+def nothing(message_type: type[Message]) -> Answer[None, None]:
     return Answer(message_type, lambda _told: message_type(), lambda _answer: None)
 
 
@@ -214,24 +243,29 @@ class CalledRpc(Rpc, Generic[P, T]):
 
 @dataclass(frozen=True, eq=False)
 class UnaryRpc(CalledRpc[P, Coroutine[Any, Any, A]], Generic[P, A]):
-    #: What the client is called with as a message; as a pair where who and why goes into the
-    #: metadata.
-    request: Callable[P, Message | tuple[Message, Audit]]
+    #: What the client is called with as a message, but for owner and reason of a write.
+    request: Callable[..., Message]
     #: What the message says, as arguments of the handler; raises Rejected.
     arguments: Callable[[Any], tuple[Any, ...]]
     #: The method of the handler's Protocol; the handler's own has the same name.
     handler: Callable[..., Coroutine[Any, Any, Any]]
-    answer: Answer[Any, A]
+    answer: AnswerCodec[Any, A]
 
     async def on(self, client: "RpcClient", *args: P.args, **kwargs: P.kwargs) -> A:
-        return await self.call(client.line, client.deadline, self.request(*args, **kwargs))
+        audit: Any = None
+        given: Any = args
+        if self.kind in (Kind.WRITE, Kind.WRITE_WITH_METADATA):
+            audit, *given = given
+        request: Any = self.request(*given, **kwargs)
+        if self.kind is Kind.WRITE:
+            request.audit.CopyFrom(audit_message(audit))
+        metadata = metadata_of(audit) if self.kind is Kind.WRITE_WITH_METADATA else ()
+        return await self.call(client.line, client.deadline, request, metadata)
 
     async def call(
-        self, line: Line, deadline: float, request: Message | tuple[Message, Audit]
+        self, line: Line, deadline: float, request: Message, metadata: Metadata = ()
     ) -> A:
-        message, audit = request if isinstance(request, tuple) else (request, None)
-        metadata = metadata_of(audit) if audit else ()
-        content = await line.call(self.path, message.SerializeToString(), deadline, metadata)
+        content = await line.call(self.path, request.SerializeToString(), deadline, metadata)
         return self.read(content, self.answer.message_type, self.answer.record)
 
 
@@ -254,21 +288,16 @@ class StreamRpc(CalledRpc[P, AsyncGenerator[A, None]], Generic[P, A]):
                 yield self.read(frame, self.message_type, self.record)
 
 
-class Page(Generic[A]):
+@dataclass(frozen=True, eq=False)
+class Page(Generic[R, A]):
     """A stream of a header and rows, as one record."""
 
-    def __init__(
-        self,
-        message_type: type[Message],
-        row: str,
-        record: Callable[[Any], R],
-        page: Callable[[Any, tuple[R, ...]], A],
-    ) -> None:
-        """`row`: the field that holds one; `page`: of the header's message and all rows."""
-        self.message_type = message_type
-        self.row = row
-        self.record: Callable[[Any], Any] = record
-        self.page: Callable[[Any, tuple[Any, ...]], A] = page
+    message_type: type[Message]
+    #: The field that holds a row.
+    row: str
+    record: Callable[[Any], R]
+    #: From the header's message and all rows.
+    page: Callable[[Any, tuple[R, ...]], A]
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,7 +306,7 @@ class ListingRpc(CalledRpc[P, Coroutine[Any, Any, A]], Generic[P, A]):
 
     request: Callable[P, Message]
     frames: Callable[[Any, Any], AsyncGenerator[Message, None]]
-    page: Page[A]
+    page: Page[Any, A]
     #: What is listed, in the plural.
     noun: str
 
@@ -321,7 +350,7 @@ class Service(Generic[H]):
         request: Callable[P, M],
         arguments: Callable[[M], tuple[*Arguments]],
         handler: Callable[[H, *Arguments], Coroutine[Any, Any, Told]],
-        answer: Answer[Told, A],
+        answer: AnswerCodec[Told, A],
         verb: str = "",
     ) -> UnaryRpc[P, A]:
         head = (self, method, Kind.READ, Gate.READERS, verb)
@@ -333,9 +362,9 @@ class Service(Generic[H]):
         request: Callable[P, M],
         arguments: Callable[[M], tuple[*Arguments]],
         handler: Callable[[H, *Arguments, Audit, Peer], Coroutine[Any, Any, Told]],
-        answer: Answer[Told, A],
+        answer: AnswerCodec[Told, A],
         verb: str = "",
-    ) -> UnaryRpc[P, A]:
+    ) -> UnaryRpc[Concatenate[Audit, P], A]:
         head = (self, method, Kind.WRITE, Gate.ADMINS, verb)
         return self.add(UnaryRpc(*head, request, arguments, handler, answer))
 
@@ -345,7 +374,7 @@ class Service(Generic[H]):
         request: Callable[P, M],
         record: Callable[[M], R],
         handler: Callable[[H, R, Peer], Coroutine[Any, Any, Told]],
-        answer: Answer[Told, A],
+        answer: AnswerCodec[Told, A],
         verb: str = "",
     ) -> UnaryRpc[P, A]:
         head = (self, method, Kind.WRITE_RECORD, Gate.ADMINS, verb)
@@ -354,12 +383,12 @@ class Service(Generic[H]):
     def write_with_metadata(
         self,
         method: str,
-        request: Callable[P, tuple[M, Audit]],
+        request: Callable[P, M],
         arguments: Callable[[M], tuple[*Arguments]],
         handler: Callable[[H, *Arguments, Audit, Peer], Coroutine[Any, Any, Told]],
-        answer: Answer[Told, A],
+        answer: AnswerCodec[Told, A],
         verb: str = "",
-    ) -> UnaryRpc[P, A]:
+    ) -> UnaryRpc[Concatenate[Audit, P], A]:
         head = (self, method, Kind.WRITE_WITH_METADATA, Gate.ADMINS, verb)
         return self.add(UnaryRpc(*head, request, arguments, handler, answer))
 
@@ -381,7 +410,7 @@ class Service(Generic[H]):
         method: str,
         request: Callable[P, M],
         frames: Callable[[H, M], AsyncGenerator[Message, None]],
-        page: Page[A],
+        page: Page[R, A],
         noun: str,
         verb: str = "",
     ) -> ListingRpc[P, A]:

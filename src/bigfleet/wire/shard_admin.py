@@ -42,45 +42,29 @@ from bigfleet.model.shard_views import (
     ShardStatus,
 )
 from bigfleet.wire import shard_views as views
-from bigfleet.wire.audits import audit_message
 from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
 from bigfleet.wire.lines import TlsFiles
-from bigfleet.wire.machine_views import (
-    machine_view_message,
-    machine_view_of,
-    query_message,
-    query_of,
-)
+from bigfleet.wire.machine_views import MACHINE_VIEW, QUERY
 from bigfleet.wire.need_listings import (
     NEED_ROW,
     need_frames,
     need_listing,
     need_query_message,
 )
-from bigfleet.wire.pause_rpcs import (
-    pause_call_of,
-    pause_list_message,
-    pause_list_of,
-    pause_request,
-    paused_message,
-    paused_of,
-    resume_call_of,
-    resume_request,
-    resumed_message,
-    resumed_of,
-)
+from bigfleet.wire.pause_rpcs import PAUSE_CALL, PAUSE_LIST, PAUSED, RESUME_CALL, RESUMED
+from bigfleet.wire.record_codecs import RecordCodec, Values
 from bigfleet.wire.rpcs import (
     Answer,
     Answering,
     Gate,
     Kind,
     Page,
+    Rows,
     RpcClient,
     Service,
     no_arguments,
     read_as,
     require_cluster,
-    rows,
 )
 
 if TYPE_CHECKING:
@@ -139,28 +123,13 @@ class ShardAdminHandler(ReportHandler, Protocol):
 SHARD_ADMIN: Service[ShardAdminHandler] = Service("bigfleet.admin.v1alpha1.ShardAdmin", "shard")
 
 
-def _story_request(call: StoryCall) -> pb.GetMachineStoryRequest:
-    return pb.GetMachineStoryRequest(
-        machine_id=call.machine_id, since_unix_nanos=call.since, limit=call.limit
-    )
+_STORY_CALL = RecordCodec(
+    StoryCall, pb.GetMachineStoryRequest, limit=Values(read=lambda limit: max(0, limit))
+)
 
 
-def _story_arguments(request: pb.GetMachineStoryRequest) -> tuple[StoryCall]:
-    return (StoryCall(request.machine_id, request.since_unix_nanos, max(0, request.limit)),)
-
-
-def _story_message(story: MachineStory) -> pb.GetMachineStoryResponse:
-    return pb.GetMachineStoryResponse(
-        machine=machine_view_message(story.machine) if story.machine else None,
-        events=map(views.event_message, story.events),
-        truncated=story.truncated,
-    )
-
-
-def _clear_request(machine_id: str, mode: ClearMode, audit: Audit) -> pb.ClearFailedMachineRequest:
-    return pb.ClearFailedMachineRequest(
-        machine_id=machine_id, mode=views.number(mode), audit=audit_message(audit)
-    )
+def _clear_request(machine_id: str, mode: ClearMode) -> pb.ClearFailedMachineRequest:
+    return pb.ClearFailedMachineRequest(machine_id=machine_id, mode=views.number(mode))
 
 
 def _clear_arguments(request: pb.ClearFailedMachineRequest) -> tuple[str, ClearMode]:
@@ -170,23 +139,10 @@ def _clear_arguments(request: pb.ClearFailedMachineRequest) -> tuple[str, ClearM
     return request.machine_id, mode
 
 
-def _cleared_message(cleared: ClearedMachine) -> pb.ClearFailedMachineResponse:
-    machine = machine_view_message(cleared.machine) if cleared.machine else None
-    return pb.ClearFailedMachineResponse(machine=machine, text=cleared.text)
-
-
-def _machine_in(
-    answer: pb.GetMachineStoryResponse | pb.ClearFailedMachineResponse,
-) -> MachineView | None:
-    return machine_view_of(answer.machine) if answer.HasField("machine") else None
-
-
 def _release_request(
-    kind: QuarantineKind, subject: str, accept: bool, audit: Audit
+    kind: QuarantineKind, subject: str, accept: bool
 ) -> pb.ReleaseQuarantineRequest:
-    return pb.ReleaseQuarantineRequest(
-        kind=views.number(kind), subject=subject, accept=accept, audit=audit_message(audit)
-    )
+    return pb.ReleaseQuarantineRequest(kind=views.number(kind), subject=subject, accept=accept)
 
 
 def _release_arguments(
@@ -198,16 +154,12 @@ def _release_arguments(
     return kind, request.subject, request.accept
 
 
-def _reset_request(name: str, audit: Audit) -> pb.ResetOfferingRequest:
-    return pb.ResetOfferingRequest(name=name, audit=audit_message(audit))
-
-
 def _text_in(answer: pb.ResetOfferingResponse) -> str:
     return answer.text
 
 
 def _machines_request(query: MachineQuery = _EVERYTHING) -> pb.ListMachinesRequest:
-    return query_message(query)
+    return QUERY.message(query)
 
 
 async def _machine_frames(
@@ -218,14 +170,14 @@ async def _machine_frames(
     if max(map(len, many)) > _MOST_SELECTED:
         text = f"a selector names {_MOST_SELECTED} ids, zones, types or labels at most"
         raise Rejected(Code.INVALID_ARGUMENT, text)
-    listing = await handler.machines(query_of(request))
+    listing = await handler.machines(QUERY.record(request))
     header = pb.ListMachinesHeader(
         cycle=listing.cycle, computed_at_unix_nanos=listing.computed_at, total=listing.total
     )
     yield pb.ListMachinesResponse(header=header)
     async with aclosing(listing.machines) as machines:
         async for view in machines:
-            yield pb.ListMachinesResponse(machine=machine_view_message(view))
+            yield pb.ListMachinesResponse(machine=MACHINE_VIEW.message(view))
 
 
 def _machine_page(header: pb.ListMachinesHeader, machines: tuple[MachineView, ...]) -> MachinePage:
@@ -303,23 +255,23 @@ class ShardAdminClient(RpcClient):
         pb.GetShardStatusRequest,
         no_arguments,
         ShardAdminHandler.status,
-        Answer(pb.ShardStatus, views.status_message, views.status_of),
+        views.STATUS,
         "status",
     )
     pause = SHARD_ADMIN.write_record(
         "Pause",
-        pause_request,
-        pause_call_of,
+        PAUSE_CALL.message,
+        PAUSE_CALL.record,
         ShardAdminHandler.pause,
-        Answer(shared.PauseResponse, paused_message, paused_of),
+        PAUSED,
         "pause set",
     )
     resume = SHARD_ADMIN.write_record(
         "Resume",
-        resume_request,
-        resume_call_of,
+        RESUME_CALL.message,
+        RESUME_CALL.record,
         ShardAdminHandler.resume,
-        Answer(shared.ResumeResponse, resumed_message, resumed_of),
+        RESUMED,
         "resume",
     )
     pauses = SHARD_ADMIN.read(
@@ -327,7 +279,7 @@ class ShardAdminClient(RpcClient):
         shared.ListPausesRequest,
         lambda request: (request.include_expired,),
         ShardAdminHandler.pauses,
-        Answer(shared.ListPausesResponse, pause_list_message, pause_list_of),
+        PAUSE_LIST,
         "pause list",
     )
     sessions = SHARD_ADMIN.read(
@@ -335,28 +287,24 @@ class ShardAdminClient(RpcClient):
         pb.ListSessionsRequest,
         lambda request: (request.cluster_id,),
         ShardAdminHandler.sessions,
-        rows(pb.ListSessionsResponse, "sessions", views.session_message, views.session_of),
+        Rows(pb.ListSessionsResponse, "sessions", views.SESSION),
         "clusters list",
     )
     machines = SHARD_ADMIN.listing(
         "ListMachines",
         _machines_request,
         _machine_frames,
-        Page(pb.ListMachinesResponse, "machine", machine_view_of, _machine_page),
+        Page(pb.ListMachinesResponse, "machine", MACHINE_VIEW.record, _machine_page),
         "machines",
         "machines list",
     )
     story = SHARD_ADMIN.read(
         "GetMachineStory",
-        _story_request,
-        _story_arguments,
+        _STORY_CALL.message,
+        lambda request: (_STORY_CALL.record(request),),
         ShardAdminHandler.story,
-        Answer(
-            pb.GetMachineStoryResponse,
-            _story_message,
-            lambda m: MachineStory(
-                _machine_in(m), tuple(map(views.event_of, m.events)), m.truncated
-            ),
+        RecordCodec(
+            MachineStory, pb.GetMachineStoryResponse, machine=MACHINE_VIEW, events=views.EVENT
         ),
         "machines story",
     )
@@ -365,11 +313,7 @@ class ShardAdminClient(RpcClient):
         _clear_request,
         _clear_arguments,
         ShardAdminHandler.clear,
-        Answer(
-            pb.ClearFailedMachineResponse,
-            _cleared_message,
-            lambda m: ClearedMachine(_machine_in(m), m.text),
-        ),
+        RecordCodec(ClearedMachine, pb.ClearFailedMachineResponse, machine=MACHINE_VIEW),
         "machines clear",
     )
     quarantines = SHARD_ADMIN.read(
@@ -377,9 +321,7 @@ class ShardAdminClient(RpcClient):
         pb.ListQuarantinesRequest,
         no_arguments,
         ShardAdminHandler.quarantines,
-        rows(
-            pb.ListQuarantinesResponse, "quarantines", views.quarantine_message, views.quarantine_of
-        ),
+        Rows(pb.ListQuarantinesResponse, "quarantines", views.QUARANTINE),
         "quarantines list",
     )
     release = SHARD_ADMIN.write(
@@ -387,13 +329,7 @@ class ShardAdminClient(RpcClient):
         _release_request,
         _release_arguments,
         ShardAdminHandler.release,
-        Answer(
-            pb.ReleaseQuarantineResponse,
-            lambda released: pb.ReleaseQuarantineResponse(
-                quarantine=views.quarantine_message(released.quarantine), text=released.text
-            ),
-            lambda m: ReleasedQuarantine(views.quarantine_of(m.quarantine), m.text),
-        ),
+        RecordCodec(ReleasedQuarantine, pb.ReleaseQuarantineResponse, quarantine=views.QUARANTINE),
         "quarantines release",
     )
     offerings = SHARD_ADMIN.read(
@@ -401,12 +337,12 @@ class ShardAdminClient(RpcClient):
         pb.ListOfferingsRequest,
         no_arguments,
         ShardAdminHandler.offerings,
-        rows(pb.ListOfferingsResponse, "offerings", views.offering_message, views.offering_of),
+        Rows(pb.ListOfferingsResponse, "offerings", views.OFFERING),
         "reports offerings",
     )
     reset_offering = SHARD_ADMIN.write(
         "ResetOffering",
-        _reset_request,
+        pb.ResetOfferingRequest,
         lambda request: (request.name,),
         ShardAdminHandler.reset_offering,
         Answer(

@@ -59,14 +59,14 @@ def sync_bytes(request: SyncRequest) -> bytes:
         shard_epoch=request.epoch,
         ownership_revision=request.ownership_revision,
         cluster_ids=request.cluster_ids,
-        providers=map(records.provider_message, request.providers),
-        shortfalls=map(rows.shortfall_message, request.shortfalls),
-        quota_usage=map(rows.usage_message, request.quota_usage),
-        offer_replies=map(rows.offer_reply_message, request.offer_replies),
+        providers=records.PROVIDER.messages(request.providers),
+        shortfalls=rows.SHORTFALL.messages(request.shortfalls),
+        quota_usage=rows.USAGE.messages(request.quota_usage),
+        offer_replies=rows.OFFER_REPLY.messages(request.offer_replies),
         returnable_machine_ids=request.returnable,
         cycle=request.cycle,
         held_overrides=map(override_message, request.held_overrides),
-        backoffs=map(rows.backoff_message, request.backoffs),
+        backoffs=rows.BACKOFF.messages(request.backoffs),
         held_domains=(
             contract.DomainAssignment(topology_key=k, topology_value=v, shard_id=request.shard_id)
             for k, v in domains
@@ -98,13 +98,13 @@ def sync_of(message: pb.SyncShardRequest) -> SyncRequest:
         cycle=message.cycle,
         ownership_revision=message.ownership_revision,
         cluster_ids=tuple(message.cluster_ids),
-        providers=tuple(map(records.provider_of, message.providers)),
-        shortfalls=tuple(map(rows.shortfall_of, message.shortfalls)),
-        quota_usage=tuple(map(rows.usage_of, message.quota_usage)),
-        offer_replies=tuple(map(rows.offer_reply_of, message.offer_replies)),
+        providers=records.PROVIDER.records(message.providers),
+        shortfalls=rows.SHORTFALL.records(message.shortfalls),
+        quota_usage=rows.USAGE.records(message.quota_usage),
+        offer_replies=rows.OFFER_REPLY.records(message.offer_replies),
         returnable=tuple(message.returnable_machine_ids),
         held_overrides=tuple(map(override_of, message.held_overrides)),
-        backoffs=tuple(map(rows.backoff_of, message.backoffs)),
+        backoffs=rows.BACKOFF.records(message.backoffs),
         held_pairs=tuple(chain(pairs, defaults)),
         tells_all=message.tells_all,
         rows_left_off=max(0, message.rows_left_off),
@@ -115,14 +115,14 @@ def sync_reply_bytes(reply: SyncReply, views_as_bytes: ViewWriter) -> bytes:
     """The view is not made of messages: it may have a hundred thousand rows."""
     head = pb.SyncShardResponse(coordinator_term=reply.term).SerializeToString()
     rest = pb.SyncShardResponse(
-        quotas=map(rows.grant_message, reply.quotas),
-        pauses=map(views.pause_message, reply.pauses),
-        offers=map(rows.offer_message, reply.offers),
-        transfers=map(records.transfer_message, reply.transfers),
-        misbound=map(records.binding_message, reply.misbound),
-        providers=map(records.provider_message, reply.providers),
+        quotas=rows.GRANT.messages(reply.quotas),
+        pauses=views.PAUSE.messages(reply.pauses),
+        offers=rows.OFFER.messages(reply.offers),
+        transfers=records.TRANSFER.messages(reply.transfers),
+        misbound=records.BINDING.messages(reply.misbound),
+        providers=records.PROVIDER.messages(reply.providers),
         next_sync_millis=reply.next_sync_millis,
-        backoffs=map(rows.backoff_message, reply.backoffs),
+        backoffs=rows.BACKOFF.messages(reply.backoffs),
         merging=reply.merging,
     ).SerializeToString(deterministic=True)
     if reply.ownership is None:
@@ -138,18 +138,18 @@ def sync_reply_of(content: bytes) -> SyncReply:
     return SyncReply(
         term=message.coordinator_term,
         ownership=view_of(message.ownership) if message.HasField("ownership") else None,
-        quotas=tuple(map(rows.grant_of, message.quotas)),
+        quotas=rows.GRANT.records(message.quotas),
         pauses=tuple(_known_pauses(message)),
-        offers=tuple(rows.offer_of(each) for each in message.offers if each.tier in _TIERS),
+        offers=tuple(rows.OFFER.record(each) for each in message.offers if each.tier in _TIERS),
         transfers=tuple(
-            records.transfer_of(each)
+            records.TRANSFER.record(each)
             for each in message.transfers
             if each.tier in _TIERS and each.state in _STATES
         ),
-        misbound=tuple(map(records.binding_of, message.misbound)),
-        providers=tuple(map(records.provider_of, message.providers)),
+        misbound=records.BINDING.records(message.misbound),
+        providers=records.PROVIDER.records(message.providers),
         next_sync_millis=message.next_sync_millis,
-        backoffs=tuple(map(rows.backoff_of, message.backoffs)),
+        backoffs=rows.BACKOFF.records(message.backoffs),
         merging=message.merging,
     )
 
@@ -185,4 +185,4 @@ def _known_pauses(message: pb.SyncShardResponse) -> Iterator[Pause]:
         told.scope.kinds.extend(kinds)
         if views.known(PauseSource, told.source) is None:
             told.source = shared.PAUSE_SOURCE_COORDINATOR
-        yield views.pause_of(told)
+        yield views.PAUSE.record(told)

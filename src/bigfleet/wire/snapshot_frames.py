@@ -8,6 +8,7 @@ import orjson
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.v1alpha1 import coordinator_pb2 as pb
 from bigfleet.wire.coordinator_handlers import Snapshot, SnapshotMeta
+from bigfleet.wire.record_codecs import Document
 
 #: Bytes of data in a frame: the whole frame has a mebibyte at most.
 MOST_IN_FRAME = 1024 * 1024 - 16
@@ -69,3 +70,16 @@ class SnapshotReader:
             text = f"of {meta.size} bytes {self._size} came, or others than were sent; take another"
             raise Rejected(Code.DATA_LOSS, text)
         return meta
+
+
+def snapshot_document(meta: SnapshotMeta) -> Document:
+    """By what people call it, not by the names on the line."""
+    return {
+        "id": meta.id,
+        "revision": meta.index,
+        "term": meta.term,
+        "bytes": meta.size,
+        "backend": meta.backend,
+        "sha256": meta.sha256,
+        "createdUnixNanos": meta.created_unix_nanos,
+    }

@@ -161,8 +161,14 @@ class DomainMover:
             to = shard_name((number + 1) % self._scale.shards)
             value, began = domain_value(number), time.perf_counter()
             self._asked[f"{DOMAIN_KEY}={value}"] = began
-            await self._timed(self._admin.unassign_domain(DOMAIN_KEY, value, _AUDIT))
-            await self._timed(self._admin.assign_domain(DOMAIN_KEY, value, to, _AUDIT))
+            await self._timed(
+                self._admin.unassign_domain(_AUDIT, topology_key=DOMAIN_KEY, topology_value=value)
+            )
+            await self._timed(
+                self._admin.assign_domain(
+                    _AUDIT, topology_key=DOMAIN_KEY, topology_value=value, shard_id=to
+                )
+            )
             await asyncio.sleep(_CHANGE_SECONDS - (time.perf_counter() - began))
 
     async def follow(self) -> None:

@@ -56,15 +56,15 @@ def list_domains(line: CoordinatorLine) -> None:
     """
     from bigfleet.cli.tables import Page, cell, table_of, write_items
     from bigfleet.model.ownership import PROVIDER_KEY
-    from bigfleet.wire.coordinator_documents import default_owner_document, document_of
+    from bigfleet.wire.coordination import DOMAIN
 
     async def look(coordinator: "CoordinatorAdminClient") -> "Owners":
         return await coordinator.domains(), await coordinator.default_owners()
 
     found, defaults = line.ask(look)
     if line.json:
-        rest = [default_owner_document(*each) for each in defaults]
-        write_items(map(document_of, found), line.now, defaultOwners=rest)
+        rest = [{"providerAddress": address, "shardId": shard} for address, shard in defaults]
+        write_items(map(DOMAIN.document, found), line.now, defaultOwners=rest)
         return
     page = Page.on_stdout(line.color)
     table = table_of("KEY", "VALUE", "SHARD")
@@ -100,7 +100,9 @@ def assign(
     """
 
     async def act(coordinator: "CoordinatorAdminClient") -> list[str]:
-        await coordinator.assign_domain(key, value, shard_id, audit_of(owner, reason))
+        await coordinator.assign_domain(
+            audit_of(owner, reason), topology_key=key, topology_value=value, shard_id=shard_id
+        )
         return await holders(coordinator, key, value)
 
     said = f"{key}={value} belongs to {shard_id}"
@@ -123,7 +125,9 @@ def unassign(line: CoordinatorLine, key: str, value: str, owner: str | None, rea
     """
 
     async def act(coordinator: "CoordinatorAdminClient") -> list[str]:
-        await coordinator.unassign_domain(key, value, audit_of(owner, reason))
+        await coordinator.unassign_domain(
+            audit_of(owner, reason), topology_key=key, topology_value=value
+        )
         return await holders(coordinator, key, value)
 
     said = f"{key}={value} is not assigned"
@@ -155,7 +159,9 @@ def default(
             raise _no_such_provider(provider, listed)
         address = listed.get(provider, provider)
         audit = audit_of(owner, reason)
-        shown = await coordinator.set_default_owner(address, shard_id, audit)
+        shown = await coordinator.set_default_owner(
+            audit, provider_address=address, shard_id=shard_id
+        )
         return address, shown, await holders(coordinator, PROVIDER_KEY, address)
 
     address, shown, waits = line.ask(act)

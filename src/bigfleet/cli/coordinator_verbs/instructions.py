@@ -34,7 +34,7 @@ def instructions(line: CoordinatorLine, shard_id: str) -> None:
     """
     from bigfleet.cli.listings import Column, Listing, write_listing
     from bigfleet.cli.tables import since_text
-    from bigfleet.wire.coordinator_documents import document_of
+    from bigfleet.wire.coordination import PENDING
 
     async def look(coordinator: "CoordinatorAdminClient") -> "tuple[PendingInstruction, ...]":
         waiting = await coordinator.instructions(shard_id=shard_id)
@@ -64,7 +64,7 @@ def instructions(line: CoordinatorLine, shard_id: str) -> None:
         Listing(
             columns=columns,
             rows=found,
-            document=document_of,
+            document=PENDING.document,
             name=lambda each: f"instruction/{each.instruction.id}",
             empty="No instruction waits.",
         ),

@@ -92,7 +92,7 @@ def breaker_text(breakers: Mapping[str, str]) -> str:
 
 def _show(line: CoordinatorLine, found: "list[tuple[ProviderEntry, dict[str, str]]]") -> None:
     from bigfleet.cli.listings import Column, Listing, write_listing
-    from bigfleet.wire.coordinator_documents import document_of
+    from bigfleet.wire.coordination import PROVIDER
 
     columns: list[Column[tuple[ProviderEntry, dict[str, str]]]] = [
         Column("NAME", lambda row: row[0].name),
@@ -110,7 +110,7 @@ def _show(line: CoordinatorLine, found: "list[tuple[ProviderEntry, dict[str, str
         Listing(
             columns=columns,
             rows=found,
-            document=lambda row: {**document_of(row[0]), "breakers": row[1]},
+            document=lambda row: {**PROVIDER.document(row[0]), "breakers": row[1]},
             name=lambda row: f"provider/{row[0].name}",
             empty="No provider is listed, and no shard reports one.",
         ),
@@ -138,7 +138,7 @@ def set_provider(
       bigfleet providers set aws --address aws-provider:9000 --region eu-west-1 --reason "new"
     """
     from bigfleet.model.coordination import ProviderEntry
-    from bigfleet.wire.coordinator_documents import document_of
+    from bigfleet.wire.coordination import PROVIDER
 
     if not is_address(address):
         raise click.UsageError(f"--address {address!r} is not HOST:PORT; shards dial it")
@@ -148,11 +148,11 @@ def set_provider(
         before = listed.get(name, ProviderEntry(name, address))
         where = before.region if region is None else region
         entry = replace(before, address=address, region=where, attached_shards=())
-        return await coordinator.upsert_provider(entry, audit_of(owner, reason))
+        return await coordinator.upsert_provider(audit_of(owner, reason), entry)
 
     entry = line.ask(act)
     where = f" in {entry.region}" if entry.region else ""
-    confirm(line, f"{entry.name} is at {entry.address}{where}", provider=document_of(entry))
+    confirm(line, f"{entry.name} is at {entry.address}{where}", provider=PROVIDER.document(entry))
 
 
 @providers.command(short_help="Take a provider off the list.")
@@ -168,7 +168,7 @@ def delete(line: CoordinatorLine, name: str, owner: str | None, reason: str) -> 
     """
 
     async def act(coordinator: "CoordinatorAdminClient") -> None:
-        await coordinator.delete_provider(name, audit_of(owner, reason))
+        await coordinator.delete_provider(audit_of(owner, reason), name=name)
 
     line.ask(act)
     confirm(line, f"{name} is not listed any more")

@@ -46,11 +46,11 @@ def list_quotas(line: CoordinatorLine) -> None:
     ALLOCATED is what shards were given, IN_USE what they hold; BY_SHARD has both, as in_use/given.
     """
     from bigfleet.cli.tables import Page, cell, table_of, write_items
-    from bigfleet.wire.coordinator_documents import document_of
+    from bigfleet.wire.coordination import QUOTA
 
     found = line.ask(lambda coordinator: coordinator.quotas())
     if line.json:
-        write_items(map(document_of, found), line.now)
+        write_items(map(QUOTA.document, found), line.now)
         return
     page = Page.on_stdout(line.color)
     *columns, sentence = _COLUMNS
@@ -95,18 +95,20 @@ def set_quota(
     Example:
       bigfleet quotas set --provider aws --region eu-west-1 --total 5000 --reason "new contract"
     """
-    from bigfleet.wire.coordinator_documents import document_of
+    from bigfleet.wire.coordination import QUOTA
 
     async def act(coordinator: "CoordinatorAdminClient") -> "QuotaAllocation":
         audit = audit_of(owner, reason)
-        return await coordinator.set_quota(provider, region, total, audit, force=force)
+        return await coordinator.set_quota(
+            audit, provider=provider, region=region, total=total, force=force
+        )
 
     quota = line.ask(act)
     used = sum(quota.in_use.values())
     said = f"{pool_text(provider, region)} is limited to {quota.total:,}; {used:,} in use"
     if used > quota.total:
         said += f": nothing is bought until {used - quota.total:,} are given back"
-    confirm(line, said, quota=document_of(quota))
+    confirm(line, said, quota=QUOTA.document(quota))
 
 
 @quotas.command(short_help="Lift a limit.")
@@ -125,7 +127,7 @@ def delete(
     """
 
     async def act(coordinator: "CoordinatorAdminClient") -> None:
-        await coordinator.delete_quota(provider, region, audit_of(owner, reason))
+        await coordinator.delete_quota(audit_of(owner, reason), provider=provider, region=region)
 
     line.ask(act)
     confirm(line, f"{pool_text(provider, region)} is not limited any more")

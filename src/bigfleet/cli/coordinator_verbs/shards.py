@@ -96,10 +96,10 @@ def _show(
 ) -> None:
     from bigfleet.cli.listings import Column, Listing, write_listing
     from bigfleet.cli.tables import since_text
-    from bigfleet.wire.coordinator_documents import document_of
+    from bigfleet.wire.coordination import SHARD
 
     def document(entry: "ShardEntry") -> dict[str, Any]:
-        shown = {**document_of(entry), "state": states[entry.shard_id]}
+        shown = {**SHARD.document(entry), "state": states[entry.shard_id]}
         if entry.shard_id in epochs:
             shown["epoch"] = epochs[entry.shard_id]
         return shown
@@ -164,7 +164,7 @@ def remove(
         if alive:
             text = f"{shard_id} {alive}; stop it first, or give --force"
             raise Rejected(Code.ABORTED, text)
-        await coordinator.remove_shard(shard_id, audit_of(owner, reason))
+        await coordinator.remove_shard(audit_of(owner, reason), shard_id=shard_id)
 
     line.ask(act)
     confirm(line, f"{shard_id} is removed: its domains, clusters, quota and transfers are free")

@@ -47,7 +47,7 @@ def save(line: CoordinatorLine, file: Path) -> None:
     has arrived, and replaces one of that name.
     """
     from bigfleet.cli.tables import write_json
-    from bigfleet.wire.coordinator_documents import snapshot_document
+    from bigfleet.wire.snapshot_frames import snapshot_document
 
     pieces: list[bytes] = []
     meta = line.ask(lambda coordinator: coordinator.snapshot(pieces.append))
@@ -108,7 +108,7 @@ def restore(
     into = str(data_dir) if data_dir is not None else f"etcd below {etcd_prefix}"
     if current_output().is_document:
         from bigfleet.cli.tables import write_json
-        from bigfleet.wire.coordinator_documents import snapshot_document
+        from bigfleet.wire.snapshot_frames import snapshot_document
 
         document = {"file": str(file), "into": into, **snapshot_document(meta)}
         write_json(document, time.time_ns())

@@ -36,11 +36,11 @@ def transfers(line: CoordinatorLine, everything: bool) -> None:
       bigfleet shards transfers --all -o json | jq '.items[] | {transferId, machineIds, reason}'
     """
     from bigfleet.cli.tables import Page, cell, since_text, table_of, write_items
-    from bigfleet.wire.coordinator_documents import document_of
+    from bigfleet.wire.coordination import TRANSFER
 
     found = line.ask(lambda coordinator: coordinator.transfers(include_finished=everything))
     if line.json:
-        write_items(map(document_of, found), line.now)
+        write_items(map(TRANSFER.document, found), line.now)
         return
     page = Page.on_stdout(line.color)
     table = table_of(*_COLUMNS, sentence=_SENTENCE, numbers=["MACHINES"])
@@ -73,13 +73,13 @@ def cancel(line: CoordinatorLine, transfer: str, owner: str | None, reason: str)
     Example:
       bigfleet shards cancel 7f3a --reason "the shortage is over"
     """
-    from bigfleet.wire.coordinator_documents import document_of
+    from bigfleet.wire.coordination import TRANSFER
 
     async def act(coordinator: "CoordinatorAdminClient") -> "Transfer":
-        return await coordinator.cancel_transfer(transfer, audit_of(owner, reason))
+        return await coordinator.cancel_transfer(audit_of(owner, reason), transfer_id=transfer)
 
     ended = line.ask(act)
-    confirm(line, f"{_name(ended)} is {ended.state.label}", transfer=document_of(ended))
+    confirm(line, f"{_name(ended)} is {ended.state.label}", transfer=TRANSFER.document(ended))
 
 
 def ids_text(ids: "tuple[str, ...]") -> str:

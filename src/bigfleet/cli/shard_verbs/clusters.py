@@ -200,7 +200,7 @@ def unbind(line: CoordinatorLine, cluster_id: str, owner: str | None, reason: st
     """
 
     async def act(coordinator: "CoordinatorAdminClient") -> None:
-        await coordinator.unbind(cluster_id, audit_of(owner, reason))
+        await coordinator.unbind(audit_of(owner, reason), cluster_id=cluster_id)
 
     line.ask(act)
     confirm(line, f"cluster {cluster_id} is bound to no shard")

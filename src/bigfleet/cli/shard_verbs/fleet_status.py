@@ -352,13 +352,13 @@ def state_text(seen: ShardCondition) -> str:
 def _write(line: Line, found: FleetCondition) -> None:
     from bigfleet.cli.tables import write_items
     from bigfleet.model.provider_calls import Rejected
-    from bigfleet.wire.coordinator_documents import document_of as coordinator_document
+    from bigfleet.wire import coordination
     from bigfleet.wire.shard_views import OFFERING, QUARANTINE, STATUS
 
     replicas = [
         {"address": address, "error": failure_document(each)}
         if isinstance(each, Rejected)
-        else {"address": address, **coordinator_document(each)}
+        else {"address": address, **coordination.STATUS.document(each)}
         for address, each in found.replicas.items()
     ]
     items: list[dict[str, Any]] = []
@@ -373,8 +373,8 @@ def _write(line: Line, found: FleetCondition) -> None:
         }
         items.append({**STATUS.document(seen.status), "address": address, **rails})
     leader = leader_in(found)
-    head: dict[str, Any] = {"coordinator": coordinator_document(leader)} if leader else {}
+    head: dict[str, Any] = {"coordinator": coordination.STATUS.document(leader)} if leader else {}
     if found.leaderless is None:
         head["pauses"] = [known.document() for known in found.pauses_in_force()]
-        head["quotas"] = [coordinator_document(each) for each in found.quotas]
+        head["quotas"] = [coordination.QUOTA.document(each) for each in found.quotas]
     write_items(items, line.now, **head, replicas=replicas)

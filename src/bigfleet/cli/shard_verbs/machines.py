@@ -227,7 +227,7 @@ def clear(line: Line, machine_id: str, mode: str, owner: str | None, reason: str
 
     async def act(shard: Clients) -> "ClearedMachine":
         audit = audit_of(owner, reason)
-        return await shard.admin.clear(machine_id, ClearMode[mode.upper()], audit)
+        return await shard.admin.clear(audit, machine_id, ClearMode[mode.upper()])
 
     cleared = ask_owner(
         line,

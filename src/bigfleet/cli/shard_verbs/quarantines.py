@@ -100,7 +100,7 @@ def release(
     name = subject.removeprefix("cluster/") if kind == "rollup" else subject
 
     async def act(shard: Clients) -> "ReleasedQuarantine":
-        return await shard.admin.release(chosen, name, accept, audit_of(owner, reason))
+        return await shard.admin.release(audit_of(owner, reason), chosen, name, accept)
 
     hint = "bigfleet quarantines shows what is held"
     released = ask_owner(

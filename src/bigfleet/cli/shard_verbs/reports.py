@@ -71,7 +71,7 @@ def offerings(line: Line, reset: str, owner: str | None, reason: str) -> None:
             raise click.UsageError("--reset changes something: say why with --reason")
 
         async def act(shard: Clients) -> str:
-            return await shard.admin.reset_offering(reset, audit_of(owner, reason))
+            return await shard.admin.reset_offering(audit_of(owner, reason), name=reset)
 
         hint = "bigfleet reports offerings shows those that rest"
         text = ask_owner(line, _rests(reset), act, SoughtObject("resting offering", reset, hint))

@@ -34,9 +34,9 @@ def show_reports(line: Line) -> None:
         found, silent = [line.ask(_made)], []
     if line.json:
         from bigfleet.cli.tables import write_items
-        from bigfleet.wire.coordinator_documents import document_of
+        from bigfleet.wire.coordination import REPORT_VIEW
 
-        write_items(map(document_of, found), line.now)
+        write_items(map(REPORT_VIEW.document, found), line.now)
     else:
         _show(line, found, silent)
     if silent:
