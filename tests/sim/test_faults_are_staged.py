@@ -109,7 +109,7 @@ def test_a_removed_slot_is_no_longer_offered() -> None:
     sim = hand(ON_DEMAND)
     sim.do("remove", "od-0000", "od-0001")
     assert list(sim.substrate.supply.slots) == ["od-0002", "od-0003"]
-    assert "no machine" in sim.problem("fail", "od-0000")
+    assert "not a machine" in sim.problem("fail", "od-0000")
 
 
 def test_an_added_offering_can_be_bought_at_once() -> None:

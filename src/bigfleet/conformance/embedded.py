@@ -15,7 +15,7 @@ from bigfleet.model.provider_calls import MachineRecord
 from bigfleet.wire.provider_client import ProviderClient
 
 if TYPE_CHECKING:
-    from bigfleet.conformance.launchers import Running
+    from bigfleet.conformance.launchers import RunningProvider
     from bigfleet.wire.lines import TlsFiles
 
 
@@ -77,10 +77,10 @@ class EmbeddedLauncher:
         self.served.append(running)
         return running
 
-    def connect(self, running: "Running", tls: "TlsFiles | None" = None) -> ProviderClient:
+    def connect(self, running: "RunningProvider", tls: "TlsFiles | None" = None) -> ProviderClient:
         return ProviderClient(running.address, tls)
 
-    async def hook(self, running: "Running", name: str, record: MachineRecord) -> None:
+    async def hook(self, running: "RunningProvider", name: str, record: MachineRecord) -> None:
         assert isinstance(running, EmbeddedProvider)
         provider = running.served.provider
         act = provider.price_changed if name == "price" else provider.host_vanished

@@ -41,7 +41,7 @@ class Boot:
     more: tuple[str, ...] = field(default=())
 
 
-class Running(Protocol):
+class RunningProvider(Protocol):
     address: str
     #: Whether the flags of the fault lane were taken.
     takes_faults: bool
@@ -62,11 +62,13 @@ class Launcher(Protocol):
     def why_no_boot(self) -> str | None:
         """Why rows that boot and kill cannot run here; None if they can."""
 
-    async def boot(self, boot: Boot) -> Running: ...
+    async def boot(self, boot: Boot) -> RunningProvider: ...
 
-    def connect(self, running: Running, tls: "TlsFiles | None" = None) -> "ProviderClient": ...
+    def connect(
+        self, running: RunningProvider, tls: "TlsFiles | None" = None
+    ) -> "ProviderClient": ...
 
-    async def hook(self, running: Running, name: str, record: MachineRecord) -> None:
+    async def hook(self, running: RunningProvider, name: str, record: MachineRecord) -> None:
         """Act on the substrate behind the provider's back; NotServed where that is impossible."""
 
     async def close(self) -> None: ...
@@ -77,9 +79,11 @@ class KeptProvider:
         #: What the row knew about it; None while there is none.
         self.left: object | None = None
         self._clients: list[ProviderClient] = []
-        self._booted: list[Running] = []
+        self._booted: list[RunningProvider] = []
 
-    def adopt(self, left: object, clients: "list[ProviderClient]", booted: "list[Running]") -> None:
+    def adopt(
+        self, left: object, clients: "list[ProviderClient]", booted: "list[RunningProvider]"
+    ) -> None:
         self.left = left
         self._clients += clients
         self._booted += booted

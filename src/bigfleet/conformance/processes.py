@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from bigfleet.conformance.claims import NotServed
-from bigfleet.conformance.launchers import Boot, CannotBoot, Running, Unreachable
+from bigfleet.conformance.launchers import Boot, CannotBoot, RunningProvider, Unreachable
 from bigfleet.conformance.pace import Clock
 from bigfleet.model.errors import BadInput, Problem
 from bigfleet.model.provider_calls import MachineRecord, Rejected
@@ -245,10 +245,10 @@ class ExecLauncher:
                 raise CannotBoot(f"the provider {what}: {_last_words(running.log)}")
             await self.clock.sleep(POLL)
 
-    def connect(self, running: Running, tls: "TlsFiles | None" = None) -> ProviderClient:
+    def connect(self, running: RunningProvider, tls: "TlsFiles | None" = None) -> ProviderClient:
         return ProviderClient(running.address, tls or self.tls)
 
-    async def hook(self, running: Running, name: str, record: MachineRecord) -> None:
+    async def hook(self, running: RunningProvider, name: str, record: MachineRecord) -> None:
         await act(name, record, self.hooks, running.address, self.tls)
 
     async def close(self) -> None:
@@ -314,10 +314,10 @@ class TargetLauncher:
         async with self.connect(StandingProvider(self.address)) as client:
             return len((await client.list())[0])
 
-    def connect(self, running: Running, tls: "TlsFiles | None" = None) -> ProviderClient:
+    def connect(self, running: RunningProvider, tls: "TlsFiles | None" = None) -> ProviderClient:
         return ProviderClient(running.address, tls or self.tls)
 
-    async def hook(self, running: Running, name: str, record: MachineRecord) -> None:
+    async def hook(self, running: RunningProvider, name: str, record: MachineRecord) -> None:
         await act(name, record, self.hooks, running.address, self.tls)
 
     async def close(self) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from bigfleet.conformance.broker import Broker
 from bigfleet.conformance.caller import Caller, Shards
 from bigfleet.conformance.claims import Broken, NotServed
-from bigfleet.conformance.launchers import Launcher, Running
+from bigfleet.conformance.launchers import Launcher, RunningProvider
 from bigfleet.conformance.pace import Clock, Pace
 from bigfleet.conformance.rows import Capabilities
 from bigfleet.conformance.wirelog import WireLog
@@ -105,7 +105,7 @@ def _dialect(code: Code, accepted: str) -> str:
 
 @dataclass(slots=True)
 class ProviderUnderTest:
-    running: Running
+    running: RunningProvider
     client: "ProviderClient"
     capabilities: Capabilities
     broker: Broker
@@ -116,7 +116,7 @@ class ProviderUnderTest:
 
 
 async def open_provider(
-    launcher: Launcher, running: Running, clock: Clock, pace: Pace, *, faults: bool = False
+    launcher: Launcher, running: RunningProvider, clock: Clock, pace: Pace, *, faults: bool = False
 ) -> ProviderUnderTest:
     """Probe the provider, then survey what is left for the rows."""
     client = launcher.connect(running)

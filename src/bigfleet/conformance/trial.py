@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from bigfleet.conformance.broker import Allocation, Broker
 from bigfleet.conformance.caller import Caller
 from bigfleet.conformance.claims import NotServed
-from bigfleet.conformance.launchers import Boot, KeptProvider, Launcher, Running
+from bigfleet.conformance.launchers import Boot, KeptProvider, Launcher, RunningProvider
 from bigfleet.conformance.rows import Capabilities, Row
 from bigfleet.model.machines import MachineState as S
 from bigfleet.model.provider_calls import MachineRecord
@@ -50,7 +50,7 @@ class RowContext:
     capabilities: Capabilities
     broker: Broker | None = None
     allocation: Allocation | None = None
-    running: Running | None = None
+    running: RunningProvider | None = None
     kept_provider: KeptProvider = field(default_factory=KeptProvider)
 
 
@@ -67,7 +67,7 @@ class Trial(Caller):
             context.kept_provider,
         )
         self._opened: list[ProviderClient] = []
-        self._booted: list[Running] = []
+        self._booted: list[RunningProvider] = []
         #: How many steps the generator made; 0 for rows without one.
         self.total_steps = 0
         #: Facts for the report beside the outcome.
@@ -154,10 +154,10 @@ class Trial(Caller):
             raise NotServed("no provider is running for this row")
         await self.launcher.hook(self.running, name, record)
 
-    def connected(self, running: Running, tls: "TlsFiles | None") -> Caller:
+    def connected(self, running: RunningProvider, tls: "TlsFiles | None") -> Caller:
         return self.on(self._keep(self.launcher.connect(running, tls)))
 
-    async def boot(self, boot: Boot) -> tuple[Running, Caller]:
+    async def boot(self, boot: Boot) -> tuple[RunningProvider, Caller]:
         """A provider of the row's own; killed at the end of the row."""
         if why := self.launcher.why_no_boot():
             raise NotServed(why)

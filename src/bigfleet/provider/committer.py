@@ -26,7 +26,7 @@ from bigfleet.provider.metrics import CALLS, ProviderMetrics
 from bigfleet.provider.stores.store import (
     Batch,
     JournalRow,
-    Loaded,
+    LoadedState,
     MachineRow,
     Store,
     StoreFailed,
@@ -123,7 +123,7 @@ class Committer:
         loaded = await self.in_store_thread(self._load)
         return loaded.pending
 
-    def _load(self) -> Loaded:
+    def _load(self) -> LoadedState:
         loaded = self._store.load()
         self.incarnation = loaded.incarnation
         self._counter = loaded.counter

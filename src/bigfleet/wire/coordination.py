@@ -22,17 +22,11 @@ from bigfleet.model.coordination import (
 )
 from bigfleet.v1alpha1 import coordinator_pb2 as contract
 from bigfleet.wire.needs import RESOURCES
-from bigfleet.wire.record_codecs import Field, RecordCodec, Unset, Values
-from bigfleet.wire.shard_reports import (
-    bucket_of,
-    instruction_message,
-    instruction_of,
-    summary_message,
-    summary_of,
-)
+from bigfleet.wire.record_codecs import Conversion, Field, RecordCodec, Unused
+from bigfleet.wire.shard_reports import SUMMARY, bucket_of, instruction_message, instruction_of
 
 #: The bucket of an interruption penalty: UNSPECIFIED for a number of a later version.
-PENALTY_BUCKET = Field("interruption_penalty_bucket", Values(read=bucket_of))
+PENALTY_BUCKET = Field("interruption_penalty_bucket", Conversion(read=bucket_of))
 STATUS = RecordCodec(CoordinatorStatus, pb.CoordinatorStatus, term="coordinator_term")
 SHARD = RecordCodec(ShardEntry, contract.ShardRegistryEntry)
 DOMAIN = RecordCodec(
@@ -42,14 +36,14 @@ DOMAIN = RecordCodec(
 SHORTFALL = RecordCodec(
     ReportedShortfall,
     contract.Shortfall,
-    Unset("requirements"),
+    Unused("requirements"),
     deficit=RESOURCES,
     interruption_bucket=PENALTY_BUCKET,
 )
 REPORT_VIEW = RecordCodec(
     ReportView,
     contract.ShardReportSnapshot,
-    summary=Values(summary_message, summary_of),
+    summary=SUMMARY,
     shortfalls=SHORTFALL,
 )
 QUOTA = RecordCodec(QuotaAllocation, shared.QuotaAllocation)
@@ -60,12 +54,12 @@ TRANSFER = RecordCodec(
     pb.Transfer,
     id="transfer_id",
     fingerprint="profile_fingerprint",
-    hold_seconds=Values(read=lambda seconds: seconds or HOLD_SECONDS),
+    hold_seconds=Conversion(read=lambda seconds: seconds or HOLD_SECONDS),
 )
 PENDING = RecordCodec(
     PendingInstruction,
     pb.PendingInstruction,
-    instruction=Values(instruction_message, instruction_of),
+    instruction=Conversion(instruction_message, instruction_of),
 )
 EVENT = RecordCodec(CoordinatorEvent, pb.CoordinatorEvent, term="coordinator_term")
 
@@ -80,16 +74,3 @@ def fitting_report_view(view: ReportView, most_bytes: int) -> contract.ShardRepo
         message.summary.per_instance_type_counts.clear()
         message.summary.per_zone_counts.clear()
     return message
-
-
-#: Until the services use the codecs themselves.
-status_message, status_of = STATUS.message, STATUS.record
-shard_message, shard_of = SHARD.message, SHARD.record
-domain_message, domain_of = DOMAIN.message, DOMAIN.record
-report_view_of = REPORT_VIEW.record
-quota_message, quota_of = QUOTA.message, QUOTA.record
-provider_message, provider_of = PROVIDER.message, PROVIDER.record
-binding_message, binding_of = BINDING.message, BINDING.record
-transfer_message, transfer_of = TRANSFER.message, TRANSFER.record
-pending_message, pending_of = PENDING.message, PENDING.record
-event_message, event_of = EVENT.message, EVENT.record

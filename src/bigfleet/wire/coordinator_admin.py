@@ -31,7 +31,6 @@ from bigfleet.wire.coordinator_handlers import (
 )
 from bigfleet.wire.leader_lines import LeaderLines
 from bigfleet.wire.lines import TlsFiles
-from bigfleet.wire.ownership_views import ViewWriter
 from bigfleet.wire.pause_rpcs import PAUSE_CALL, PAUSE_LIST, PAUSED, RESUME_CALL, RESUMED
 from bigfleet.wire.rpcs import (
     DEADLINE,
@@ -39,17 +38,16 @@ from bigfleet.wire.rpcs import (
     Answering,
     Gate,
     Kind,
-    One,
-    Rows,
     RpcClient,
     Service,
     no_arguments,
     nothing,
+    one,
     read_as,
     require_shard,
+    rows,
 )
 from bigfleet.wire.shard_reports import most_of, reply_bytes, report_of
-from bigfleet.wire.shard_syncs import sync_of, sync_reply_bytes
 from bigfleet.wire.snapshot_frames import SnapshotReader, chunks_of
 
 #: Bytes of a report: more than a shard of this version sends. One of an earlier version sends a
@@ -97,6 +95,10 @@ def _answering_reports(handler: CoordinatorHandler) -> Answering:
 
 
 def _answering_syncs(handler: CoordinatorAdminHandler) -> Answering:
+    # For servers only: commands that use the client start sooner.
+    from bigfleet.wire.ownership_views import ViewWriter
+    from bigfleet.wire.shard_syncs import sync_of, sync_reply_bytes
+
     views = ViewWriter()
     #: Held while a view is written, which may happen in a thread.
     writing = asyncio.Lock()
@@ -272,7 +274,7 @@ class CoordinatorAdminClient(RpcClient):
         contract.ListShardsRequest,
         no_arguments,
         CoordinatorHandler.shards,
-        Rows(contract.ListShardsResponse, "shards", records.SHARD),
+        rows(contract.ListShardsResponse, "shards", records.SHARD),
         "shards list",
     )
     domains = COORDINATOR.read(
@@ -280,7 +282,7 @@ class CoordinatorAdminClient(RpcClient):
         contract.ListDomainAssignmentsRequest,
         no_arguments,
         CoordinatorHandler.domains,
-        Rows(contract.ListDomainAssignmentsResponse, "assignments", records.DOMAIN),
+        rows(contract.ListDomainAssignmentsResponse, "assignments", records.DOMAIN),
         "domains list",
     )
     #: Empty right after a fail-over: the shards have not spoken yet.
@@ -335,7 +337,7 @@ class CoordinatorAdminClient(RpcClient):
         pb.ListQuotasRequest,
         no_arguments,
         CoordinatorAdminHandler.quotas,
-        Rows(pb.ListQuotasResponse, "quotas", records.QUOTA),
+        rows(pb.ListQuotasResponse, "quotas", records.QUOTA),
         "quotas list",
     )
     #: Raises Rejected with ABORTED where more than that is in use, but for `force`.
@@ -344,7 +346,7 @@ class CoordinatorAdminClient(RpcClient):
         pb.SetQuotaRequest,
         _set_quota_arguments,
         CoordinatorAdminHandler.set_quota,
-        One(pb.SetQuotaResponse, "quota", records.QUOTA),
+        one(pb.SetQuotaResponse, "quota", records.QUOTA),
         "quotas set",
     )
     delete_quota = COORDINATOR_ADMIN.write(
@@ -360,7 +362,7 @@ class CoordinatorAdminClient(RpcClient):
         pb.ListProvidersRequest,
         no_arguments,
         CoordinatorAdminHandler.providers,
-        Rows(pb.ListProvidersResponse, "providers", records.PROVIDER),
+        rows(pb.ListProvidersResponse, "providers", records.PROVIDER),
         "providers list",
     )
     upsert_provider = COORDINATOR_ADMIN.write(
@@ -368,7 +370,7 @@ class CoordinatorAdminClient(RpcClient):
         _upsert_request,
         _upsert_arguments,
         CoordinatorAdminHandler.upsert_provider,
-        One(pb.UpsertProviderResponse, "provider", records.PROVIDER),
+        one(pb.UpsertProviderResponse, "provider", records.PROVIDER),
         "providers set",
     )
     delete_provider = COORDINATOR_ADMIN.write(
@@ -384,7 +386,7 @@ class CoordinatorAdminClient(RpcClient):
         pb.ListClusterBindingsRequest,
         lambda request: (name_of("shard_id", request.shard_id),),
         CoordinatorAdminHandler.bindings,
-        Rows(pb.ListClusterBindingsResponse, "bindings", records.BINDING),
+        rows(pb.ListClusterBindingsResponse, "bindings", records.BINDING),
         "clusters list",
     )
     unbind = COORDINATOR_ADMIN.write(
@@ -425,7 +427,7 @@ class CoordinatorAdminClient(RpcClient):
         pb.ListTransfersRequest,
         lambda request: (request.include_finished, max(0, request.limit)),
         CoordinatorAdminHandler.transfers,
-        Rows(pb.ListTransfersResponse, "transfers", records.TRANSFER),
+        rows(pb.ListTransfersResponse, "transfers", records.TRANSFER),
         "shards transfers",
     )
     cancel_transfer = COORDINATOR_ADMIN.write(
@@ -433,7 +435,7 @@ class CoordinatorAdminClient(RpcClient):
         pb.CancelTransferRequest,
         lambda request: (needed("transfer_id", request.transfer_id),),
         CoordinatorAdminHandler.cancel_transfer,
-        One(pb.CancelTransferResponse, "transfer", records.TRANSFER),
+        one(pb.CancelTransferResponse, "transfer", records.TRANSFER),
         "shards cancel",
     )
     instructions = COORDINATOR_ADMIN.read(
@@ -441,7 +443,7 @@ class CoordinatorAdminClient(RpcClient):
         pb.ListInstructionsRequest,
         lambda request: (name_of("shard_id", request.shard_id),),
         CoordinatorAdminHandler.instructions,
-        Rows(pb.ListInstructionsResponse, "instructions", records.PENDING),
+        rows(pb.ListInstructionsResponse, "instructions", records.PENDING),
         "shards instructions",
     )
     pause = COORDINATOR_ADMIN.write_record(

@@ -7,7 +7,7 @@ from bigfleet.model.pauses import PauseScope
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.shard_admin import PauseCall, Paused, PauseList, ResumeCall, Resumed
 from bigfleet.wire.audits import audit_message, audit_of, name_of
-from bigfleet.wire.record_codecs import RecordCodec, Values
+from bigfleet.wire.record_codecs import Conversion, RecordCodec
 from bigfleet.wire.shard_views import PAUSE, SCOPE
 
 #: Shards, clusters and kinds a scope may name.
@@ -29,14 +29,14 @@ def _scope_of(message: shared.PauseScope) -> PauseScope:
     return scope
 
 
-_AUDIT = Values(audit_message, audit_of)
-_PAUSE_ID = Values(read=partial(name_of, "pause_id"))
+_AUDIT = Conversion(audit_message, audit_of)
+_PAUSE_ID = Conversion(read=partial(name_of, "pause_id"))
 #: Reading either of them raises Rejected for a contradictory request.
 PAUSE_CALL = RecordCodec(
     PauseCall,
     shared.PauseRequest,
     audit=_AUDIT,
-    scope=Values(SCOPE.message, _scope_of),
+    scope=Conversion(SCOPE.message, _scope_of),
     pause_id=_PAUSE_ID,
 )
 RESUME_CALL = RecordCodec(
@@ -45,10 +45,3 @@ RESUME_CALL = RecordCodec(
 PAUSED = RecordCodec(Paused, shared.PauseResponse, pause=PAUSE, active=PAUSE)
 RESUMED = RecordCodec(Resumed, shared.ResumeResponse, removed=PAUSE, active=PAUSE)
 PAUSE_LIST = RecordCodec(PauseList, shared.ListPausesResponse, pauses=PAUSE)
-
-#: Until the services use the codecs themselves.
-pause_request, pause_call_of = PAUSE_CALL.message, PAUSE_CALL.record
-resume_request, resume_call_of = RESUME_CALL.message, RESUME_CALL.record
-paused_message, paused_of = PAUSED.message, PAUSED.record
-resumed_message, resumed_of = RESUMED.message, RESUMED.record
-pause_list_message, pause_list_of = PAUSE_LIST.message, PAUSE_LIST.record

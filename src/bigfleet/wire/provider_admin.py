@@ -40,7 +40,7 @@ class Verb(StrEnum):
     BACKUP = "state backup"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class VerbRpc(Rpc):
     """Its request names a verb's arguments, its answer is a ProviderAnswer."""
 

@@ -19,7 +19,6 @@ from bigfleet.wire.rpcs import (
     ByHandRpc,
     Kind,
     ListingRpc,
-    Rows,
     Rpc,
     Service,
     StreamRpc,
@@ -98,7 +97,7 @@ class RpcService(Generic[H]):
 
 
 async def _answer_bytes(rpc: UnaryRpc[Any, Any], told: Any) -> bytes:
-    if isinstance(rpc.answer, Rows):
+    if getattr(rpc.answer, "in_pieces", False):
         return await answer_of(told, rpc.answer.message)
     return rpc.answer.message(told).SerializeToString(deterministic=True)
 

@@ -115,7 +115,7 @@ class Kind(Enum):
     STREAM = "stream"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Rpc:
     """What every entry says."""
 
@@ -144,7 +144,7 @@ class Rpc:
 
 
 class AnswerCodec(Protocol[Told_contra, A_co]):
-    """How an answer is written by the server and read by the client: a RecordCodec or one below."""
+    """How the server writes an answer and the client reads it: a RecordCodec, or an Answer."""
 
     @property
     def message_type(self) -> type[Message]: ...
@@ -152,41 +152,36 @@ class AnswerCodec(Protocol[Told_contra, A_co]):
     def record(self, message: Any, /) -> A_co: ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Answer(Generic[Told, A]):
+    """An answer that is not one record of a RecordCodec."""
+
     message_type: type[Message]
     message: Callable[[Told], Message]
     record: Callable[[Any], A]
+    #: Of rows: the server writes some of them at a time.
+    in_pieces: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class One(Generic[R]):
+def one(message_type: type[Message], field: str, codec: RecordCodec[R, Any]) -> Answer[R, R]:
     """An answer whose one field holds the record."""
-
-    message_type: type[Message]
-    field: str
-    codec: RecordCodec[R, Any]
-
-    def message(self, told: R) -> Message:
-        return self.message_type(**{self.field: self.codec.message(told)})
-
-    def record(self, answer: Any) -> R:
-        return self.codec.record(getattr(answer, self.field))
+    return Answer(
+        message_type,
+        lambda told: message_type(**{field: codec.message(told)}),
+        lambda answer: codec.record(getattr(answer, field)),
+    )
 
 
-@dataclass(frozen=True, eq=False)
-class Rows(Generic[R]):
-    """An answer with one repeated field, which the server writes some rows at a time."""
-
-    message_type: type[Message]
-    field: str
-    codec: RecordCodec[R, Any]
-
-    def message(self, some: Sequence[R]) -> Message:
-        return self.message_type(**{self.field: self.codec.messages(some)})
-
-    def record(self, answer: Any) -> tuple[R, ...]:
-        return self.codec.records(getattr(answer, self.field))
+def rows(
+    message_type: type[Message], field: str, codec: RecordCodec[R, Any]
+) -> Answer[Sequence[R], tuple[R, ...]]:
+    """An answer whose one field is repeated."""
+    return Answer(
+        message_type,
+        lambda some: message_type(**{field: codec.messages(some)}),
+        lambda answer: codec.records(getattr(answer, field)),
+        in_pieces=True,
+    )
 
 
 def nothing(message_type: type[Message]) -> Answer[None, None]:
@@ -218,7 +213,7 @@ class Line(Protocol):
     async def close(self) -> None: ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ByHandRpc(Rpc):
     """Both ends are written by hand; the client's is elsewhere."""
 
@@ -226,7 +221,6 @@ class ByHandRpc(Rpc):
     answering: Callable[[Any], Answering]
 
 
-@dataclass(frozen=True, eq=False)
 class CalledRpc(Rpc, Generic[P, T]):
     """An entry as an attribute of a client's class: `client.status()` calls `on(client)`."""
 
@@ -241,8 +235,10 @@ class CalledRpc(Rpc, Generic[P, T]):
         raise NotImplementedError
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class UnaryRpc(CalledRpc[P, Coroutine[Any, Any, A]], Generic[P, A]):
+    """One request, one answer."""
+
     #: What the client is called with as a message, but for owner and reason of a write.
     request: Callable[..., Message]
     #: What the message says, as arguments of the handler; raises Rejected.
@@ -269,7 +265,7 @@ class UnaryRpc(CalledRpc[P, Coroutine[Any, Any, A]], Generic[P, A]):
         return self.read(content, self.answer.message_type, self.answer.record)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StreamRpc(CalledRpc[P, AsyncGenerator[A, None]], Generic[P, A]):
     """The answers are handed on as they come, and the caller keeps the deadline."""
 
@@ -288,7 +284,7 @@ class StreamRpc(CalledRpc[P, AsyncGenerator[A, None]], Generic[P, A]):
                 yield self.read(frame, self.message_type, self.record)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Page(Generic[R, A]):
     """A stream of a header and rows, as one record."""
 
@@ -300,7 +296,7 @@ class Page(Generic[R, A]):
     page: Callable[[Any, tuple[R, ...]], A]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ListingRpc(CalledRpc[P, Coroutine[Any, Any, A]], Generic[P, A]):
     """The answers are collected within the deadline."""
 

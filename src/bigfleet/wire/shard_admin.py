@@ -45,26 +45,21 @@ from bigfleet.wire import shard_views as views
 from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.machine_views import MACHINE_VIEW, QUERY
-from bigfleet.wire.need_listings import (
-    NEED_ROW,
-    need_frames,
-    need_listing,
-    need_query_message,
-)
+from bigfleet.wire.need_listings import NEED_ROW, need_frames, need_listing, need_query_message
 from bigfleet.wire.pause_rpcs import PAUSE_CALL, PAUSE_LIST, PAUSED, RESUME_CALL, RESUMED
-from bigfleet.wire.record_codecs import RecordCodec, Values
+from bigfleet.wire.record_codecs import NOT_NEGATIVE, RecordCodec
 from bigfleet.wire.rpcs import (
     Answer,
     Answering,
     Gate,
     Kind,
     Page,
-    Rows,
     RpcClient,
     Service,
     no_arguments,
     read_as,
     require_cluster,
+    rows,
 )
 
 if TYPE_CHECKING:
@@ -123,9 +118,7 @@ class ShardAdminHandler(ReportHandler, Protocol):
 SHARD_ADMIN: Service[ShardAdminHandler] = Service("bigfleet.admin.v1alpha1.ShardAdmin", "shard")
 
 
-_STORY_CALL = RecordCodec(
-    StoryCall, pb.GetMachineStoryRequest, limit=Values(read=lambda limit: max(0, limit))
-)
+_STORY_CALL = RecordCodec(StoryCall, pb.GetMachineStoryRequest, limit=NOT_NEGATIVE)
 
 
 def _clear_request(machine_id: str, mode: ClearMode) -> pb.ClearFailedMachineRequest:
@@ -287,7 +280,7 @@ class ShardAdminClient(RpcClient):
         pb.ListSessionsRequest,
         lambda request: (request.cluster_id,),
         ShardAdminHandler.sessions,
-        Rows(pb.ListSessionsResponse, "sessions", views.SESSION),
+        rows(pb.ListSessionsResponse, "sessions", views.SESSION),
         "clusters list",
     )
     machines = SHARD_ADMIN.listing(
@@ -321,7 +314,7 @@ class ShardAdminClient(RpcClient):
         pb.ListQuarantinesRequest,
         no_arguments,
         ShardAdminHandler.quarantines,
-        Rows(pb.ListQuarantinesResponse, "quarantines", views.QUARANTINE),
+        rows(pb.ListQuarantinesResponse, "quarantines", views.QUARANTINE),
         "quarantines list",
     )
     release = SHARD_ADMIN.write(
@@ -337,7 +330,7 @@ class ShardAdminClient(RpcClient):
         pb.ListOfferingsRequest,
         no_arguments,
         ShardAdminHandler.offerings,
-        Rows(pb.ListOfferingsResponse, "offerings", views.OFFERING),
+        rows(pb.ListOfferingsResponse, "offerings", views.OFFERING),
         "reports offerings",
     )
     reset_offering = SHARD_ADMIN.write(

@@ -4,14 +4,15 @@ The reader of a request bounds what it takes. The reader of a reply leaves out w
 cannot act on: an offer or a transfer of a kind it does not know, a pause of other actions only.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
+from typing import Any
 
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import coordinator_admin_pb2 as pb
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.coordination import SyncReply, SyncRequest, TransferState, TransferTier
-from bigfleet.model.ownership import PROVIDER_KEY, Pair
+from bigfleet.model.ownership import PROVIDER_KEY
 from bigfleet.model.pauses import Pause, PauseSource
 from bigfleet.v1alpha1 import coordinator_pb2 as contract
 from bigfleet.wire import coordination as records
@@ -26,6 +27,7 @@ from bigfleet.wire.ownership_views import (
     override_of,
     view_of,
 )
+from bigfleet.wire.record_codecs import NOT_NEGATIVE, ByHand, Conversion, RecordCodec
 from bigfleet.wire.shard_reports import most_of
 
 #: Rows of a request, by its field: a shard holds half a million machines.
@@ -52,29 +54,48 @@ _TIERS = frozenset(int(tier) for tier in TransferTier)
 _STATES = frozenset(int(state) for state in TransferState)
 
 
-def sync_bytes(request: SyncRequest) -> bytes:
-    domains, defaults = _held(request)
-    return pb.SyncShardRequest(
-        shard_id=request.shard_id,
-        shard_epoch=request.epoch,
-        ownership_revision=request.ownership_revision,
-        cluster_ids=request.cluster_ids,
-        providers=records.PROVIDER.messages(request.providers),
-        shortfalls=rows.SHORTFALL.messages(request.shortfalls),
-        quota_usage=rows.USAGE.messages(request.quota_usage),
-        offer_replies=rows.OFFER_REPLY.messages(request.offer_replies),
-        returnable_machine_ids=request.returnable,
-        cycle=request.cycle,
-        held_overrides=map(override_message, request.held_overrides),
-        backoffs=rows.BACKOFF.messages(request.backoffs),
-        held_domains=(
-            contract.DomainAssignment(topology_key=k, topology_value=v, shard_id=request.shard_id)
-            for k, v in domains
+def _held_fields(request: SyncRequest) -> Mapping[str, Any]:
+    """Pairs of domains, and those of default ownership."""
+    shard, pairs = request.shard_id, request.held_pairs
+    return {
+        "held_domains": [
+            contract.DomainAssignment(topology_key=key, topology_value=value, shard_id=shard)
+            for key, value in pairs
+            if key != PROVIDER_KEY
+        ],
+        "held_defaults": default_messages(
+            (address, shard) for key, address in pairs if key == PROVIDER_KEY
         ),
-        held_defaults=default_messages((address, request.shard_id) for _, address in defaults),
-        tells_all=request.tells_all,
-        rows_left_off=request.rows_left_off,
-    ).SerializeToString(deterministic=True)
+    }
+
+
+def _held_of(message: pb.SyncShardRequest) -> Mapping[str, Any]:
+    pairs = ((row.topology_key, row.topology_value) for row in message.held_domains)
+    defaults = ((PROVIDER_KEY, row.provider_address) for row in message.held_defaults)
+    return {"held_pairs": tuple(chain(pairs, defaults))}
+
+
+SYNC = RecordCodec(
+    SyncRequest,
+    pb.SyncShardRequest,
+    ByHand(("held_pairs",), ("held_domains", "held_defaults"), _held_fields, _held_of),
+    epoch="shard_epoch",
+    providers=records.PROVIDER,
+    shortfalls=rows.SHORTFALL,
+    quota_usage=rows.USAGE,
+    offer_replies=rows.OFFER_REPLY,
+    returnable="returnable_machine_ids",
+    # By hand: there may be half a million of them.
+    held_overrides=Conversion(
+        lambda held: map(override_message, held), lambda held: tuple(map(override_of, held))
+    ),
+    backoffs=rows.BACKOFF,
+    rows_left_off=NOT_NEGATIVE,
+)
+
+
+def sync_bytes(request: SyncRequest) -> bytes:
+    return SYNC.message(request).SerializeToString(deterministic=True)
 
 
 def sync_of(message: pb.SyncShardRequest) -> SyncRequest:
@@ -90,25 +111,7 @@ def sync_of(message: pb.SyncShardRequest) -> SyncRequest:
         most_of("offer_replies.regions", len(reply.regions), MOST_OFFERED)
         for region in reply.regions:
             name_of("offer_replies.regions", region)
-    pairs = ((row.topology_key, row.topology_value) for row in message.held_domains)
-    defaults = ((PROVIDER_KEY, row.provider_address) for row in message.held_defaults)
-    return SyncRequest(
-        shard_id=message.shard_id,
-        epoch=message.shard_epoch,
-        cycle=message.cycle,
-        ownership_revision=message.ownership_revision,
-        cluster_ids=tuple(message.cluster_ids),
-        providers=records.PROVIDER.records(message.providers),
-        shortfalls=rows.SHORTFALL.records(message.shortfalls),
-        quota_usage=rows.USAGE.records(message.quota_usage),
-        offer_replies=rows.OFFER_REPLY.records(message.offer_replies),
-        returnable=tuple(message.returnable_machine_ids),
-        held_overrides=tuple(map(override_of, message.held_overrides)),
-        backoffs=rows.BACKOFF.records(message.backoffs),
-        held_pairs=tuple(chain(pairs, defaults)),
-        tells_all=message.tells_all,
-        rows_left_off=max(0, message.rows_left_off),
-    )
+    return SYNC.record(message)
 
 
 def sync_reply_bytes(reply: SyncReply, views_as_bytes: ViewWriter) -> bytes:
@@ -151,15 +154,6 @@ def sync_reply_of(content: bytes) -> SyncReply:
         next_sync_millis=message.next_sync_millis,
         backoffs=rows.BACKOFF.records(message.backoffs),
         merging=message.merging,
-    )
-
-
-def _held(request: SyncRequest) -> tuple[list[Pair], list[Pair]]:
-    """Of domains, and of default ownership."""
-    pairs = request.held_pairs
-    return (
-        [pair for pair in pairs if pair[0] != PROVIDER_KEY],
-        [pair for pair in pairs if pair[0] == PROVIDER_KEY],
     )
 
 

@@ -20,7 +20,7 @@ from bigfleet.model.coordination import (
 )
 from bigfleet.wire.coordination import PENALTY_BUCKET
 from bigfleet.wire.needs import RESOURCES, requirement_messages, requirements_of
-from bigfleet.wire.record_codecs import Joint, RecordCodec, Values
+from bigfleet.wire.record_codecs import ByHand, Conversion, RecordCodec
 
 
 def _kept_fields(offer: OfferRequest) -> Mapping[str, Any]:
@@ -37,7 +37,7 @@ def _kept_of(message: pb.OfferRequest) -> Mapping[str, Any]:
     return {"keep_machines": machines, "keep_per_mille": per_mille}
 
 
-_REQUIREMENTS = Values(requirement_messages, requirements_of)
+_REQUIREMENTS = Conversion(requirement_messages, requirements_of)
 _KEPT = ("keep_machines", "keep_per_mille")
 USAGE = RecordCodec(QuotaUsage, pb.QuotaUsage)
 GRANT = RecordCodec(QuotaGrant, pb.QuotaGrant)
@@ -54,11 +54,11 @@ SHORTFALL = RecordCodec(
 OFFER = RecordCodec(
     OfferRequest,
     pb.OfferRequest,
-    Joint(_KEPT, _KEPT, _kept_fields, _kept_of),
+    ByHand(_KEPT, _KEPT, _kept_fields, _kept_of),
     requirements=_REQUIREMENTS,
     min_unit=RESOURCES,
     deficit=RESOURCES,
     # Whole seconds: what is kept is kept a little longer rather than shorter.
-    reserve_seconds=Values(math.ceil, float),
+    reserve_seconds=Conversion(math.ceil, float),
 )
 OFFER_REPLY = RecordCodec(OfferReply, pb.OfferReply, covered=RESOURCES)

@@ -38,7 +38,7 @@ TRIES = 10
 
 
 @dataclass(slots=True)
-class Before:
+class BeforeRestart:
     """What was true when the provider was killed."""
 
     boot: Boot
@@ -51,10 +51,10 @@ class Before:
 
 
 @dataclass(frozen=True, slots=True)
-class Restarted:
+class RestartedProvider:
     """One restart, looked at by several rows."""
 
-    before: Before
+    before: BeforeRestart
     client: "ProviderClient"
 
 
@@ -84,7 +84,7 @@ async def to_idle(caller: Caller, machine: str, token: Token | None = None) -> A
     return answer
 
 
-async def prepared(trial: Trial, caller: Caller, boot: Boot) -> Before:
+async def prepared(trial: Trial, caller: Caller, boot: Boot) -> BeforeRestart:
     created, configured = await free_machines(caller, 2)
     shard = f"durA-{trial.shards.fresh()}"
     first = await to_idle(caller, created, Token(shard, *MARK))
@@ -92,20 +92,20 @@ async def prepared(trial: Trial, caller: Caller, boot: Boot) -> Before:
     bound = (await caller.configure(configured, CLUSTER, METADATA)).must_be_ok()
     await caller.settles(configured, S.CONFIGURED)
     seen = {answer.operation_id for answer in (first, second, bound)}
-    return Before(
+    return BeforeRestart(
         boot, shard, created, configured, bound.operation_id, await caller.listing(), seen
     )
 
 
-async def killed(trial: Trial) -> tuple[Before, Caller]:
-    if isinstance(restart := trial.inherited, Restarted):
+async def killed(trial: Trial) -> tuple[BeforeRestart, Caller]:
+    if isinstance(restart := trial.inherited, RestartedProvider):
         return restart.before, trial.on(restart.client)
     boot = durable_boot(trial)
     running, caller = await trial.boot(boot)
     before = await prepared(trial, caller, boot)
     await running.kill()
     _, again = await trial.boot(boot)
-    trial.hand_down(Restarted(before, again.client))
+    trial.hand_down(RestartedProvider(before, again.client))
     return before, again
 
 

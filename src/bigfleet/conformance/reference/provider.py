@@ -44,17 +44,17 @@ class Kind(StrEnum):
     DELETE = "delete"
 
 
-class Edge(NamedTuple):
+class Transition(NamedTuple):
     source: S
     via: S
     target: S
 
 
 EDGES = {
-    Kind.CREATE: Edge(S.SPECULATIVE, S.CREATING, S.IDLE),
-    Kind.CONFIGURE: Edge(S.IDLE, S.CONFIGURING, S.CONFIGURED),
-    Kind.DRAIN: Edge(S.CONFIGURED, S.DRAINING, S.IDLE),
-    Kind.DELETE: Edge(S.IDLE, S.DELETING, S.SPECULATIVE),
+    Kind.CREATE: Transition(S.SPECULATIVE, S.CREATING, S.IDLE),
+    Kind.CONFIGURE: Transition(S.IDLE, S.CONFIGURING, S.CONFIGURED),
+    Kind.DRAIN: Transition(S.CONFIGURED, S.DRAINING, S.IDLE),
+    Kind.DELETE: Transition(S.IDLE, S.DELETING, S.SPECULATIVE),
 }
 
 

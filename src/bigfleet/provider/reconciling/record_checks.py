@@ -29,13 +29,13 @@ _DNS = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 
 
 @dataclass(frozen=True, slots=True)
-class Screened:
+class ScreenedInstances:
     sound: dict[str, Instance]
     #: (id, what is wrong)
     broken: list[tuple[str, str]]
 
 
-def screened(instances: Iterable[Instance], *, allow_any_id: bool = False) -> Screened:
+def screened(instances: Iterable[Instance], *, allow_any_id: bool = False) -> ScreenedInstances:
     sound: dict[str, Instance] = {}
     broken: list[tuple[str, str]] = []
     for instance in instances:
@@ -46,7 +46,7 @@ def screened(instances: Iterable[Instance], *, allow_any_id: bool = False) -> Sc
             sound[instance.id] = instance
         else:
             broken.append((instance.id, why))
-    return Screened(sound, broken)
+    return ScreenedInstances(sound, broken)
 
 
 def why_unsound(instance: Instance, *, allow_any_id: bool = False) -> str | None:

@@ -22,7 +22,7 @@ from bigfleet.provider.ledger.transitions import Kind
 from bigfleet.provider.stores.store import (
     Batch,
     JournalRow,
-    Loaded,
+    LoadedState,
     MachineRow,
     StoreDamaged,
     StoreFailed,
@@ -211,7 +211,7 @@ class SQLiteStore:
             raise StoreFailed(f"{self.path} is not open")
         return self._opened
 
-    def load(self) -> Loaded:
+    def load(self) -> LoadedState:
         self._lock = FileLock(self.path)
         try:
             self._opened = opened(self.path, self._lock, self._new_incarnation)
@@ -220,7 +220,7 @@ class SQLiteStore:
             self.close()
             raise
 
-    def _loaded(self) -> Loaded:
+    def _loaded(self) -> LoadedState:
         meta = dict(self._connection.execute("SELECT key, value FROM meta").fetchall())
         machines = self._connection.execute(
             "SELECT id, slot, revision, record, standing FROM machines"
@@ -228,7 +228,7 @@ class SQLiteStore:
         marks = self._connection.execute(
             "SELECT shard_id, machine_id, epoch, sequence, touched_at FROM marks"
         )
-        return Loaded(
+        return LoadedState(
             meta["incarnation"],
             meta["revision"],
             meta["counter"],

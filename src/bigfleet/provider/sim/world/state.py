@@ -10,7 +10,7 @@ from heapq import heapify, heappop, heappush
 from types import MappingProxyType
 
 from bigfleet.model.machines import CapacityType, Instant
-from bigfleet.provider.sim.world.answers import Answers
+from bigfleet.provider.sim.world.answers import AnswerFaults
 from bigfleet.provider.sim.world.distributions import SECOND, Distribution, Draws, distribution_of
 from bigfleet.provider.sim.world.events import Command, Failure, LoggedEvent, Step
 from bigfleet.provider.sim.world.faults import Faults
@@ -151,7 +151,7 @@ class Rules:
 
 
 @dataclass(slots=True)
-class Work:
+class RunningStep:
     """A step under way."""
 
     step: Step
@@ -177,13 +177,13 @@ class Substrate:
     now: Instant
     agenda: Agenda = field(default_factory=Agenda)
     faults: Faults = field(default_factory=Faults)
-    answers: Answers = field(default_factory=Answers)
+    answers: AnswerFaults = field(default_factory=AnswerFaults)
     latency: dict[str, Distribution] = field(default_factory=dict)
     walking: bool = True
     #: (step, operation) -> what is under way; parked work too.
-    work: dict[tuple[Step, str], Work] = field(default_factory=dict)
+    work: dict[tuple[Step, str], RunningStep] = field(default_factory=dict)
     #: Machine -> its work, the same records as above.
-    work_of: dict[str, Work] = field(default_factory=dict)
+    work_of: dict[str, RunningStep] = field(default_factory=dict)
     #: Admitted creates that have not begun, with the time of their admission.
     admitted: dict[str, Instant] = field(default_factory=dict)
     #: (purpose, subject) -> how often it was drawn.

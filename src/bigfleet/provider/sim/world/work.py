@@ -18,7 +18,7 @@ from bigfleet.provider.sim.world.events import (
 )
 from bigfleet.provider.sim.world.hosts import make_host, schedule_end
 from bigfleet.provider.sim.world.market import limit_at
-from bigfleet.provider.sim.world.state import Substrate, Work
+from bigfleet.provider.sim.world.state import RunningStep, Substrate
 from bigfleet.provider.sim.world.supply import Slot
 
 #: An admitted create that has not begun by then was lost with its server.
@@ -73,7 +73,7 @@ def asked(substrate: Substrate, event: StepAsked, out: list[Instruction]) -> Non
         out.append(Finish(event.step, event.operation, event.machine, ref))
         return
     occurrence = substrate.occurrence(event.step, slot.id)
-    work = Work(event.step, event.operation, slot.id, event.cluster)
+    work = RunningStep(event.step, event.operation, slot.id, event.cluster)
     _decide(substrate, slot, work, event, occurrence)
     if event.step is Step.CREATE and work.failure not in _AT_ONCE:
         if slot.host is not None:
@@ -112,7 +112,7 @@ def _give_up_host(substrate: Substrate, slot: Slot) -> None:
 
 
 def _decide(
-    substrate: Substrate, slot: Slot, work: Work, event: StepAsked, occurrence: int
+    substrate: Substrate, slot: Slot, work: RunningStep, event: StepAsked, occurrence: int
 ) -> None:
     """Why the step will fail, if it will."""
     step, pool = work.step, slot.pool
@@ -145,7 +145,9 @@ def _decide(
         work.after_seconds = substrate.rules.stockout_rest_seconds
 
 
-def _nanos(substrate: Substrate, slot: Slot, work: Work, event: StepAsked, occurrence: int) -> int:
+def _nanos(
+    substrate: Substrate, slot: Slot, work: RunningStep, event: StepAsked, occurrence: int
+) -> int:
     if work.failure in _AT_ONCE:
         return 0
     if work.step is Step.READY:
@@ -184,7 +186,7 @@ def work_reached(substrate: Substrate, step: Step, operation: str, out: list[Ins
     out.append(Finish(step, operation, slot.id, ref))
 
 
-def _done(substrate: Substrate, slot: Slot, work: Work) -> str:
+def _done(substrate: Substrate, slot: Slot, work: RunningStep) -> str:
     """The change a finished step makes; gives the host's ref."""
     if work.step is Step.CREATE:
         return make_host(substrate, slot, made_by=work.operation).ref
