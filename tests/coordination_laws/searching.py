@@ -24,7 +24,7 @@ from tests.coordination_laws.schedules import (
 from tests.nightly import IS_NIGHTLY
 
 #: Of every kind, and how many a test plays.
-SCHEDULES, AT_A_TIME = (10_000 if IS_NIGHTLY else 100), 50
+SCHEDULES, AT_A_TIME = (10_000, 50) if IS_NIGHTLY else (60, 30)
 BLOCKS = range(SCHEDULES // AT_A_TIME)
 STEPS = 50 if IS_NIGHTLY else 22
 #: Where the faults stop, everything must end; that takes as long as the schedule itself.

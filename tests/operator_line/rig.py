@@ -98,6 +98,16 @@ class Rig:
             while not condition():
                 await next_turn()
 
+    async def until_in_time(self, condition: Callable[[], bool]) -> None:
+        """Time goes on until it holds: what waits for a time may only be about to."""
+        async with asyncio.timeout(PATIENCE):
+            while not condition():
+                await self.clock.advance(0.25)
+
+    def sent(self) -> int:
+        """Roll-ups, as the line counts them."""
+        return self.ear.told.count("sent")
+
     def rollups(self) -> list[bytes]:
         return [f.content for _, f in self.shard.heard if isinstance(f, RollupFrame)]
 
