@@ -7,7 +7,6 @@ and the lines are the schedule's. What it does is told to the observers.
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from itertools import count
 
 from bigfleet.edge.clock import ManualClock
 from bigfleet.model.coordination import SyncReply, SyncRequest
@@ -43,7 +42,6 @@ from bigfleet.shard.events import (
     SessionOpened,
 )
 from bigfleet.shard.instructions import CallProvider
-from bigfleet.shard.parts import ShardStart
 from bigfleet.shard.reconciling.list_reading import LastList, read_list
 from bigfleet.shard.settings import (
     RailSettings,
@@ -57,6 +55,7 @@ from tests.coordination_laws.disk import Disk
 from tests.coordination_laws.network import Network, ShardLines
 from tests.coordination_laws.provider import PROVIDERS
 from tests.shard_drivers import IdleDriver
+from tests.shard_parts import start_of
 from tests.shard_system.rig import Lines
 
 #: Everything a shard is by default, but that it gives back at once what no Need claims.
@@ -123,7 +122,7 @@ class WatchedSide(CoordinatorSide):
     """The watcher hears of instructions before and after, and of syncs."""
 
     def __init__(self, life: "ShardLife") -> None:
-        super().__init__(life.state, life.outlet, life.disk)
+        super().__init__(life.state, life.outlet, life.disk, life)
         self._life = life
 
     async def take_sync(self, reply: SyncReply, sent: SyncRequest) -> None:
@@ -151,21 +150,19 @@ class ShardLife:
         self.name, self.epoch, self.disk, self.providers = name, epoch, disk, providers
         network, clock = around.network, around.clock
         self._network, self._clock, self.watcher = network, clock, around.watcher
-        numbers = count(1)
         addresses = {each: PROVIDERS[each] for each in providers}
         named = tuple(f"{each}={address}" for each, address in addresses.items())
         settings = replace(SETTINGS, id=name, provider_addr=named)
-        rows = disk.rows
-        owned, _ = ownership_of(name, rows.get(COORDINATION, {}).get(OWNERSHIP))
-        start = ShardStart(
+        self.address = settings.listen
+        owned, _ = ownership_of(name, disk.rows.get(COORDINATION, {}).get(OWNERSHIP))
+        start = start_of(
             settings,
-            epoch,
-            addresses,
-            lambda: f"{name}-{epoch}-{next(numbers)}",
-            clock.now(),
-            rows,
-            owned,
-            lambda: disk.trouble,
+            epoch=epoch,
+            providers=addresses,
+            at=clock.now(),
+            store=disk,
+            ownership=owned,
+            ids=f"{name}-{epoch}",
         )
         self.state = ShardState(start)
         self.log = Quiet()

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
-from bigfleet.coordinator.driving.open_store import store_of
-from bigfleet.coordinator.driving.process import CoordinatorProcess, OpenStore
+from bigfleet.coordinator.driving.process import CoordinatorProcess, OpenStore, store_of
 from bigfleet.coordinator.settings import CoordinatorSettings
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.driver import RealClock

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bigfleet.cli.main import cli
-from bigfleet.coordinator.driving.snapshot_folder import LATEST
+from bigfleet.coordinator.driving.duties import LATEST
 from bigfleet.coordinator.snapshots import snapshot_of
 from bigfleet.coordinator.stores.contract import Leader
 from bigfleet.edge.clock import ManualClock

@@ -1,6 +1,6 @@
 """A holder counts on its lease from when it sent, never from when it heard."""
 
-from bigfleet.coordinator.stores.election import LeaseTimes
+from bigfleet.coordinator.stores.etcd_leadership import LeaseTimes
 from bigfleet.edge.clock import SECOND
 
 TENURE = LeaseTimes(sent_at=1_000 * SECOND, ttl_seconds=5)

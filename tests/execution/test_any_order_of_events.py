@@ -182,9 +182,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule()
     def list_all(self) -> None:
-        for machine in MACHINES:
-            record = self.shelf.record(machine)
-            self.rig.lists(machine, record.state, record.cluster)
+        self.rig.lists_all(*(self.shelf.record(machine) for machine in MACHINES))
 
     # -- the operators ---------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from bigfleet.model.coordinator_calls import CoordinatorInstruction, Done, Instr
 from bigfleet.model.machines import MachineState
 from bigfleet.model.ownership import Pair
 from bigfleet.model.requirements import RACK_KEY, ZONE_KEY
-from bigfleet.shard.reconciling.pieces import Listing
+from bigfleet.shard.reconciling.list_reading import Listing
 from tests.ownership.hand_overs import Coordinator
 from tests.ownership.shared_cloud import ADDRESS, Cloud, PendingCycle, Shard, slot
 

@@ -29,7 +29,7 @@ from bigfleet.kube.kinds import (
 )
 from bigfleet.kube.objects import Meta, Node, Pod
 from tests.kube.waiting import driven, until
-from tests.kube_api import FakeApiServer, api_for
+from tests.kube_api import FakeApiServer, Replica, api_for
 
 
 def node(name: str, **labels: str) -> dict[str, object]:
@@ -272,9 +272,8 @@ async def test_requests_are_counted_by_verb_and_outcome() -> None:
 
 
 async def test_nothing_is_sent_while_writing_is_not_allowed() -> None:
-    async with FakeApiServer() as server, api_for(server, ManualClock()) as api:
+    async with FakeApiServer() as server, api_for(server, ManualClock(), writer=Replica()) as api:
         server.put(PODS, {"metadata": {"name": "web-0", "namespace": "shop"}})
-        api.may_write = lambda: False
         with pytest.raises(Unreachable, match="does not lead"):
             await api.evict(Pod(metadata=Meta(name="web-0", namespace="shop")))
         with pytest.raises(Unreachable, match="does not lead"):
@@ -284,9 +283,8 @@ async def test_nothing_is_sent_while_writing_is_not_allowed() -> None:
 
 
 async def test_a_lease_is_written_by_candidates_and_read_by_all() -> None:
-    async with FakeApiServer() as server, api_for(server, ManualClock()) as api:
+    async with FakeApiServer() as server, api_for(server, ManualClock(), writer=Replica()) as api:
         server.put(NODES, {"metadata": {"name": "n-1"}})
-        api.may_write = lambda: False
         assert (await api.get(NODES, "n-1")).metadata.name == "n-1"
         await api.create(LEASES, {"metadata": {"name": "l"}, "spec": {}}, "ops")
         assert server.has(LEASES, "l", "ops")

@@ -9,7 +9,7 @@ from bigfleet.model.machines import MachineState
 from bigfleet.model.options import EngineOptions
 from bigfleet.plan.cycle import cycle_input
 from bigfleet.shard.cycle import deliberate
-from bigfleet.shard.ledgers.contention import measure_contention
+from bigfleet.shard.ledgers.summaries import measure_contention
 from bigfleet.shard.settings import ShardSettings
 from tests.shard_cases.rig import Rig, machine
 from tests.worlds.fleets import fleet_of

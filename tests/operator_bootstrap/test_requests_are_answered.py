@@ -204,15 +204,19 @@ async def test_without_the_right_to_list_a_process_sweeps_its_own(file: Path) ->
         assert len(rig.server.calls("list", "secrets")) == 1
 
 
+class Line:
+    connected = False
+
+
 async def test_tokens_are_not_swept_while_no_session_is_open(file: Path) -> None:
     async with rig_with(file, "{{ .Token }}") as rig:
         await rig.answer()
         await rig.clock.advance(901)
-        connected = [False]
-        sweeping = asyncio.create_task(rig.tokens.keep_swept(lambda: connected[0]))
+        line = Line()
+        sweeping = asyncio.create_task(rig.tokens.keep_swept(line))
         await rig.clock.advance(301)
         assert len(rig.secrets()) == 1
-        connected[0] = True
+        line.connected = True
         await rig.clock.advance(300)
         await rig.server.until(lambda: rig.secrets() == [])
         sweeping.cancel()

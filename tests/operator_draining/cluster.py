@@ -19,11 +19,10 @@ from bigfleet.kube.reflector import Reflector
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimAck, ReclaimInstruction
 from bigfleet.model.settings import CurrentSettings, Seconds
-from bigfleet.operator.attached_volumes import AttachedVolumes
 from bigfleet.operator.drains import Drains
 from bigfleet.operator.driving.drain_runner import DrainRunner
 from bigfleet.operator.node_map import NodeMap
-from bigfleet.operator.pods_on_nodes import PodOnNode, PodsOnNodes, pod_on_node
+from bigfleet.operator.pods_on_nodes import AttachedVolumes, PodOnNode, PodsOnNodes, pod_on_node
 from bigfleet.operator.schedule import RollupSchedule
 from bigfleet.operator.settings import OperatorSettings
 from tests.kube_api import FakeApiServer, api_for
@@ -59,7 +58,7 @@ class Cluster:
             answers=self,
             events=self,
             write_back=self,
-            demand=RollupSchedule(10, 1),
+            demand=RollupSchedule(CurrentSettings(OperatorSettings())),
             concurrency=concurrency,
         )
         self._nodes.cache.subscribe(self._on_node)

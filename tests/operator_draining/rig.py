@@ -7,7 +7,6 @@ from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimAck, ReclaimInstruction
 from bigfleet.model.settings import CurrentSettings
-from bigfleet.operator.attached_volumes import AttachedVolumes
 from bigfleet.operator.drain_steps import (
     Check,
     Cordon,
@@ -23,7 +22,7 @@ from bigfleet.operator.drain_steps import (
 )
 from bigfleet.operator.drains import Drains
 from bigfleet.operator.node_map import NodeMap
-from bigfleet.operator.pods_on_nodes import NotMoved, PodOnNode, PodsOnNodes
+from bigfleet.operator.pods_on_nodes import AttachedVolumes, NotMoved, PodOnNode, PodsOnNodes
 from bigfleet.operator.reclaim_admission import ReclaimAdmission
 from bigfleet.operator.settings import OperatorSettings
 

@@ -16,8 +16,10 @@ from bigfleet.model.session_frames import (
     RollupFrame,
     ShardFrame,
 )
+from bigfleet.model.settings import CurrentSettings
 from bigfleet.operator.driving.line import Dialling, ShardLine
 from bigfleet.operator.schedule import RollupSchedule
+from bigfleet.operator.settings import OperatorSettings
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.session_client import SessionClient
 from bigfleet.wire.session_server import ShardEndpoint
@@ -131,7 +133,7 @@ async def rigged(
     client = SessionClient(f"127.0.0.1:{port}", tls)
     line = ShardLine(
         Dialling("east", client, outbox, Backoff(0.5, 30)),
-        RollupSchedule(10, 1),
+        RollupSchedule(CurrentSettings(OperatorSettings())),
         known,
         clock,
         lambda: clock.now() / 1e9,

@@ -7,7 +7,7 @@ import pytest
 
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.session_frames import Acknowledgement, ReclaimAck
-from bigfleet.operator.driving.answers import OperatorAnswers
+from bigfleet.operator.outbox import OperatorAnswers
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.session_client import Session
 from tests.operator_line.rig import Rig, rigged

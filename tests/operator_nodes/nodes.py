@@ -12,6 +12,7 @@ from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.resources import Resources
 from bigfleet.model.session_frames import NodeStateUpdate
+from bigfleet.model.settings import CurrentSettings
 from bigfleet.operator.machine_nodes import MachineNodes, NodeLosses
 from bigfleet.operator.node_map import NodeMap
 from bigfleet.operator.node_rules import NodeRules
@@ -72,7 +73,7 @@ class Fleet:
 
     def __post_init__(self) -> None:
         self.map = NodeMap()
-        self.machines = MachineNodes(self.map, lambda: self.devices, self.rules)
+        self.machines = MachineNodes(self.map, lambda: self.devices, CurrentSettings(self.rules))
         self.machines.on_connected()
         self.machines.on_replay_ended()
 

@@ -1,6 +1,6 @@
 """Views, instructions and releases, on disk before they are acted on and through a restart."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import pytest
 
@@ -21,13 +21,11 @@ from bigfleet.model.ownership import (
 from bigfleet.model.requirements import ZONE_KEY
 from bigfleet.shard.coordination.owned_machines import (
     KEY,
-    OwnedMachines,
     ownership_of,
     row_of_ownership,
 )
 from bigfleet.shard.effects import COORDINATION
-from bigfleet.shard.instructions import Log, Persist
-from bigfleet.shard.settings import ShardSettings
+from bigfleet.shard.instructions import Instruction, Log, Persist
 from tests.ownership.sharing import takes_over, view
 from tests.reconciling.rig import CONFIGURED, IDLE, Rig, record
 
@@ -43,21 +41,17 @@ class OwnershipRig:
     def __init__(self, disk: Mapping[str, bytes] | None = None, *, alone: bool = False) -> None:
         self.disk = dict(disk or {})
         known = Ownership(ME) if alone else ownership_of(ME, self.disk.get(KEY))[0]
-        self.rig = Rig(ownership=known, addresses={"acme": "acme:9000"})
-        rig = self.rig
-        self.owned_machines = OwnedMachines(
-            rig.effects,
-            rig.machines,
-            rig.reconciler,
-            ShardSettings(id=ME),
-            {"acme": "acme:9000"},
-            self.disk,
-        )
         self.said: list[Log] = []
-        self.obey()
+        self.rig = rig = Rig(
+            ownership=known,
+            addresses={"acme": "acme:9000"},
+            stored={COORDINATION: self.disk},
+        )
+        self.owned_machines = rig.parts.owned_machines
+        self.obey(rig.asked_at_start)
 
-    def obey(self) -> None:
-        for each in self.rig.effects.taken():
+    def obey(self, asked: Iterable[Instruction] | None = None) -> None:
+        for each in self.rig.effects.taken() if asked is None else asked:
             if isinstance(each, Log):
                 self.said.append(each)
             elif isinstance(each, Persist) and each.table == COORDINATION:

@@ -3,8 +3,7 @@
 from bigfleet.model.actions import ActionKind as K
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.instructions import Log, WakeCycle
-from bigfleet.shard.rails.disposition_log import record
-from bigfleet.shard.rails.dispositions import Limits
+from bigfleet.shard.rails.dispositions import Limits, record
 from tests.rails.situations import Shard, action, reclaims
 
 

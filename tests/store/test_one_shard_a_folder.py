@@ -9,7 +9,7 @@ import pytest
 
 from bigfleet.edge.files import DirLock
 from bigfleet.model.errors import StartRefused
-from bigfleet.shard.epoch import next_epoch
+from bigfleet.shard.store import next_epoch
 from tests.store.disks import full_disk
 
 

@@ -13,8 +13,7 @@ import pytest
 from bigfleet import compiling
 from bigfleet.edge.clock import ManualClock
 from bigfleet.process import ProcessContext
-from bigfleet.shard.driving.cycles import Cycles
-from bigfleet.shard.driving.kernel_warmup import KernelWarmup
+from bigfleet.shard.driving.cycles import Cycles, KernelWarmup
 from bigfleet.shard.driving.process import ShardProcess
 from tests.shard_system.demand import HIGH, LOW
 from tests.shard_system.operators import operating

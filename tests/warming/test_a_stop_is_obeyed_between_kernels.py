@@ -12,7 +12,7 @@ import pytest
 
 from bigfleet import compiling
 from bigfleet.cli.progress import compile_all
-from bigfleet.shard.driving.kernel_warmup import KernelWarmup
+from bigfleet.shard.driving.cycles import KernelWarmup
 from tests.shard_processes.process import launched, shard_words
 from tests.shard_system.rig import Lines
 from tests.shard_system.waiting import until

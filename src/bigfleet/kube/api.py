@@ -9,7 +9,7 @@ is an answer. Time on the line is real time; the waits between attempts are the 
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Self, TypeVar
+from typing import Protocol, Self, TypeVar
 
 import httpx2
 import msgspec
@@ -67,6 +67,16 @@ class _Request:
     is_paced: bool = True
 
 
+class Writer(Protocol):
+    """The replica whose writes an Api sends."""
+
+    def may_write(self) -> bool:
+        """Asked right before each attempt of a write, but not of one to a lease: while it says no,
+        nothing is sent. A process that slept through its lease or session learns it here first.
+        """
+        ...
+
+
 class Api(Calls):
     def __init__(
         self,
@@ -79,7 +89,9 @@ class Api(Calls):
         deadline_seconds: float = 30,
         ca_bundle: bytes = b"",
         counts: Counts | None = None,
+        writer: Writer | None = None,
     ) -> None:
+        """Without `writer` every write is sent."""
         self._client = client
         self._clock = clock
         self._draw = draw
@@ -88,12 +100,13 @@ class Api(Calls):
         self._counts = counts or Counts()
         #: Requests sent that change something, each attempt on its own.
         self.writes = 0
-        #: Asked right before each attempt of a write, but not of one to a lease: while it says no,
-        #: nothing is sent. A process that slept through its lease or session learns it here first.
-        self.may_write: Callable[[], bool] = lambda: True
+        self._writer = writer
         self.server = str(client.base_url).rstrip("/")
         #: PEM, as a kubelet needs it to trust `server`; empty where the system's trust is used.
         self.ca_bundle = ca_bundle
+
+    def may_write(self) -> bool:
+        return self._writer is None or self._writer.may_write()
 
     async def close(self) -> None:
         await self._client.aclose()

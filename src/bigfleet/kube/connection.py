@@ -13,7 +13,7 @@ import httpx2
 
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.counts import Counts
-from bigfleet.kube.api import Api
+from bigfleet.kube.api import Api, Writer
 from bigfleet.kube.credentials import auth_of
 from bigfleet.kube.kubeconfigs import (
     DEFAULT_NAMESPACE,
@@ -38,6 +38,7 @@ def open_api(
     burst: int,
     user_agent: str,
     counts: Counts | None = None,
+    writer: Writer | None = None,
     environ: Mapping[str, str] = os.environ,
     service_account: Path = SERVICE_ACCOUNT,
 ) -> Api:
@@ -50,7 +51,16 @@ def open_api(
         transport=_transport(target, environ),
         follow_redirects=False,
     )
-    return Api(client, clock, draw, qps=qps, burst=burst, ca_bundle=target.ca_bundle, counts=counts)
+    return Api(
+        client,
+        clock,
+        draw,
+        qps=qps,
+        burst=burst,
+        ca_bundle=target.ca_bundle,
+        counts=counts,
+        writer=writer,
+    )
 
 
 def own_namespace(

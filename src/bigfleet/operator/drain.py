@@ -11,11 +11,10 @@ from typing import Protocol
 from bigfleet.kube.objects import Node
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
-from bigfleet.operator.attached_volumes import AttachedVolumes
 from bigfleet.operator.checks import names_for_nodes
 from bigfleet.operator.drain_steps import Check
 from bigfleet.operator.node_map import NodeMap
-from bigfleet.operator.pods_on_nodes import PodOnNode, PodsOnNodes
+from bigfleet.operator.pods_on_nodes import AttachedVolumes, PodOnNode, PodsOnNodes
 from bigfleet.placement.admission import AdmissionRefusal
 
 

@@ -23,6 +23,7 @@ from bigfleet.bench.shard.fleet import ShardScale, cluster_name, rollup
 from bigfleet.bench.shard.operators import Operators
 from bigfleet.bench.timing import unit_ms
 from bigfleet.model.ownership import Ownership
+from bigfleet.shard.effects import KeptRows
 from bigfleet.shard.parts import Parts, ShardStart
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.wire.rollups import RollupReader
@@ -32,7 +33,7 @@ def rows_per_second(scale: ShardScale) -> tuple[float, float]:
     """Of CPU time of this thread: for first roll-ups, and for roll-ups with one row changed."""
     reader = RollupReader()
     settings = ShardSettings()
-    start = ShardStart(settings, 1, {}, str, 0, {}, Ownership(settings.id))
+    start = ShardStart(settings, 1, {}, str, 0, KeptRows(), Ownership(settings.id))
     ingest = Parts(start).ingest
     limit = scale.sessions * scale.rows
     rates = []

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from bigfleet.coordinator.book import Book
 from bigfleet.coordinator.draft import Draft
@@ -64,6 +64,12 @@ class _LeadershipTask:
             self.over.set_result(why)
 
 
+class LeaderDuties(Protocol):
+    def begun(self) -> Sequence[Coroutine[Any, Any, None]]:
+        """What runs while this replica leads, begun anew with every reign."""
+        ...
+
+
 class LeadingReplica:
     def __init__(
         self,
@@ -81,8 +87,6 @@ class LeadingReplica:
         self.counts = Counts()
         #: Of the store, as of the last load or commit of this replica.
         self.revision = 0
-        #: What runs while this replica leads.
-        self.duties: Sequence[Callable[[], Coroutine[Any, Any, None]]] = ()
         self._store: Store | None = None
         self._address = ""
         self._opened = False
@@ -241,7 +245,7 @@ class LeadingReplica:
             self._store_failed(problem)
         self._store, self._address = store, address
 
-    async def run(self) -> None:
+    async def run(self, duties: LeaderDuties) -> None:
         """Follows and leads by turns, for ever."""
         store = self._store
         assert store is not None, "it was opened"
@@ -250,7 +254,7 @@ class LeadingReplica:
                 if not self._opened:
                     await store.open()
                     self._opened = True
-                why = await self._reigned(store, await store.campaign())
+                why = await self._reigned(store, await store.campaign(), duties)
                 self._log.warning("coordinator.deposed", msg=f"leads no more: {why}")
             except Deposed as problem:
                 self._log.warning("coordinator.deposed", msg=f"did not come to lead: {problem}")
@@ -275,20 +279,19 @@ class LeadingReplica:
             self._log.warning("coordinator.commit", msg="a commit outlasts the stop")
         await self._store.resign()
 
-    async def _reigned(self, store: Store, reign: Leadership) -> str:
+    async def _reigned(self, store: Store, reign: Leadership, duties: LeaderDuties) -> str:
         """Why it is over."""
         async with self._lock:
             # A commit of an earlier reign has ended by now.
             tables = await self._loaded(store)
-        book = Book(tables, self._settings, reign.term)
-        book.counts = self.counts
+        book = Book(tables, self._settings, reign.term, self.counts)
         over: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._reigning = reigning = _LeadershipTask(reign.term, over, asyncio.Event(), book)
         self.counts.add("elections_total")
         work = (
             self._until_deposed(store, reigning),
             self._reread(store, reigning),
-            *(duty() for duty in self.duties),
+            *duties.begun(),
         )
         async with _running(work) as working:
             try:

@@ -25,9 +25,8 @@ from bigfleet.coordinator.stores.contract import (
     StoreRefused,
     StoreUnclear,
 )
-from bigfleet.coordinator.stores.election import LeaseTimes
 from bigfleet.coordinator.stores.etcd_keys import Keys, leader_bytes, leader_of
-from bigfleet.coordinator.stores.etcd_leadership import EtcdLeadership
+from bigfleet.coordinator.stores.etcd_leadership import EtcdLeadership, LeaseTimes
 from bigfleet.coordinator.stores.rows import latest, term_bytes, term_of
 from bigfleet.edge.clock import Clock
 from bigfleet.wire.etcd.client import EtcdClient

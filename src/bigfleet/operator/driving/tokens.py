@@ -7,6 +7,7 @@ list Secrets; where it may not, the cluster's own token cleaner has to do.
 
 import asyncio
 from collections.abc import Callable
+from typing import Protocol
 
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.logs import Log
@@ -26,6 +27,13 @@ from bigfleet.operator.bootstrap.tokens import (
 
 SWEEP_SECONDS = 300.0
 _MOST_TRIES = 3
+
+
+class Line(Protocol):
+    @property
+    def connected(self) -> bool:
+        """Whether a session with the shard is open."""
+        ...
 
 
 class BootstrapTokens:
@@ -73,10 +81,10 @@ class BootstrapTokens:
             if await self._is_deleted(name):
                 self._made.pop(name, None)
 
-    async def keep_swept(self, is_connected: Callable[[], bool]) -> None:
+    async def keep_swept(self, line: Line) -> None:
         """For ever; nothing in the cluster changes while no session is open."""
         while True:
-            if is_connected():
+            if line.connected:
                 await self.sweep()
             await self._clock.sleep(SWEEP_SECONDS)
 

@@ -35,6 +35,10 @@ class Transfers:
     def get(self, transfer: str) -> Transfer | None:
         return self._known.get(transfer)
 
+    def is_draining(self, transfer: str) -> bool:
+        known = self._known.get(transfer)
+        return known is not None and known.state is TransferState.DRAINING
+
     def take(self, transfers: Iterable[Transfer]) -> None:
         """All there are for this shard."""
         self._known = {each.id: each for each in transfers}

@@ -27,20 +27,17 @@ from bigfleet.shard.coordination.owned_machines import ownership_of
 from bigfleet.shard.coordination.registry import kept_providers, providers_to_attach
 from bigfleet.shard.coordinator_client.driver import CoordinatorClient
 from bigfleet.shard.driving.coordinator_side import CoordinatorSide
-from bigfleet.shard.driving.cycles import Cycles
-from bigfleet.shard.driving.kernel_warmup import KernelWarmup
+from bigfleet.shard.driving.cycles import Cycles, KernelWarmup, every_second, settle_ownership
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.driving.providers import ProviderLines
 from bigfleet.shard.driving.services import AdminAnswers, ReadAnswers
 from bigfleet.shard.driving.sessions import SessionLines
-from bigfleet.shard.driving.timers import every_second, settle_ownership
 from bigfleet.shard.effects import COORDINATION
-from bigfleet.shard.epoch import next_epoch
 from bigfleet.shard.metrics import ShardMetrics
 from bigfleet.shard.parts import ShardStart
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.shard.state import ShardState
-from bigfleet.shard.store import StateStore
+from bigfleet.shard.store import StateStore, next_epoch
 from bigfleet.wire.coordinator_client import CoordinatorLines
 from bigfleet.wire.provider_client import ProviderClient
 from bigfleet.wire.rpc_service import RpcService
@@ -74,9 +71,8 @@ class ShardProcess(Process):
             addresses,
             context.new_id,
             context.clock.now(),
-            self._store.rows,
+            self._store,
             _ownership(settings, self._store.rows.get(COORDINATION, {})),
-            lambda: self._store.trouble,
         )
         self.state = state = ShardState(start, version=context.version, workers=workers)
         self._audit = self._audit_file(settings)
@@ -89,7 +85,7 @@ class ShardProcess(Process):
         }
         self.sessions = SessionLines(state, outlet)
         self.providers = ProviderLines(state, outlet, self.sessions, clients, context.stopwatch)
-        self.coordinating = CoordinatorSide(state, outlet, self._store)
+        self.coordinating = CoordinatorSide(state, outlet, self._store, self)
         self._coordinator_client = self._make_coordinator_client()
         self._usage = ProcessUsage(context.stopwatch, cpu_seconds)
         self.metrics = ShardMetrics(
@@ -139,7 +135,6 @@ class ShardProcess(Process):
         await self.warmup.run()
         self._outlet.obey(self.state.taken())
         await self._endpoint.start()
-        self.coordinating.address = self.address
         await self._endpoint.set_serving(True)
 
     def _work(self) -> Mapping[str, Coroutine[Any, Any, None]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from bigfleet.model.backoffs import Backoff
 from bigfleet.model.machines import Instant, Machine, MachineState
-from bigfleet.model.provider_calls import Ack, Code, Rejected
+from bigfleet.model.provider_calls import Ack, Code, Rejected, Token
 from bigfleet.model.shard_views import StoryEvent, StorySource
 from bigfleet.shard.calls import Answer, Calls
 from bigfleet.shard.effects import Effects
@@ -24,7 +24,6 @@ from bigfleet.shard.execution.action_runs import (
     whole_stamp,
 )
 from bigfleet.shard.execution.outcomes import ActionOutcome
-from bigfleet.shard.execution.tokens import FencingTokens
 from bigfleet.shard.failures.failures import Failures
 from bigfleet.shard.instructions import GetCall
 from bigfleet.shard.machines import Machines
@@ -33,6 +32,24 @@ from bigfleet.shard.rails.pauses import Pauses
 from bigfleet.shard.reconciling.adoption import adopted_machine
 from bigfleet.shard.sessions.sessions import Sessions
 from bigfleet.shard.settings import CurrentShardSettings
+
+
+class FencingTokens:
+    """Fencing tokens: one counter for the life of the process, a fresh number for every attempt."""
+
+    def __init__(self, shard_id: str, epoch: int) -> None:
+        self._shard_id = shard_id
+        self._epoch = epoch
+        self._sequence = 0
+
+    @property
+    def epoch(self) -> int:
+        return self._epoch
+
+    def next(self) -> Token:
+        self._sequence += 1
+        return Token(self._shard_id, self._epoch, self._sequence)
+
 
 if TYPE_CHECKING:  # they use the execution too
     from bigfleet.shard.coordination.quotas import Quotas

@@ -25,8 +25,16 @@ from bigfleet.model.provider_calls import MachineRecord
 from bigfleet.model.shard_views import ClearMode, FailedView, StorySource
 from bigfleet.shard.calls import Answer, Calls
 from bigfleet.shard.effects import FAILURES, Effects
-from bigfleet.shard.failures.causes import FENCED, PROVIDER_FAILED, is_automatic
-from bigfleet.shard.failures.records import Failure, FailureRow, HealthySighting, kept_of, view_of
+from bigfleet.shard.failures.records import (
+    FENCED,
+    PROVIDER_FAILED,
+    Failure,
+    FailureRow,
+    HealthySighting,
+    is_automatic,
+    kept_of,
+    view_of,
+)
 from bigfleet.shard.instructions import GetCall
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.reconciling.adoption import adopted_machine

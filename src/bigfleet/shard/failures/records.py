@@ -1,4 +1,4 @@
-"""What is remembered of a machine that failed: now, and how often before.
+"""What is remembered of a machine that failed: why, now, and how often before.
 
 One row each, kept across restarts: why and since when, how many looks it had, and when it failed
 lately, so that a machine that fails over and over is left alone for a while.
@@ -8,9 +8,27 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from bigfleet.model.machines import Instant, Machine
+from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.shard_views import FailedView
-from bigfleet.shard.failures.causes import is_automatic
+
+# -- why a machine is Failed ---------------------------------------------------------------------
+
+#: The provider itself calls the machine Failed.
+PROVIDER_FAILED = "provider_failed"
+#: Another process with this shard's id has acted on the machine.
+FENCED = "fenced"
+#: Of machines that are not Failed, but lost to their cluster: never joined or without a Node, and
+#: with a Node that stays unhealthy.
+JOIN, UNHEALTHY = "join", "unhealthy"
+
+
+def timeout_cause(state: MachineState) -> str:
+    return f"timeout_{state.name.lower()}"
+
+
+def is_automatic(cause: str) -> bool:
+    """Whether the machine comes back by itself once its provider shows it healthy."""
+    return cause != FENCED
 
 
 @dataclass(slots=True)

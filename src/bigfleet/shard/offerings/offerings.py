@@ -19,18 +19,18 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import OfferingState, OfferingView
 from bigfleet.shard.effects import Effects
-from bigfleet.shard.failures.causes import PROVIDER_FAILED, timeout_cause
 from bigfleet.shard.failures.failures import Failures
+from bigfleet.shard.failures.records import PROVIDER_FAILED, timeout_cause
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.offerings.breakers import (
     BreakerCause,
     BreakerState,
     FailureStreak,
+    Joins,
     OfferingBreaker,
     heard,
     opened,
 )
-from bigfleet.shard.offerings.joins import Joins
 from bigfleet.shard.offerings.scopes import (
     OfferingRow,
     OfferingScope,

@@ -122,9 +122,9 @@ class Adopter:
         machines: Machines,
         execution: PendingActions,
         failures: FailedMachines,
-        reconciler: "Reconciler | None" = None,
+        reconciler: "Reconciler",
     ) -> None:
-        """`reconciler`: doubts what single Lists say; None: each is believed."""
+        """`reconciler`: doubts what single Lists say."""
         self._effects = effects
         self._machines = machines
         self._execution = execution
@@ -153,7 +153,7 @@ class Adopter:
             self._step(before, refreshed_machine(before, listed), sight)
             return AdoptedPart.KEPT
         after = adopted_machine(before, listed)
-        if self._reconciler and self._reconciler.doubts(before, after, sight.provider, sight.at):
+        if self._reconciler.doubts(before, after, sight.provider, sight.at):
             self._step(before, refreshed_machine(before, listed), sight)
             return AdoptedPart.LATER
         self._step(before, after, sight)

@@ -4,8 +4,9 @@ Pure, and made to run in a thread: it sees what the reconciler remembered when t
 for, and its result says all the loop has to know.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from bigfleet.model.batches import MachineBatch
 from bigfleet.model.machines import MachineState
 from bigfleet.model.syntax import printable
+from bigfleet.shard.events import ListArrived
 from bigfleet.shard.reconciling.machine_texts import rows_with_bad_texts, told_id
 from bigfleet.shard.reconciling.record_checks import (
     DUPLICATE_ID,
@@ -171,3 +173,15 @@ def _cleaned(batch: MachineBatch) -> MachineBatch:
         stamp_of_machine=np.where(free, none, batch.stamp_of_machine),
         errors={row: printable(text) for row, text in batch.errors.items()},
     )
+
+
+#: How much of a List is taken over at a time: some 20 ms of work on a fleet of 100K machines.
+COLUMNS_AT_A_TIME = 4_096
+RECORDS_AT_A_TIME = 256
+
+Listing = ListArrived[ListReading]
+T = TypeVar("T")
+
+
+def pieces_of(whole: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    return (whole[start : start + size] for start in range(0, len(whole), size))

@@ -16,8 +16,8 @@ from bigfleet.shard.effects import Effects
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.reconciling.adoption import AdoptedPart, Adopter, FailedMachines, ListedMachine
 from bigfleet.shard.reconciling.departures import Departures
+from bigfleet.shard.reconciling.list_reading import RECORDS_AT_A_TIME, Listing, pieces_of
 from bigfleet.shard.reconciling.ownership_reasons import OCCUPIED
-from bigfleet.shard.reconciling.pieces import RECORDS_AT_A_TIME, Listing, pieces_of
 from bigfleet.shard.reconciling.provider_side import ProviderSide
 from bigfleet.shard.reconciling.record_checks import DUPLICATE_ID, Rejection, machine_at
 from bigfleet.shard.sessions.sessions import Sessions

@@ -30,12 +30,11 @@ from bigfleet.shard.reconciling.adoption import (
 )
 from bigfleet.shard.reconciling.departures import DepartureNeighbours, Departures
 from bigfleet.shard.reconciling.list_guard import ListGuard, ListVerdict
-from bigfleet.shard.reconciling.list_reading import LastList
+from bigfleet.shard.reconciling.list_reading import COLUMNS_AT_A_TIME, LastList, Listing
 from bigfleet.shard.reconciling.list_schedule import ListPlan
 from bigfleet.shard.reconciling.list_taker import ListTaker
 from bigfleet.shard.reconciling.missing_machines import MissingMachines
 from bigfleet.shard.reconciling.ownership_reasons import OCCUPIED, owned_rows
-from bigfleet.shard.reconciling.pieces import COLUMNS_AT_A_TIME, Listing
 from bigfleet.shard.reconciling.provider_side import ProviderSide
 from bigfleet.shard.reconciling.rebind_guard import (
     RebindGuard,

@@ -1,11 +1,11 @@
-"""The preempt cap: how many machines a cluster may lose to higher priorities within a minute.
+"""How many machines a cluster may lose in a while: the preempt cap and the reclaim cap.
 
-Generous, since priority is the throttle; this bounds mistakes, such as a priority class with a zero
-too many. Per victim cluster max(cap, half of its Configured machines) Preempts a minute pass, those
-of the Needs that come first in precedence, which is the order of emission. Where a gang takes a
-whole domain, its victims pass together or wait together: half a freed rack serves no gang. While a
-gang waits, nothing lower takes its clusters' share; a gang larger than the cap passes when its
-clusters lost no machine for a minute.
+The preempt cap is generous, since priority is the throttle; it bounds mistakes, such as a priority
+class with a zero too many. Per victim cluster max(cap, half of its Configured machines) Preempts a
+minute pass, those of the Needs that come first in precedence, which is the order of emission. Where
+a gang takes a whole domain, its victims pass together or wait together: half a freed rack serves no
+gang. While a gang waits, nothing lower takes its clusters' share; a gang larger than the cap passes
+when its clusters lost no machine for a minute.
 """
 
 from collections import Counter, deque
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
-from bigfleet.model.reclaim_cap import PastReclaims, recent_reclaims
+from bigfleet.model.reclaim_cap import PastReclaims, positions_over_cap, recent_reclaims
 
 _MINUTE = 60 * SECOND
 _PART = 2
@@ -43,12 +43,19 @@ def preempt_cap(cap_per_minute: int, configured: int) -> int:
     return max(cap_per_minute, configured // _PART)
 
 
-class PreemptWindow:
-    """What clusters lost to Preempts within the last minute."""
-
+class _Window:
     def __init__(self) -> None:
-        #: Oldest first.
+        #: Oldest first; nothing older than the window asked for last.
         self._past: deque[PastReclaims] = deque()
+
+    def started(self, clusters: Iterable[str], at: Instant) -> None:
+        lost = Counter(clusters)
+        if lost:
+            self._past.append(PastReclaims(at, lost))
+
+
+class PreemptWindow(_Window):
+    """What clusters lost to Preempts within the last minute."""
 
     def over_cap(
         self,
@@ -82,11 +89,6 @@ class PreemptWindow:
             over.update((each.position, caps[each.cluster]) for each in together.victims)
         return over
 
-    def started(self, clusters: Iterable[str], at: Instant) -> None:
-        lost = Counter(clusters)
-        if lost:
-            self._past.append(PastReclaims(at, lost))
-
 
 def _fits(lost: int, wanted: int, cap: int) -> bool:
     return lost + wanted <= cap or lost == 0
@@ -105,3 +107,23 @@ def _in_turn(victims: Iterable[CappedVictim]) -> Iterable[_VictimGroup]:
                 of_gang[victim.gang] = together
         together.victims.append(victim)
     return turns
+
+
+class ReclaimWindow(_Window):
+    """The shard's memory of the Reclaims it started, for the cap over the trailing window.
+
+    A Reclaim that was held back later on the way counts for its own cycle only: the window
+    remembers what clusters really lost.
+    """
+
+    def over_cap(
+        self,
+        reclaims: Iterable[tuple[int, str]],
+        fraction: float,
+        window_seconds: float,
+        configured_of: Callable[[str], int],
+        at: Instant,
+    ) -> dict[int, int]:
+        """Positions that must wait, each with the cap that stops it."""
+        self._past = deque(recent_reclaims(self._past, at, int(window_seconds * SECOND)))
+        return positions_over_cap(reclaims, self._past, fraction, configured_of)
