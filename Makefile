@@ -26,7 +26,7 @@ PURE   := $(addprefix tests/, \
     assignment coordinator costs crds drains execution failures folding gangs generated \
     habits hints ingest ledgers model need_states offerings operator_demand \
     operator_nodes ownership placement preemption quarantine quota_withholding quotas \
-    rails rebalance reconciling releasing sessions shard_cases shortfalls sim_clusters \
+    rails rebalance reconciling releasing sessions shard_cases sim_clusters \
     spreading)
 # More words for `make up`, such as UP="--headless --for 60s".
 UP     ?=

@@ -23,7 +23,7 @@ from collections.abc import Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
 
-from bigfleet.edge.clock import Clock
+from bigfleet.edge.clock import Clock, LoopLag
 from bigfleet.edge.debug_pages import debug_routes
 from bigfleet.edge.driver import (
     RealClock,
@@ -37,7 +37,6 @@ from bigfleet.edge.driver import (
 from bigfleet.edge.garbage_collection import collect_rarely
 from bigfleet.edge.heap import return_freed_memory
 from bigfleet.edge.logs import Log
-from bigfleet.edge.loop_lag import LoopLag
 from bigfleet.edge.pages import HttpAnswer, Page, Pages, Route, probe
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ from bigfleet.shard.events import (
     SessionOpened,
 )
 from bigfleet.shard.instructions import CallProvider
-from bigfleet.shard.reconciling.list_reading import Remembered, read_list
+from bigfleet.shard.reconciling.list_reading import LastList, read_list
 from bigfleet.shard.settings import (
     RailSettings,
     ReleaseSettings,
@@ -89,14 +89,14 @@ class Quiet(Lines):
 class Watcher:
     """Hears what a shard is about to do; laws are checked there."""
 
-    def calls(self, life: "Life", asked: CallProvider) -> None: ...
-    def obeys(self, life: "Life", instruction: CoordinatorInstruction) -> None: ...
-    def obeyed(self, life: "Life", instruction: CoordinatorInstruction) -> None: ...
-    def takes(self, life: "Life", reply: SyncReply) -> None: ...
+    def calls(self, life: "ShardLife", asked: CallProvider) -> None: ...
+    def obeys(self, life: "ShardLife", instruction: CoordinatorInstruction) -> None: ...
+    def obeyed(self, life: "ShardLife", instruction: CoordinatorInstruction) -> None: ...
+    def takes(self, life: "ShardLife", reply: SyncReply) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class LifeContext:
     network: Network
     clock: ManualClock
     watcher: Watcher
@@ -105,7 +105,7 @@ class Around:
 class Driver(IdleDriver):
     """The lines of one life: the watcher hears of calls, the operator answers at once."""
 
-    def __init__(self, life: "Life") -> None:
+    def __init__(self, life: "ShardLife") -> None:
         self._life = life
 
     def call(self, asked: CallProvider) -> None:
@@ -121,7 +121,7 @@ class Driver(IdleDriver):
 class WatchedSide(CoordinatorSide):
     """The watcher hears of instructions before and after, and of syncs."""
 
-    def __init__(self, life: "Life") -> None:
+    def __init__(self, life: "ShardLife") -> None:
         super().__init__(life.state, life.outlet, life.disk, life)
         self._life = life
 
@@ -138,14 +138,14 @@ class WatchedSide(CoordinatorSide):
         return became
 
 
-class Life:
+class ShardLife:
     def __init__(
         self,
         name: str,
         epoch: int,
         disk: Disk,
         providers: tuple[str, ...],
-        around: Around,
+        around: LifeContext,
     ) -> None:
         self.name, self.epoch, self.disk, self.providers = name, epoch, disk, providers
         network, clock = around.network, around.clock
@@ -186,7 +186,7 @@ class Life:
         #: By provider: what the last List said, and who owned what then.
         self._listed: dict[str, tuple[bytes, Ownership]] = {}
         #: Lists that were begun: what was known then, what they say, and when.
-        self._listing: dict[str, tuple[Remembered, bytes, Instant]] = {}
+        self._listing: dict[str, tuple[LastList, bytes, Instant]] = {}
         self._thinking: CycleInput | None = None
 
     # -- what it knows ---------------------------------------------------------------------------

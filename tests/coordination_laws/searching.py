@@ -13,9 +13,9 @@ from functools import cache
 from tests.coordination_laws.schedules import (
     KINDS,
     PASTS,
-    Past,
-    Played,
+    PlayedSchedule,
     Schedule,
+    ScheduleStart,
     Weights,
     rig,
     schedule_of,
@@ -49,7 +49,9 @@ def seen_in(kind: str, seeds: Iterable[int]) -> Counter[str]:
     return seen
 
 
-def first_broken(weights: Weights, pasts: Sequence[Past], seeds: Iterable[int]) -> Played | None:
+def first_broken(
+    weights: Weights, pasts: Sequence[ScheduleStart], seeds: Iterable[int]
+) -> PlayedSchedule | None:
     """Of the first of these schedules that breaks a law."""
     with rig() as play_it:
         for seed in seeds:

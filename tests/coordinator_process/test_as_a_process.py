@@ -195,7 +195,7 @@ WRONG = {
     ),
     "a name with a slash": (["--id", "a/b"], "has a slash"),
     "a key twice": (["--partition-keys", "a", "--partition-keys", "a"], "name a key twice"),
-    "an unknown store": (["--store", "paper"], "none of sqlite, etcd"),
+    "an unknown store": (["--store", "paper"], "not one of sqlite, etcd"),
 }
 
 

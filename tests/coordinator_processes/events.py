@@ -25,7 +25,7 @@ CYCLES_OF_A_TRANSFER = 20
 
 
 @dataclass(slots=True)
-class Befalling:
+class FaultEvents:
     fleet: Fleet
     laws: Laws
     chance: Random
@@ -197,22 +197,22 @@ class Befalling:
         await self.fleet.start_shard(shard)
 
 
-Event = Callable[[Befalling], Awaitable[None]]
+Event = Callable[[FaultEvents], Awaitable[None]]
 ASKED: tuple[Event, ...] = (
-    Befalling.a_domain_moves,
-    Befalling.a_domain_moves,
-    Befalling.demand_changes,
-    Befalling.a_shard_becomes_short,
+    FaultEvents.a_domain_moves,
+    FaultEvents.a_domain_moves,
+    FaultEvents.demand_changes,
+    FaultEvents.a_shard_becomes_short,
 )
 FAULTS: tuple[Event, ...] = (
-    Befalling.a_member_is_killed,
-    Befalling.the_quorum_is_killed,
-    Befalling.the_leader_is_killed,
-    Befalling.the_leader_is_stopped_beyond_its_lease,
-    Befalling.the_leader_loses_etcd,
-    Befalling.the_leader_is_cut_off,
-    Befalling.every_line_is_cut,
-    Befalling.a_shard_is_killed,
+    FaultEvents.a_member_is_killed,
+    FaultEvents.the_quorum_is_killed,
+    FaultEvents.the_leader_is_killed,
+    FaultEvents.the_leader_is_stopped_beyond_its_lease,
+    FaultEvents.the_leader_loses_etcd,
+    FaultEvents.the_leader_is_cut_off,
+    FaultEvents.every_line_is_cut,
+    FaultEvents.a_shard_is_killed,
 )
 
 

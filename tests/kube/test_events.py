@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from bigfleet.edge.clock import ManualClock, settle
-from bigfleet.edge.logs import Silence
+from bigfleet.edge.logs import NullLog
 from bigfleet.kube.api import Writer
 from bigfleet.kube.events import Events
 from bigfleet.kube.kinds import EVENTS
@@ -22,7 +22,7 @@ async def telling(
     server: FakeApiServer, clock: ManualClock, writer: Writer | None = None
 ) -> AsyncIterator[Events]:
     async with api_for(server, clock, writer=writer) as api:
-        events = Events(api, clock, Silence(), component="bigfleet-operator", instance="pod-1")
+        events = Events(api, clock, NullLog(), component="bigfleet-operator", instance="pod-1")
         task = asyncio.ensure_future(events.run())
         try:
             yield events

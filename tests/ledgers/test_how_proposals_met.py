@@ -4,8 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 
 from bigfleet.edge.counts import Counts
-from bigfleet.engine.broker import Mode
-from bigfleet.engine.decision import Decision
+from bigfleet.engine.decision import Decision, Mode
 from bigfleet.model.machines import MachineState
 from bigfleet.model.options import EngineOptions
 from bigfleet.plan.cycle import cycle_input

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from bigfleet.edge.clock import Clock, next_turn
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.driver import RealClock
-from bigfleet.edge.logs import Silence
+from bigfleet.edge.logs import NullLog
 from bigfleet.kube.api import Api
 from bigfleet.kube.kinds import NODES, PODS
 from bigfleet.kube.names import RECLAIM
@@ -40,7 +40,7 @@ class Cluster:
         self.server, self.clock, self.counts = server, clock or RealClock(), Counts()
         self.node_map, self.pods_on_nodes = NodeMap(), PodsOnNodes()
         self.volumes = AttachedVolumes()
-        log = Silence()
+        log = NullLog()
         self._nodes: Reflector[Node, Node] = Reflector(
             api, NODES, lambda node: node, self.clock, lambda: 0.5, log
         )

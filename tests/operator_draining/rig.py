@@ -9,12 +9,12 @@ from bigfleet.model.session_frames import NodeStateUpdate, ReclaimAck, ReclaimIn
 from bigfleet.model.settings import CurrentSettings
 from bigfleet.operator.drain_steps import (
     Check,
-    Checked,
     Cordon,
     Evict,
     Instruction,
     Publish,
     Send,
+    ServerCheck,
     Tell,
     Uncordon,
     cordon_patch,
@@ -172,7 +172,7 @@ class Rig:
         nodes = tuple(n for n in check.absent if n in self.unheard_nodes or self.nodes.node(n))
         known = {name: self.nodes.node(name) for name in check.nodes} | self.unheard_changes
         drained = [node for name in check.nodes if (node := known[name]) is not None]
-        found = Checked(tuple(pods), nodes, tuple(drained))
+        found = ServerCheck(tuple(pods), nodes, tuple(drained))
         self.steps += self.drains.on_checked(check, found, self.at)
 
     def answer_cordons(self) -> None:

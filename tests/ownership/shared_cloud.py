@@ -257,10 +257,10 @@ class Shard:
         event = RollupArrived(self._sessions[cluster], rollup, self.cloud.at)
         self.obey(self.state.handle(event))
 
-    def thinks(self) -> "Thought":
+    def thinks(self) -> "PendingCycle":
         """A cycle is begun; what it comes to may be carried out later."""
         given = self.state.begin_cycle(self.cloud.at)
-        return Thought(self, deliberate(given, map, lambda: 0.0))
+        return PendingCycle(self, deliberate(given, map, lambda: 0.0))
 
     def cycle(self) -> None:
         if self.state.may_decide(self.cloud.at):
@@ -324,7 +324,7 @@ class Shard:
             self.obey(self.state.handle(ReclaimAcked(session, ack, self.cloud.at)))
 
 
-class Thought:
+class PendingCycle:
     def __init__(self, shard: Shard, thought: Deliberation) -> None:
         self._shard = shard
         self._thought = thought

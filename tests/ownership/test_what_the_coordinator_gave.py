@@ -35,7 +35,7 @@ COVERED = ("acme:9000",)
 ME = "shard-0"
 
 
-class Life:
+class OwnershipRig:
     """A shard's ownership, and the disk it lives on."""
 
     def __init__(self, disk: Mapping[str, bytes] | None = None, *, alone: bool = False) -> None:
@@ -80,16 +80,16 @@ class Life:
     def gives_up(self, pair: Pair) -> Done | NotYet | Refused:
         return self.told(InstructionKind.UNASSIGN_DOMAIN, pair)
 
-    def again(self) -> "Life":
-        return Life(self.disk)
+    def again(self) -> "OwnershipRig":
+        return OwnershipRig(self.disk)
 
     @property
     def ownership(self) -> Ownership:
         return self.owned_machines.ownership
 
 
-def living(first: OwnershipView) -> Life:
-    life = Life()
+def living(first: OwnershipView) -> OwnershipRig:
+    life = OwnershipRig()
     life.takes(first)
     return life
 
@@ -149,7 +149,7 @@ def test_what_changed_while_a_view_was_written_is_not_lost() -> None:
 
 @pytest.mark.parametrize("row", [b"{", b"{}", b'{"shard": 7}', b"[]"])
 def test_a_row_that_cannot_be_read_owns_nothing_and_says_so(row: bytes) -> None:
-    life = Life({KEY: row})
+    life = OwnershipRig({KEY: row})
     assert not life.ownership.known
     assert [(each.level, each.event) for each in life.said] == [("error", "ownership_unreadable")]
     life.rig.lists(record("m"))
@@ -158,13 +158,13 @@ def test_a_row_that_cannot_be_read_owns_nothing_and_says_so(row: bytes) -> None:
 
 def test_a_row_of_another_shard_is_ignored() -> None:
     other = row_of_ownership(Ownership("shard-9", everything=False).newer(view(1), COVERED))
-    life = Life({KEY: other})
+    life = OwnershipRig({KEY: other})
     assert not life.ownership.known
     assert "of shard shard-9" in life.said[0].text
 
 
 def test_a_shard_that_owns_everything_keeps_doing_so() -> None:
-    life = Life(alone=True)
+    life = OwnershipRig(alone=True)
     life.takes(view(3, eu_1a="shard-1"))
     life.rig.lists(record("m"))
     assert life.rig.ids() == ["m"]
@@ -176,7 +176,7 @@ def test_a_shard_that_owns_everything_keeps_doing_so() -> None:
 
 
 def test_an_assigned_domain_is_acknowledged_when_a_view_gives_it() -> None:
-    life = Life()
+    life = OwnershipRig()
     assert isinstance(life.told(InstructionKind.ASSIGN_DOMAIN, ZONE), NotYet)
     life.takes(view(1, eu_1a=""))
     assert isinstance(life.told(InstructionKind.ASSIGN_DOMAIN, ZONE), NotYet)
@@ -218,7 +218,7 @@ def test_it_is_not_acknowledged_on_the_word_of_the_instruction_alone() -> None:
 def test_a_domain_of_the_default_owner_waits_for_the_view_that_has_it() -> None:
     life = living(view(1, default="shard-1"))
     assert isinstance(life.gives_up(ZONE), NotYet)
-    assert isinstance(Life().gives_up(ZONE), NotYet)
+    assert isinstance(OwnershipRig().gives_up(ZONE), NotYet)
 
 
 def test_a_provider_is_given_up_like_a_domain() -> None:
@@ -339,7 +339,7 @@ def test_a_machine_that_was_not_listed_yet_is_held_to_be_sure() -> None:
     home = MachineOverride("home", ME, ME, "t3")
     life = living(OwnershipView.of(1, domains={ZONE: ME}, overrides=[home]))
     assert life.owned_machines.held_overrides() == (home,)
-    assert Life().owned_machines.held_overrides() == ()
+    assert OwnershipRig().owned_machines.held_overrides() == ()
 
 
 def test_a_row_is_held_while_its_domain_changes_hands() -> None:
@@ -358,4 +358,4 @@ def test_held_pairs_are_domains_and_providers_what_is_being_given_up_included() 
     life = living(OwnershipView.of(1, domains=rows, default_owners={"acme:9000": ME, "b:1": ""}))
     life.takes(OwnershipView.of(2, domains={**rows, other: ""}, default_owners={"acme:9000": ME}))
     assert life.owned_machines.held_pairs() == (PROVIDER, ZONE, other)
-    assert Life().owned_machines.held_pairs() == ()
+    assert OwnershipRig().owned_machines.held_pairs() == ()

@@ -28,7 +28,7 @@ SPOT = offering("std-2", CapacityType.SPOT, "sim-1a", 4, id_prefix="sp")
 METAL = offering("std-8", CapacityType.BARE_METAL, "sim-1a", 2, id_prefix="bm")
 
 
-class Hand:
+class SimHandle:
     """Every call happens at the time the last `wait` reached."""
 
     def __init__(self, substrate: Substrate) -> None:
@@ -99,5 +99,5 @@ class Hand:
         return "\n".join(lines)
 
 
-def hand(*offerings: SimOffering, rules: Rules | None = None) -> Hand:
-    return Hand(new_substrate(rules or Rules(), offerings or (ON_DEMAND, SPOT, METAL)))
+def hand(*offerings: SimOffering, rules: Rules | None = None) -> SimHandle:
+    return SimHandle(new_substrate(rules or Rules(), offerings or (ON_DEMAND, SPOT, METAL)))

@@ -6,7 +6,7 @@ from bigfleet.model.machines import CapacityType
 from bigfleet.provider.sim.world.events import Failure, Finish, Instruction, Refuse, Step
 from bigfleet.provider.sim.world.offerings import offering
 from bigfleet.provider.sim.world.state import Rules
-from tests.sim.handles import ON_DEMAND, Hand, hand
+from tests.sim.handles import ON_DEMAND, SimHandle, hand
 
 SELECTORS = Rules(fault_selectors=True)
 
@@ -16,7 +16,7 @@ def failure_of(said: list[Instruction]) -> Failure | None:
     return end.failure if isinstance(end, Refuse) else None
 
 
-def created(sim: Hand, machine: str) -> Failure | None:
+def created(sim: SimHandle, machine: str) -> Failure | None:
     sim.ask(Step.CREATE, machine)
     return failure_of(sim.wait("1h"))
 

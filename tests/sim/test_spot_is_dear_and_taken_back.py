@@ -19,12 +19,12 @@ from bigfleet.provider.sim.world.events import (
 from bigfleet.provider.sim.world.market import Hazard, Market, rate_of
 from bigfleet.provider.sim.world.offerings import offering
 from bigfleet.provider.sim.world.state import Rules
-from tests.sim.handles import SPOT, Hand, hand
+from tests.sim.handles import SPOT, SimHandle, hand
 
 CALM = Rules(interruptions=False)
 
 
-def prices(sim: Hand, hours: int) -> list[float]:
+def prices(sim: SimHandle, hours: int) -> list[float]:
     sim.wait(f"{hours}h")
     return [float(str(note.facts["price"])) for note in sim.events("price")]
 

@@ -15,10 +15,10 @@ from bigfleet.provider.sim.world.verbs import (
     script_of,
     selector_of,
 )
-from tests.sim.handles import Hand, hand
+from tests.sim.handles import SimHandle, hand
 
 
-def chosen(sim: Hand, text: str) -> list[str]:
+def chosen(sim: SimHandle, text: str) -> list[str]:
     return [s.id for s in selector_of(text).slots(sim.substrate.supply, sim.substrate.state_of)]
 
 

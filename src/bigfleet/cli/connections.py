@@ -258,7 +258,7 @@ def audited(command: Callable[..., None]) -> Callable[..., None]:
     return _owner(reason(command))
 
 
-_owner = click.option("--owner", default=None, help="Who wants it.  [default: your login name]")
+_owner = click.option("--owner", default=None, help="Who asks for it.  [default: your login name]")
 
 
 def audit_of(owner: str | None, reason: str) -> "Audit":

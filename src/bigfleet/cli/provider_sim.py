@@ -89,7 +89,7 @@ def _do(verb: str) -> Talk:
 
 
 @sim.command("events")
-@click.option("--follow", is_flag=True, help="Stay and show what comes.")
+@click.option("--follow", is_flag=True, help="Stay and show new ones as they come.")
 @click.option("--after", type=click.IntRange(0), default=0, help="Only after this number.")
 def events(follow: bool, after: int, **flags: Any) -> None:
     """What happened on the substrate, one document a line."""

@@ -122,7 +122,7 @@ def ask_owner(
     line: Line,
     look: "Question[object | Unknown]",
     act: "Question[T | Unknown]",
-    thing: "Thing",
+    thing: "SoughtObject",
 ) -> T:
     """Change something at the one shard that has it; leaves with 2, 3 or 4 where that fails.
 
@@ -151,7 +151,7 @@ def ask_owner(
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class SoughtObject:
     """What is looked for in all shards."""
 
     kind: str
@@ -160,7 +160,9 @@ class Thing:
     hint: str
 
 
-def known_in(line: Line, answers: "FleetAnswers[T | Unknown]", thing: Thing) -> "FleetAnswers[T]":
+def known_in(
+    line: Line, answers: "FleetAnswers[T | Unknown]", thing: SoughtObject
+) -> "FleetAnswers[T]":
     """Without the shards that do not know it; leaves with 3 where none does, with 5 where one that
     gave no answer might."""
     said = {shard: each for shard, each in answers.said.items() if not isinstance(each, Unknown)}
@@ -176,7 +178,7 @@ def _near(answer: object) -> tuple[str, ...]:
     return answer.near if isinstance(answer, Unknown) else ()
 
 
-def not_found_text(thing: Thing, near: list[str], shards: int) -> str:
+def not_found_text(thing: SoughtObject, near: list[str], shards: int) -> str:
     """`no machine od-1 in these 2 shards; nearest are od-10, od-11`."""
     where = "this shard" if shards == 1 else f"these {shards} shards"
     hint, close = thing.hint, get_close_matches(thing.wanted, list(dict.fromkeys(near)), n=_NEAREST)

@@ -34,8 +34,8 @@ from bigfleet.kube.calls import Body, Calls
 from bigfleet.kube.credentials import NoCredentials
 from bigfleet.kube.kinds import LEASES, PODS, Kind
 from bigfleet.kube.objects import Pod
-from bigfleet.kube.rate_limiter import RateLimiter
 from bigfleet.model.backoffs import Backoff
+from bigfleet.model.token_buckets import TokenBucket
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -351,3 +351,26 @@ def _lost(asked: str, server: str, problem: Exception) -> Unreachable:
     why = str(problem) or type(problem).__name__
     reason = SILENT if isinstance(problem, httpx2.ReadTimeout) else "Unreachable"
     return Unreachable(0, reason, f"no answer to {asked} from {server}: {why}")
+
+
+class RateLimiter:
+    """How fast we ask the API server: a bucket of tokens by a clock."""
+
+    def __init__(self, clock: Clock, qps: float, burst: int) -> None:
+        if qps <= 0 or burst < 1:
+            text = f"qps {qps} and burst {burst} would let nothing through"
+            raise ValueError(f"{text}; set qps above 0 and burst to 1 or more")
+        self._clock = clock
+        self._bucket = TokenBucket(qps, burst)
+
+    def reserve(self) -> float:
+        """Takes a token, now or in the future; the seconds until it is there."""
+        return self._bucket.take(self._clock.now())
+
+    async def take(self) -> None:
+        if (seconds := self.reserve()) > 0:
+            try:
+                await self._clock.sleep(seconds)
+            except BaseException:
+                self._bucket.give_back()
+                raise

@@ -54,7 +54,7 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
-class Losses:
+class NodeLosses:
     """Sorted by machine."""
 
     found: tuple[Loss, ...] = ()
@@ -188,11 +188,11 @@ class MachineNodes:
             )
         )
 
-    def lost(self, nodes_are_fresh: bool, at: Instant) -> Losses:
+    def lost(self, nodes_are_fresh: bool, at: Instant) -> NodeLosses:
         """Once per report."""
         if not nodes_are_fresh or not self._replayed:
             self._stop_clocks()
-            return Losses()
+            return NodeLosses()
         rules = self._rules.now
         broken_ones = self._broken(rules, at)
         found = [*self._gone(rules, at), *broken_ones.found]
@@ -228,7 +228,7 @@ class MachineNodes:
             text = f"{what} for {gone // SECOND} s while the machine is Configured"
             yield Loss(LostMachine(machine, cause), None, text)
 
-    def _broken(self, rules: NodeRules, at: Instant) -> Losses:
+    def _broken(self, rules: NodeRules, at: Instant) -> NodeLosses:
         machines = len(self._machines)
         most = max(1, int(machines * _REPAIRED_AT_ONCE))
         leaving, overdue, broken_count = 0, [], 0
@@ -248,7 +248,7 @@ class MachineNodes:
         may = 0 if broken_count > most else max(0, most - leaving)
         taken = tuple(loss for _, _, loss in overdue[:may])
         held = tuple(sorted(machine for _, machine, _ in overdue[may:]))
-        return Losses(taken, held, broken_count, machines)
+        return NodeLosses(taken, held, broken_count, machines)
 
     def _stop_clocks(self) -> None:
         """What is not seen without a break is timed anew."""

@@ -49,7 +49,7 @@ class Line(Protocol):
     def say(self, frame: OperatorFrame, /) -> None: ...
 
 
-class Answers:
+class OperatorAnswers:
     """Answers to what the shard asked, told in order as the line has room for them.
 
     The line's outbox is small, and to overflow it costs the session. Yet a thousand drains may end

@@ -16,7 +16,7 @@ import msgspec
 
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.edge.driver import stopwatch
-from bigfleet.edge.logs import Log, Silence
+from bigfleet.edge.logs import Log, NullLog
 from bigfleet.model.machines import Instant
 from bigfleet.provider.ledger.entries import FRESH, Entry, Standing
 from bigfleet.provider.ledger.fences import Fences, KeptMark, Mark, MarkKey
@@ -92,7 +92,7 @@ class Committer:
         self._before_commit = before_commit
         self._prefix = operation_prefix
         self._journal_rows = journal_rows
-        self._log = log or Silence()
+        self._log = log or NullLog()
         #: Why the last write failed; empty: it did not.
         self.trouble = ""
         self._counter = 0

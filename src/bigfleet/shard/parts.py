@@ -33,7 +33,7 @@ from bigfleet.shard.effects import (
     KeptState,
 )
 from bigfleet.shard.execution.execution import Execution
-from bigfleet.shard.execution.mutation import ExecutionContext, Tokens
+from bigfleet.shard.execution.mutation import ExecutionContext, FencingTokens
 from bigfleet.shard.execution.outcomes import Outcomes
 from bigfleet.shard.execution.phases import Phases
 from bigfleet.shard.execution.pool import ActionPool
@@ -103,7 +103,7 @@ class Parts:
                 self.sessions,
                 machines,
                 self.calls,
-                Tokens(start.settings.id, start.epoch),
+                FencingTokens(start.settings.id, start.epoch),
                 self.failures,
                 self.offerings,
                 self.pauses,

@@ -37,7 +37,7 @@ from bigfleet.shard.ingest.ingest import NothingHeld
 from bigfleet.shard.instructions import GetCall, Instruction
 from bigfleet.shard.ledgers.summaries import measure_demand, measure_machines
 from bigfleet.shard.parts import Parts, ShardStart
-from bigfleet.shard.reconciling.list_reading import ListReading, Remembered
+from bigfleet.shard.reconciling.list_reading import LastList, ListReading
 from bigfleet.shard.reconciling.list_schedule import ListPlan
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.shard.views import MachineViews
@@ -229,7 +229,7 @@ class ShardState:
     def next_list(self, provider: str, at: Instant) -> ListPlan:
         return self.parts.reconciler.next_list(provider, at)
 
-    def known_machines(self, provider: str) -> Remembered:
+    def known_machines(self, provider: str) -> LastList:
         return self.parts.reconciler.known_machines(provider)
 
     def continue_list(self, provider: str) -> bool:

@@ -13,8 +13,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
+from bigfleet.edge.files import write_whole
 from bigfleet.edge.sqlite_files import FileKind, FileRefused, disk_problem, opened, transaction
-from bigfleet.edge.whole_files import write_whole
 from bigfleet.model.errors import StartRefused
 from bigfleet.shard.effects import Stored
 

@@ -41,7 +41,7 @@ class Teller(Protocol):
     ) -> AsyncGenerator[CoordinatorEvent, None]: ...
 
 
-class Moves:
+class TransferLog:
     def __init__(self, coordinator: Teller, clock: Clock, log: Log) -> None:
         self._coordinator = coordinator
         self._clock = clock

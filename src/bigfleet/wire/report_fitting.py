@@ -43,7 +43,7 @@ _FRAME = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted(Generic[T]):
+class FittedMessage(Generic[T]):
     message: T
     #: Rows that are not in it, by field; fields without any are missing.
     left_off: dict[str, int]
@@ -93,7 +93,7 @@ class _Cut:
         return dict(kept)
 
 
-def fitted_report(report: ShardReport) -> Fitted[ShardReport]:
+def fitted_report(report: ShardReport) -> FittedMessage[ShardReport]:
     """Acknowledgements that are left off wait for the next report."""
     cut = _Cut()
     summary = report.summary
@@ -121,10 +121,10 @@ def fitted_report(report: ShardReport) -> Fitted[ShardReport]:
             shortfall_row_bytes,
         ),
     )
-    return Fitted(fitted, cut.left_off)
+    return FittedMessage(fitted, cut.left_off)
 
 
-def fitted_sync(request: SyncRequest, left_off_before: int = 0) -> Fitted[SyncRequest]:
+def fitted_sync(request: SyncRequest, left_off_before: int = 0) -> FittedMessage[SyncRequest]:
     """`left_off_before`: of the report of the same round; the coordinator is told the sum."""
     cut = _Cut()
     fitted = replace(
@@ -177,7 +177,7 @@ def fitted_sync(request: SyncRequest, left_off_before: int = 0) -> Fitted[SyncRe
         ),
     )
     total = left_off_before + sum(cut.left_off.values())
-    return Fitted(replace(fitted, rows_left_off=total), cut.left_off)
+    return FittedMessage(replace(fitted, rows_left_off=total), cut.left_off)
 
 
 def is_small_report(report: ShardReport) -> bool:

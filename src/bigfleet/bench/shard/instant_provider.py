@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable
 
 from bigfleet.bench.processes import answer_lines
-from bigfleet.bench.shard.fleet import Scale, records
+from bigfleet.bench.shard.fleet import ShardScale, records
 from bigfleet.model.provider_calls import MachineRecord
 from bigfleet.provider.backend import Binding, Host, Instance, Inventory, Operation
 from bigfleet.provider.options import ProviderOptions, Timing
@@ -75,4 +75,4 @@ async def serve(machines: Iterable[MachineRecord]) -> None:
 
 
 def main() -> None:
-    asyncio.run(serve(records(Scale(**json.loads(sys.argv[1])))))
+    asyncio.run(serve(records(ShardScale(**json.loads(sys.argv[1])))))

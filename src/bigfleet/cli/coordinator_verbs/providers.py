@@ -121,7 +121,7 @@ def _show(line: CoordinatorLine, found: "list[tuple[ProviderEntry, dict[str, str
 @coordinator_verb
 @click.argument("name")
 @click.option("--address", required=True, help="HOST:PORT, as the shards reach it.")
-@click.option("--region", default=None, help="Of machines that have no label of their own for it.")
+@click.option("--region", default=None, help="Region of machines without a region label.")
 @audited
 def set_provider(
     line: CoordinatorLine,

@@ -75,7 +75,7 @@ def list_quotas(line: CoordinatorLine) -> None:
 @_provider
 @_region
 @click.option("--total", type=click.IntRange(0), required=True, help="Machines of all shards.")
-@click.option("--force", is_flag=True, help="Even though more than that is in use.")
+@click.option("--force", is_flag=True, help="Also if more than that is in use.")
 @audited
 def set_quota(
     line: CoordinatorLine,

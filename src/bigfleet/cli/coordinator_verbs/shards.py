@@ -139,7 +139,7 @@ def _show(
 @shards.command(short_help="Forget a shard that is gone.")
 @coordinator_verb
 @click.argument("shard_id", metavar="ID", type=SHARD)
-@click.option("--force", is_flag=True, help="Even though it lives.")
+@click.option("--force", is_flag=True, help="Also if the shard is live.")
 @audited
 def remove(
     line: CoordinatorLine, shard_id: str, force: bool, owner: str | None, reason: str

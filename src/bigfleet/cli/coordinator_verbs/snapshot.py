@@ -65,10 +65,12 @@ def save(line: CoordinatorLine, file: Path) -> None:
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--data-dir", type=click.Path(path_type=Path), default=None, help="For SQLite.")
 @click.option("--etcd-endpoints", multiple=True, help="host:port of a member, may be repeated.")
-@click.option("--etcd-prefix", default="/bigfleet/v1", show_default=True, help="Where in etcd.")
+@click.option(
+    "--etcd-prefix", default="/bigfleet/v1", show_default=True, help="Prefix of its keys."
+)
 @click.option("--etcd-tls-cert", default="", help="Client certificate for etcd, PEM.")
 @click.option("--etcd-tls-key", default="", help="Its key, PEM.")
-@click.option("--etcd-tls-ca", default="", help="Who signed etcd's certificates, PEM.")
+@click.option("--etcd-tls-ca", default="", help="Authority that signed etcd's certificates, PEM.")
 @prints_document()
 @audited
 def restore(
@@ -182,7 +184,7 @@ def _tls(cert: str, key: str, ca: str) -> "TlsFiles | None":
 
 def _write(file: Path, meta: "SnapshotMeta", content: bytes) -> None:
     from bigfleet.coordinator.snapshots import file_bytes
-    from bigfleet.edge.whole_files import write_whole
+    from bigfleet.edge.files import write_whole
     from bigfleet.wire.coordinator_handlers import Snapshot
 
     write_whole(file, file_bytes(Snapshot(meta, content)))

@@ -41,7 +41,7 @@ _STATES = ("ARRIVING", "BLOCKED", "SHORT")
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServedClusters:
     """What one shard has of its clusters."""
 
     shard_id: str
@@ -60,11 +60,11 @@ class Served:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ClusterCells:
     cluster: str
     shard_id: str
     #: None: its shard gave no answer.
-    served: Served | None
+    served: ServedClusters | None
     #: None: it is not bound to that shard.
     binding: "ClusterBinding | None" = None
 
@@ -127,7 +127,9 @@ def list_clusters(line: Line) -> None:
     """
     if not line.is_led():
         served = line.ask(_look)
-        _show(line, [Row(name, served.shard_id, served) for name in sorted(served.names())])
+        _show(
+            line, [ClusterCells(name, served.shard_id, served) for name in sorted(served.names())]
+        )
         return
     bound, addresses, answers = line.coordinator.ask(lambda coordinator: _survey(line, coordinator))
     told, failed = told_apart(answers)
@@ -206,22 +208,26 @@ def unbind(line: CoordinatorLine, cluster_id: str, owner: str | None, reason: st
 
 async def _survey(
     line: Line, coordinator: "CoordinatorAdminClient"
-) -> "tuple[list[ClusterBinding], dict[str, str], dict[str, Served | Rejected]]":
+) -> "tuple[list[ClusterBinding], dict[str, str], dict[str, ServedClusters | Rejected]]":
     meant = await shards_meant(line, coordinator)
     bound = [each for each in await coordinator.bindings() if each.shard in meant]
     return bound, meant, await side_by_side(line, meant, _look)
 
 
-def rows_of(bound: "Iterable[ClusterBinding]", told: dict[str, Served]) -> list[Row]:
+def rows_of(
+    bound: "Iterable[ClusterBinding]", told: dict[str, ServedClusters]
+) -> list[ClusterCells]:
     """By cluster; also those that a shard serves though they are not bound to it."""
-    rows = {(b.cluster, b.shard): Row(b.cluster, b.shard, told.get(b.shard), b) for b in bound}
+    rows = {
+        (b.cluster, b.shard): ClusterCells(b.cluster, b.shard, told.get(b.shard), b) for b in bound
+    }
     for shard, served in told.items():
         for name in served.names():
-            rows.setdefault((name, shard), Row(name, shard, served))
+            rows.setdefault((name, shard), ClusterCells(name, shard, served))
     return [rows[key] for key in sorted(rows)]
 
 
-def _show(line: Line, rows: list[Row], **head: Any) -> None:
+def _show(line: Line, rows: list[ClusterCells], **head: Any) -> None:
     from bigfleet.cli.tables import Page, cell, since_text, table_of, write_items
 
     if line.json:
@@ -298,7 +304,7 @@ def reported_cells(view: "SessionView | None") -> "list[Text]":
     ]
 
 
-def state_cells(row: Row) -> "list[Text]":
+def state_cells(row: ClusterCells) -> "list[Text]":
     from bigfleet.cli.tables import cell
 
     found = row.states()
@@ -308,7 +314,7 @@ def state_cells(row: Row) -> "list[Text]":
     return [cell(count, styles.get(name, "") if count else "") for name, count in found.items()]
 
 
-async def _look(shard: Clients) -> Served:
+async def _look(shard: Clients) -> ServedClusters:
     from bigfleet.cli.shard_verbs.needs import listed_needs
     from bigfleet.model.machines import MachineState
     from bigfleet.model.need_states import NeedState
@@ -328,4 +334,4 @@ async def _look(shard: Clients) -> Served:
     found = await shard.admin.machines(query)
     machines = Counter(view.machine.cluster for view in found.machines)
     pauses = tuple({pause.pause_id: pause for pause in status.pauses}.values())
-    return Served(status.shard_id, views, unmet, machines, of_state, pauses)
+    return ServedClusters(status.shard_id, views, unmet, machines, of_state, pauses)

@@ -11,7 +11,7 @@ from bigfleet.cli.terminal import plain
 from bigfleet.cli.whole_fleet import failure_document, told_apart
 
 if TYPE_CHECKING:
-    from bigfleet.cli.shard_verbs.pause_calls import Answers
+    from bigfleet.cli.shard_verbs.pause_calls import PauseAnswers
     from bigfleet.model.provider_calls import Rejected
 
 T = TypeVar("T")
@@ -20,7 +20,7 @@ _COORDINATOR = "coordinator"
 
 def confirm(
     line: Line,
-    answers: "Answers[T]",
+    answers: "PauseAnswers[T]",
     columns: tuple[str, ...],
     cells: Callable[[T], list[str]],
     document: Callable[[T], dict[str, Any]],
@@ -54,7 +54,7 @@ def confirm(
 
 
 def _failure_text(
-    line: Line, answers: "Answers[T]", name: str, rejected: "Rejected", alone: bool
+    line: Line, answers: "PauseAnswers[T]", name: str, rejected: "Rejected", alone: bool
 ) -> str:
     said = line.explained("shard", answers.addresses.get(name, name), rejected)
     return said if alone else f"{name}: {said}"

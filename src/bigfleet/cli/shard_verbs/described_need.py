@@ -15,7 +15,7 @@ from bigfleet.cli.shard_verbs.described import (
 )
 from bigfleet.cli.shard_verbs.needs import listed_needs, profile_text, row_document
 from bigfleet.cli.tables import counted, since_text
-from bigfleet.cli.whole_fleet import FleetAnswers, Thing, Unknown, ask_fleet, known_in
+from bigfleet.cli.whole_fleet import FleetAnswers, SoughtObject, Unknown, ask_fleet, known_in
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.reasons import resources_text
 from bigfleet.model.shard_views import (
@@ -68,7 +68,9 @@ def _rows_of(line: Line, cluster: str, prefix: str) -> "FleetAnswers[tuple[NeedR
 
     said = f"{cluster}/{prefix}" if cluster else prefix
     asked = ask_fleet(line, look)
-    found = known_in(line, asked, Thing("need", said, "bigfleet needs shows those there are"))
+    found = known_in(
+        line, asked, SoughtObject("need", said, "bigfleet needs shows those there are")
+    )
     keys = {row.view.need.key for rows in found.said.values() for row in rows}
     if len(keys) > 1:
         names = named_text(sorted(f"{key.cluster}/{key.need_id}" for key in keys))

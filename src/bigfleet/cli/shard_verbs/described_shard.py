@@ -8,7 +8,7 @@ from bigfleet.cli.shard_verbs.described import Description, lifting, pauses_of
 from bigfleet.cli.shard_verbs.status import headline_of
 from bigfleet.cli.shard_verbs.top import cores_text, memory_text
 from bigfleet.cli.tables import Table, cell, counted, since_text, table_of
-from bigfleet.cli.whole_fleet import Thing, Unknown, ask_fleet, known_in
+from bigfleet.cli.whole_fleet import SoughtObject, Unknown, ask_fleet, known_in
 from bigfleet.model.machines import MachineState
 from bigfleet.model.reasons import dollars_text
 from bigfleet.model.shard_views import (
@@ -51,7 +51,9 @@ def describe_shard(line: Line, name: str) -> Description:
 
     meant = line.only(name) if is_address(name) else line
     asked = ask_fleet(meant, look)
-    answers = known_in(line, asked, Thing("shard", name, "bigfleet shards shows those there are"))
+    answers = known_in(
+        line, asked, SoughtObject("shard", name, "bigfleet shards shows those there are")
+    )
     # The others were asked only for their names.
     answers = replace(answers, failed={})
     told = next(iter(answers.said.values()))

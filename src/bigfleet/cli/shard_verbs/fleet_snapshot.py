@@ -59,7 +59,7 @@ def fleet_snapshot(line: Line, file: str) -> None:
     if file == "-":
         write_out(content)
         return
-    from bigfleet.edge.whole_files import write_whole
+    from bigfleet.edge.files import write_whole
 
     try:
         write_whole(Path(file), content, mode=0o666)

@@ -17,7 +17,7 @@ from bigfleet.cli.whole_fleet import (
 )
 
 if TYPE_CHECKING:
-    from bigfleet.cli.shard_verbs.pause_tables import Known
+    from bigfleet.cli.shard_verbs.pause_tables import PauseWithShards
     from bigfleet.cli.tables import Page
     from bigfleet.model.coordination import CoordinatorStatus, QuotaAllocation
     from bigfleet.model.machines import Instant
@@ -39,7 +39,7 @@ COLUMNS = ("SHARD", "ADDRESS", *_NUMBERS, "LINK", "STATE")
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ShardCondition:
     """One shard, and what holds it back."""
 
     status: "ShardStatus"
@@ -48,22 +48,22 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Surveyed:
+class FleetCondition:
     replicas: "Replicas"
     addresses: dict[str, str]
-    answers: "dict[str, Seen | Rejected]"
+    answers: "dict[str, ShardCondition | Rejected]"
     #: Why there are no shards to show.
     leaderless: "Rejected | None" = None
     #: Those of the coordinator; shards tell theirs in their status.
     pauses: "PauseList | None" = None
     quotas: "tuple[QuotaAllocation, ...]" = ()
 
-    def seen(self) -> "dict[str, Seen]":
+    def seen(self) -> "dict[str, ShardCondition]":
         return told_apart(self.answers)[0]
 
-    def pauses_in_force(self) -> "list[Known]":
+    def pauses_in_force(self) -> "list[PauseWithShards]":
         """Each once, with who knows of it: the coordinator and its shards know the same ones."""
-        from bigfleet.cli.shard_verbs.pause_calls import Answers
+        from bigfleet.cli.shard_verbs.pause_calls import PauseAnswers
         from bigfleet.cli.shard_verbs.pause_tables import united
         from bigfleet.model.shard_admin import PauseList
 
@@ -71,7 +71,7 @@ class Surveyed:
             name: PauseList(each.status.pauses, each.status.dry_run)
             for name, each in self.seen().items()
         }
-        return united(Answers(shards, self.pauses))
+        return united(PauseAnswers(shards, self.pauses))
 
 
 def show_fleet(line: Line) -> None:
@@ -103,19 +103,19 @@ def show_fleet(line: Line) -> None:
         raise click.exceptions.Exit(EXIT_PARTIAL)
 
 
-async def _survey(line: Line, coordinator: "CoordinatorAdminClient") -> Surveyed:
+async def _survey(line: Line, coordinator: "CoordinatorAdminClient") -> FleetCondition:
     from bigfleet.model.provider_calls import Rejected
 
     replicas = await _replicas(line, coordinator)
     if not told_apart(replicas)[0]:
-        return Surveyed(replicas, {}, {})
+        return FleetCondition(replicas, {}, {})
     try:
         meant = await shards_meant(line, coordinator)
         pauses, quotas = await coordinator.pauses(), await coordinator.quotas()
     except Rejected as rejected:
-        return Surveyed(replicas, {}, {}, rejected)
+        return FleetCondition(replicas, {}, {}, rejected)
     answers = await side_by_side(line, meant, _look)
-    return Surveyed(replicas, meant, answers, pauses=pauses, quotas=quotas)
+    return FleetCondition(replicas, meant, answers, pauses=pauses, quotas=quotas)
 
 
 async def _replicas(line: Line, coordinator: "CoordinatorAdminClient") -> "Replicas":
@@ -141,18 +141,18 @@ async def _replicas(line: Line, coordinator: "CoordinatorAdminClient") -> "Repli
     return found
 
 
-async def _look(shard: Clients) -> Seen:
+async def _look(shard: Clients) -> ShardCondition:
     admin = shard.admin
     status = await admin.status()
-    return Seen(status, await admin.quarantines(), await admin.offerings())
+    return ShardCondition(status, await admin.quarantines(), await admin.offerings())
 
 
-def leader_in(found: Surveyed) -> "CoordinatorStatus | None":
+def leader_in(found: FleetCondition) -> "CoordinatorStatus | None":
     there, _absent = told_apart(found.replicas)
     return next((each for each in there.values() if each.is_leader), None)
 
 
-def headline_of(found: Surveyed) -> str:
+def headline_of(found: FleetCondition) -> str:
     from bigfleet.cli.tables import counted
 
     leader = leader_in(found)
@@ -179,7 +179,7 @@ def headline_of(found: Surveyed) -> str:
     return said
 
 
-def _show_replicas(page: "Page", line: Line, found: Surveyed) -> None:
+def _show_replicas(page: "Page", line: Line, found: FleetCondition) -> None:
     from bigfleet.cli.tables import cell, table_of
     from bigfleet.model.provider_calls import Rejected
 
@@ -203,7 +203,7 @@ def _show_replicas(page: "Page", line: Line, found: Surveyed) -> None:
     page.show(table, aside=True)
 
 
-def _show_shards(page: "Page", line: Line, found: Surveyed) -> None:
+def _show_shards(page: "Page", line: Line, found: FleetCondition) -> None:
     from bigfleet.cli.tables import cell, table_of
     from bigfleet.model.provider_calls import Rejected
 
@@ -234,7 +234,7 @@ def _show_shards(page: "Page", line: Line, found: Surveyed) -> None:
         page.show(table)
 
 
-def _show_rails(page: "Page", line: Line, found: Surveyed) -> None:
+def _show_rails(page: "Page", line: Line, found: FleetCondition) -> None:
     """Only what holds something back: an empty table would be read as a loss of data."""
     if found.leaderless is not None:
         return
@@ -252,7 +252,7 @@ def _show_rails(page: "Page", line: Line, found: Surveyed) -> None:
         page.say(f"No pause or quarantine is in force{none}.")
 
 
-def _show_pauses(page: "Page", pauses: "list[Known]", shards: int) -> None:
+def _show_pauses(page: "Page", pauses: "list[PauseWithShards]", shards: int) -> None:
     from bigfleet.cli.shard_verbs.pause_words import scope_text, until_text
     from bigfleet.cli.tables import cell, table_of
 
@@ -270,7 +270,7 @@ def _show_pauses(page: "Page", pauses: "list[Known]", shards: int) -> None:
     page.show(table)
 
 
-def _show_quarantines(page: "Page", seen: dict[str, Seen], now: "Instant") -> None:
+def _show_quarantines(page: "Page", seen: dict[str, ShardCondition], now: "Instant") -> None:
     from bigfleet.cli.shard_verbs.quarantines import kind_word
     from bigfleet.cli.tables import cell, since_text, table_of
 
@@ -314,7 +314,7 @@ def link_text(link: "CoordinatorLink | None", now: "Instant") -> str:
     return f"{state} {since_text(link.last_report_at, now)}" if link.last_report_at else state
 
 
-def state_text(seen: Seen) -> str:
+def state_text(seen: ShardCondition) -> str:
     """`ready`, or what is wrong and what holds it back."""
     from bigfleet.cli.shard_verbs.needs import counts_text
     from bigfleet.cli.tables import counted
@@ -349,7 +349,7 @@ def state_text(seen: Seen) -> str:
     return "; ".join(said)
 
 
-def _write(line: Line, found: Surveyed) -> None:
+def _write(line: Line, found: FleetCondition) -> None:
     from bigfleet.cli.tables import write_items
     from bigfleet.model.provider_calls import Rejected
     from bigfleet.wire import coordination

@@ -140,7 +140,7 @@ list_machines.help = f"{list_machines.help}\n{SYNTAX}"
 @shard_verb
 @shows(lambda: _tables().STORY_COLUMNS)
 @click.argument("machine_id", metavar="ID", type=MACHINE)
-@click.option("--limit", type=click.IntRange(0), default=0, help="The newest so many; 0: all.")
+@click.option("--limit", type=click.IntRange(0), default=0, help="How many of the newest; 0: all.")
 def story(line: Line, machine_id: str, limit: int) -> None:
     """What touched a machine, oldest first.
 

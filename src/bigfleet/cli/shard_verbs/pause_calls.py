@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Answers(Generic[T]):
+class PauseAnswers(Generic[T]):
     """What each of them said, or what went wrong there."""
 
     #: By id; by address where no coordinator was asked.
@@ -35,10 +35,10 @@ class Answers(Generic[T]):
     addresses: dict[str, str] = field(default_factory=dict)
 
 
-def paused(line: Line, call: "PauseCall") -> "Answers[Paused]":
+def paused(line: Line, call: "PauseCall") -> "PauseAnswers[Paused]":
     import asyncio
 
-    async def everywhere(coordinator: "CoordinatorAdminClient") -> "Answers[Paused]":
+    async def everywhere(coordinator: "CoordinatorAdminClient") -> "PauseAnswers[Paused]":
         meant = await _meant(line, coordinator)
         if not isinstance(meant, dict):
             return await _only_directly(line, meant, lambda shard: shard.admin.pause(call))
@@ -48,43 +48,45 @@ def paused(line: Line, call: "PauseCall") -> "Answers[Paused]":
             side_by_side(line, meant, lambda shard: shard.admin.pause(told)),
             _caught(coordinator.pause(told)),
         )
-        return Answers(shards, lead, meant)
+        return PauseAnswers(shards, lead, meant)
 
     if not line.is_led():
-        return Answers(line.ask_each(lambda shard: shard.admin.pause(call)))
+        return PauseAnswers(line.ask_each(lambda shard: shard.admin.pause(call)))
     return _led(line, everywhere)
 
 
-def resumed(line: Line, call: "ResumeCall") -> "Answers[Resumed]":
-    async def everywhere(coordinator: "CoordinatorAdminClient") -> "Answers[Resumed]":
+def resumed(line: Line, call: "ResumeCall") -> "PauseAnswers[Resumed]":
+    async def everywhere(coordinator: "CoordinatorAdminClient") -> "PauseAnswers[Resumed]":
         meant = await _meant(line, coordinator)
         if not isinstance(meant, dict):
             return await _only_directly(line, meant, lambda shard: shard.admin.resume(call))
         # First, so that no shard hears of the pause again after it was lifted there.
         lead = await _caught(_lifted(line, coordinator, call, meant))
         shards = await side_by_side(line, meant, lambda shard: shard.admin.resume(call))
-        return Answers({name: _as_led(said, lead) for name, said in shards.items()}, lead, meant)
+        return PauseAnswers(
+            {name: _as_led(said, lead) for name, said in shards.items()}, lead, meant
+        )
 
     if not line.is_led():
-        return Answers(line.ask_each(lambda shard: shard.admin.resume(call)))
+        return PauseAnswers(line.ask_each(lambda shard: shard.admin.resume(call)))
     return _led(line, everywhere)
 
 
-def pauses_of_all(line: Line, include_expired: bool) -> "Answers[PauseList]":
+def pauses_of_all(line: Line, include_expired: bool) -> "PauseAnswers[PauseList]":
     """Only for a fleet that has a coordinator."""
 
-    async def everywhere(coordinator: "CoordinatorAdminClient") -> "Answers[PauseList]":
+    async def everywhere(coordinator: "CoordinatorAdminClient") -> "PauseAnswers[PauseList]":
         meant = await shards_meant(line, coordinator)
         lead = await coordinator.pauses(include_expired=include_expired)
         shards = await side_by_side(
             line, meant, lambda shard: shard.admin.pauses(include_expired=include_expired)
         )
-        return Answers(shards, lead, meant)
+        return PauseAnswers(shards, lead, meant)
 
     return line.coordinator.ask(everywhere)
 
 
-def _led(line: Line, everywhere: "Led[Answers[T]]") -> "Answers[T]":
+def _led(line: Line, everywhere: "Led[PauseAnswers[T]]") -> "PauseAnswers[T]":
     import asyncio
 
     from bigfleet.model.provider_calls import Code, Rejected
@@ -110,10 +112,12 @@ async def _meant(line: Line, coordinator: "CoordinatorAdminClient") -> "dict[str
         raise
 
 
-async def _only_directly(line: Line, rejected: "Rejected", question: "Question[T]") -> "Answers[T]":
+async def _only_directly(
+    line: Line, rejected: "Rejected", question: "Question[T]"
+) -> "PauseAnswers[T]":
     """The kill switch must work where the coordinator does not."""
     addresses = {address: address for address in line.shards}
-    return Answers(await side_by_side(line, addresses, question), rejected, addresses)
+    return PauseAnswers(await side_by_side(line, addresses, question), rejected, addresses)
 
 
 async def _caught(answer: "Awaitable[T]") -> "T | Rejected":

@@ -10,7 +10,7 @@ from bigfleet.cli.shard_verbs.pause_words import scope_text, until_text
 from bigfleet.cli.whole_fleet import leave_partial, told_apart
 
 if TYPE_CHECKING:
-    from bigfleet.cli.shard_verbs.pause_calls import Answers
+    from bigfleet.cli.shard_verbs.pause_calls import PauseAnswers
     from bigfleet.cli.tables import Page
     from bigfleet.model.pauses import Pause
     from bigfleet.model.shard_admin import PauseList
@@ -20,7 +20,7 @@ COLUMNS = ("ID", "SCOPE", "SOURCE", "OWNER", "AGE", "EXPIRES", "WHERE", "REASON"
 
 
 @dataclass(slots=True)
-class Known:
+class PauseWithShards:
     """One pause, and who knows of it."""
 
     pause: "Pause"
@@ -55,7 +55,7 @@ def show_pauses(line: Line, found: "PauseList") -> None:
     page.write()
 
 
-def show_fleet(line: Line, answers: "Answers[PauseList]") -> None:
+def show_fleet(line: Line, answers: "PauseAnswers[PauseList]") -> None:
     """Leaves with 5 where a shard gave no answer."""
     from bigfleet.cli.tables import Page, write_items
 
@@ -76,18 +76,18 @@ def show_fleet(line: Line, answers: "Answers[PauseList]") -> None:
     leave_partial(line, answers.addresses, failed)
 
 
-def united(answers: "Answers[PauseList]") -> list[Known]:
+def united(answers: "PauseAnswers[PauseList]") -> list[PauseWithShards]:
     """The coordinator's first: shards hear of them, and have them directly too."""
     from bigfleet.model.shard_admin import PauseList
 
-    found: dict[tuple[str, object], Known] = {}
+    found: dict[tuple[str, object], PauseWithShards] = {}
     if isinstance(answers.coordinator, PauseList):
         for pause in answers.coordinator.pauses:
-            found[pause.pause_id, pause.scope] = Known(pause, coordinator=True)
+            found[pause.pause_id, pause.scope] = PauseWithShards(pause, coordinator=True)
     said, _failed = told_apart(answers.shards)
     for shard, listed in said.items():
         for pause in listed.pauses:
-            known = found.setdefault((pause.pause_id, pause.scope), Known(pause))
+            known = found.setdefault((pause.pause_id, pause.scope), PauseWithShards(pause))
             if shard not in known.shards:
                 known.shards.append(shard)
     return list(found.values())

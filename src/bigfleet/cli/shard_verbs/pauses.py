@@ -65,7 +65,7 @@ def pause() -> None:
     help="Only this kind of action.",
 )
 @click.option("--rebalance", is_flag=True, help="Only moves of machines between shards.")
-@click.option("--ttl", type=DURATION, default=None, help="Ends by itself then.  [default: 4h]")
+@click.option("--ttl", type=DURATION, default=None, help="When it ends by itself.  [default: 4h]")
 @click.option("--no-expiry", is_flag=True, help="Until it is resumed.")
 @audited
 def set_pause(

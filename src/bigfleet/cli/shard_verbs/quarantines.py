@@ -7,7 +7,7 @@ import click
 from bigfleet.cli.connections import Clients, Line, Question, audit_of, audited, shard_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.output import shows
-from bigfleet.cli.whole_fleet import Thing, Unknown, ask_fleet, ask_owner
+from bigfleet.cli.whole_fleet import SoughtObject, Unknown, ask_fleet, ask_owner
 
 if TYPE_CHECKING:
     from bigfleet.cli.listings import Column
@@ -83,7 +83,7 @@ def _red(_row: object) -> str:
     "--accept/--discard",
     "accept",
     default=None,
-    help="Believe what is held, or keep what was there and wait for the next.",
+    help="Apply what is held, or drop it and wait for the next one.",
 )
 @audited
 def release(
@@ -103,7 +103,9 @@ def release(
         return await shard.admin.release(audit_of(owner, reason), chosen, name, accept)
 
     hint = "bigfleet quarantines shows what is held"
-    released = ask_owner(line, _holds(chosen, name), act, Thing(f"held {kind} of", name, hint))
+    released = ask_owner(
+        line, _holds(chosen, name), act, SoughtObject(f"held {kind} of", name, hint)
+    )
     if line.json:
         held = {"quarantine": QUARANTINE.document(released.quarantine)}
         write_json({**held, "text": released.text}, line.now)

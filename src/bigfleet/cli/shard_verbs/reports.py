@@ -9,7 +9,7 @@ from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.object_names import OFFERING
 from bigfleet.cli.output import shows
 from bigfleet.cli.shard_verbs.shard_reports import COLUMNS, show_reports
-from bigfleet.cli.whole_fleet import FleetAnswers, Thing, Unknown, ask_fleet, ask_owner
+from bigfleet.cli.whole_fleet import FleetAnswers, SoughtObject, Unknown, ask_fleet, ask_owner
 
 if TYPE_CHECKING:
     from bigfleet.cli.listings import Column, Listing
@@ -55,7 +55,7 @@ def shards(line: Line) -> None:
 @shard_verb
 @shows(lambda: [column.name for column in _columns(0)])
 @click.option("--reset", type=OFFERING, default="", help="Let this one be bought again at once.")
-@click.option("--owner", default=None, help="With --reset: who wants it.")
+@click.option("--owner", default=None, help="With --reset: who asks for it.")
 @click.option("--reason", default="", help="With --reset: why; it is logged.")
 def offerings(line: Line, reset: str, owner: str | None, reason: str) -> None:
     """Offerings that rest after failed Creates: nothing is bought there until the next probe.
@@ -74,7 +74,7 @@ def offerings(line: Line, reset: str, owner: str | None, reason: str) -> None:
             return await shard.admin.reset_offering(audit_of(owner, reason), name=reset)
 
         hint = "bigfleet reports offerings shows those that rest"
-        text = ask_owner(line, _rests(reset), act, Thing("resting offering", reset, hint))
+        text = ask_owner(line, _rests(reset), act, SoughtObject("resting offering", reset, hint))
         if line.json:
             write_json({"text": text}, line.now)
         else:

@@ -15,8 +15,8 @@ from bigfleet.coordinator.membership import expiries
 from bigfleet.coordinator.rebalancing import quotas, sweeps
 from bigfleet.coordinator.snapshots import copied, export, file_bytes, holds_anything
 from bigfleet.edge.clock import Clock
+from bigfleet.edge.files import sync_folder, write_whole
 from bigfleet.edge.logs import Log
-from bigfleet.edge.whole_files import sync_folder, write_whole
 from bigfleet.model.coordinator_calls import NotLeader
 from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Code, Rejected

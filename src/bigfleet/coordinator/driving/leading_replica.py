@@ -18,10 +18,10 @@ from bigfleet.coordinator.partition_keys import set_partition_keys
 from bigfleet.coordinator.settings import CoordinatorSettings
 from bigfleet.coordinator.snapshots import copied
 from bigfleet.coordinator.stores.contract import (
-    Change,
     Deposed,
-    Heard,
-    Reign,
+    LatestHeard,
+    Leadership,
+    RowChange,
     Store,
     StoreDown,
     StoreRefused,
@@ -49,7 +49,7 @@ _NO_LEADER = "no leader is known"
 
 
 @dataclass(slots=True)
-class _Reigning:
+class _LeadershipTask:
     """The time this replica leads, from the first load on."""
 
     term: int
@@ -90,7 +90,7 @@ class LeadingReplica:
         self._store: Store | None = None
         self._address = ""
         self._opened = False
-        self._reigning: _Reigning | None = None
+        self._reigning: _LeadershipTask | None = None
         #: Why this replica cannot lead although the store would let it.
         self._unreadable = ""
         self._lock = asyncio.Lock()
@@ -115,9 +115,9 @@ class LeadingReplica:
         if self._reigning is not None:
             self._reigning.book.settings = settings
 
-    def heard(self) -> Heard:
+    def heard(self) -> LatestHeard:
         """Of the store, also by one that does not lead."""
-        return self._store.heard() if self._store is not None else Heard()
+        return self._store.heard() if self._store is not None else LatestHeard()
 
     def trouble(self) -> str:
         """Why nothing can be written, as a sentence; empty: nothing is known against it."""
@@ -198,7 +198,7 @@ class LeadingReplica:
             self.require_leader()
             return result
 
-    async def _commit(self, changes: Sequence[Change]) -> None:
+    async def _commit(self, changes: Sequence[RowChange]) -> None:
         store, reigning = self._store, self._reigning
         assert store is not None, "only a leader commits"
         assert reigning is not None, "only a leader commits"
@@ -279,14 +279,14 @@ class LeadingReplica:
             self._log.warning("coordinator.commit", msg="a commit outlasts the stop")
         await self._store.resign()
 
-    async def _reigned(self, store: Store, reign: Reign, duties: LeaderDuties) -> str:
+    async def _reigned(self, store: Store, reign: Leadership, duties: LeaderDuties) -> str:
         """Why it is over."""
         async with self._lock:
             # A commit of an earlier reign has ended by now.
             tables = await self._loaded(store)
         book = Book(tables, self._settings, reign.term, self.counts)
         over: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._reigning = reigning = _Reigning(reign.term, over, asyncio.Event(), book)
+        self._reigning = reigning = _LeadershipTask(reign.term, over, asyncio.Event(), book)
         self.counts.add("elections_total")
         work = (
             self._until_deposed(store, reigning),
@@ -332,11 +332,11 @@ class LeadingReplica:
             draft.seq.put(replace(draft.numbers, restored=""))
             self._log.warning("admin", msg=restored)
 
-    async def _until_deposed(self, store: Store, reigning: _Reigning) -> None:
+    async def _until_deposed(self, store: Store, reigning: _LeadershipTask) -> None:
         reigning.end(await store.until_deposed())
         await asyncio.Event().wait()
 
-    async def _reread(self, store: Store, reigning: _Reigning) -> None:
+    async def _reread(self, store: Store, reigning: _LeadershipTask) -> None:
         """Whenever it is unknown what the store holds."""
         while True:
             await reigning.in_doubt.wait()

@@ -21,7 +21,7 @@ from bigfleet.operator.driving.cluster_reporter import ClusterReporter
 from bigfleet.operator.driving.drain_runner import DrainRunner
 from bigfleet.operator.driving.node_cleanup import NodeCleanup
 from bigfleet.operator.driving.write_back import WriteBack
-from bigfleet.operator.outbox import Answers
+from bigfleet.operator.outbox import OperatorAnswers
 from bigfleet.operator.reclaim_admission import ReclaimKinds
 from bigfleet.operator.revised_demand import RevisedDemand
 
@@ -42,7 +42,7 @@ class FrameRouter:
         demand: RevisedDemand,
         kinds: ReclaimKinds,
         clock: Clock,
-        answers: Answers,
+        answers: OperatorAnswers,
     ) -> None:
         self._cluster_cache = cluster_cache
         self._acknowledgements = acknowledgements

@@ -19,9 +19,9 @@ from bigfleet.operator.driving.drain_runner import DrainRunner
 from bigfleet.operator.driving.frame_router import FrameRouter
 from bigfleet.operator.driving.line import Dialling, ShardLine
 from bigfleet.operator.driving.node_cleanup import NodeCleanup
-from bigfleet.operator.driving.tokens import Tokens
+from bigfleet.operator.driving.tokens import BootstrapTokens
 from bigfleet.operator.driving.write_back import WriteBack
-from bigfleet.operator.outbox import Answers
+from bigfleet.operator.outbox import OperatorAnswers
 from bigfleet.operator.reclaim_admission import ReclaimAdmission, ReclaimKinds
 from bigfleet.operator.revised_demand import RevisedDemand, RevisionSettings
 from bigfleet.operator.schedule import RollupSchedule
@@ -69,7 +69,7 @@ class LeadingReplica:
             counts,
             log,
         )
-        self._answers = Answers(self.line)
+        self._answers = OperatorAnswers(self.line)
         self._tokens = _tokens_of(settings, context, api)
         acknowledgements = Acknowledgements(cluster_cache.book)
         self._marking = AcknowledgeRequests(
@@ -174,10 +174,12 @@ class LeadingReplica:
         }
 
 
-def _tokens_of(settings: OperatorSettings, context: ProcessContext, api: Api) -> Tokens | None:
+def _tokens_of(
+    settings: OperatorSettings, context: ProcessContext, api: Api
+) -> BootstrapTokens | None:
     if not settings.mint_token:
         return None
-    return Tokens(
+    return BootstrapTokens(
         api,
         context.clock,
         context.random_bytes,

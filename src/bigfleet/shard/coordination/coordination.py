@@ -31,14 +31,14 @@ from bigfleet.shard.coordination.context import CoordinationContext
 from bigfleet.shard.coordination.coordinator_pauses import KEY as PAUSES
 from bigfleet.shard.coordination.coordinator_pauses import row_of as pauses_row
 from bigfleet.shard.coordination.evictions import DRAIN_STATES, Evictions
-from bigfleet.shard.coordination.offers import Offers, Returns
+from bigfleet.shard.coordination.offers import MachineReturns, Offers
 from bigfleet.shard.coordination.owned_machines import KEY as OWNERSHIP
 from bigfleet.shard.coordination.quotas import KEY as QUOTAS
 from bigfleet.shard.coordination.registry import KEY as REGISTRY
 from bigfleet.shard.coordination.registry import Registry
 from bigfleet.shard.coordination.releases import RELEASE_STATES, Releases
 from bigfleet.shard.coordination.surveys import Survey, is_surveyed, survey_of
-from bigfleet.shard.coordination.transfers import Borne, Transfers
+from bigfleet.shard.coordination.transfers import TransferInstruction, Transfers
 from bigfleet.shard.effects import COORDINATION
 
 _ASKED = (TransferState.OFFERED, TransferState.DRAINING)
@@ -66,7 +66,7 @@ class Coordination:
         #: None: this shard reports to no coordinator.
         self._client: CoordinatorClient | None = None
         self.transfers = Transfers()
-        self._returns = Returns(context)
+        self._returns = MachineReturns(context)
         self._offers = Offers(context, self.transfers)
         self._evictions = Evictions(context, self._offers)
         self._releases = Releases(context, self.transfers, self._offers)
@@ -230,7 +230,7 @@ class Coordination:
         instruction: CoordinatorInstruction,
         step: str,
         states: tuple[TransferState, ...],
-        carry_out: Callable[[Borne, Instant], Obeyed],
+        carry_out: Callable[[TransferInstruction, Instant], Obeyed],
         at: Instant,
     ) -> Obeyed:
         if transfer_of(instruction.id)[1] != step:
@@ -238,7 +238,7 @@ class Coordination:
                 f"{instruction.id} is not a step of a transfer that {instruction.kind} does"
             )
         borne = self.transfers.borne(instruction, states)
-        if not isinstance(borne, Borne):
+        if not isinstance(borne, TransferInstruction):
             return borne
         slots = borne.transfer.tier is TransferTier.SPECULATIVE
         if slots != (instruction.kind is InstructionKind.REASSIGN_SPECULATIVE):

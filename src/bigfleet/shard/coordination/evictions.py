@@ -19,7 +19,7 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.shard_views import ActionView, Disposition
 from bigfleet.shard.coordination.context import CoordinationContext, offered, transfer_name
 from bigfleet.shard.coordination.offers import Offers
-from bigfleet.shard.coordination.transfers import Borne
+from bigfleet.shard.coordination.transfers import TransferInstruction
 from bigfleet.shard.effects import COORDINATION
 
 DRAIN_STATES = (TransferState.DRAINING,)
@@ -57,7 +57,7 @@ class Evictions:
                 # The drains go on; the coordinator gives the transfer up when its time is over.
                 self._context.effects.persist(COORDINATION, key, None)
 
-    def begin(self, borne: Borne, at: Instant) -> Obeyed:
+    def begin(self, borne: TransferInstruction, at: Instant) -> Obeyed:
         instruction, transfer, context = borne.instruction, borne.transfer, self._context
         if transfer.from_shard != context.shard_id:
             return Refused(f"transfer {transfer.id} is from {transfer.from_shard}")
@@ -106,7 +106,7 @@ class Evictions:
 
     # -- within ----------------------------------------------------------------------------------
 
-    def _actions(self, borne: Borne) -> tuple[list[Action], list[str]]:
+    def _actions(self, borne: TransferInstruction) -> tuple[list[Action], list[str]]:
         """What may be drained as it is now, and why the others may not."""
         context, priority = self._context, borne.instruction.preemptor_priority
         decision = context.decision_loop.decision
@@ -127,7 +127,7 @@ class Evictions:
             actions.append(Action(ActionKind.PREEMPT, name, machine.cluster, rule, grace, priority))
         return actions, refusals
 
-    def _begin(self, action: Action, borne: Borne, at: Instant) -> bool:
+    def _begin(self, action: Action, borne: TransferInstruction, at: Instant) -> bool:
         transfer = borne.transfer
         reason = (
             f"priority {action.preemptor_priority} of {transfer.to_shard} goes first"

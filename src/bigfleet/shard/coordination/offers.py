@@ -32,7 +32,7 @@ LOOKED_AT = 1000
 PREFIX = "offer/"
 
 
-class Answered(msgspec.Struct, frozen=True):
+class AnsweredOffer(msgspec.Struct, frozen=True):
     """An answer, with what is needed to give it again after a restart."""
 
     tier: TransferTier
@@ -48,7 +48,7 @@ class Offers:
         self._context = context
         self._transfers = transfers
         #: By transfer, until it has moved on.
-        self._answers: dict[str, Answered] = {}
+        self._answers: dict[str, AnsweredOffer] = {}
 
     def __len__(self) -> int:
         return len(self._answers)
@@ -59,7 +59,7 @@ class Offers:
             if key.startswith(PREFIX):
                 try:
                     self._answers[key.removeprefix(PREFIX)] = msgspec.json.decode(
-                        row, type=Answered
+                        row, type=AnsweredOffer
                     )
                 except msgspec.MsgspecError:
                     # Asked again it is answered again; what it reserved ends by itself.
@@ -67,7 +67,7 @@ class Offers:
 
     # -- asking ----------------------------------------------------------------------------------
 
-    def of(self, transfer: str) -> Answered | None:
+    def of(self, transfer: str) -> AnsweredOffer | None:
         return self._answers.get(transfer)
 
     def is_answered(self, request: OfferRequest) -> bool:
@@ -105,7 +105,7 @@ class Offers:
             candidates = transfer.machine_ids if transfer else ()
         reply = self._resolved(request, candidates)
         self._keep(
-            Answered(
+            AnsweredOffer(
                 request.tier,
                 reply,
                 request.provider_address,
@@ -136,7 +136,7 @@ class Offers:
         declined = "" if machines else why_none
         regions = self._regions(machines)
         reply = OfferReply(transfer, tuple(machines), covered, declined, True, regions)
-        nothing = Answered(TransferTier.DRAIN, reply)
+        nothing = AnsweredOffer(TransferTier.DRAIN, reply)
         answer = msgspec.structs.replace(self._answers.get(transfer, nothing), reply=reply)
         self._keep(answer)
         until = at + nanos(answer.reserve_seconds)
@@ -168,7 +168,7 @@ class Offers:
 
     # -- within ----------------------------------------------------------------------------------
 
-    def _current(self, answer: Answered) -> OfferReply:
+    def _current(self, answer: AnsweredOffer) -> OfferReply:
         """What was reserved in vain for too long is not offered any more."""
         reply = answer.reply
         if reply.declined_reason or (answer.tier is TransferTier.DRAIN and not reply.drained):
@@ -226,7 +226,7 @@ class Offers:
             return self._context.why_not_at_rest(machine, state, request.transfer)
         return self._context.why_not_free(machine, state, request.transfer)
 
-    def _keep(self, answer: Answered) -> None:
+    def _keep(self, answer: AnsweredOffer) -> None:
         transfer = answer.reply.transfer
         self._answers[transfer] = answer
         self._context.effects.persist(COORDINATION, PREFIX + transfer, msgspec.json.encode(answer))
@@ -249,7 +249,7 @@ def _adds(offers: Resources, missing: Resources) -> bool:
 MOST = 1000
 
 
-class Returns:
+class MachineReturns:
     """Machines of other homes that stand idle here, as long as they do.
 
     For how long they have, and when that is long enough, is for the coordinator to say: what is

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from bigfleet.edge.counts import Survey
-from bigfleet.edge.dir_locks import DirLock
 from bigfleet.edge.driver import cpu_seconds
+from bigfleet.edge.files import DirLock
 from bigfleet.edge.process_usage import ProcessUsage
 from bigfleet.engine.acquisition import RunWorkers
 from bigfleet.model.options import SECOND

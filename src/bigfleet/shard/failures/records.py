@@ -50,7 +50,7 @@ class Failure:
 
 
 @dataclass(slots=True)
-class Kept:
+class FailureRow:
     """The row of a machine: a failure that stands, and those that were."""
 
     failure: Failure | None = None
@@ -88,16 +88,16 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
+class HealthySighting:
     """A read of the provider in which a Failed machine looked healthy."""
 
     machine: Machine
     at: Instant
 
 
-def kept_of(row: bytes) -> Kept:
+def kept_of(row: bytes) -> FailureRow:
     """Raises msgspec.ValidationError or DecodeError for a malformed row."""
-    return msgspec.json.decode(row, type=Kept)
+    return msgspec.json.decode(row, type=FailureRow)
 
 
 def view_of(failure: Failure) -> FailedView:

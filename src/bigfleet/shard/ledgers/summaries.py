@@ -4,9 +4,8 @@ Looked up when it is read; a cycle pays nothing for it.
 """
 
 from bigfleet.edge.counts import FINE, Counts
-from bigfleet.engine.broker import Mode
 from bigfleet.engine.census import census_of, demand_census_of
-from bigfleet.engine.decision import Counters, Decision
+from bigfleet.engine.decision import Counters, Decision, Mode
 from bigfleet.engine.snapshot import Snapshot
 from bigfleet.model.penalties import bucket_label
 from bigfleet.model.shard_views import ShardSummary

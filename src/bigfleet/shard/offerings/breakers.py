@@ -22,7 +22,7 @@ class BreakerState(StrEnum):
     HALF_OPEN = "half-open"
 
 
-class Kind(StrEnum):
+class BreakerCause(StrEnum):
     """Why it opened."""
 
     STOCKOUT = "stockout"
@@ -34,9 +34,9 @@ class Kind(StrEnum):
 
 
 @dataclass(slots=True)
-class Breaker:
+class OfferingBreaker:
     scope: Scope
-    kind: Kind
+    kind: BreakerCause
     state: BreakerState
     opened_at: Instant
     until: Instant
@@ -60,15 +60,21 @@ class Breaker:
         self.until = at + rest_of(self.scope, self.attempt, backoff)
 
 
-def opened(scope: Scope, kind: Kind, backoff: Backoff, at: Instant, text: str) -> Breaker:
+def opened(
+    scope: Scope, kind: BreakerCause, backoff: Backoff, at: Instant, text: str
+) -> OfferingBreaker:
     until = at + rest_of(scope, 1, backoff)
-    return Breaker(scope, kind, BreakerState.OPEN, at, until, text=text)
+    return OfferingBreaker(scope, kind, BreakerState.OPEN, at, until, text=text)
 
 
-def heard(scope: Scope, kind: Kind, attempt: int, until: Instant, at: Instant) -> Breaker:
+def heard(
+    scope: Scope, kind: BreakerCause, attempt: int, until: Instant, at: Instant
+) -> OfferingBreaker:
     """Of another shard; it ends there when it ends here."""
     text = "another shard could not buy it"
-    return Breaker(scope, kind, BreakerState.OPEN, at, until, attempt, "", text, is_hearsay=True)
+    return OfferingBreaker(
+        scope, kind, BreakerState.OPEN, at, until, attempt, "", text, is_hearsay=True
+    )
 
 
 def rest_of(scope: Scope, attempt: int, backoff: Backoff) -> int:
@@ -76,7 +82,7 @@ def rest_of(scope: Scope, attempt: int, backoff: Backoff) -> int:
 
 
 @dataclass(slots=True)
-class Failings:
+class FailureStreak:
     """Failures of a closed offering, in a row."""
 
     at: list[Instant] = field(default_factory=list)

@@ -21,7 +21,7 @@ _PART = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Victim:
+class CappedVictim:
     #: Position of the Preempt in order of emission.
     position: int
     cluster: str
@@ -30,10 +30,10 @@ class Victim:
 
 
 @dataclass(slots=True)
-class _Together:
+class _VictimGroup:
     """Victims that pass together."""
 
-    victims: list[Victim] = field(default_factory=list)
+    victims: list[CappedVictim] = field(default_factory=list)
 
     def by_cluster(self) -> Counter[str]:
         return Counter(victim.cluster for victim in self.victims)
@@ -59,7 +59,7 @@ class PreemptWindow(_Window):
 
     def over_cap(
         self,
-        victims: Iterable[Victim],
+        victims: Iterable[CappedVictim],
         cap_per_minute: int,
         configured_of: Callable[[str], int],
         at: Instant,
@@ -94,14 +94,14 @@ def _fits(lost: int, wanted: int, cap: int) -> bool:
     return lost + wanted <= cap or lost == 0
 
 
-def _in_turn(victims: Iterable[Victim]) -> Iterable[_Together]:
+def _in_turn(victims: Iterable[CappedVictim]) -> Iterable[_VictimGroup]:
     """Gangs whole, where the first of their victims stands."""
-    turns: list[_Together] = []
-    of_gang: dict[int, _Together] = {}
+    turns: list[_VictimGroup] = []
+    of_gang: dict[int, _VictimGroup] = {}
     for victim in victims:
         together = of_gang.get(victim.gang) if victim.gang is not None else None
         if together is None:
-            together = _Together()
+            together = _VictimGroup()
             turns.append(together)
             if victim.gang is not None:
                 of_gang[victim.gang] = together

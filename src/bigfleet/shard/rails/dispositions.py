@@ -25,7 +25,7 @@ from bigfleet.model.pauses import Pause
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import Disposition, DrainStage, DrainView
 from bigfleet.shard.effects import Effects
-from bigfleet.shard.rails.caps import PreemptWindow, ReclaimWindow, Victim
+from bigfleet.shard.rails.caps import CappedVictim, PreemptWindow, ReclaimWindow
 from bigfleet.shard.rails.pauses import why_paused
 
 _STATE_WANTED = {
@@ -229,7 +229,7 @@ def _hold_over_preempt_cap(
     rulings: list[Ruling], asked: LiveShard, limits: Limits, window: PreemptWindow, at: Instant
 ) -> None:
     victims = [
-        Victim(
+        CappedVictim(
             index, ruling.action.cluster, ruling.action.need if ruling.action.whole_domain else None
         )
         for index, ruling in enumerate(rulings)

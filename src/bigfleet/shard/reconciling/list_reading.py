@@ -35,7 +35,7 @@ _UNBOUND = (MachineState.IDLE, MachineState.SPECULATIVE)
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class LastList:
     """What was taken over from a provider, at the moment a List was asked for."""
 
     machines: KnownMachines
@@ -46,7 +46,7 @@ class Remembered:
     label_defaults: Mapping[str, str] = field(default_factory=dict)
 
 
-NOTHING_REMEMBERED = Remembered(KnownMachines.none())
+NOTHING_REMEMBERED = LastList(KnownMachines.none())
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class ListReading:
     problems: tuple[str, ...] = ()
 
 
-def read_list(content: bytes, remembered: Remembered, *, whole: bool) -> ListReading:
+def read_list(content: bytes, remembered: LastList, *, whole: bool) -> ListReading:
     """Raises ValueError where the bytes are not a MachineList."""
     now = listed(content)
     known = _doubting(remembered)
@@ -98,7 +98,7 @@ def read_list(content: bytes, remembered: Remembered, *, whole: bool) -> ListRea
     )
 
 
-def _doubting(remembered: Remembered) -> KnownMachines:
+def _doubting(remembered: LastList) -> KnownMachines:
     """Doubted machines count as changed."""
     machines, doubted = remembered.machines, remembered.doubted
     if not doubted:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from bigfleet.model.machines import Instant, Machine
 from bigfleet.model.options import SECOND
 from bigfleet.shard.reconciling.list_guard import ListGuard
-from bigfleet.shard.reconciling.list_reading import Remembered
+from bigfleet.shard.reconciling.list_reading import LastList
 from bigfleet.shard.reconciling.list_schedule import Schedule
 from bigfleet.shard.reconciling.rebind_guard import RebindGuard
 from bigfleet.shard.settings import ReconcileSettings
@@ -16,7 +16,7 @@ from bigfleet.wire.machine_batches import KnownMachines
 SUCCESSES_TO_CLOSE = 2
 
 
-class Breaker:
+class ProviderBreaker:
     """Calls are spared a line that is down.
 
     It opens after some failures in a row within some time, and closes on two successes in a row.
@@ -114,7 +114,7 @@ class ProviderSide:
     #: Of its machines that are listed without these labels.
     label_defaults: Mapping[str, str] = field(default_factory=dict)
     schedule: Schedule = field(default_factory=Schedule)
-    breaker: Breaker = field(default_factory=Breaker)
+    breaker: ProviderBreaker = field(default_factory=ProviderBreaker)
     absences: Absences = field(default_factory=Absences)
     #: Every id the last Lists named, owned or not; with the absent ones, all machines we have.
     known: KnownMachines = field(default_factory=KnownMachines.none)
@@ -144,9 +144,9 @@ class ProviderSide:
     #: Why it refused the last change: it cannot write its state. Its Lists may be sound meanwhile.
     unwritable: str = ""
 
-    def remembered(self) -> Remembered:
+    def remembered(self) -> LastList:
         touched = frozenset(self.touched)
-        return Remembered(self.known, touched, self.generation, self.label_defaults)
+        return LastList(self.known, touched, self.generation, self.label_defaults)
 
     @property
     def holds(self) -> int:

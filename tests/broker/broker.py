@@ -1,8 +1,8 @@
-"""The broker for one proposal at a time: who may claim which machines, and who loses them.
+"""The broker for one proposal at a time, around the commit step of the engine.
 
 The queue of a cycle is committed by `kernels.broker.commit_queue`, whose cursors are these sequence
-numbers; here the same commit step has names, for callers that propose out of that order. A
-proposal is atomic: it commits as a whole or changes nothing. Pass a lock where threads propose.
+numbers; here the same step has names. A proposal is atomic: it commits as a whole or changes
+nothing. Pass a lock where threads propose.
 """
 
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bigfleet.engine.decision import Mode
 from bigfleet.engine.kernels.broker import CONFLICT, commit
 from bigfleet.engine.vocabulary import packed_precedence
 from bigfleet.model.machines import MachineState
@@ -29,20 +30,13 @@ class Bucket(NamedTuple):
     same_value: str = ""
 
 
-class Mode(Enum):
-    #: Take what can be had.
-    INCREMENTAL = "incremental"
-    #: One machine that cannot be had refuses the whole proposal.
-    ALL_OR_NOTHING = "all-or-nothing"
-
-
 class Status(Enum):
     COMMITTED = "committed"
     CONFLICT = "conflict"
 
 
 @dataclass(frozen=True, slots=True)
-class Displaced:
+class DisplacedNeed:
     """A Need that lost machines; with a budget of zero it must not be queued again."""
 
     need: int
@@ -55,7 +49,7 @@ class Result:
     #: The bucket's sequence number after the proposal.
     new_seq: int
     committed: tuple[int, ...] = ()
-    displaced: tuple[Displaced, ...] = ()
+    displaced: tuple[DisplacedNeed, ...] = ()
 
 
 class Broker:
@@ -112,7 +106,7 @@ class Broker:
             committed = tuple(self._committed[:count].tolist())
             return Result(Status.COMMITTED, seq + 1, committed, displaced)
 
-    def _charged(self, need: int) -> Displaced:
+    def _charged(self, need: int) -> DisplacedNeed:
         """Losing machines costs one retry, however many they were."""
         self._budget[need] -= 1
-        return Displaced(need, self._budget[need])
+        return DisplacedNeed(need, self._budget[need])

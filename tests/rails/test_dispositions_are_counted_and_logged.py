@@ -1,4 +1,4 @@
-"""Every fate is counted under its name; a dry-run tells each action with its reason."""
+"""Every disposition is counted under its name; a dry-run tells each action with its reason."""
 
 from bigfleet.model.actions import ActionKind as K
 from bigfleet.shard.effects import Effects

@@ -26,7 +26,7 @@ _MAY_LEAVE = (MachineState.IDLE, MachineState.SPECULATIVE, MachineState.CONFIGUR
 
 
 @dataclass(slots=True)
-class KeptWorld(Simulator):
+class RecordedSimulator(Simulator):
     inventory: Inventory = field(default_factory=Inventory)
     table: NeedsTable = field(default_factory=NeedsTable)
     #: Everything the clusters ever asked for: rows may be withdrawn and come back.
@@ -156,7 +156,7 @@ def loop_disagreement(seed: int) -> str | None:
 def _disagreement_of(seed: int, cycles: int = 12) -> str | None:
     chance = Random(seed)
     slowest, seconds = chance.choice((0, 2)), chance.choice((7, 30))
-    world = KeptWorld(fleet_of_seed(seed), chance, slowest, seconds)
+    world = RecordedSimulator(fleet_of_seed(seed), chance, slowest, seconds)
     remembered: tuple[CycleInput, tuple[Action, ...]] | None = None
     for cycle in range(cycles):
         given = world.cycle_input(workers=1)

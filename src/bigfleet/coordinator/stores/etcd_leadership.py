@@ -21,7 +21,7 @@ _TRY = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Tenure:
+class LeaseTimes:
     """How long the holder of a lease may act on it, by its own clock alone.
 
     Law: never longer than etcd keeps the lease. etcd counts from when it heard a keep-alive, and
@@ -58,7 +58,7 @@ class Tenure:
 _PAUSE_SECONDS = 0.1
 
 
-class Seat:
+class EtcdLeadership:
     def __init__(
         self,
         client: EtcdClient,
@@ -66,7 +66,7 @@ class Seat:
         key: bytes,
         lease: int,
         created: int,
-        tenure: Tenure,
+        tenure: LeaseTimes,
         told: Callable[[str], None],
     ) -> None:
         """Keeps the lease from now on; `told` hears why it cannot be, or (empty) that it can."""
@@ -128,7 +128,7 @@ class Seat:
         if ttl_seconds <= 0:
             self.end("its lease was gone when it was to be renewed")
         elif self.is_held():
-            self._tenure = Tenure(sent_at, ttl_seconds)
+            self._tenure = LeaseTimes(sent_at, ttl_seconds)
             self._timer.cancel()
             self._timer = self._alarm()
             await self._check()

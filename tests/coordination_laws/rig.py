@@ -1,4 +1,4 @@
-"""The world of a schedule: shards, coordinators, one provider, and everything between them.
+"""What a schedule runs: shards, coordinators, one provider, and everything between them.
 
 Nothing happens by itself: time passes, messages arrive, disks write and cycles end when a step says
 so. After every step the laws are checked.
@@ -28,10 +28,10 @@ from bigfleet.shard.instructions import CallProvider, GetCall
 from tests.coordination_laws import laws
 from tests.coordination_laws.disk import Disk, Tables
 from tests.coordination_laws.laws import LawBroken
-from tests.coordination_laws.lives import Around, Life, Watcher
+from tests.coordination_laws.lives import LifeContext, ShardLife, Watcher
 from tests.coordination_laws.network import Network, Request
 from tests.coordination_laws.owners import Owners
-from tests.coordination_laws.provider import Act, Line, Provider
+from tests.coordination_laws.provider import Line, Provider, ProviderCall
 from tests.coordination_laws.queues import why_dropped
 from tests.coordination_laws.replicas import Coordinators
 
@@ -47,7 +47,7 @@ class WorldClock(ManualClock):
 
 
 @dataclass(frozen=True, slots=True)
-class Evening:
+class EndState:
     """What is left of a world when everybody is switched off."""
 
     at: Instant
@@ -60,15 +60,15 @@ class Evening:
     attached: Mapping[str, tuple[str, ...]]
 
 
-def empty_world(shards: int, keys: tuple[str, ...], providers: tuple[str, ...]) -> Evening:
+def empty_world(shards: int, keys: tuple[str, ...], providers: tuple[str, ...]) -> EndState:
     names = "abcd"[:shards]
     disks: dict[str, Tables] = {name: {} for name in names}
     attached = dict.fromkeys(names, providers)
-    return Evening(START, keys, {}, disks, {}, dict.fromkeys(names, ()), attached)
+    return EndState(START, keys, {}, disks, {}, dict.fromkeys(names, ()), attached)
 
 
-class World(Watcher):
-    def __init__(self, before: Evening) -> None:
+class CoordinationRig(Watcher):
+    def __init__(self, before: EndState) -> None:
         self.clock = WorldClock(before.at)
         self.provider = Provider(self._acted, before.shelf)
         self.coordinators = Coordinators(self.clock, self._committed, before.keys, before.rows)
@@ -78,7 +78,7 @@ class World(Watcher):
         #: As many lives as any world has had before.
         self.epochs = dict.fromkeys(self.names, 10 if before.rows else 0)
         #: Of shards that run.
-        self.lives: dict[str, Life] = {}
+        self.lives: dict[str, ShardLife] = {}
         #: Shards whose process will never run again.
         self.dead: set[str] = set()
         self.demand = dict(before.demand)
@@ -94,7 +94,7 @@ class World(Watcher):
         self.done: dict[str, set[str]] = {name: set() for name in self.names}
         self.terms = dict.fromkeys(self.names, 0)
         self.revisions = dict.fromkeys(self.names, 0)
-        self._before: dict[str, tuple[Life, Ownership]] = {}
+        self._before: dict[str, tuple[ShardLife, Ownership]] = {}
         self._serving: dict[str, set[str]] = {name: set() for name in self.names}
         #: How often each interesting thing happened.
         self.seen: Counter[str] = Counter()
@@ -107,12 +107,12 @@ class World(Watcher):
             self.second(life)
         self.check()
 
-    def evening(self) -> Evening:
+    def evening(self) -> EndState:
         """Nothing is under way."""
         self.wait(2)
         disks = {name: disk.evening() for name, disk in self.disks.items()}
         coordinators = self.coordinators
-        return Evening(
+        return EndState(
             self.clock.now(),
             coordinators.keys,
             coordinators.snapshot(),
@@ -122,7 +122,7 @@ class World(Watcher):
             dict(self.attached),
         )
 
-    def living(self) -> list[Life]:
+    def living(self) -> list[ShardLife]:
         return list(self.lives.values())
 
     def names_alive(self) -> list[str]:
@@ -136,8 +136,8 @@ class World(Watcher):
             return
         self.epochs[name] += 1
         disk = self.disks[name]
-        around = Around(self.network, self.clock, self)
-        life = Life(name, self.epochs[name], disk, self.attached[name], around)
+        around = LifeContext(self.network, self.clock, self)
+        life = ShardLife(name, self.epochs[name], disk, self.attached[name], around)
         life.call = lambda asked: self._called(life, asked)
         life.needs = self.demand[name]
         self.lives[name] = life
@@ -190,7 +190,7 @@ class World(Watcher):
         self.clock.skip(seconds)
         self.provider.advance(self.clock.now())
 
-    def second(self, life: Life) -> None:
+    def second(self, life: ShardLife) -> None:
         """What a shard does in a second by itself."""
         for provider in life.providers:
             content = self.provider.content(provider)
@@ -203,7 +203,7 @@ class World(Watcher):
         if not life.disk.is_slow:
             life.disk.flush()
 
-    def cycle(self, life: Life) -> None:
+    def cycle(self, life: ShardLife) -> None:
         """Law: a shard that knows what it owns and what there is decides."""
         life.decide()
         before = life.state.decision_loop.number
@@ -245,7 +245,7 @@ class World(Watcher):
             self._check_change(life)
         self._check_in_use()
 
-    def _check_onward(self, name: str, life: Life) -> None:
+    def _check_onward(self, name: str, life: ShardLife) -> None:
         term, revision = life.term, life.ownership.revision
         if term < self.terms[name] or revision < self.revisions[name]:
             text = f"{name} has term {term} and view {revision}"
@@ -256,7 +256,7 @@ class World(Watcher):
             raise LawBroken(laws.ONWARD, f"{name} acts on view {revision}, its disk has {kept}")
         self.terms[name], self.revisions[name] = term, revision
 
-    def _check_change(self, life: Life) -> None:
+    def _check_change(self, life: ShardLife) -> None:
         """Since it was last looked at: after every step, and before every answer that is taken."""
         now, known = life.ownership, self._before.get(life.name)
         self._before[life.name] = (life, now)
@@ -285,7 +285,7 @@ class World(Watcher):
 
     # -- what is watched -------------------------------------------------------------------------
 
-    def calls(self, life: Life, asked: CallProvider) -> None:
+    def calls(self, life: ShardLife, asked: CallProvider) -> None:
         call = asked.call
         if isinstance(call, GetCall):
             return
@@ -293,7 +293,7 @@ class World(Watcher):
             text = f"{life.name} asks {type(call).__name__} of {call.machine_id}, not its own"
             raise LawBroken(laws.ONE_ACTOR, text)
 
-    def _acted(self, act: Act) -> None:
+    def _acted(self, act: ProviderCall) -> None:
         others = self.owners.of_machine(act.machine, self.lives, self.disks, self.dead)
         others.discard(act.shard)
         if others:
@@ -306,16 +306,16 @@ class World(Watcher):
             raise LawBroken(laws.ONE_ACTOR, text)
         self.seen[act.verb] += 1
 
-    def obeys(self, life: Life, instruction: CoordinatorInstruction) -> None:
+    def obeys(self, life: ShardLife, instruction: CoordinatorInstruction) -> None:
         if instruction.id in self.done[life.name]:
             raise LawBroken(laws.NOT_TWICE, f"{life.name} is at {instruction.id} again")
         if instruction.term < self.terms[life.name]:
             raise LawBroken(laws.ONWARD, f"{life.name} obeys {instruction.id} of an old term")
 
-    def obeyed(self, life: Life, instruction: CoordinatorInstruction) -> None:
+    def obeyed(self, life: ShardLife, instruction: CoordinatorInstruction) -> None:
         self.seen[f"{instruction.kind} {instruction.id.rpartition('/')[2]}"] += 1
 
-    def takes(self, life: Life, reply: SyncReply) -> None:
+    def takes(self, life: ShardLife, reply: SyncReply) -> None:
         self._check_change(life)
         if reply.term < self.terms[life.name]:
             raise LawBroken(laws.ONWARD, f"{life.name} takes an answer of term {reply.term}")
@@ -345,7 +345,7 @@ class World(Watcher):
 
     # -- calls to the provider -------------------------------------------------------------------
 
-    def _called(self, life: Life, asked: CallProvider) -> None:
+    def _called(self, life: ShardLife, asked: CallProvider) -> None:
         def answer(result: Ack | MachineRecord | Rejected) -> None:
             if self.lives.get(life.name) is life:
                 life.answered(asked, result)

@@ -19,7 +19,7 @@ S = MachineState
 
 
 @dataclass(slots=True)
-class Shelf:
+class ManualProvider:
     state_of: dict[str, MachineState]
     cluster_of: dict[str, str] = field(default_factory=dict)
     #: Highest (epoch, sequence) seen of each machine.
