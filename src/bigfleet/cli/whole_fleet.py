@@ -15,7 +15,7 @@ import click
 
 from bigfleet.cli.connections import (
     Clients,
-    Line,
+    Connection,
     Question,
     asked,
     is_address,
@@ -61,7 +61,7 @@ class FleetAnswers(Generic[T]):
         ]
         return {"unreachable": silent}
 
-    def leave_partial(self, line: Line) -> None:
+    def leave_partial(self, line: Connection) -> None:
         """Leaves with 5 where shards are missing in what was shown."""
         leave_partial(line, self.addresses, self.failed)
 
@@ -74,7 +74,9 @@ class Unknown:
     near: tuple[str, ...] = ()
 
 
-def ask_fleet(line: Line, question: "Question[T]", whole: float | None = None) -> "FleetAnswers[T]":
+def ask_fleet(
+    line: Connection, question: "Question[T]", whole: float | None = None
+) -> "FleetAnswers[T]":
     """Every shard that is meant; leaves with 2, 3 or 4 where none of them answers.
 
     `whole`: seconds for the answer where it may take longer than --timeout.
@@ -97,7 +99,7 @@ def ask_fleet(line: Line, question: "Question[T]", whole: float | None = None) -
 
 
 async def _led(
-    line: Line,
+    line: Connection,
     coordinator: "CoordinatorAdminClient",
     question: "Question[T]",
     whole: float | None,
@@ -119,7 +121,7 @@ def _with_id(question: "Question[T]") -> "Question[tuple[str, T]]":
 
 
 def ask_owner(
-    line: Line,
+    line: Connection,
     look: "Question[object | Unknown]",
     act: "Question[T | Unknown]",
     thing: "SoughtObject",
@@ -161,7 +163,7 @@ class SoughtObject:
 
 
 def known_in(
-    line: Line, answers: "FleetAnswers[T | Unknown]", thing: SoughtObject
+    line: Connection, answers: "FleetAnswers[T | Unknown]", thing: SoughtObject
 ) -> "FleetAnswers[T]":
     """Without the shards that do not know it; leaves with 3 where none does, with 5 where one that
     gave no answer might."""
@@ -189,7 +191,7 @@ def not_found_text(thing: SoughtObject, near: list[str], shards: int) -> str:
     return f"no {thing.kind} {thing.wanted} in {where}; {hint}"
 
 
-async def shards_meant(line: Line, coordinator: "CoordinatorAdminClient") -> dict[str, str]:
+async def shards_meant(line: Connection, coordinator: "CoordinatorAdminClient") -> dict[str, str]:
     """Address by id: of those that are named, else of all; raises Rejected for an unknown one."""
     known = {entry.shard_id: entry.address for entry in await coordinator.shards()}
     if not line.narrows:
@@ -206,7 +208,7 @@ async def shards_meant(line: Line, coordinator: "CoordinatorAdminClient") -> dic
     return meant
 
 
-async def _id_at(line: Line, address: str) -> str:
+async def _id_at(line: Connection, address: str) -> str:
     """A shard may be reached where its coordinator does not reach it: through a tunnel."""
     from bigfleet.model.provider_calls import Code, Rejected
 

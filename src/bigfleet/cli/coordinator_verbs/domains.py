@@ -11,7 +11,7 @@ import click
 
 from bigfleet.cli.connections import audit_of, audited
 from bigfleet.cli.coordinator_verbs.confirmations import confirm
-from bigfleet.cli.coordinator_verbs.connection import CoordinatorLine, coordinator_verb
+from bigfleet.cli.coordinator_verbs.connection import CoordinatorConnection, coordinator_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.object_names import SHARD
 from bigfleet.cli.output import shows
@@ -49,7 +49,7 @@ def domains() -> None:
 @domains.command("list", short_help="Every assigned domain, and who owns it.")
 @coordinator_verb
 @shows(lambda: ("KEY", "VALUE", "SHARD"))
-def list_domains(line: CoordinatorLine) -> None:
+def list_domains(line: CoordinatorConnection) -> None:
     """Every assigned domain and its owner; it has none while it changes hands.
 
     The last rows are the default owners, by the address of the provider.
@@ -86,7 +86,7 @@ def list_domains(line: CoordinatorLine) -> None:
 @_shard
 @audited
 def assign(
-    line: CoordinatorLine, key: str, value: str, shard_id: str, owner: str | None, reason: str
+    line: CoordinatorConnection, key: str, value: str, shard_id: str, owner: str | None, reason: str
 ) -> None:
     """Give a domain to a shard.
 
@@ -116,7 +116,9 @@ def assign(
 @_key
 @_value
 @audited
-def unassign(line: CoordinatorLine, key: str, value: str, owner: str | None, reason: str) -> None:
+def unassign(
+    line: CoordinatorConnection, key: str, value: str, owner: str | None, reason: str
+) -> None:
     """Take a domain back: its machines go to the shard that owns them without it.
 
     \b
@@ -142,7 +144,7 @@ def unassign(line: CoordinatorLine, key: str, value: str, owner: str | None, rea
 @_shard
 @audited
 def default(
-    line: CoordinatorLine, provider: str, shard_id: str, owner: str | None, reason: str
+    line: CoordinatorConnection, provider: str, shard_id: str, owner: str | None, reason: str
 ) -> None:
     """Make a shard the owner of a provider's machines outside every assigned domain.
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bigfleet.cli.connections import no_such_shard
-from bigfleet.cli.coordinator_verbs.connection import CoordinatorLine, coordinator_verb
+from bigfleet.cli.coordinator_verbs.connection import CoordinatorConnection, coordinator_verb
 from bigfleet.cli.object_names import SHARD
 from bigfleet.cli.output import shows
 
@@ -21,7 +21,7 @@ _COLUMNS = ("SHARD", "SEQUENCE", "INSTRUCTION", "KIND", "AGE", "TRIES", "LAST", 
 @coordinator_verb
 @shows(lambda: _COLUMNS)
 @click.argument("shard_id", metavar="[ID]", type=SHARD, required=False, default="")
-def instructions(line: CoordinatorLine, shard_id: str) -> None:
+def instructions(line: CoordinatorConnection, shard_id: str) -> None:
     """What shards were told and have not yet confirmed; with ID only that shard.
 
     They are told again with every report until they confirm. TRIES counts those it answered

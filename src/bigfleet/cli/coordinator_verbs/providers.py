@@ -11,7 +11,7 @@ import click
 
 from bigfleet.cli.connections import Clients, audit_of, audited, side_by_side
 from bigfleet.cli.coordinator_verbs.confirmations import confirm
-from bigfleet.cli.coordinator_verbs.connection import CoordinatorLine, coordinator_verb
+from bigfleet.cli.coordinator_verbs.connection import CoordinatorConnection, coordinator_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.output import shows
 from bigfleet.cli.request_options import named_text
@@ -51,7 +51,7 @@ def providers() -> None:
 @providers.command("list", short_help="Every provider, its shards, and its breakers.")
 @coordinator_verb
 @shows(lambda: _COLUMNS)
-def list_providers(line: CoordinatorLine) -> None:
+def list_providers(line: CoordinatorConnection) -> None:
     """Every provider, its shards, and its breakers.
 
     BREAKER is open where a shard's calls fail, and names those shards; - where none could be asked.
@@ -62,7 +62,7 @@ def list_providers(line: CoordinatorLine) -> None:
     leave_partial(at_a_glance(line), addresses, failed)
 
 
-async def _look(line: CoordinatorLine, coordinator: "CoordinatorAdminClient") -> "Seen":
+async def _look(line: CoordinatorConnection, coordinator: "CoordinatorAdminClient") -> "Seen":
     async def statuses_of(shard: Clients) -> "tuple[ProviderStatus, ...]":
         return (await shard.admin.status()).providers
 
@@ -90,7 +90,7 @@ def breaker_text(breakers: Mapping[str, str]) -> str:
     return "closed" if breakers else ""
 
 
-def _show(line: CoordinatorLine, found: "list[tuple[ProviderEntry, dict[str, str]]]") -> None:
+def _show(line: CoordinatorConnection, found: "list[tuple[ProviderEntry, dict[str, str]]]") -> None:
     from bigfleet.cli.listings import Column, Listing, write_listing
     from bigfleet.wire.coordination import PROVIDER
 
@@ -124,7 +124,7 @@ def _show(line: CoordinatorLine, found: "list[tuple[ProviderEntry, dict[str, str
 @click.option("--region", default=None, help="Region of machines without a region label.")
 @audited
 def set_provider(
-    line: CoordinatorLine,
+    line: CoordinatorConnection,
     name: str,
     address: str,
     region: str | None,
@@ -159,7 +159,7 @@ def set_provider(
 @coordinator_verb
 @click.argument("name")
 @audited
-def delete(line: CoordinatorLine, name: str, owner: str | None, reason: str) -> None:
+def delete(line: CoordinatorConnection, name: str, owner: str | None, reason: str) -> None:
     """Take a provider off the list; refused while a shard reports it.
 
     \b

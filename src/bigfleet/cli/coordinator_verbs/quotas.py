@@ -6,7 +6,7 @@ import click
 
 from bigfleet.cli.connections import audit_of, audited
 from bigfleet.cli.coordinator_verbs.confirmations import confirm
-from bigfleet.cli.coordinator_verbs.connection import CoordinatorLine, coordinator_verb
+from bigfleet.cli.coordinator_verbs.connection import CoordinatorConnection, coordinator_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.output import shows
 
@@ -40,7 +40,7 @@ def quotas() -> None:
 @quotas.command("list", short_help="Every quota, and what is made of it.")
 @coordinator_verb
 @shows(lambda: _COLUMNS)
-def list_quotas(line: CoordinatorLine) -> None:
+def list_quotas(line: CoordinatorConnection) -> None:
     """Every quota, and what is made of it.
 
     ALLOCATED is what shards were given, IN_USE what they hold; BY_SHARD has both, as in_use/given.
@@ -78,7 +78,7 @@ def list_quotas(line: CoordinatorLine) -> None:
 @click.option("--force", is_flag=True, help="Also if more than that is in use.")
 @audited
 def set_quota(
-    line: CoordinatorLine,
+    line: CoordinatorConnection,
     provider: str,
     region: str,
     total: int,
@@ -117,7 +117,7 @@ def set_quota(
 @_region
 @audited
 def delete(
-    line: CoordinatorLine, provider: str, region: str, owner: str | None, reason: str
+    line: CoordinatorConnection, provider: str, region: str, owner: str | None, reason: str
 ) -> None:
     """Lift a limit.
 

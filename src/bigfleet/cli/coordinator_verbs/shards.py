@@ -17,7 +17,7 @@ from bigfleet.cli.connections import (
     side_by_side,
 )
 from bigfleet.cli.coordinator_verbs.confirmations import confirm
-from bigfleet.cli.coordinator_verbs.connection import CoordinatorLine, coordinator_verb
+from bigfleet.cli.coordinator_verbs.connection import CoordinatorConnection, coordinator_verb
 from bigfleet.cli.coordinator_verbs.instructions import instructions
 from bigfleet.cli.coordinator_verbs.transfers import cancel, transfers
 from bigfleet.cli.default_verbs import DefaultVerb
@@ -56,7 +56,7 @@ def shards() -> None:
 @shards.command("list", short_help="Every shard that has reported and was not removed.")
 @coordinator_verb
 @shows(lambda: _COLUMNS)
-def list_shards(line: CoordinatorLine) -> None:
+def list_shards(line: CoordinatorConnection) -> None:
     """Every shard that has reported and was not removed.
 
     STATE is live; stale after 30 s of silence; or silent, where nothing was heard since this
@@ -72,7 +72,7 @@ def list_shards(line: CoordinatorLine) -> None:
     leave_partial(at_a_glance(line), addresses, surprising)
 
 
-async def _look(line: CoordinatorLine, coordinator: "CoordinatorAdminClient") -> "Seen":
+async def _look(line: CoordinatorConnection, coordinator: "CoordinatorAdminClient") -> "Seen":
     async def epoch_of(shard: Clients) -> int:
         return (await shard.admin.status()).epoch
 
@@ -89,7 +89,7 @@ def state_of(entry: "ShardEntry", now: "Instant") -> str:
 
 
 def _show(
-    line: CoordinatorLine,
+    line: CoordinatorConnection,
     entries: "tuple[ShardEntry, ...]",
     states: dict[str, str],
     epochs: dict[str, int],
@@ -142,7 +142,7 @@ def _show(
 @click.option("--force", is_flag=True, help="Also if the shard is live.")
 @audited
 def remove(
-    line: CoordinatorLine, shard_id: str, force: bool, owner: str | None, reason: str
+    line: CoordinatorConnection, shard_id: str, force: bool, owner: str | None, reason: str
 ) -> None:
     """Forget a shard that is gone.
 
@@ -170,7 +170,7 @@ def remove(
     confirm(line, f"{shard_id} is removed: its domains, clusters, quota and transfers are free")
 
 
-async def _sign_of_life(line: CoordinatorLine, entry: "ShardEntry") -> str:
+async def _sign_of_life(line: CoordinatorConnection, entry: "ShardEntry") -> str:
     """Empty: there is none. A coordinator that has just begun to lead has heard no shard yet."""
     from bigfleet.cli.tables import since_text
     from bigfleet.model.provider_calls import Rejected

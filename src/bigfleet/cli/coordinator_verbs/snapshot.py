@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bigfleet.cli.connections import audit_of, audited
-from bigfleet.cli.coordinator_verbs.connection import CoordinatorLine, coordinator_verb
+from bigfleet.cli.coordinator_verbs.connection import CoordinatorConnection, coordinator_verb
 from bigfleet.cli.output import answers_once, current_output, prints_document
 from bigfleet.cli.request_options import EXIT_REFUSED, EXIT_UNREACHABLE
 from bigfleet.cli.shard_verbs.fleet_snapshot import fleet_snapshot
@@ -40,7 +40,7 @@ snapshot.add_command(fleet_snapshot)
 @coordinator_verb
 @answers_once
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-def save(line: CoordinatorLine, file: Path) -> None:
+def save(line: CoordinatorConnection, file: Path) -> None:
     """Everything a live coordinator holds, as of now, into FILE.
 
     The leader is asked; only finding it has a deadline (--timeout). The file appears when all of it

@@ -6,7 +6,7 @@ import click
 
 from bigfleet.cli.connections import audit_of, audited
 from bigfleet.cli.coordinator_verbs.confirmations import confirm
-from bigfleet.cli.coordinator_verbs.connection import CoordinatorLine, coordinator_verb
+from bigfleet.cli.coordinator_verbs.connection import CoordinatorConnection, coordinator_verb
 from bigfleet.cli.output import shows
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _SENTENCE = "REASON"
 @coordinator_verb
 @shows(lambda: (*_COLUMNS, _SENTENCE))
 @click.option("--all", "everything", is_flag=True, help="Also those that have ended.")
-def transfers(line: CoordinatorLine, everything: bool) -> None:
+def transfers(line: CoordinatorConnection, everything: bool) -> None:
     """Machines on their way from one shard to another, and why.
 
     TIER: idle machines, speculative slots, machines that are drained first, or a return home. A
@@ -64,7 +64,7 @@ def transfers(line: CoordinatorLine, everything: bool) -> None:
 @coordinator_verb
 @click.argument("transfer", metavar="TRANSFER")
 @audited
-def cancel(line: CoordinatorLine, transfer: str, owner: str | None, reason: str) -> None:
+def cancel(line: CoordinatorConnection, transfer: str, owner: str | None, reason: str) -> None:
     """Stop a transfer before its machines change hands; its donor keeps them.
 
     After the grant they belong to the receiver, and it is refused.

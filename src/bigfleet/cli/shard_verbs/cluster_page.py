@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bigfleet.cli.connections import Clients, Line
+from bigfleet.cli.connections import Clients, Connection
 from bigfleet.cli.object_names import require_cluster
 from bigfleet.cli.shard_verbs.needs import (
     counts_text,
@@ -70,7 +70,7 @@ def _margins_in(found: "NeedListing | NeedPage") -> "tuple[NeedRow, ...]":
     return tuple(row for row in rows if is_margin(row.view.need.group))
 
 
-def show_cluster(line: Line, cluster: str, seen: ClusterSeen) -> None:
+def show_cluster(line: Connection, cluster: str, seen: ClusterSeen) -> None:
     from bigfleet.cli.shard_verbs.clusters import refused_text
     from bigfleet.cli.tables import Page, write_json
     from bigfleet.model.shard_views import NeedListing
@@ -107,7 +107,7 @@ def show_cluster(line: Line, cluster: str, seen: ClusterSeen) -> None:
     page.write()
 
 
-def _headline(cluster: str, seen: ClusterSeen, line: Line) -> str:
+def _headline(cluster: str, seen: ClusterSeen, line: Connection) -> str:
     from bigfleet.cli.tables import counted, since_text
     from bigfleet.model.shard_views import NeedListing
 

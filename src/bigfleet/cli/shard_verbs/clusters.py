@@ -12,9 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bigfleet.cli.connections import Clients, Line, audit_of, audited, shard_verb, side_by_side
+from bigfleet.cli.connections import (
+    Clients,
+    Connection,
+    audit_of,
+    audited,
+    shard_verb,
+    side_by_side,
+)
 from bigfleet.cli.coordinator_verbs.confirmations import confirm
-from bigfleet.cli.coordinator_verbs.connection import CoordinatorLine, coordinator_verb
+from bigfleet.cli.coordinator_verbs.connection import CoordinatorConnection, coordinator_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.object_names import CLUSTER
 from bigfleet.cli.output import shows
@@ -115,7 +122,7 @@ def clusters() -> None:
 @clusters.command("list", short_help="Every cluster, with its shard and what it has.")
 @shard_verb
 @shows(lambda: (*_COLUMNS, *_REPORTED, *_STATES, _LAST_COLUMN))
-def list_clusters(line: Line) -> None:
+def list_clusters(line: Connection) -> None:
     """Every cluster that is bound, connected, has asked for something, or holds machines.
 
     UNMET counts the Needs that are not met; the last columns say how many of them are arriving,
@@ -145,7 +152,7 @@ def list_clusters(line: Line) -> None:
 @shard_verb
 @shows(lambda: NEED_COLUMNS)
 @click.argument("cluster_id", metavar="ID", type=CLUSTER)
-def show(line: Line, cluster_id: str) -> None:
+def show(line: Connection, cluster_id: str) -> None:
     """One cluster: how many of its Needs are in which state, and everything that is not met.
 
     Where its operator reports: Nodes, and pods that wait although the machines of their Need are
@@ -166,7 +173,7 @@ def show(line: Line, cluster_id: str) -> None:
 
 
 async def _asked_of_its_shard(
-    line: Line, coordinator: "CoordinatorAdminClient", cluster_id: str
+    line: Connection, coordinator: "CoordinatorAdminClient", cluster_id: str
 ) -> "ClusterSeen":
     from bigfleet.cli.shard_verbs.cluster_page import look_at
     from bigfleet.model.provider_calls import Code, Rejected
@@ -189,7 +196,7 @@ async def _asked_of_its_shard(
 @coordinator_verb
 @click.argument("cluster_id", metavar="ID", type=CLUSTER)
 @audited
-def unbind(line: CoordinatorLine, cluster_id: str, owner: str | None, reason: str) -> None:
+def unbind(line: CoordinatorConnection, cluster_id: str, owner: str | None, reason: str) -> None:
     """Free a cluster from its shard: for clusters that are gone for good.
 
     Refused while its shard reports it. The next shard it connects to is its own from then on.
@@ -207,7 +214,7 @@ def unbind(line: CoordinatorLine, cluster_id: str, owner: str | None, reason: st
 
 
 async def _survey(
-    line: Line, coordinator: "CoordinatorAdminClient"
+    line: Connection, coordinator: "CoordinatorAdminClient"
 ) -> "tuple[list[ClusterBinding], dict[str, str], dict[str, ServedClusters | Rejected]]":
     meant = await shards_meant(line, coordinator)
     bound = [each for each in await coordinator.bindings() if each.shard in meant]
@@ -227,7 +234,7 @@ def rows_of(
     return [rows[key] for key in sorted(rows)]
 
 
-def _show(line: Line, rows: list[ClusterCells], **head: Any) -> None:
+def _show(line: Connection, rows: list[ClusterCells], **head: Any) -> None:
     from bigfleet.cli.tables import Page, cell, since_text, table_of, write_items
 
     if line.json:

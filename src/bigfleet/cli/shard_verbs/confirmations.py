@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bigfleet.cli.connections import Line
+from bigfleet.cli.connections import Connection
 from bigfleet.cli.request_options import EXIT_CHECK_FAILED, exit_code_of
 from bigfleet.cli.terminal import plain
 from bigfleet.cli.whole_fleet import failure_document, told_apart
@@ -19,7 +19,7 @@ _COORDINATOR = "coordinator"
 
 
 def confirm(
-    line: Line,
+    line: Connection,
     answers: "PauseAnswers[T]",
     columns: tuple[str, ...],
     cells: Callable[[T], list[str]],
@@ -54,7 +54,7 @@ def confirm(
 
 
 def _failure_text(
-    line: Line, answers: "PauseAnswers[T]", name: str, rejected: "Rejected", alone: bool
+    line: Connection, answers: "PauseAnswers[T]", name: str, rejected: "Rejected", alone: bool
 ) -> str:
     said = line.explained("shard", answers.addresses.get(name, name), rejected)
     return said if alone else f"{name}: {said}"

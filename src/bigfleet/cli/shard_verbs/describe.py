@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bigfleet.cli.connections import Line, shard_verb
+from bigfleet.cli.connections import Connection, shard_verb
 from bigfleet.cli.object_names import KINDS
 from bigfleet.cli.output import shows
 
@@ -24,7 +24,7 @@ DESCRIBED = ("machine", "need", "cluster", "shard")
 @shows(lambda: FACT_COLUMNS)
 @click.argument("kind", metavar="KIND")
 @click.argument("name", metavar="NAME", required=False, default="")
-def describe(line: Line, kind: str, name: str) -> None:
+def describe(line: Connection, kind: str, name: str) -> None:
     """Everything known of one machine, need, cluster or shard, and the commands that help.
 
     Its state and binding, why it is so, the pauses that hold it, its story. It is looked for in all
@@ -62,7 +62,7 @@ def named(kind: str, name: str) -> tuple[str, str]:
     return kind, name
 
 
-def _described(line: Line, kind: str, name: str) -> "Description":
+def _described(line: Connection, kind: str, name: str) -> "Description":
     match kind:
         case "machine":
             from bigfleet.cli.shard_verbs.described_machine import describe_machine

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bigfleet.cli.connections import Line
+from bigfleet.cli.connections import Connection
 from bigfleet.cli.shard_verbs.describe import FACT_COLUMNS
 from bigfleet.cli.shard_verbs.pause_words import scope_text, until_text
 from bigfleet.cli.tables import Page, Table, cell, since_text, table_of, write_json
@@ -36,7 +36,7 @@ class Description:
     #: Commands to copy, each with what it does.
     commands: Sequence[tuple[str, str]] = field(default=())
 
-    def write(self, line: Line) -> None:
+    def write(self, line: Connection) -> None:
         """Leaves with 5 where a shard gave no answer."""
         if line.json:
             self._write_document(line)
@@ -44,7 +44,7 @@ class Description:
             self._write_page(line)
         self.answers.leave_partial(line)
 
-    def _write_document(self, line: Line) -> None:
+    def _write_document(self, line: Connection) -> None:
         from bigfleet.wire.shard_views import PAUSE
 
         write_json(
@@ -61,7 +61,7 @@ class Description:
             line.now,
         )
 
-    def _write_page(self, line: Line) -> None:
+    def _write_page(self, line: Connection) -> None:
         page = Page.on_stdout(line.color)
         page.say(self.headline, "bold")
         field_heading, value_heading = FACT_COLUMNS

@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from bigfleet.cli.connections import Clients, Line
+from bigfleet.cli.connections import Clients, Connection
 from bigfleet.cli.object_names import about_cluster, cluster_thing, require_cluster
 from bigfleet.cli.shard_verbs.clusters import refused_text
 from bigfleet.cli.shard_verbs.described import (
@@ -48,7 +48,7 @@ class DescribedCluster:
     needs: NeedListing | None
 
 
-def describe_cluster(line: Line, cluster: str) -> Description:
+def describe_cluster(line: Connection, cluster: str) -> Description:
     async def look(shard: Clients) -> DescribedCluster:
         await require_cluster(shard, cluster)
         sessions = await shard.admin.sessions(cluster_id=cluster)
@@ -65,7 +65,7 @@ def describe_cluster(line: Line, cluster: str) -> Description:
 
 
 def _description(
-    line: Line, cluster: str, answers: "FleetAnswers[DescribedCluster]"
+    line: Connection, cluster: str, answers: "FleetAnswers[DescribedCluster]"
 ) -> Description:
     told = list(answers.said.values())
     views = sorted(
@@ -114,7 +114,7 @@ def _why(row: NeedRow) -> str:
     return f"need/{row.view.need.cluster}/{row.view.need.key.need_id}: {why_text(row)}"
 
 
-def _session_text(sessions: list[SessionView], line: Line) -> str:
+def _session_text(sessions: list[SessionView], line: Connection) -> str:
     connected = [each for each in sessions if each.connected]
     if connected:
         return f"open for {since_text(connected[0].connected_at, line.now)}"

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from bigfleet.cli.connections import Clients, Line
+from bigfleet.cli.connections import Clients, Connection
 from bigfleet.cli.object_names import about_machine, machine_thing
 from bigfleet.cli.shard_verbs.described import Description, lifting, pauses_of
 from bigfleet.cli.shard_verbs.failed_remedies import remedy_of
@@ -28,7 +28,7 @@ class DescribedMachine:
     status: ShardStatus
 
 
-def describe_machine(line: Line, machine_id: str) -> Description:
+def describe_machine(line: Connection, machine_id: str) -> Description:
     from bigfleet.wire.machine_views import MACHINE_VIEW
     from bigfleet.wire.shard_views import EVENT
 
@@ -60,7 +60,7 @@ def describe_machine(line: Line, machine_id: str) -> Description:
     )
 
 
-def _facts(view: MachineView, shard: str, line: Line) -> list[tuple[str, str]]:
+def _facts(view: MachineView, shard: str, line: Connection) -> list[tuple[str, str]]:
     machine, kept, failed = view.machine, view.reservation, view.failed
     labels = ", ".join(f"{key}={value}" for key, value in sorted(machine.labels.items()))
     held = "beyond the quota" if view.withheld_by_quota else ""

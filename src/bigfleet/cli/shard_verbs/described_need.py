@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import click
 
-from bigfleet.cli.connections import Clients, Line
+from bigfleet.cli.connections import Clients, Connection
 from bigfleet.cli.request_options import named_text
 from bigfleet.cli.shard_verbs.described import (
     Description,
@@ -39,7 +39,7 @@ class DescribedNeed:
     status: ShardStatus
 
 
-def describe_need(line: Line, name: str) -> Description:
+def describe_need(line: Connection, name: str) -> Description:
     cluster, _, prefix = name.rpartition("/")
     rows = _rows_of(line, cluster, prefix)
     (shard_id,) = rows.said
@@ -56,7 +56,7 @@ def describe_need(line: Line, name: str) -> Description:
     return _description(line, told, FleetAnswers({shard_id: told}, rows.failed, rows.addresses))
 
 
-def _rows_of(line: Line, cluster: str, prefix: str) -> "FleetAnswers[tuple[NeedRow, ...]]":
+def _rows_of(line: Connection, cluster: str, prefix: str) -> "FleetAnswers[tuple[NeedRow, ...]]":
     """The one Need that is meant, under its shard; leaves with 2 where there are several."""
 
     async def look(shard: Clients) -> "tuple[NeedRow, ...] | Unknown":
@@ -87,7 +87,7 @@ async def _ids_in(shard: Clients) -> tuple[str, ...]:
 
 
 def _description(
-    line: Line, told: DescribedNeed, answers: "FleetAnswers[DescribedNeed]"
+    line: Connection, told: DescribedNeed, answers: "FleetAnswers[DescribedNeed]"
 ) -> Description:
     row, need = told.row, told.row.view.need
     held = pauses_of((told.status,), need.cluster)

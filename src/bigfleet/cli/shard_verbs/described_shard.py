@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from bigfleet.cli.connections import Clients, Line, is_address
+from bigfleet.cli.connections import Clients, Connection, is_address
 from bigfleet.cli.shard_verbs.described import Description, lifting, pauses_of
 from bigfleet.cli.shard_verbs.status import headline_of
 from bigfleet.cli.shard_verbs.top import cores_text, memory_text
@@ -34,7 +34,7 @@ class DescribedShard:
     offerings: tuple[OfferingView, ...]
 
 
-def describe_shard(line: Line, name: str) -> Description:
+def describe_shard(line: Connection, name: str) -> Description:
     async def look(shard: Clients) -> "DescribedShard | Unknown":
         admin = shard.admin
         status = await admin.status()
@@ -112,7 +112,7 @@ def _reasons(told: DescribedShard) -> list[str]:
     return [*broken, *held, *resting]
 
 
-def _cluster_table(told: DescribedShard, line: Line) -> Table:
+def _cluster_table(told: DescribedShard, line: Connection) -> Table:
     machines = Counter(view.machine.cluster for view in told.machines)
     table = table_of(
         *("CLUSTER", "SESSION", "NEEDS", "UNMET", "MACHINES"),

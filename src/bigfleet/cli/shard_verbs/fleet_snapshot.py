@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bigfleet.cli.connections import Clients, Line, shard_verb
+from bigfleet.cli.connections import Clients, Connection, shard_verb
 from bigfleet.cli.output import answers_once
 from bigfleet.cli.request_options import EXIT_PARTIAL, named_text
 from bigfleet.cli.terminal import plain, refuse, refuse_input, write_out
@@ -32,7 +32,7 @@ _LINES = ".jsonl"
 @shard_verb
 @answers_once
 @click.argument("file")
-def fleet_snapshot(line: Line, file: str) -> None:
+def fleet_snapshot(line: Connection, file: str) -> None:
     """The live fleet as a fleet file: machines, needs, options and memory of the last cycle.
 
     FILE is written as YAML, JSON or .jsonl by its suffix, packed for .gz; "-" writes lines of JSON

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bigfleet.cli.connections import Clients, Line, side_by_side
+from bigfleet.cli.connections import Clients, Connection, side_by_side
 from bigfleet.cli.request_options import EXIT_PARTIAL, cause_in, exit_code_of, leave, named_text
 from bigfleet.cli.terminal import plain
 from bigfleet.cli.whole_fleet import (
@@ -74,7 +74,7 @@ class FleetCondition:
         return united(PauseAnswers(shards, self.pauses))
 
 
-def show_fleet(line: Line) -> None:
+def show_fleet(line: Connection) -> None:
     """Leaves with 3 where no replica leads, with 5 where a shard or a replica gave no answer."""
     import asyncio
 
@@ -103,7 +103,7 @@ def show_fleet(line: Line) -> None:
         raise click.exceptions.Exit(EXIT_PARTIAL)
 
 
-async def _survey(line: Line, coordinator: "CoordinatorAdminClient") -> FleetCondition:
+async def _survey(line: Connection, coordinator: "CoordinatorAdminClient") -> FleetCondition:
     from bigfleet.model.provider_calls import Rejected
 
     replicas = await _replicas(line, coordinator)
@@ -118,7 +118,7 @@ async def _survey(line: Line, coordinator: "CoordinatorAdminClient") -> FleetCon
     return FleetCondition(replicas, meant, answers, pauses=pauses, quotas=quotas)
 
 
-async def _replicas(line: Line, coordinator: "CoordinatorAdminClient") -> "Replicas":
+async def _replicas(line: Connection, coordinator: "CoordinatorAdminClient") -> "Replicas":
     """Every address that is named, and the leader where one of them names another."""
     import asyncio
 
@@ -179,7 +179,7 @@ def headline_of(found: FleetCondition) -> str:
     return said
 
 
-def _show_replicas(page: "Page", line: Line, found: FleetCondition) -> None:
+def _show_replicas(page: "Page", line: Connection, found: FleetCondition) -> None:
     from bigfleet.cli.tables import cell, table_of
     from bigfleet.model.provider_calls import Rejected
 
@@ -203,7 +203,7 @@ def _show_replicas(page: "Page", line: Line, found: FleetCondition) -> None:
     page.show(table, aside=True)
 
 
-def _show_shards(page: "Page", line: Line, found: FleetCondition) -> None:
+def _show_shards(page: "Page", line: Connection, found: FleetCondition) -> None:
     from bigfleet.cli.tables import cell, table_of
     from bigfleet.model.provider_calls import Rejected
 
@@ -234,7 +234,7 @@ def _show_shards(page: "Page", line: Line, found: FleetCondition) -> None:
         page.show(table)
 
 
-def _show_rails(page: "Page", line: Line, found: FleetCondition) -> None:
+def _show_rails(page: "Page", line: Connection, found: FleetCondition) -> None:
     """Only what holds something back: an empty table would be read as a loss of data."""
     if found.leaderless is not None:
         return
@@ -349,7 +349,7 @@ def state_text(seen: ShardCondition) -> str:
     return "; ".join(said)
 
 
-def _write(line: Line, found: FleetCondition) -> None:
+def _write(line: Connection, found: FleetCondition) -> None:
     from bigfleet.cli.tables import write_items
     from bigfleet.model.provider_calls import Rejected
     from bigfleet.wire import coordination

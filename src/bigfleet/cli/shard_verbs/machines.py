@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from bigfleet.cli.connections import Clients, Line, audit_of, audited, shard_verb
+from bigfleet.cli.connections import Clients, Connection, audit_of, audited, shard_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.object_names import (
     CLUSTER,
@@ -74,7 +74,7 @@ machines.help = f"{machines.help}\n{SYNTAX}"
 @click.option("--failed", is_flag=True, help="Only Failed machines, with cause and next look.")
 @_limit
 def list_machines(
-    line: Line,
+    line: Connection,
     selector: tuple[tuple[str, tuple[str, ...]], ...],
     cluster: str,
     failed: bool,
@@ -141,7 +141,7 @@ list_machines.help = f"{list_machines.help}\n{SYNTAX}"
 @shows(lambda: _tables().STORY_COLUMNS)
 @click.argument("machine_id", metavar="ID", type=MACHINE)
 @click.option("--limit", type=click.IntRange(0), default=0, help="How many of the newest; 0: all.")
-def story(line: Line, machine_id: str, limit: int) -> None:
+def story(line: Connection, machine_id: str, limit: int) -> None:
     """What touched a machine, oldest first.
 
     Decisions, calls to the provider, changes of state, people. A machine that is gone keeps its
@@ -171,7 +171,7 @@ def story(line: Line, machine_id: str, limit: int) -> None:
     answers.leave_partial(line)
 
 
-def _stories_of(line: Line, machine_id: str, limit: int) -> "FleetAnswers[MachineStory]":
+def _stories_of(line: Connection, machine_id: str, limit: int) -> "FleetAnswers[MachineStory]":
     """Of every shard that knows or knew it; leaves with 3 where none does."""
     from bigfleet.model.shard_admin import StoryCall
 
@@ -185,7 +185,7 @@ def _stories_of(line: Line, machine_id: str, limit: int) -> "FleetAnswers[Machin
 @machines.command()
 @shard_verb
 @shows(lambda: _tables().reservation_columns())
-def reservations(line: Line) -> None:
+def reservations(line: Connection) -> None:
     """Machines that are reserved.
 
     The victim of a preemption waits for the Need that asked for it.
@@ -209,7 +209,7 @@ def reservations(line: Line) -> None:
     help="recheck: look now. retry: as if it had never failed, then look. forget: drop the record.",
 )
 @audited
-def clear(line: Line, machine_id: str, mode: str, owner: str | None, reason: str) -> None:
+def clear(line: Connection, machine_id: str, mode: str, owner: str | None, reason: str) -> None:
     """Help a Failed machine out.
 
     \b

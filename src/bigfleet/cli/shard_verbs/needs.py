@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bigfleet.cli.connections import Clients, Line, shard_verb
+from bigfleet.cli.connections import Clients, Connection, shard_verb
 from bigfleet.cli.object_names import CLUSTER, about_cluster, cluster_thing, require_cluster
 from bigfleet.cli.output import shows
 from bigfleet.cli.terminal import plain
@@ -43,7 +43,7 @@ _OLDER = (
     show_default=True,
     help="Rows at most; 0 shows all.",
 )
-def needs(line: Line, cluster: str, unmet: bool, limit: int) -> None:
+def needs(line: Connection, cluster: str, unmet: bool, limit: int) -> None:
     """What clusters ask for, and whether they have it, highest precedence first.
 
     PROFILE begins with the Need's id; (margin) is what is asked for beyond requests, for pods that

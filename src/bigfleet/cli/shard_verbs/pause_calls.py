@@ -9,7 +9,7 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from bigfleet.cli.connections import Line, Question, is_address, side_by_side
+from bigfleet.cli.connections import Connection, Question, is_address, side_by_side
 from bigfleet.cli.request_options import leave
 from bigfleet.cli.whole_fleet import shards_meant
 
@@ -35,7 +35,7 @@ class PauseAnswers(Generic[T]):
     addresses: dict[str, str] = field(default_factory=dict)
 
 
-def paused(line: Line, call: "PauseCall") -> "PauseAnswers[Paused]":
+def paused(line: Connection, call: "PauseCall") -> "PauseAnswers[Paused]":
     import asyncio
 
     async def everywhere(coordinator: "CoordinatorAdminClient") -> "PauseAnswers[Paused]":
@@ -55,7 +55,7 @@ def paused(line: Line, call: "PauseCall") -> "PauseAnswers[Paused]":
     return _led(line, everywhere)
 
 
-def resumed(line: Line, call: "ResumeCall") -> "PauseAnswers[Resumed]":
+def resumed(line: Connection, call: "ResumeCall") -> "PauseAnswers[Resumed]":
     async def everywhere(coordinator: "CoordinatorAdminClient") -> "PauseAnswers[Resumed]":
         meant = await _meant(line, coordinator)
         if not isinstance(meant, dict):
@@ -72,7 +72,7 @@ def resumed(line: Line, call: "ResumeCall") -> "PauseAnswers[Resumed]":
     return _led(line, everywhere)
 
 
-def pauses_of_all(line: Line, include_expired: bool) -> "PauseAnswers[PauseList]":
+def pauses_of_all(line: Connection, include_expired: bool) -> "PauseAnswers[PauseList]":
     """Only for a fleet that has a coordinator."""
 
     async def everywhere(coordinator: "CoordinatorAdminClient") -> "PauseAnswers[PauseList]":
@@ -86,7 +86,7 @@ def pauses_of_all(line: Line, include_expired: bool) -> "PauseAnswers[PauseList]
     return line.coordinator.ask(everywhere)
 
 
-def _led(line: Line, everywhere: "Led[PauseAnswers[T]]") -> "PauseAnswers[T]":
+def _led(line: Connection, everywhere: "Led[PauseAnswers[T]]") -> "PauseAnswers[T]":
     import asyncio
 
     from bigfleet.model.provider_calls import Code, Rejected
@@ -100,7 +100,9 @@ def _led(line: Line, everywhere: "Led[PauseAnswers[T]]") -> "PauseAnswers[T]":
         raise leave(said, rejected) from None
 
 
-async def _meant(line: Line, coordinator: "CoordinatorAdminClient") -> "dict[str, str] | Rejected":
+async def _meant(
+    line: Connection, coordinator: "CoordinatorAdminClient"
+) -> "dict[str, str] | Rejected":
     """Rejected if the coordinator does not answer, unless every shard is named by its address."""
     from bigfleet.model.provider_calls import Rejected
 
@@ -113,7 +115,7 @@ async def _meant(line: Line, coordinator: "CoordinatorAdminClient") -> "dict[str
 
 
 async def _only_directly(
-    line: Line, rejected: "Rejected", question: "Question[T]"
+    line: Connection, rejected: "Rejected", question: "Question[T]"
 ) -> "PauseAnswers[T]":
     """The kill switch must work where the coordinator does not."""
     addresses = {address: address for address in line.shards}
@@ -130,7 +132,10 @@ async def _caught(answer: "Awaitable[T]") -> "T | Rejected":
 
 
 async def _lifted(
-    line: Line, coordinator: "CoordinatorAdminClient", call: "ResumeCall", meant: dict[str, str]
+    line: Connection,
+    coordinator: "CoordinatorAdminClient",
+    call: "ResumeCall",
+    meant: dict[str, str],
 ) -> "Resumed":
     """All of some shards are all that name only them: others' stay in force."""
     from bigfleet.model.shard_admin import Resumed

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bigfleet.cli.connections import Line
+from bigfleet.cli.connections import Connection
 from bigfleet.cli.request_options import named_text
 from bigfleet.cli.shard_verbs.pause_words import scope_text, until_text
 from bigfleet.cli.whole_fleet import leave_partial, told_apart
@@ -41,7 +41,7 @@ class PauseWithShards:
         return {**known, "coordinator": self.coordinator, "shardIds": self.shards}
 
 
-def show_pauses(line: Line, found: "PauseList") -> None:
+def show_pauses(line: Connection, found: "PauseList") -> None:
     from bigfleet.cli.tables import Page, write_items
     from bigfleet.wire.shard_views import PAUSE
 
@@ -55,7 +55,7 @@ def show_pauses(line: Line, found: "PauseList") -> None:
     page.write()
 
 
-def show_fleet(line: Line, answers: "PauseAnswers[PauseList]") -> None:
+def show_fleet(line: Connection, answers: "PauseAnswers[PauseList]") -> None:
     """Leaves with 5 where a shard gave no answer."""
     from bigfleet.cli.tables import Page, write_items
 
@@ -93,7 +93,7 @@ def united(answers: "PauseAnswers[PauseList]") -> list[PauseWithShards]:
     return list(found.values())
 
 
-def _show(page: "Page", line: Line, pauses: "Iterable[Pause]", where: Iterable[str]) -> None:
+def _show(page: "Page", line: Connection, pauses: "Iterable[Pause]", where: Iterable[str]) -> None:
     from bigfleet.cli.tables import cell, since_text, table_of
 
     places = list(where)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bigfleet.cli.connections import Line, audit_of, audited, shard_verb
+from bigfleet.cli.connections import Connection, audit_of, audited, shard_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.durations import DURATION
 from bigfleet.cli.object_names import CLUSTER, PAUSE
@@ -69,7 +69,7 @@ def pause() -> None:
 @click.option("--no-expiry", is_flag=True, help="Until it is resumed.")
 @audited
 def set_pause(
-    line: Line,
+    line: Connection,
     clusters: tuple[str, ...],
     kinds: tuple[str, ...],
     rebalance: bool,
@@ -109,7 +109,7 @@ def set_pause(
 @shard_verb
 @shows(lambda: COLUMNS)
 @click.option("--expired", is_flag=True, help="Also the last that expired or were lifted.")
-def list_pauses(line: Line, expired: bool) -> None:
+def list_pauses(line: Connection, expired: bool) -> None:
     """Who paused what, why, until when.
 
     In a fleet also WHERE: at the coordinator, at which shards, or all of them.
@@ -125,7 +125,9 @@ def list_pauses(line: Line, expired: bool) -> None:
 @click.argument("pause_id", type=PAUSE, metavar="[ID]", required=False, default="")
 @click.option("--all", "everything", is_flag=True, help="Every pause set by `bigfleet pause`.")
 @audited
-def resume(line: Line, pause_id: str, everything: bool, owner: str | None, reason: str) -> None:
+def resume(
+    line: Connection, pause_id: str, everything: bool, owner: str | None, reason: str
+) -> None:
     """Lift a pause: the next cycle decides afresh.
 
     Pauses of the flag, the pause file and the coordinator are lifted where they were set.

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bigfleet.cli.connections import Clients, Line, Question, audit_of, audited, shard_verb
+from bigfleet.cli.connections import Clients, Connection, Question, audit_of, audited, shard_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.output import shows
 from bigfleet.cli.whole_fleet import SoughtObject, Unknown, ask_fleet, ask_owner
@@ -33,7 +33,7 @@ def quarantines() -> None:
 @quarantines.command("list", short_help="What is held now.")
 @shard_verb
 @shows(lambda: [column.name for column in _columns(0)])
-def list_quarantines(line: Line) -> None:
+def list_quarantines(line: Connection) -> None:
     """What is held now, by all shards or by those that --shard names.
 
     HOLDS counts those in a row, of how many are believed.
@@ -87,7 +87,7 @@ def _red(_row: object) -> str:
 )
 @audited
 def release(
-    line: Line, kind: str, subject: str, accept: bool | None, owner: str | None, reason: str
+    line: Connection, kind: str, subject: str, accept: bool | None, owner: str | None, reason: str
 ) -> None:
     """Decide about what is held: a cluster's roll-up, or a provider's List."""
     from bigfleet.cli.tables import write_json

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bigfleet.cli.connections import Clients, Line, Question, audit_of, shard_verb
+from bigfleet.cli.connections import Clients, Connection, Question, audit_of, shard_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.object_names import OFFERING
 from bigfleet.cli.output import shows
@@ -37,7 +37,7 @@ def reports() -> None:
 @reports.command(short_help="Machines and shortfalls of every shard.")
 @shard_verb
 @shows(lambda: COLUMNS)
-def shards(line: Line) -> None:
+def shards(line: Connection) -> None:
     """Machines and shortfalls of every shard, as each last reported them to the coordinator.
 
     FREE machines are idle, or can be bought. With --shard only of that one. Without a coordinator
@@ -57,7 +57,7 @@ def shards(line: Line) -> None:
 @click.option("--reset", type=OFFERING, default="", help="Let this one be bought again at once.")
 @click.option("--owner", default=None, help="With --reset: who asks for it.")
 @click.option("--reason", default="", help="With --reset: why; it is logged.")
-def offerings(line: Line, reset: str, owner: str | None, reason: str) -> None:
+def offerings(line: Connection, reset: str, owner: str | None, reason: str) -> None:
     """Offerings that rest after failed Creates: nothing is bought there until the next probe.
 
     An offering is PROVIDER/TYPE/ZONE/CAPACITY; an empty part stands for all of them. Of all shards,
@@ -96,7 +96,7 @@ def _rests(name: str) -> "Question[OfferingView | Unknown]":
 
 
 def _listing(
-    line: Line, answers: "FleetAnswers[tuple[OfferingView, ...]]"
+    line: Connection, answers: "FleetAnswers[tuple[OfferingView, ...]]"
 ) -> "Listing[tuple[str, OfferingView]]":
     from bigfleet.cli.listings import Listing
     from bigfleet.wire.shard_views import OFFERING

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bigfleet.cli.connections import Clients, Line
+from bigfleet.cli.connections import Clients, Connection
 from bigfleet.cli.request_options import EXIT_PARTIAL, named_text
 from bigfleet.cli.terminal import plain
 from bigfleet.cli.whole_fleet import shards_meant
@@ -26,7 +26,7 @@ COLUMNS = ("SHARD", *_NUMBERS, "AGE", "BY_ZONE", "BY_TYPE")
 _NAMED, _SHORTFALLS = 4, 20
 
 
-def show_reports(line: Line) -> None:
+def show_reports(line: Connection) -> None:
     """Leaves with 5 where a shard the coordinator knows has not reported to this leader."""
     if line.is_led():
         found, silent = line.coordinator.ask(lambda coordinator: _reported(line, coordinator))
@@ -47,7 +47,7 @@ def show_reports(line: Line) -> None:
 
 
 async def _reported(
-    line: Line, coordinator: "CoordinatorAdminClient"
+    line: Connection, coordinator: "CoordinatorAdminClient"
 ) -> "tuple[list[ReportView], list[str]]":
     meant = await shards_meant(line, coordinator)
     (only,) = meant if len(meant) == 1 else ("",)
@@ -87,7 +87,7 @@ async def _made(shard: Clients) -> "ReportView":
     return ReportView(status.shard_id, page.cycle, page.computed_at, summary, shortfalls)
 
 
-def _show(line: Line, found: "list[ReportView]", silent: list[str]) -> None:
+def _show(line: Connection, found: "list[ReportView]", silent: list[str]) -> None:
     from bigfleet.cli.tables import Page, cell, since_text, table_of
 
     page = Page.on_stdout(line.color)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bigfleet.cli.connections import Clients, Line, shard_verb
+from bigfleet.cli.connections import Clients, Connection, shard_verb
 from bigfleet.cli.output import shows
 from bigfleet.cli.shard_verbs.fleet_status import COLUMNS, show_fleet
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.command()
 @shard_verb
 @shows(lambda: COLUMNS)
-def status(line: Line) -> None:
+def status(line: Connection) -> None:
     """How a fleet is: who leads its coordinator, and every shard in one line.
 
     With --shard, or without a coordinator: how that shard is, its cycle, what holds it back, its
@@ -43,7 +43,7 @@ def status(line: Line) -> None:
         _show_shard(line)
 
 
-def _show_shard(line: Line) -> None:
+def _show_shard(line: Connection) -> None:
     from bigfleet.cli.tables import Page, write_json
     from bigfleet.wire.shard_views import OFFERING, QUARANTINE, STATUS
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bigfleet.cli.connections import Clients, Line, shard_verb
+from bigfleet.cli.connections import Clients, Connection, shard_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.output import shows
 from bigfleet.cli.whole_fleet import ask_fleet
@@ -89,7 +89,7 @@ async def _look(shard: Clients) -> ShardTop:
 @top.command("clusters", short_help="Clusters by machines, dollars and what is not met.")
 @shard_verb
 @shows(lambda: _CLUSTER_COLUMNS)
-def top_clusters(line: Line) -> None:
+def top_clusters(line: Connection) -> None:
     """Clusters, the one with the most machines first.
 
     UNMET counts its Needs that are arriving, blocked or short; SHORT those for which there is no
@@ -154,7 +154,7 @@ def _of(row: ClusterTotals, cluster: str, shard: str) -> ClusterTotals:
 @top.command("shards", short_help="Shards by machines, dollars and what is not met.")
 @shard_verb
 @shows(lambda: _SHARD_COLUMNS)
-def top_shards(line: Line) -> None:
+def top_shards(line: Connection) -> None:
     """Shards, the one with the most machines first.
 
     MACHINES are real ones: slots that could be bought are left out. CYCLE_MS is how long its last
