@@ -39,10 +39,10 @@ GATES: Mapping[str, Gate] = {
     "/bigfleet.v1alpha1.Shard/Session": Gate.CLUSTER,
     **{rpc.path: rpc.gate for service in TABLES for rpc in service.rpcs.values()},
     # Probes have no role of their own; the names of RPCs are no secret.
-    f"/{health.SERVICE_NAME}/Check": Gate.ANYBODY,
-    f"/{health.SERVICE_NAME}/Watch": Gate.ANYBODY,
-    f"/{health.SERVICE_NAME}/List": Gate.ANYBODY,
-    f"/{reflection.SERVICE_NAME}/ServerReflectionInfo": Gate.ANYBODY,
+    f"/{health.SERVICE_NAME}/Check": Gate.EVERY_CALLER,
+    f"/{health.SERVICE_NAME}/Watch": Gate.EVERY_CALLER,
+    f"/{health.SERVICE_NAME}/List": Gate.EVERY_CALLER,
+    f"/{reflection.SERVICE_NAME}/ServerReflectionInfo": Gate.EVERY_CALLER,
 }
 
 

@@ -61,7 +61,7 @@ class Gate(Enum):
     """Who may call."""
 
     #: Every caller that got through the handshake.
-    ANYBODY = "anybody"
+    EVERY_CALLER = "every caller"
     #: `bigfleet://cluster/<id>`; the id is compared with that of the Hello or the report.
     CLUSTER = "cluster"
     #: `bigfleet://shard/<id>`; the reader of the request compares all of it, as a report without a
