@@ -49,7 +49,7 @@ def domains() -> None:
 @domains.command("list", short_help="Every assigned domain, and who owns it.")
 @coordinator_verb
 @shows(lambda: ("KEY", "VALUE", "SHARD"))
-def list_domains(line: CoordinatorConnection) -> None:
+def list_domains(connection: CoordinatorConnection) -> None:
     """Every assigned domain and its owner; it has none while it changes hands.
 
     The last rows are the default owners, by the address of the provider.
@@ -61,12 +61,12 @@ def list_domains(line: CoordinatorConnection) -> None:
     async def look(coordinator: "CoordinatorAdminClient") -> "Owners":
         return await coordinator.domains(), await coordinator.default_owners()
 
-    found, defaults = line.ask(look)
-    if line.json:
+    found, defaults = connection.ask(look)
+    if connection.json:
         rest = [{"providerAddress": address, "shardId": shard} for address, shard in defaults]
-        write_items(map(DOMAIN.document, found), line.now, defaultOwners=rest)
+        write_items(map(DOMAIN.document, found), connection.now, defaultOwners=rest)
         return
-    page = Page.on_stdout(line.color)
+    page = Page.on_stdout(connection.color)
     table = table_of("KEY", "VALUE", "SHARD")
     rows = [(each.key, each.value, each.shard) for each in found]
     for key, value, shard in (*rows, *((PROVIDER_KEY, *each) for each in defaults)):
@@ -86,7 +86,12 @@ def list_domains(line: CoordinatorConnection) -> None:
 @_shard
 @audited
 def assign(
-    line: CoordinatorConnection, key: str, value: str, shard_id: str, owner: str | None, reason: str
+    connection: CoordinatorConnection,
+    key: str,
+    value: str,
+    shard_id: str,
+    owner: str | None,
+    reason: str,
 ) -> None:
     """Give a domain to a shard.
 
@@ -106,9 +111,9 @@ def assign(
         return await holders(coordinator, key, value)
 
     said = f"{key}={value} belongs to {shard_id}"
-    if waits := line.ask(act):
+    if waits := connection.ask(act):
         said = f"{key}={value} goes to {shard_id} {_once_given_up(waits)}"
-    confirm(line, said)
+    confirm(connection, said)
 
 
 @domains.command(short_help="Take a domain back.")
@@ -117,7 +122,7 @@ def assign(
 @_value
 @audited
 def unassign(
-    line: CoordinatorConnection, key: str, value: str, owner: str | None, reason: str
+    connection: CoordinatorConnection, key: str, value: str, owner: str | None, reason: str
 ) -> None:
     """Take a domain back: its machines go to the shard that owns them without it.
 
@@ -133,9 +138,9 @@ def unassign(
         return await holders(coordinator, key, value)
 
     said = f"{key}={value} is not assigned"
-    if waits := line.ask(act):
+    if waits := connection.ask(act):
         said = f"{said} {_once_given_up(waits)}"
-    confirm(line, said)
+    confirm(connection, said)
 
 
 @domains.command(short_help="Who owns what is in no assigned domain.")
@@ -144,7 +149,7 @@ def unassign(
 @_shard
 @audited
 def default(
-    line: CoordinatorConnection, provider: str, shard_id: str, owner: str | None, reason: str
+    connection: CoordinatorConnection, provider: str, shard_id: str, owner: str | None, reason: str
 ) -> None:
     """Make a shard the owner of a provider's machines outside every assigned domain.
 
@@ -166,11 +171,11 @@ def default(
         )
         return address, shown, await holders(coordinator, PROVIDER_KEY, address)
 
-    address, shown, waits = line.ask(act)
+    address, shown, waits = connection.ask(act)
     said = f"{shard_id} owns machines of {provider} outside every assigned domain"
     if shown != shard_id:
         said = f"{said} {_once_given_up(waits)}"
-    confirm(line, said, defaultOwner={"providerAddress": address, "shardId": shown})
+    confirm(connection, said, defaultOwner={"providerAddress": address, "shardId": shown})
 
 
 async def holders(coordinator: "CoordinatorAdminClient", key: str, value: str) -> list[str]:

@@ -21,7 +21,7 @@ _COLUMNS = ("SHARD", "SEQUENCE", "INSTRUCTION", "KIND", "AGE", "TRIES", "LAST", 
 @coordinator_verb
 @shows(lambda: _COLUMNS)
 @click.argument("shard_id", metavar="[ID]", type=SHARD, required=False, default="")
-def instructions(line: CoordinatorConnection, shard_id: str) -> None:
+def instructions(connection: CoordinatorConnection, shard_id: str) -> None:
     """What shards were told and have not yet confirmed; with ID only that shard.
 
     They are told again with every report until they confirm. TRIES counts those it answered
@@ -44,7 +44,7 @@ def instructions(line: CoordinatorConnection, shard_id: str) -> None:
                 raise no_such_shard(shard_id, known)
         return waiting
 
-    found = line.ask(look)
+    found = connection.ask(look)
     columns: list[Column[PendingInstruction]] = [
         Column("SHARD", lambda each: each.shard),
         Column("SEQUENCE", lambda each: each.instruction.sequence, number=True),
@@ -52,15 +52,15 @@ def instructions(line: CoordinatorConnection, shard_id: str) -> None:
         Column("KIND", lambda each: each.instruction.kind.replace("_", "-")),
         Column(
             "AGE",
-            lambda each: since_text(each.created_at, line.now),
-            sort=lambda each: line.now - each.created_at,
+            lambda each: since_text(each.created_at, connection.now),
+            sort=lambda each: connection.now - each.created_at,
         ),
         Column("TRIES", lambda each: each.attempts, number=True),
         Column("LAST", _last_text, style=lambda each: "red"),
         Column("WHAT", what_text, sentence=True),
     ]
     write_listing(
-        line,
+        connection,
         Listing(
             columns=columns,
             rows=found,

@@ -51,18 +51,18 @@ def providers() -> None:
 @providers.command("list", short_help="Every provider, its shards, and its breakers.")
 @coordinator_verb
 @shows(lambda: _COLUMNS)
-def list_providers(line: CoordinatorConnection) -> None:
+def list_providers(connection: CoordinatorConnection) -> None:
     """Every provider, its shards, and its breakers.
 
     BREAKER is open where a shard's calls fail, and names those shards; - where none could be asked.
     """
-    found, addresses, answers = line.ask(lambda coordinator: _look(line, coordinator))
+    found, addresses, answers = connection.ask(lambda coordinator: _look(connection, coordinator))
     attached, failed = told_apart(answers)
-    _show(line, [(entry, breakers_of(entry, attached)) for entry in found])
-    leave_partial(at_a_glance(line), addresses, failed)
+    _show(connection, [(entry, breakers_of(entry, attached)) for entry in found])
+    leave_partial(at_a_glance(connection), addresses, failed)
 
 
-async def _look(line: CoordinatorConnection, coordinator: "CoordinatorAdminClient") -> "Seen":
+async def _look(connection: CoordinatorConnection, coordinator: "CoordinatorAdminClient") -> "Seen":
     async def statuses_of(shard: Clients) -> "tuple[ProviderStatus, ...]":
         return (await shard.admin.status()).providers
 
@@ -70,7 +70,7 @@ async def _look(line: CoordinatorConnection, coordinator: "CoordinatorAdminClien
     wanted = {shard for entry in found for shard in entry.attached_shards}
     known = await coordinator.shards() if wanted else ()
     addresses = {each.shard_id: each.address for each in known if each.shard_id in wanted}
-    return found, addresses, await side_by_side(at_a_glance(line), addresses, statuses_of)
+    return found, addresses, await side_by_side(at_a_glance(connection), addresses, statuses_of)
 
 
 def breakers_of(entry: "ProviderEntry", attached: "Attached") -> dict[str, str]:
@@ -90,7 +90,9 @@ def breaker_text(breakers: Mapping[str, str]) -> str:
     return "closed" if breakers else ""
 
 
-def _show(line: CoordinatorConnection, found: "list[tuple[ProviderEntry, dict[str, str]]]") -> None:
+def _show(
+    connection: CoordinatorConnection, found: "list[tuple[ProviderEntry, dict[str, str]]]"
+) -> None:
     from bigfleet.cli.listings import Column, Listing, write_listing
     from bigfleet.wire.coordination import PROVIDER
 
@@ -106,7 +108,7 @@ def _show(line: CoordinatorConnection, found: "list[tuple[ProviderEntry, dict[st
         ),
     ]
     write_listing(
-        line,
+        connection,
         Listing(
             columns=columns,
             rows=found,
@@ -124,7 +126,7 @@ def _show(line: CoordinatorConnection, found: "list[tuple[ProviderEntry, dict[st
 @click.option("--region", default=None, help="Region of machines without a region label.")
 @audited
 def set_provider(
-    line: CoordinatorConnection,
+    connection: CoordinatorConnection,
     name: str,
     address: str,
     region: str | None,
@@ -150,16 +152,18 @@ def set_provider(
         entry = replace(before, address=address, region=where, attached_shards=())
         return await coordinator.upsert_provider(audit_of(owner, reason), entry)
 
-    entry = line.ask(act)
+    entry = connection.ask(act)
     where = f" in {entry.region}" if entry.region else ""
-    confirm(line, f"{entry.name} is at {entry.address}{where}", provider=PROVIDER.document(entry))
+    confirm(
+        connection, f"{entry.name} is at {entry.address}{where}", provider=PROVIDER.document(entry)
+    )
 
 
 @providers.command(short_help="Take a provider off the list.")
 @coordinator_verb
 @click.argument("name")
 @audited
-def delete(line: CoordinatorConnection, name: str, owner: str | None, reason: str) -> None:
+def delete(connection: CoordinatorConnection, name: str, owner: str | None, reason: str) -> None:
     """Take a provider off the list; refused while a shard reports it.
 
     \b
@@ -170,5 +174,5 @@ def delete(line: CoordinatorConnection, name: str, owner: str | None, reason: st
     async def act(coordinator: "CoordinatorAdminClient") -> None:
         await coordinator.delete_provider(audit_of(owner, reason), name=name)
 
-    line.ask(act)
-    confirm(line, f"{name} is not listed any more")
+    connection.ask(act)
+    confirm(connection, f"{name} is not listed any more")

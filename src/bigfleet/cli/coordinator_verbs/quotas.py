@@ -40,7 +40,7 @@ def quotas() -> None:
 @quotas.command("list", short_help="Every quota, and what is made of it.")
 @coordinator_verb
 @shows(lambda: _COLUMNS)
-def list_quotas(line: CoordinatorConnection) -> None:
+def list_quotas(connection: CoordinatorConnection) -> None:
     """Every quota, and what is made of it.
 
     ALLOCATED is what shards were given, IN_USE what they hold; BY_SHARD has both, as in_use/given.
@@ -48,11 +48,11 @@ def list_quotas(line: CoordinatorConnection) -> None:
     from bigfleet.cli.tables import Page, cell, table_of, write_items
     from bigfleet.wire.coordination import QUOTA
 
-    found = line.ask(lambda coordinator: coordinator.quotas())
-    if line.json:
-        write_items(map(QUOTA.document, found), line.now)
+    found = connection.ask(lambda coordinator: coordinator.quotas())
+    if connection.json:
+        write_items(map(QUOTA.document, found), connection.now)
         return
-    page = Page.on_stdout(line.color)
+    page = Page.on_stdout(connection.color)
     *columns, sentence = _COLUMNS
     table = table_of(*columns, sentence=sentence, numbers=_COUNTS)
     for each in found:
@@ -78,7 +78,7 @@ def list_quotas(line: CoordinatorConnection) -> None:
 @click.option("--force", is_flag=True, help="Also if more than that is in use.")
 @audited
 def set_quota(
-    line: CoordinatorConnection,
+    connection: CoordinatorConnection,
     provider: str,
     region: str,
     total: int,
@@ -103,12 +103,12 @@ def set_quota(
             audit, provider=provider, region=region, total=total, force=force
         )
 
-    quota = line.ask(act)
+    quota = connection.ask(act)
     used = sum(quota.in_use.values())
     said = f"{pool_text(provider, region)} is limited to {quota.total:,}; {used:,} in use"
     if used > quota.total:
         said += f": nothing is bought until {used - quota.total:,} are given back"
-    confirm(line, said, quota=QUOTA.document(quota))
+    confirm(connection, said, quota=QUOTA.document(quota))
 
 
 @quotas.command(short_help="Lift a limit.")
@@ -117,7 +117,7 @@ def set_quota(
 @_region
 @audited
 def delete(
-    line: CoordinatorConnection, provider: str, region: str, owner: str | None, reason: str
+    connection: CoordinatorConnection, provider: str, region: str, owner: str | None, reason: str
 ) -> None:
     """Lift a limit.
 
@@ -129,8 +129,8 @@ def delete(
     async def act(coordinator: "CoordinatorAdminClient") -> None:
         await coordinator.delete_quota(audit_of(owner, reason), provider=provider, region=region)
 
-    line.ask(act)
-    confirm(line, f"{pool_text(provider, region)} is not limited any more")
+    connection.ask(act)
+    confirm(connection, f"{pool_text(provider, region)} is not limited any more")
 
 
 def by_shard_text(quota: "QuotaAllocation") -> str:

@@ -40,7 +40,7 @@ snapshot.add_command(fleet_snapshot)
 @coordinator_verb
 @answers_once
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-def save(line: CoordinatorConnection, file: Path) -> None:
+def save(connection: CoordinatorConnection, file: Path) -> None:
     """Everything a live coordinator holds, as of now, into FILE.
 
     The leader is asked; only finding it has a deadline (--timeout). The file appears when all of it
@@ -50,13 +50,13 @@ def save(line: CoordinatorConnection, file: Path) -> None:
     from bigfleet.wire.snapshot_frames import snapshot_document
 
     pieces: list[bytes] = []
-    meta = line.ask(lambda coordinator: coordinator.snapshot(pieces.append))
+    meta = connection.ask(lambda coordinator: coordinator.snapshot(pieces.append))
     try:
         _write(file, meta, b"".join(pieces))
     except OSError as problem:
         raise refuse([f"{file} cannot be written: {problem.strerror}"]) from None
-    if line.json:
-        write_json({"file": str(file), **snapshot_document(meta)}, line.now)
+    if connection.json:
+        write_json({"file": str(file), **snapshot_document(meta)}, connection.now)
         return
     click.echo(plain(f"saved {file}: {_text_of(meta)}"))
 

@@ -23,7 +23,7 @@ _SENTENCE = "REASON"
 @coordinator_verb
 @shows(lambda: (*_COLUMNS, _SENTENCE))
 @click.option("--all", "everything", is_flag=True, help="Also those that have ended.")
-def transfers(line: CoordinatorConnection, everything: bool) -> None:
+def transfers(connection: CoordinatorConnection, everything: bool) -> None:
     """Machines on their way from one shard to another, and why.
 
     TIER: idle machines, speculative slots, machines that are drained first, or a return home. A
@@ -38,11 +38,11 @@ def transfers(line: CoordinatorConnection, everything: bool) -> None:
     from bigfleet.cli.tables import Page, cell, since_text, table_of, write_items
     from bigfleet.wire.coordination import TRANSFER
 
-    found = line.ask(lambda coordinator: coordinator.transfers(include_finished=everything))
-    if line.json:
-        write_items(map(TRANSFER.document, found), line.now)
+    found = connection.ask(lambda coordinator: coordinator.transfers(include_finished=everything))
+    if connection.json:
+        write_items(map(TRANSFER.document, found), connection.now)
         return
-    page = Page.on_stdout(line.color)
+    page = Page.on_stdout(connection.color)
     table = table_of(*_COLUMNS, sentence=_SENTENCE, numbers=["MACHINES"])
     for each in found:
         table.add_row(
@@ -52,7 +52,7 @@ def transfers(line: CoordinatorConnection, everything: bool) -> None:
             cell(each.to_shard),
             cell(len(each.machine_ids)),
             cell(each.state.label, "yellow" if each.state.open else ""),
-            cell(since_text(each.created_at, line.now)),
+            cell(since_text(each.created_at, connection.now)),
             cell(ids_text(each.machine_ids)),
             cell(each.reason),
         )
@@ -64,7 +64,9 @@ def transfers(line: CoordinatorConnection, everything: bool) -> None:
 @coordinator_verb
 @click.argument("transfer", metavar="TRANSFER")
 @audited
-def cancel(line: CoordinatorConnection, transfer: str, owner: str | None, reason: str) -> None:
+def cancel(
+    connection: CoordinatorConnection, transfer: str, owner: str | None, reason: str
+) -> None:
     """Stop a transfer before its machines change hands; its donor keeps them.
 
     After the grant they belong to the receiver, and it is refused.
@@ -78,8 +80,8 @@ def cancel(line: CoordinatorConnection, transfer: str, owner: str | None, reason
     async def act(coordinator: "CoordinatorAdminClient") -> "Transfer":
         return await coordinator.cancel_transfer(audit_of(owner, reason), transfer_id=transfer)
 
-    ended = line.ask(act)
-    confirm(line, f"{_name(ended)} is {ended.state.label}", transfer=TRANSFER.document(ended))
+    ended = connection.ask(act)
+    confirm(connection, f"{_name(ended)} is {ended.state.label}", transfer=TRANSFER.document(ended))
 
 
 def ids_text(ids: "tuple[str, ...]") -> str:

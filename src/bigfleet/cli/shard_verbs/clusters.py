@@ -122,7 +122,7 @@ def clusters() -> None:
 @clusters.command("list", short_help="Every cluster, with its shard and what it has.")
 @shard_verb
 @shows(lambda: (*_COLUMNS, *_REPORTED, *_STATES, _LAST_COLUMN))
-def list_clusters(line: Connection) -> None:
+def list_clusters(connection: Connection) -> None:
     """Every cluster that is bound, connected, has asked for something, or holds machines.
 
     UNMET counts the Needs that are not met; the last columns say how many of them are arriving,
@@ -132,27 +132,30 @@ def list_clusters(line: Connection) -> None:
 
     With a coordinator: of all its shards, or of those that --shard names.
     """
-    if not line.is_led():
-        served = line.ask(_look)
+    if not connection.is_led():
+        served = connection.ask(_look)
         _show(
-            line, [ClusterCells(name, served.shard_id, served) for name in sorted(served.names())]
+            connection,
+            [ClusterCells(name, served.shard_id, served) for name in sorted(served.names())],
         )
         return
-    bound, addresses, answers = line.coordinator.ask(lambda coordinator: _survey(line, coordinator))
+    bound, addresses, answers = connection.coordinator.ask(
+        lambda coordinator: _survey(connection, coordinator)
+    )
     told, failed = told_apart(answers)
     silent = [
         {"shardId": shard, "address": addresses[shard], "error": failure_document(why)}
         for shard, why in failed.items()
     ]
-    _show(line, rows_of(bound, told), unreachable=silent)
-    leave_partial(line, addresses, failed)
+    _show(connection, rows_of(bound, told), unreachable=silent)
+    leave_partial(connection, addresses, failed)
 
 
 @clusters.command(short_help="One cluster: its Needs by state, nodes, and pods that wait.")
 @shard_verb
 @shows(lambda: NEED_COLUMNS)
 @click.argument("cluster_id", metavar="ID", type=CLUSTER)
-def show(line: Connection, cluster_id: str) -> None:
+def show(connection: Connection, cluster_id: str) -> None:
     """One cluster: how many of its Needs are in which state, and everything that is not met.
 
     Where its operator reports: Nodes, and pods that wait although the machines of their Need are
@@ -164,27 +167,31 @@ def show(line: Connection, cluster_id: str) -> None:
     """
     from bigfleet.cli.shard_verbs.cluster_page import look_at, show_cluster
 
-    if not line.is_led():
-        show_cluster(line, cluster_id, line.ask(lambda shard: look_at(shard, cluster_id)))
+    if not connection.is_led():
+        show_cluster(
+            connection, cluster_id, connection.ask(lambda shard: look_at(shard, cluster_id))
+        )
         return
     show_cluster(
-        line, cluster_id, line.coordinator.ask(lambda c: _asked_of_its_shard(line, c, cluster_id))
+        connection,
+        cluster_id,
+        connection.coordinator.ask(lambda c: _asked_of_its_shard(connection, c, cluster_id)),
     )
 
 
 async def _asked_of_its_shard(
-    line: Connection, coordinator: "CoordinatorAdminClient", cluster_id: str
+    connection: Connection, coordinator: "CoordinatorAdminClient", cluster_id: str
 ) -> "ClusterSeen":
     from bigfleet.cli.shard_verbs.cluster_page import look_at
     from bigfleet.model.provider_calls import Code, Rejected
 
-    meant = await shards_meant(line, coordinator)
+    meant = await shards_meant(connection, coordinator)
     bound = {each.cluster: each.shard for each in await coordinator.bindings()}
     shard = bound.get(cluster_id, "")
     if shard not in meant:
         raise Rejected(Code.NOT_FOUND, f"no shard serves a cluster {cluster_id}")
     answers = await side_by_side(
-        line, {shard: meant[shard]}, lambda clients: look_at(clients, cluster_id)
+        connection, {shard: meant[shard]}, lambda clients: look_at(clients, cluster_id)
     )
     found = answers[shard]
     if isinstance(found, Rejected):
@@ -196,7 +203,9 @@ async def _asked_of_its_shard(
 @coordinator_verb
 @click.argument("cluster_id", metavar="ID", type=CLUSTER)
 @audited
-def unbind(line: CoordinatorConnection, cluster_id: str, owner: str | None, reason: str) -> None:
+def unbind(
+    connection: CoordinatorConnection, cluster_id: str, owner: str | None, reason: str
+) -> None:
     """Free a cluster from its shard: for clusters that are gone for good.
 
     Refused while its shard reports it. The next shard it connects to is its own from then on.
@@ -209,16 +218,16 @@ def unbind(line: CoordinatorConnection, cluster_id: str, owner: str | None, reas
     async def act(coordinator: "CoordinatorAdminClient") -> None:
         await coordinator.unbind(audit_of(owner, reason), cluster_id=cluster_id)
 
-    line.ask(act)
-    confirm(line, f"cluster {cluster_id} is bound to no shard")
+    connection.ask(act)
+    confirm(connection, f"cluster {cluster_id} is bound to no shard")
 
 
 async def _survey(
-    line: Connection, coordinator: "CoordinatorAdminClient"
+    connection: Connection, coordinator: "CoordinatorAdminClient"
 ) -> "tuple[list[ClusterBinding], dict[str, str], dict[str, ServedClusters | Rejected]]":
-    meant = await shards_meant(line, coordinator)
+    meant = await shards_meant(connection, coordinator)
     bound = [each for each in await coordinator.bindings() if each.shard in meant]
-    return bound, meant, await side_by_side(line, meant, _look)
+    return bound, meant, await side_by_side(connection, meant, _look)
 
 
 def rows_of(
@@ -234,19 +243,21 @@ def rows_of(
     return [rows[key] for key in sorted(rows)]
 
 
-def _show(line: Connection, rows: list[ClusterCells], **head: Any) -> None:
+def _show(connection: Connection, rows: list[ClusterCells], **head: Any) -> None:
     from bigfleet.cli.tables import Page, cell, since_text, table_of, write_items
 
-    if line.json:
-        write_items((row.document() for row in rows), line.now, **head)
+    if connection.json:
+        write_items((row.document() for row in rows), connection.now, **head)
         return
-    page = Page.on_stdout(line.color)
+    page = Page.on_stdout(connection.color)
     numbers = ["NEEDS", "UNMET", "MACHINES", *_REPORTED, *_STATES]
     table = table_of(*_COLUMNS, *_REPORTED, *_STATES, _LAST_COLUMN, numbers=numbers)
     for row in rows:
         view = row.served.views.get(row.cluster) if row.served else None
         up = view is not None and view.connected
-        session = f"open {since_text(view.connected_at, line.now)}" if view and up else "closed"
+        session = (
+            f"open {since_text(view.connected_at, connection.now)}" if view and up else "closed"
+        )
         unmet = row.served.unmet[row.cluster] if row.served else None
         table.add_row(
             cell(row.cluster),
@@ -255,7 +266,7 @@ def _show(line: Connection, rows: list[ClusterCells], **head: Any) -> None:
             cell(view.needs if view else ""),
             cell(unmet, "red" if unmet else ""),
             cell(row.served.machines[row.cluster] if row.served else ""),
-            cell(since_text(row.binding.bound_at, line.now) if row.binding else ""),
+            cell(since_text(row.binding.bound_at, connection.now) if row.binding else ""),
             *reported_cells(view),
             *state_cells(row),
             cell(paused_text(row.pauses()), "red"),
@@ -263,7 +274,7 @@ def _show(line: Connection, rows: list[ClusterCells], **head: Any) -> None:
     page.show(table)
     for row in rows:
         view = row.served.views.get(row.cluster) if row.served else None
-        if view is not None and (said := refused_text(view, line.now)):
+        if view is not None and (said := refused_text(view, connection.now)):
             page.say("")
             page.say(f"{row.cluster}: {said}", "red")
     page.write()

@@ -34,7 +34,7 @@ class DescribedShard:
     offerings: tuple[OfferingView, ...]
 
 
-def describe_shard(line: Connection, name: str) -> Description:
+def describe_shard(connection: Connection, name: str) -> Description:
     async def look(shard: Clients) -> "DescribedShard | Unknown":
         admin = shard.admin
         status = await admin.status()
@@ -49,10 +49,10 @@ def describe_shard(line: Connection, name: str) -> Description:
             await admin.offerings(),
         )
 
-    meant = line.only(name) if is_address(name) else line
+    meant = connection.only(name) if is_address(name) else connection
     asked = ask_fleet(meant, look)
     answers = known_in(
-        line, asked, SoughtObject("shard", name, "bigfleet shards shows those there are")
+        connection, asked, SoughtObject("shard", name, "bigfleet shards shows those there are")
     )
     # The others were asked only for their names.
     answers = replace(answers, failed={})
@@ -61,11 +61,11 @@ def describe_shard(line: Connection, name: str) -> Description:
     held = pauses_of((status,), None)
     return Description(
         f"shard/{status.shard_id}",
-        headline_of(status, line.now),
+        headline_of(status, connection.now),
         _facts(told, answers.addresses.get(status.shard_id, "")),
         _document(told),
         answers,
-        [("Clusters it serves:", _cluster_table(told, line))] if told.sessions else [],
+        [("Clusters it serves:", _cluster_table(told, connection))] if told.sessions else [],
         reasons=_reasons(told),
         pauses=held,
         commands=[*_commands(told), *lifting(held)],
@@ -112,7 +112,7 @@ def _reasons(told: DescribedShard) -> list[str]:
     return [*broken, *held, *resting]
 
 
-def _cluster_table(told: DescribedShard, line: Connection) -> Table:
+def _cluster_table(told: DescribedShard, connection: Connection) -> Table:
     machines = Counter(view.machine.cluster for view in told.machines)
     table = table_of(
         *("CLUSTER", "SESSION", "NEEDS", "UNMET", "MACHINES"),
@@ -120,7 +120,9 @@ def _cluster_table(told: DescribedShard, line: Connection) -> Table:
     )
     for each in told.sessions:
         counts = each.need_states
-        opened = f"open {since_text(each.connected_at, line.now)}" if each.connected else "closed"
+        opened = (
+            f"open {since_text(each.connected_at, connection.now)}" if each.connected else "closed"
+        )
         table.add_row(
             cell(each.cluster),
             cell(opened),

@@ -74,51 +74,53 @@ class FleetCondition:
         return united(PauseAnswers(shards, self.pauses))
 
 
-def show_fleet(line: Connection) -> None:
+def show_fleet(connection: Connection) -> None:
     """Leaves with 3 where no replica leads, with 5 where a shard or a replica gave no answer."""
     import asyncio
 
     from bigfleet.cli.tables import Page
 
-    found = asyncio.run(line.coordinator.asked(lambda coordinator: _survey(line, coordinator)))
+    found = asyncio.run(
+        connection.coordinator.asked(lambda coordinator: _survey(connection, coordinator))
+    )
     there, absent = told_apart(found.replicas)
     if not there:
         rejected = next(iter(absent.values()))
-        raise leave(line.coordinator.told(rejected), rejected)
-    if line.json:
-        _write(line, found)
+        raise leave(connection.coordinator.told(rejected), rejected)
+    if connection.json:
+        _write(connection, found)
     else:
-        page = Page.on_stdout(line.color)
+        page = Page.on_stdout(connection.color)
         page.say(headline_of(found), "bold")
-        _show_replicas(page, line, found)
-        _show_shards(page, line, found)
-        _show_rails(page, line, found)
+        _show_replicas(page, connection, found)
+        _show_shards(page, connection, found)
+        _show_rails(page, connection, found)
         page.write()
     if found.leaderless is not None:
-        click.echo(plain(line.coordinator.told(found.leaderless)), err=True)
+        click.echo(plain(connection.coordinator.told(found.leaderless)), err=True)
         raise click.exceptions.Exit(exit_code_of(found.leaderless))
-    leave_partial(line, found.addresses, told_apart(found.answers)[1])
+    leave_partial(connection, found.addresses, told_apart(found.answers)[1])
     if absent:
         click.echo(plain(f"no coordinator answers at {named_text(list(absent))}"), err=True)
         raise click.exceptions.Exit(EXIT_PARTIAL)
 
 
-async def _survey(line: Connection, coordinator: "CoordinatorAdminClient") -> FleetCondition:
+async def _survey(connection: Connection, coordinator: "CoordinatorAdminClient") -> FleetCondition:
     from bigfleet.model.provider_calls import Rejected
 
-    replicas = await _replicas(line, coordinator)
+    replicas = await _replicas(connection, coordinator)
     if not told_apart(replicas)[0]:
         return FleetCondition(replicas, {}, {})
     try:
-        meant = await shards_meant(line, coordinator)
+        meant = await shards_meant(connection, coordinator)
         pauses, quotas = await coordinator.pauses(), await coordinator.quotas()
     except Rejected as rejected:
         return FleetCondition(replicas, {}, {}, rejected)
-    answers = await side_by_side(line, meant, _look)
+    answers = await side_by_side(connection, meant, _look)
     return FleetCondition(replicas, meant, answers, pauses=pauses, quotas=quotas)
 
 
-async def _replicas(line: Connection, coordinator: "CoordinatorAdminClient") -> "Replicas":
+async def _replicas(connection: Connection, coordinator: "CoordinatorAdminClient") -> "Replicas":
     """Every address that is named, and the leader where one of them names another."""
     import asyncio
 
@@ -130,7 +132,7 @@ async def _replicas(line: Connection, coordinator: "CoordinatorAdminClient") -> 
         except Rejected as rejected:
             return rejected
 
-    addresses = line.coordinator.addresses
+    addresses = connection.coordinator.addresses
     found = dict(zip(addresses, await asyncio.gather(*map(one, addresses)), strict=True))
     there, _absent = told_apart(found)
     if not any(each.is_leader for each in there.values()):
@@ -179,7 +181,7 @@ def headline_of(found: FleetCondition) -> str:
     return said
 
 
-def _show_replicas(page: "Page", line: Connection, found: FleetCondition) -> None:
+def _show_replicas(page: "Page", connection: Connection, found: FleetCondition) -> None:
     from bigfleet.cli.tables import cell, table_of
     from bigfleet.model.provider_calls import Rejected
 
@@ -188,7 +190,7 @@ def _show_replicas(page: "Page", line: Connection, found: FleetCondition) -> Non
     for address, each in found.replicas.items():
         if isinstance(each, Rejected):
             unknown = [cell("")] * (len(columns) - 1)
-            table.add_row(cell(address), *unknown, cell(silence_text(line, each), "red"))
+            table.add_row(cell(address), *unknown, cell(silence_text(connection, each), "red"))
             continue
         table.add_row(
             cell(address),
@@ -203,7 +205,7 @@ def _show_replicas(page: "Page", line: Connection, found: FleetCondition) -> Non
     page.show(table, aside=True)
 
 
-def _show_shards(page: "Page", line: Connection, found: FleetCondition) -> None:
+def _show_shards(page: "Page", connection: Connection, found: FleetCondition) -> None:
     from bigfleet.cli.tables import cell, table_of
     from bigfleet.model.provider_calls import Rejected
 
@@ -213,7 +215,7 @@ def _show_shards(page: "Page", line: Connection, found: FleetCondition) -> None:
         seen = found.answers[name]
         if isinstance(seen, Rejected):
             unknown = [cell("")] * (len(_NUMBERS) + 1)
-            said = f"no answer: {silence_text(line, seen)}"
+            said = f"no answer: {silence_text(connection, seen)}"
             table.add_row(cell(name), cell(address), *unknown, cell(said, "red"))
             continue
         status, link = seen.status, seen.status.coordinator
@@ -227,14 +229,14 @@ def _show_shards(page: "Page", line: Connection, found: FleetCondition) -> None:
             cell(f"{status.failed_machines:,}", "red" if status.failed_machines else ""),
             cell(f"{status.needs:,}"),
             cell(f"{status.shortfalls:,}", "red" if status.shortfalls else ""),
-            cell(link_text(link, line.now), "" if up else "red"),
+            cell(link_text(link, connection.now), "" if up else "red"),
             cell(state_text(seen), "" if status.ready else "red"),
         )
     if table.row_count:
         page.show(table)
 
 
-def _show_rails(page: "Page", line: Connection, found: FleetCondition) -> None:
+def _show_rails(page: "Page", connection: Connection, found: FleetCondition) -> None:
     """Only what holds something back: an empty table would be read as a loss of data."""
     if found.leaderless is not None:
         return
@@ -243,7 +245,7 @@ def _show_rails(page: "Page", line: Connection, found: FleetCondition) -> None:
     if pauses:
         _show_pauses(page, pauses, len(found.addresses))
     if held:
-        _show_quarantines(page, seen, line.now)
+        _show_quarantines(page, seen, connection.now)
     if found.quotas:
         _show_quotas(page, found.quotas)
     if not (pauses or held):
@@ -349,7 +351,7 @@ def state_text(seen: ShardCondition) -> str:
     return "; ".join(said)
 
 
-def _write(line: Connection, found: FleetCondition) -> None:
+def _write(connection: Connection, found: FleetCondition) -> None:
     from bigfleet.cli.tables import write_items
     from bigfleet.model.provider_calls import Rejected
     from bigfleet.wire import coordination
@@ -377,4 +379,4 @@ def _write(line: Connection, found: FleetCondition) -> None:
     if found.leaderless is None:
         head["pauses"] = [known.document() for known in found.pauses_in_force()]
         head["quotas"] = [coordination.QUOTA.document(each) for each in found.quotas]
-    write_items(items, line.now, **head, replicas=replicas)
+    write_items(items, connection.now, **head, replicas=replicas)

@@ -26,19 +26,21 @@ COLUMNS = ("SHARD", *_NUMBERS, "AGE", "BY_ZONE", "BY_TYPE")
 _NAMED, _SHORTFALLS = 4, 20
 
 
-def show_reports(line: Connection) -> None:
+def show_reports(connection: Connection) -> None:
     """Leaves with 5 where a shard the coordinator knows has not reported to this leader."""
-    if line.is_led():
-        found, silent = line.coordinator.ask(lambda coordinator: _reported(line, coordinator))
+    if connection.is_led():
+        found, silent = connection.coordinator.ask(
+            lambda coordinator: _reported(connection, coordinator)
+        )
     else:
-        found, silent = [line.ask(_made)], []
-    if line.json:
+        found, silent = [connection.ask(_made)], []
+    if connection.json:
         from bigfleet.cli.tables import write_items
         from bigfleet.wire.coordination import REPORT_VIEW
 
-        write_items(map(REPORT_VIEW.document, found), line.now)
+        write_items(map(REPORT_VIEW.document, found), connection.now)
     else:
-        _show(line, found, silent)
+        _show(connection, found, silent)
     if silent:
         said = f"{named_text(silent)} told this coordinator nothing since it leads"
         text = f"{said}; a shard that lives does so within 10 s: ask again"
@@ -47,9 +49,9 @@ def show_reports(line: Connection) -> None:
 
 
 async def _reported(
-    line: Connection, coordinator: "CoordinatorAdminClient"
+    connection: Connection, coordinator: "CoordinatorAdminClient"
 ) -> "tuple[list[ReportView], list[str]]":
-    meant = await shards_meant(line, coordinator)
+    meant = await shards_meant(connection, coordinator)
     (only,) = meant if len(meant) == 1 else ("",)
     found = [each for each in await coordinator.reports(shard_id=only) if each.shard_id in meant]
     heard = {each.shard_id for each in found}
@@ -87,10 +89,10 @@ async def _made(shard: Clients) -> "ReportView":
     return ReportView(status.shard_id, page.cycle, page.computed_at, summary, shortfalls)
 
 
-def _show(line: Connection, found: "list[ReportView]", silent: list[str]) -> None:
+def _show(connection: Connection, found: "list[ReportView]", silent: list[str]) -> None:
     from bigfleet.cli.tables import Page, cell, since_text, table_of
 
-    page = Page.on_stdout(line.color)
+    page = Page.on_stdout(connection.color)
     if not (found or silent):
         page.say("No shard has reported yet; start one with --coordinator-addr.")
         page.write()
@@ -106,7 +108,7 @@ def _show(line: Connection, found: "list[ReportView]", silent: list[str]) -> Non
             cell(f"{summary.total_machines:,}"),
             cell(f"{summary.free_machines:,}"),
             cell(len(each.shortfalls), "red" if each.shortfalls else ""),
-            cell(since_text(each.received_at, line.now)),
+            cell(since_text(each.received_at, connection.now)),
             cell(counts_text(summary.count_of_zone)),
             cell(counts_text(summary.count_of_instance_type)),
         )

@@ -11,6 +11,7 @@ from typing import ParamSpec, TypeVar
 
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.edge.logs import Log
+from bigfleet.model.backoffs import Backoff
 from bigfleet.model.errors import BadInput, Problem
 from bigfleet.model.machines import Instant
 from bigfleet.model.machines import MachineState as S
@@ -58,6 +59,8 @@ async def off_loop(size: int, work: Callable[P, T], *arguments: P.args, **named:
 
 
 FAILED_DESCRIBES = 3
+#: Until the first describe succeeds, nothing can be served.
+_FIRST_DESCRIBE = Backoff(2.0, 30.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +166,7 @@ class Reconciler:
             self._metrics.counts.add("describe_total", outcome="error")
             self._log.warning("describe.failed", text=str(error) or type(error).__name__)
             if self.described is None:
-                await self._clock.sleep(min(30.0, 2.0**self._failures))
+                await self._clock.sleep(_FIRST_DESCRIBE.seconds(self._failures))
             return
         found = await off_loop(len(inventory.instances), self._screened, inventory)
         for machine_id, why in found.broken:
