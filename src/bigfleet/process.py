@@ -7,7 +7,8 @@ again, the order of a stop, and the exit code.
 What happens on SIGTERM or Ctrl-C: `serve` has a handler for both and calls `Process.stop`, which
 
 1. takes no new work (`_begin_stop`),
-2. ends the tasks: first those the process can live without, then `leading`, last `lease`,
+2. ends the tasks: first those the process can live without, then `leading`, then all others, and
+   `lease` last,
 3. lets running work end within the grace and ends the lines to others (`_finish`),
 4. closes the HTTP pages, then files and connections (`_close`).
 
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 #: What tasks may take to end; giving a lease back is a call.
 TASKS_MARGIN_SECONDS = 5.0
-#: Ends before all other tasks, and after all others.
+#: Of the tasks a process cannot live without: the one that ends first, and the one that ends last.
 _FIRST, _LAST = "leading", "lease"
 
 

@@ -39,7 +39,7 @@ from bigfleet.shard.ledgers.needs import NeedsLedger
 from bigfleet.shard.ledgers.shortfalls import Shortfalls
 from bigfleet.shard.ledgers.summaries import measure_contention
 from bigfleet.shard.machines import Machines
-from bigfleet.shard.need_holds import NeedJudge
+from bigfleet.shard.need_judge import NeedJudge
 from bigfleet.shard.rails.caps import PreemptWindow, ReclaimWindow
 from bigfleet.shard.rails.dispositions import Disposed, Limits, Ruling, dispose, record
 from bigfleet.shard.settings import CurrentShardSettings

@@ -57,6 +57,7 @@ class Effects:
         self._awake = False
 
     def ask(self, instruction: Instruction) -> None:
+        """`driving/outlet.py` `Outlet.obey` carries it out, when the event at hand is handled."""
         self._asked.append(instruction)
 
     def wake(self) -> None:

@@ -46,7 +46,7 @@ from bigfleet.shard.ledgers.failing_actions import FailingActions
 from bigfleet.shard.ledgers.first_machines import FirstMachines
 from bigfleet.shard.ledgers.shortfalls import Shortfalls
 from bigfleet.shard.machines import Machines
-from bigfleet.shard.need_holds import NeedJudge
+from bigfleet.shard.need_judge import NeedJudge
 from bigfleet.shard.offerings.offerings import Offerings
 from bigfleet.shard.rails.pauses import Pauses
 from bigfleet.shard.reconciling.adoption import FailedMachines, PendingActions

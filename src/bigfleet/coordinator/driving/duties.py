@@ -1,4 +1,4 @@
-"""What a leader does unasked: the second, the sweeps, the snapshots.
+"""A leader's own timers: the tick of every second, the sweeps, the snapshots.
 
 Each is one at a time; one that fails is logged, and the next one comes.
 """

@@ -94,7 +94,7 @@ class Offers:
         candidates: Sequence[str],
         at: Instant,
     ) -> None:
-        """`candidates`: what the survey found, the ones to be given first first; a return names
+        """`candidates`: what the survey found, in the order they are given; a return names
         its machines itself.
         """
         if self.is_answered(request):

@@ -1,4 +1,4 @@
-"""What a shard does unasked: cycles, the second, and before them the compiling of the kernels.
+"""A shard's own timers: decision cycles, the tick of every second, and compiling at the start.
 
 Cycles run on a wake or at the interval, one at a time, the engine in its own thread.
 

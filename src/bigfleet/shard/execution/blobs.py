@@ -17,7 +17,7 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.reasons import Reason
 from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse
 from bigfleet.shard.execution.action_runs import CONFIGURE, ActionRun, Blob, RunStage, unbound
-from bigfleet.shard.execution.mutation import ExecutionContext, Mutation
+from bigfleet.shard.execution.mutation import ExecutionContext, MutationRunner
 from bigfleet.shard.execution.outcomes import ActionOutcome
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Blobs:
     def __init__(
         self,
         context: ExecutionContext,
-        mutation: Mutation,
+        mutation: MutationRunner,
         execution: "Execution",
         new_id: Callable[[], str],
     ) -> None:

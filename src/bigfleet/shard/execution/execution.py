@@ -29,7 +29,7 @@ from bigfleet.shard.execution.action_runs import (
     whole_stamp,
 )
 from bigfleet.shard.execution.blobs import Blobs
-from bigfleet.shard.execution.mutation import ANOTHERS, ExecutionContext, Mutation
+from bigfleet.shard.execution.mutation import ANOTHERS, ExecutionContext, MutationRunner
 from bigfleet.shard.execution.outcomes import ActionOutcome, Outcomes
 from bigfleet.shard.execution.pool import ActionPool
 
@@ -54,7 +54,7 @@ class Execution:
         self._parts = context.parts
         self._outcomes = outcomes
         self._pool = pool
-        self._mutation = Mutation(context, self)
+        self._mutation = MutationRunner(context, self)
         self._blobs = Blobs(context, self._mutation, self, new_id)
         #: All and only the actions without an outcome, drains before their last stage apart.
         self._runs: dict[str, ActionRun] = {}

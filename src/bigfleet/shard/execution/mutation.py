@@ -87,7 +87,7 @@ class ExecutionContext:
     parts: ExecutionNeighbours
 
 
-class Mutation:
+class MutationRunner:
     def __init__(self, context: ExecutionContext, execution: "Execution") -> None:
         self._context = context
         self._execution = execution

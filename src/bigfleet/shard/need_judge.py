@@ -56,7 +56,7 @@ LEAST_SEEN = 20
 LEAST_PATIENCE_SECONDS = 30.0
 
 _HOLDING = (Disposition.DEFERRED, Disposition.HELD, Disposition.VETOED, Disposition.CAPPED)
-#: Of one cycle, the next follows at once; and a breaker, which is looked at for whole providers.
+#: Not holds of a Need: a limit of actions lasts one cycle, and breakers are judged by provider.
 _LEFT_OUT = ("rail.max-actions", "rail.breaker")
 _MOVING = (S.CREATING, S.CONFIGURING)
 _PAUSABLE = (ActionKind.BOOTSTRAP, ActionKind.PROVISION, ActionKind.PREEMPT)
