@@ -78,7 +78,13 @@ READING = {
         for verb in (
             *("status", "needs", "clusters", "machines", "machines story x"),
             *("machines reservations", "quarantines", "pause list", "reports"),
-            *("reports offerings", "clusters show x", "top clusters", "top shards"),
+            *(
+                "reports offerings",
+                "reports thrash",
+                "clusters show x",
+                "top clusters",
+                "top shards",
+            ),
             *("describe machine x", "describe need x", "describe cluster x", "describe shard x"),
         )
     },

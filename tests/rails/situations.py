@@ -104,7 +104,7 @@ class Shard:
     def why_backed_off(self, action: Action, at: Instant) -> Reason | None:
         return self.resting.get(action.machine)
 
-    def why_held(self, action: Action) -> Reason | None:
+    def why_held(self, action: Action, at: Instant) -> Reason | None:
         return self.held.get(action.machine)
 
     def vetoes(self, actions: Sequence[Action]) -> Mapping[int, Reason]:

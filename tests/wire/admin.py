@@ -67,6 +67,7 @@ from bigfleet.model.shard_views import (
     StoryEvent,
     StorySource,
 )
+from bigfleet.model.thrash import ThrashFinding, ThrashKind, TraceAction
 from bigfleet.wire.shard_admin import MachineListing
 
 FINGERPRINT = "p=1|ipb=0|rpb=0|reqs=|spr="
@@ -142,6 +143,21 @@ REPLY = ClusterReportReply(
     2_001,
     ("bf1-6", "bf1-7"),
     RollupRefusal("too_heavy", "8388608 allowed; see rollup.max_bytes", 40, 3),
+)
+_VICTIM = TraceAction(
+    *(7, 3, ActionKind.PREEMPT, "m-1", 21, "shop", FINGERPRINT, "g\x00"),
+    priority=9,
+    offering="sim/a3/z-a/Spot",
+    hold_seconds=60.0,
+    preemptor=NeedKey("ml", FINGERPRINT, ""),
+    frees=Resources.parse({"cpu": "8"}),
+    deficit=Resources.parse({"cpu": "5"}),
+)
+THRASHING = ThrashFinding(
+    *(4, ThrashKind.REPEATED, "ml", FINGERPRINT, "need/ml/n1", "ml preempted again", 22, 23),
+    times=2,
+    held_until=24,
+    witness=(_VICTIM, TraceAction(8, 0, ActionKind.RECLAIM, "m-2", 22, done_at=23)),
 )
 SESSION = SessionView(
     *("shop", "bigfleet://cluster/shop", "v1alpha1"),
@@ -337,6 +353,10 @@ class ScriptedAdmin:
     async def reset_offering(self, name: str, audit: Audit, peer: Peer) -> str:
         self.asked.append(("reset_offering", name, audit, peer))
         return "buying again"
+
+    async def thrash(self) -> Sequence[ThrashFinding]:
+        self.asked.append(("thrash",))
+        return (THRASHING,)
 
     async def report_cluster(self, report: ClusterReport) -> ClusterReportReply:
         self.asked.append(("report_cluster", report))

@@ -113,6 +113,7 @@ CALLS: dict[str, Exchange] = {
         ("release", QuarantineKind.PROVIDER_LIST, "sim", True, AUDIT, NOBODY),
         ReleasedQuarantine(admin.HELD, "accepted"),
     ),
+    "thrash": (lambda c: c.thrash(), ("thrash",), (admin.THRASHING,)),
     "offerings": (lambda c: c.offerings(), ("offerings",), (admin.RESTING,)),
     "the fleet": (
         lambda c: whole(c.fleet()),

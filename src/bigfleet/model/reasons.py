@@ -135,7 +135,13 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
         ("{budget} actions a cycle, and more urgent ones came first; the next cycle follows",),
     ),
     "rail.queue-full": (1, ("{room} more actions fit into the queue, and others came first",)),
-    "rail.thrash-hold": (1, ("held for {left:time}: the machine went back and forth",)),
+    "rail.thrash-hold": (
+        1,
+        (
+            "held for {left:time} more: {finding} (`bigfleet reports thrash --witness {number}`)",
+            "held for {left:time} more: its machines went back and forth",
+        ),
+    ),
     "rebalance.off": (1, ("machines do not move between shards: {why}",)),
     "rebalance.age": (1, ("short for {age} cycles, and {cycles} may pass before others help",)),
     "rebalance.persistence": (1, ("named as short by {streak} of the last 2 syncs",)),

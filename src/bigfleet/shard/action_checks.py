@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # they ask these questions too
     from bigfleet.shard.rails.pauses import Pauses
     from bigfleet.shard.reconciling.reconciler import Reconciler
     from bigfleet.shard.settings import CurrentShardSettings
+    from bigfleet.shard.thrash_watch import ThrashWatch
 
 
 class CheckedParts(Protocol):
@@ -38,6 +39,7 @@ class CheckedParts(Protocol):
     owned_machines: "OwnedMachines"
     decision_loop: "DecisionLoop"
     store: "KeptState"
+    thrash: "ThrashWatch"
 
 
 class ActionChecks:
@@ -143,8 +145,8 @@ class ActionChecks:
             return Reason("rail.rebound", {"machine": machine, "provider": provider})
         return parts.execution.why_backed_off(action, at)
 
-    def why_held(self, action: Action) -> Reason | None:
-        return None
+    def why_held(self, action: Action, at: Instant) -> Reason | None:
+        return self._parts.thrash.why_held(action, at)
 
     def vetoes(self, actions: Sequence[Action]) -> Mapping[int, Reason]:
         return {}

@@ -43,6 +43,7 @@ from bigfleet.shard.need_judge import NeedJudge
 from bigfleet.shard.rails.caps import PreemptWindow, ReclaimWindow
 from bigfleet.shard.rails.dispositions import Disposed, Limits, Ruling, dispose, record
 from bigfleet.shard.settings import CurrentShardSettings
+from bigfleet.shard.thrash_watch import ThrashWatch
 
 if TYPE_CHECKING:
     from bigfleet.shard.coordination.coordination import Coordination
@@ -78,6 +79,7 @@ class DecisionLoop:
         shortfalls: Shortfalls,
         first_machines: FirstMachines,
         hints: Hints,
+        thrash: ThrashWatch,
         parts: DecisionNeighbours,
     ) -> None:
         """`workers`: threads of a decision."""
@@ -94,6 +96,7 @@ class DecisionLoop:
         self._shortfalls = shortfalls
         self._first_machines = first_machines
         self._hints = hints
+        self._thrash = thrash
         self._parts = parts
         self._window = ReclaimWindow()
         self._preempted = PreemptWindow()
@@ -168,6 +171,7 @@ class DecisionLoop:
     def abandon(self, machine: str) -> None:
         """A victim will not become free after all: nothing is reserved there any more."""
         self._given_up.add(machine)
+        self._thrash.abandon(machine)
         self._asked.pop(machine, None)
         if machine in self._memory.reservations:
             self._memory = _without(self._memory, (machine,))
@@ -310,6 +314,7 @@ class DecisionLoop:
         self._ingest.weights.on_cycle_ended(decision, spent)
         self._shortfalls.on_decision(decision, at)
         self._first_machines.on_decision(decision)
+        self._thrash.on_decision(decision)
         self._hints.on_decision(decision, at, thought.availability)
         self._parts.coordination.on_decision(at)
 
@@ -321,6 +326,7 @@ class DecisionLoop:
                 view = _view_of(thought, place, ruling, at)
                 self.actions.append(view)
                 self._count_miss(thought, view)
+                self._thrash.begin(view, ruling.action, thought.decision, at)
                 self._execution.enqueue(view, ruling.action, at)
             elif ruling.disposition not in _UNTOLD:
                 said.add(known)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from bigfleet.edge.counts import Counts, Survey
 from bigfleet.edge.exposition import Catalogue, Exposition
 from bigfleet.model.actions import ActionKind
+from bigfleet.model.thrash import ThrashKind
 from bigfleet.shard.execution.outcomes import ActionOutcome
 
 PREFIX = "bigfleet_shard_"
@@ -73,6 +74,8 @@ COUNTERS = {
     "report_machines_ignored_total": "Machines in cluster reports that are not Configured for "
     "the cluster that names them, by list.",
     "creates_avoided_total": "Creates saved by an offering's back-off.",
+    "thrash_findings_total": "Machines seen to go back and forth, and preemptions that repeat or "
+    "cause each other, by kind.",
 }
 GAUGES = {
     "epoch": "Which start of the shard this is.",
@@ -132,6 +135,7 @@ _CLOSED = (
     ("rollups_total", "result", ("accepted", "held", "rejected")),
     ("drains_aborted_total", "reason", ("pdb", "cancelled", "no_session", "refused")),
     ("phase1_occ_proposals_total", "outcome", ("committed", "conflict")),
+    ("thrash_findings_total", "kind", tuple(kind.label for kind in ThrashKind if kind)),
     ("coordinator_reports_total", "result", ("ok", "not_leader", "error", "stale_term")),
 )
 CATALOGUE = Catalogue(PREFIX, HISTOGRAMS, COUNTERS, GAUGES)

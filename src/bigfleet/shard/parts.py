@@ -53,6 +53,7 @@ from bigfleet.shard.reconciling.adoption import FailedMachines, PendingActions
 from bigfleet.shard.reconciling.reconciler import Reconciler
 from bigfleet.shard.sessions.sessions import Sessions
 from bigfleet.shard.settings import CurrentShardSettings, ShardSettings
+from bigfleet.shard.thrash_watch import ThrashWatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,7 @@ class Parts:
         machines.watch(self.phases.on_change)
         self.first_machines = FirstMachines(effects)
         machines.watch(self.first_machines.on_change)
+        self.thrash = ThrashWatch(effects, machines, settings)
         execute = start.settings.execute
         self.execution = Execution(
             ExecutionContext(
@@ -170,6 +172,7 @@ class Parts:
             shortfalls=self.shortfalls,
             first_machines=self.first_machines,
             hints=self.hints,
+            thrash=self.thrash,
             parts=self,
         )
         self.bindings.load(kept)

@@ -193,6 +193,19 @@ class OfferingSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ThrashSettings:
+    window: Seconds = setting(
+        1800.0, "how far back machines that go back and forth are looked for", least=0.001
+    )
+    dwell: Seconds = setting(
+        600.0, "a machine that comes back to its cluster within this time is told"
+    )
+    hold: Seconds = setting(
+        600.0, "how long Reclaims and Deletes are held where machines go back and forth; 0: never"
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class EngineSettings:
     """Passed through to the engine, whose page derives the numbers."""
 
@@ -277,6 +290,7 @@ class ShardSettings:
     deadlines: DeadlineSettings = DeadlineSettings()
     release: ReleaseSettings = ReleaseSettings()
     offerings: OfferingSettings = OfferingSettings()
+    thrash: ThrashSettings = ThrashSettings()
     session: SessionSettings = SessionSettings()
     report: ReportSettings = ReportSettings()
     journal: JournalSettings = JournalSettings()

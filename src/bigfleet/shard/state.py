@@ -127,6 +127,7 @@ class ShardState:
         parts.deadlines.tick(at)
         parts.offerings.tick(at)
         parts.execution.tick(at)
+        parts.thrash.tick(at)
         self.coordination.tick(at)
         return self.taken()
 
@@ -349,6 +350,7 @@ class ShardState:
             "inFlight": parts.execution.in_flight,
             "series": self.effects.counts.series,
             **parts.ingest.weights.sizes(),
+            **parts.thrash.sizes(),
             **self.coordination.sizes(),
         }
 

@@ -41,6 +41,7 @@ from bigfleet.model.shard_views import (
     SessionView,
     ShardStatus,
 )
+from bigfleet.model.thrash import ThrashFinding
 from bigfleet.wire import shard_views as views
 from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
 from bigfleet.wire.lines import TlsFiles
@@ -61,6 +62,7 @@ from bigfleet.wire.rpcs import (
     require_cluster,
     rows,
 )
+from bigfleet.wire.thrash_findings import THRASH_FINDING
 
 if TYPE_CHECKING:
     from bigfleet.wire.real_times import WireTimes
@@ -110,6 +112,7 @@ class ShardAdminHandler(ReportHandler, Protocol):
     async def reset_offering(self, name: str, audit: Audit, peer: Peer) -> str:
         """A sentence."""
 
+    async def thrash(self) -> Sequence[ThrashFinding]: ...
     async def list_needs(self, query: NeedQuery) -> NeedListing: ...
     def dump_fleet(self) -> AsyncGenerator[bytes, None]:
         """Whole lines of a fleet file."""
@@ -344,6 +347,14 @@ class ShardAdminClient(RpcClient):
             _text_in,
         ),
         "reports offerings",
+    )
+    thrash = SHARD_ADMIN.read(
+        "ListThrash",
+        pb.ListThrashRequest,
+        no_arguments,
+        ShardAdminHandler.thrash,
+        rows(pb.ListThrashResponse, "findings", THRASH_FINDING),
+        "reports thrash",
     )
     needs = SHARD_ADMIN.listing(
         "ListNeeds",

@@ -167,7 +167,8 @@ async def test_the_same_is_shown_as_the_admin_messages_in_json(tmp_path: Path) -
         assert "report" not in ml
         assert shop["report"]["examples"][0]["pod"] == "web/front-1"
         assert (shop["report"]["nodesMissing"], shop["reportStale"]) == (3, False)
-        for verb in ("quarantines", "pause list", "reports offerings", "machines reservations"):
+        verbs = ("quarantines", "pause list", "reports offerings", "reports thrash")
+        for verb in (*verbs, "machines reservations"):
             listed = await shard.document(*verb.split())
             assert (listed["items"], bool(instant_of(listed["queriedAt"]))) == ([], True)
 

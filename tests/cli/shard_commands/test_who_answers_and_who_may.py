@@ -20,6 +20,7 @@ READS = (
     "quarantines",
     "pause list",
     "reports offerings",
+    "reports thrash",
 )
 
 

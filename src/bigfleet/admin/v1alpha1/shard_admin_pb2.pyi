@@ -182,6 +182,39 @@ OFFERING_STATE_HALF_OPEN: OfferingState.ValueType  # 2
 """One Create is tried."""
 Global___OfferingState: _TypeAlias = OfferingState  # noqa: Y015
 
+class _ThrashKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ThrashKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ThrashKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    THRASH_KIND_UNSPECIFIED: _ThrashKind.ValueType  # 0
+    THRASH_KIND_RETURN: _ThrashKind.ValueType  # 1
+    """A machine left a (cluster, profile) and came back to it."""
+    THRASH_KIND_PING_PONG: _ThrashKind.ValueType  # 2
+    """A machine went from one cluster to another and back."""
+    THRASH_KIND_CHAIN: _ThrashKind.ValueType  # 3
+    """Preemptions that caused each other."""
+    THRASH_KIND_REBUY: _ThrashKind.ValueType  # 4
+    """An offering was released and bought again within the time its idle machines are kept."""
+    THRASH_KIND_REPEATED: _ThrashKind.ValueType  # 5
+    """A Need preempted again although its earlier victims cover what it lacks."""
+
+class ThrashKind(_ThrashKind, metaclass=_ThrashKindEnumTypeWrapper): ...
+
+THRASH_KIND_UNSPECIFIED: ThrashKind.ValueType  # 0
+THRASH_KIND_RETURN: ThrashKind.ValueType  # 1
+"""A machine left a (cluster, profile) and came back to it."""
+THRASH_KIND_PING_PONG: ThrashKind.ValueType  # 2
+"""A machine went from one cluster to another and back."""
+THRASH_KIND_CHAIN: ThrashKind.ValueType  # 3
+"""Preemptions that caused each other."""
+THRASH_KIND_REBUY: ThrashKind.ValueType  # 4
+"""An offering was released and bought again within the time its idle machines are kept."""
+THRASH_KIND_REPEATED: ThrashKind.ValueType  # 5
+"""A Need preempted again although its earlier victims cover what it lacks."""
+Global___ThrashKind: _TypeAlias = ThrashKind  # noqa: Y015
+
 @_typing.final
 class GetShardStatusRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
@@ -1455,6 +1488,166 @@ class ResetOfferingResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ResetOfferingResponse: _TypeAlias = ResetOfferingResponse  # noqa: Y015
+
+@_typing.final
+class ListThrashRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListThrashRequest: _TypeAlias = ListThrashRequest  # noqa: Y015
+
+@_typing.final
+class ListThrashResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FINDINGS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def findings(self) -> _containers.RepeatedCompositeFieldContainer[Global___ThrashFinding]: ...
+    def __init__(
+        self,
+        *,
+        findings: _abc.Iterable[Global___ThrashFinding] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["findings", b"findings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListThrashResponse: _TypeAlias = ListThrashResponse  # noqa: Y015
+
+@_typing.final
+class ThrashFinding(_message.Message):
+    """One kind of thrash of one (cluster, profile), over the last half hour."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NUMBER_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    PROFILE_FINGERPRINT_FIELD_NUMBER: _builtins.int
+    SUBJECT_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    FIRST_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    LAST_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    TIMES_FIELD_NUMBER: _builtins.int
+    HELD_UNTIL_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    WITNESS_FIELD_NUMBER: _builtins.int
+    number: _builtins.int
+    """Ascending, never used again by this start of the shard."""
+    kind: Global___ThrashKind.ValueType
+    cluster_id: _builtins.str
+    profile_fingerprint: _builtins.str
+    subject: _builtins.str
+    """Object name of the machine, offering or Need it was first seen of."""
+    text: _builtins.str
+    first_unix_nanos: _builtins.int
+    last_unix_nanos: _builtins.int
+    times: _builtins.int
+    held_until_unix_nanos: _builtins.int
+    """Until when Reclaims and Deletes are held because of it; 0: they are not."""
+    @_builtins.property
+    def witness(self) -> _containers.RepeatedCompositeFieldContainer[Global___TraceAction]:
+        """The shortest trace that shows it."""
+
+    def __init__(
+        self,
+        *,
+        number: _builtins.int = ...,
+        kind: Global___ThrashKind.ValueType = ...,
+        cluster_id: _builtins.str = ...,
+        profile_fingerprint: _builtins.str = ...,
+        subject: _builtins.str = ...,
+        text: _builtins.str = ...,
+        first_unix_nanos: _builtins.int = ...,
+        last_unix_nanos: _builtins.int = ...,
+        times: _builtins.int = ...,
+        held_until_unix_nanos: _builtins.int = ...,
+        witness: _abc.Iterable[Global___TraceAction] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster_id", b"cluster_id", "first_unix_nanos", b"first_unix_nanos", "held_until_unix_nanos", b"held_until_unix_nanos", "kind", b"kind", "last_unix_nanos", b"last_unix_nanos", "number", b"number", "profile_fingerprint", b"profile_fingerprint", "subject", b"subject", "text", b"text", "times", b"times", "witness", b"witness"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ThrashFinding: _TypeAlias = ThrashFinding  # noqa: Y015
+
+@_typing.final
+class TraceAction(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CYCLE_FIELD_NUMBER: _builtins.int
+    INDEX_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    AT_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    DONE_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    PROFILE_FINGERPRINT_FIELD_NUMBER: _builtins.int
+    GROUP_FIELD_NUMBER: _builtins.int
+    PRIORITY_FIELD_NUMBER: _builtins.int
+    OFFERING_FIELD_NUMBER: _builtins.int
+    HOLD_SECONDS_FIELD_NUMBER: _builtins.int
+    PREEMPTOR_FIELD_NUMBER: _builtins.int
+    FREES_FIELD_NUMBER: _builtins.int
+    DEFICIT_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    index: _builtins.int
+    kind: _common_pb2.ActionKind.ValueType
+    machine_id: _builtins.str
+    at_unix_nanos: _builtins.int
+    done_unix_nanos: _builtins.int
+    """0: not seen to be complete, or it does not matter."""
+    cluster_id: _builtins.str
+    """Which cluster and Need get the machine or lose it."""
+    profile_fingerprint: _builtins.str
+    group: _builtins.str
+    priority: _builtins.int
+    offering: _builtins.str
+    hold_seconds: _builtins.float
+    @_builtins.property
+    def preemptor(self) -> _common_pb2.NeedRef:
+        """Of a Preempt: which Need it is for, what the machine gives, what that Need lacked."""
+
+    @_builtins.property
+    def frees(self) -> _provider_pb2.Resources: ...
+    @_builtins.property
+    def deficit(self) -> _provider_pb2.Resources: ...
+    def __init__(
+        self,
+        *,
+        cycle: _builtins.int = ...,
+        index: _builtins.int = ...,
+        kind: _common_pb2.ActionKind.ValueType = ...,
+        machine_id: _builtins.str = ...,
+        at_unix_nanos: _builtins.int = ...,
+        done_unix_nanos: _builtins.int = ...,
+        cluster_id: _builtins.str = ...,
+        profile_fingerprint: _builtins.str = ...,
+        group: _builtins.str = ...,
+        priority: _builtins.int = ...,
+        offering: _builtins.str = ...,
+        hold_seconds: _builtins.float = ...,
+        preemptor: _common_pb2.NeedRef | None = ...,
+        frees: _provider_pb2.Resources | None = ...,
+        deficit: _provider_pb2.Resources | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["deficit", b"deficit", "frees", b"frees", "preemptor", b"preemptor"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_unix_nanos", b"at_unix_nanos", "cluster_id", b"cluster_id", "cycle", b"cycle", "deficit", b"deficit", "done_unix_nanos", b"done_unix_nanos", "frees", b"frees", "group", b"group", "hold_seconds", b"hold_seconds", "index", b"index", "kind", b"kind", "machine_id", b"machine_id", "offering", b"offering", "preemptor", b"preemptor", "priority", b"priority", "profile_fingerprint", b"profile_fingerprint"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TraceAction: _TypeAlias = TraceAction  # noqa: Y015
 
 @_typing.final
 class ReportClusterRequest(_message.Message):

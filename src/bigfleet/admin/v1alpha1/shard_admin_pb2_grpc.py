@@ -98,6 +98,11 @@ class ShardAdminStub:
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ResetOfferingRequest.SerializeToString,
                 response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ResetOfferingResponse.FromString,
                 _registered_method=True)
+        self.ListThrash = channel.unary_unary(
+                '/bigfleet.admin.v1alpha1.ShardAdmin/ListThrash',
+                request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListThrashRequest.SerializeToString,
+                response_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListThrashResponse.FromString,
+                _registered_method=True)
         self.ReportCluster = channel.unary_unary(
                 '/bigfleet.admin.v1alpha1.ShardAdmin/ReportCluster',
                 request_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ReportClusterRequest.SerializeToString,
@@ -199,6 +204,13 @@ class ShardAdminServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListThrash(self, request, context):
+        """Machines that went back and forth, and preemptions that repeat or cause each other.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ReportCluster(self, request, context):
         """A cluster tells how it is, and is told how its Needs stand.
         """
@@ -282,6 +294,11 @@ def add_ShardAdminServicer_to_server(servicer, server):
                     servicer.ResetOffering,
                     request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ResetOfferingRequest.FromString,
                     response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ResetOfferingResponse.SerializeToString,
+            ),
+            'ListThrash': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListThrash,
+                    request_deserializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListThrashRequest.FromString,
+                    response_serializer=bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListThrashResponse.SerializeToString,
             ),
             'ReportCluster': grpc.unary_unary_rpc_method_handler(
                     servicer.ReportCluster,
@@ -626,6 +643,33 @@ class ShardAdmin:
             '/bigfleet.admin.v1alpha1.ShardAdmin/ResetOffering',
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ResetOfferingRequest.SerializeToString,
             bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ResetOfferingResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListThrash(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/bigfleet.admin.v1alpha1.ShardAdmin/ListThrash',
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListThrashRequest.SerializeToString,
+            bigfleet_dot_admin_dot_v1alpha1_dot_shard__admin__pb2.ListThrashResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -55,6 +55,8 @@ class ShardAdminStub:
     ListOfferings: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ListOfferingsRequest, _shard_admin_pb2.ListOfferingsResponse]
     """Offerings that rest because they were out of stock."""
     ResetOffering: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ResetOfferingRequest, _shard_admin_pb2.ResetOfferingResponse]
+    ListThrash: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ListThrashRequest, _shard_admin_pb2.ListThrashResponse]
+    """Machines that went back and forth, and preemptions that repeat or cause each other."""
     ReportCluster: _grpc.UnaryUnaryMultiCallable[_shard_admin_pb2.ReportClusterRequest, _shard_admin_pb2.ReportClusterResponse]
     """A cluster tells how it is, and is told how its Needs stand."""
     ListNeeds: _grpc.UnaryStreamMultiCallable[_shard_admin_pb2.ListNeedsRequest, _shard_admin_pb2.ListNeedsResponse]
@@ -88,6 +90,8 @@ class ShardAdminAsyncStub(ShardAdminStub):
     ListOfferings: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ListOfferingsRequest, _shard_admin_pb2.ListOfferingsResponse]  # type: ignore[assignment]
     """Offerings that rest because they were out of stock."""
     ResetOffering: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ResetOfferingRequest, _shard_admin_pb2.ResetOfferingResponse]  # type: ignore[assignment]
+    ListThrash: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ListThrashRequest, _shard_admin_pb2.ListThrashResponse]  # type: ignore[assignment]
+    """Machines that went back and forth, and preemptions that repeat or cause each other."""
     ReportCluster: _aio.UnaryUnaryMultiCallable[_shard_admin_pb2.ReportClusterRequest, _shard_admin_pb2.ReportClusterResponse]  # type: ignore[assignment]
     """A cluster tells how it is, and is told how its Needs stand."""
     ListNeeds: _aio.UnaryStreamMultiCallable[_shard_admin_pb2.ListNeedsRequest, _shard_admin_pb2.ListNeedsResponse]  # type: ignore[assignment]
@@ -190,6 +194,14 @@ class ShardAdminServicer(metaclass=_abc_1.ABCMeta):
         request: _shard_admin_pb2.ResetOfferingRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_shard_admin_pb2.ResetOfferingResponse, _abc.Awaitable[_shard_admin_pb2.ResetOfferingResponse]]: ...
+
+    @_abc_1.abstractmethod
+    def ListThrash(
+        self,
+        request: _shard_admin_pb2.ListThrashRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_shard_admin_pb2.ListThrashResponse, _abc.Awaitable[_shard_admin_pb2.ListThrashResponse]]:
+        """Machines that went back and forth, and preemptions that repeat or cause each other."""
 
     @_abc_1.abstractmethod
     def ReportCluster(

@@ -9,6 +9,7 @@ from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.object_names import OFFERING
 from bigfleet.cli.output import shows
 from bigfleet.cli.shard_verbs.shard_reports import COLUMNS, show_reports
+from bigfleet.cli.shard_verbs.thrash_report import thrash
 from bigfleet.cli.whole_fleet import FleetAnswers, SoughtObject, Unknown, ask_fleet, ask_owner
 
 if TYPE_CHECKING:
@@ -31,7 +32,11 @@ def reports() -> None:
       bigfleet reports shards --shard shard-1
       bigfleet reports offerings --shard shard-1
       bigfleet reports offerings --reset sim/std-8/a/Spot --reason "stock is back"
+      bigfleet reports thrash
     """
+
+
+reports.add_command(thrash)
 
 
 @reports.command(short_help="Machines and shortfalls of every shard.")

@@ -41,6 +41,7 @@ from bigfleet.model.shard_views import (
     ShardStatus,
 )
 from bigfleet.model.syntax import who_text
+from bigfleet.model.thrash import ThrashFinding
 from bigfleet.shard.driving.admin_writes import AdminWrites
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.effects import PAUSES
@@ -208,6 +209,9 @@ class AdminAnswers:
             raise Rejected(Code.NOT_FOUND, f"offering {name} does not rest; nothing to reset")
         await self._done(what, audit, peer)
         return f"{name} may be bought again from the next cycle on"
+
+    async def thrash(self) -> Sequence[ThrashFinding]:
+        return self._state.parts.thrash.findings()
 
     async def report_cluster(self, report: ClusterReport) -> ClusterReportReply:
         parts, at = self._state.parts, self._outlet.now()

@@ -70,8 +70,8 @@ class LiveShard(Protocol):
     def why_backed_off(self, action: Action, at: Instant) -> Reason | None:
         """Whether the target (cluster, machine, offering) rests, or a drain cannot begin now."""
 
-    def why_held(self, action: Action) -> Reason | None:
-        """Seam of the thrash detector."""
+    def why_held(self, action: Action, at: Instant) -> Reason | None:
+        """Whether machines of its (cluster, profile) went back and forth lately."""
 
     def vetoes(self, actions: Sequence[Action]) -> Mapping[int, Reason]:
         """Seam of the verifier: positions in what it is given, with what it has against them."""
@@ -124,7 +124,7 @@ def dispose(
     at: Instant,
 ) -> Disposed:
     """Remembers in `window` and `preempted` the drains that are enqueued, and nothing else."""
-    rulings = [_before_counting(action, asked, limits.dry_run) for action in actions]
+    rulings = [_before_counting(action, asked, limits.dry_run, at) for action in actions]
     _hold_over_cap(rulings, asked, limits, window, at)
     _hold_over_preempt_cap(rulings, asked, limits, preempted, at)
     _hold(rulings, Disposition.DEFERRED, _deferrals(rulings, asked, at))
@@ -161,7 +161,7 @@ def _left(rulings: list[Ruling]) -> list[int]:
     return [index for index, ruling in enumerate(rulings) if _passing(ruling)]
 
 
-def _before_counting(action: Action, asked: LiveShard, dry_run: bool) -> Ruling:
+def _before_counting(action: Action, asked: LiveShard, dry_run: bool, at: Instant) -> Ruling:
     """The steps that look at one action alone."""
     if reason := _why_under_way(action, asked):
         return Ruling(action, Disposition.DEDUPED, reason)
@@ -171,7 +171,7 @@ def _before_counting(action: Action, asked: LiveShard, dry_run: bool) -> Ruling:
         return Ruling(action, Disposition.DRY_RUN, _DRY_RUN)
     if reason := _why_inapplicable(action, asked):
         return Ruling(action, Disposition.INAPPLICABLE, reason)
-    if reason := asked.why_held(action):
+    if reason := asked.why_held(action, at):
         return Ruling(action, Disposition.HELD, reason)
     return Ruling(action, Disposition.ENQUEUED)
 
