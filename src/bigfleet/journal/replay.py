@@ -1,0 +1,64 @@
+"""Recorded cycles decided again, and compared with what was decided then."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bigfleet.engine.acquisition import RunWorkers
+from bigfleet.engine.decide import decide
+from bigfleet.engine.decision import Decision
+from bigfleet.engine.kernels.compiled import Int64s
+from bigfleet.journal.digests import claimed_digest, claims_of, output_digest
+from bigfleet.journal.history import RecordedCycle
+from bigfleet.journal.inputs import EngineInput
+from bigfleet.journal.recorder import changed_claims
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    recorded: RecordedCycle
+    decision: Decision
+    #: Whether the actions, and the claims behind them, are those recorded.
+    same_actions: bool
+    same_claims: bool
+
+    @property
+    def identical(self) -> bool:
+        return self.same_actions and self.same_claims
+
+
+def decide_again(
+    given: EngineInput, *, workers: int = 1, run_workers: RunWorkers = map
+) -> Decision:
+    return decide(
+        given.snapshot,
+        given.needs.demand,
+        given.memory,
+        replace(given.options, workers=workers),
+        given.now,
+        run_workers=run_workers,
+    )
+
+
+def replayed(
+    cycles: Iterable[RecordedCycle], *, workers: int = 1, run_workers: RunWorkers = map
+) -> Iterator[Replayed]:
+    ids: list[str] = []
+    before: Int64s = np.zeros(0, np.int64)
+    for cycle in cycles:
+        given, output = cycle.given, cycle.output
+        decision = decide_again(given, workers=workers, run_workers=run_workers)
+        claims = claims_of(decision)
+        rows = changed_claims(ids, before, given.snapshot.ids, claims)
+        if output is None:
+            yield Replayed(cycle, decision, not decision.action_count, not len(rows))
+        else:
+            told = np.arange(len(claims)) if cycle.keyframe else rows
+            yield Replayed(
+                cycle,
+                decision,
+                output_digest(decision) == output.digest,
+                claimed_digest(decision, told) == output.claimed_digest,
+            )
+        ids, before = given.snapshot.ids, claims
