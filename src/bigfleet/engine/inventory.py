@@ -23,6 +23,7 @@ from bigfleet.engine.columns import MachineColumns
 from bigfleet.engine.encoding import (
     HELD_BY,
     Row,
+    columns_and_tables,
     columns_of,
     encoded,
     encoded_batch,
@@ -36,6 +37,7 @@ from bigfleet.engine.texts import TextColumn
 from bigfleet.model.batches import NEVER, MachineBatch, Offering, Texts
 from bigfleet.model.errors import DuplicateMachine, InvalidMachine, NoSuchMachine
 from bigfleet.model.fleet import Held, HeldBy, Marks
+from bigfleet.model.journal import MachineTable
 from bigfleet.model.machines import (
     CapacityType,
     Host,
@@ -83,6 +85,17 @@ class Inventory:
         #: Columns of a snapshot not in use any more, how much of the log they have seen, and of
         #: which generation they are: they may be offered by any thread at any moment.
         self._spare: tuple[MachineColumns, int, int] | None = None
+
+    @classmethod
+    def of_table(cls, table: MachineTable) -> "Inventory":
+        """Of machines that were an inventory's before; hosts have the names of their machines."""
+        inventory = cls()
+        columns, inventory.tables = columns_and_tables(table)
+        for row in np.flatnonzero(columns.empty).tolist():
+            cluster = table.clusters[columns.cluster[row]]
+            inventory._empty_of.setdefault(cluster, set()).add(table.ids[row])
+        inventory._join(table.ids, columns, Texts.of(table.ids))
+        return inventory
 
     def __len__(self) -> int:
         return len(self._ids) + len(self._waiting)

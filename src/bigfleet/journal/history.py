@@ -54,10 +54,10 @@ class _State:
         self.cycle = 0
         self.now: Instant = 0
 
-    def replace_by(self, state: InputChange, cycle: int) -> None:
-        self._inventory, self._needs = Inventory(), NeedsTable()
+    def replace_by(self, frame: Keyframe, cycle: int) -> None:
+        self._inventory, self._needs = Inventory.of_table(frame.machines), NeedsTable()
         self._memory, self._reported = EngineMemory(), frozenset()
-        self._take(state, cycle, 0)
+        self._take(frame.state, cycle, 0)
 
     def apply(self, change: InputChange, cycle: int) -> None:
         """Raises ValueError where the change does not fit what was recorded before it."""
@@ -83,10 +83,8 @@ class _State:
             self._inventory.remove_all(change.removed)
         for entry in change.machines:
             self._put(entry)
-        for cluster, needs in change.demand.items():
-            # Withdrawn first: the arrivals are those recorded, not those of the rows before.
-            self._needs.replace(cluster, ())
-            self._needs.replace(cluster, needs)
+        if change.needs is not None:
+            self._needs.replace_all(change.needs)
         held = {
             machine: each
             for machine, each in self._memory.reservations.items()
@@ -144,12 +142,12 @@ class History:
                 self._header = header
                 if self._state is not None:
                     self._state.options = header.options
-            case Keyframe(state):
+            case Keyframe() as frame:
                 if self._header is None:
                     raise ValueError("a key frame without a header before it")
                 self._state = self._state or _State()
                 self._state.options = self._header.options
-                self._state.replace_by(state, record.cycle)
+                self._state.replace_by(frame, record.cycle)
                 self._pending = self._state.input(), True
             case InputChange() as change:
                 if self._state is not None:

@@ -12,10 +12,17 @@ from itertools import pairwise
 import numpy as np
 
 from bigfleet.engine.decision import Decision
-from bigfleet.engine.demand import Demand
+from bigfleet.engine.encoding import table_of
 from bigfleet.engine.kernels.compiled import Int64s
+from bigfleet.engine.needs_table import table_of as need_table_of
 from bigfleet.engine.snapshot import machine_at
-from bigfleet.journal.digests import claimed_digest, claims_of, input_digest, output_digest
+from bigfleet.journal.digests import (
+    UNCLAIMED,
+    claimed_digest,
+    claims_of,
+    input_digest,
+    output_digest,
+)
 from bigfleet.journal.inputs import (
     EngineInput,
     changed_clusters,
@@ -24,21 +31,23 @@ from bigfleet.journal.inputs import (
     same_tables,
     unexpected_ages,
 )
-from bigfleet.journal.machine_rows import MachineRows
 from bigfleet.model.journal import (
     CycleOutput,
     InputChange,
     JournalBody,
     JournalEvent,
     JournalHeader,
+    JournalRecord,
+    Keyframe,
+    NeedTable,
     TickRun,
 )
 from bigfleet.model.machines import Instant
 from bigfleet.model.memory import EngineMemory
-from bigfleet.model.needs import Need, NeedKey
+from bigfleet.model.needs import NeedKey
 from bigfleet.model.options import EngineOptions
 from bigfleet.model.shard_views import ActionView
-from bigfleet.wire import journal_records as wire
+from bigfleet.wire.journal_records import record_bytes
 
 #: From one key frame to the next at the latest.
 KEYFRAME_CYCLES = 600
@@ -63,7 +72,6 @@ class Recorder:
         self._last: EngineInput | None = None
         self._digest = b""
         self._claims: Int64s = np.zeros(0, np.int64)
-        self._rows = MachineRows()
         self._keyframe_cycle = 0
         self._keyframe_bytes = 0
         #: Of changes since the key frame.
@@ -104,10 +112,11 @@ class Recorder:
         steps = tuple(after - before for before, after in pairwise(times))
         self._before_quiet = times[-1]
         run = TickRun(quiet[0][0], quiet[-1][0], times[-1], steps)
-        return [self._record(quiet[-1][0], times[-1], wire.body_bytes(run))]
+        return [self.event(run, quiet[-1][0], times[-1])]
 
     def event(self, body: JournalBody, cycle: int, at: Instant) -> bytes:
-        return self._record(cycle, at, wire.body_bytes(body))
+        self._seq += 1
+        return record_bytes(JournalRecord(self._seq, cycle, at, body))
 
     def gap(self, first_cycle: int, cycles: int, at: Instant, why: str) -> bytes:
         """Cycles that happened and are not in the journal."""
@@ -137,29 +146,25 @@ class Recorder:
     def _records(
         self, cycle: FinishedCycle, change: InputChange, claims: Int64s, *, keyframe: bool
     ) -> list[bytes]:
-        given, records = cycle.given, []
-        last = self._last
+        given, last, records = cycle.given, self._last, []
         if keyframe or last is None or _settings(last.options) != _settings(given.options):
             records.append(self._header(given))
-        told = _whole(given, change.digest) if keyframe else change
-        rows = np.arange(len(given.snapshot)) if keyframe else _rows_of(given, change)
-        machines = self._rows.records(given.snapshot, rows)
-        demand = [wire.cluster_demand(name, needs) for name, needs in told.demand.items()]
-        body = wire.input_bytes(told, machines, demand, keyframe=keyframe)
-        records.append(self._record(given.cycle, given.now, body))
         if keyframe:
-            self._keyframe_cycle, self._keyframe_bytes = given.cycle, len(body)
+            whole = Keyframe(_whole(given, change.digest), table_of(given.snapshot))
+            records.append(self.event(whole, given.cycle, given.now))
+            self._keyframe_cycle, self._keyframe_bytes = given.cycle, len(records[-1])
             self._change_bytes = 0
         else:
-            self._change_bytes += len(body)
-        changed = np.arange(len(claims)) if keyframe else self._changed_claims(given, claims)
+            records.append(self.event(change, given.cycle, given.now))
+            self._change_bytes += len(records[-1])
+        changed = claimed_rows(claims) if keyframe else self._changed_claims(given, claims)
         output = CycleOutput(
             cycle.actions,
             output_digest(cycle.decision),
             claimed_digest(cycle.decision, changed),
             cycle.nanos_of_phase,
         )
-        records.append(self._record(given.cycle, given.now, wire.body_bytes(output)))
+        records.append(self.event(output, given.cycle, given.now))
         self._before_quiet = given.now
         return records
 
@@ -171,11 +176,11 @@ class Recorder:
         header = JournalHeader(
             self._shard_id, self._epoch, self._version, given.options, given.now, given.cycle
         )
-        return self._record(given.cycle, given.now, wire.body_bytes(header))
+        return self.event(header, given.cycle, given.now)
 
-    def _record(self, cycle: int, at: Instant, body: bytes) -> bytes:
-        self._seq += 1
-        return wire.record_bytes(self._seq, cycle, at, body)
+
+def claimed_rows(claims: Int64s) -> Int64s:
+    return np.flatnonzero(claims != UNCLAIMED)
 
 
 def changed_claims(ids_before: list[str], before: Int64s, ids: list[str], claims: Int64s) -> Int64s:
@@ -212,7 +217,7 @@ def _change(last: EngineInput | None, given: EngineInput) -> InputChange:
         now=given.now,
         machines=tuple(machine_at(given.snapshot, row) for row in machines.rows.tolist()),
         removed=machines.removed,
-        demand={name: _needs(given, name) for name in changed_clusters(last.needs, given.needs)},
+        needs=_needs_of(given, changed_clusters(last.needs, given.needs)),
         reservations=tuple(
             each for machine, each in sorted(held.items()) if held_before.get(machine) != each
         ),
@@ -228,7 +233,7 @@ def _whole(given: EngineInput, digest: bytes) -> InputChange:
     memory = given.memory
     return InputChange(
         now=given.now,
-        demand={name: _needs(given, name) for name in sorted(given.needs.blocks)},
+        needs=_needs_of(given, sorted(given.needs.blocks)),
         reservations=tuple(each for _, each in sorted(memory.reservations.items())),
         parking=memory.parking,
         shortfall_ages=_ages(memory),
@@ -237,13 +242,8 @@ def _whole(given: EngineInput, digest: bytes) -> InputChange:
     )
 
 
-def _rows_of(given: EngineInput, change: InputChange) -> Int64s:
-    return np.array([given.snapshot.row_of(each.machine.id) for each in change.machines], np.int64)
-
-
-def _needs(given: EngineInput, cluster: str) -> tuple[Need, ...]:
-    block = given.needs.blocks.get(cluster)
-    return () if block is None else tuple(Demand(block, given.needs.tables))
+def _needs_of(given: EngineInput, clusters: list[str]) -> NeedTable | None:
+    return need_table_of(given.needs, clusters) if clusters else None
 
 
 def _ages(memory: EngineMemory) -> dict[NeedKey, int]:

@@ -12,7 +12,7 @@ from bigfleet.engine.kernels.compiled import Int64s
 from bigfleet.journal.digests import claimed_digest, claims_of, output_digest
 from bigfleet.journal.history import RecordedCycle
 from bigfleet.journal.inputs import EngineInput
-from bigfleet.journal.recorder import changed_claims
+from bigfleet.journal.recorder import changed_claims, claimed_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def replayed(
         if output is None:
             yield Replayed(cycle, decision, not decision.action_count, not len(rows))
         else:
-            told = np.arange(len(claims)) if cycle.keyframe else rows
+            told = claimed_rows(claims) if cycle.keyframe else rows
             yield Replayed(
                 cycle,
                 decision,

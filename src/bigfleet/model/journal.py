@@ -1,13 +1,19 @@
 """What the journal keeps of a shard's life, as records."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from numpy.typing import NDArray
+
+from bigfleet.model.batches import Offering
 from bigfleet.model.fleet import FleetMachine
-from bigfleet.model.machines import Instant
+from bigfleet.model.machines import Assigned, Instant
 from bigfleet.model.memory import Reservation
-from bigfleet.model.needs import Need, NeedKey
+from bigfleet.model.needs import NeedKey
 from bigfleet.model.options import EngineOptions
+from bigfleet.model.profiles import Profile
+from bigfleet.model.resources import Resources
 from bigfleet.model.shard_views import ActionView, StoryEvent
 
 #: Of files this version writes; a reader refuses a later one.
@@ -32,14 +38,27 @@ class JournalHeader:
 
 
 @dataclass(frozen=True, slots=True)
+class NeedTable:
+    """Needs of whole clusters as columns over tables of what they share."""
+
+    #: One without rows has withdrawn everything.
+    clusters: Sequence[str]
+    profiles: Sequence[Profile]
+    vectors: Sequence[Resources]
+    groups: Sequence[str]
+    #: By the names of the engine's columns; rows of one cluster follow each other in its order.
+    columns: Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
 class InputChange:
     """What is new in the engine's input since the cycle recorded before."""
 
     now: Instant
     machines: tuple[FleetMachine, ...] = ()
     removed: tuple[str, ...] = ()
-    #: By cluster, all its Needs in its own order; none: it has withdrawn everything.
-    demand: Mapping[str, tuple[Need, ...]] = field(default_factory=dict)
+    #: Of clusters whose demand was replaced; None: of none.
+    needs: NeedTable | None = None
     reservations: tuple[Reservation, ...] = ()
     #: Machines that are not reserved any more.
     unreserved: tuple[str, ...] = ()
@@ -52,10 +71,27 @@ class InputChange:
 
 
 @dataclass(frozen=True, slots=True)
+class MachineTable:
+    """All machines as columns over tables of what they share; numbers are rows, -1 none."""
+
+    #: Ascending.
+    ids: list[str]
+    offerings: Sequence[Offering]
+    stamps: Sequence[Assigned]
+    clusters: Sequence[str]
+    providers: Sequence[str]
+    node_names: Sequence[str]
+    #: By the names of the engine's columns; one number for each id.
+    columns: Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
 class Keyframe:
     """A whole input: nothing recorded before is needed to read on from here."""
 
+    #: Without machines.
     state: InputChange
+    machines: MachineTable
 
 
 @dataclass(frozen=True, slots=True)

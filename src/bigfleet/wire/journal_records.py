@@ -1,17 +1,18 @@
 """Records of the journal as bytes and back.
 
-Machines are written by hand from parts that many share: a key frame has hundreds of thousands.
+The machines of a key frame are columns, as the engine has them: there may be half a million.
 Everything else is a few messages a cycle.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
+from typing import Any
 
+import numpy as np
 from google.protobuf.message import DecodeError
+from numpy.typing import NDArray
 
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
-from bigfleet.model.batches import Offering
+from bigfleet.model.batches import Offering, offering_of
 from bigfleet.model.fleet import FleetMachine, Held, HeldBy, Marks
 from bigfleet.model.journal import (
     FORMAT_VERSION,
@@ -22,149 +23,74 @@ from bigfleet.model.journal import (
     JournalHeader,
     JournalRecord,
     Keyframe,
+    MachineTable,
+    NeedTable,
     TickRun,
 )
-from bigfleet.model.machines import Assigned, CapacityType, Host, Instant, Machine, MachineState
+from bigfleet.model.machines import Assigned, CapacityType, Host, Machine, MachineState
 from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.options import EngineOptions, Parking, VictimWeights
 from bigfleet.model.profiles import Profile, Spread, WhenUnsatisfiable
-from bigfleet.model.requirements import HOSTNAME_KEY
+from bigfleet.model.resources import Resources
 from bigfleet.model.shard_views import ActionView, StoryEvent
 from bigfleet.v1alpha1 import capacity_pb2, provider_pb2
 from bigfleet.wire import machine_views, shard_views
-from bigfleet.wire.machines import length_bytes, state_of
-from bigfleet.wire.needs import need_of, requirements_of, resources_message, resources_of
-from bigfleet.wire.rollups import rollup_bytes
+from bigfleet.wire.machines import state_number, state_of
+from bigfleet.wire.needs import (
+    need_message,
+    requirements_of,
+    resources_message,
+    resources_of,
+)
 
-#: What a Failed machine says of itself here: no decision reads its error.
-FAILED_TEXT = "failed"
 _HELD_BY = {str(by): by for by in HeldBy}
-#: Tags of what is written by hand.
-_MACHINE = b"\x0a"
-_ID, _STATE, _HOST, _LABEL, _ERROR, _CLUSTER = b"\x0a", b"\x10", b"\x1a", b"\x52", b"\x62", b"\x72"
-_MACHINES, _DEMAND, _ROLLUP = b"\x12", b"\x22", b"\x12"
-_STATE_OF_KEYFRAME, _KEYFRAME, _INPUT = b"\x0a", b"\x2a", b"\x32"
+#: The columns of tables, and how their numbers lie in them.
+_MACHINE_COLUMNS = {
+    "state": "<i1",
+    "offering": "<i4",
+    "cluster": "<i4",
+    "stamp": "<i4",
+    "provider": "<i4",
+    "node_name": "<i4",
+    "idle_since": "<i8",
+    "held": "<i1",
+    "overdue": "?",
+    "empty": "?",
+}
+_NEED_COLUMNS = {
+    "cluster": "<i4",
+    "profile": "<i4",
+    "aggregate": "<i4",
+    "unit": "<i4",
+    "group": "<i4",
+    "arrival": "<i8",
+    "parked": "?",
+}
 
 
-def _field(tag: bytes, content: bytes) -> bytes:
-    return b"".join((tag, length_bytes(len(content)), content))
+def record_bytes(record: JournalRecord) -> bytes:
+    """Equal records have equal bytes."""
+    message = _message_of(record.body)
+    message.seq, message.cycle, message.at_unix_nanos = record.seq, record.cycle, record.at
+    return message.SerializeToString(deterministic=True)
 
 
-# -- a machine from parts that are written once ---------------------------------------------------
-
-
-def offering_part(offering: Offering) -> bytes:
-    return provider_pb2.Machine(
-        instance_type=offering.instance_type,
-        zone=offering.zone,
-        capacity_type=shard_views.number(offering.capacity_type),
-        price_per_hour=offering.price_per_hour,
-        interruption_probability=offering.interruption_probability,
-        resources=resources_message(offering.resources),
-        labels=dict(offering.labels),
-        allocatable=resources_message(offering.allocatable),
-    ).SerializeToString(deterministic=True)
-
-
-def host_part(provider: str) -> bytes:
-    return _field(_HOST, provider_pb2.HostRef(provider=provider).SerializeToString())
-
-
-def cluster_part(cluster: str) -> bytes:
-    return _field(_CLUSTER, cluster.encode())
-
-
-def node_name_part(name: str) -> bytes:
-    key, value = HOSTNAME_KEY.encode(), name.encode()
-    return _field(_LABEL, _field(b"\x0a", key) + _field(b"\x12", value))
-
-
-def failed_part() -> bytes:
-    return _field(_ERROR, FAILED_TEXT.encode())
-
-
-def stamp_part(assigned: Assigned) -> bytes:
-    """Beside the machine, not within it."""
-    return pb.MachineRecord(
-        assigned_priority=assigned.priority,
-        assigned_interruption_dollars=assigned.interruption_penalty,
-        assigned_reclamation_dollars=assigned.reclamation_penalty,
-        assigned_fingerprint=assigned.need_fingerprint,
-        assigned_group=assigned.group,
-        assigned_cluster=assigned.cluster,
-    ).SerializeToString()
-
-
-@lru_cache(4096)
-def marks_part(
-    idle_since: Instant | None, held: HeldBy | None, overdue: bool, empty: bool
-) -> bytes:
-    """Beside the machine too."""
-    return pb.MachineRecord(
-        idle_since_unix_nanos=idle_since or 0,
-        idle_since_known=idle_since is not None,
-        unseen=held is HeldBy.UNSEEN,
-        withheld=held is HeldBy.QUOTA,
-        held=held or "",
-        overdue=overdue,
-        empty=empty,
-    ).SerializeToString()
-
-
-def machine_record(machine_id: str, state: int, within: bytes, beside: bytes) -> bytes:
-    """`within`: parts of the machine; `beside`: its stamp and marks."""
-    name = machine_id.encode()
-    machine = b"".join((_ID, length_bytes(len(name)), name, _STATE, bytes((state,)), within))
-    return b"".join((_MACHINE, length_bytes(len(machine)), machine, beside))
-
-
-# -- whole records --------------------------------------------------------------------------------
-
-
-def cluster_demand(cluster: str, needs: Sequence[Need]) -> bytes:
-    """All Needs of a cluster, as one entry of an input."""
-    rest = pb.ClusterDemand(
-        cluster_id=cluster,
-        arrival_unix_nanos=[need.arrival_unix_nanos for need in needs],
-        parked=[place for place, need in enumerate(needs) if need.parked],
-    ).SerializeToString()
-    return rest + _field(_ROLLUP, rollup_bytes("", 0, needs))
-
-
-def input_bytes(
-    change: InputChange, machines: Iterable[bytes], demand: Iterable[bytes], *, keyframe: bool
-) -> bytes:
-    """The body of a record; `machines` and `demand` stand for those of the change."""
-    rest = pb.InputDelta(
-        now_unix_nanos=change.now,
-        removed_machine_ids=change.removed,
-        reservations=[machine_views._reservation_message(each) for each in change.reservations],
-        removed_reservation_ids=change.unreserved,
-        parking=_age_messages(change.parking),
-        shortfall_ages=_age_messages(change.shortfall_ages),
-        reported_clusters=sorted(change.reported or ()),
-        reported_changed=change.reported is not None,
-        input_digest=change.digest,
-    ).SerializeToString()
-    parts = [rest]
-    for tag, entries in ((_MACHINES, machines), (_DEMAND, demand)):
-        for entry in entries:
-            parts += (tag, length_bytes(len(entry)), entry)
-    whole = b"".join(parts)
-    if keyframe:
-        return _field(_KEYFRAME, _field(_STATE_OF_KEYFRAME, whole))
-    return _field(_INPUT, whole)
-
-
-def body_bytes(body: JournalBody) -> bytes:
-    """Of any body but an input, which is made from its parts."""
+def _message_of(body: JournalBody) -> pb.JournalRecord:
     match body:
         case JournalHeader():
-            record = pb.JournalRecord(header=_header_message(body))
+            return pb.JournalRecord(header=_header_message(body))
+        case Keyframe():
+            return pb.JournalRecord(
+                keyframe=pb.Keyframe(
+                    state=_change_message(body.state), machines=_table_message(body.machines)
+                )
+            )
+        case InputChange():
+            return pb.JournalRecord(input=_change_message(body))
         case CycleOutput():
-            record = pb.JournalRecord(output=_output_message(body))
+            return pb.JournalRecord(output=_output_message(body))
         case TickRun():
-            record = pb.JournalRecord(
+            return pb.JournalRecord(
                 tick_run=pb.TickRun(
                     first_cycle=body.first_cycle,
                     last_cycle=body.last_cycle,
@@ -173,11 +99,11 @@ def body_bytes(body: JournalBody) -> bytes:
                 )
             )
         case ActionView():
-            record = pb.JournalRecord(outcome=machine_views._action_message(body))
+            return pb.JournalRecord(outcome=machine_views._action_message(body))
         case StoryEvent():
-            record = pb.JournalRecord(story=shard_views.event_message(body))
+            return pb.JournalRecord(story=shard_views.event_message(body))
         case JournalEvent():
-            record = pb.JournalRecord(
+            return pb.JournalRecord(
                 event=pb.JournalEvent(
                     kind=body.kind,
                     subject=body.subject,
@@ -186,13 +112,6 @@ def body_bytes(body: JournalBody) -> bytes:
                     peer=body.peer,
                 )
             )
-        case _:
-            raise TypeError(f"{type(body).__name__} is written from its parts")
-    return record.SerializeToString(deterministic=True)
-
-
-def record_bytes(seq: int, cycle: int, at: Instant, body: bytes) -> bytes:
-    return pb.JournalRecord(seq=seq, cycle=cycle, at_unix_nanos=at).SerializeToString() + body
 
 
 def record_of(content: bytes) -> JournalRecord:
@@ -210,7 +129,8 @@ def _body_of(message: pb.JournalRecord) -> JournalBody:
         case "header":
             return _header_of(message.header)
         case "keyframe":
-            return Keyframe(_change_of(message.keyframe.state))
+            frame = message.keyframe
+            return Keyframe(_change_of(frame.state), _table_of(frame.machines))
         case "input":
             return _change_of(message.input)
         case "output":
@@ -250,52 +170,79 @@ def _output_of(message: pb.CycleOutput) -> CycleOutput:
     )
 
 
+def _change_message(change: InputChange) -> pb.InputDelta:
+    return pb.InputDelta(
+        now_unix_nanos=change.now,
+        machines=map(_machine_message, change.machines),
+        removed_machine_ids=change.removed,
+        reservations=[machine_views._reservation_message(each) for each in change.reservations],
+        removed_reservation_ids=change.unreserved,
+        parking=_age_messages(change.parking),
+        shortfall_ages=_age_messages(change.shortfall_ages),
+        reported_clusters=sorted(change.reported or ()),
+        reported_changed=change.reported is not None,
+        input_digest=change.digest,
+        needs=None if change.needs is None else _needs_message(change.needs),
+    )
+
+
 def _change_of(message: pb.InputDelta) -> InputChange:
     return InputChange(
         now=message.now_unix_nanos,
         machines=tuple(map(_machine_of, message.machines)),
         removed=tuple(message.removed_machine_ids),
-        demand={each.cluster_id: _needs_of(each) for each in message.demand},
         reservations=tuple(map(machine_views._reservation_of, message.reservations)),
         unreserved=tuple(message.removed_reservation_ids),
         parking=_ages_of(message.parking),
         shortfall_ages=_ages_of(message.shortfall_ages),
         reported=frozenset(message.reported_clusters) if message.reported_changed else None,
         digest=message.input_digest,
+        needs=_needs_of(message.needs) if message.HasField("needs") else None,
     )
 
 
+def _machine_message(entry: FleetMachine) -> pb.MachineRecord:
+    machine, marks = entry.machine, entry.marks
+    since, held, host = marks.idle_since, marks.held, machine.host
+    record = _stamp_message(machine.assigned)
+    record.machine.CopyFrom(_offering_message(offering_of(machine)))
+    record.machine.id, record.machine.cluster = machine.id, machine.cluster
+    record.machine.state = state_number(machine.state)
+    record.machine.last_error = machine.last_error
+    if not host.empty:
+        record.machine.host.CopyFrom(provider_pb2.HostRef(provider=host.provider, ref=host.ref))
+    record.idle_since_unix_nanos, record.idle_since_known = since or 0, since is not None
+    record.unseen = held is not None and held.by is HeldBy.UNSEEN
+    record.withheld = held is not None and held.by is HeldBy.QUOTA
+    record.held = "" if held is None else held.by
+    record.overdue, record.empty = marks.overdue, marks.empty
+    return record
+
+
 def _machine_of(message: pb.MachineRecord) -> FleetMachine:
-    machine = message.machine
+    machine, offering = message.machine, _offering_of(message.machine)
     state = state_of(machine.state)
     if state is MachineState.UNSPECIFIED:
         raise ValueError(f"machine {machine.id} has no state this version knows")
     if message.held and message.held not in _HELD_BY:
         raise ValueError(f"machine {machine.id} is held by {message.held!r}, which is unknown")
-    host = Host(machine.host.provider, machine.id) if machine.HasField("host") else Host()
+    host = machine.host
     return FleetMachine(
         Machine(
             id=machine.id,
             state=state,
-            capacity_type=CapacityType(machine.capacity_type),
-            host=host,
+            capacity_type=offering.capacity_type,
+            host=Host(host.provider, host.ref) if machine.HasField("host") else Host(),
             cluster=machine.cluster,
-            instance_type=machine.instance_type,
-            zone=machine.zone,
-            labels=dict(machine.labels),
-            resources=resources_of(machine.resources),
-            allocatable=resources_of(machine.allocatable),
-            price_per_hour=machine.price_per_hour,
-            interruption_probability=machine.interruption_probability,
+            instance_type=offering.instance_type,
+            zone=offering.zone,
+            labels=dict(offering.labels),
+            resources=offering.resources,
+            allocatable=offering.allocatable,
+            price_per_hour=offering.price_per_hour,
+            interruption_probability=offering.interruption_probability,
             last_error=machine.last_error,
-            assigned=Assigned(
-                message.assigned_priority,
-                message.assigned_interruption_dollars,
-                message.assigned_reclamation_dollars,
-                message.assigned_cluster,
-                message.assigned_fingerprint,
-                message.assigned_group,
-            ),
+            assigned=_stamp_of(message),
         ),
         Marks(
             message.idle_since_unix_nanos if message.idle_since_known else None,
@@ -306,17 +253,140 @@ def _machine_of(message: pb.MachineRecord) -> FleetMachine:
     )
 
 
-def _needs_of(message: pb.ClusterDemand) -> tuple[Need, ...]:
-    rows, arrivals = message.rollup.needs, message.arrival_unix_nanos
-    if len(rows) != len(arrivals):
-        raise ValueError(f"{len(arrivals)} arrivals for {len(rows)} Needs of {message.cluster_id}")
-    needs = [
-        replace(need_of(row, message.cluster_id, arrival), profile=_profile_of(row))
-        for row, arrival in zip(rows, arrivals, strict=True)
-    ]
-    for place in message.parked:
-        needs[place] = replace(needs[place], parked=True)
-    return tuple(needs)
+def _offering_message(offering: Offering) -> provider_pb2.Machine:
+    return provider_pb2.Machine(
+        instance_type=offering.instance_type,
+        zone=offering.zone,
+        capacity_type=shard_views.number(offering.capacity_type),
+        price_per_hour=offering.price_per_hour,
+        interruption_probability=offering.interruption_probability,
+        resources=resources_message(offering.resources),
+        labels=dict(offering.labels),
+        allocatable=resources_message(offering.allocatable),
+    )
+
+
+def _offering_of(message: provider_pb2.Machine) -> Offering:
+    return Offering(
+        CapacityType(message.capacity_type),
+        message.instance_type,
+        message.zone,
+        tuple(sorted(message.labels.items())),
+        resources_of(message.resources),
+        resources_of(message.allocatable),
+        message.price_per_hour,
+        message.interruption_probability,
+    )
+
+
+def _stamp_message(assigned: Assigned) -> pb.MachineRecord:
+    return pb.MachineRecord(
+        assigned_priority=assigned.priority,
+        assigned_interruption_dollars=assigned.interruption_penalty,
+        assigned_reclamation_dollars=assigned.reclamation_penalty,
+        assigned_fingerprint=assigned.need_fingerprint,
+        assigned_group=assigned.group,
+        assigned_cluster=assigned.cluster,
+    )
+
+
+def _stamp_of(message: pb.MachineRecord) -> Assigned:
+    return Assigned(
+        message.assigned_priority,
+        message.assigned_interruption_dollars,
+        message.assigned_reclamation_dollars,
+        message.assigned_cluster,
+        message.assigned_fingerprint,
+        message.assigned_group,
+    )
+
+
+def _table_message(table: MachineTable) -> pb.MachineTable:
+    return pb.MachineTable(
+        ids=table.ids,
+        offerings=map(_offering_message, table.offerings),
+        stamps=map(_stamp_message, table.stamps),
+        clusters=table.clusters,
+        providers=table.providers,
+        node_names=table.node_names,
+        **_column_bytes(table.columns, _MACHINE_COLUMNS),
+    )
+
+
+def _table_of(message: pb.MachineTable) -> MachineTable:
+    columns = _columns_of(message, _MACHINE_COLUMNS)
+    if len(columns["state"]) != len(message.ids):
+        raise ValueError(f"{len(columns['state'])} states for {len(message.ids)} machines")
+    for name, least, rows in (
+        ("state", 1, len(MachineState)),
+        ("offering", 0, len(message.offerings)),
+        ("cluster", -1, len(message.clusters)),
+        ("stamp", 0, len(message.stamps)),
+        ("provider", -1, len(message.providers)),
+        ("node_name", -1, len(message.node_names)),
+        ("held", 0, len(HeldBy) + 1),
+    ):
+        _check_rows(name, columns[name], least, rows)
+    return MachineTable(
+        list(message.ids),
+        list(map(_offering_of, message.offerings)),
+        list(map(_stamp_of, message.stamps)),
+        list(message.clusters),
+        list(message.providers),
+        list(message.node_names),
+        columns,
+    )
+
+
+def _needs_message(table: NeedTable) -> pb.NeedTable:
+    return pb.NeedTable(
+        clusters=table.clusters,
+        profiles=map(_profile_message, table.profiles),
+        vectors=[provider_pb2.Resources(resources=each.texts()) for each in table.vectors],
+        groups=table.groups,
+        **_column_bytes(table.columns, _NEED_COLUMNS),
+    )
+
+
+def _needs_of(message: pb.NeedTable) -> NeedTable:
+    columns = _columns_of(message, _NEED_COLUMNS)
+    for name, rows in (
+        ("cluster", message.clusters),
+        ("profile", message.profiles),
+        ("aggregate", message.vectors),
+        ("unit", message.vectors),
+        ("group", message.groups),
+    ):
+        _check_rows(name, columns[name], 0, len(rows))
+    return NeedTable(
+        list(message.clusters),
+        list(map(_profile_of, message.profiles)),
+        list(map(resources_of, message.vectors)),
+        list(message.groups),
+        columns,
+    )
+
+
+def _column_bytes(columns: Mapping[str, NDArray[Any]], kinds: Mapping[str, str]) -> dict[str, Any]:
+    return {name: np.ascontiguousarray(columns[name], kinds[name]).tobytes() for name in kinds}
+
+
+def _columns_of(
+    message: pb.MachineTable | pb.NeedTable, kinds: Mapping[str, str]
+) -> dict[str, NDArray[Any]]:
+    columns = {name: np.frombuffer(getattr(message, name), kind) for name, kind in kinds.items()}
+    if len({len(column) for column in columns.values()}) > 1:
+        raise ValueError("the columns of a table differ in length")
+    return columns
+
+
+def _check_rows(name: str, column: NDArray[Any], least: int, rows: int) -> None:
+    if len(column) and not least <= column.min() <= column.max() < rows:
+        raise ValueError(f"the column {name} names a row that its table does not have")
+
+
+def _profile_message(profile: Profile) -> capacity_pb2.CapacityNeed:
+    return need_message(Need("", profile, Resources()))
 
 
 def _profile_of(message: capacity_pb2.CapacityNeed) -> Profile:

@@ -1979,20 +1979,111 @@ class Keyframe(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     STATE_FIELD_NUMBER: _builtins.int
+    MACHINES_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def state(self) -> Global___InputDelta: ...
+    def state(self) -> Global___InputDelta:
+        """Without machines."""
+
+    @_builtins.property
+    def machines(self) -> Global___MachineTable: ...
     def __init__(
         self,
         *,
         state: Global___InputDelta | None = ...,
+        machines: Global___MachineTable | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["state", b"state"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["machines", b"machines", "state", b"state"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["state", b"state"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["machines", b"machines", "state", b"state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Keyframe: _TypeAlias = Keyframe  # noqa: Y015
+
+@_typing.final
+class MachineTable(_message.Message):
+    """All machines as columns: a key frame of half a million is written and read in a second. Numbers
+    are little-endian, one for each id, and name rows of the tables; -1 is none.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    IDS_FIELD_NUMBER: _builtins.int
+    OFFERINGS_FIELD_NUMBER: _builtins.int
+    STAMPS_FIELD_NUMBER: _builtins.int
+    CLUSTERS_FIELD_NUMBER: _builtins.int
+    PROVIDERS_FIELD_NUMBER: _builtins.int
+    NODE_NAMES_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    OFFERING_FIELD_NUMBER: _builtins.int
+    CLUSTER_FIELD_NUMBER: _builtins.int
+    STAMP_FIELD_NUMBER: _builtins.int
+    PROVIDER_FIELD_NUMBER: _builtins.int
+    NODE_NAME_FIELD_NUMBER: _builtins.int
+    IDLE_SINCE_FIELD_NUMBER: _builtins.int
+    HELD_FIELD_NUMBER: _builtins.int
+    OVERDUE_FIELD_NUMBER: _builtins.int
+    EMPTY_FIELD_NUMBER: _builtins.int
+    state: _builtins.bytes
+    """int8."""
+    offering: _builtins.bytes
+    """int32, as the next four."""
+    cluster: _builtins.bytes
+    stamp: _builtins.bytes
+    provider: _builtins.bytes
+    node_name: _builtins.bytes
+    idle_since: _builtins.bytes
+    """int64, nanoseconds; the least number there is where it is not known."""
+    held: _builtins.bytes
+    """int8: 0, or 1 and the place in backoff, quota, operator, unseen."""
+    overdue: _builtins.bytes
+    """One byte each, 0 or 1."""
+    empty: _builtins.bytes
+    @_builtins.property
+    def ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ascending."""
+
+    @_builtins.property
+    def offerings(self) -> _containers.RepeatedCompositeFieldContainer[_provider_pb2.Machine]:
+        """What many machines share; nothing of a single one."""
+
+    @_builtins.property
+    def stamps(self) -> _containers.RepeatedCompositeFieldContainer[Global___MachineRecord]:
+        """What machines were bound for; nothing else of the records."""
+
+    @_builtins.property
+    def clusters(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def providers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def node_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        ids: _abc.Iterable[_builtins.str] | None = ...,
+        offerings: _abc.Iterable[_provider_pb2.Machine] | None = ...,
+        stamps: _abc.Iterable[Global___MachineRecord] | None = ...,
+        clusters: _abc.Iterable[_builtins.str] | None = ...,
+        providers: _abc.Iterable[_builtins.str] | None = ...,
+        node_names: _abc.Iterable[_builtins.str] | None = ...,
+        state: _builtins.bytes = ...,
+        offering: _builtins.bytes = ...,
+        cluster: _builtins.bytes = ...,
+        stamp: _builtins.bytes = ...,
+        provider: _builtins.bytes = ...,
+        node_name: _builtins.bytes = ...,
+        idle_since: _builtins.bytes = ...,
+        held: _builtins.bytes = ...,
+        overdue: _builtins.bytes = ...,
+        empty: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster", b"cluster", "clusters", b"clusters", "empty", b"empty", "held", b"held", "idle_since", b"idle_since", "ids", b"ids", "node_name", b"node_name", "node_names", b"node_names", "offering", b"offering", "offerings", b"offerings", "overdue", b"overdue", "provider", b"provider", "providers", b"providers", "stamp", b"stamp", "stamps", b"stamps", "state", b"state"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MachineTable: _TypeAlias = MachineTable  # noqa: Y015
 
 @_typing.final
 class InputDelta(_message.Message):
@@ -2023,7 +2114,6 @@ class InputDelta(_message.Message):
     NOW_UNIX_NANOS_FIELD_NUMBER: _builtins.int
     MACHINES_FIELD_NUMBER: _builtins.int
     REMOVED_MACHINE_IDS_FIELD_NUMBER: _builtins.int
-    DEMAND_FIELD_NUMBER: _builtins.int
     RESERVATIONS_FIELD_NUMBER: _builtins.int
     REMOVED_RESERVATION_IDS_FIELD_NUMBER: _builtins.int
     PARKING_FIELD_NUMBER: _builtins.int
@@ -2035,6 +2125,7 @@ class InputDelta(_message.Message):
     RECLAIM_BUDGET_FIELD_NUMBER: _builtins.int
     REPORTED_CHANGED_FIELD_NUMBER: _builtins.int
     SHORTFALL_AGES_FIELD_NUMBER: _builtins.int
+    NEEDS_FIELD_NUMBER: _builtins.int
     now_unix_nanos: _builtins.int
     input_digest: _builtins.bytes
     """SHA-256, chained: over the digest of the cycle before and the lines of this change."""
@@ -2044,10 +2135,6 @@ class InputDelta(_message.Message):
     def machines(self) -> _containers.RepeatedCompositeFieldContainer[Global___MachineRecord]: ...
     @_builtins.property
     def removed_machine_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
-    @_builtins.property
-    def demand(self) -> _containers.RepeatedCompositeFieldContainer[Global___ClusterDemand]:
-        """Whole clusters; one without needs has withdrawn everything."""
-
     @_builtins.property
     def reservations(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Reservation]: ...
     @_builtins.property
@@ -2072,13 +2159,16 @@ class InputDelta(_message.Message):
     def shortfall_ages(self) -> _containers.RepeatedCompositeFieldContainer[Global___ParkingAge]:
         """As for parking."""
 
+    @_builtins.property
+    def needs(self) -> Global___NeedTable:
+        """Whole clusters; one without rows has withdrawn everything."""
+
     def __init__(
         self,
         *,
         now_unix_nanos: _builtins.int = ...,
         machines: _abc.Iterable[Global___MachineRecord] | None = ...,
         removed_machine_ids: _abc.Iterable[_builtins.str] | None = ...,
-        demand: _abc.Iterable[Global___ClusterDemand] | None = ...,
         reservations: _abc.Iterable[_common_pb2.Reservation] | None = ...,
         removed_reservation_ids: _abc.Iterable[_builtins.str] | None = ...,
         parking: _abc.Iterable[Global___ParkingAge] | None = ...,
@@ -2090,10 +2180,11 @@ class InputDelta(_message.Message):
         reclaim_budget: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
         reported_changed: _builtins.bool = ...,
         shortfall_ages: _abc.Iterable[Global___ParkingAge] | None = ...,
+        needs: Global___NeedTable | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["needs", b"needs"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocations", b"allocations", "demand", b"demand", "input_digest", b"input_digest", "machines", b"machines", "now_unix_nanos", b"now_unix_nanos", "parking", b"parking", "pauses", b"pauses", "pauses_changed", b"pauses_changed", "reclaim_budget", b"reclaim_budget", "removed_machine_ids", b"removed_machine_ids", "removed_reservation_ids", b"removed_reservation_ids", "reported_changed", b"reported_changed", "reported_clusters", b"reported_clusters", "reservations", b"reservations", "shortfall_ages", b"shortfall_ages"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocations", b"allocations", "input_digest", b"input_digest", "machines", b"machines", "needs", b"needs", "now_unix_nanos", b"now_unix_nanos", "parking", b"parking", "pauses", b"pauses", "pauses_changed", b"pauses_changed", "reclaim_budget", b"reclaim_budget", "removed_machine_ids", b"removed_machine_ids", "removed_reservation_ids", b"removed_reservation_ids", "reported_changed", b"reported_changed", "reported_clusters", b"reported_clusters", "reservations", b"reservations", "shortfall_ages", b"shortfall_ages"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2167,39 +2258,64 @@ class MachineRecord(_message.Message):
 Global___MachineRecord: _TypeAlias = MachineRecord  # noqa: Y015
 
 @_typing.final
-class ClusterDemand(_message.Message):
+class NeedTable(_message.Message):
+    """Needs of whole clusters as columns, each cluster's in its own order, as in MachineTable."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
-    CLUSTER_ID_FIELD_NUMBER: _builtins.int
-    ROLLUP_FIELD_NUMBER: _builtins.int
-    ARRIVAL_UNIX_NANOS_FIELD_NUMBER: _builtins.int
+    CLUSTERS_FIELD_NUMBER: _builtins.int
+    PROFILES_FIELD_NUMBER: _builtins.int
+    VECTORS_FIELD_NUMBER: _builtins.int
+    GROUPS_FIELD_NUMBER: _builtins.int
+    CLUSTER_FIELD_NUMBER: _builtins.int
+    PROFILE_FIELD_NUMBER: _builtins.int
+    AGGREGATE_FIELD_NUMBER: _builtins.int
+    UNIT_FIELD_NUMBER: _builtins.int
+    GROUP_FIELD_NUMBER: _builtins.int
+    ARRIVAL_FIELD_NUMBER: _builtins.int
     PARKED_FIELD_NUMBER: _builtins.int
-    cluster_id: _builtins.str
+    cluster: _builtins.bytes
+    """int32, as the next four; rows of one cluster follow each other."""
+    profile: _builtins.bytes
+    aggregate: _builtins.bytes
+    unit: _builtins.bytes
+    group: _builtins.bytes
+    arrival: _builtins.bytes
+    """int64, nanoseconds."""
+    parked: _builtins.bytes
+    """Keeps what it has and acquires nothing; one byte each, 0 or 1."""
     @_builtins.property
-    def rollup(self) -> _capacity_pb2.ClusterCapacityNeeds: ...
+    def clusters(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property
-    def arrival_unix_nanos(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """One for each need of the roll-up."""
+    def profiles(self) -> _containers.RepeatedCompositeFieldContainer[_capacity_pb2.CapacityNeed]:
+        """What rows share: nothing but requirements, priority, spread and buckets."""
 
     @_builtins.property
-    def parked(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Places in the roll-up of needs that keep what they have and acquire nothing."""
-
+    def vectors(self) -> _containers.RepeatedCompositeFieldContainer[_provider_pb2.Resources]: ...
+    @_builtins.property
+    def groups(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     def __init__(
         self,
         *,
-        cluster_id: _builtins.str = ...,
-        rollup: _capacity_pb2.ClusterCapacityNeeds | None = ...,
-        arrival_unix_nanos: _abc.Iterable[_builtins.int] | None = ...,
-        parked: _abc.Iterable[_builtins.int] | None = ...,
+        clusters: _abc.Iterable[_builtins.str] | None = ...,
+        profiles: _abc.Iterable[_capacity_pb2.CapacityNeed] | None = ...,
+        vectors: _abc.Iterable[_provider_pb2.Resources] | None = ...,
+        groups: _abc.Iterable[_builtins.str] | None = ...,
+        cluster: _builtins.bytes = ...,
+        profile: _builtins.bytes = ...,
+        aggregate: _builtins.bytes = ...,
+        unit: _builtins.bytes = ...,
+        group: _builtins.bytes = ...,
+        arrival: _builtins.bytes = ...,
+        parked: _builtins.bytes = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["rollup", b"rollup"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["arrival_unix_nanos", b"arrival_unix_nanos", "cluster_id", b"cluster_id", "parked", b"parked", "rollup", b"rollup"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["aggregate", b"aggregate", "arrival", b"arrival", "cluster", b"cluster", "clusters", b"clusters", "group", b"group", "groups", b"groups", "parked", b"parked", "profile", b"profile", "profiles", b"profiles", "unit", b"unit", "vectors", b"vectors"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___ClusterDemand: _TypeAlias = ClusterDemand  # noqa: Y015
+Global___NeedTable: _TypeAlias = NeedTable  # noqa: Y015
 
 @_typing.final
 class ParkingAge(_message.Message):
