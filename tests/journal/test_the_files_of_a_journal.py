@@ -14,6 +14,7 @@ from bigfleet.journal.segments import (
     cut_torn_tail,
     records_in_order,
     segments_in,
+    segments_of,
 )
 from tests.journal.lives import START, LivingFleet
 
@@ -46,7 +47,7 @@ def written(directory: Path, cycles: int, limits: JournalLimits, disk: RealDisk)
 
 def read_cycles(directory: Path) -> tuple[list[int], History]:
     history = History()
-    found = list(history.cycles(records_in_order(directory)))
+    found = list(history.cycles(records_in_order(segments_of(directory))))
     assert all(each.identical for each in replayed(found))
     return [each.given.cycle for each in found], history
 
@@ -152,5 +153,5 @@ def test_a_full_disk_gives_up_the_oldest_segment_and_goes_on(tmp_path: Path) -> 
 
 
 def test_a_directory_without_a_journal_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableJournal, match="holds no journal"):
-        list(records_in_order(tmp_path))
+    with pytest.raises(UnreadableJournal, match="is not a journal"):
+        segments_of(tmp_path)

@@ -30,6 +30,7 @@ VERBS: dict[str, Verb] = {
     "plan": Verb(
         "bigfleet.cli.plan", "plan", "What one cycle would decide on a fleet file, and why."
     ),
+    "replay": Verb("bigfleet.cli.replay", "replay", "Decide recorded cycles again, and compare."),
     "bench": Verb("bigfleet.cli.bench", "bench", "How fast engine, shard and provider are here."),
     "warm": Verb("bigfleet.cli.warm", "warm", "Compile the engine once, for all later starts."),
     "shard": Verb("bigfleet.cli.shard", "shard", "Run a shard: one engine, many clusters."),

@@ -127,6 +127,13 @@ class History:
         self._pending: tuple[EngineInput, bool] | None = None
         self.gaps: list[JournalEvent] = []
 
+    @property
+    def header(self) -> JournalHeader:
+        """Of the cycle read last."""
+        if self._header is None:
+            raise BrokenJournal("no header was read yet")
+        return self._header
+
     def cycles(self, records: Iterable[JournalRecord]) -> Iterator[RecordedCycle]:
         """Raises BrokenJournal where a record does not fit those before it."""
         for record in records:

@@ -42,23 +42,42 @@ def decide_again(
 
 
 def replayed(
-    cycles: Iterable[RecordedCycle], *, workers: int = 1, run_workers: RunWorkers = map
+    cycles: Iterable[RecordedCycle],
+    *,
+    first: tuple[int, int] = (0, 0),
+    workers: int = 1,
+    run_workers: RunWorkers = map,
 ) -> Iterator[Replayed]:
+    """From the cycle `first` (epoch and number) on; the one before it is decided too, because
+    claims are compared with those of the cycle before."""
+    before: RecordedCycle | None = None
     ids: list[str] = []
-    before: Int64s = np.zeros(0, np.int64)
+    claims: Int64s = np.zeros(0, np.int64)
     for cycle in cycles:
-        given, output = cycle.given, cycle.output
+        if (cycle.epoch, cycle.given.cycle) < first:
+            before = cycle
+            continue
+        if before is not None:
+            ids = before.given.snapshot.ids
+            claims = claims_of(decide_again(before.given, workers=workers, run_workers=run_workers))
+            before = None
+        given = cycle.given
         decision = decide_again(given, workers=workers, run_workers=run_workers)
-        claims = claims_of(decision)
-        rows = changed_claims(ids, before, given.snapshot.ids, claims)
-        if output is None:
-            yield Replayed(cycle, decision, not decision.action_count, not len(rows))
-        else:
-            told = claimed_rows(claims) if cycle.keyframe else rows
-            yield Replayed(
-                cycle,
-                decision,
-                output_digest(decision) == output.digest,
-                claimed_digest(decision, told) == output.claimed_digest,
-            )
-        ids, before = given.snapshot.ids, claims
+        now = claims_of(decision)
+        yield _compared(cycle, decision, now, changed_claims(ids, claims, given.snapshot.ids, now))
+        ids, claims = given.snapshot.ids, now
+
+
+def _compared(
+    cycle: RecordedCycle, decision: Decision, claims: Int64s, changed: Int64s
+) -> Replayed:
+    output = cycle.output
+    if output is None:
+        return Replayed(cycle, decision, not decision.action_count, not len(changed))
+    told = claimed_rows(claims) if cycle.keyframe else changed
+    return Replayed(
+        cycle,
+        decision,
+        output_digest(decision) == output.digest,
+        claimed_digest(decision, told) == output.claimed_digest,
+    )

@@ -92,12 +92,27 @@ def records_of(path: Path, *, last: bool) -> Iterator[JournalRecord]:
             raise UnreadableJournal(f"{path}, after cycle {cycle}: {broken}") from None
 
 
-def records_in_order(directory: Path) -> Iterator[JournalRecord]:
-    """Of all segments, oldest first. Raises UnreadableJournal."""
-    segments = segments_in(directory)
-    if not segments:
-        raise UnreadableJournal(
-            f"{directory} holds no journal: no file is named <epoch>-<cycle>.bfj"
-        )
-    for segment in segments:
+def segments_of(journal: Path) -> list[Segment]:
+    """Of a directory, or the one a file is. Raises UnreadableJournal where there is none."""
+    directory = journal if journal.is_dir() else journal.parent
+    found = [each for each in segments_in(directory) if journal in (directory, each.path)]
+    if not found:
+        text = f"{journal} is not a journal: no file is named <epoch>-<cycle>{SUFFIX}"
+        raise UnreadableJournal(text)
+    return found
+
+
+def records_in_order(
+    segments: Sequence[Segment], first: tuple[int, int] = (0, 0)
+) -> Iterator[JournalRecord]:
+    """Oldest first, from the segment that holds the cycle `first` (epoch and number) on.
+
+    Raises UnreadableJournal.
+    """
+    before = [place for place, each in enumerate(segments) if _begin(each) <= first]
+    for segment in segments[before[-1] if before else 0 :]:
         yield from records_of(segment.path, last=segment is segments[-1])
+
+
+def _begin(segment: Segment) -> tuple[int, int]:
+    return segment.epoch, segment.first_cycle
