@@ -2,7 +2,6 @@
 acknowledged is there afterwards, and what could not be kept was refused with the reason."""
 
 import asyncio
-import os
 from pathlib import Path
 
 import pytest
@@ -15,15 +14,15 @@ from bigfleet.model.shard_admin import Audit, PauseCall, ResumeCall
 from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
 from bigfleet.wire.provider_admin import ProviderAdminClient, Verb
 from bigfleet.wire.provider_client import ProviderClient
-from bigfleet.wire.shard_admin_client import ShardAdminClient
+from bigfleet.wire.shard_admin import ShardAdminClient
+from tests.nightly import IS_NIGHTLY
 from tests.shard_processes.process import provider_words, serving, shard_words
 from tests.shard_system.rig import offered, provided
 from tests.shard_system.waiting import until
 
 ADA = Audit("ada", "the zone moves")
-NIGHTLY = os.environ.get("BIGFLEET_NIGHTLY") == "1"
 #: Pauses that were asked for while the disk was full; six of them were lost once.
-ORDERS = 200 if NIGHTLY else 6
+ORDERS = 200 if IS_NIGHTLY else 6
 FULL = "the disk is full"
 
 

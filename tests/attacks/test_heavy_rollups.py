@@ -23,19 +23,19 @@ from bigfleet.model.requirements import Requirement
 from bigfleet.model.resources import Resources
 from bigfleet.model.session_frames import Acknowledgement
 from bigfleet.wire.session_client import Session, SessionClient
+from tests.nightly import IS_NIGHTLY
 from tests.shard_processes.process import Running, provider_words, serving, shard_words
 from tests.shard_system.demand import HIGH, LOW, rollup, whole_nodes
 from tests.shard_system.operators import Operator, hello_of, operating
 from tests.shard_system.rig import ANYWHERE, offered
 from tests.shard_system.waiting import until, until_told
 
-FULL = os.environ.get("BIGFLEET_NIGHTLY") == "1"
 #: Roll-ups within the limits, and rows of 32 KB in each: 8 MB a roll-up in a full run.
-ROUNDS, WIDE_ROWS = (25, 230) if FULL else (4, 30)
-MANY_PROFILES = 200_000 if FULL else 11_000
+ROUNDS, WIDE_ROWS = (25, 230) if IS_NIGHTLY else (4, 30)
+MANY_PROFILES = 200_000 if IS_NIGHTLY else 11_000
 #: The memory that may stay behind.
 MAY_STAY = 1.10
-pytestmark = pytest.mark.timeout(900 if FULL else 120)
+pytestmark = pytest.mark.timeout(900 if IS_NIGHTLY else 120)
 CPU = Resources.parse({"cpu": "1"})
 _TIMES = count(1)
 
@@ -64,7 +64,7 @@ async def test_what_is_too_heavy_is_refused_and_the_others_are_served(tmp_path: 
         assert not await evil.is_accepted(*profiles(MANY_PROFILES))
         (refusal,) = shard.logged("rollup_rejected")
         assert "10000 allowed; see rollup.max_profiles" in refusal["msg"]
-        if FULL:
+        if IS_NIGHTLY:
             assert not await evil.is_accepted(*(row for n in range(2) for row in wide_rows(n)))
         await shop.wants(3, LOW)
         await until(lambda: len(shop.configured()) == 3)

@@ -6,7 +6,6 @@
 import gzip
 import io
 import json
-import os
 import subprocess
 import sys
 import zlib
@@ -23,10 +22,10 @@ from bigfleet.fleetfile import machines as of_machines
 from bigfleet.fleetfile import needs as of_needs
 from bigfleet.fleetfile import settings as of_settings
 from bigfleet.model.errors import BadInput
+from tests.nightly import IS_NIGHTLY
 
-NIGHTLY = bool(os.environ.get("BIGFLEET_NIGHTLY"))
 #: One file of each attack is enough to show the limit; nightly they are as large as were seen.
-MANY = 20_000 if NIGHTLY else 5_000
+MANY = 20_000 if IS_NIGHTLY else 5_000
 HEAD = "version: 1\nkind: Fleet\n"
 MACHINE = "{id: m, state: Speculative, capacityType: OnDemand, resources: {cpu: 8}, %s}"
 
@@ -169,7 +168,7 @@ def test_more_machines_than_a_file_may_have_are_refused(monkeypatch: pytest.Monk
 
 
 def test_a_gzip_bomb_is_refused_before_it_is_unpacked() -> None:
-    packed = flooded(2**30 if NIGHTLY else 64 * 2**20)
+    packed = flooded(2**30 if IS_NIGHTLY else 64 * 2**20)
     assert "packed bytes unpack to more than" in refusal_of(packed)
     assert "packed bytes unpack to more than" in refusal_of(packed[: len(packed) // 2] + packed)
 
@@ -287,7 +286,7 @@ PIECES = st.sampled_from(
 
 
 @settings(
-    max_examples=5_000 if NIGHTLY else 150,
+    max_examples=5_000 if IS_NIGHTLY else 150,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
@@ -315,7 +314,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=3_000 if NIGHTLY else 60, deadline=None)
+@settings(max_examples=3_000 if IS_NIGHTLY else 60, deadline=None)
 @given(st.data())
 def test_no_value_under_any_key_is_a_traceback(data: st.DataObject) -> None:
     def some(keys: frozenset[str]) -> dict[str, object]:

@@ -1,24 +1,23 @@
 """A provider mixes up its records: its Lists give every machine to another cluster, or free it."""
 
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from bigfleet.model.session_frames import ReclaimInstruction
-from bigfleet.wire.shard_admin_client import ShardAdminClient
+from bigfleet.wire.shard_admin import ShardAdminClient
 from bigfleet.wire.sim_control import SimControlClient
+from tests.nightly import IS_NIGHTLY
 from tests.shard_processes.process import Running, provider_words, serving, shard_words
 from tests.shard_system.demand import LOW
 from tests.shard_system.operators import Operator, operating
 from tests.shard_system.rig import offered
 from tests.shard_system.waiting import until, until_told
 
-NIGHTLY = os.environ.get("BIGFLEET_NIGHTLY") == "1"
 #: Lists are asked for ten times a second; it once took 9 s of them to drain 28 machines.
-LIES = 90 if NIGHTLY else 20
-SHOP, ML = (24, 14) if NIGHTLY else (6, 4)
+LIES = 90 if IS_NIGHTLY else 20
+SHOP, ML = (24, 14) if IS_NIGHTLY else (6, 4)
 
 
 @dataclass(slots=True)

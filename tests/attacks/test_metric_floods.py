@@ -2,7 +2,6 @@
 made, and what the tenants named goes with them."""
 
 import asyncio
-import os
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -11,16 +10,16 @@ from bigfleet.model.needs import Need
 from bigfleet.model.profiles import Profile
 from bigfleet.model.resources import Resources
 from bigfleet.wire.session_client import SessionClient
+from tests.nightly import IS_NIGHTLY
 from tests.shard_processes.process import Running, serving, shard_words
 from tests.shard_system.demand import rollup
 from tests.shard_system.operators import hello_of, operating
 from tests.shard_system.rig import offered, page, provided
 from tests.shard_system.waiting import until_told
 
-NIGHTLY = os.environ.get("BIGFLEET_NIGHTLY") == "1"
 #: Resource names in one roll-up, and clusters whose roll-ups are refused.
-NAMES = 100_000 if NIGHTLY else 2_000
-CLUSTERS = 1_000 if NIGHTLY else MOST_VALUES + 20
+NAMES = 100_000 if IS_NIGHTLY else 2_000
+CLUSTERS = 1_000 if IS_NIGHTLY else MOST_VALUES + 20
 SCRAPERS = 8
 REFUSED = "bigfleet_shard_rollups_rejected_total{"
 

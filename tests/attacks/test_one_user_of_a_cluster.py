@@ -4,7 +4,6 @@ cluster are served, and where the shard refuses all of it, people in the cluster
 Real processes: an operator, a shard, and a provider that does not check.
 """
 
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,11 +19,12 @@ from tests.attacks.test_injected_text import (
     request,
 )
 from tests.kube_api import FakeApiServer, kubeconfig_for
+from tests.nightly import IS_NIGHTLY
 from tests.shard_processes.process import Running, serving, shard_words
 from tests.shard_system.waiting import until
 
 #: Odd requests of the user; two thousand of them in a full run.
-MANY = 2_000 if os.environ.get("BIGFLEET_NIGHTLY") == "1" else 100
+MANY = 2_000 if IS_NIGHTLY else 100
 #: Unusual resources of a cluster that are told.
 TOLD = 60
 

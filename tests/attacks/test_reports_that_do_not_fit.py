@@ -2,7 +2,6 @@
 how many rows are missing."""
 
 import asyncio
-import os
 import sys
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from tests.shard_system.operators import operating
 from tests.shard_system.rig import offered, page, provided
 from tests.shard_system.waiting import until, until_told
 
-NIGHTLY = os.environ.get("BIGFLEET_NIGHTLY") == "1"
 #: Rows of a roll-up, and bytes of each, as heavy as the door lets in. A report has room for 4 MiB
 #: of the hundred most pressing.
 ROWS, WEIGHT = 100, 29_000
@@ -87,7 +85,7 @@ async def test_heavy_rows_do_not_end_the_reports_of_a_shard(tmp_path: Path) -> N
         await until_told(is_gone)
 
 
-@pytest.mark.skipif(not NIGHTLY, reason="ten thousand types of machines: run `make nightly`")
+@pytest.mark.nightly("ten thousand types of machines")
 async def test_more_types_than_a_report_may_count_do_not_end_it(tmp_path: Path) -> None:
     offers = [
         {**offered("bare_metal", 1), "instance_type": f"type-{number}", "resources": SIZE}

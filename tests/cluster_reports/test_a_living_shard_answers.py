@@ -12,8 +12,7 @@ from bigfleet.model.cluster_reports import (
 )
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.shard_admin import StoryCall
-from bigfleet.wire.cluster_reports import ClusterReportClient
-from bigfleet.wire.shard_admin_client import ShardAdminClient
+from bigfleet.wire.shard_admin import ClusterReportClient, ShardAdminClient
 from tests.cli.shard_commands.rig import living_shard, need
 
 SHOP = ClusterReport("shop", at=5, nodes_ready=3, requests_by_phase={"Acknowledged": 3})

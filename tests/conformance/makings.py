@@ -2,9 +2,16 @@
 
 from collections.abc import Sequence
 
-from bigfleet.conformance.outcomes import Findings, RowOutcome, Status
 from bigfleet.conformance.reports.document import Account
-from bigfleet.conformance.rows import Capabilities, Row, Station, Suite
+from bigfleet.conformance.rows import (
+    Capabilities,
+    Findings,
+    Row,
+    RowOutcome,
+    Station,
+    Status,
+    Suite,
+)
 from bigfleet.conformance.trial import Trial
 from bigfleet.conformance.verdicts import verdict_of
 

@@ -7,7 +7,6 @@ import pytest
 from bigfleet.conformance.catalogue import BY_ID
 from bigfleet.conformance.driver import SystemClock
 from bigfleet.conformance.embedded import EmbeddedLab
-from bigfleet.conformance.outcomes import Status
 from bigfleet.conformance.pace import (
     LONGEST_PATIENCE,
     TRIES,
@@ -17,8 +16,9 @@ from bigfleet.conformance.pace import (
     p99_of,
     timed,
 )
-from bigfleet.conformance.reference.mutants.registry import MUTANTS
+from bigfleet.conformance.reference.mutants import MUTANTS
 from bigfleet.conformance.reference.provider import Fault, Kind, Reference
+from bigfleet.conformance.rows import Status
 from bigfleet.conformance.runner import Run, run_rows
 from bigfleet.conformance.trial import Settings
 from bigfleet.model.provider_calls import Mutation

@@ -7,10 +7,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from bigfleet.conformance.outcomes import RowOutcome
 from bigfleet.conformance.reports.document import changes, document_of
 from bigfleet.conformance.reports.files import badge_of, junit_xml, write_reports
 from bigfleet.conformance.reports.page import report_html
+from bigfleet.conformance.rows import RowOutcome
 from bigfleet.model.errors import BadInput
 from tests.conformance.makings import account, outcome, row
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from bigfleet.conformance.catalogue import BY_ID
 from bigfleet.conformance.driver import SystemClock
 from bigfleet.conformance.embedded import EmbeddedLab
-from bigfleet.conformance.outcomes import Findings
 from bigfleet.conformance.pace import Pace
+from bigfleet.conformance.rows import Findings
 from bigfleet.conformance.runner import Run, run_rows
 from bigfleet.conformance.trial import Settings
 

@@ -100,8 +100,8 @@ def test_rows_are_listed_with_their_profiles() -> None:
 
 
 def test_a_survivor_fails_the_self_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    from bigfleet.conformance.reference.mutants import MUTANTS
     from bigfleet.conformance.reference.mutants.catalogue import mutant_names
-    from bigfleet.conformance.reference.mutants.registry import MUTANTS
     from bigfleet.conformance.reference.provider import Reference
 
     assert '"" gives NF' in mutant_names(), "every mutant is defined before one is replaced"

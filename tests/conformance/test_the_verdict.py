@@ -2,8 +2,7 @@
 
 import pytest
 
-from bigfleet.conformance.outcomes import Findings, RowOutcome
-from bigfleet.conformance.rows import Capabilities
+from bigfleet.conformance.rows import Capabilities, Findings, RowOutcome
 from bigfleet.conformance.verdicts import NOT_SELECTED, completed, verdict_of
 from tests.conformance.makings import able, outcome, row
 

@@ -1,7 +1,6 @@
 """A coordinator's calls for shards over real gRPC, answered as the test says, and a client."""
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -12,12 +11,14 @@ import grpc
 
 from bigfleet.admin.v1alpha1 import coordinator_admin_pb2 as admin
 from bigfleet.edge.clock import ManualClock
+from bigfleet.edge.counts import Counts
 from bigfleet.model.coordination import SyncReply, SyncRequest
 from bigfleet.model.coordinator_calls import CoordinatorInstruction, Obeyed, Refused, ShardReport
+from bigfleet.model.settings import Seconds
 from bigfleet.model.shard_views import ShardSummary, ShortfallRow
-from bigfleet.shard.coordinator_client.driver import ClientContext, CoordinatorClient
+from bigfleet.shard.coordinator_client.driver import CoordinatorClient
 from bigfleet.shard.coordinator_client.instruction_handler import Handler
-from bigfleet.shard.coordinator_client.schedules import Pace
+from bigfleet.shard.settings import CurrentShardSettings, ReportSettings, ShardSettings
 from bigfleet.v1alpha1 import coordinator_pb2 as pb
 from bigfleet.wire.coordinator_client import CoordinatorLines
 from bigfleet.wire.coordinator_paths import ADMIN_SERVICE, SERVICE
@@ -27,7 +28,7 @@ from tests.shard_system.rig import Lines
 
 Answer = Callable[[bytes, Any], Coroutine[Any, Any, bytes]]
 LEADER_KEY = "bigfleet-leader"
-PACE = Pace(10.0, 0.5, 15.0)
+REPORT = ReportSettings(interval=Seconds(10.0), backoff_min=Seconds(0.5), backoff_max=Seconds(15.0))
 SUMMARY = ShardSummary(7, 4, {"a3": 7}, {"z1": 5, "z2": 2}, "10.0.0.9:9000")
 
 
@@ -117,6 +118,17 @@ def nobody(instruction: CoordinatorInstruction) -> Obeyed:
     return Refused(f"this shard does not carry out {instruction.kind}")
 
 
+class WordedCounts(Counts):
+    """Read by the name and the values of the labels, in words."""
+
+    def __getitem__(self, words: str) -> float:
+        return sum(
+            number
+            for (name, labels), number in self.counters.items()
+            if words == " ".join((name.removesuffix("_total"), *dict(labels).values()))
+        )
+
+
 class Shard:
     """What the client is given, and what it did with it."""
 
@@ -131,7 +143,7 @@ class Shard:
         self.kept = dict(kept or {})
         #: Raised by the store, where it is set.
         self.disk_trouble: OSError | None = None
-        self.counts: Counter[str] = Counter()
+        self.counts = WordedCounts()
         self.cycle = 0
         #: What a report and a sync say.
         self.summary, self.shortfalls = SUMMARY, tuple[ShortfallRow, ...]()
@@ -142,46 +154,42 @@ class Shard:
         self.taken: list[SyncReply] = []
         self.asked_merging: list[bool] = []
         self.lines = CoordinatorLines()
+        self._handler = obey
+        report = replace(REPORT, call_timeout=Seconds(timeout_seconds))
         self.client = CoordinatorClient(
-            addresses,
             self.lines,
-            ClientContext(
-                clock=self.clock,
-                chance=Random(1).random,
-                log=self.log,
-                report=self._report,
-                sync_request=self._sync_request,
-                take_sync=self._take_sync,
-                obey=obey,
-                keep=self._keep,
-                count=self._count,
-                pace=lambda: PACE,
-                call_timeout_seconds=timeout_seconds,
-                kept=dict(self.kept),
-            ),
+            self,
+            CurrentShardSettings(ShardSettings(coordinator_addr=addresses, report=report)),
+            self.counts,
+            self.clock,
+            Random(1).random,
+            self.log,
         )
 
-    async def _report(self) -> ShardReport:
+    def marks(self) -> Mapping[str, bytes]:
+        return dict(self.kept)
+
+    def obey(self, instruction: CoordinatorInstruction) -> Obeyed:
+        return self._handler(instruction)
+
+    async def report(self) -> ShardReport:
         self.cycle += self.pace_of_cycles
         now, address = self.clock.now(), "10.0.0.1:7780"
         return ShardReport("shard-0", self.cycle, now, 3, address, self.summary, self.shortfalls)
 
-    async def _sync_request(self, merging: bool) -> SyncRequest:
+    async def sync_request(self, merging: bool) -> SyncRequest:
         self.asked_merging.append(merging)
         return replace(self.sync, cycle=self.cycle)
 
-    async def _take_sync(self, reply: SyncReply, sent: SyncRequest) -> None:
+    async def take_sync(self, reply: SyncReply, sent: SyncRequest) -> None:
         if self.disk_trouble is not None:
             raise self.disk_trouble
         self.taken.append(reply)
 
-    async def _keep(self, key: str, value: bytes) -> None:
+    async def keep(self, key: str, value: bytes) -> None:
         if self.disk_trouble is not None:
             raise self.disk_trouble
         self.kept[key] = value
-
-    def _count(self, name: str, amount: int = 1, **labels: str) -> None:
-        self.counts[" ".join((name.removesuffix("_total"), *labels.values()))] += amount
 
 
 @asynccontextmanager

@@ -29,8 +29,7 @@ from bigfleet.model.session_frames import (
 from bigfleet.model.settings import Seconds
 from bigfleet.shard.coordination.owned_machines import KEY as OWNERSHIP
 from bigfleet.shard.coordination.owned_machines import ownership_of
-from bigfleet.shard.coordinator_client.driver import ClientContext, CoordinatorClient
-from bigfleet.shard.coordinator_client.schedules import Pace
+from bigfleet.shard.coordinator_client.driver import CoordinatorClient
 from bigfleet.shard.cycle import CycleInput, deliberate
 from bigfleet.shard.driving.coordinator_side import CoordinatorSide
 from bigfleet.shard.driving.outlet import Outlet
@@ -46,23 +45,35 @@ from bigfleet.shard.events import (
 from bigfleet.shard.instructions import CallProvider
 from bigfleet.shard.parts import ShardStart
 from bigfleet.shard.reconciling.list_reading import Remembered, read_list
-from bigfleet.shard.settings import RailSettings, ReleaseSettings, SessionSettings, ShardSettings
+from bigfleet.shard.settings import (
+    RailSettings,
+    ReleaseSettings,
+    ReportSettings,
+    SessionSettings,
+    ShardSettings,
+)
 from bigfleet.shard.state import ShardState
 from tests.coordination_laws.disk import Disk
 from tests.coordination_laws.network import Network, ShardLines
 from tests.coordination_laws.provider import PROVIDERS
+from tests.shard_drivers import IdleDriver
 from tests.shard_system.rig import Lines
 
 #: Everything a shard is by default, but that it gives back at once what nobody wants.
 SETTINGS = ShardSettings(
     coordinator_addr=("c1", "c2"),
+    # The schedule says when a deadline is over, not the clock of the machine.
+    report=ReportSettings(
+        interval=Seconds(10.0),
+        call_timeout=Seconds(3600.0),
+        backoff_min=Seconds(0.5),
+        backoff_max=Seconds(15.0),
+    ),
     rails=RailSettings(reclaim_cap_fraction=0, empty_rollup_guard=False),
     release=ReleaseSettings(on_demand=Seconds(2.0), spot=Seconds(2.0)),
     # Nobody listens to hints.
     session=SessionSettings(available_capacity_interval=Seconds(3600.0)),
 )
-#: Nobody waits for the clock of the machine: the schedule says when a deadline is over.
-_NEVER = 3600.0
 SESSION = 1
 
 
@@ -92,6 +103,42 @@ class Around:
     watcher: Watcher
 
 
+class Driver(IdleDriver):
+    """The lines of one life: the watcher hears of calls, the operator answers at once."""
+
+    def __init__(self, life: "Life") -> None:
+        self._life = life
+
+    def call(self, asked: CallProvider) -> None:
+        self._life.watched_call(asked)
+
+    def flush(self, session: int) -> None:
+        self._life.answer_frames(session)
+
+    def end_session(self, session: int, code: Code, text: str) -> None:
+        raise AssertionError(f"the session of {self._life.cluster} was ended: {code} {text}")
+
+
+class WatchedSide(CoordinatorSide):
+    """The watcher hears of instructions before and after, and of syncs."""
+
+    def __init__(self, life: "Life") -> None:
+        super().__init__(life.state, life.outlet, life.disk)
+        self._life = life
+
+    async def take_sync(self, reply: SyncReply, sent: SyncRequest) -> None:
+        self._life.watcher.takes(self._life, reply)
+        await super().take_sync(reply, sent)
+
+    def obey(self, instruction: CoordinatorInstruction) -> Obeyed:
+        watcher = self._life.watcher
+        watcher.obeys(self._life, instruction)
+        became = super().obey(instruction)
+        if isinstance(became, Done):
+            watcher.obeyed(self._life, instruction)
+        return became
+
+
 class Life:
     def __init__(
         self,
@@ -103,7 +150,7 @@ class Life:
     ) -> None:
         self.name, self.epoch, self.disk, self.providers = name, epoch, disk, providers
         network, clock = around.network, around.clock
-        self._network, self._clock, self._watcher = network, clock, around.watcher
+        self._network, self._clock, self.watcher = network, clock, around.watcher
         numbers = count(1)
         addresses = {each: PROVIDERS[each] for each in providers}
         named = tuple(f"{each}={address}" for each, address in addresses.items())
@@ -122,29 +169,17 @@ class Life:
         )
         self.state = ShardState(start)
         self.log = Quiet()
-        self.outlet = outlet = Outlet(clock, self.log)
-        outlet.call = self._call
-        outlet.flush = self._read
-        outlet.end = self._ended
-        outlet.keeper = disk
+        self.outlet = outlet = Outlet(clock, self.log, Driver(self), disk)
         outlet.obey(self.state.taken())
-        self._side = side = CoordinatorSide(self.state, outlet, disk)
-        client_context = ClientContext(
-            clock=clock,
-            chance=lambda: 0.5,
-            log=self.log,
-            report=side.report,
-            sync_request=side.sync_request,
-            take_sync=self._take_sync,
-            obey=self._obey,
-            keep=side.keep,
-            count=self.state.effects.counts.add,
-            pace=lambda: Pace(10.0, 0.5, 15.0),
-            call_timeout_seconds=_NEVER,
-            kept=side.marks(),
+        self.client = CoordinatorClient(
+            ShardLines(network, name),
+            WatchedSide(self),
+            self.state.parts.settings,
+            self.state.effects.counts,
+            clock,
+            lambda: 0.5,
+            self.log,
         )
-        lines = ShardLines(network, name)
-        self.client = CoordinatorClient(settings.coordinator_addr, lines, client_context)
         self.state.coordination.attach(self.client)
         self._round: asyncio.Task[None] | None = None
         self._is_connected = False
@@ -257,14 +292,14 @@ class Life:
 
     # -- hands -----------------------------------------------------------------------------------
 
-    def _call(self, asked: CallProvider) -> None:
-        self._watcher.calls(self, asked)
+    def watched_call(self, asked: CallProvider) -> None:
+        self.watcher.calls(self, asked)
         self.call(asked)
 
     def answered(self, asked: CallProvider, answer: Ack | MachineRecord | Rejected) -> None:
         self.outlet.obey(self.state.handle(CallAnswered(asked, answer, self._clock.now())))
 
-    def _read(self, session: int) -> None:
+    def answer_frames(self, session: int) -> None:
         """The operator: blobs at once, nodes emptied at once."""
         at = self._clock.now()
         while frames := self.state.take_frames(session, 1000):
@@ -276,20 +311,6 @@ class Life:
                     for _ in ("begun", "done"):
                         ack = ReclaimAck(frame.instruction_id, 1)
                         self.outlet.obey(self.state.handle(ReclaimAcked(session, ack, at)))
-
-    def _ended(self, session: int, code: Code, text: str) -> None:
-        raise AssertionError(f"the session of {self.cluster} was ended: {code} {text}")
-
-    async def _take_sync(self, reply: SyncReply, sent: SyncRequest) -> None:
-        self._watcher.takes(self, reply)
-        await self._side.take_sync(reply, sent)
-
-    def _obey(self, instruction: CoordinatorInstruction) -> Obeyed:
-        self._watcher.obeys(self, instruction)
-        became = self._side.obey(instruction)
-        if isinstance(became, Done):
-            self._watcher.obeyed(self, instruction)
-        return became
 
 
 def _nobody(asked: CallProvider) -> None:

@@ -5,7 +5,6 @@
 plays what seed 4711 of the kind `transfers` comes to, and cuts it down if it breaks a law.
 """
 
-import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -22,14 +21,14 @@ from tests.coordination_laws.schedules import (
     schedule_of,
     shortened,
 )
+from tests.nightly import IS_NIGHTLY
 
-IS_NIGHT = os.environ.get("BIGFLEET_NIGHTLY") == "1"
 #: Of every kind, and how many a test plays.
-SCHEDULES, AT_A_TIME = (10_000 if IS_NIGHT else 100), 50
+SCHEDULES, AT_A_TIME = (10_000 if IS_NIGHTLY else 100), 50
 BLOCKS = range(SCHEDULES // AT_A_TIME)
-STEPS = 50 if IS_NIGHT else 22
+STEPS = 50 if IS_NIGHTLY else 22
 #: Where the faults stop, everything must end; that takes as long as the schedule itself.
-SETTLES = 1 if IS_NIGHT else 4
+SETTLES = 1 if IS_NIGHTLY else 4
 
 
 def seeds_of(block: int) -> range:

@@ -19,7 +19,7 @@ from bigfleet.model.requirements import ZONE_KEY
 from bigfleet.model.shard_views import MachineView, ShardStatus
 from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
 from bigfleet.wire.provider_client import ProviderClient
-from bigfleet.wire.shard_admin_client import ShardAdminClient
+from bigfleet.wire.shard_admin import ShardAdminClient
 from tests.etcd_cluster import EtcdCluster, etcd_cluster, free_ports
 from tests.etcd_links import Link, link_to
 from tests.shard_processes.process import provider_words, shard_words
@@ -102,7 +102,7 @@ class Shard:
 
     async def machines(self) -> dict[str, MachineView]:
         assert self.admin is not None, f"{self.name} does not run"
-        page = await self.admin.machines(deadline=PATIENCE)
+        page = await self.admin.machines()
         return {view.machine.id: view for view in page.machines}
 
 

@@ -1,6 +1,5 @@
 """A schedule: events in an order drawn from a seed, then everything comes to rest and is judged."""
 
-import os
 from random import Random
 
 from bigfleet.model.coordination import TransferState
@@ -8,11 +7,12 @@ from bigfleet.model.provider_calls import Rejected
 from tests.coordinator_processes.events import ASKED, FAULTS, Befalling, Event
 from tests.coordinator_processes.fleet import Fleet
 from tests.coordinator_processes.laws import Laws
+from tests.nightly import IS_NIGHTLY
 from tests.shard_system.demand import LOW
 from tests.shard_system.waiting import until_told
 
 #: Schedules that share a fleet: a few by day, and more fleets by night.
-TOGETHER = 5 if os.environ.get("BIGFLEET_NIGHTLY") == "1" else 3
+TOGETHER = 5 if IS_NIGHTLY else 3
 
 
 def seeds(group: int) -> range:

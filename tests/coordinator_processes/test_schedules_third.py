@@ -1,7 +1,5 @@
 """The third five schedules, on one fleet."""
 
-import os
-
 import pytest
 
 from tests.coordinator_processes.laws import Laws
@@ -11,10 +9,7 @@ from tests.etcd_cluster import needs_etcd
 pytestmark = [
     needs_etcd,
     pytest.mark.asyncio(loop_scope="module"),
-    pytest.mark.nightly,
-    pytest.mark.skipif(
-        os.environ.get("BIGFLEET_NIGHTLY") != "1", reason="minutes of faults: run `make nightly`"
-    ),
+    pytest.mark.nightly("minutes of faults"),
 ]
 
 

@@ -1,6 +1,5 @@
 """Waits until every pod runs, then watches that nothing moves any more."""
 
-import os
 from collections.abc import Sequence
 
 from bigfleet.edge.driver import RealClock
@@ -9,6 +8,7 @@ from tests.e2e.rig.api import STRATEGIC, Object
 from tests.e2e.rig.cluster import Cluster
 from tests.e2e.rig.waiting import PATIENCE
 from tests.e2e.rig.workloads import is_ready, node_name
+from tests.nightly import IS_NIGHTLY
 
 #: The waits of the product, shortened: what is tested is what happens after them.
 OPERATOR_HASTE = {
@@ -22,7 +22,7 @@ OPERATOR_HASTE = {
 }
 PODWATCH_HASTE = {"unjudged_grace": "1s"}
 #: How long nothing may move once every pod runs; ten minutes at night.
-QUIET_SECONDS = 600 if os.environ.get("BIGFLEET_NIGHTLY") else 30
+QUIET_SECONDS = 600 if IS_NIGHTLY else 30
 
 _CLOCK = RealClock()
 #: Looks in a row, a second apart, that are alike.

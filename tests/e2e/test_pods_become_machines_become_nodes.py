@@ -86,7 +86,7 @@ async def test_a_pod_for_which_there_is_capacity_and_no_place_is_told_apart(
     async def is_told() -> bool:
         """All at once: three of the requests alone leave one pod over too, on two machines."""
         nonlocal examples
-        reports = [each.report for each in await fleet.admin.sessions("east")]
+        reports = [each.report for each in await fleet.admin.sessions(cluster_id="east")]
         examples = next((each.report.examples for each in reports if each), ())
         pods = [pod for pod in await east.pods("app=web") if not node_name(pod)]
         waiting = [f"{east.namespace}/{pod['metadata']['name']}" for pod in pods]

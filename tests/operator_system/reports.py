@@ -6,10 +6,8 @@ from dataclasses import dataclass, field
 import grpc
 
 from bigfleet.model.cluster_reports import ClusterReport, ClusterReportReply
-from bigfleet.wire.cluster_reports import METHOD, answering_reports
 from bigfleet.wire.handler_runner import HandlerRunner
-
-SERVICE = "bigfleet.admin.v1alpha1.ShardAdmin"
+from bigfleet.wire.shard_admin import REPORT_CLUSTER, SHARD_ADMIN, answering_reports
 
 
 @dataclass
@@ -18,16 +16,17 @@ class ReportDesk:
 
     answer: Callable[[ClusterReport], ClusterReportReply] = lambda _report: ClusterReportReply()
     taken: list[ClusterReport] = field(default_factory=list)
-    name: str = SERVICE
+    name: str = SHARD_ADMIN.name
 
     @property
     def last(self) -> ClusterReport:
         return self.taken[-1]
 
     def rpc_handler(self, serving: HandlerRunner) -> grpc.GenericRpcHandler:
-        handler = serving.reads(METHOD, answering_reports(self._take))
-        return grpc.method_handlers_generic_handler(SERVICE, {METHOD: handler})
+        method = REPORT_CLUSTER.method
+        handler = serving.reads(method, answering_reports(self))
+        return grpc.method_handlers_generic_handler(self.name, {method: handler})
 
-    async def _take(self, report: ClusterReport) -> ClusterReportReply:
+    async def report_cluster(self, report: ClusterReport) -> ClusterReportReply:
         self.taken.append(report)
         return self.answer(report)

@@ -5,7 +5,6 @@ not asserted: the aim is 50 ms for each, and a machine that is busy with other t
 about it.
 """
 
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -14,11 +13,11 @@ from bigfleet.model.ownership import MachineOverride, OwnershipView, Pair
 from bigfleet.model.requirements import ZONE_KEY
 from bigfleet.shard.coordination.owned_machines import OwnedMachines, row_of_ownership
 from bigfleet.shard.settings import ShardSettings
+from tests.nightly import IS_NIGHTLY
 from tests.ownership.sharing import shard_of
 from tests.reconciling.rig import CONFIGURED, IDLE, SPECULATIVE, record
 
-NIGHTLY = os.environ.get("BIGFLEET_NIGHTLY") == "1"
-MACHINES = 100_000 if NIGHTLY else 5_000
+MACHINES = 100_000 if IS_NIGHTLY else 5_000
 ZONES = [f"eu-{number}" for number in range(10)]
 #: Domains of other keys and shards, as a big coordinator has them.
 DOMAINS: dict[Pair, str] = {("rack", f"r-{number}"): "shard-9" for number in range(MACHINES)}

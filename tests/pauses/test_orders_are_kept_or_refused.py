@@ -21,6 +21,7 @@ from bigfleet.shard.parts import ShardStart
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.shard.state import ShardState
 from bigfleet.shard.store import Changes
+from tests.shard_drivers import IdleDriver
 from tests.shard_system.rig import Lines
 
 ADA = Audit("ada", "the zone moves")
@@ -71,8 +72,7 @@ def state(tmp_path: Path) -> ShardState:
 
 @pytest.fixture
 def admin(state: ShardState, disk: Disk) -> AdminAnswers:
-    outlet = Outlet(ManualClock(), Lines())
-    outlet.keeper = disk
+    outlet = Outlet(ManualClock(), Lines(), IdleDriver(), disk)
     return AdminAnswers(state, outlet, ProcessUsage(lambda: 0.0, lambda: 0.0))
 
 

@@ -5,20 +5,18 @@ nothing is decided in the last quarter; whoever is evicted finds a place; nothin
 nobody waits. `BIGFLEET_NIGHTLY=1` runs 2,000 seeds.
 """
 
-import os
-
 import pytest
 
+from tests.nightly import IS_NIGHTLY
 from tests.placement_loop.results import broken, result_of, table
 
-NIGHTLY = os.environ.get("BIGFLEET_NIGHTLY") == "1"
 #: Costs are promised on average: the mean of 100 runs varies by about 0.02, so that batches of the
 #: nightly run would not keep 1.05 one by one.
-SEEDS = range(2_000 if NIGHTLY else 100)
+SEEDS = range(2_000 if IS_NIGHTLY else 100)
 
 
 # About 0.4 s a run on one core that is not shared.
-@pytest.mark.timeout(7200 if NIGHTLY else 1200)
+@pytest.mark.timeout(7200 if IS_NIGHTLY else 1200)
 def test_every_pod_that_can_run_runs() -> None:
     results = [result_of(seed) for seed in SEEDS]
     assert broken(results) == [], table(results)

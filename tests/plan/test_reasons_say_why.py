@@ -42,7 +42,10 @@ needs: [{cluster: shop, priority: 1, aggregateResources: {cpu: 8}}]
 """
     )
     assert reason.code == "cost.rank"
-    assert reason.text == "idle match at $0.25/h: cheapest of 3 free; next a at $0.50"
+    assert reason.text == (
+        f"idle match at $0.25/h for {reason.facts['need']}: cheapest of 3 free; next a at $0.50"
+    )
+    assert reason.facts["need"].startswith("need/shop/n")
     assert "machine/b" in reason.refs
 
 
@@ -71,8 +74,8 @@ needs: [{cluster: c, priority: 1, aggregateResources: {cpu: 8}, interruptionPena
     )
     assert reason.facts["effectiveCost"] == 6.0
     assert reason.text == (
-        "speculative match at $6.00 effective ($6.00/h + 0 x $64.00 declared): "
-        "cheapest of 2 free; next spot at $8.20"
+        "speculative match at $6.00 effective ($6.00/h + 0 x $64.00 declared) for "
+        f"{reason.facts['need']}: cheapest of 2 free; next spot at $8.20"
     )
 
 
@@ -88,8 +91,8 @@ needs: [{cluster: c, priority: 1, aggregateResources: {cpu: 8}, interruptionPena
 """
     )
     assert reason.text == (
-        "idle match at $8.20 effective ($1.80/h + 0.1 x $64.00 declared): "
-        "cheapest of 2 free; next od at $9.00"
+        "idle match at $8.20 effective ($1.80/h + 0.1 x $64.00 declared) for "
+        f"{reason.facts['need']}: cheapest of 2 free; next od at $9.00"
     )
 
 

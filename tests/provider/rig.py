@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from bigfleet.edge.logs import Log, Silence
 from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import (
     Ack,
@@ -19,7 +20,6 @@ from bigfleet.model.provider_calls import (
     Token,
 )
 from bigfleet.provider import Instance, ManualClock, MemoryStore, ProviderServer
-from bigfleet.provider.logs import Log, Silence
 from bigfleet.provider.options import ProviderOptions
 from bigfleet.provider.stores.store import Store
 from bigfleet.provider.testing import FakeSubstrate, settle, slots

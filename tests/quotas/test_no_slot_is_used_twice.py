@@ -1,6 +1,5 @@
 """Machines move between two shards, and what both of them have is never more than there may be."""
 
-import os
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -9,12 +8,13 @@ import pytest
 
 from bigfleet.coordinator.rebalancing import quotas
 from bigfleet.model.coordination import TransferTier
+from tests.nightly import IS_NIGHTLY
 from tests.quotas.limited_cloud import LimitedCloud, hosts_and_slots
 from tests.transfers.shards import S
 
 #: Schedules in which a shard that went by its last grant alone would buy too much.
 TIGHT = (17, 53, 54, 55)
-SEEDS = range(200) if os.environ.get("BIGFLEET_NIGHTLY") == "1" else TIGHT
+SEEDS = range(200) if IS_NIGHTLY else TIGHT
 NAMES = ("shard-a", "shard-b")
 
 

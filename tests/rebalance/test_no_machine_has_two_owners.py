@@ -5,7 +5,6 @@ jumps. After every step every machine has one owner at most; and when the faults
 has one again.
 """
 
-import os
 from dataclasses import replace
 from random import Random
 
@@ -14,10 +13,11 @@ import pytest
 from bigfleet.coordinator.rebalancing import transfers
 from bigfleet.model.coordination import TransferState
 from bigfleet.model.options import SECOND
+from tests.nightly import IS_NIGHTLY
 from tests.rebalance.fleets import Fleet, rules_of
 
 #: Of twenty schedules each.
-BATCHES = range(60) if os.environ.get("BIGFLEET_NIGHTLY") == "1" else range(3)
+BATCHES = range(60) if IS_NIGHTLY else range(3)
 RULES = rules_of(
     donor_rate=1.0,
     age_cycles=1,

@@ -4,7 +4,6 @@ Real processes, restarted on their data. The operators live in the test and see 
 is what the provider says: of each machine one cluster, which is also who believes to have it.
 """
 
-import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, closing
@@ -19,6 +18,7 @@ from bigfleet.model.provider_calls import ListCall, Rejected
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimInstruction
 from bigfleet.wire.provider_client import ProviderClient
 from tests.held_ports import held_port
+from tests.nightly import IS_NIGHTLY
 from tests.shard_processes.process import Running, provider_words, serving, shard_words
 from tests.shard_system.demand import HIGH, LOW
 from tests.shard_system.operators import Operator, operating
@@ -28,7 +28,7 @@ from tests.shard_system.waiting import until, until_told
 S = MachineState
 MACHINES = 6
 #: A process takes seconds to come up: a few moments by day, many by night.
-SEEDS = range(20) if os.environ.get("BIGFLEET_NIGHTLY") == "1" else range(1)
+SEEDS = range(20) if IS_NIGHTLY else range(1)
 
 
 @dataclass(slots=True)

@@ -1,8 +1,8 @@
 """A substrate held in the hand: calls and time go in, what it says comes out."""
 
 from bigfleet.model.machines import CapacityType
-from bigfleet.provider.sim.world.durations import nanos_of
-from bigfleet.provider.sim.world.genesis import new_substrate
+from bigfleet.provider.sim.world.distributions import nanos_of
+from bigfleet.provider.sim.world.economy import new_substrate
 from bigfleet.provider.sim.world.happenings import (
     AdmissionAsked,
     Asked,
@@ -17,13 +17,11 @@ from bigfleet.provider.sim.world.happenings import (
     Step,
     TimePassed,
 )
-from bigfleet.provider.sim.world.log import EventLog
 from bigfleet.provider.sim.world.offerings import SimOffering, offering
-from bigfleet.provider.sim.world.script import script_of
-from bigfleet.provider.sim.world.state import Rules, Substrate
+from bigfleet.provider.sim.world.state import EventLog, Rules, Substrate
 from bigfleet.provider.sim.world.step import step
 from bigfleet.provider.sim.world.supply import Slot
-from bigfleet.provider.sim.world.verbs import command_of_words
+from bigfleet.provider.sim.world.verbs import command_of_words, script_of
 
 ON_DEMAND = offering("std-2", CapacityType.ON_DEMAND, "sim-1a", 4, id_prefix="od")
 SPOT = offering("std-2", CapacityType.SPOT, "sim-1a", 4, id_prefix="sp")

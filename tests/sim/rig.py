@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bigfleet.edge.clock import settle
+from bigfleet.edge.logs import Log
 from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import (
     ConfigureCall,
@@ -18,7 +19,6 @@ from bigfleet.model.provider_calls import (
     Token,
 )
 from bigfleet.provider import ManualClock, MemoryStore, ProviderServer
-from bigfleet.provider.logs import Log
 from bigfleet.provider.options import ProviderOptions, Timing
 from bigfleet.provider.sim import SimBackend, SimConfig
 from bigfleet.provider.sim.clocks import STEPPED_START

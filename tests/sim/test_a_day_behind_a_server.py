@@ -1,7 +1,6 @@
 """A day of stepped time on a whole provider: marks, journal, indices and memory stay bounded."""
 
 import gc
-import os
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -10,11 +9,12 @@ from bigfleet.model.provider_calls import Code, CreateCall, Token
 from bigfleet.provider import MemoryStore
 from bigfleet.provider.ledger.fences import Fences
 from bigfleet.provider.sim import SimConfig
-from bigfleet.provider.sim.world.log import EventLog
+from bigfleet.provider.sim.world.state import EventLog
+from tests.nightly import IS_NIGHTLY
 from tests.provider.rig import rejection
 from tests.sim.rig import OPTIONS, Rig, running
 
-HOURS = 25 if os.environ.get("BIGFLEET_NIGHTLY") == "1" else 4
+HOURS = 25 if IS_NIGHTLY else 4
 #: By then every table has been filled once.
 WARM = 2
 #: Small bounds, so that hours suffice to reach them.

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 
 from bigfleet.model.machines import CapacityType
-from bigfleet.provider.sim.world.durations import HOUR, MINUTE
+from bigfleet.provider.sim.world.distributions import HOUR, MINUTE
 from bigfleet.provider.sim.world.happenings import Step
-from bigfleet.provider.sim.world.log import EventLog
 from bigfleet.provider.sim.world.offerings import offering
-from bigfleet.provider.sim.world.state import Substrate
+from bigfleet.provider.sim.world.state import EventLog, Substrate
 from tests.sim.handles import Hand, hand
 
 SLOTS = 60

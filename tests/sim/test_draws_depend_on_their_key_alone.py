@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bigfleet.provider.sim.world.draws import Draws
+from bigfleet.provider.sim.world.distributions import Draws
 
 KEYS = st.tuples(st.text(max_size=8), st.text(max_size=8), st.integers(0, 1000))
 

@@ -3,8 +3,7 @@
 import pytest
 
 from bigfleet.model.machines import CapacityType
-from bigfleet.provider.sim.world.distributions import distribution_of
-from bigfleet.provider.sim.world.durations import SECOND
+from bigfleet.provider.sim.world.distributions import SECOND, distribution_of
 from bigfleet.provider.sim.world.happenings import (
     Abandoned,
     Adopted,

@@ -4,10 +4,11 @@ from statistics import mean, median, pvariance, quantiles
 
 import pytest
 
-from bigfleet.provider.sim.world.distributions import BadDistribution, distribution_of
-from bigfleet.provider.sim.world.draws import Draws
-from bigfleet.provider.sim.world.durations import (
+from bigfleet.provider.sim.world.distributions import (
+    BadDistribution,
     BadDuration,
+    Draws,
+    distribution_of,
     duration_text,
     nanos_of,
     seconds_of,

@@ -8,8 +8,7 @@ from bigfleet.model.machines import CapacityType, MachineState
 from bigfleet.model.provider_calls import Code, MachineRecord
 from bigfleet.provider.sim.service import altered
 from bigfleet.provider.sim.world.answers import BAD_FIELDS, Answers, WrongList
-from bigfleet.provider.sim.world.distributions import distribution_of
-from bigfleet.provider.sim.world.draws import Draws
+from bigfleet.provider.sim.world.distributions import Draws, distribution_of
 from tests.sim.rig import running
 
 OD = "sim--on-demand--std-2--sim-1a--000"

@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 
 from bigfleet.model.machines import CapacityType
 from bigfleet.provider.sim.world.happenings import Step
+from bigfleet.provider.sim.world.market import stock_of
 from bigfleet.provider.sim.world.offerings import offering
 from bigfleet.provider.sim.world.state import Rules
-from bigfleet.provider.sim.world.stock import stock_of
 from tests.sim.handles import METAL, Hand, hand
 
 FLEET = (

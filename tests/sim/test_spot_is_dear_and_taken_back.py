@@ -6,8 +6,8 @@ from statistics import mean
 import pytest
 
 from bigfleet.model.machines import CapacityType
-from bigfleet.provider.sim.instances import instance_of
-from bigfleet.provider.sim.world.durations import HOUR, MINUTE, SECOND
+from bigfleet.provider.sim.backend import instance_of
+from bigfleet.provider.sim.world.distributions import HOUR, MINUTE, SECOND
 from bigfleet.provider.sim.world.happenings import (
     Failure,
     Refuse,
@@ -16,8 +16,7 @@ from bigfleet.provider.sim.world.happenings import (
     Step,
     WarnOfEnd,
 )
-from bigfleet.provider.sim.world.hazards import Hazard, rate_of
-from bigfleet.provider.sim.world.market import Market
+from bigfleet.provider.sim.world.market import Hazard, Market, rate_of
 from bigfleet.provider.sim.world.offerings import offering
 from bigfleet.provider.sim.world.state import Rules
 from tests.sim.handles import SPOT, Hand, hand

@@ -3,10 +3,10 @@
 import pytest
 
 from bigfleet.model.machines import CapacityType
-from bigfleet.provider.sim.world.durations import HOUR, MINUTE
+from bigfleet.provider.sim.world.distributions import HOUR, MINUTE
 from bigfleet.provider.sim.world.happenings import Failure, Finish, Refuse, Step
+from bigfleet.provider.sim.world.market import BadStock, Fixed, Windows, limit_at, stock_of
 from bigfleet.provider.sim.world.offerings import offering
-from bigfleet.provider.sim.world.stock import BadStock, Fixed, Windows, limit_at, stock_of
 from tests.sim.handles import Hand, hand
 
 

@@ -6,13 +6,14 @@ from bigfleet.model.errors import BadInput
 from bigfleet.provider.sim.world.commands import CARRIED
 from bigfleet.provider.sim.world.happenings import RunOutside, Step
 from bigfleet.provider.sim.world.report import condition_holds
-from bigfleet.provider.sim.world.script import script_of
-from bigfleet.provider.sim.world.selectors import BadSelector, selector_of
 from bigfleet.provider.sim.world.verbs import (
     VERBS,
     BadCommand,
+    BadSelector,
     command_of_mapping,
     command_of_words,
+    script_of,
+    selector_of,
 )
 from tests.sim.handles import Hand, hand
 

@@ -6,10 +6,9 @@ import pytest
 
 from bigfleet.model.errors import BadInput
 from bigfleet.model.machines import CapacityType
-from bigfleet.provider.sim.instances import instance_of
-from bigfleet.provider.sim.world.catalog import CATALOG
-from bigfleet.provider.sim.world.genesis import new_substrate
-from bigfleet.provider.sim.world.offerings import offerings_of
+from bigfleet.provider.sim.backend import instance_of
+from bigfleet.provider.sim.world.economy import new_substrate
+from bigfleet.provider.sim.world.offerings import CATALOG, offerings_of
 from bigfleet.provider.sim.world.presets import NoSuchPreset, preset_of
 from bigfleet.provider.sim.world.state import Rules, Substrate
 from bigfleet.provider.sim.world.supply import SlotTaken

@@ -12,8 +12,9 @@ from bigfleet.model.provider_calls import Peer, Rejected, Token
 from bigfleet.model.syntax import ADMIN, READONLY
 from bigfleet.provider.ledger.decisions import why_not_read, why_not_this_caller
 from bigfleet.wire.audits import require_admin
-from bigfleet.wire.authorisation import CLUSTER_PREFIX, GATES, SHARD_PREFIX, Gate, authorise
+from bigfleet.wire.authorisation import GATES, authorise
 from bigfleet.wire.provider_admin import RPCS
+from bigfleet.wire.rpcs import CLUSTER_PREFIX, SHARD_PREFIX, Gate
 from tests.architecture.tree import PACKAGE
 from tests.site.markdown import anchor, code, page, section, table, text
 

@@ -19,7 +19,7 @@ from bigfleet.up.plans import Plan
 from bigfleet.up.reports import CycleReport
 from bigfleet.up.simulated_time import SimulatedTimes, keep
 from bigfleet.wire.provider_admin import ProviderAdminClient, Verb
-from bigfleet.wire.shard_admin_client import ShardAdminClient
+from bigfleet.wire.shard_admin import ShardAdminClient
 from tests.up.fleets import FAST, context, running, seen
 from tests.up.wire_instants import (
     COORDINATOR_SERVICES,

@@ -47,10 +47,7 @@ def test_decisions_of_every_kind_compile_nothing_more() -> None:
         assert not any(seen["missed"].values()), "`make warm` left something to compile"
 
 
-@pytest.mark.nightly
-@pytest.mark.skipif(
-    os.environ.get("BIGFLEET_NIGHTLY") != "1", reason="compiles everything: run `make nightly`"
-)
+@pytest.mark.nightly("compiles everything")
 @pytest.mark.timeout(1800)
 def test_a_cache_that_was_warmed_once_has_all_of_it(tmp_path: Path) -> None:
     own = {"NUMBA_CACHE_DIR": str(tmp_path)}

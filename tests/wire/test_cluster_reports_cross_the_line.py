@@ -27,9 +27,9 @@ from bigfleet.wire.cluster_report_records import (
     report_of,
     why_out_of_bounds,
 )
-from bigfleet.wire.cluster_reports import ClusterReportClient
 from bigfleet.wire.lines import TlsFiles
-from bigfleet.wire.shard_admin import ShardAdminService
+from bigfleet.wire.rpc_service import RpcService
+from bigfleet.wire.shard_admin import SHARD_ADMIN, ClusterReportClient
 from tests.wire import admin
 from tests.wire.admin import ScriptedAdmin
 from tests.wire.certificates import Authority
@@ -42,7 +42,7 @@ PATH = "/bigfleet.admin.v1alpha1.ShardAdmin/ReportCluster"
 async def address_of(
     people: ScriptedAdmin, server_tls: TlsFiles | None = None
 ) -> AsyncIterator[str]:
-    services = [ShardAdminService(people)]
+    services = [RpcService(SHARD_ADMIN, people)]
     async with line_to(ScriptedShard(), server_tls=server_tls, extra_services=services) as line:
         yield line.client.address
 

@@ -11,8 +11,8 @@ from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.shard_views import NeedCounts, NeedQuery
 from bigfleet.wire.need_listings import (
     MOST_FACTS,
-    need_listing_of,
-    need_query_bytes,
+    need_listing,
+    need_query_message,
     need_row_message,
     need_row_of,
     query_of,
@@ -24,7 +24,8 @@ from tests.wire.admin import BLOCKED, SERVED
     "query", [NeedQuery(), NeedQuery("shop", 7, tuple(NeedState), "n3f9")], ids=["all", "some"]
 )
 def test_a_query_arrives_as_it_was_asked(query: NeedQuery) -> None:
-    assert query_of(pb.ListNeedsRequest.FromString(need_query_bytes(query))) == query
+    sent = need_query_message(query).SerializeToString()
+    assert query_of(pb.ListNeedsRequest.FromString(sent)) == query
 
 
 def test_a_negative_limit_is_none() -> None:
@@ -63,5 +64,5 @@ def test_what_a_provider_said_makes_no_row_grow() -> None:
 
 
 def test_a_listing_without_frames_says_that_nothing_was_computed() -> None:
-    listing = need_listing_of([])
+    listing = need_listing(pb.ListNeedsHeader(), ())
     assert (listing.cycle, listing.counts, listing.rows) == (0, NeedCounts(), ())

@@ -50,9 +50,9 @@ from bigfleet.wire.machine_views import (
     query_of,
 )
 from bigfleet.wire.provider_server import ExtraService
-from bigfleet.wire.shard_admin import SERVICE, ShardAdminService
-from bigfleet.wire.shard_admin_client import ShardAdminClient
-from bigfleet.wire.shard_read import ShardReadClient, ShardReadService, need_view_message
+from bigfleet.wire.rpc_service import RpcService
+from bigfleet.wire.shard_admin import SHARD_ADMIN, ShardAdminClient
+from bigfleet.wire.shard_read import SHARD_READ, ShardReadClient, need_view_message
 from tests.wire import admin
 from tests.wire.admin import ScriptedAdmin
 from tests.wire.sessions import PATIENCE, ScriptedShard, line_to
@@ -88,7 +88,7 @@ CALLS: dict[str, Exchange] = {
         PauseList((admin.PAUSE, admin.FLAG), True),
     ),
     "sessions": (
-        lambda c: c.sessions("shop"),
+        lambda c: c.sessions(cluster_id="shop"),
         ("sessions", "shop"),
         (admin.SESSION, admin.SILENT),
     ),
@@ -134,7 +134,10 @@ CALLS: dict[str, Exchange] = {
 
 @asynccontextmanager
 async def address_of(people: ScriptedAdmin) -> AsyncIterator[str]:
-    services: list[ExtraService] = [ShardAdminService(people), ShardReadService(people)]
+    services: list[ExtraService] = [
+        RpcService(SHARD_ADMIN, people),
+        RpcService(SHARD_READ, people),
+    ]
     async with line_to(ScriptedShard(), extra_services=services) as line:
         yield line.client.address
 
@@ -228,7 +231,7 @@ async def code_of(people: ScriptedAdmin, method: str, request: Message) -> Code:
     async with address_of(people) as address:
         line = ClientLine(address)
         try:
-            await line.call(f"/{SERVICE}/{method}", request.SerializeToString(), PATIENCE)
+            await line.call(f"/{SHARD_ADMIN.name}/{method}", request.SerializeToString(), PATIENCE)
         except Rejected as rejected:
             return rejected.code
         finally:
@@ -259,7 +262,7 @@ async def test_a_refusal_of_the_shard_crosses_with_its_code() -> None:
 
 async def test_an_answer_of_a_later_version_is_an_error_that_says_so() -> None:
     class Newer:
-        name = SERVICE
+        name = SHARD_ADMIN.name
 
         def rpc_handler(self, serving: HandlerRunner) -> grpc.GenericRpcHandler:
             async def answer(_request: bytes, _peer: Peer) -> bytes:
@@ -267,7 +270,7 @@ async def test_an_answer_of_a_later_version_is_an_error_that_says_so() -> None:
                 return pb.ListOfferingsResponse(offerings=[later]).SerializeToString()
 
             listing = serving.reads("ListOfferings", answer)
-            return grpc.method_handlers_generic_handler(SERVICE, {"ListOfferings": listing})
+            return grpc.method_handlers_generic_handler(self.name, {"ListOfferings": listing})
 
     async with (
         line_to(ScriptedShard(), extra_services=[Newer()]) as line,
@@ -280,12 +283,16 @@ async def test_an_answer_of_a_later_version_is_an_error_that_says_so() -> None:
 
 async def test_a_reader_that_leaves_early_ends_the_listing_at_its_source() -> None:
     people = ScriptedAdmin(rows=[admin.FULL] * 50_000)
-    async with address_of(people) as address, ShardAdminClient(address) as client:
+    async with (
+        address_of(people) as address,
+        ShardAdminClient(address) as client,
+        ShardAdminClient(address, deadline=0.2) as hasty,
+    ):
         async with asyncio.timeout(PATIENCE):
             # Once may be too short for the listing to have begun.
             while not people.closed:
                 with pytest.raises(Rejected) as rejected:
-                    await client.machines(deadline=0.2)
+                    await hasty.machines()
                 assert rejected.value.code is Code.DEADLINE_EXCEEDED
                 await client.status()
 

@@ -17,15 +17,17 @@ from bigfleet.edge.clock import next_turn
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.session_frames import Hello
 from bigfleet.v1alpha1 import coordinator_pb2, shard_pb2, shardread_pb2
-from bigfleet.wire.authorisation import GATES, Gate, authorise
+from bigfleet.wire.authorisation import GATES, authorise
 from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.handler_runner import HandlerRunner
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.provider_server import ExtraService
+from bigfleet.wire.rpc_service import RpcService
+from bigfleet.wire.rpcs import Gate
 from bigfleet.wire.session_client import SessionClient
 from bigfleet.wire.session_frames import operator_bytes
-from bigfleet.wire.shard_admin import ShardAdminService
-from bigfleet.wire.shard_read import ShardReadService
+from bigfleet.wire.shard_admin import SHARD_ADMIN
+from bigfleet.wire.shard_read import SHARD_READ
 from tests.wire.admin import ScriptedAdmin
 from tests.wire.certificates import Authority
 from tests.wire.sessions import PATIENCE, ScriptedShard, line_to
@@ -105,7 +107,10 @@ async def test_every_rpc_is_open_to_the_right_certificates_only(
     tmp_path: Path, uris: tuple[str, ...], allowed: set[str]
 ) -> None:
     authority, people = Authority(tmp_path), ScriptedAdmin()
-    services: list[ExtraService] = [ShardAdminService(people), ShardReadService(people)]
+    services: list[ExtraService] = [
+        RpcService(SHARD_ADMIN, people),
+        RpcService(SHARD_READ, people),
+    ]
     client_tls = authority.leaf("client", *uris)
     async with line_to(
         ScriptedShard(), server_tls=authority.leaf("server"), extra_services=services

@@ -17,9 +17,8 @@ from bigfleet.model.errors import BadInput
 
 if TYPE_CHECKING:
     from bigfleet.conformance.lab import Lab
-    from bigfleet.conformance.outcomes import Findings
     from bigfleet.conformance.reports.document import Account
-    from bigfleet.conformance.rows import Row
+    from bigfleet.conformance.rows import Findings, Row
     from bigfleet.conformance.trial import Settings
 
 PATH = click.Path(path_type=Path)

@@ -16,9 +16,8 @@ from bigfleet.cli.terminal import plain
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from bigfleet.conformance.outcomes import RowOutcome
     from bigfleet.conformance.reports.document import Account, Change
-    from bigfleet.conformance.rows import Row
+    from bigfleet.conformance.rows import Row, RowOutcome
     from bigfleet.conformance.selftest import Kill
 
 _ROW_COLUMNS = ("ROW", "AREA", "PROFILES", "EXCLUSIVE", "TITLE")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bigfleet.model.coordination import ShardEntry
     from bigfleet.model.provider_calls import Rejected
     from bigfleet.model.shard_admin import Audit
-    from bigfleet.wire.shard_admin_client import ShardAdminClient
+    from bigfleet.wire.shard_admin import ShardAdminClient
     from bigfleet.wire.shard_read import ShardReadClient
 
 #: How long a coordinator that was not named may take to answer.
@@ -205,14 +205,15 @@ async def asked(request_options: RequestOptions, address: str, question: Questio
     from bigfleet.wire.light_imports import load_python_messages_late
 
     load_python_messages_late()
-    from bigfleet.wire.shard_admin_client import ShardAdminClient
+    from bigfleet.wire.shard_admin import ShardAdminClient
     from bigfleet.wire.shard_read import ShardReadClient
 
+    tls, timeout = request_options.tls, request_options.timeout
     async with (
-        ShardAdminClient(address, request_options.tls, deadline=request_options.timeout) as admin,
-        ShardReadClient(address, request_options.tls) as read,
+        ShardAdminClient(address, tls, deadline=timeout) as admin,
+        ShardReadClient(address, tls, deadline=timeout) as read,
     ):
-        return await question(Clients(admin, read, request_options.timeout))
+        return await question(Clients(admin, read, timeout))
 
 
 def shard_verb(command: Callable[..., None]) -> Callable[..., None]:

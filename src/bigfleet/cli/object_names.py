@@ -86,7 +86,7 @@ async def one_machine(shard: Clients, machine_id: str) -> "MachineView":
     from bigfleet.model.shard_views import MachineQuery, MachineSelector
 
     query = MachineQuery(MachineSelector(ids=frozenset({machine_id})))
-    page = await shard.admin.machines(query, shard.timeout)
+    page = await shard.admin.machines(query)
     if not page.machines:
         raise _not_found(f"no machine {machine_id}")
     return page.machines[0]
@@ -97,7 +97,7 @@ async def known_machines(shard: Clients, wanted: frozenset[str]) -> frozenset[st
     from bigfleet.model.shard_views import MachineQuery, MachineSelector
 
     query = MachineQuery(MachineSelector(ids=wanted))
-    page = await shard.admin.machines(query, shard.timeout)
+    page = await shard.admin.machines(query)
     return frozenset(view.machine.id for view in page.machines)
 
 
@@ -109,7 +109,7 @@ async def require_cluster(clients: Clients, wanted: str) -> None:
 
     known = {view.cluster for view in await clients.admin.sessions()}
     holding = MachineQuery(MachineSelector(cluster=wanted), limit=1)
-    if wanted in known or (await clients.admin.machines(holding, clients.timeout)).total:
+    if wanted in known or (await clients.admin.machines(holding)).total:
         return
     near = get_close_matches(wanted, sorted(known), n=1)
     hint = f"did you mean {near[0]}?" if near else "bigfleet clusters shows those it serves"
@@ -133,7 +133,7 @@ async def nearest_machines(clients: Clients, wanted: str) -> tuple[str, ...]:
 
     for prefix in dict.fromkeys((wanted[:-2], wanted[: len(wanted) // 2], "")):
         query = MachineQuery(MachineSelector(id_prefix=prefix), limit=_LOOKED_AT)
-        page = await clients.admin.machines(query, clients.timeout)
+        page = await clients.admin.machines(query)
         ids = [view.machine.id for view in page.machines]
         if close := get_close_matches(wanted, ids, n=3):
             return tuple(close)

@@ -164,7 +164,7 @@ def protos(folder: Path, language: str | None, package: str) -> None:
 
     What each call must answer is in docs/provider-contract.md; `bigfleet conformance` checks it.
     """
-    from bigfleet.provider.proto_files import next_command, written_protos
+    from bigfleet.provider.scaffold.project_writer import next_command, written_protos
 
     try:
         files = written_protos(folder, language or "", package)

@@ -15,10 +15,9 @@ import pytest
 from bigfleet.conformance.catalogue import ROWS, profiles_of, selected
 from bigfleet.conformance.driver import SystemClock
 from bigfleet.conformance.lab import Lab
-from bigfleet.conformance.outcomes import Findings, RowOutcome
 from bigfleet.conformance.pace import CUT_OFF, SETTLE, Pace
 from bigfleet.conformance.processes import ExecLab, TargetLab, command_of
-from bigfleet.conformance.rows import Row
+from bigfleet.conformance.rows import Findings, Row, RowOutcome
 from bigfleet.conformance.runner import Run, run_rows
 from bigfleet.conformance.trial import Settings
 from bigfleet.conformance.verdicts import RunVerdict, completed, verdict_of

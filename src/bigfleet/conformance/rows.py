@@ -1,8 +1,7 @@
-"""A row: one behaviour with a frozen id, where it runs, what it needs and the mutant it must catch.
+"""A row: one behaviour with a frozen id, where it runs, what it needs, and how it ended.
 
-Areas collect their rows with a decorator; the catalogue puts the areas together.
-
-What a provider can do and which legal dialect it speaks, found out once per run.
+Areas collect their rows with a decorator; the catalogue puts the areas together. Capabilities say
+what a provider can do and which legal dialect it speaks; they are found out once per run.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bigfleet.conformance.contract import Cell
 from bigfleet.conformance.contract import Check as ContractCheck
+from bigfleet.conformance.wirelog import Latencies
 
 if TYPE_CHECKING:
     from bigfleet.conformance.trial import Trial
@@ -165,3 +165,36 @@ class Capabilities:
             "negative_grace": self.negative_grace,
             "negative_token": self.negative_token,
         }
+
+
+Status = Literal["passed", "failed", "skipped", "not_implemented"]
+
+
+@dataclass(frozen=True, slots=True)
+class RowOutcome:
+    row: Row
+    status: Status
+    reason: str = ""
+    duration_ms: float = 0.0
+    #: The last calls, for a row that did not pass.
+    wire_log: tuple[dict[str, object], ...] = ()
+    #: A command line that shows the failure again with as few steps as were found.
+    replay: str = ""
+    notes: dict[str, object] = field(default_factory=dict)
+    #: How many steps a generated row had.
+    steps: int = 0
+
+
+@dataclass(slots=True)
+class Findings:
+    """All outcomes of a run with what was learned about the provider on the way."""
+
+    outcomes: list[RowOutcome] = field(default_factory=list)
+    capabilities: Capabilities = field(default_factory=Capabilities)
+    latencies: Latencies = field(default_factory=Latencies)
+    #: Slots the rows would like, and what the provider has.
+    need: int = 0
+    stock: dict[str, int] = field(default_factory=dict)
+
+    def of(self, row_id: str) -> RowOutcome:
+        return next(outcome for outcome in self.outcomes if outcome.row.id == row_id)

@@ -14,9 +14,8 @@ from bigfleet.conformance.broker import Allocation
 from bigfleet.conformance.claims import Broken, NotServed, Skipped
 from bigfleet.conformance.hand import Hand, Shards
 from bigfleet.conformance.lab import Boot, CannotBoot, Lab, Legacy, Unreachable
-from bigfleet.conformance.outcomes import Findings, RowOutcome, Status
 from bigfleet.conformance.pace import LONGEST_PATIENCE, Clock, Pace
-from bigfleet.conformance.rows import Capabilities, Row
+from bigfleet.conformance.rows import Capabilities, Findings, Row, RowOutcome, Status
 from bigfleet.conformance.rows import Station as StationName
 from bigfleet.conformance.station import Station, open_station
 from bigfleet.conformance.trial import Seat, Settings, Trial

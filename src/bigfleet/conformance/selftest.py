@@ -11,10 +11,9 @@ from pathlib import Path
 
 from bigfleet.conformance.catalogue import ROWS
 from bigfleet.conformance.embedded import EmbeddedLab
-from bigfleet.conformance.outcomes import RowOutcome
 from bigfleet.conformance.pace import Clock, Pace
 from bigfleet.conformance.reference.mutants.catalogue import mutant_names
-from bigfleet.conformance.rows import Row
+from bigfleet.conformance.rows import Row, RowOutcome
 from bigfleet.conformance.runner import Run, run_rows
 from bigfleet.conformance.trial import Settings
 

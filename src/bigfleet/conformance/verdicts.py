@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bigfleet.conformance.catalogue import required
-from bigfleet.conformance.outcomes import Findings, RowOutcome
-from bigfleet.conformance.rows import Capabilities, Row
+from bigfleet.conformance.rows import Capabilities, Findings, Row, RowOutcome
 
 Word = Literal["CERTIFIED", "FAILED", "INCOMPLETE"]
 EXIT_CODES: dict[Word, int] = {"CERTIFIED": 0, "FAILED": 1, "INCOMPLETE": 5}

@@ -1,223 +1,179 @@
-"""Why each action: the rank of what was acquired, the score of what was preempted, the excess that
+"""Why each action: the cost of what was acquired, the score of what was preempted, the excess that
 leaves, the hold that ended.
+
+Written once, over ActionFacts. Two sources answer them, as for Needs: `Situation` from the records
+of a fleet file, `ColumnFacts` from the columns of a live decision. Both give the same sentence.
+Only a Situation adds how the machine ranks among those the Need could have had: that would take
+too long in a cycle.
 """
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
-from bigfleet.engine.decision import Verdict
-from bigfleet.explain.situation import CandidatePool, Situation, machine_name, need_name
+from bigfleet.explain.need_facts import machine_name
 from bigfleet.model.actions import Action, ActionKind
-from bigfleet.model.fleet import FleetMachine
-from bigfleet.model.machines import Machine, MachineState
-from bigfleet.model.needs import Need
-from bigfleet.model.options import SECOND
-from bigfleet.model.penalties import upper_bound_dollars
+from bigfleet.model.machines import Assigned, CapacityType, Instant, MachineState
+from bigfleet.model.options import SECOND, EngineOptions
 from bigfleet.model.reasons import Reason, ordered
 
 
-def reasons_of_action(situation: Situation, action: Action) -> tuple[Reason, ...]:
+@dataclass(frozen=True, slots=True)
+class MachineFacts:
+    """What a reason says about the machine of an action."""
+
+    id: str
+    cluster: str
+    capacity_type: CapacityType
+    price_per_hour: float
+    interruption_probability: float
+    assigned: Assigned
+    empty: bool
+    idle_since: Instant | None
+
+
+@dataclass(frozen=True, slots=True)
+class ActingNeed:
+    """The Need that acquires or preempts a machine."""
+
+    name: str
+    #: Upper bound of its interruption penalty in dollars.
+    penalty: float
+    #: The domain of a gang, and how many machines are preempted for the Need in this cycle.
+    domain: str | None
+    preempts: int
+
+
+class ActionFacts(Protocol):
+    @property
+    def cycle(self) -> str: ...
+    @property
+    def options(self) -> EngineOptions: ...
+    @property
+    def now(self) -> Instant | None: ...
+    def machine_facts(self, machine: str) -> MachineFacts: ...
+    def acting_need(self, action: Action) -> ActingNeed: ...
+    def ranking(self, action: Action) -> Mapping[str, Any]:
+        """How the machine ranks among those the Need could have had; empty if that is not known."""
+
+    def claimed_by(self, machine: str) -> tuple[str, int] | None:
+        """Name and priority of the Need that claims the machine in this cycle."""
+
+    def cluster_counts(self, cluster: str) -> tuple[int, int]:
+        """Configured machines of a cluster, and how many of them a Need claims."""
+
+
+def reasons_of_action(facts: ActionFacts, action: Action) -> tuple[Reason, ...]:
     """The deciding reason first."""
+    machine = facts.machine_facts(action.machine)
     match action.kind:
         case ActionKind.BOOTSTRAP | ActionKind.PROVISION:
-            return (_why_acquired(situation, action),)
+            return (_why_acquired(facts, action, machine),)
         case ActionKind.PREEMPT:
-            return _why_preempted(situation, action)
+            return _why_preempted(facts, action, machine)
         case ActionKind.RECLAIM:
-            return (_why_reclaimed(situation, action),)
+            return (_why_reclaimed(facts, action, machine),)
         case ActionKind.DELETE:
-            return (_why_deleted(situation, action),)
+            return (_why_deleted(facts, machine),)
 
 
-def effective_cost(machine: Machine, need: Need) -> float:
+def effective_cost(price_per_hour: float, probability: float, penalty: float) -> float:
     """Price plus expected interruption; a machine that is never interrupted costs its price."""
-    probability = machine.interruption_probability
-    penalty = upper_bound_dollars(need.profile.interruption_bucket)
-    return machine.price_per_hour + (probability * penalty if probability else 0.0)
+    return price_per_hour + (probability * penalty if probability else 0.0)
 
 
-def _why_acquired(situation: Situation, action: Action) -> Reason:
-    verdict = _verdict_of(situation, action)
-    machine = situation.machine_of_id[action.machine].machine
-    pool = _pool_of(situation, action, verdict, machine, machine.state)
-    free = len(pool.position_of_machine)
-    facts: dict[str, Any] = {
-        "pricePerHour": machine.price_per_hour,
-        "matches": free,
-        "taken": pool.taken,
-        "rank": pool.position_of_machine.get(machine.id, free) + 1,
-    }
-    if key := _domain_key(verdict.need):
-        facts |= {"domainKey": key, "domain": machine.attribute(key)}
-    if action.kind is ActionKind.PROVISION or machine.interruption_probability > 0:
-        facts |= _cost_facts(machine, verdict.need)
-    if action.kind is ActionKind.BOOTSTRAP:
-        facts["state"] = MachineState.IDLE.label
-    following = pool.following
-    if following is None and machine.state is MachineState.IDLE:
-        bought = _pool_of(situation, action, verdict, machine, MachineState.SPECULATIVE)
-        following = bought.following
-    if following is not None:
-        facts |= {
-            "next": following.id,
-            "nextState": following.state.label,
-            "nextCost": _cost_of(following, verdict.need),
-        }
-    refs = (machine_name(action.machine), need_name(verdict.need))
-    return Reason("cost.rank", facts, refs, situation.cycle)
-
-
-def _verdict_of(situation: Situation, action: Action) -> Verdict:
-    assert action.need is not None, "an action that acquires or preempts names its Need"
-    return situation.decision.verdicts[action.need]
-
-
-def _pool_of(
-    situation: Situation, action: Action, verdict: Verdict, machine: Machine, state: MachineState
-) -> CandidatePool:
-    """Of this state, in the machine's domain, not held, not others' by claim or reservation."""
-    need = verdict.need
-    key = _domain_key(need)
-    domain = machine.attribute(key) if key else None
-    pool_key = (action.need or 0, state, domain)
-    if pool_key in situation.pools:
-        return situation.pools[pool_key]
-    free = [
-        entry.machine
-        for entry in situation.fitting(need)
-        if entry.machine.state is state
-        and entry.marks.held is None
-        and situation.holder_of_machine.get(entry.machine.id, verdict) is verdict
-        and not situation.reserved_for_other(entry.machine.id, need)
-        and (key is None or entry.machine.attribute(key) == domain)
-    ]
-    free.sort(key=lambda m: (effective_cost(m, need), m.id))
-    claimed = frozenset(verdict.claimed)
-    pool = situation.pools[pool_key] = CandidatePool(
-        {m.id: position for position, m in enumerate(free)},
-        sum(m.id in claimed for m in free),
-        next((m for m in free if m.id not in claimed), None),
-    )
-    return pool
-
-
-def _domain_key(need: Need) -> str | None:
-    if need.profile.same is not None:
-        return need.profile.same.key
-    return need.profile.strict_spread.topology_key if need.profile.strict_spread else None
-
-
-def _cost_facts(machine: Machine, need: Need) -> dict[str, Any]:
-    penalty = upper_bound_dollars(need.profile.interruption_bucket)
-    return {
-        "interruptionProbability": machine.interruption_probability,
-        "penaltyDollars": "pinned" if math.isinf(penalty) else penalty,
-        "effectiveCost": _cost_of(machine, need),
-    }
-
-
-def _cost_of(machine: Machine, need: Need) -> float | str:
-    """The cost it was ranked by, as JSON can say it."""
-    cost = effective_cost(machine, need)
+def json_cost(cost: float) -> float | str:
+    """JSON has no infinity."""
     return "infinite" if math.isinf(cost) else cost
 
 
-def _why_preempted(situation: Situation, action: Action) -> tuple[Reason, ...]:
-    verdict = _verdict_of(situation, action)
-    victim = situation.machine_of_id[action.machine].machine
-    owner = situation.holder_of_machine.get(victim.id)
-    priority = owner.need.profile.priority if owner else victim.assigned.priority
-    terms = _score_terms(situation, victim, action.preemptor_priority - priority)
-    facts = {
-        "need": need_name(verdict.need),
+def _json_penalty(dollars: float) -> float | str:
+    return "pinned" if math.isinf(dollars) else dollars
+
+
+def _why_acquired(facts: ActionFacts, action: Action, machine: MachineFacts) -> Reason:
+    need = facts.acting_need(action)
+    price, probability = machine.price_per_hour, machine.interruption_probability
+    said: dict[str, Any] = {"need": need.name, "pricePerHour": price, **facts.ranking(action)}
+    if action.kind is ActionKind.PROVISION or probability > 0:
+        said |= {
+            "interruptionProbability": probability,
+            "penaltyDollars": _json_penalty(need.penalty),
+            "effectiveCost": json_cost(effective_cost(price, probability, need.penalty)),
+        }
+    if action.kind is ActionKind.BOOTSTRAP:
+        said["state"] = MachineState.IDLE.label
+    return Reason("cost.rank", said, (machine_name(machine.id), need.name), facts.cycle)
+
+
+def _why_preempted(facts: ActionFacts, action: Action, victim: MachineFacts) -> tuple[Reason, ...]:
+    need, holder = facts.acting_need(action), facts.claimed_by(victim.id)
+    priority = holder[1] if holder else victim.assigned.priority
+    ready = facts.options.clusters_ready
+    excess = holder is None and (ready is None or victim.cluster in ready)
+    said = {
+        "need": need.name,
         "preemptorPriority": action.preemptor_priority,
         "victimPriority": priority,
-        **terms,
+        **_score_terms(facts.options, victim.assigned, action.preemptor_priority - priority),
         "graceSeconds": action.grace_seconds,
-        "excess": owner is None and situation.is_ready(victim.cluster),
+        "excess": excess,
     }
     if action.whole_domain:
-        facts |= {"domain": verdict.domain, "victims": verdict.preempts}
-    refs = [machine_name(victim.id), need_name(verdict.need)]
-    if owner is not None:
-        refs.append(need_name(owner.need))
-    reasons = [Reason("claim.higher", facts, tuple(refs), situation.cycle)]
-    if facts["excess"]:
-        reasons.append(
-            Reason("excess", _excess_facts(situation, victim), tuple(refs[:1]), situation.cycle)
-        )
+        said |= {"domain": need.domain, "victims": need.preempts}
+    refs = (machine_name(victim.id), need.name)
+    reasons = [
+        Reason("claim.higher", said, (*refs, holder[0]) if holder else refs, facts.cycle),
+    ]
+    if excess:
+        leaving = {"victim": victim.id, **_cluster_facts(facts, victim.cluster)}
+        reasons.append(Reason("excess", leaving, refs[:1], facts.cycle))
     return ordered(reasons)
 
 
-def _score_terms(situation: Situation, victim: Machine, gap: int) -> Mapping[str, Any]:
-    weights, options = situation.fleet.options.victim_weights, situation.fleet.options
-    stamp = victim.assigned
+def _score_terms(options: EngineOptions, assigned: Assigned, gap: int) -> Mapping[str, Any]:
+    weights = options.victim_weights
     terms = {
         "gapTerm": max(0, gap) * weights.priority,
         "drainTerm": weights.drain / max(1.0, options.drain_seconds),
-        "interruptionTerm": weights.interruption / max(0.01, stamp.interruption_penalty),
-        "reclamationTerm": weights.reclamation / max(0.01, stamp.reclamation_penalty),
+        "interruptionTerm": weights.interruption / max(0.01, assigned.interruption_penalty),
+        "reclamationTerm": weights.reclamation / max(0.01, assigned.reclamation_penalty),
     }
     return {
         "gap": gap,
         "score": sum(terms.values()),
         **terms,
         "drainSeconds": options.drain_seconds,
-        "interruptionPenalty": _penalty(stamp.interruption_penalty),
-        "reclamationPenalty": _penalty(stamp.reclamation_penalty),
+        "interruptionPenalty": _json_penalty(assigned.interruption_penalty),
+        "reclamationPenalty": _json_penalty(assigned.reclamation_penalty),
     }
 
 
-def _penalty(dollars: float) -> float | str:
-    return "pinned" if math.isinf(dollars) else dollars
-
-
-def _why_reclaimed(situation: Situation, action: Action) -> Reason:
-    entry = situation.machine_of_id[action.machine]
-    machine = entry.machine
-    facts = _excess_facts(situation, machine) | {
+def _why_reclaimed(facts: ActionFacts, action: Action, machine: MachineFacts) -> Reason:
+    said = _cluster_facts(facts, machine.cluster) | {
         "machine": machine.id,
         "pricePerHour": machine.price_per_hour,
-        "reclamationPenalty": _penalty(machine.assigned.reclamation_penalty),
+        "reclamationPenalty": _json_penalty(machine.assigned.reclamation_penalty),
         "graceSeconds": action.grace_seconds,
     }
-    if entry.marks.empty:
-        facts["empty"] = True
-    return Reason(
-        "excess",
-        {name: fact for name, fact in facts.items() if name != "victim"},
-        (machine_name(machine.id), f"cluster/{machine.cluster}"),
-        situation.cycle,
-    )
+    if machine.empty:
+        said["empty"] = True
+    refs = (machine_name(machine.id), f"cluster/{machine.cluster}")
+    return Reason("excess", said, refs, facts.cycle)
 
 
-def _excess_facts(situation: Situation, machine: Machine) -> dict[str, Any]:
-    cluster = machine.cluster
-    return {
-        "victim": machine.id,
-        "cluster": cluster,
-        "configured": situation.configured_of_cluster.get(cluster, 0),
-        "claimed": situation.claimed_of_cluster.get(cluster, 0),
+def _cluster_facts(facts: ActionFacts, cluster: str) -> dict[str, Any]:
+    configured, claimed = facts.cluster_counts(cluster)
+    return {"cluster": cluster, "configured": configured, "claimed": claimed}
+
+
+def _why_deleted(facts: ActionFacts, machine: MachineFacts) -> Reason:
+    now, since = facts.now, machine.idle_since
+    said = {
+        "capacityType": machine.capacity_type.label,
+        "holdSeconds": facts.options.release_holds.get(machine.capacity_type, 0.0),
+        "idleSeconds": 0 if now is None or since is None else (now - since) // SECOND,
+        "pricePerHour": machine.price_per_hour,
     }
-
-
-def _why_deleted(situation: Situation, action: Action) -> Reason:
-    entry = situation.machine_of_id[action.machine]
-    kind = entry.machine.capacity_type
-    return Reason(
-        "hold.idle",
-        {
-            "capacityType": kind.label,
-            "holdSeconds": situation.fleet.options.release_holds.get(kind, 0.0),
-            "idleSeconds": _idle_seconds(situation, entry),
-            "pricePerHour": entry.machine.price_per_hour,
-        },
-        (machine_name(action.machine),),
-        situation.cycle,
-    )
-
-
-def _idle_seconds(situation: Situation, entry: FleetMachine) -> float:
-    now, since = situation.fleet.now, entry.marks.idle_since
-    return 0.0 if now is None or since is None else (now - since) / SECOND
+    return Reason("hold.idle", said, (machine_name(machine.id),), facts.cycle)

@@ -1,15 +1,16 @@
-"""NeedFacts from the columns of a live decision, for Needs asked about one by one.
+"""ActionFacts and NeedFacts from the columns of a live decision.
 
-Made when a person asks, never in a cycle. What depends only on what a Need asks for (requirements
-and unit: its eligibility key) is counted once per key and kept for as long as the decision is; of
-keys there may be as many as tenants like, so that only the first MOST_KEYS are kept.
+A cycle says why each of its actions was decided; Needs are explained one by one when a person asks,
+never in a cycle. What depends only on what a Need asks for (requirements and unit: its eligibility
+key) is counted once per key and kept for as long as the decision is. Tenants may bring any number
+of keys, so only the first MOST_KEYS are kept.
 
 Safe to read from several threads: what is kept is computed the same by all.
 """
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from bigfleet.engine.decision import Decision, Verdict
 from bigfleet.engine.encoding import HELD_BY
 from bigfleet.engine.kernels.compiled import Bools, Int64s
 from bigfleet.engine.need_progress import hold_of
+from bigfleet.explain.actions import ActingNeed, MachineFacts
 from bigfleet.explain.need_facts import (
     ACQUIRABLE,
     MOST_NAMES,
@@ -28,11 +30,15 @@ from bigfleet.explain.need_facts import (
     Rejection,
     Rejections,
     TooSmall,
+    need_name,
 )
+from bigfleet.model.actions import Action
+from bigfleet.model.batches import NEVER
 from bigfleet.model.fleet import HeldBy
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.memory import EngineMemory
 from bigfleet.model.needs import Need, NeedKey
+from bigfleet.model.options import EngineOptions
 from bigfleet.model.requirements import HOSTNAME_KEY, Requirement, attribute_of
 
 #: Eligibility keys whose counts are kept.
@@ -43,15 +49,22 @@ T = TypeVar("T")
 
 class ColumnFacts:
     def __init__(
-        self, decision: Decision, memory: EngineMemory, cycle: str, parking_probe: int
+        self,
+        decision: Decision,
+        memory: EngineMemory,
+        options: EngineOptions,
+        now: Instant | None,
+        cycle: str,
     ) -> None:
         """`memory`: what the cycle was given, not what it left."""
         self._decision = decision
         self._outcome = decision.outcome
         self._snapshot = decision.outcome.scene.snapshot
         self._memory = memory
+        self.options = options
+        self.now = now
         self.cycle = cycle
-        self.parking_probe = parking_probe
+        self._acting: dict[int, ActingNeed] = {}
         self._rejections: dict[int, Rejections] = {}
         self._held: dict[int, dict[HeldBy, tuple[Group, Instant | None]]] = {}
         #: By eligibility key: rows of Needs that claim machines that fit, and how many.
@@ -64,7 +77,62 @@ class ColumnFacts:
         """The verdict on a normalised Need, without the ids of its machines."""
         return self._decision.verdict(row)
 
+    # -- ActionFacts -----------------------------------------------------------------------------
+
+    def machine_facts(self, machine: str) -> MachineFacts:
+        snapshot = self._snapshot
+        columns, tables, row = snapshot.columns, snapshot.tables, snapshot.row_of(machine)
+        offering = tables.offerings.table.rows[int(columns.offering[row])]
+        cluster, since = int(columns.cluster[row]), int(columns.idle_since[row])
+        return MachineFacts(
+            machine,
+            tables.clusters.rows[cluster] if cluster >= 0 else "",
+            offering.capacity_type,
+            offering.price_per_hour,
+            offering.interruption_probability,
+            tables.stamps.table.rows[int(columns.stamp[row])],
+            bool(columns.empty[row]),
+            None if since == NEVER else since,
+        )
+
+    def acting_need(self, action: Action) -> ActingNeed:
+        need = action.need
+        assert need is not None, "an action that acquires or preempts names its Need"
+        found = self._acting.get(need)
+        if found is None:
+            found = self._acting[need] = ActingNeed(
+                need_name(self._outcome.key(need)),
+                float(self._outcome.needs.penalty[need]),
+                self._decision.domain(need),
+                int(self._outcome.preempted.count_of_need[need]),
+            )
+        return found
+
+    def ranking(self, action: Action) -> Mapping[str, Any]:
+        """Not known: it would take every machine that fits, for every Need that acts."""
+        return {}
+
+    def claimed_by(self, machine: str) -> tuple[str, int] | None:
+        holder = int(self._outcome.credit.holder[self._snapshot.row_of(machine)])
+        if holder < 0:
+            return None
+        return need_name(self._outcome.key(holder)), int(self._outcome.needs.priority[holder])
+
+    def cluster_counts(self, cluster: str) -> tuple[int, int]:
+        number = self._snapshot.tables.clusters.find(cluster)
+        return self._snapshot.configured_of(cluster), int(self._claimed_of_cluster[number])
+
+    @cached_property
+    def _claimed_of_cluster(self) -> Int64s:
+        columns, holder = self._snapshot.columns, self._outcome.credit.holder
+        rows = (columns.state == MachineState.CONFIGURED) & (holder >= 0)
+        return np.bincount(columns.cluster[rows], minlength=self._snapshot.cluster_count)
+
     # -- NeedFacts -------------------------------------------------------------------------------
+
+    @property
+    def parking_probe(self) -> int:
+        return self.options.parking.probe
 
     @property
     def machine_count(self) -> int:

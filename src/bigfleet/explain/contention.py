@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bigfleet.engine.decision import Verdict
-from bigfleet.explain.need_facts import Holder, NeedFacts
-from bigfleet.explain.situation import need_name
+from bigfleet.explain.need_facts import Holder, NeedFacts, need_name
 from bigfleet.model.reasons import Reason
 
 #: Holders a reason refers to.
@@ -21,7 +20,7 @@ def why_others_hold_it(facts: NeedFacts, verdict: Verdict) -> Iterator[Reason]:
             "victims": verdict.preempts,
             "unresolved": verdict.unresolved.positive().texts(),
         }
-        yield Reason("preempt.exhausted", said, (need_name(verdict.need),), facts.cycle)
+        yield Reason("preempt.exhausted", said, (need_name(verdict.need.key),), facts.cycle)
     else:
         yield from _none_lower(facts, verdict)
 
@@ -41,12 +40,12 @@ def _held_by(facts: NeedFacts, code: str, holders: list[Holder]) -> Reason:
     largest = sorted(holders, key=lambda each: (-each.machines, each.need.key))
     said: dict[str, Any] = {
         "count": sum(each.machines for each in holders),
-        "holder": need_name(largest[0].need),
+        "holder": need_name(largest[0].need.key),
         "priority": largest[0].need.profile.priority,
     }
     if len(holders) > 1:
         said["others"] = len(holders) - 1
-    refs = tuple(need_name(each.need) for each in largest[:_MOST_HOLDERS])
+    refs = tuple(need_name(each.need.key) for each in largest[:_MOST_HOLDERS])
     return Reason(code, said, refs, facts.cycle)
 
 
@@ -56,4 +55,4 @@ def _none_lower(facts: NeedFacts, verdict: Verdict) -> Iterator[Reason]:
     if not configured or lowest < need.profile.priority:
         return  # some are lower, but outside the Need's domain, its skew, or spoken for
     said = {"configured": configured, "priority": need.profile.priority, "lowest": lowest}
-    yield Reason("preempt.none-lower", said, (need_name(need),), facts.cycle)
+    yield Reason("preempt.none-lower", said, (need_name(need.key),), facts.cycle)

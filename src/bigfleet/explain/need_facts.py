@@ -12,7 +12,7 @@ from typing import Protocol
 from bigfleet.engine.decision import Verdict
 from bigfleet.model.fleet import HeldBy
 from bigfleet.model.machines import Instant, MachineState
-from bigfleet.model.needs import Need
+from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.requirements import Requirement
 from bigfleet.model.resources import Resources
 
@@ -126,3 +126,17 @@ class NeedFacts(Protocol):
 
     def offers(self, verdict: Verdict, key: str) -> Mapping[str, Offer]:
         """By value of a topology key: what fits and is the Need's own, or free to take."""
+
+
+def demanded(amounts: Resources, need: Need) -> dict[str, str]:
+    """Amounts as texts, only in the dimensions the Need asks for."""
+    asked = {name for name, amount in need.aggregate.amounts if amount > 0}
+    return {name: text for name, text in amounts.texts().items() if name in asked}
+
+
+def need_name(key: NeedKey) -> str:
+    return f"need/{key.cluster}/{key.need_id}"
+
+
+def machine_name(machine_id: str) -> str:
+    return f"machine/{machine_id}"

@@ -5,8 +5,14 @@ from typing import Any
 
 from bigfleet.engine.decision import Verdict
 from bigfleet.explain.contention import why_others_hold_it
-from bigfleet.explain.need_facts import Group, NeedFacts, TooSmall
-from bigfleet.explain.situation import demanded, machine_name, need_name
+from bigfleet.explain.need_facts import (
+    Group,
+    NeedFacts,
+    TooSmall,
+    demanded,
+    machine_name,
+    need_name,
+)
 from bigfleet.explain.topology import why_the_shape_fails
 from bigfleet.model.fleet import HeldBy
 from bigfleet.model.instants import instant_text
@@ -41,7 +47,7 @@ def reasons_of_need(facts: NeedFacts, verdict: Verdict) -> tuple[Reason, ...]:
 
 def _why_satisfied(facts: NeedFacts, verdict: Verdict) -> Iterator[Reason]:
     acquired = verdict.bootstraps + verdict.provisions
-    refs = (need_name(verdict.need),)
+    refs = (need_name(verdict.need.key),)
     if acquired:
         bought = {"bootstraps": verdict.bootstraps, "provisions": verdict.provisions}
         yield Reason("cost.rank", bought, refs, facts.cycle)

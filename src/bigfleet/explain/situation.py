@@ -1,15 +1,17 @@
 """Situation: a fleet and the decision on it, indexed for the questions reasons ask.
 
 Machines of one shape (attributes and capacity) are matched against a Need once. Nothing here
-decides; who claims what is read from the verdicts. It answers NeedFacts from records.
+decides; who claims what is read from the verdicts. It answers NeedFacts and ActionFacts from
+records.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from bigfleet.engine.decision import Verdict
+from bigfleet.explain.actions import ActingNeed, MachineFacts, effective_cost, json_cost
 from bigfleet.explain.need_facts import (
     ACQUIRABLE,
     MOST_NAMES,
@@ -21,12 +23,15 @@ from bigfleet.explain.need_facts import (
     Rejection,
     Rejections,
     TooSmall,
+    need_name,
 )
 from bigfleet.model.actions import Action, ActionKind
 from bigfleet.model.fleet import Fleet, FleetMachine, HeldBy
 from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.memory import Reservation
 from bigfleet.model.needs import Need, NeedKey
+from bigfleet.model.options import EngineOptions
+from bigfleet.model.penalties import upper_bound_dollars
 from bigfleet.model.requirements import Requirement
 from bigfleet.model.resources import Resources
 
@@ -77,7 +82,7 @@ class Situation:
     claimed_of_cluster: Mapping[str, int]
     preempts_of_need: Mapping[NeedKey, list[Action]]
     #: By Need, state and domain; filled as reasons are asked for.
-    pools: dict[tuple[int, MachineState, str | None], CandidatePool] = field(default_factory=dict)
+    _pools: dict[tuple[int, MachineState, str | None], CandidatePool] = field(default_factory=dict)
     _fitting: dict[_Asked, tuple[FleetMachine, ...]] = field(default_factory=dict)
 
     @classmethod
@@ -128,9 +133,100 @@ class Situation:
         reservation = self.fleet.memory.reservations.get(machine_id)
         return reservation is not None and not is_for(reservation, need)
 
-    def is_ready(self, cluster: str) -> bool:
-        ready = self.fleet.options.clusters_ready
-        return ready is None or cluster in ready
+    # -- ActionFacts -----------------------------------------------------------------------------
+
+    @property
+    def options(self) -> EngineOptions:
+        return self.fleet.options
+
+    @property
+    def now(self) -> Instant | None:
+        return self.fleet.now
+
+    def machine_facts(self, machine: str) -> MachineFacts:
+        entry = self.machine_of_id[machine]
+        found = entry.machine
+        return MachineFacts(
+            found.id,
+            found.cluster,
+            found.capacity_type,
+            found.price_per_hour,
+            found.interruption_probability,
+            found.assigned,
+            entry.marks.empty,
+            entry.marks.idle_since,
+        )
+
+    def acting_need(self, action: Action) -> ActingNeed:
+        verdict = self._verdict_of(action)
+        penalty = upper_bound_dollars(verdict.need.profile.interruption_bucket)
+        return ActingNeed(need_name(verdict.need.key), penalty, verdict.domain, verdict.preempts)
+
+    def claimed_by(self, machine: str) -> tuple[str, int] | None:
+        holder = self.holder_of_machine.get(machine)
+        if holder is None:
+            return None
+        return need_name(holder.need.key), holder.need.profile.priority
+
+    def cluster_counts(self, cluster: str) -> tuple[int, int]:
+        return (
+            self.configured_of_cluster.get(cluster, 0),
+            self.claimed_of_cluster.get(cluster, 0),
+        )
+
+    def ranking(self, action: Action) -> Mapping[str, Any]:
+        verdict = self._verdict_of(action)
+        need, machine = verdict.need, self.machine_of_id[action.machine].machine
+        pool = self._pool_of(action, machine, machine.state)
+        free = len(pool.position_of_machine)
+        facts: dict[str, Any] = {
+            "matches": free,
+            "taken": pool.taken,
+            "rank": pool.position_of_machine.get(machine.id, free) + 1,
+        }
+        if key := _domain_key(need):
+            facts |= {"domainKey": key, "domain": machine.attribute(key)}
+        following = pool.following
+        if following is None and machine.state is MachineState.IDLE:
+            following = self._pool_of(action, machine, MachineState.SPECULATIVE).following
+        if following is not None:
+            facts |= {
+                "next": following.id,
+                "nextState": following.state.label,
+                "nextCost": json_cost(_cost_for(need, following)),
+            }
+        return facts
+
+    def _verdict_of(self, action: Action) -> Verdict:
+        assert action.need is not None, "an action that acquires or preempts names its Need"
+        return self.decision.verdicts[action.need]
+
+    def _pool_of(self, action: Action, machine: Machine, state: MachineState) -> CandidatePool:
+        """Of this state, in the machine's domain, not held, not others' by claim or reservation."""
+        verdict = self._verdict_of(action)
+        need = verdict.need
+        key = _domain_key(need)
+        domain = machine.attribute(key) if key else None
+        pool_key = (action.need or 0, state, domain)
+        if pool_key in self._pools:
+            return self._pools[pool_key]
+        free = [
+            entry.machine
+            for entry in self.fitting(need)
+            if entry.machine.state is state
+            and entry.marks.held is None
+            and self.holder_of_machine.get(entry.machine.id, verdict) is verdict
+            and not self.reserved_for_other(entry.machine.id, need)
+            and (key is None or entry.machine.attribute(key) == domain)
+        ]
+        free.sort(key=lambda each: (_cost_for(need, each), each.id))
+        claimed = frozenset(verdict.claimed)
+        pool = self._pools[pool_key] = CandidatePool(
+            {each.id: position for position, each in enumerate(free)},
+            sum(each.id in claimed for each in free),
+            next((each for each in free if each.id not in claimed), None),
+        )
+        return pool
 
     # -- NeedFacts -------------------------------------------------------------------------------
 
@@ -255,6 +351,17 @@ class Situation:
         )
 
 
+def _domain_key(need: Need) -> str | None:
+    if need.profile.same is not None:
+        return need.profile.same.key
+    return need.profile.strict_spread.topology_key if need.profile.strict_spread else None
+
+
+def _cost_for(need: Need, machine: Machine) -> float:
+    penalty = upper_bound_dollars(need.profile.interruption_bucket)
+    return effective_cost(machine.price_per_hour, machine.interruption_probability, penalty)
+
+
 def _preempts_of(decision: Decided) -> dict[NeedKey, list[Action]]:
     preempts: dict[NeedKey, list[Action]] = {}
     for action in decision.actions:
@@ -296,17 +403,3 @@ def _nearest(need: Need, small: list[Machine]) -> TooSmall:
 
     nearest = min(small, key=lambda machine: (lacking(machine), machine.id))
     return TooSmall(len(small), nearest.id, nearest.effective_allocatable)
-
-
-def demanded(amounts: Resources, need: Need) -> dict[str, str]:
-    """Amounts as texts, only in the dimensions the Need asks for."""
-    asked = {name for name, amount in need.aggregate.amounts if amount > 0}
-    return {name: text for name, text in amounts.texts().items() if name in asked}
-
-
-def need_name(need: Need) -> str:
-    return f"need/{need.cluster}/{need.key.need_id}"
-
-
-def machine_name(machine_id: str) -> str:
-    return f"machine/{machine_id}"

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bigfleet.engine.decision import Verdict
-from bigfleet.explain.need_facts import NeedFacts, Offer
-from bigfleet.explain.situation import demanded, need_name
+from bigfleet.explain.need_facts import NeedFacts, Offer, demanded, need_name
 from bigfleet.model.actions import UnmetReason
 from bigfleet.model.reasons import Reason
 from bigfleet.model.resources import Resources
@@ -17,7 +16,7 @@ def why_the_shape_fails(facts: NeedFacts, verdict: Verdict) -> Iterator[Reason]:
             yield _parked(facts, verdict)
         if verdict.domain is None:
             said = {"key": verdict.need.profile.same.key}
-            yield Reason("same.no-domain", said, (need_name(verdict.need),), facts.cycle)
+            yield Reason("same.no-domain", said, (need_name(verdict.need.key),), facts.cycle)
         elif not verdict.same_satisfiable:
             yield _too_small(facts, verdict, verdict.need.profile.same.key)
     elif verdict.unmet_reason is UnmetReason.TOPOLOGY_UNSATISFIABLE:
@@ -31,7 +30,7 @@ def _parked(facts: NeedFacts, verdict: Verdict) -> Reason:
     if age is not None and not need.parked:
         probe = facts.parking_probe
         said = {"age": age, "probeAge": (age // probe + 1) * probe}
-    return Reason("same.parked", said, (need_name(need),), facts.cycle)
+    return Reason("same.parked", said, (need_name(need.key),), facts.cycle)
 
 
 def _too_small(facts: NeedFacts, verdict: Verdict, key: str) -> Reason:
@@ -51,7 +50,7 @@ def _too_small(facts: NeedFacts, verdict: Verdict, key: str) -> Reason:
             "nextDomain": following,
             "nextOffered": demanded(_capacity(offers[following]), need),
         }
-    return Reason("same.too-small", said, (need_name(need),), facts.cycle)
+    return Reason("same.too-small", said, (need_name(need.key),), facts.cycle)
 
 
 def _count(offer: Offer) -> int:
@@ -80,4 +79,4 @@ def _skewed(facts: NeedFacts, verdict: Verdict) -> Iterator[Reason]:
         "minimum": offers[lowest].own.count,
         "counts": {value: offers[value].own.count for value in sorted(offers)},
     }
-    yield Reason("spread.skew", said, (need_name(verdict.need),), facts.cycle)
+    yield Reason("spread.skew", said, (need_name(verdict.need.key),), facts.cycle)

@@ -17,9 +17,9 @@ Facts = Mapping[str, Any]
 Template = str | Callable[[Facts], str | None]
 
 
-def _rank_sentence(facts: Facts) -> str | None:
-    """What was acquired, at which cost, and what would have been next."""
-    if "rank" not in facts:
+def _acquired_sentence(facts: Facts) -> str | None:
+    """What was acquired, at which cost, for which Need; its rank and what came next, if known."""
+    if "pricePerHour" not in facts:
         return None
     idle = facts.get("state") == "Idle"
     if "effectiveCost" in facts:
@@ -31,6 +31,9 @@ def _rank_sentence(facts: Facts) -> str | None:
         )
     else:
         what = f"idle match at {dollars_text(facts['pricePerHour'])}/h"
+    what += f" for {facts['need']}"
+    if "rank" not in facts:
+        return what
     rank, taken, matches = facts["rank"], facts["taken"], facts["matches"]
     if matches <= 1:
         place = "the only one free"
@@ -318,8 +321,6 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
             " {victimPriority} by {gap}: score {score:num} = {gapTerm:num} gap + {drainTerm:num}"
             " drain + {interruptionTerm:num} interruption + {reclamationTerm:num} reclamation;"
             " grace {graceSeconds:time}",
-            "{need} (priority {preemptorPriority}) outranks this machine's priority"
-            " {victimPriority}; grace {graceSeconds:time}",
             "{count} machines that fit are held by {holder} (priority {priority}) and {others}"
             " more Needs of higher precedence",
             "{count} machines that fit are held by {holder} (priority {priority})",
@@ -348,12 +349,7 @@ TEMPLATES: dict[str, tuple[int, tuple[Template, ...]]] = {
     "cost.rank": (
         6,
         (
-            _rank_sentence,
-            "speculative match at {effectiveCost:$} effective ({pricePerHour:$}/h +"
-            " {interruptionProbability:num} x {penaltyDollars:$} declared) for {need}",
-            "idle match at {idleCost:$} effective ({pricePerHour:$}/h +"
-            " {interruptionProbability:num} x {penaltyDollars:$} declared) for {need}",
-            "idle match at {pricePerHour:$}/h for {need}",
+            _acquired_sentence,
             "acquires {bootstraps} idle and {provisions} speculative machines, cheapest first",
         ),
     ),

@@ -15,14 +15,35 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from bigfleet.edge.clock import Clock
+from bigfleet.edge.pages import Route
 from bigfleet.model.machines import CapacityType, Instant
 from bigfleet.model.provider_calls import MachineRecord
 from bigfleet.provider.config import Config
-from bigfleet.provider.extensions import Extensions
 from bigfleet.provider.ledger.transitions import Kind
 
-if TYPE_CHECKING:  # the options know the ledger, which knows this file
+if TYPE_CHECKING:  # the options know the ledger, which knows this file; tests need no gRPC
     from bigfleet.provider.options import ProviderOptions
+    from bigfleet.wire.provider_server import ExtraService, ProviderHandler
+
+
+@dataclass(slots=True)
+class Extensions:
+    """Ways into the server for a Backend that needs more than its calls: the sim's control API.
+
+    `Backend.open` registers them, and the server reads them once, when it starts to listen. An
+    ordinary provider registers nothing.
+    """
+
+    #: Further gRPC services on the provider's port.
+    services: "list[ExtraService]" = field(default_factory=list)
+    #: Path prefix -> who answers, on the metrics port.
+    routes: dict[str, Route] = field(default_factory=dict)
+    #: Wraps the six RPCs: outages, slow answers, wrong Lists.
+    wrap_handler: "Callable[[ProviderHandler], ProviderHandler] | None" = None
+    #: Called before every commit; raising makes the commit fail.
+    before_commit: Callable[[], None] | None = None
+    #: Asks for a describe now; set by the server once it runs.
+    describe_now: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,12 @@ import msgspec
 
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.edge.driver import stopwatch
+from bigfleet.edge.logs import Log, Silence
 from bigfleet.model.machines import Instant
 from bigfleet.provider.ledger.entries import FRESH, Entry, Standing
 from bigfleet.provider.ledger.fences import Fences, KeptMark, Mark, MarkKey
 from bigfleet.provider.ledger.published import Published, PublishedMachines, SharedMaps
 from bigfleet.provider.ledger.transitions import Kind
-from bigfleet.provider.logs import Log, Silence
 from bigfleet.provider.metrics import CALLS, ProviderMetrics
 from bigfleet.provider.stores.store import (
     Batch,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from bigfleet.edge.clock import SECOND, Clock
+from bigfleet.edge.logs import Log
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.provider.backend import (
     BOUND,
@@ -32,7 +33,6 @@ from bigfleet.provider.ledger.entries import (
     renamed,
 )
 from bigfleet.provider.ledger.transitions import Kind, reason_of
-from bigfleet.provider.logs import Log
 from bigfleet.provider.metrics import ProviderMetrics
 from bigfleet.provider.operations.attempts import done_by
 from bigfleet.provider.operations.limits import Limits

@@ -8,8 +8,8 @@ from bigfleet.model.machines import MachineState as S
 from bigfleet.provider.committer import Committer, WriteSet
 from bigfleet.provider.ledger.entries import Entry, completed, failed
 from bigfleet.provider.ledger.transitions import Kind, Reason
-from bigfleet.provider.locks import MachineLocks
 from bigfleet.provider.operations.attempts import End, Failed, Succeeded
+from bigfleet.provider.operations.limits import MachineLocks
 from bigfleet.provider.operations.operations import Operations
 
 #: Entries in one write set: a few milliseconds of the event loop.

@@ -5,15 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bigfleet.edge.clock import Clock
+from bigfleet.edge.logs import Log
 from bigfleet.provider.backend import Rate
 from bigfleet.provider.calls import BackendCalls
 from bigfleet.provider.committer import Committer
 from bigfleet.provider.healer import Healer
-from bigfleet.provider.locks import MachineLocks
-from bigfleet.provider.logs import Log
 from bigfleet.provider.metrics import ProviderMetrics
 from bigfleet.provider.operations.attempts import Attempts
-from bigfleet.provider.operations.limits import Limits
+from bigfleet.provider.operations.limits import Limits, MachineLocks
 from bigfleet.provider.operations.operations import Operations
 from bigfleet.provider.options import ProviderOptions
 from bigfleet.provider.own_changes import Changes

@@ -6,42 +6,43 @@ mutations, let running work end or leave it to the journal, close the store.
 
 import errno
 import random
-from collections.abc import Coroutine, Mapping
+import traceback
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from bigfleet import __version__
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.driver import RealClock
-from bigfleet.edge.pages import Route
+from bigfleet.edge.logs import Log, Silence
+from bigfleet.edge.pages import HttpAnswer, Route
 from bigfleet.model.errors import BadInput, Problem, StartRefused
 from bigfleet.model.syntax import why_not_label_value
 from bigfleet.process import Process, ProcessContext, serve
 from bigfleet.provider.admin_service import admin_handlers
-from bigfleet.provider.backend import Backend, KeepsTime, OpenContext
+from bigfleet.provider.backend import Backend, BackendError, Extensions, KeepsTime, OpenContext
 from bigfleet.provider.calls import awaitable, calls_of
 from bigfleet.provider.committer import Committer
 from bigfleet.provider.config import config_of
 from bigfleet.provider.driver import fresh_chance
-from bigfleet.provider.extensions import Extensions
 from bigfleet.provider.faults import with_fault_selectors
-from bigfleet.provider.http_pages import (
-    machines_page,
-    refresh_gauges,
-    why_not_ready,
-)
-from bigfleet.provider.logs import Log, Silence
 from bigfleet.provider.metrics import ProviderMetrics
+from bigfleet.provider.operations.attempts import DeadlinePassed
 from bigfleet.provider.operations.operations import resume
 from bigfleet.provider.options import ProviderOptions, tuned_for
 from bigfleet.provider.parts import Parts, assembled
-from bigfleet.provider.start_refusals import close_opened, refusing
 from bigfleet.provider.stores.memory import MemoryStore
 from bigfleet.provider.stores.store import Store, StoreFailed
 from bigfleet.wire.provider_admin import ProviderAdminService
 from bigfleet.wire.provider_server import ProviderEndpoint, ProviderHandler
 
+_HINT = "check its settings and credentials; `bigfleet provider doctor` looks closer"
+#: On the debug page of machines; `bigfleet provider machines` lists all of them.
+MOST_MACHINES = 10_000
 #: How long calls may still run once no new ones are taken.
 CALLS_GRACE = 5.0
 HEALTH_SECONDS = 1.0
@@ -131,7 +132,14 @@ class ProviderServer(Process):
         await serve(self)
 
     def why_not_ready(self) -> str:
-        return why_not_ready(self.parts, stopping=self._stopped.is_set())
+        committer = self.parts.committer
+        if self._stopped.is_set():
+            return "stopping"
+        if not committer.writable:
+            return f"the state cannot be written: {committer.trouble}"
+        if not self.parts.reconciler.healthy:
+            return "the substrate cannot be described"
+        return ""
 
     def sizes(self) -> Mapping[str, int]:
         committer = self.parts.committer
@@ -274,3 +282,64 @@ class ProviderServer(Process):
     async def _close(self) -> None:
         await self._committer.close()
         await close_opened(self._backend, self._log, opened=self._opened)
+
+
+@asynccontextmanager
+async def refusing(backend: Backend, verb: str, log: Log) -> AsyncIterator[None]:
+    """What the Backend raises within becomes StartRefused; BadInput already is a refusal.
+
+    What it raises on purpose, and what a wrong setting makes Python raise, is said as it is.
+    Anything else is a fault in the Backend: it refuses the start too, and its traceback is logged.
+    """
+    name = type(backend).__name__
+    try:
+        yield
+    except (BadInput, StoreFailed):
+        raise
+    except DeadlinePassed:
+        raise StartRefused(f"{name} could not {verb}: it took too long; {_HINT}") from None
+    except (BackendError, ValueError, OSError) as said:
+        text = str(said) or type(said).__name__
+        raise StartRefused(f"{name} could not {verb}: {text}; {_HINT}") from said
+    except Exception as fault:
+        log.error("backend.broken", text=repr(fault), traceback=traceback.format_exc())
+        text = f"{type(fault).__name__}: {fault}"
+        raise StartRefused(f"{name} could not {verb}: {text} (a fault in the Backend)") from fault
+
+
+async def close_opened(backend: Backend, log: Log, *, opened: bool) -> None:
+    """The last call; after a failed `open` its own failure must not hide the first one."""
+    try:
+        await awaitable(backend.close)()
+    except Exception as error:
+        if opened:
+            raise
+        log.warning("backend.close", text=repr(error))
+
+
+def machines_page(committer: Committer) -> HttpAnswer:
+    """The first machines by id; `leftOff` says how many there are beside them."""
+    entries = committer.published.entries()
+
+    def build() -> bytes:
+        shown = sorted(entries, key=lambda entry: entry.id)[:MOST_MACHINES]
+        items = [
+            {
+                "id": entry.id,
+                "state": entry.state.label,
+                "revision": entry.revision,
+                "operations": entry.standing.operations,
+                "lastError": entry.record.last_error,
+            }
+            for entry in shown
+        ]
+        return orjson.dumps({"items": items, "leftOff": len(entries) - len(shown)})
+
+    return HttpAnswer(b"", build=build)
+
+
+def refresh_gauges(metrics: ProviderMetrics, committer: Committer) -> None:
+    counts = metrics.counts
+    counts.set("revision", committer.published.head)
+    for (state, capacity_type), count in committer.published.counts.items():
+        counts.set("machines", count, state=state.label, capacity_type=capacity_type.label)

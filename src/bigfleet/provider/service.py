@@ -6,6 +6,7 @@ Reads take no lock: they see what is published, which is what is durable.
 import asyncio
 
 from bigfleet.edge.clock import Clock
+from bigfleet.edge.logs import Log
 from bigfleet.model.provider_calls import (
     STORE,
     Code,
@@ -35,9 +36,8 @@ from bigfleet.provider.ledger.entries import Entry
 from bigfleet.provider.ledger.fences import Mark, MarkKey
 from bigfleet.provider.ledger.published import cursor_bytes, cursor_of
 from bigfleet.provider.ledger.transitions import Kind
-from bigfleet.provider.locks import MachineLocks
-from bigfleet.provider.logs import Log
 from bigfleet.provider.metrics import ProviderMetrics
+from bigfleet.provider.operations.limits import MachineLocks
 from bigfleet.provider.operations.operations import Operations
 from bigfleet.provider.options import ProviderOptions
 from bigfleet.provider.stores.store import StoreFailed

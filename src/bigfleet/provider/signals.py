@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from bigfleet.edge.clock import SECOND, Clock
+from bigfleet.edge.logs import Log
 from bigfleet.model.backoffs import Backoff
 from bigfleet.model.machines import MachineState
 from bigfleet.provider.backend import (
@@ -15,7 +16,6 @@ from bigfleet.provider.backend import (
 from bigfleet.provider.calls import BackendCalls
 from bigfleet.provider.committer import Committer
 from bigfleet.provider.ledger.entries import Entry, noticed
-from bigfleet.provider.logs import Log
 from bigfleet.provider.metrics import ProviderMetrics
 from bigfleet.provider.own_changes import Changes
 from bigfleet.provider.reconciling.reconciler import Reconciler

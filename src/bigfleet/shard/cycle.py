@@ -14,12 +14,13 @@ from bigfleet.engine.decision import Decision
 from bigfleet.engine.need_progress import NeedProgress, progress_of
 from bigfleet.engine.needs_table import FrozenNeeds, Renumbered
 from bigfleet.engine.snapshot import Snapshot
+from bigfleet.explain.actions import reasons_of_action
+from bigfleet.explain.column_facts import ColumnFacts
 from bigfleet.model.actions import Action
 from bigfleet.model.machines import Instant
 from bigfleet.model.memory import EngineMemory
 from bigfleet.model.options import EngineOptions
 from bigfleet.shard.considered_actions import Considered, considered_of
-from bigfleet.shard.sentences import Sentences
 
 #: The part in which proposals become claims.
 BROKER = "commit"
@@ -61,6 +62,8 @@ class Deliberation:
     actions: tuple[Action, ...]
     #: Why, one for each of the actions.
     sentences: tuple[str, ...]
+    #: What explains the decision.
+    facts: ColumnFacts
     seconds_of_phase: Mapping[str, float]
     #: What each Need still waits for.
     progress: NeedProgress
@@ -101,7 +104,8 @@ def deliberate(
     )
     considered = considered_of(decision.outcome)
     actions = decision.actions_at(considered.places)
-    sentences = tuple(Sentences(decision, given.options, given.now).at(considered.places))
+    facts = ColumnFacts(decision, given.memory, given.options, given.now, str(given.number))
+    sentences = tuple(reasons_of_action(facts, action)[0].text for action in actions)
     silent = given.silent_providers
     availability = None if silent is None else availability_of(decision.outcome, silent)
     progress = progress_of(decision)
@@ -113,6 +117,7 @@ def deliberate(
         considered,
         actions,
         sentences,
+        facts,
         seconds,
         progress,
         at_broker,

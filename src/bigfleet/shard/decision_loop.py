@@ -16,7 +16,6 @@ from bigfleet.edge.counts import FAST
 from bigfleet.engine.decision import Decision
 from bigfleet.engine.needs_table import NeedsTable
 from bigfleet.engine.snapshot import Snapshot
-from bigfleet.explain.column_facts import ColumnFacts
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.fleet import PlanOptions
 from bigfleet.model.machines import CapacityType, Instant
@@ -230,8 +229,7 @@ class DecisionLoop:
         if thought.renumbered is not None:
             self._needs.take_over(thought.renumbered)
         states = self._judge.judge(decision, thought.progress, disposed, at)
-        facts = ColumnFacts(decision, given.memory, str(given.number), given.options.parking.probe)
-        self.ledger = NeedsLedger(decision, given.number, at, states, facts)
+        self.ledger = NeedsLedger(decision, given.number, at, states, thought.facts)
         self.last_at, self.last_seconds = at, seconds
         self._measure(thought, seconds)
 

@@ -19,10 +19,10 @@ from bigfleet.model.session_frames import OperatorFrame, RollupFrame
 from bigfleet.sim.cluster import Cluster
 from bigfleet.sim.operator import Operator, Rollup, Said
 from bigfleet.sim.script import Change, NodeLoss, Scale
-from bigfleet.wire.cluster_reports import ClusterReportClient
 from bigfleet.wire.real_times import WireTimes
 from bigfleet.wire.rollups import rollup_bytes
 from bigfleet.wire.session_client import Session, SessionClient
+from bigfleet.wire.shard_admin import ClusterReportClient
 
 TICK_SECONDS = 1.0
 _REDIALS = Backoff(0.5, 30.0)

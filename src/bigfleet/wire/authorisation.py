@@ -14,7 +14,6 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
-from enum import Enum
 from typing import Any, TypeAlias
 
 import grpc
@@ -25,47 +24,21 @@ from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.wire.audits import require_admin, require_reader
 from bigfleet.wire.handler_runner import Context, ignore
 from bigfleet.wire.lines import peer_of
+from bigfleet.wire.rpcs import CLUSTER_PREFIX, Gate, Service, refused
+from bigfleet.wire.shard_admin import SHARD_ADMIN
+from bigfleet.wire.shard_read import SHARD_READ
 from bigfleet.wire.statuses import end_with
 
-CLUSTER_PREFIX = "bigfleet://cluster/"
-SHARD_PREFIX = "bigfleet://shard/"
 #: A caller that opens a stream and sends nothing is denied after this.
 FIRST_FRAME_SECONDS = 60.0
 
 
-class Gate(Enum):
-    #: Every caller that got through the handshake.
-    ANYBODY = "anybody"
-    #: `bigfleet://cluster/<id>`; the id is compared with that of the Hello or the report.
-    CLUSTER = "cluster"
-    #: `bigfleet://shard/<id>`; the reader of the request compares all of it, as a report without a
-    #: shard id is refused as such before names are checked.
-    SHARD = "shard"
-    READERS = "readers"
-    ADMINS = "admins"
-
-
-_ADMIN = "/bigfleet.admin.v1alpha1.ShardAdmin/"
+_TABLES: tuple[Service[Any], ...] = (SHARD_READ, SHARD_ADMIN)
 _COORDINATOR = "/bigfleet.v1alpha1.Coordinator/"
 _COORDINATOR_ADMIN = "/bigfleet.admin.v1alpha1.CoordinatorAdmin/"
 GATES: Mapping[str, Gate] = {
     "/bigfleet.v1alpha1.Shard/Session": Gate.CLUSTER,
-    "/bigfleet.v1alpha1.ShardRead/InspectNeeds": Gate.READERS,
-    _ADMIN + "GetStatus": Gate.READERS,
-    _ADMIN + "Pause": Gate.ADMINS,
-    _ADMIN + "Resume": Gate.ADMINS,
-    _ADMIN + "ListPauses": Gate.READERS,
-    _ADMIN + "ListSessions": Gate.READERS,
-    _ADMIN + "ListMachines": Gate.READERS,
-    _ADMIN + "GetMachineStory": Gate.READERS,
-    _ADMIN + "ClearFailedMachine": Gate.ADMINS,
-    _ADMIN + "ListQuarantines": Gate.READERS,
-    _ADMIN + "ReleaseQuarantine": Gate.ADMINS,
-    _ADMIN + "ListOfferings": Gate.READERS,
-    _ADMIN + "ResetOffering": Gate.ADMINS,
-    _ADMIN + "ReportCluster": Gate.CLUSTER,
-    _ADMIN + "ListNeeds": Gate.READERS,
-    _ADMIN + "DumpFleet": Gate.READERS,
+    **{rpc.path: rpc.gate for service in _TABLES for rpc in service.rpcs.values()},
     _COORDINATOR + "ReportShard": Gate.SHARD,
     _COORDINATOR + "AssignDomain": Gate.ADMINS,
     _COORDINATOR + "UnassignDomain": Gate.ADMINS,
@@ -113,29 +86,10 @@ def authorise(path: str, peer: Peer) -> None:
             require_admin(peer)
         case Gate.CLUSTER:
             if peer.authenticated and not (peer.identity or "").startswith(CLUSTER_PREFIX):
-                raise _refused(peer, f"{CLUSTER_PREFIX}<cluster id>")
+                raise refused(peer, f"{CLUSTER_PREFIX}<cluster id>")
         case None:
             text = f"no role may call {path}: it has no line in the table of who may"
             raise Rejected(Code.PERMISSION_DENIED, text, "identity")
-
-
-def require_cluster(peer: Peer, cluster: str) -> None:
-    """A cluster speaks only for itself."""
-    if peer.authenticated and peer.identity != CLUSTER_PREFIX + cluster:
-        raise _refused(peer, CLUSTER_PREFIX + cluster)
-
-
-def require_shard(peer: Peer, shard_id: str) -> None:
-    """A shard speaks only for itself."""
-    if peer.authenticated and peer.identity != SHARD_PREFIX + shard_id:
-        raise _refused(peer, SHARD_PREFIX + shard_id)
-
-
-def _refused(peer: Peer, wanted: str) -> Rejected:
-    caller = peer.identity or "a caller without one bigfleet name"
-    return Rejected(
-        Code.PERMISSION_DENIED, f"{caller} may not do this; it takes {wanted}", "identity"
-    )
 
 
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"

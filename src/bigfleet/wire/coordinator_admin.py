@@ -17,11 +17,10 @@ from bigfleet.model.coordination import SyncRequest
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.wire import coordination as records
 from bigfleet.wire.audits import audit_of, name_of, needed
-from bigfleet.wire.authorisation import require_shard
 from bigfleet.wire.coordinator_handlers import CoordinatorAdminHandler
 from bigfleet.wire.coordinator_paths import ADMIN_SERVICE
 from bigfleet.wire.coordinator_service import MOST_ASKED
-from bigfleet.wire.handler_runner import Answering, HandlerRunner, answering, read_as
+from bigfleet.wire.handler_runner import HandlerRunner, answering
 from bigfleet.wire.ownership_views import ViewWriter, default_messages
 from bigfleet.wire.pause_rpcs import (
     pause_call_of,
@@ -31,6 +30,7 @@ from bigfleet.wire.pause_rpcs import (
     resumed_message,
 )
 from bigfleet.wire.row_answers import answer_of
+from bigfleet.wire.rpcs import Answering, read_as, require_shard
 from bigfleet.wire.shard_reports import most_of
 from bigfleet.wire.shard_syncs import sync_of, sync_reply_bytes
 

@@ -18,18 +18,16 @@ from bigfleet.model.shard_admin import Audit
 from bigfleet.v1alpha1 import coordinator_pb2 as pb
 from bigfleet.wire import coordination as records
 from bigfleet.wire.audits import audit_in, name_of, needed
-from bigfleet.wire.authorisation import require_shard
 from bigfleet.wire.coordinator_handlers import CoordinatorHandler
 from bigfleet.wire.coordinator_paths import SERVICE
 from bigfleet.wire.handler_runner import (
-    Answering,
     AnsweringTold,
     HandlerRunner,
     Told,
     answering,
-    read_as,
 )
 from bigfleet.wire.row_answers import answer_of
+from bigfleet.wire.rpcs import Answering, read_as, require_shard
 from bigfleet.wire.shard_reports import reply_bytes, report_of
 from bigfleet.wire.snapshot_frames import frames_of
 

@@ -14,6 +14,7 @@ from google.protobuf.message import DecodeError, Message
 
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.wire.lines import peer_of
+from bigfleet.wire.rpcs import Answering, read_as
 from bigfleet.wire.statuses import end_with
 
 Context = grpc.aio.ServicerContext[bytes, bytes]
@@ -21,7 +22,6 @@ RpcHandler: TypeAlias = "grpc.RpcMethodHandler[bytes, bytes]"
 #: Method, code, seconds from arrival to answer.
 Observe = Callable[[str, Code, float], None]
 Failed = Callable[[str, Exception], None]
-Answering = Callable[[bytes, Peer], Coroutine[Any, Any, bytes]]
 #: The same for calls whose metadata says something.
 AnsweringTold = Callable[[bytes, Peer, "Told"], Coroutine[Any, Any, bytes]]
 Streaming = Callable[[bytes, Peer], AsyncGenerator[bytes, None]]
@@ -134,17 +134,6 @@ def answering(
         return answered.SerializeToString(deterministic=True)
 
     return on_bytes
-
-
-def read_as(request_type: type[M], request: bytes, most_bytes: int | None = None) -> M:
-    """Raises Rejected or DecodeError."""
-    if most_bytes is not None and len(request) > most_bytes:
-        name = request_type.DESCRIPTOR.name
-        text = f"the {name} has {len(request)} bytes; {most_bytes} are the most"
-        raise Rejected(Code.INVALID_ARGUMENT, text)
-    message = request_type()
-    message.ParseFromString(request)
-    return message
 
 
 async def _sent(outcome: bytes | Rejected, context: Context) -> bytes:

@@ -3,35 +3,37 @@
 Texts are cut to what may be told, so that a row is as large as its Need.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator
+from typing import Protocol
 
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.cluster_reports import cut_text
 from bigfleet.model.need_states import NeedState
-from bigfleet.model.provider_calls import Code, Peer, Rejected
+from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.reasons import ToldReason
 from bigfleet.model.shard_views import NeedCounts, NeedListing, NeedQuery, NeedRow
 from bigfleet.wire.shard_read import need_view_message, need_view_of
 from bigfleet.wire.shard_views import counts_message, counts_of, known, number
 
-METHOD = "ListNeeds"
 #: Facts and refs of a reason.
 MOST_FACTS = 32
 #: States that a query may name; there are fewer.
 _MOST_STATES = 16
 
-Streaming = Callable[[bytes, Peer], AsyncGenerator[bytes, None]]
+_EVERY_NEED = NeedQuery()
 
 
-def listing_needs(answer: Callable[[NeedQuery], Awaitable[NeedListing]]) -> Streaming:
-    async def stream(request: bytes, _peer: Peer) -> AsyncGenerator[bytes, None]:
-        listing = await answer(query_of(pb.ListNeedsRequest.FromString(request)))
-        yield pb.ListNeedsResponse(header=_header_message(listing)).SerializeToString()
-        for row in listing.rows:
-            frame = pb.ListNeedsResponse(need=need_row_message(row))
-            yield frame.SerializeToString(deterministic=True)
+class NeedHandler(Protocol):
+    async def list_needs(self, query: NeedQuery) -> NeedListing: ...
 
-    return stream
+
+async def need_frames(
+    handler: NeedHandler, request: pb.ListNeedsRequest
+) -> AsyncGenerator[pb.ListNeedsResponse, None]:
+    listing = await handler.list_needs(query_of(request))
+    yield pb.ListNeedsResponse(header=_header_message(listing))
+    for row in listing.rows:
+        yield pb.ListNeedsResponse(need=need_row_message(row))
 
 
 def query_of(message: pb.ListNeedsRequest) -> NeedQuery:
@@ -48,30 +50,18 @@ def _state(value: int) -> NeedState | None:
     return known(NeedState, value)
 
 
-def need_query_bytes(query: NeedQuery) -> bytes:
-    states = [number(state) for state in query.states]
-    request = pb.ListNeedsRequest(
+def need_query_message(query: NeedQuery = _EVERY_NEED) -> pb.ListNeedsRequest:
+    return pb.ListNeedsRequest(
         cluster_id=query.cluster,
         limit=query.limit,
-        states=states,
+        states=map(number, query.states),
         need_id_prefix=query.id_prefix,
     )
-    return request.SerializeToString()
 
 
-def need_listing_of(frames: Iterable[bytes]) -> NeedListing:
-    """Raises DecodeError or ValueError where a frame cannot be read."""
-    header, rows = pb.ListNeedsHeader(), []
-    for frame in frames:
-        answer = pb.ListNeedsResponse.FromString(frame)
-        if answer.HasField("header"):
-            header = answer.header
-        elif answer.HasField("need"):
-            rows.append(need_row_of(answer.need))
+def need_listing(header: pb.ListNeedsHeader, rows: tuple[NeedRow, ...]) -> NeedListing:
     counts = counts_of(header.counts) if header.HasField("counts") else NeedCounts()
-    return NeedListing(
-        header.cycle, header.computed_at_unix_nanos, counts, header.matching, tuple(rows)
-    )
+    return NeedListing(header.cycle, header.computed_at_unix_nanos, counts, header.matching, rows)
 
 
 def _header_message(listing: NeedListing) -> pb.ListNeedsHeader:

@@ -19,8 +19,9 @@ from bigfleet.admin.v1alpha1 import provider_admin_pb2 as pb
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.wire.audits import require_admin, require_reader
 from bigfleet.wire.client_line import ClientLine
-from bigfleet.wire.handler_runner import Answering, HandlerRunner
+from bigfleet.wire.handler_runner import HandlerRunner
 from bigfleet.wire.lines import TlsFiles
+from bigfleet.wire.rpcs import Answering
 
 Argument = str | int | bool | bytes
 Arguments = Mapping[str, Argument]

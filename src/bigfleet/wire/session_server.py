@@ -21,7 +21,7 @@ from grpc_reflection.v1alpha import reflection as grpc_reflection
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.session_frames import Hello, OperatorFrame, ShardFrame
 from bigfleet.model.syntax import why_not_cluster_id
-from bigfleet.wire.authorisation import Authorisation, require_cluster
+from bigfleet.wire.authorisation import Authorisation
 from bigfleet.wire.handler_runner import (
     Context,
     Failed,
@@ -33,6 +33,7 @@ from bigfleet.wire.handler_runner import (
 from bigfleet.wire.lines import SERVER_OPTIONS, TlsFiles, bind, peer_of
 from bigfleet.wire.provider_server import ExtraService
 from bigfleet.wire.real_times import WireTimes, interceptors_of
+from bigfleet.wire.rpcs import require_cluster
 from bigfleet.wire.session_frames import SERVICE, SESSION, NoFrame, operator_frame, shard_bytes
 from bigfleet.wire.statuses import end_with
 

@@ -1,16 +1,15 @@
-"""The people's side of a shard on the wire: calls in as records, answers out as records.
+"""`bigfleet.admin.v1alpha1.ShardAdmin`: the people's side of a shard, both ends.
 
-Calls that change something say who and why. Who may call what is decided before anything here runs
-(`authorising`); what a call means is its handler's business.
+Calls that change something say who and why. Who may call what is checked before a handler is
+asked (`authorisation`); what a call means is its handler's business.
 """
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import grpc
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError
 
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
@@ -31,6 +30,7 @@ from bigfleet.model.shard_admin import (
 )
 from bigfleet.model.shard_views import (
     ClearMode,
+    MachinePage,
     MachineQuery,
     MachineView,
     NeedListing,
@@ -42,26 +42,64 @@ from bigfleet.model.shard_views import (
     ShardStatus,
 )
 from bigfleet.wire import shard_views as views
-from bigfleet.wire.audits import audit_of
-from bigfleet.wire.cluster_reports import METHOD as REPORT_CLUSTER
-from bigfleet.wire.cluster_reports import answering_reports
-from bigfleet.wire.fleet_dumps import METHOD as DUMP_FLEET
-from bigfleet.wire.fleet_dumps import dumping_fleets
-from bigfleet.wire.handler_runner import Answering, HandlerRunner, answering
-from bigfleet.wire.machine_views import machine_view_message, query_of
-from bigfleet.wire.need_listings import METHOD as LIST_NEEDS
-from bigfleet.wire.need_listings import listing_needs
+from bigfleet.wire.audits import audit_message, audit_of
+from bigfleet.wire.cluster_report_records import (
+    MOST_BYTES,
+    reply_message,
+    reply_of,
+    report_message,
+    report_of,
+    why_out_of_bounds,
+)
+from bigfleet.wire.lines import TlsFiles
+from bigfleet.wire.machine_views import (
+    machine_view_message,
+    machine_view_of,
+    query_message,
+    query_of,
+)
+from bigfleet.wire.need_listings import (
+    need_frames,
+    need_listing,
+    need_query_message,
+    need_row_of,
+)
 from bigfleet.wire.pause_rpcs import (
     pause_call_of,
     pause_list_message,
+    pause_list_of,
+    pause_request,
     paused_message,
+    paused_of,
     resume_call_of,
+    resume_request,
     resumed_message,
+    resumed_of,
+)
+from bigfleet.wire.rpcs import (
+    Answer,
+    Answering,
+    Gate,
+    Kind,
+    Page,
+    RpcClient,
+    Service,
+    no_arguments,
+    read_as,
+    require_cluster,
+    rows,
 )
 
-SERVICE = views.SERVICE
+if TYPE_CHECKING:
+    from bigfleet.wire.real_times import WireTimes
+
 #: Ids, zones and the like that a selector may name.
 _MOST_SELECTED = 10_000
+#: A frame of a fleet file is sent when it has this many bytes; one line may make it longer.
+FRAME_BYTES = 256 * 1024
+#: Seconds: an operator has something newer to tell by then.
+REPORT_DEADLINE = 10.0
+_EVERYTHING = MachineQuery()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +113,11 @@ class MachineListing:
     machines: AsyncGenerator[MachineView, None]
 
 
-class ShardAdminHandler(Protocol):
+class ReportHandler(Protocol):
+    async def report_cluster(self, report: ClusterReport) -> ClusterReportReply: ...
+
+
+class ShardAdminHandler(ReportHandler, Protocol):
     """What answers; each raises Rejected where the contract says so."""
 
     async def status(self) -> ShardStatus: ...
@@ -96,119 +138,305 @@ class ShardAdminHandler(Protocol):
     async def reset_offering(self, name: str, audit: Audit, peer: Peer) -> str:
         """A sentence."""
 
-    async def report_cluster(self, report: ClusterReport) -> ClusterReportReply: ...
     async def list_needs(self, query: NeedQuery) -> NeedListing: ...
     def dump_fleet(self) -> AsyncGenerator[bytes, None]:
         """Whole lines of a fleet file."""
 
 
-class ShardAdminService:
-    name = SERVICE
+SHARD_ADMIN: Service[ShardAdminHandler] = Service("bigfleet.admin.v1alpha1.ShardAdmin", "shard")
 
-    def __init__(self, handler: ShardAdminHandler) -> None:
-        self._handler = handler
 
-    def rpc_handler(self, serving: HandlerRunner) -> grpc.GenericRpcHandler:
-        reads: dict[str, Answering] = {
-            "GetStatus": answering(pb.GetShardStatusRequest, self._status),
-            "ListPauses": answering(shared.ListPausesRequest, self._pauses),
-            "ListSessions": answering(pb.ListSessionsRequest, self._sessions),
-            "GetMachineStory": answering(pb.GetMachineStoryRequest, self._story),
-            "ListQuarantines": answering(pb.ListQuarantinesRequest, self._quarantines),
-            "ListOfferings": answering(pb.ListOfferingsRequest, self._offerings),
-            REPORT_CLUSTER: answering_reports(self._handler.report_cluster),
-        }
-        writes: dict[str, Answering] = {
-            "Pause": answering(shared.PauseRequest, self._pause),
-            "Resume": answering(shared.ResumeRequest, self._resume),
-            "ClearFailedMachine": answering(pb.ClearFailedMachineRequest, self._clear),
-            "ReleaseQuarantine": answering(pb.ReleaseQuarantineRequest, self._release),
-            "ResetOffering": answering(pb.ResetOfferingRequest, self._reset_offering),
-        }
-        return grpc.method_handlers_generic_handler(
-            SERVICE,
-            {
-                **{name: serving.reads(name, answering) for name, answering in reads.items()},
-                **{name: serving.writes(name, answering) for name, answering in writes.items()},
-                "ListMachines": serving.streams("ListMachines", self._machines),
-                LIST_NEEDS: serving.streams(LIST_NEEDS, listing_needs(self._handler.list_needs)),
-                DUMP_FLEET: serving.streams(DUMP_FLEET, dumping_fleets(self._handler.dump_fleet)),
-            },
-        )
+def _story_request(call: StoryCall) -> pb.GetMachineStoryRequest:
+    return pb.GetMachineStoryRequest(
+        machine_id=call.machine_id, since_unix_nanos=call.since, limit=call.limit
+    )
 
-    async def _status(self, _request: pb.GetShardStatusRequest, _peer: Peer) -> Message:
-        return views.status_message(await self._handler.status())
 
-    async def _pause(self, request: shared.PauseRequest, peer: Peer) -> Message:
-        return paused_message(await self._handler.pause(pause_call_of(request), peer))
+def _story_arguments(request: pb.GetMachineStoryRequest) -> tuple[StoryCall]:
+    return (StoryCall(request.machine_id, request.since_unix_nanos, max(0, request.limit)),)
 
-    async def _resume(self, request: shared.ResumeRequest, peer: Peer) -> Message:
-        return resumed_message(await self._handler.resume(resume_call_of(request), peer))
 
-    async def _pauses(self, request: shared.ListPausesRequest, _peer: Peer) -> Message:
-        return pause_list_message(await self._handler.pauses(request.include_expired))
+def _story_message(story: MachineStory) -> pb.GetMachineStoryResponse:
+    return pb.GetMachineStoryResponse(
+        machine=machine_view_message(story.machine) if story.machine else None,
+        events=map(views.event_message, story.events),
+        truncated=story.truncated,
+    )
 
-    async def _sessions(self, request: pb.ListSessionsRequest, _peer: Peer) -> Message:
-        found = await self._handler.sessions(request.cluster_id)
-        return pb.ListSessionsResponse(sessions=[views.session_message(view) for view in found])
 
-    async def _machines(self, request: bytes, _peer: Peer) -> AsyncGenerator[bytes, None]:
-        asked = pb.ListMachinesRequest.FromString(request)
-        wanted = asked.selector
-        many = (wanted.ids, wanted.zones, wanted.instance_types, wanted.labels)
-        if max(map(len, many)) > _MOST_SELECTED:
-            text = f"a selector names {_MOST_SELECTED} ids, zones, types or labels at most"
-            raise Rejected(Code.INVALID_ARGUMENT, text)
-        listing = await self._handler.machines(query_of(asked))
-        header = pb.ListMachinesHeader(
-            cycle=listing.cycle, computed_at_unix_nanos=listing.computed_at, total=listing.total
-        )
-        yield pb.ListMachinesResponse(header=header).SerializeToString()
-        async with aclosing(listing.machines) as rows:
-            async for view in rows:
-                row = pb.ListMachinesResponse(machine=machine_view_message(view))
-                yield row.SerializeToString(deterministic=True)
+def _clear_request(machine_id: str, mode: ClearMode, audit: Audit) -> pb.ClearFailedMachineRequest:
+    return pb.ClearFailedMachineRequest(
+        machine_id=machine_id, mode=views.number(mode), audit=audit_message(audit)
+    )
 
-    async def _story(self, request: pb.GetMachineStoryRequest, _peer: Peer) -> Message:
-        call = StoryCall(request.machine_id, request.since_unix_nanos, max(0, request.limit))
-        story = await self._handler.story(call)
-        return pb.GetMachineStoryResponse(
-            machine=machine_view_message(story.machine) if story.machine else None,
-            events=[views.event_message(event) for event in story.events],
-            truncated=story.truncated,
-        )
 
-    async def _clear(self, request: pb.ClearFailedMachineRequest, peer: Peer) -> Message:
-        audit, mode = audit_of(request.audit), views.known(ClearMode, request.mode)
-        if mode is None:
-            raise Rejected(Code.INVALID_ARGUMENT, "clear it how? RECHECK, RETRY or FORGET")
-        cleared = await self._handler.clear(request.machine_id, mode, audit, peer)
-        return pb.ClearFailedMachineResponse(
-            machine=machine_view_message(cleared.machine) if cleared.machine else None,
-            text=cleared.text,
-        )
+def _clear_arguments(request: pb.ClearFailedMachineRequest) -> tuple[str, ClearMode, Audit]:
+    audit, mode = audit_of(request.audit), views.known(ClearMode, request.mode)
+    if mode is None:
+        raise Rejected(Code.INVALID_ARGUMENT, "clear it how? RECHECK, RETRY or FORGET")
+    return request.machine_id, mode, audit
 
-    async def _quarantines(self, _request: pb.ListQuarantinesRequest, _peer: Peer) -> Message:
-        held = await self._handler.quarantines()
-        messages = [views.quarantine_message(quarantine) for quarantine in held]
-        return pb.ListQuarantinesResponse(quarantines=messages)
 
-    async def _release(self, request: pb.ReleaseQuarantineRequest, peer: Peer) -> Message:
-        audit, kind = audit_of(request.audit), views.known(QuarantineKind, request.kind)
-        if kind is None:
-            raise Rejected(Code.INVALID_ARGUMENT, "release what? ROLLUP or PROVIDER_LIST")
-        released = await self._handler.release(kind, request.subject, request.accept, audit, peer)
-        return pb.ReleaseQuarantineResponse(
-            quarantine=views.quarantine_message(released.quarantine), text=released.text
-        )
+def _cleared_message(cleared: ClearedMachine) -> pb.ClearFailedMachineResponse:
+    machine = machine_view_message(cleared.machine) if cleared.machine else None
+    return pb.ClearFailedMachineResponse(machine=machine, text=cleared.text)
 
-    async def _offerings(self, _request: pb.ListOfferingsRequest, _peer: Peer) -> Message:
-        resting = await self._handler.offerings()
-        return pb.ListOfferingsResponse(
-            offerings=[views.offering_message(view) for view in resting]
-        )
 
-    async def _reset_offering(self, request: pb.ResetOfferingRequest, peer: Peer) -> Message:
-        audit = audit_of(request.audit)
-        text = await self._handler.reset_offering(request.name, audit, peer)
-        return pb.ResetOfferingResponse(text=text)
+def _machine_in(
+    answer: pb.GetMachineStoryResponse | pb.ClearFailedMachineResponse,
+) -> MachineView | None:
+    return machine_view_of(answer.machine) if answer.HasField("machine") else None
+
+
+def _release_request(
+    kind: QuarantineKind, subject: str, accept: bool, audit: Audit
+) -> pb.ReleaseQuarantineRequest:
+    return pb.ReleaseQuarantineRequest(
+        kind=views.number(kind), subject=subject, accept=accept, audit=audit_message(audit)
+    )
+
+
+def _release_arguments(
+    request: pb.ReleaseQuarantineRequest,
+) -> tuple[QuarantineKind, str, bool, Audit]:
+    audit, kind = audit_of(request.audit), views.known(QuarantineKind, request.kind)
+    if kind is None:
+        raise Rejected(Code.INVALID_ARGUMENT, "release what? ROLLUP or PROVIDER_LIST")
+    return kind, request.subject, request.accept, audit
+
+
+def _reset_request(name: str, audit: Audit) -> pb.ResetOfferingRequest:
+    return pb.ResetOfferingRequest(name=name, audit=audit_message(audit))
+
+
+def _text_in(answer: pb.ResetOfferingResponse) -> str:
+    return answer.text
+
+
+def _machines_request(query: MachineQuery = _EVERYTHING) -> pb.ListMachinesRequest:
+    return query_message(query)
+
+
+async def _machine_frames(
+    handler: ShardAdminHandler, request: pb.ListMachinesRequest
+) -> AsyncGenerator[pb.ListMachinesResponse, None]:
+    wanted = request.selector
+    many = (wanted.ids, wanted.zones, wanted.instance_types, wanted.labels)
+    if max(map(len, many)) > _MOST_SELECTED:
+        text = f"a selector names {_MOST_SELECTED} ids, zones, types or labels at most"
+        raise Rejected(Code.INVALID_ARGUMENT, text)
+    listing = await handler.machines(query_of(request))
+    header = pb.ListMachinesHeader(
+        cycle=listing.cycle, computed_at_unix_nanos=listing.computed_at, total=listing.total
+    )
+    yield pb.ListMachinesResponse(header=header)
+    async with aclosing(listing.machines) as machines:
+        async for view in machines:
+            yield pb.ListMachinesResponse(machine=machine_view_message(view))
+
+
+def _machine_page(header: pb.ListMachinesHeader, machines: tuple[MachineView, ...]) -> MachinePage:
+    return MachinePage(header.cycle, header.computed_at_unix_nanos, header.total, machines)
+
+
+async def _fleet_frames(
+    handler: ShardAdminHandler, _request: pb.DumpFleetRequest
+) -> AsyncGenerator[pb.DumpFleetResponse, None]:
+    waiting: list[bytes] = []
+    size = 0
+    async with aclosing(handler.dump_fleet()) as lines:
+        async for piece in lines:
+            waiting.append(piece)
+            size += len(piece)
+            if size >= FRAME_BYTES:
+                yield pb.DumpFleetResponse(lines=b"".join(waiting))
+                waiting, size = [], 0
+    if waiting:
+        yield pb.DumpFleetResponse(lines=b"".join(waiting))
+
+
+def answering_reports(handler: ReportHandler) -> Answering:
+    """The handler gets only reports that are within bounds and of their senders' own cluster."""
+
+    async def answer(content: bytes, peer: Peer) -> bytes:
+        request = read_as(pb.ReportClusterRequest, content, MOST_BYTES)
+        require_cluster(peer, request.report.cluster_id)
+        if problem := why_out_of_bounds(request.report):
+            raise Rejected(Code.INVALID_ARGUMENT, problem)
+        reply = await handler.report_cluster(report_of(request.report))
+        return reply_message(reply).SerializeToString(deterministic=True)
+
+    return answer
+
+
+REPORT_CLUSTER = SHARD_ADMIN.by_hand("ReportCluster", Kind.READ, Gate.CLUSTER, answering_reports)
+
+
+class ClusterReportClient(RpcClient):
+    """An operator's end; every failure is a Rejected, and nothing is told twice."""
+
+    def __init__(
+        self,
+        address: str,
+        tls: TlsFiles | None = None,
+        *,
+        deadline: float = REPORT_DEADLINE,
+        times: "WireTimes | None" = None,
+    ) -> None:
+        super().__init__(address, tls, deadline=deadline)
+        self._times = times
+
+    async def report(self, report: ClusterReport) -> ClusterReportReply:
+        """UNIMPLEMENTED: the shard is older than reports."""
+        request = pb.ReportClusterRequest(report=report_message(report)).SerializeToString()
+        path = REPORT_CLUSTER.path
+        if self._times is not None:
+            request = self._times.request_sent(path, request)
+        content = await self.line.call(path, request, self.deadline)
+        try:
+            if self._times is not None:
+                content = self._times.answer_received(path, content)
+            return reply_of(pb.ReportClusterResponse.FromString(content))
+        except DecodeError as problem:
+            text = f"the answer to {REPORT_CLUSTER.method} cannot be read: {problem}"
+            raise Rejected(Code.INTERNAL, text) from None
+
+
+class ShardAdminClient(RpcClient):
+    """Records out, records back, every failure a Rejected: UNIMPLEMENTED of an older shard."""
+
+    status = SHARD_ADMIN.read(
+        "GetStatus",
+        pb.GetShardStatusRequest,
+        no_arguments,
+        ShardAdminHandler.status,
+        Answer(pb.ShardStatus, views.status_message, views.status_of),
+        "status",
+    )
+    pause = SHARD_ADMIN.write(
+        "Pause",
+        pause_request,
+        lambda request: (pause_call_of(request),),
+        ShardAdminHandler.pause,
+        Answer(shared.PauseResponse, paused_message, paused_of),
+        "pause",
+    )
+    resume = SHARD_ADMIN.write(
+        "Resume",
+        resume_request,
+        lambda request: (resume_call_of(request),),
+        ShardAdminHandler.resume,
+        Answer(shared.ResumeResponse, resumed_message, resumed_of),
+        "resume",
+    )
+    pauses = SHARD_ADMIN.read(
+        "ListPauses",
+        shared.ListPausesRequest,
+        lambda request: (request.include_expired,),
+        ShardAdminHandler.pauses,
+        Answer(shared.ListPausesResponse, pause_list_message, pause_list_of),
+        "pause list",
+    )
+    sessions = SHARD_ADMIN.read(
+        "ListSessions",
+        pb.ListSessionsRequest,
+        lambda request: (request.cluster_id,),
+        ShardAdminHandler.sessions,
+        rows(pb.ListSessionsResponse, "sessions", views.session_message, views.session_of),
+        "clusters",
+    )
+    machines = SHARD_ADMIN.listing(
+        "ListMachines",
+        _machines_request,
+        _machine_frames,
+        Page(pb.ListMachinesResponse, "machine", machine_view_of, _machine_page),
+        "machines",
+        "machines list",
+    )
+    story = SHARD_ADMIN.read(
+        "GetMachineStory",
+        _story_request,
+        _story_arguments,
+        ShardAdminHandler.story,
+        Answer(
+            pb.GetMachineStoryResponse,
+            _story_message,
+            lambda m: MachineStory(
+                _machine_in(m), tuple(map(views.event_of, m.events)), m.truncated
+            ),
+        ),
+        "machines story",
+    )
+    clear = SHARD_ADMIN.write(
+        "ClearFailedMachine",
+        _clear_request,
+        _clear_arguments,
+        ShardAdminHandler.clear,
+        Answer(
+            pb.ClearFailedMachineResponse,
+            _cleared_message,
+            lambda m: ClearedMachine(_machine_in(m), m.text),
+        ),
+        "machines clear",
+    )
+    quarantines = SHARD_ADMIN.read(
+        "ListQuarantines",
+        pb.ListQuarantinesRequest,
+        no_arguments,
+        ShardAdminHandler.quarantines,
+        rows(
+            pb.ListQuarantinesResponse, "quarantines", views.quarantine_message, views.quarantine_of
+        ),
+        "quarantines",
+    )
+    release = SHARD_ADMIN.write(
+        "ReleaseQuarantine",
+        _release_request,
+        _release_arguments,
+        ShardAdminHandler.release,
+        Answer(
+            pb.ReleaseQuarantineResponse,
+            lambda released: pb.ReleaseQuarantineResponse(
+                quarantine=views.quarantine_message(released.quarantine), text=released.text
+            ),
+            lambda m: ReleasedQuarantine(views.quarantine_of(m.quarantine), m.text),
+        ),
+        "quarantines release",
+    )
+    offerings = SHARD_ADMIN.read(
+        "ListOfferings",
+        pb.ListOfferingsRequest,
+        no_arguments,
+        ShardAdminHandler.offerings,
+        rows(pb.ListOfferingsResponse, "offerings", views.offering_message, views.offering_of),
+        "reports offerings",
+    )
+    reset_offering = SHARD_ADMIN.write(
+        "ResetOffering",
+        _reset_request,
+        lambda request: (request.name, audit_of(request.audit)),
+        ShardAdminHandler.reset_offering,
+        Answer(
+            pb.ResetOfferingResponse,
+            lambda text: pb.ResetOfferingResponse(text=text),
+            _text_in,
+        ),
+        "reports offerings",
+    )
+    needs = SHARD_ADMIN.listing(
+        "ListNeeds",
+        need_query_message,
+        need_frames,
+        Page(pb.ListNeedsResponse, "need", need_row_of, need_listing),
+        "needs",
+        "needs list",
+    )
+    #: Pieces of a .jsonl fleet file, whole lines each.
+    fleet = SHARD_ADMIN.stream(
+        "DumpFleet",
+        pb.DumpFleetRequest,
+        _fleet_frames,
+        pb.DumpFleetResponse,
+        lambda m: m.lines,
+        "fleet snapshot",
+    )

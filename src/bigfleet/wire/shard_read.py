@@ -1,22 +1,14 @@
 """ShardRead on the wire: what the last cycle did for each Need, row by row."""
 
-import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
-from typing import Protocol, Self
-
-import grpc
+from typing import Protocol
 
 from bigfleet.model.actions import UnmetReason
-from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_views import DomainCoverage, MatchingSupply, NeedPage, NeedView
 from bigfleet.v1alpha1 import shardread_pb2 as pb
-from bigfleet.wire.client_line import ClientLine
-from bigfleet.wire.handler_runner import HandlerRunner
-from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.needs import need_message, need_of, resources_message, resources_of
+from bigfleet.wire.rpcs import Page, RpcClient, Service
 
-SERVICE = "bigfleet.v1alpha1.ShardRead"
 #: Domains shown of a gang that cannot be placed.
 MOST_CANDIDATES = 6
 
@@ -29,60 +21,27 @@ class ShardReadHandler(Protocol):
         """Of all clusters where none is named; 0: no limit."""
 
 
-class ShardReadService:
-    name = SERVICE
-
-    def __init__(self, handler: ShardReadHandler) -> None:
-        self._handler = handler
-
-    def rpc_handler(self, serving: HandlerRunner) -> grpc.GenericRpcHandler:
-        inspect = serving.streams("InspectNeeds", self._inspect)
-        return grpc.method_handlers_generic_handler(SERVICE, {"InspectNeeds": inspect})
-
-    async def _inspect(self, request: bytes, _peer: Peer) -> AsyncGenerator[bytes, None]:
-        asked = pb.InspectNeedsRequest.FromString(request)
-        page = await self._handler.needs(asked.cluster_id, max(0, asked.limit))
-        header = pb.InspectNeedsHeader(
-            cycle=page.cycle, computed_at_unix_nanos=page.computed_at, total_needs=page.total
-        )
-        yield pb.InspectNeedsResponse(header=header).SerializeToString()
-        for view in page.needs:
-            row = pb.InspectNeedsResponse(need=need_view_message(view))
-            yield row.SerializeToString(deterministic=True)
+SHARD_READ: Service[ShardReadHandler] = Service("bigfleet.v1alpha1.ShardRead", "shard")
 
 
-class ShardReadClient:
-    def __init__(self, address: str, tls: TlsFiles | None = None) -> None:
-        self._line = ClientLine(address, tls)
+def _needs_request(cluster: str = "", limit: int = 0) -> pb.InspectNeedsRequest:
+    return pb.InspectNeedsRequest(cluster_id=cluster, limit=limit)
 
-    async def needs(self, cluster: str = "", limit: int = 0, deadline: float = 120.0) -> NeedPage:
-        asked = pb.InspectNeedsRequest(cluster_id=cluster, limit=limit).SerializeToString()
-        header, views = pb.InspectNeedsHeader(), []
-        try:
-            async with (
-                asyncio.timeout(deadline),
-                aclosing(self._line.stream(f"/{SERVICE}/InspectNeeds", asked)) as frames,
-            ):
-                async for frame in frames:
-                    answer = pb.InspectNeedsResponse.FromString(frame)
-                    if answer.HasField("header"):
-                        header = answer.header
-                    elif answer.HasField("need"):
-                        views.append(need_view_of(answer.need))
-        except TimeoutError:
-            raise Rejected(Code.DEADLINE_EXCEEDED, "the needs took too long to come") from None
-        return NeedPage(
-            header.cycle, header.computed_at_unix_nanos, header.total_needs, tuple(views)
-        )
 
-    async def close(self) -> None:
-        await self._line.close()
+async def _need_frames(
+    handler: ShardReadHandler, request: pb.InspectNeedsRequest
+) -> AsyncGenerator[pb.InspectNeedsResponse, None]:
+    page = await handler.needs(request.cluster_id, max(0, request.limit))
+    header = pb.InspectNeedsHeader(
+        cycle=page.cycle, computed_at_unix_nanos=page.computed_at, total_needs=page.total
+    )
+    yield pb.InspectNeedsResponse(header=header)
+    for view in page.needs:
+        yield pb.InspectNeedsResponse(need=need_view_message(view))
 
-    async def __aenter__(self) -> Self:
-        return self
 
-    async def __aexit__(self, *_failure: object) -> None:
-        await self.close()
+def _need_page(header: pb.InspectNeedsHeader, views: tuple[NeedView, ...]) -> NeedPage:
+    return NeedPage(header.cycle, header.computed_at_unix_nanos, header.total_needs, views)
 
 
 def need_view_message(view: NeedView) -> pb.NeedView:
@@ -156,4 +115,15 @@ def _supply_message(supply: MatchingSupply) -> pb.MatchingSupply:
         configured=supply.configured,
         speculative=supply.speculative,
         capped=supply.capped,
+    )
+
+
+class ShardReadClient(RpcClient):
+    needs = SHARD_READ.listing(
+        "InspectNeeds",
+        _needs_request,
+        _need_frames,
+        Page(pb.InspectNeedsResponse, "need", need_view_of, _need_page),
+        "needs",
+        "reports",
     )

@@ -14,11 +14,11 @@ from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.instants import instant_of
 from bigfleet.model.shard_views import NeedCounts
 from bigfleet.v1alpha1 import shardread_pb2
-from bigfleet.wire.cluster_reports import ClusterReportClient
 from bigfleet.wire.handler_runner import HandlerRunner
 from bigfleet.wire.provider_server import ExtraService
-from bigfleet.wire.shard_admin import SERVICE, ShardAdminService
-from bigfleet.wire.shard_read import ShardReadService
+from bigfleet.wire.rpc_service import RpcService
+from bigfleet.wire.shard_admin import SHARD_ADMIN, ClusterReportClient, ShardAdminHandler
+from bigfleet.wire.shard_read import SHARD_READ
 from tests.cli.shard_commands.rig import (
     BOUGHT,
     FIRST,
@@ -84,11 +84,11 @@ STATE_FIELDS = (
 ML = (need("ml", 2, priority=1000, kind="std-2"), need("ml", 1, kind="gpu"))
 
 
-class OlderAdminService(ShardAdminService):
+class OlderAdminService(RpcService[ShardAdminHandler]):
     """As a shard had it before Needs were listed with their states."""
 
     def rpc_handler(self, serving: HandlerRunner) -> grpc.GenericRpcHandler:
-        return _Without(super().rpc_handler(serving), f"/{SERVICE}/ListNeeds")
+        return _Without(super().rpc_handler(serving), f"/{SHARD_ADMIN.name}/ListNeeds")
 
 
 class _Without(grpc.GenericRpcHandler):
@@ -194,7 +194,10 @@ async def test_a_need_that_is_held_back_is_shown_with_what_lifts_it(tmp_path: Pa
 
 async def test_an_older_shard_tells_what_was_planned_and_that_is_said(tmp_path: Path) -> None:
     people = ScriptedAdmin()
-    services: list[ExtraService] = [OlderAdminService(people), ShardReadService(people)]
+    services: list[ExtraService] = [
+        OlderAdminService(SHARD_ADMIN, people),
+        RpcService(SHARD_READ, people),
+    ]
     async with line_to(ScriptedShard(), extra_services=services) as line:
         asked = ("--shard", line.client.address)
         for words in (("needs",), ("needs", "--unmet"), ("needs", "-o", "json")):

@@ -20,7 +20,7 @@ from bigfleet.model.provider_calls import (
     Token,
 )
 from bigfleet.wire.provider_client import ProviderClient
-from bigfleet.wire.shard_admin_client import ShardAdminClient
+from bigfleet.wire.shard_admin import ShardAdminClient
 from bigfleet.wire.sim_control import SimControlClient
 from tests.e2e.rig.accounts import operator_account, podwatch_account
 from tests.e2e.rig.cluster import Cluster

@@ -1,7 +1,6 @@
 """kill -9 in the middle of a mixed load, again and again: every acknowledgement is kept."""
 
 import asyncio
-import os
 import random
 import signal
 from contextlib import suppress
@@ -11,10 +10,11 @@ import pytest
 
 from bigfleet.wire.provider_admin import ProviderAdminClient
 from bigfleet.wire.provider_client import ProviderClient
+from tests.nightly import IS_NIGHTLY
 from tests.provider.crash.load import Load
 from tests.provider.crash.process import MACHINES, provider_process
 
-KILLS = 200 if os.environ.get("BIGFLEET_NIGHTLY") == "1" else 12
+KILLS = 200 if IS_NIGHTLY else 12
 MOST_ACKS = 60
 #: A busy machine lets a restarted provider finish before anybody looks: then more kills are needed
 #: until enough of them are seen to have hit something.

@@ -43,7 +43,7 @@ async def look_at(shard: Clients, cluster: str) -> ClusterSeen:
     from bigfleet.cli.shard_verbs.clusters import holds
 
     status = await shard.admin.status()
-    sessions = await shard.admin.sessions(cluster)
+    sessions = await shard.admin.sessions(cluster_id=cluster)
     found = await listed_needs(shard, cluster, _MOST_NEEDS, unmet=True)
     session = sessions[0] if sessions else None
     if session is None:

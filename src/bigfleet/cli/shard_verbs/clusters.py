@@ -325,7 +325,7 @@ async def _look(shard: Clients) -> Served:
         unmet = Counter(view.need.cluster for view in asked.needs if not view.satisfied)
     bound = {MachineState.CONFIGURING, MachineState.CONFIGURED, MachineState.DRAINING}
     query = MachineQuery(MachineSelector(states=frozenset(bound)))
-    found = await shard.admin.machines(query, shard.timeout)
+    found = await shard.admin.machines(query)
     machines = Counter(view.machine.cluster for view in found.machines)
     pauses = tuple({pause.pause_id: pause for pause in status.pauses}.values())
     return Served(status.shard_id, views, unmet, machines, of_state, pauses)

@@ -51,9 +51,9 @@ class DescribedCluster:
 def describe_cluster(line: Line, cluster: str) -> Description:
     async def look(shard: Clients) -> DescribedCluster:
         await require_cluster(shard, cluster)
-        sessions = await shard.admin.sessions(cluster)
+        sessions = await shard.admin.sessions(cluster_id=cluster)
         query = MachineQuery(MachineSelector(cluster=cluster))
-        machines = await shard.admin.machines(query, shard.timeout)
+        machines = await shard.admin.machines(query)
         needs = await listed_needs(shard, cluster, _MOST_NEEDS, unmet=True)
         status = await shard.admin.status()
         listing = needs if isinstance(needs, NeedListing) else None

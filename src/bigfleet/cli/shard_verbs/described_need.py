@@ -48,7 +48,7 @@ def describe_need(line: Line, name: str) -> Description:
 
     async def look(shard: Clients) -> DescribedNeed:
         query = MachineQuery(MachineSelector(cluster=need.cluster))
-        machines = await shard.admin.machines(query, shard.timeout)
+        machines = await shard.admin.machines(query)
         return DescribedNeed(row, machines, await shard.admin.status())
 
     answers = ask_fleet(line.only(rows.addresses[shard_id]), look)
@@ -61,7 +61,7 @@ def _rows_of(line: Line, cluster: str, prefix: str) -> "FleetAnswers[tuple[NeedR
 
     async def look(shard: Clients) -> "tuple[NeedRow, ...] | Unknown":
         query = NeedQuery(cluster, 0, (), prefix)
-        found = await shard.admin.needs(query, shard.timeout)
+        found = await shard.admin.needs(query)
         # An older shard does not know the prefix.
         rows = tuple(r for r in found.rows if r.view.need.key.need_id.startswith(prefix))
         return rows or Unknown(await _ids_in(shard))

@@ -44,7 +44,7 @@ def describe_shard(line: Line, name: str) -> Description:
         return DescribedShard(
             status,
             await admin.sessions(),
-            (await admin.machines(query, shard.timeout)).machines,
+            (await admin.machines(query)).machines,
             await admin.quarantines(),
             await admin.offerings(),
         )

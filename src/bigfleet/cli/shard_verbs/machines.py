@@ -95,7 +95,7 @@ def list_machines(
     named = query.selector.ids
 
     async def look(shard: Clients) -> "MachinesFound":
-        page = await shard.admin.machines(query, shard.timeout)
+        page = await shard.admin.machines(query)
         seen = await known_machines(shard, named) if page.total < len(named) else named
         providers = (await shard.admin.status()).providers if failed else ()
         addresses = {each.name: each.address for each in providers}
@@ -192,7 +192,7 @@ def reservations(line: Line) -> None:
     from bigfleet.cli.listings import write_listing
     from bigfleet.cli.shard_verbs.machine_tables import machines_in, reservation_listing
 
-    answers = ask_fleet(line, lambda shard: shard.admin.machines(deadline=shard.timeout))
+    answers = ask_fleet(line, lambda shard: shard.admin.machines())
     found = machines_in(answers.said)
     write_listing(line, reservation_listing(found, answers.document()))
     answers.leave_partial(line)

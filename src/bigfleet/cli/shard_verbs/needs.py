@@ -92,12 +92,12 @@ async def listed_needs(
 
     states = tuple(state for state in NeedState if state is not NeedState.MET) if unmet else ()
     try:
-        return await shard.admin.needs(NeedQuery(cluster, limit, states), shard.timeout)
+        return await shard.admin.needs(NeedQuery(cluster, limit, states))
     except Rejected as rejected:
         if rejected.code is not Code.UNIMPLEMENTED:
             raise
     # An older shard cuts the list before this verb could leave out what is met.
-    return await shard.read.needs(cluster, 0 if unmet else limit, shard.timeout)
+    return await shard.read.needs(cluster, 0 if unmet else limit)
 
 
 def _total_of(found: "NeedListing | NeedPage") -> int:

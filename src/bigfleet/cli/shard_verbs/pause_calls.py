@@ -76,7 +76,9 @@ def pauses_of_all(line: Line, include_expired: bool) -> "Answers[PauseList]":
     async def everywhere(coordinator: "CoordinatorAdminClient") -> "Answers[PauseList]":
         meant = await shards_meant(line, coordinator)
         lead = await coordinator.pauses(include_expired)
-        shards = await side_by_side(line, meant, lambda shard: shard.admin.pauses(include_expired))
+        shards = await side_by_side(
+            line, meant, lambda shard: shard.admin.pauses(include_expired=include_expired)
+        )
         return Answers(shards, lead, meant)
 
     return line.coordinator.ask(everywhere)

@@ -117,7 +117,7 @@ def list_pauses(line: Line, expired: bool) -> None:
     if line.is_led():
         show_fleet(line, pauses_of_all(line, expired))
     else:
-        show_pauses(line, line.ask(lambda shard: shard.admin.pauses(expired)))
+        show_pauses(line, line.ask(lambda shard: shard.admin.pauses(include_expired=expired)))
 
 
 @click.command()

@@ -63,8 +63,8 @@ async def _made(shard: Clients) -> "ReportView":
     from bigfleet.model.shard_views import ShardSummary
 
     status = await shard.admin.status()
-    page = await shard.admin.machines(deadline=shard.timeout)
-    asked = await shard.read.needs(deadline=shard.timeout)
+    page = await shard.admin.machines()
+    asked = await shard.read.needs()
     machines = [view.machine for view in page.machines]
     free = (MachineState.IDLE, MachineState.SPECULATIVE)
     summary = ShardSummary(

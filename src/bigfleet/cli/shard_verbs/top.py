@@ -82,7 +82,7 @@ async def _look(shard: Clients) -> ShardTop:
     from bigfleet.model.shard_views import MachineQuery, MachineSelector
 
     real = frozenset(state for state in MachineState if state > MachineState.SPECULATIVE)
-    page = await shard.admin.machines(MachineQuery(MachineSelector(states=real)), shard.timeout)
+    page = await shard.admin.machines(MachineQuery(MachineSelector(states=real)))
     return ShardTop(await shard.admin.status(), await shard.admin.sessions(), page.machines)
 
 

@@ -11,8 +11,24 @@ from bigfleet.conformance.driver import SystemClock
 from bigfleet.conformance.reference.provider import Habits
 from bigfleet.conformance.reference.server import serve, watch
 from bigfleet.conformance.reference.statefile import Damaged
-from bigfleet.conformance.seconds import SECONDS
+from bigfleet.model.durations import seconds_of
 from bigfleet.wire.lines import TlsFiles
+
+
+class Seconds(click.ParamType[float]):
+    name = "duration"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        seconds = seconds_of(str(value))
+        if seconds is None:
+            self.fail(f"{value!r} is not a duration; write it like 15s, 250ms or 2m", param, ctx)
+        return seconds
+
+
+SECONDS = Seconds()
+
 
 STOPPING = 5.0
 

@@ -12,7 +12,7 @@ import orjson
 
 from bigfleet.conformance import SUITE_VERSION
 from bigfleet.conformance.catalogue import required
-from bigfleet.conformance.outcomes import Findings, RowOutcome, Status
+from bigfleet.conformance.rows import Findings, RowOutcome, Status
 from bigfleet.conformance.verdicts import RunVerdict, verdict_of
 from bigfleet.model.errors import BadInput, Problem
 from bigfleet.model.instants import instant_text

@@ -11,9 +11,9 @@ from xml.etree import ElementTree as ET
 
 import orjson
 
-from bigfleet.conformance.outcomes import RowOutcome
 from bigfleet.conformance.reports.document import Account, document_of
 from bigfleet.conformance.reports.page import report_html
+from bigfleet.conformance.rows import RowOutcome
 from bigfleet.conformance.verdicts import Word
 
 COLOURS: dict[Word, str] = {"CERTIFIED": "brightgreen", "FAILED": "red", "INCOMPLETE": "yellow"}

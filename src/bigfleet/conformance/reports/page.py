@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import groupby
 
-from bigfleet.conformance.outcomes import RowOutcome
 from bigfleet.conformance.reports.document import Account, profile_verdicts
+from bigfleet.conformance.rows import RowOutcome
 from bigfleet.model.instants import instant_text
 
 STYLE = """

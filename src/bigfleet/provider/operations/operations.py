@@ -10,16 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from bigfleet.edge.clock import SECOND, Clock
+from bigfleet.edge.logs import Log
 from bigfleet.model.provider_calls import ConfigureCall, DrainCall, Mutation
 from bigfleet.provider.backend import Condition, HostStatus, Operation
 from bigfleet.provider.committer import Committer, WriteSet
 from bigfleet.provider.ledger.entries import Entry, completed, failed
 from bigfleet.provider.ledger.transitions import Kind, Reason, without_blob
-from bigfleet.provider.locks import MachineLocks
-from bigfleet.provider.logs import Log
 from bigfleet.provider.metrics import WORK, ProviderMetrics
 from bigfleet.provider.operations.attempts import Attempts, End, Failed, Succeeded, done_by
-from bigfleet.provider.operations.limits import Cooldowns, Lane, Limits
+from bigfleet.provider.operations.limits import Cooldowns, Lane, Limits, MachineLocks
 from bigfleet.provider.options import KeepBlobs, ProviderOptions
 from bigfleet.provider.stores.store import JournalRow
 

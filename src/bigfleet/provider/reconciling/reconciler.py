@@ -5,9 +5,12 @@ binding of a machine with a running operation are never touched from here.
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
 
 from bigfleet.edge.clock import SECOND, Clock
+from bigfleet.edge.logs import Log
 from bigfleet.model.errors import BadInput, Problem
 from bigfleet.model.machines import Instant
 from bigfleet.model.machines import MachineState as S
@@ -22,9 +25,7 @@ from bigfleet.provider.backend import (
 from bigfleet.provider.calls import BackendCalls
 from bigfleet.provider.committer import Committer
 from bigfleet.provider.ledger.entries import Entry, refreshed, repriced, seeded
-from bigfleet.provider.logs import Log
 from bigfleet.provider.metrics import ProviderMetrics
-from bigfleet.provider.off_loop import off_loop
 from bigfleet.provider.operations.attempts import done_by
 from bigfleet.provider.options import ProviderOptions
 from bigfleet.provider.own_changes import AT_ONCE, AT_ONCE_AT_THE_START, Change, Changes
@@ -41,6 +42,20 @@ from bigfleet.provider.reconciling.comparison import (
 )
 from bigfleet.provider.reconciling.record_checks import Screened, screened
 from bigfleet.provider.stores.store import StoreFailed
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+#: Records: some ten milliseconds of comparing.
+IN_LOOP = 5_000
+
+
+async def off_loop(size: int, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+    """Long pure work leaves the event loop; short work stays, where its order is certain."""
+    if size <= IN_LOOP:
+        return work(*arguments, **named)
+    return await asyncio.to_thread(work, *arguments, **named)
+
 
 FAILED_DESCRIBES = 3
 

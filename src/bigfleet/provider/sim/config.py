@@ -7,10 +7,11 @@ from bigfleet.model.machines import Instant
 from bigfleet.provider.config import Config
 from bigfleet.provider.sim.world.distributions import (
     BadDistribution,
+    BadDuration,
     Distribution,
     distribution_of,
+    nanos_of,
 )
-from bigfleet.provider.sim.world.durations import BadDuration, nanos_of
 from bigfleet.provider.sim.world.offerings import STEPS
 from bigfleet.provider.sim.world.presets import Preset
 from bigfleet.provider.sim.world.state import Rules

@@ -18,20 +18,20 @@ from bigfleet.edge.pages import HttpAnswer, HttpRequest
 from bigfleet.model.errors import BadInput, Problem
 from bigfleet.model.instants import instant_text
 from bigfleet.model.provider_calls import Code, Rejected
-from bigfleet.provider.extensions import Extensions
+from bigfleet.provider.backend import Extensions
 from bigfleet.provider.sim.clocks import ScaledClock, speed_of
 from bigfleet.provider.sim.driver import Driver
-from bigfleet.provider.sim.world.arguments import switch_of
-from bigfleet.provider.sim.world.durations import BadDuration, nanos_of
+from bigfleet.provider.sim.world.distributions import BadDuration, nanos_of
 from bigfleet.provider.sim.world.happenings import Command, Commanded, Noted, Reply, Scripted
 from bigfleet.provider.sim.world.report import condition_holds
-from bigfleet.provider.sim.world.script import script_of
-from bigfleet.provider.sim.world.selectors import BadSelector
 from bigfleet.provider.sim.world.verbs import (
     VERBS,
     BadCommand,
+    BadSelector,
     command_of_mapping,
     command_of_words,
+    script_of,
+    switch_of,
 )
 from bigfleet.provider.stores.store import StoreFailed
 from bigfleet.wire.sim_control import SimControlService

@@ -43,8 +43,7 @@ from bigfleet.provider.sim.world.happenings import (
     TimePassed,
     WarnOfEnd,
 )
-from bigfleet.provider.sim.world.log import EventLog
-from bigfleet.provider.sim.world.state import Substrate
+from bigfleet.provider.sim.world.state import EventLog, Substrate
 from bigfleet.provider.sim.world.step import next_due, step
 
 

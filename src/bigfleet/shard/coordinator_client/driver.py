@@ -1,21 +1,26 @@
 """Reports to the coordinator for ever, on a task of its own; nothing waits for it.
 
-A round is a report, the instructions that came back, and a sync on the same line. What a report and
-a sync say, where marks are kept and who carries things out is given from outside. A failure ends
+A round is a report, the instructions that came back, and a sync on the same line. A failure ends
 the round: nothing that was not durable has been acted on, and the next round says it all again, to
 the next address if need be.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Protocol, TypeVar
 
 from bigfleet.edge.clock import Clock
+from bigfleet.edge.counts import Counts
 from bigfleet.edge.logs import Log
 from bigfleet.model.coordination import SyncReply, SyncRequest
-from bigfleet.model.coordinator_calls import ReportReply, ShardReport
+from bigfleet.model.coordinator_calls import (
+    CoordinatorInstruction,
+    Obeyed,
+    ReportReply,
+    ShardReport,
+)
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import Code, Rejected
@@ -23,11 +28,11 @@ from bigfleet.model.shard_views import CoordinatorLink
 from bigfleet.shard.coordinator_client.instruction_handler import (
     DONE,
     TERM,
-    Handler,
     InstructionAnswer,
     InstructionHandler,
 )
-from bigfleet.shard.coordinator_client.schedules import Pace, ReportSchedule, SyncSchedule
+from bigfleet.shard.coordinator_client.schedules import ReportSchedule, SyncSchedule
+from bigfleet.shard.settings import CurrentShardSettings
 from bigfleet.wire.report_fitting import (
     fitted_report,
     fitted_sync,
@@ -58,37 +63,56 @@ class Lines(Protocol):
     async def close(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class ClientContext:
-    clock: Clock
-    #: From 0 up to 1.
-    chance: Callable[[], float]
-    log: Log
-    #: The report of this moment, without acknowledgements.
-    report: Callable[[], Awaitable[ShardReport]]
-    #: The sync of this moment; True: with everything this shard holds, for a coordinator that
-    #: was restored.
-    sync_request: Callable[[bool], Awaitable[SyncRequest]]
-    #: Returns when the reply to the request is on disk and taken over; OSError where it cannot be
-    #: kept, and then nothing of it was.
-    take_sync: Callable[[SyncReply, SyncRequest], Awaitable[None]]
-    obey: Handler
-    #: Returns when the value is on disk under the key.
-    keep: Callable[[str, bytes], Awaitable[None]]
-    #: A counter's name, by how much it grows (1 where nothing is said), and labels.
-    count: Callable[..., None]
-    pace: Callable[[], Pace]
-    call_timeout_seconds: float
-    #: What was kept of an earlier life.
-    kept: Mapping[str, bytes] = field(default_factory=dict)
+class ReportingShard(Protocol):
+    """What a report and a sync say, where marks are kept, and what carries things out."""
+
+    def marks(self) -> Mapping[str, bytes]:
+        """What was kept of an earlier life."""
+        ...
+
+    async def keep(self, key: str, value: bytes) -> None:
+        """Returns when the value is on disk under the key."""
+        ...
+
+    async def report(self) -> ShardReport:
+        """Of this moment, without acknowledgements."""
+        ...
+
+    async def sync_request(self, merging: bool) -> SyncRequest:
+        """Of this moment; `merging`: with everything this shard holds, for a coordinator that was
+        restored."""
+        ...
+
+    async def take_sync(self, reply: SyncReply, sent: SyncRequest) -> None:
+        """Returns when the reply is on disk and taken over; OSError where it cannot be kept, and
+        then nothing of it was."""
+        ...
+
+    def obey(self, instruction: CoordinatorInstruction) -> Obeyed: ...
 
 
 class CoordinatorClient:
-    def __init__(self, addresses: tuple[str, ...], lines: Lines, context: ClientContext) -> None:
+    def __init__(
+        self,
+        lines: Lines,
+        shard: ReportingShard,
+        settings: CurrentShardSettings,
+        counts: Counts,
+        clock: Clock,
+        chance: Callable[[], float],
+        log: Log,
+    ) -> None:
+        """`chance`: from 0 up to 1."""
         self._lines = lines
-        self._context = context
-        self._report_schedule = ReportSchedule(addresses, context.pace, context.clock.now())
-        self._handler = InstructionHandler(context.kept, context.obey)
+        self._shard = shard
+        self._settings = settings
+        self._counts = counts
+        self._clock = clock
+        self._chance = chance
+        self._log = log
+        addresses = settings.now.coordinator_addr
+        self._report_schedule = ReportSchedule(addresses, settings, clock.now())
+        self._handler = InstructionHandler(shard.marks(), shard.obey)
         self._sync_schedule = SyncSchedule()
         #: The cycle of the last report that was news to the coordinator.
         self._acknowledged_cycle = -1
@@ -101,11 +125,15 @@ class CoordinatorClient:
         """When the next report goes out."""
         return self._report_schedule.due
 
+    @property
+    def _call_timeout(self) -> float:
+        return self._settings.now.report.call_timeout
+
     def link(self) -> CoordinatorLink:
         return self._report_schedule.link(self._handler.term)
 
     async def run(self) -> None:
-        clock = self._context.clock
+        clock = self._clock
         try:
             while True:
                 await clock.sleep(max(0.0, (self.due - clock.now()) / SECOND))
@@ -115,14 +143,12 @@ class CoordinatorClient:
 
     async def report(self) -> None:
         """One round; failures are logged and counted."""
-        context, reporting = self._context, self._report_schedule
-        whole = replace(await context.report(), acks=self._handler.acks())
+        reporting = self._report_schedule
+        whole = replace(await self._shard.report(), acks=self._handler.acks())
         fitted = await _beside(is_small_report(whole), partial(fitted_report, whole))
         report = fitted.message
         try:
-            reply = await self._lines.report(
-                reporting.address, report, context.call_timeout_seconds
-            )
+            reply = await self._lines.report(reporting.address, report, self._call_timeout)
             await self._keep_term(reply.term)
             # Only now: an acknowledgement that a deposed leader heard does not count.
             self._handler.on_sent(report.acks)
@@ -130,10 +156,10 @@ class CoordinatorClient:
         except Rejected as problem:
             self._on_rejected("coordinator_reports_total", problem)
             return
-        context.count("coordinator_reports_total", result="ok")
+        self._counts.add("coordinator_reports_total", result="ok")
         self._sync_schedule.on_report()
         left_off = fitted.left_off
-        if self._sync_schedule.is_due(context.clock.now()):
+        if self._sync_schedule.is_due(self._clock.now()):
             try:
                 left_off = _sum(left_off, await self._sync(fitted.rows_left_off))
             except Rejected as problem:
@@ -141,10 +167,10 @@ class CoordinatorClient:
                 return
         complaint, cut = self._complaint(report, reply), _cut_text(left_off)
         for name, rows in left_off.items():
-            context.count("coordinator_rows_left_off_total", rows, field=name)
+            self._counts.add("coordinator_rows_left_off_total", rows, field=name)
         # Another shard waits for what was done: it is reported at once.
         soon = AT_ONCE_SECONDS if done else self._sync_schedule.soon_seconds
-        reporting.on_answered(context.clock.now(), context.chance(), complaint or cut, soon)
+        reporting.on_answered(self._clock.now(), self._chance(), complaint or cut, soon)
         self._say(complaint)
         self._say_cut(cut)
         await self._lines.keep_only(reporting.addresses)
@@ -163,34 +189,35 @@ class CoordinatorClient:
     def _tell(self, answers: Iterable[InstructionAnswer]) -> None:
         for each in answers:
             kind, outcome = str(each.instruction.kind), each.outcome
-            self._context.count("instructions_total", kind=kind, outcome=outcome)
+            self._counts.add("instructions_total", kind=kind, outcome=outcome)
             if not each.accepted:
                 text = f"instruction {each.instruction.id} ({kind}): {each.why}"
-                say = self._context.log.info if each.ack is None else self._context.log.warning
+                say = self._log.info if each.ack is None else self._log.warning
                 say("coordinator.instruction", msg=text, outcome=outcome)
 
     # -- syncs -----------------------------------------------------------------------------------
 
     async def _sync(self, left_off_before: int) -> Mapping[str, int]:
         """How many rows of the sync were left off, by field."""
-        context, deadline = self._context, self._context.call_timeout_seconds
-        whole = await context.sync_request(self._sync_schedule.merging)
+        whole = await self._shard.sync_request(self._sync_schedule.merging)
         fit = partial(fitted_sync, whole, left_off_before)
         fitted = await _beside(is_small_sync(whole), fit)
         request = fitted.message
         try:
-            reply = await self._lines.sync(self._report_schedule.address, request, deadline)
+            reply = await self._lines.sync(
+                self._report_schedule.address, request, self._call_timeout
+            )
         except Rejected as problem:
             if problem.code is not Code.UNIMPLEMENTED:
                 raise
-            context.count("coordinator_syncs_total", result="unimplemented")
-            if self._sync_schedule.on_unknown(context.clock.now()):
-                context.log.warning("coordinator.no_sync", msg=_UNKNOWN)
+            self._counts.add("coordinator_syncs_total", result="unimplemented")
+            if self._sync_schedule.on_unknown(self._clock.now()):
+                self._log.warning("coordinator.no_sync", msg=_UNKNOWN)
             return {}
         await self._keep_term(reply.term)
-        await self._durably("the answer to SyncShard", context.take_sync(reply, request))
+        await self._durably("the answer to SyncShard", self._shard.take_sync(reply, request))
         self._sync_schedule.on_reply(reply)
-        context.count("coordinator_syncs_total", result="ok")
+        self._counts.add("coordinator_syncs_total", result="ok")
         return fitted.left_off
 
     # -- what is kept ----------------------------------------------------------------------------
@@ -206,12 +233,12 @@ class CoordinatorClient:
             self._handler.on_term_kept(term)
 
     async def _kept(self, key: str, value: bytes) -> None:
-        await self._durably(key, self._context.keep(key, value))
+        await self._durably(key, self._shard.keep(key, value))
 
     async def _durably(self, what: str, keeping: Awaitable[None]) -> None:
         """Without it nothing is acted on: the coordinator says it again."""
         try:
-            async with asyncio.timeout(self._context.call_timeout_seconds):
+            async with asyncio.timeout(self._call_timeout):
                 await keeping
         except OSError as problem:  # a timeout is one too
             text = f"{what} cannot be kept, so nothing was acted on: {problem!r}"
@@ -229,24 +256,24 @@ class CoordinatorClient:
 
     def _on_rejected(self, counter: str, problem: Rejected) -> None:
         result = _result_of(problem)
-        self._context.count(counter, result=result)
-        text, at = f"{self._report_schedule.address}: {problem}", self._context.clock.now()
-        self._report_schedule.on_rejected(problem, at, self._context.chance())
+        self._counts.add(counter, result=result)
+        text, at = f"{self._report_schedule.address}: {problem}", self._clock.now()
+        self._report_schedule.on_rejected(problem, at, self._chance())
         # That this one does not lead is no trouble; that none of them does is.
         if result != "not_leader" or self._report_schedule.due > at:
             self._say(text)
 
     def _say_cut(self, cut: str) -> None:
         if cut and not self._said_cut:
-            self._context.log.warning("coordinator.report_cut", msg=cut)
+            self._log.warning("coordinator.report_cut", msg=cut)
         self._said_cut = cut
 
     def _say(self, trouble: str) -> None:
         if trouble and not self._said:
             text = f"{trouble}; the shard goes on without the coordinator"
-            self._context.log.warning("coordinator.trouble", msg=text)
+            self._log.warning("coordinator.trouble", msg=text)
         elif self._said and not trouble:
-            self._context.log.info("coordinator.back", msg="reports are answered again")
+            self._log.info("coordinator.back", msg="reports are answered again")
         self._said = trouble
 
 

@@ -1,19 +1,15 @@
-"""When the next report goes out and to whom, and whether a sync follows it. Pure.
-
-When the next report goes out, and to whom. Pure: time and chance are arguments.
+"""When the next report goes out and to whom, and whether a sync follows it. Pure: time and chance
+are arguments.
 
 At once, then every interval; the replica that answered is asked again. One that names a leader is
 left for it at once, and a round that finds no leader ends in a rest. A failure goes on to the next
 address after a rest that doubles from one failure to the next.
 
-Whether a sync follows a report, and how soon the coordinator wants to hear again. Pure.
-
 A coordinator that knows no SyncShard is asked again rarely: it may have been replaced by one that
 does, and until then the shard goes on with what it owns by its own setting.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from bigfleet.model.backoffs import Backoff
 from bigfleet.model.coordination import SyncReply
@@ -22,23 +18,19 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.shard_views import CoordinatorLink
+from bigfleet.shard.settings import CurrentShardSettings
 
 #: Shards that were started together do not report together: a tenth either way.
 _JITTER = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
-    interval_seconds: float
-    first_rest_seconds: float
-    longest_rest_seconds: float
-
-
 class ReportSchedule:
-    def __init__(self, addresses: Sequence[str], pace: Callable[[], Pace], at: Instant) -> None:
+    def __init__(
+        self, addresses: Sequence[str], settings: CurrentShardSettings, at: Instant
+    ) -> None:
         assert addresses, "without an address of a coordinator there is nothing to report to"
         self._addresses = tuple(addresses)
-        self._pace = pace
+        self._settings = settings
         self._place = 0
         #: Named by another replica; empty: ask in turn.
         self._leader = ""
@@ -72,7 +64,7 @@ class ReportSchedule:
         which it wants to hear again, if that is before the usual time."""
         self._hops = self._failures = 0
         self._last_report_at, self._last_error = at, complaint
-        self.due = at + _jittered(self._pace().interval_seconds, chance)
+        self.due = at + _jittered(self._settings.now.report.interval, chance)
         if soon is not None:
             self.due = min(self.due, at + round(soon * SECOND))
 
@@ -101,8 +93,8 @@ class ReportSchedule:
         self._place = (self._place + 1) % len(self._addresses)
 
     def _rest(self, chance: float) -> int:
-        pace = self._pace()
-        rests = Backoff(pace.first_rest_seconds, pace.longest_rest_seconds)
+        report = self._settings.now.report
+        rests = Backoff(report.backoff_min, report.backoff_max)
         return _jittered(rests.seconds(self._failures), chance)
 
 

@@ -4,7 +4,7 @@ Runs on the event loop and never waits; what takes time is handed to a task or a
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any, Protocol, assert_never
 
@@ -44,46 +44,73 @@ class AuditWriter(Protocol):
     def write(self, line: Mapping[str, Any]) -> None: ...
 
 
-class Outlet:
-    """Set up once by the process; each part of the driver is given it."""
+class CallsProviders(Protocol):
+    def call(self, asked: CallProvider, /) -> None: ...
 
-    def __init__(self, clock: Clock, log: LogWriter) -> None:
+
+class FlushesSessions(Protocol):
+    def flush(self, session: int, /) -> None: ...
+
+
+class RunsCycles(Protocol):
+    def wake(self) -> None: ...
+
+
+class ShardDriver(Protocol):
+    """The parts of a process that do what the state asks for."""
+
+    @property
+    def providers(self) -> CallsProviders: ...
+
+    @property
+    def sessions(self) -> FlushesSessions: ...
+
+    @property
+    def cycles(self) -> RunsCycles: ...
+
+    def end_session(self, session: int, code: Code, text: str) -> None: ...
+
+    def attach_provider(self, name: str, address: str) -> None: ...
+
+
+class Outlet:
+    def __init__(
+        self,
+        clock: Clock,
+        log: LogWriter,
+        driver: ShardDriver,
+        keeper: Keeper,
+        audit: AuditWriter | None = None,
+    ) -> None:
+        """Without `audit` no lines of it are written."""
         self.clock = clock
         self._log = log
-        self.call: Callable[[CallProvider], None] = _not_connected
-        self.flush: Callable[[int], None] = _not_connected
-        self.end: Callable[[int, Code, str], None] = _not_connected
-        self.wake: Callable[[], None] = _not_connected
-        self.attach: Callable[[str, str], None] = _not_connected
-        #: Told after every List that every provider has been listed by now.
-        self.listed: Callable[[], None] = _not_connected
-        self.keeper: Keeper | None = None
-        self.audit: AuditWriter | None = None
+        self._driver = driver
+        self._keeper = keeper
+        self.audit = audit
 
     def now(self) -> Instant:
         return self.clock.now()
 
     async def durably(self, rows: Changes) -> None:
         """Returns when the rows and everything obeyed before are on disk; raises OSError."""
-        if self.keeper is not None:
-            await asyncio.wrap_future(self.keeper.attempt(rows))
+        await asyncio.wrap_future(self._keeper.attempt(rows))
 
     def obey(self, instructions: Iterable[Instruction]) -> None:
         for instruction in instructions:
             match instruction:
                 case CallProvider():
-                    self.call(instruction)
+                    self._driver.providers.call(instruction)
                 case FlushSession(session):
-                    self.flush(session)
+                    self._driver.sessions.flush(session)
                 case EndSession(session, code, text):
-                    self.end(session, code, text)
+                    self._driver.end_session(session, code, text)
                 case AttachProvider(name, address):
-                    self.attach(name, address)
+                    self._driver.attach_provider(name, address)
                 case WakeCycle():
-                    self.wake()
+                    self._driver.cycles.wake()
                 case Persist(table, key, value):
-                    if self.keeper is not None:
-                        self.keeper.write(table, key, value)
+                    self._keeper.write(table, key, value)
                 case Log(level, event, text, facts):
                     getattr(self._log, level)(event, msg=text, **facts)
                 case WriteAudit(_, line):
@@ -91,7 +118,3 @@ class Outlet:
                         self.audit.write(line)
                 case _:
                     assert_never(instruction)
-
-
-def _not_connected(*_arguments: object) -> None:
-    """Stands in before the process has started."""

@@ -25,8 +25,7 @@ from bigfleet.shard.audit import AuditFile
 from bigfleet.shard.coordination.owned_machines import KEY as OWNERSHIP
 from bigfleet.shard.coordination.owned_machines import ownership_of
 from bigfleet.shard.coordination.registry import kept_providers, providers_to_attach
-from bigfleet.shard.coordinator_client.driver import ClientContext, CoordinatorClient
-from bigfleet.shard.coordinator_client.schedules import Pace
+from bigfleet.shard.coordinator_client.driver import CoordinatorClient
 from bigfleet.shard.driving.coordinator_side import CoordinatorSide
 from bigfleet.shard.driving.cycles import Cycles
 from bigfleet.shard.driving.kernel_warmup import KernelWarmup
@@ -44,9 +43,10 @@ from bigfleet.shard.state import ShardState
 from bigfleet.shard.store import StateStore
 from bigfleet.wire.coordinator_client import CoordinatorLines
 from bigfleet.wire.provider_client import ProviderClient
+from bigfleet.wire.rpc_service import RpcService
 from bigfleet.wire.session_server import ShardEndpoint
-from bigfleet.wire.shard_admin import ShardAdminService
-from bigfleet.wire.shard_read import ShardReadService
+from bigfleet.wire.shard_admin import SHARD_ADMIN
+from bigfleet.wire.shard_read import SHARD_READ
 
 #: A shard whose last cycle began longer ago than this, or ten intervals, is not alive.
 LONGEST_SILENCE_SECONDS = 60.0
@@ -79,18 +79,18 @@ class ShardProcess(Process):
             lambda: self._store.trouble,
         )
         self.state = state = ShardState(start, version=context.version, workers=workers)
-        self._outlet = outlet = Outlet(context.clock, context.log)
+        self._audit = self._audit_file(settings)
+        self._outlet = outlet = Outlet(context.clock, context.log, self, self._store, self._audit)
         self._threads = ThreadPoolExecutor(workers, "worker") if workers > 1 else None
         run_workers: RunWorkers = self._threads.map if self._threads else map
-        self._cycles = Cycles(state, outlet, run_workers, context.stopwatch)
+        self.cycles = Cycles(state, outlet, run_workers, context.stopwatch)
         clients = {
             name: ProviderClient(address, context.tls) for name, address in addresses.items()
         }
-        self._providers = ProviderLines(state, outlet, clients, context.stopwatch)
-        self._sessions = SessionLines(state, outlet)
+        self.sessions = SessionLines(state, outlet)
+        self.providers = ProviderLines(state, outlet, self.sessions, clients, context.stopwatch)
         self.coordinating = CoordinatorSide(state, outlet, self._store)
         self._coordinator_client = self._make_coordinator_client()
-        self._audit = self._audit_file(settings)
         self._usage = ProcessUsage(context.stopwatch, cpu_seconds)
         self.metrics = ShardMetrics(
             state.effects.counts, self._refresh, context.version, context.certificate_ends
@@ -137,7 +137,7 @@ class ShardProcess(Process):
         settings = self.state.settings
         await self._serve_pages(settings.metrics_addr, debug=settings.debug_endpoints)
         await self.warmup.run()
-        self._connect()
+        self._outlet.obey(self.state.taken())
         await self._endpoint.start()
         self.coordinating.address = self.address
         await self._endpoint.set_serving(True)
@@ -145,12 +145,12 @@ class ShardProcess(Process):
     def _work(self) -> Mapping[str, Coroutine[Any, Any, None]]:
         pause_file = self._data_dir / self.state.settings.rails.pause_file
         return {
-            "cycle": self._cycles.run(),
-            "ingest": self._sessions.ingest(),
+            "cycle": self.cycles.run(),
+            "ingest": self.sessions.ingest(),
             "second": every_second(self.state, self._outlet, pause_file),
             "ownership": settle_ownership(self.state, self._outlet),
-            "calls": self._providers.until_broken(),
-            **{f"reconcile {name}": self._providers.follow(name) for name in self._providers.names},
+            "calls": self.providers.until_broken(),
+            **{f"reconcile {name}": self.providers.follow(name) for name in self.providers.names},
         }
 
     def _side_work(self) -> Mapping[str, Coroutine[Any, Any, None]]:
@@ -174,17 +174,17 @@ class ShardProcess(Process):
         }
 
     async def _begin_stop(self) -> None:
-        self._sessions.close_to_new()
+        self.sessions.close_to_new()
         self._outlet.obey(self.state.stop(self._outlet.now()))
 
     async def _finish(self, grace_seconds: float) -> None:
-        await self._providers.settled(grace_seconds)
+        await self.providers.settled(grace_seconds)
         self._outlet.obey(self.state.abandon(self._outlet.now()))
         await self._endpoint.stop()
 
     async def _close(self) -> None:
-        await self._providers.close()
-        self._cycles.close()
+        await self.providers.close()
+        self.cycles.close()
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
         if self._audit is not None:
@@ -194,56 +194,31 @@ class ShardProcess(Process):
 
     # -- within ----------------------------------------------------------------------------------
 
-    def _connect(self) -> None:
-        outlet = self._outlet
-        outlet.call = self._providers.call
-        outlet.flush = self._sessions.flush
-        outlet.end = self._end_session
-        outlet.wake = self._cycles.wake
-        outlet.attach = self._attach
-        outlet.listed = self._sessions.open_to_all
-        outlet.keeper = self._store
-        outlet.audit = self._audit
-        outlet.obey(self.state.taken())
-
     def _make_coordinator_client(self) -> CoordinatorClient | None:
         """None where no coordinator is named."""
-        state, side, context = self.state, self.coordinating, self.context
-        settings = state.settings
-        if not settings.coordinator_addr:
+        state, context = self.state, self.context
+        if not state.settings.coordinator_addr:
             return None
         client = CoordinatorClient(
-            settings.coordinator_addr,
             CoordinatorLines(context.tls, context.times),
-            ClientContext(
-                clock=context.clock,
-                chance=context.draw,
-                log=context.log,
-                report=side.report,
-                sync_request=side.sync_request,
-                take_sync=side.take_sync,
-                obey=side.obey,
-                keep=side.keep,
-                count=state.effects.counts.add,
-                pace=self._pace,
-                call_timeout_seconds=settings.report.call_timeout,
-                kept=side.marks(),
-            ),
+            self.coordinating,
+            state.parts.settings,
+            state.effects.counts,
+            context.clock,
+            context.draw,
+            context.log,
         )
         state.coordination.attach(client)
         return client
 
-    def _pace(self) -> Pace:
-        report = self.state.settings.report
-        return Pace(report.interval, report.backoff_min, report.backoff_max)
-
     def _make_endpoint(self, settings: ShardSettings) -> ShardEndpoint:
-        read = ShardReadService(ReadAnswers(self.state))
+        read = RpcService(SHARD_READ, ReadAnswers(self.state))
         times = self.context.times
         real_of = (lambda instant: instant) if times is None else times.times.real_of
-        admin = ShardAdminService(AdminAnswers(self.state, self._outlet, self._usage, real_of))
+        answers = AdminAnswers(self.state, self._outlet, self._usage, real_of)
+        admin = RpcService(SHARD_ADMIN, answers)
         return ShardEndpoint(
-            self._sessions,
+            self.sessions,
             address=settings.listen,
             tls=self.context.tls,
             extra_services=[read, admin],
@@ -251,12 +226,12 @@ class ShardProcess(Process):
             times=self.context.times,
         )
 
-    def _attach(self, name: str, address: str) -> None:
+    def attach_provider(self, name: str, address: str) -> None:
         """A provider that came to the coordinator's list while this shard runs."""
         self.state.attach_provider(name, address)
-        self._providers.attach(name, ProviderClient(address, self.context.tls))
+        self.providers.attach(name, ProviderClient(address, self.context.tls))
 
-    def _end_session(self, session: int, code: Code, text: str) -> None:
+    def end_session(self, session: int, code: Code, text: str) -> None:
         self._endpoint.end(session, Rejected(code, text))
 
     def _refresh(self) -> Survey:

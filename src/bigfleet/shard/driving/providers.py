@@ -22,6 +22,7 @@ from bigfleet.model.provider_calls import (
     Rejected,
 )
 from bigfleet.shard.driving.outlet import Outlet
+from bigfleet.shard.driving.sessions import SessionLines
 from bigfleet.shard.events import CallAnswered, ListArrived, ListFailed
 from bigfleet.shard.instructions import CallProvider, GetCall
 from bigfleet.shard.reconciling.list_reading import read_list
@@ -34,11 +35,13 @@ class ProviderLines:
         self,
         state: ShardState,
         outlet: Outlet,
+        sessions: SessionLines,
         clients: Mapping[str, ProviderClient],
         stopwatch: Callable[[], float],
     ) -> None:
         self._state = state
         self._outlet = outlet
+        self._sessions = sessions
         self._stopwatch = stopwatch
         self._clients = dict(clients)
         #: Of providers that were attached later.
@@ -100,7 +103,7 @@ class ProviderLines:
             if begun is not None:
                 self._state.phase_took("reconcile", begun + rest)
             if self._state.listed_once():
-                self._outlet.listed()
+                self._sessions.open_to_all()
 
     async def _take_over_rest(self, name: str) -> float:
         """In pieces, between which others have their turn; the seconds of all of them."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from unicodedata import normalize
 
-from bigfleet.conformance.reference.mutants.registry import breaks
+from bigfleet.conformance.reference.mutants import breaks
 from bigfleet.conformance.reference.mutants.transitions import TooWide
 from bigfleet.conformance.reference.provider import MARK, Kind, Reference
 from bigfleet.conformance.reference.shelf import Cursor, Shelf

@@ -1,7 +1,13 @@
 """Every mutant there is; importing the areas registers them."""
 
-from bigfleet.conformance.reference.mutants import answers, marks, strict, survival, transitions
-from bigfleet.conformance.reference.mutants.registry import MUTANTS
+from bigfleet.conformance.reference.mutants import (
+    MUTANTS,
+    answers,
+    marks,
+    strict,
+    survival,
+    transitions,
+)
 from bigfleet.conformance.reference.provider import Reference
 
 AREAS = (transitions, marks, answers, survival, strict)

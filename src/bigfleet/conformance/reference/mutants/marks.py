@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 
-from bigfleet.conformance.reference.mutants.registry import breaks
+from bigfleet.conformance.reference.mutants import breaks
 from bigfleet.conformance.reference.provider import EDGES, MARK, Kind, Reference
 from bigfleet.model.machines import MachineState as S
 from bigfleet.model.provider_calls import (

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from bigfleet.conformance.reference.memory import Memory
+from bigfleet.conformance.reference.mutants import breaks
 from bigfleet.conformance.reference.mutants.answers import Reseeded, WrongAtIdle
-from bigfleet.conformance.reference.mutants.registry import breaks
 from bigfleet.conformance.reference.provider import Kind, Reference
 from bigfleet.conformance.reference.shelf import Cursor, Shelf
 from bigfleet.conformance.reference.statefile import Damaged, Fact, StateFile
@@ -20,8 +20,9 @@ from bigfleet.model.provider_calls import (
     Rejected,
     Token,
 )
-from bigfleet.wire.handler_runner import Answering, HandlerRunner
+from bigfleet.wire.handler_runner import HandlerRunner
 from bigfleet.wire.provider_server import ProviderEndpoint
+from bigfleet.wire.rpcs import Answering
 
 
 @breaks("no zone before Create")

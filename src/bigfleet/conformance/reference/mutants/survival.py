@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from bigfleet.conformance.reference.fleet import seeded
 from bigfleet.conformance.reference.memory import Memory
-from bigfleet.conformance.reference.mutants.registry import breaks
+from bigfleet.conformance.reference.mutants import breaks
 from bigfleet.conformance.reference.provider import Kind, Reference
 from bigfleet.conformance.reference.shelf import Cursor, Shelf
 from bigfleet.conformance.reference.statefile import Fact

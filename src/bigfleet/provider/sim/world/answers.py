@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Code
-from bigfleet.provider.sim.world.distributions import Distribution
-from bigfleet.provider.sim.world.draws import Draws
+from bigfleet.provider.sim.world.distributions import Distribution, Draws
 
 METHODS = ("Create", "Configure", "Drain", "Delete", "Get", "List")
 BAD_FIELDS = (

@@ -1,4 +1,8 @@
-"""How long things take: distributions as text, and one draw from them.
+"""How long things take: durations, distributions written as text, and one draw from them.
+
+Lengths of time are whole nanoseconds. Each draw is a keyed hash of what it is for: it depends on
+(seed, purpose, subject, occurrence) and on nothing else, so the order in which calls arrive never
+changes a result.
 
 `0`, `fixed:30s`, `uniform:15s,40s`, `lognormal:p50,p99`, `gamma:mean,shape`, `trace:FILE`, each
 with `|cap:60s` (never above) and `|tail:0.01x10` (that share of draws takes ten times as long).
@@ -9,10 +13,74 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from statistics import NormalDist
 
-from bigfleet.provider.sim.world.draws import Draws
-from bigfleet.provider.sim.world.durations import BadDuration, nanos_of, seconds_of
+from bigfleet.model import durations
+
+NANOS_PER_SECOND = 1_000_000_000
+SECOND = NANOS_PER_SECOND
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+
+duration_text = durations.nanos_text
+
+
+class BadDuration(ValueError):
+    """The text is not a length of time; the message shows what would be one."""
+
+
+def nanos_of(text: str) -> int:
+    """`1h30m` as nanoseconds; a bare number counts seconds."""
+    nanos = durations.nanos_of(text.strip())
+    if nanos is None:
+        raise BadDuration(f"{text!r} is not a length of time; write it like 30s, 5ms or 1h30m")
+    return nanos
+
+
+def nanos_of_seconds(seconds: float) -> int:
+    if not math.isfinite(seconds) or seconds < 0:
+        raise BadDuration(f"{seconds} is not a length of time; it must be zero or more seconds")
+    return round(seconds * NANOS_PER_SECOND)
+
+
+def seconds_of(nanos: int) -> float:
+    return nanos / NANOS_PER_SECOND
+
+
+_NORMAL = NormalDist()
+_UNIT = 2.0**-52
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    seed: int = 1
+
+    def digest(self, purpose: str, subject: str, occurrence: int = 0, size: int = 8) -> bytes:
+        key = f"{self.seed}\x1f{purpose}\x1f{subject}\x1f{occurrence}"
+        return blake2b(key.encode(), digest_size=size).digest()
+
+    def uniform(self, purpose: str, subject: str, occurrence: int = 0) -> float:
+        """In the open interval (0, 1): neither end, so that logarithms and quantiles exist."""
+        number = int.from_bytes(self.digest(purpose, subject, occurrence), "big")
+        return ((number >> 12) + 0.5) * _UNIT
+
+    def normal(self, purpose: str, subject: str, occurrence: int = 0) -> float:
+        return _NORMAL.inv_cdf(self.uniform(purpose, subject, occurrence))
+
+    def exponential(self, purpose: str, subject: str, occurrence: int = 0) -> float:
+        """With mean one."""
+        return -math.log(self.uniform(purpose, subject, occurrence))
+
+    def chance(self, probability: float, purpose: str, subject: str, occurrence: int = 0) -> bool:
+        if probability <= 0.0:
+            return False
+        return self.uniform(purpose, subject, occurrence) < probability
+
+    def name(self, purpose: str, subject: str, occurrence: int = 0) -> str:
+        """Twelve hexadecimal digits: enough that a fleet of a million has no two alike."""
+        return self.digest(purpose, subject, occurrence, size=6).hex()
+
 
 _Z99 = NormalDist().inv_cdf(0.99)
 _TAIL = re.compile(r"(0?\.\d+|0|1(?:\.0*)?)x(\d+(?:\.\d+)?)")

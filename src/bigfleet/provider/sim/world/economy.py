@@ -1,12 +1,16 @@
-"""The market between calls: prices walk, pools run dry and fill up, risk follows price."""
+"""Pools open and change: offerings become slots, prices walk, stock runs dry, risk moves."""
 
+from collections.abc import Iterable
+
+from bigfleet.model.machines import Assigned
+from bigfleet.model.metadata import encode
+from bigfleet.provider.sim.world.distributions import Draws
 from bigfleet.provider.sim.world.happenings import Instruction, Reprice
-from bigfleet.provider.sim.world.hazards import rate_of
-from bigfleet.provider.sim.world.hosts import CRASHES, INTERRUPTIONS, is_spot, set_hazard
-from bigfleet.provider.sim.world.market import TICK
-from bigfleet.provider.sim.world.state import Substrate
-from bigfleet.provider.sim.world.stock import Markov, Stock
-from bigfleet.provider.sim.world.supply import SimPool
+from bigfleet.provider.sim.world.hosts import CRASHES, INTERRUPTIONS, is_spot, make_host, set_hazard
+from bigfleet.provider.sim.world.market import TICK, Markov, Stock, rate_of
+from bigfleet.provider.sim.world.offerings import SimOffering
+from bigfleet.provider.sim.world.state import DEFAULT_LATENCY, Rules, Substrate
+from bigfleet.provider.sim.world.supply import SimPool, Slot, Supply
 
 
 def open_pool(substrate: Substrate, pool: SimPool) -> None:
@@ -81,3 +85,48 @@ def stock_flips(substrate: Substrate, pool: SimPool) -> None:
     pool.phase += 1
     substrate.note(pool.name, "stock.empty" if pool.phase % 2 else "stock.back")
     _arm_stock(substrate, pool)
+
+
+#: What machines configured before the first day were bought for, dealt in turn.
+SEED_STAMPS = tuple(
+    encode(Assigned(priority, interruption, reclamation, need_fingerprint=f"seed-{priority}"))
+    for priority, interruption, reclamation in (
+        (100, 0.0, 0.0),
+        (1000, 64.0, 16.0),
+        (100_000, 4.0, 1.0),
+        (1_000_000, 16.0, 4.0),
+    )
+)
+
+
+def new_substrate(rules: Rules, offerings: Iterable[SimOffering]) -> Substrate:
+    substrate = Substrate(
+        rules,
+        Draws(rules.seed),
+        Supply(rules.provider),
+        rules.start,
+        latency={**DEFAULT_LATENCY, **rules.latency},
+        walking=rules.walk,
+    )
+    substrate.faults.selectors = rules.fault_selectors
+    for offering in offerings:
+        add_offering(substrate, offering)
+    return substrate
+
+
+def add_offering(substrate: Substrate, offering: SimOffering) -> list[Slot]:
+    """The new slots; owned ones have their host, seeded ones serve their cluster."""
+    known = set(substrate.supply.pools)
+    added = substrate.supply.add(offering)
+    for number, slot in enumerate(added):
+        if number < offering.bound:
+            cluster = f"cluster-{number % offering.clusters}"
+            stamp = SEED_STAMPS[number % len(SEED_STAMPS)]
+            make_host(substrate, slot, cluster=cluster, metadata=stamp)
+        elif offering.owned:
+            make_host(substrate, slot)
+        if slot.host is not None:
+            substrate.supply.count(slot.pool, +1)
+    for name in substrate.supply.pools.keys() - known:
+        open_pool(substrate, substrate.supply.pools[name])
+    return added

@@ -9,10 +9,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from bigfleet.provider.sim.world.durations import nanos_of_seconds
+from bigfleet.provider.sim.world.distributions import nanos_of_seconds
 from bigfleet.provider.sim.world.happenings import Failure, Step
-from bigfleet.provider.sim.world.selectors import Selector, StateOf
 from bigfleet.provider.sim.world.supply import Slot
+from bigfleet.provider.sim.world.verbs import Selector, StateOf
 
 READY_SLOW, FLAKY, CRASH_AFTER = "fault-ready-slow:", "fault-flaky:", "fault-crash-after:"
 CREATE_LABEL, DELETE_LABEL = "conformance.fault/create", "conformance.fault/delete"

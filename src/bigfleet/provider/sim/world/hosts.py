@@ -14,7 +14,7 @@ from bigfleet.provider.sim.world.happenings import (
     ReportGone,
     WarnOfEnd,
 )
-from bigfleet.provider.sim.world.hazards import Hazard
+from bigfleet.provider.sim.world.market import Hazard
 from bigfleet.provider.sim.world.state import Substrate
 from bigfleet.provider.sim.world.supply import HostLife, SimPool, Slot
 

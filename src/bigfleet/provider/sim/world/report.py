@@ -7,11 +7,10 @@ from collections import Counter
 from collections.abc import Mapping
 
 from bigfleet.model.instants import instant_text
-from bigfleet.provider.sim.world.durations import duration_text
-from bigfleet.provider.sim.world.selectors import selector_of
+from bigfleet.provider.sim.world.distributions import duration_text
 from bigfleet.provider.sim.world.state import Substrate
 from bigfleet.provider.sim.world.supply import SimPool
-from bigfleet.provider.sim.world.verbs import BadCommand
+from bigfleet.provider.sim.world.verbs import BadCommand, selector_of
 
 _CONDITION = re.compile(r"(?P<selector>.*?)\s*(?P<sign>>=|<=|==|!=|>|<)\s*(?P<number>\d+)")
 _SIGNS = {

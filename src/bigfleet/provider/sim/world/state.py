@@ -1,21 +1,110 @@
-"""The substrate as one record: supply, work under way, faults, and the agenda of what comes next.
+"""The substrate as one record: supply, work under way, faults, the agenda and the event log.
 
 Only `step` changes it, and only in answer to an event that carries its time.
 """
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
 from types import MappingProxyType
 
 from bigfleet.model.machines import CapacityType, Instant
-from bigfleet.provider.sim.world.agenda import Agenda
 from bigfleet.provider.sim.world.answers import Answers
-from bigfleet.provider.sim.world.distributions import Distribution, distribution_of
-from bigfleet.provider.sim.world.draws import Draws
-from bigfleet.provider.sim.world.durations import SECOND
+from bigfleet.provider.sim.world.distributions import SECOND, Distribution, Draws, distribution_of
 from bigfleet.provider.sim.world.faults import Faults
 from bigfleet.provider.sim.world.happenings import Command, Failure, Noted, Step
 from bigfleet.provider.sim.world.supply import Slot, Supply
+
+Key = tuple[str, ...]
+_SLACK = 64
+
+
+class Agenda:
+    """What the substrate has still to do, in the order of time and then of name.
+
+    A thing to do has a key, and one time: putting it again moves it. Ties are broken by key, never
+    by the order of arrival, so two runs do the same things in the same order.
+    """
+
+    def __init__(self) -> None:
+        #: All and only what is still to be done.
+        self._at_of: dict[Key, Instant] = {}
+        #: May hold outdated times of moved and dropped keys; they are skipped when they surface.
+        self._heap: list[tuple[Instant, Key]] = []
+
+    def __len__(self) -> int:
+        return len(self._at_of)
+
+    def put(self, at: Instant, *key: str) -> None:
+        if self._at_of.get(key) == at:
+            return
+        self._at_of[key] = at
+        heappush(self._heap, (at, key))
+        if len(self._heap) > 2 * len(self._at_of) + _SLACK:
+            self._heap = [(at, key) for key, at in self._at_of.items()]
+            heapify(self._heap)
+
+    def drop(self, *key: str) -> None:
+        self._at_of.pop(key, None)
+
+    def at(self, *key: str) -> Instant | None:
+        return self._at_of.get(key)
+
+    def next_at(self) -> Instant | None:
+        while self._heap:
+            at, key = self._heap[0]
+            if self._at_of.get(key) == at:
+                return at
+            heappop(self._heap)
+        return None
+
+    def pop(self) -> Key:
+        """The first key; the caller has seen that there is one by `next_at`."""
+        _, key = heappop(self._heap)
+        del self._at_of[key]
+        return key
+
+
+KEPT = 10_000
+Sink = Callable[[str], None]
+
+
+class EventLog:
+    """Sealed instant by instant, ordered by subject within one, bounded in memory.
+
+    A line is final once time has moved past it. Readers get final lines only, so a reader that
+    comes back later never finds a new line before one it has seen.
+    """
+
+    def __init__(self, kept: int = KEPT, sink: Sink | None = None) -> None:
+        self._sealed: deque[tuple[int, Noted]] = deque(maxlen=kept)
+        self._open: list[Noted] = []
+        self._sink = sink
+        #: How many lines were ever sealed: the number of the last one.
+        self.count = 0
+
+    def add(self, notes: Iterable[Noted]) -> None:
+        for note in notes:
+            self.seal(note.at)
+            self._open.append(note)
+
+    def seal(self, now: Instant) -> None:
+        """Closes the instants before `now`."""
+        if not self._open or self._open[0].at >= now:
+            return
+        for note in sorted(self._open, key=lambda noted: noted.subject):
+            self.count += 1
+            self._sealed.append((self.count, note))
+            if self._sink is not None:
+                self._sink(note.line())
+        self._open.clear()
+
+    def after(self, number: int, limit: int) -> list[tuple[int, Noted]]:
+        """The first `limit` lines after `number` that are still kept."""
+        found = [entry for entry in self._sealed if entry[0] > number]
+        return found[:limit]
+
 
 DEFAULT_LATENCY: Mapping[str, Distribution] = MappingProxyType(
     {

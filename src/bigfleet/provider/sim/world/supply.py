@@ -12,10 +12,8 @@ from types import MappingProxyType
 from bigfleet.model.machines import CapacityType, Instant
 from bigfleet.model.requirements import RACK_KEY
 from bigfleet.provider.blocks.offerings import CAPACITY_NAMES, dns_form
-from bigfleet.provider.sim.world.hazards import Hazard
-from bigfleet.provider.sim.world.market import Market
+from bigfleet.provider.sim.world.market import Fixed, Hazard, Market, Stock
 from bigfleet.provider.sim.world.offerings import SimOffering
-from bigfleet.provider.sim.world.stock import Fixed, Stock
 
 PROVIDER_LABEL = "bigfleet.lucy.sh/provider"
 REGION_LABEL = "topology.kubernetes.io/region"

@@ -5,7 +5,7 @@ occurrence. Readiness runs on the host's own time from the end of Configure, so 
 for it late does not make it later.
 """
 
-from bigfleet.provider.sim.world.durations import SECOND
+from bigfleet.provider.sim.world.distributions import SECOND
 from bigfleet.provider.sim.world.happenings import (
     Abandoned,
     AdmissionAsked,
@@ -17,8 +17,8 @@ from bigfleet.provider.sim.world.happenings import (
     Step,
 )
 from bigfleet.provider.sim.world.hosts import make_host, schedule_end
+from bigfleet.provider.sim.world.market import limit_at
 from bigfleet.provider.sim.world.state import Substrate, Work
-from bigfleet.provider.sim.world.stock import limit_at
 from bigfleet.provider.sim.world.supply import Slot
 
 #: An admitted create that has not begun by then was lost with its server.

@@ -1,0 +1,396 @@
+"""The table of RPCs: one entry per RPC serves the client, the server and the check of callers.
+
+An entry says what the RPC is called, who may call it, how a client writes its request, how the
+server reads it, which method of the handler answers, and how the answer is written and read. It is
+an attribute of the client's class: called on a client it makes the call, and its `Service` lists it
+for the server (`rpc_service`) and for `authorisation`. To add one: the method in the
+.proto, the entry, the handler's method, and the verb of the command line.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from typing import Any, Generic, ParamSpec, Protocol, Self, TypeVar, TypeVarTuple, overload
+
+from google.protobuf.message import DecodeError, Message
+
+from bigfleet.model.provider_calls import Code, Peer, Rejected
+from bigfleet.model.shard_admin import Audit
+from bigfleet.wire.audits import metadata_of
+from bigfleet.wire.client_line import ClientLine
+from bigfleet.wire.lines import Metadata, TlsFiles
+
+DEADLINE = 30.0
+#: A listing of everything is long.
+LIST_DEADLINE = 120.0
+CLUSTER_PREFIX = "bigfleet://cluster/"
+SHARD_PREFIX = "bigfleet://shard/"
+
+#: Bytes in, bytes out; raises Rejected.
+Answering = Callable[[bytes, Peer], Coroutine[Any, Any, bytes]]
+P = ParamSpec("P")
+Arguments = TypeVarTuple("Arguments")
+M = TypeVar("M", bound=Message)
+N = TypeVar("N", bound=Message)
+R = TypeVar("R")
+H = TypeVar("H")
+#: What a handler answers, and what the caller gets: the same, or a tuple of the rows.
+Told = TypeVar("Told")
+A = TypeVar("A")
+T = TypeVar("T")
+E = TypeVar("E", bound="Rpc")
+
+
+class Gate(Enum):
+    """Who may call."""
+
+    #: Every caller that got through the handshake.
+    ANYBODY = "anybody"
+    #: `bigfleet://cluster/<id>`; the id is compared with that of the Hello or the report.
+    CLUSTER = "cluster"
+    #: `bigfleet://shard/<id>`; the reader of the request compares all of it, as a report without a
+    #: shard id is refused as such before names are checked.
+    SHARD = "shard"
+    READERS = "readers"
+    ADMINS = "admins"
+
+
+def require_cluster(peer: Peer, cluster: str) -> None:
+    """A cluster speaks only for itself."""
+    if peer.authenticated and peer.identity != CLUSTER_PREFIX + cluster:
+        raise refused(peer, CLUSTER_PREFIX + cluster)
+
+
+def require_shard(peer: Peer, shard_id: str) -> None:
+    """A shard speaks only for itself."""
+    if peer.authenticated and peer.identity != SHARD_PREFIX + shard_id:
+        raise refused(peer, SHARD_PREFIX + shard_id)
+
+
+def refused(peer: Peer, wanted: str) -> Rejected:
+    caller = peer.identity or "a caller without one bigfleet name"
+    text = f"{caller} may not do this; it takes {wanted}"
+    return Rejected(Code.PERMISSION_DENIED, text, "identity")
+
+
+class Kind(Enum):
+    #: Dropped when its caller hangs up.
+    READ = "read"
+    #: Finished even if its caller hangs up; its handler is told who calls.
+    WRITE = "write"
+    #: A write whose request has no place for who and why: its metadata says it.
+    WRITE_WITH_METADATA = "write with metadata"
+    #: Many answers, until the caller hangs up or the handler is done.
+    STREAM = "stream"
+
+
+@dataclass(frozen=True, eq=False)
+class Rpc:
+    """What every entry says."""
+
+    service: "Service[Any]"
+    method: str
+    kind: Kind
+    gate: Gate
+    #: The words after `bigfleet` of the verb that calls it; empty where only a process does.
+    verb: str
+
+    @property
+    def path(self) -> str:
+        return f"/{self.service.name}/{self.method}"
+
+    def read(self, content: bytes, message_type: type[N], record: Callable[[N], R]) -> R:
+        """What an answer says; raises Rejected where it cannot be read."""
+        try:
+            return record(message_type.FromString(content))
+        except (DecodeError, ValueError) as problem:
+            raise self.unreadable(problem) from None
+
+    def unreadable(self, problem: Exception) -> Rejected:
+        server = self.service.server
+        text = f"the answer to {self.method} cannot be read, is the {server} newer? {problem}"
+        return Rejected(Code.INTERNAL, text)
+
+
+class Answer(Generic[Told, A]):
+    """How an answer is written by the server and read by the client."""
+
+    def __init__(
+        self,
+        message_type: type[N],
+        message: Callable[[Told], N],
+        record: Callable[[N], A],
+        *,
+        in_pieces: bool = False,
+    ) -> None:
+        """`in_pieces`: of rows, which may be written some at a time."""
+        self.message_type: type[Message] = message_type
+        self.message: Callable[[Told], Message] = message
+        self.record: Callable[[Any], A] = record
+        self.in_pieces = in_pieces
+
+
+def rows(
+    message_type: type[N], field: str, message: Callable[[R], Message], record: Callable[[Any], R]
+) -> Answer[Sequence[R], tuple[R, ...]]:
+    """An answer that has one repeated field."""
+    return Answer(
+        message_type,
+        lambda some: message_type(**{field: map(message, some)}),
+        lambda answer: tuple(map(record, getattr(answer, field))),
+        in_pieces=True,
+    )
+
+
+def nothing(message_type: type[N]) -> Answer[None, None]:
+    return Answer(message_type, lambda _told: message_type(), lambda _answer: None)
+
+
+def no_arguments(_request: Message) -> tuple[()]:
+    return ()
+
+
+def read_as(message_type: type[M], content: bytes, most_bytes: int | None = None) -> M:
+    """Raises Rejected or DecodeError."""
+    if most_bytes is not None and len(content) > most_bytes:
+        name = message_type.DESCRIPTOR.name
+        text = f"the {name} has {len(content)} bytes; {most_bytes} are the most"
+        raise Rejected(Code.INVALID_ARGUMENT, text)
+    message = message_type()
+    message.ParseFromString(content)
+    return message
+
+
+class Line(Protocol):
+    """A `ClientLine` to one server, or `LeaderLines` to the leader of several."""
+
+    async def call(
+        self, path: str, request: bytes, deadline: float, metadata: Metadata = ()
+    ) -> bytes: ...
+    def stream(self, path: str, request: bytes) -> AsyncGenerator[bytes, None]: ...
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class ByHandRpc(Rpc):
+    """Both ends are written by hand; the client's is elsewhere."""
+
+    #: What answers, made from a handler.
+    answering: Callable[[Any], Answering]
+
+
+@dataclass(frozen=True, eq=False)
+class CalledRpc(Rpc, Generic[P, T]):
+    """An entry as an attribute of a client's class: `client.status()` calls `on(client)`."""
+
+    @overload
+    def __get__(self, client: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, client: "RpcClient", owner: type) -> Callable[P, T]: ...
+    def __get__(self, client: "RpcClient | None", owner: type) -> "Self | Callable[P, T]":
+        return self if client is None else partial(self.on, client)
+
+    def on(self, client: "RpcClient", *args: P.args, **kwargs: P.kwargs) -> T:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class UnaryRpc(CalledRpc[P, Coroutine[Any, Any, A]], Generic[P, A]):
+    #: What the client is called with as a message; as a pair where who and why goes into the
+    #: metadata.
+    request: Callable[P, Message | tuple[Message, Audit]]
+    #: What the message says, as arguments of the handler; raises Rejected.
+    arguments: Callable[[Any], tuple[Any, ...]]
+    #: The method of the handler's Protocol; the handler's own has the same name.
+    handler: Callable[..., Coroutine[Any, Any, Any]]
+    answer: Answer[Any, A]
+
+    async def on(self, client: "RpcClient", *args: P.args, **kwargs: P.kwargs) -> A:
+        return await self.call(client.line, client.deadline, self.request(*args, **kwargs))
+
+    async def call(
+        self, line: Line, deadline: float, request: Message | tuple[Message, Audit]
+    ) -> A:
+        message, audit = request if isinstance(request, tuple) else (request, None)
+        metadata = metadata_of(audit) if audit else ()
+        content = await line.call(self.path, message.SerializeToString(), deadline, metadata)
+        return self.read(content, self.answer.message_type, self.answer.record)
+
+
+@dataclass(frozen=True, eq=False)
+class StreamRpc(CalledRpc[P, AsyncGenerator[A, None]], Generic[P, A]):
+    """The answers are handed on as they come, and the caller keeps the deadline."""
+
+    request: Callable[P, Message]
+    #: The answers of a handler to a request; raises Rejected.
+    frames: Callable[[Any, Any], AsyncGenerator[Message, None]]
+    message_type: type[Message]
+    record: Callable[[Any], A]
+
+    async def on(
+        self, client: "RpcClient", *args: P.args, **kwargs: P.kwargs
+    ) -> AsyncGenerator[A, None]:
+        request = self.request(*args, **kwargs).SerializeToString()
+        async with aclosing(client.stream(self.path, request)) as frames:
+            async for frame in frames:
+                yield self.read(frame, self.message_type, self.record)
+
+
+class Page(Generic[A]):
+    """A stream of a header and rows, as one record."""
+
+    def __init__(
+        self,
+        message_type: type[Message],
+        row: str,
+        record: Callable[[Any], R],
+        page: Callable[[Any, tuple[R, ...]], A],
+    ) -> None:
+        """`row`: the field that holds one; `page`: of the header's message and all rows."""
+        self.message_type = message_type
+        self.row = row
+        self.record: Callable[[Any], Any] = record
+        self.page: Callable[[Any, tuple[Any, ...]], A] = page
+
+
+@dataclass(frozen=True, eq=False)
+class ListingRpc(CalledRpc[P, Coroutine[Any, Any, A]], Generic[P, A]):
+    """The answers are collected within the deadline."""
+
+    request: Callable[P, Message]
+    frames: Callable[[Any, Any], AsyncGenerator[Message, None]]
+    page: Page[A]
+    #: What is listed, in the plural.
+    noun: str
+
+    async def on(self, client: "RpcClient", *args: P.args, **kwargs: P.kwargs) -> A:
+        request = self.request(*args, **kwargs).SerializeToString()
+        page, found = self.page, []
+        first: Any = page.message_type()
+
+        def take(answer: Any) -> None:
+            if answer.HasField("header"):
+                first.MergeFrom(answer)
+            elif answer.HasField(page.row):
+                found.append(page.record(getattr(answer, page.row)))
+
+        try:
+            async with (
+                asyncio.timeout(client.list_deadline),
+                aclosing(client.stream(self.path, request)) as frames,
+            ):
+                async for frame in frames:
+                    self.read(frame, page.message_type, take)
+        except TimeoutError:
+            text = f"the {self.noun} took too long to come"
+            raise Rejected(Code.DEADLINE_EXCEEDED, text) from None
+        return page.page(first.header, tuple(found))
+
+
+class Service(Generic[H]):
+    """A service of the .proto files and its RPCs, in the order of their entries."""
+
+    def __init__(self, name: str, server: str, most_bytes: int | None = None) -> None:
+        """`server`: what serves it, in texts; `most_bytes`: of a request, the ceiling if None."""
+        self.name = name
+        self.server = server
+        self.most_bytes = most_bytes
+        self.rpcs: dict[str, Rpc] = {}
+
+    def read(
+        self,
+        method: str,
+        request: Callable[P, M],
+        arguments: Callable[[M], tuple[*Arguments]],
+        handler: Callable[[H, *Arguments], Coroutine[Any, Any, Told]],
+        answer: Answer[Told, A],
+        verb: str = "",
+    ) -> UnaryRpc[P, A]:
+        head = (self, method, Kind.READ, Gate.READERS, verb)
+        return self._entry(UnaryRpc(*head, request, arguments, handler, answer))
+
+    def write(
+        self,
+        method: str,
+        request: Callable[P, M],
+        arguments: Callable[[M], tuple[*Arguments]],
+        handler: Callable[[H, *Arguments, Peer], Coroutine[Any, Any, Told]],
+        answer: Answer[Told, A],
+        verb: str = "",
+    ) -> UnaryRpc[P, A]:
+        head = (self, method, Kind.WRITE, Gate.ADMINS, verb)
+        return self._entry(UnaryRpc(*head, request, arguments, handler, answer))
+
+    def write_with_metadata(
+        self,
+        method: str,
+        request: Callable[P, tuple[M, Audit]],
+        arguments: Callable[[M], tuple[*Arguments]],
+        handler: Callable[[H, *Arguments, Audit, Peer], Coroutine[Any, Any, Told]],
+        answer: Answer[Told, A],
+        verb: str = "",
+    ) -> UnaryRpc[P, A]:
+        head = (self, method, Kind.WRITE_WITH_METADATA, Gate.ADMINS, verb)
+        return self._entry(UnaryRpc(*head, request, arguments, handler, answer))
+
+    def stream(
+        self,
+        method: str,
+        request: Callable[P, M],
+        frames: Callable[[H, M], AsyncGenerator[N, None]],
+        message_type: type[N],
+        record: Callable[[N], A],
+        verb: str = "",
+        gate: Gate = Gate.READERS,
+    ) -> StreamRpc[P, A]:
+        head = (self, method, Kind.STREAM, gate, verb)
+        return self._entry(StreamRpc(*head, request, frames, message_type, record))
+
+    def listing(
+        self,
+        method: str,
+        request: Callable[P, M],
+        frames: Callable[[H, M], AsyncGenerator[Message, None]],
+        page: Page[A],
+        noun: str,
+        verb: str = "",
+    ) -> ListingRpc[P, A]:
+        head = (self, method, Kind.STREAM, Gate.READERS, verb)
+        return self._entry(ListingRpc(*head, request, frames, page, noun))
+
+    def by_hand(
+        self, method: str, kind: Kind, gate: Gate, answering: Callable[[H], Answering]
+    ) -> ByHandRpc:
+        return self._entry(ByHandRpc(self, method, kind, gate, "", answering))
+
+    def _entry(self, rpc: E) -> E:
+        assert rpc.method not in self.rpcs, f"{rpc.path} has two entries"
+        self.rpcs[rpc.method] = rpc
+        return rpc
+
+
+class RpcClient:
+    """A line to one server, and a deadline for each call."""
+
+    def __init__(
+        self, address: str, tls: TlsFiles | None = None, *, deadline: float | None = None
+    ) -> None:
+        """`deadline`: in seconds, of listings too."""
+        self.line: Line = ClientLine(address, tls)
+        self.deadline = DEADLINE if deadline is None else deadline
+        self.list_deadline = LIST_DEADLINE if deadline is None else deadline
+
+    def stream(self, path: str, request: bytes) -> AsyncGenerator[bytes, None]:
+        return self.line.stream(path, request)
+
+    async def close(self) -> None:
+        await self.line.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_failure: object) -> None:
+        await self.close()
