@@ -5,7 +5,7 @@ two cycles it is given costs those cycles and nothing else, because a change is 
 last cycle that was recorded.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -58,7 +58,7 @@ class FinishedCycle:
     given: EngineInput
     decision: Decision
     #: With what became of them; those that were not looked at one by one are left out.
-    actions: tuple[ActionView, ...] = ()
+    actions: Iterable[ActionView] = ()
     nanos_of_phase: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -159,7 +159,7 @@ class Recorder:
             self._change_bytes += len(records[-1])
         changed = claimed_rows(claims) if keyframe else self._changed_claims(given, claims)
         output = CycleOutput(
-            cycle.actions,
+            tuple(cycle.actions),
             output_digest(cycle.decision),
             claimed_digest(cycle.decision, changed),
             cycle.nanos_of_phase,

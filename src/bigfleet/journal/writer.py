@@ -73,8 +73,9 @@ class JournalWriter:
 
     def close(self) -> None:
         """Writes what waits, and ends."""
-        self._waiting.put(None)
-        self._thread.join()
+        if self._thread.ident is not None:
+            self._waiting.put(None)
+            self._thread.join()
 
     # -- in the thread -----------------------------------------------------------------------------
 

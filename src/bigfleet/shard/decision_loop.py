@@ -6,7 +6,7 @@ trace in the engine's memory.
 """
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,12 +16,14 @@ from bigfleet.edge.counts import FAST
 from bigfleet.engine.decision import Decision
 from bigfleet.engine.needs_table import NeedsTable
 from bigfleet.engine.snapshot import Snapshot
+from bigfleet.journal.inputs import EngineInput
+from bigfleet.journal.recorder import FinishedCycle
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.fleet import PlanOptions
 from bigfleet.model.machines import CapacityType, Instant
 from bigfleet.model.memory import EngineMemory, Reservation, ReservationKind
 from bigfleet.model.needs import NeedKey
-from bigfleet.model.options import EngineOptions, Parking, VictimWeights
+from bigfleet.model.options import SECOND, EngineOptions, Parking, VictimWeights
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import ActionView, Disposition, StorySource
 from bigfleet.shard.action_checks import ActionChecks
@@ -118,6 +120,8 @@ class DecisionLoop:
         self.decision: Decision | None = None
         #: What that decision was made on.
         self.given: CycleGiven | None = None
+        #: What was decided and what became of it, for the journal.
+        self.finished: FinishedCycle | None = None
         #: Newest last; what was only repeated is left out.
         self.actions: deque[ActionView] = deque(maxlen=REMEMBERED)
 
@@ -216,6 +220,14 @@ class DecisionLoop:
             self._window,
             self._preempted,
             at,
+        )
+        self.finished = FinishedCycle(
+            EngineInput(
+                given.number, given.now, snapshot, given.needs, given.memory, given.options
+            ),
+            decision,
+            DisposedActions(thought, disposed, at),
+            {phase: int(s * SECOND) for phase, s in thought.seconds_of_phase.items()},
         )
         record(disposed, thought.sentences, given.number, self._effects)
         self._count_left_out(thought)
@@ -383,6 +395,22 @@ class _Stored(msgspec.Struct):
     kind: str
     holder: NeedKey
     expires_at: int | None
+
+
+class DisposedActions:
+    """The actions of a cycle with what became of them; made into records when they are read."""
+
+    def __init__(self, thought: Deliberation, disposed: Disposed, at: Instant) -> None:
+        self._thought = thought
+        self._disposed = disposed
+        self._at = at
+
+    def __iter__(self) -> Iterator[ActionView]:
+        """Without their sentences: these are made again from the recorded input."""
+        return (
+            replace(_view_of(self._thought, place, ruling, self._at), reason="")
+            for place, ruling in enumerate(self._disposed.rulings)
+        )
 
 
 def _view_of(thought: Deliberation, place: int, ruling: Ruling, at: Instant) -> ActionView:

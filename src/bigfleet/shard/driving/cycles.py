@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from bigfleet.compiling import seconds_spent
 from bigfleet.engine.acquisition import RunWorkers
+from bigfleet.journal.writer import JournalWriter
 from bigfleet.shard.cycle import Deliberation, deliberate
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.state import ShardState
@@ -22,9 +23,11 @@ class Cycles:
         outlet: Outlet,
         run_workers: RunWorkers,
         stopwatch: Callable[[], float],
+        journal: JournalWriter | None = None,
         compiled_for: Callable[[], float] = seconds_spent,
     ) -> None:
         self._state = state
+        self._journal = journal
         self._outlet = outlet
         self._run_workers = run_workers
         self._stopwatch = stopwatch
@@ -71,6 +74,8 @@ class Cycles:
             return
         thought, decided = running.result(), self._stopwatch()
         outlet.obey(state.end_cycle(thought, outlet.now(), decided - began))
+        if self._journal is not None and state.decision_loop.finished is not None:
+            self._journal.offer(state.decision_loop.finished)
         state.phase_took("execute", self._stopwatch() - decided)
 
     def close(self) -> None:
