@@ -163,7 +163,7 @@ clean: ## Remove the environment and every cache
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# One installer at a time, also when two makes start together; whoever waits finds it done.
+# One installer at a time, also when two makes start together; the second one finds it done.
 # (Not on .venv/.lock: uv locks that file itself and would wait for us.)
 $(STAMP): pyproject.toml requirements/bootstrap.txt requirements/dev.txt
 	@test -n "$(PYTHON)" || { echo "BigFleet needs Python 3.11 or later as python3" >&2; exit 1; }

@@ -43,7 +43,7 @@ class ModelMachine:
     id: str
     provider: str
     labels: dict[str, str] = field(default_factory=dict)
-    #: Bound or on its way somewhere: whoever gave it up keeps it until it is free.
+    #: Bound or on its way somewhere: the shard that gave it up keeps it until it is free.
     occupied: bool = False
 
     def attribute(self, key: str) -> str | None:
@@ -74,7 +74,7 @@ class ModelCoordinator:
         return result
 
     def fail_over(self) -> Book:
-        """Somebody else leads, from the rows alone; returns the book of the old leader."""
+        """Another replica leads, from the rows alone; returns the book of the old leader."""
         old = self.book
         self.book = Book(tables_of(dict(sorted(self.rows.items()))), self.settings, old.term + 1)
         return old
@@ -130,7 +130,7 @@ class ModelShard:
         )
 
     def may_act(self, machine: ModelMachine) -> bool:
-        """Whatever it believes of the machine: a List may be late."""
+        """Independent of what it believes of the machine: a List may be late."""
         return self.owns(machine, occupied=False) or self.owns(machine, occupied=True)
 
     # -- reports ---------------------------------------------------------------------------------
@@ -265,7 +265,7 @@ class ModelFleet:
         self.now += round(seconds * SECOND)
 
     def join(self, name: str, *providers: str) -> ModelShard:
-        """A process with an empty disk; nobody has heard of it yet."""
+        """A process with an empty disk; no coordinator has heard of it yet."""
         self.shards[name] = ModelShard(name, providers, self)
         return self.shards[name]
 
@@ -320,7 +320,7 @@ class ModelFleet:
         return [shard for shard in self.shards.values() if not shard.dead]
 
     def kill(self, shard: ModelShard) -> None:
-        """It is dead, and somebody says so."""
+        """It is dead, and a person says so."""
         shard.dead = True
         if self.book.tables.shards.get(shard.id) is not None:
             self.do(removal.remove_shard, shard.id, None)

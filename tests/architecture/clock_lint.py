@@ -1,7 +1,7 @@
 """Finds clocks and chance in source text: both must come in as arguments.
 
-Reported are reading the clock, sleeping, and drawing from a generator nobody passed in. Parsing and
-formatting of instants is not reported, nor is making a generator from a seed.
+Reported: reading the clock, sleeping, and drawing from a generator that was not passed in. Parsing
+and formatting of instants is not reported, nor is making a generator from a seed.
 """
 
 import ast

@@ -14,7 +14,7 @@ _FENCE = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 #: What differs from run to run: how long a cycle took, when something happened and how long ago, in
-#: which cycle and store, under which id somebody paused it.
+#: which cycle and store, under which id it was paused.
 _VARYING = [
     (re.compile(r"decided in [0-9.]+ (ms|s)\b"), "decided in <time>"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?"), "<instant>"),

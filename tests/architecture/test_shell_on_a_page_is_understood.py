@@ -72,7 +72,7 @@ def test_every_verb_and_flag_on_a_page_exists(page: str, text: str) -> None:
     unknown = rest[0] if isinstance(command, click.Group) and rest else ""
     assert not unknown.isalpha() or not unknown.islower(), f"{page}: no verb {unknown!r}"
     flags = {word.partition("=")[0] for word in rest if re.fullmatch(r"--?[a-z].*", word)}
-    # Some pass on what they do not know, to whatever they run or measure.
+    # Some pass on what they do not know, to what they run or measure.
     assert passes_on(command) or flags <= flags_of(command), f"{page}: {text}"
 
 

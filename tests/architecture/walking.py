@@ -2,7 +2,7 @@
 
 Blocks with a file name are written, Python is run, `bigfleet` commands are run and their output is
 compared. A command that ends in `&` stays up until the end of the page. Where a page names default
-ports or relies on them the walk uses free ones: walks and whatever else runs here never meet.
+ports or relies on them the walk uses free ones: walks never meet what else runs here.
 
 Only what serves, or loads Python of the page, is a process of its own: a page has dozens of
 commands that answer within milliseconds, and to start a process takes half a second.
@@ -44,7 +44,7 @@ class Walk:
         self._folder = folder
         self._own = {known: f"127.0.0.1:{free_port()}" for known in PORTS}
         self._left_running = ExitStack()
-        #: Whether the page has started a coordinator: without one, nobody asks it.
+        #: Whether the page has started a coordinator: only then is it asked.
         self._coordinated = False
 
     def __enter__(self) -> Self:
@@ -156,7 +156,7 @@ class Walk:
         for line in process.stderr:
             said.append(line)
             if any(event in line for event in STARTED):
-                # Whatever else it says must not fill the pipe.
+                # Its further output must not fill the pipe.
                 listening = threading.Thread(target=process.stderr.read)
                 listening.start()
                 self._left_running.callback(listening.join)

@@ -113,7 +113,7 @@ def test_needs_that_may_use_the_same_machines_share_one_list_of_them() -> None:
     assert (sizes[first], sizes[third]) == (2, 0)
 
 
-def test_whoever_decides_on_one_snapshot_at_the_same_time_finds_the_same() -> None:
+def test_two_decisions_on_one_snapshot_at_the_same_time_are_equal() -> None:
     """K2."""
     needs = [small_need(f"c-{i % 3}", 8, priority=i % 5, group=f"g-{i}") for i in range(12)]
     fleet = fleet_of(priced(*(i % 4 + 1 for i in range(16))), needs)

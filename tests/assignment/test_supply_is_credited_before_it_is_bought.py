@@ -34,7 +34,7 @@ def test_a_covered_need_acquires_nothing() -> None:
     assert verdict_of(decision).deficit == racks.cpus(0)
 
 
-def test_configured_machines_count_before_configuring_ones_whatever_they_cost() -> None:
+def test_configured_machines_count_before_cheaper_configuring_ones() -> None:
     machines = [
         m5("a-cheap", CONFIGURING, cluster="c", price=0.1),
         m5("b-dear", CONFIGURED, cluster="c", price=9.0),
@@ -50,7 +50,7 @@ def test_another_clusters_machine_is_never_credited() -> None:
 @pytest.mark.parametrize(
     "state", [MachineState.DRAINING, MachineState.DELETING, MachineState.CREATING]
 )
-def test_what_leaves_or_belongs_to_nobody_is_not_credited(state: MachineState) -> None:
+def test_a_machine_that_leaves_or_has_no_cluster_is_not_credited(state: MachineState) -> None:
     cluster = "c" if state is MachineState.DRAINING else ""
     decision = decided([m5("m", state, cluster=cluster)], [small_need("c", 4)])
     assert verdict_of(decision).claimed == ()

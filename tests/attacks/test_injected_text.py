@@ -1,6 +1,6 @@
 """Text of a tenant and of a provider that tries to become a command, a path or an escape sequence.
 
-An operator and a shard run as processes of their own. The API server stores whatever it is given,
+An operator and a shard run as processes of their own. The API server stores everything it is given,
 as one with an older definition of CapacityRequest does; the provider is one that does not check.
 """
 
@@ -58,7 +58,7 @@ BAD_IDS = tuple(
 
 @dataclass
 class CarelessProvider:
-    """Lists whatever it has, and keeps every blob that it is given."""
+    """Lists everything it has, and keeps every blob that it is given."""
 
     machines: dict[str, MachineRecord]
     blobs: list[bytes] = field(default_factory=list)

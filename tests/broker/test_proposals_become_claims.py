@@ -87,7 +87,7 @@ def test_an_empty_proposal_is_a_conflict() -> None:
     ("one", "other", "lower"),
     [
         pytest.param((100, 1, 1), (200, 1, 1), True, id="B11: by priority"),
-        pytest.param((200, 1, 1), (100, 27, 27), False, id="B12: whatever the penalties"),
+        pytest.param((200, 1, 1), (100, 27, 27), False, id="B12: penalties do not matter"),
         pytest.param((100, 1, 9), (100, 5, 1), True, id="B13: then by interruption"),
         pytest.param((100, 5, 1), (100, 5, 9), True, id="B14: then by reclamation"),
         pytest.param((100, 5, 9), (100, 5, 9), False, id="B15: equal is not lower"),
@@ -115,7 +115,7 @@ def test_a_higher_need_displaces_a_lower_one_at_the_cost_of_a_retry() -> None:
         pytest.param(MIDDLE, LOW, id="B18: a lower one"),
     ],
 )
-def test_nobody_is_displaced_by(holder: int, proposer: int) -> None:
+def test_the_holder_keeps_its_machine_against(holder: int, proposer: int) -> None:
     broker = broker_of()
     broker.propose(holder, [M1], IDLE, 0, INCREMENTAL)
     assert broker.propose(proposer, [M1], OTHER, 0, INCREMENTAL) == Result(Status.CONFLICT, 0)

@@ -13,7 +13,7 @@ def asked_with(files: TlsFiles) -> list[str]:
     return [word for pair in names.items() for word in map(str, pair)]
 
 
-async def test_a_coordinator_serves_with_its_own_and_nobody_asks_with_it(tmp_path: Path) -> None:
+async def test_a_coordinator_serves_with_a_certificate_no_client_uses(tmp_path: Path) -> None:
     folder = tmp_path / "certs"
     assert certs("ca", "--dir", folder).exit_code == 0
     own, reader = issued(folder, "coordinator"), issued(folder, "readonly")

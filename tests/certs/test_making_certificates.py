@@ -61,7 +61,7 @@ def test_a_leaf_carries_the_name_of_its_role_and_serves_and_dials(
     [("", "coordinator"), ("coordinator-2", "coordinator-coordinator-2")],
     ids=["one for all replicas", "one of several"],
 )
-def test_a_coordinators_leaf_serves_under_its_hosts_and_is_nobody(
+def test_a_coordinators_leaf_serves_under_its_hosts_and_names_no_client(
     folder: Path, name: str, own: str
 ) -> None:
     more = ("--host", "coordinator.fleet.svc", "--host", "*.coordinator-peers.fleet.svc")

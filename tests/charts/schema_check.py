@@ -50,7 +50,7 @@ def _violations(
             yield from _violations(root, named, value, path)
         elif keyword == "anyOf":
             if all(list(_violations(root, each, value, path)) for each in said):
-                yield f"{path}: {value!r} is none of what it may be"
+                yield f"{path}: {value!r} is not one of the allowed values"
         elif keyword == "not":
             if not list(_violations(root, said, value, path)):
                 yield f"{path}: {value!r} is what it must not be"
@@ -82,7 +82,7 @@ def _additional(
     more = value.keys() - schema.get("properties", {}).keys() if isinstance(value, dict) else ()
     for name in sorted(more):
         if schema["additionalProperties"] is False:
-            yield f"{path}: nobody knows {name}"
+            yield f"{path}: {name} is unknown"
         else:
             of = schema["additionalProperties"]
             yield from _violations(root, of, value[name], f"{path}.{name}")

@@ -23,7 +23,7 @@ def documents(chart: Chart) -> list[str]:
 
 
 def rules_in(text: str) -> list[dict[str, Any]]:
-    """The rules of a role in a template, whatever the conditions around them."""
+    """The rules of a role in a template, with all conditions around them met."""
     plain = "\n".join(line for line in text.splitlines() if "{{" not in line)
     found = re.search(r"^rules:\n(?:[ #].*\n?)+", plain, re.MULTILINE)
     return yaml.safe_load(found[0])["rules"] if found else []
@@ -93,7 +93,7 @@ def test_podwatch_may_in_its_cluster_what_is_specified_and_no_more() -> None:
     assert rights_in(f"rules:{guarded}") == FOR_BUFFERS
 
 
-def test_podwatch_may_read_whatever_a_buffer_may_scale_with() -> None:
+def test_podwatch_may_read_everything_a_buffer_may_scale_with() -> None:
     kinds = {(kind.group, kind.plural) for kind in SCALABLE_KINDS.values()}
     assert kinds <= FOR_BUFFERS.keys()
 

@@ -88,7 +88,7 @@ def test_a_chart_takes_every_setting_of_the_process_it_runs(
 @pytest.mark.parametrize(
     ("chart", "wrong"),
     [
-        pytest.param(BIGFLEET, {"shards": {}}, id="a key nobody knows"),
+        pytest.param(BIGFLEET, {"shards": {}}, id="an unknown key"),
         pytest.param(
             BIGFLEET, {"shard": {"config": {"cycle_intervall": "1s"}}}, id="a setting misspelt"
         ),

@@ -67,9 +67,9 @@ WIRE = {
     *("bigfleet.admin", "bigfleet.v1alpha1", "bigfleet.wire", "google", "grpc", "orjson"),
     *("cython_runtime", "grpc_health", "grpc_reflection", "grpc_tools", "typing_extensions"),
 }
-#: What writes answers, whatever they are.
+#: Functions that write answers of any kind.
 WRITERS = ("import:bigfleet.cli.tables", "import:bigfleet.cli.listings")
-SHARD_ANSWERS = (*WRITERS, "import:bigfleet.wire.shard_documents")
+SHARD_ANSWERS = (*WRITERS, "import:bigfleet.wire.machine_views", "import:bigfleet.wire.shard_read")
 COORDINATOR_ANSWERS = (*WRITERS, "import:bigfleet.wire.coordinator_documents")
 NOWHERE = "127.0.0.1:1"
 READING = {

@@ -107,7 +107,7 @@ def test_a_file_that_cannot_be_used_is_named_and_kept(file: Path, content: str) 
         assert result.exit_code == 2
         assert f"{file}: is not a context file" in result.stderr
     assert file.read_text() == content
-    # Whoever says where the fleet is needs no context.
+    # A user who names an address needs no context.
     assert run("status", "--coordinator", NOWHERE, "--timeout", "1s").exit_code == 3
 
 
@@ -143,7 +143,7 @@ async def test_a_verb_asks_the_fleet_of_its_context(
         shown = await run_beside("status")
         assert (shown.exit_code, shown.stderr) == (0, "")
         assert "leads in term" in shown.stdout
-        # A shard that is named by its address may be anybody's.
+        # A shard that is named by its address may belong to any fleet.
         alone = await run_beside("status", "--shard", fleet.shards["shard-0"].address)
         assert alone.stdout.startswith("shard-0 is ready")
 
@@ -184,7 +184,7 @@ def test_up_takes_the_name_of_no_person_and_of_no_living_fleet() -> None:
     assert contexts.by_name["up"] == mine
     contexts, name = with_up(contexts, of_up("up:2", os.getpid()))
     assert name == "up-3"
-    # One whose address is ours now is gone, whatever its process id is by now.
+    # One whose address is ours now is gone, even if its process id is in use again.
     _, name = with_up(contexts, of_up("up:1", os.getpid()))
     assert name == "up-2"
     gone = Contexts({"up": FleetContext("up", ("up:9",), up_pid=GONE)})

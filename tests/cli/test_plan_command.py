@@ -168,7 +168,7 @@ def test_bad_usage_exits_2_and_says_why(arguments: list[str], said: str) -> None
     assert said in result.stderr
 
 
-def test_a_closed_pipe_is_no_error() -> None:
+def test_a_closed_pipe_is_not_an_error() -> None:
     entry = "from bigfleet.cli.main import main; main()"
     with subprocess.Popen(
         [sys.executable, "-c", entry, "plan", FIRST_LOOK, "-o", "json"],

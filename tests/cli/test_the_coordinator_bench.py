@@ -37,7 +37,7 @@ def run(measured: Callable[[Any, Callable[[str], None]], Awaitable[Any]], given:
         return {measure.name: measure for measure in await measured(given, said.append)}
 
     rows = asyncio.run(whole())
-    assert said, "somebody at a terminal is told what it is at"
+    assert said, "a person at a terminal sees the progress"
     return rows
 
 

@@ -1,8 +1,8 @@
 """A little simulator: machines that take their time to be created, configured and drained.
 
 Actions start as the rules' `step` entry describes; each transition then takes a seeded number of
-cycles, zero meaning within the cycle. Demand never changes and nothing ever fails, so whatever
-keeps moving is the decision's own doing.
+cycles, zero meaning within the cycle. Demand never changes and nothing ever fails, so what keeps
+moving is the decision's own doing.
 """
 
 from collections.abc import Callable, Sequence

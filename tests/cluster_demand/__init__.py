@@ -1,1 +1,1 @@
-"""What a cluster tells its shard, and when it says so to whoever asked."""
+"""What a cluster tells its shard, and when it tells the caller."""

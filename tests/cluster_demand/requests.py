@@ -34,7 +34,7 @@ def together(
 
 
 def spec(**fields: object) -> bytes:
-    """A request for one CPU at priority 0, and whatever is said beyond that."""
+    """A request for one CPU at priority 0, and the fields that are given."""
     return json.dumps({"priority": 0, "resources": {"cpu": "1"}, **fields}, sort_keys=True).encode()
 
 

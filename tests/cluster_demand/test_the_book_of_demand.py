@@ -140,7 +140,7 @@ def test_the_largest_unit_shrinks_when_the_request_that_had_it_goes() -> None:
     assert book.needs()[0].aggregate["cpu"] == 7000
 
 
-def test_a_sum_nobody_can_count_does_not_cost_the_cluster_its_roll_up() -> None:
+def test_a_sum_that_overflows_does_not_cost_the_cluster_its_roll_up() -> None:
     """Without the bound the shard refuses the whole roll-up, so every other Need with it."""
     book = DemandBook("shop")
     for name in "ab":
@@ -156,7 +156,7 @@ def test_a_sum_nobody_can_count_does_not_cost_the_cluster_its_roll_up() -> None:
 
 
 def test_a_value_that_looks_like_two_cannot_take_over_the_need_of_others() -> None:
-    """Both would have the fingerprint of In a, b: whoever came first would speak for both."""
+    """Both would have the fingerprint of In a, b: the first one would speak for both."""
     book = DemandBook("shop")
     pending(book, "attack", spec(requirements=[term("In", ["a,b"])]))
     pending(book, "honest", spec(requirements=[term("In", ["a", "b"])]))

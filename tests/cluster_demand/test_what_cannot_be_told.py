@@ -254,7 +254,7 @@ def test_a_refusal_names_the_field_the_value_and_the_way_out(case: str) -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"[]", b"{", b"\xff", b'{"priority": "\\ud800"}', b"null"])
-def test_what_is_no_spec_at_all_is_refused_like_the_rest(text: bytes) -> None:
+def test_what_is_not_a_spec_at_all_is_refused_like_the_rest(text: bytes) -> None:
     found = translate(text)
     assert isinstance(found, Untranslatable)
     assert found.reason == "malformed"

@@ -84,7 +84,7 @@ STANDINGS = {
 
 
 @pytest.mark.parametrize("standing", STANDINGS.values(), ids=STANDINGS)
-def test_nobody_is_covered_while(standing: NeedStanding) -> None:
+def test_no_pod_is_covered_while(standing: NeedStanding) -> None:
     assert Cluster().looks(4, standing).covered == ()
 
 
@@ -117,7 +117,7 @@ def test_a_pod_that_was_placed_meanwhile_waits_anew() -> None:
     assert cluster.look().covered == ()
 
 
-def test_without_a_fresh_reply_nobody_is_covered() -> None:
+def test_without_a_fresh_reply_no_pod_is_covered() -> None:
     cluster = Cluster()
     cluster.looks(3, SERVED)
     cluster.answer(SERVED)

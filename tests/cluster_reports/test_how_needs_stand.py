@@ -112,7 +112,7 @@ def test_no_more_are_told_than_asked_for_the_most_important_first() -> None:
     assert [each.key("c1") for each in reply.standings] == top
 
 
-def test_of_nothing_computed_and_of_nobody_nothing_is_told() -> None:
+def test_without_a_computed_reply_and_for_an_unknown_cluster_nothing_is_told() -> None:
     assert NeedsLedger().standings("c1") == ClusterReportReply()
     ledger = ledger_of([r6i("m")], [plain(1)])
     assert ledger.standings("nobody") == ClusterReportReply((), 7, 99, 0)

@@ -78,7 +78,7 @@ def test_a_session_that_comes_back_in_time_keeps_it() -> None:
     assert shard.reports.of("shop") is not None
 
 
-def test_nobody_reports_without_a_session() -> None:
+def test_a_cluster_without_a_session_cannot_report() -> None:
     shard = Shard()
     with pytest.raises(Rejected, match="shop has no session here") as rejected:
         shard.reports.take(report(1), 0)

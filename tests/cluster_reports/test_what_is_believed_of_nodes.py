@@ -14,7 +14,7 @@ LISTS = ("empty", "unusable", "lost")
 
 
 class Shard:
-    """Three machines of shop, one of bank, one that is nobody's; both clusters are connected."""
+    """Three machines of shop, one of bank, one without a cluster; both clusters are connected."""
 
     def __init__(self) -> None:
         parts = parts_of()

@@ -1,4 +1,4 @@
-"""CPU and memory of this process: cores over the last minute, whatever was asked before."""
+"""CPU and memory of this process: cores over the last minute, independent of earlier questions."""
 
 from bigfleet.edge.process_usage import ProcessUsage
 

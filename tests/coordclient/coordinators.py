@@ -33,7 +33,7 @@ SUMMARY = ShardSummary(7, 4, {"a3": 7}, {"z1": 5, "z2": 2}, "10.0.0.9:9000")
 
 
 class Coordinator:
-    """Leads, unless it follows somebody."""
+    """Leads, unless it follows another replica."""
 
     def __init__(self) -> None:
         self.address = ""

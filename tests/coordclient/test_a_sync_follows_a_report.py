@@ -77,7 +77,7 @@ async def test_an_answer_that_cannot_be_kept_is_asked_for_again() -> None:
         assert len(reporter.taken) == 2
 
 
-async def test_whoever_waits_for_the_shard_may_ask_it_to_hurry_once() -> None:
+async def test_a_caller_that_waits_for_the_shard_may_ask_it_to_hurry_once() -> None:
     async with coordinators(1) as [leader], shard(leader.address) as reporter:
         leader.sync_reply = SyncReply(1, next_sync_millis=250)
         await reporter.client.report()
@@ -87,7 +87,7 @@ async def test_whoever_waits_for_the_shard_may_ask_it_to_hurry_once() -> None:
         assert reporter.client.due >= reporter.clock.now() + 9 * SECOND
 
 
-async def test_nobody_makes_a_shard_report_without_rest() -> None:
+async def test_requests_to_hurry_cannot_make_a_shard_report_without_rest() -> None:
     async with coordinators(1) as [leader], shard(leader.address) as reporter:
         leader.sync_reply = SyncReply(1, next_sync_millis=1)
         await reporter.client.report()

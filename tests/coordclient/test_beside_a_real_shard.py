@@ -80,7 +80,7 @@ async def test_a_shard_whose_coordinator_is_gone_serves_its_clusters(tmp_path: P
         assert len(rig.log.events("coordinator.trouble")) == 1
 
 
-async def test_without_an_address_nobody_reports(tmp_path: Path) -> None:
+async def test_without_an_address_the_shard_does_not_report(tmp_path: Path) -> None:
     async with (
         provided(tmp_path, [offered("on_demand", 1)]) as provider,
         sharded(tmp_path, [provider.address]) as rig,

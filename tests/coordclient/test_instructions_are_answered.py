@@ -78,7 +78,7 @@ async def test_what_was_done_is_told_at_once_and_what_was_done_before_in_time() 
         assert reporter.client.due - reporter.clock.now() < SECOND // 10
         await reporter.client.report()
         assert leader.acks == [("i-1", AckOutcome.ACCEPTED, "")]
-        # The coordinator asks for it once more: answered, but nobody is in a hurry.
+        # The coordinator asks for it once more: answered, but not in a hurry.
         assert reporter.client.due - reporter.clock.now() > SECOND
 
 
@@ -235,7 +235,7 @@ async def test_acks_that_a_deposed_leader_heard_are_sent_again() -> None:
         assert leader.acks == []
 
 
-async def test_a_report_without_a_new_cycle_is_nobodys_fault() -> None:
+async def test_a_report_without_a_new_cycle_is_not_a_fault() -> None:
     async with coordinators(1) as [leader], shard(leader.address) as reporter:
         await reporter.client.report()
         leader.reply = pb.ReportAck(coordinator_term=1, acknowledged=False)

@@ -69,7 +69,7 @@ async def test_reports_are_said_to_be_answered_again_when_they_are() -> None:
         assert len(reporter.log.events("coordinator.trouble")) == 1
 
 
-async def test_that_nobody_leads_is_said_once_everybody_was_asked() -> None:
+async def test_that_no_replica_leads_is_said_once_all_were_asked() -> None:
     async with coordinators(2) as [one, other], shard(one.address, other.address) as reporter:
         one.follows = other.follows = ""
         for _ in range(2):
@@ -95,8 +95,8 @@ async def test_two_that_name_each_other_are_not_asked_without_rest() -> None:
         await asyncio.wait({running})
 
 
-async def test_the_deadline_holds_where_nobody_answers() -> None:
-    """A bound port that nobody accepts on: connecting works, or does not; an answer never comes."""
+async def test_the_deadline_holds_where_no_server_answers() -> None:
+    """A bound port without a server: connecting works, or does not; an answer never comes."""
     with socket.socket() as hole:
         hole.bind(("127.0.0.1", 0))
         hole.listen(1)

@@ -1,8 +1,8 @@
 """A shard's state.db without a file: rows wait until they are written, and a crash loses them.
 
 As the real one it is written behind the shard's back: rows that wait are replaced by newer ones of
-the same key, all that wait are written at once, and whoever asked is told then. While it is full
-nothing is written, and whoever waits is told nothing.
+the same key, all that wait are written at once, and the callers are told then. While it is full
+nothing is written, and callers that wait are told nothing.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ class Disk(StateStore):
         #: What is on disk.
         self.tables = {table: dict(rows) for table, rows in (tables or {}).items()}
         self.waiting: dict[tuple[str, str], bytes | None] = {}
-        #: Writes wait for `flush`, whoever asks.
+        #: Writes wait for `flush`, for every caller.
         self.is_slow = False
         self._promised: list[Future[None]] = []
 
@@ -67,7 +67,7 @@ class Disk(StateStore):
         self.trouble = "no space left on device" if is_full else ""
 
     def flush(self) -> None:
-        """Written, and whoever waits is told."""
+        """Written, and the callers that wait are told."""
         if self.trouble:
             return
         self.write_through()
@@ -76,7 +76,7 @@ class Disk(StateStore):
             promise.set_result(None)
 
     def write_through(self) -> None:
-        """Written, and nobody has heard of it yet."""
+        """Written, and no caller has heard of it yet."""
         if self.trouble:
             return
         for (table, key), value in self.waiting.items():
@@ -87,13 +87,13 @@ class Disk(StateStore):
         self.waiting = {}
 
     def give_up(self) -> None:
-        """Whoever waits has waited too long; the rows are written all the same, some time."""
+        """The caller has waited too long; the rows are written all the same, some time."""
         promised, self._promised = self._promised, []
         for promise in promised:
             promise.set_exception(TimeoutError("the disk took too long"))
 
     def crash(self) -> None:
-        """What was not written is lost, and nobody waits for it any more."""
+        """What was not written is lost, and no caller waits for it any more."""
         self.waiting = {}
         promised, self._promised = self._promised, []
         for promise in promised:

@@ -1,4 +1,4 @@
-"""What must hold after every step, whatever fails: a law that is broken names itself."""
+"""What must hold after every step, also with faults: a law that is broken names itself."""
 
 
 class LawBroken(AssertionError):
@@ -11,14 +11,14 @@ class LawBroken(AssertionError):
 
 #: No machine may be acted on by two shards: now, or after each of them was started again.
 ONE_OWNER = "no machine is owned by two shards"
-#: Whoever acts owns the machine, and nobody else does.
+#: The shard that acts on a machine owns it, and no other shard does.
 ONE_ACTOR = "no machine is acted on by two shards"
 #: What a shard has given up comes back only with a view that is newer, or a transfer that is off.
-NO_WAY_BACK = "nobody gains a machine without being told"
-#: Between its release and the end of its transfer a machine is nobody's.
+NO_WAY_BACK = "no shard gains a machine without being told"
+#: Between its release and the end of its transfer a machine has no owner.
 MARKED = "a released machine waits for its transfer"
 #: What serves a cluster stays with the shard that serves it.
-IN_USE = "nobody loses a machine in use"
+IN_USE = "no cluster loses a machine in use"
 #: An instruction leaves its queue only when it is done, given up or called off.
 NOT_LOST = "no instruction is lost"
 #: What was acknowledged is not carried out again.

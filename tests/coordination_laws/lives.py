@@ -1,7 +1,7 @@
 """One life of a shard: everything that is real about one, on a disk and lines that may fail.
 
 State, outlet, coordinator's side and client are those of a process; only time, the engine's thread
-and the lines are the schedule's. What it does is told to whoever watches.
+and the lines are the schedule's. What it does is told to the observers.
 """
 
 import asyncio
@@ -59,7 +59,7 @@ from tests.coordination_laws.provider import PROVIDERS
 from tests.shard_drivers import IdleDriver
 from tests.shard_system.rig import Lines
 
-#: Everything a shard is by default, but that it gives back at once what nobody wants.
+#: Everything a shard is by default, but that it gives back at once what no Need claims.
 SETTINGS = ShardSettings(
     coordinator_addr=("c1", "c2"),
     # The schedule says when a deadline is over, not the clock of the machine.
@@ -71,7 +71,7 @@ SETTINGS = ShardSettings(
     ),
     rails=RailSettings(reclaim_cap_fraction=0, empty_rollup_guard=False),
     release=ReleaseSettings(on_demand=Seconds(2.0), spot=Seconds(2.0)),
-    # Nobody listens to hints.
+    # No process listens to hints.
     session=SessionSettings(available_capacity_interval=Seconds(3600.0)),
 )
 SESSION = 1
@@ -81,10 +81,10 @@ class Quiet(Lines):
     """A log of which only the warnings are kept."""
 
     def debug(self, event: str, **facts: object) -> None:
-        """Nobody reads it."""
+        """It is never read."""
 
     def info(self, event: str, **facts: object) -> None:
-        """Nobody reads it."""
+        """It is never read."""
 
 
 class Watcher:
@@ -185,7 +185,7 @@ class Life:
         self._is_connected = False
         self.needs: tuple[Need, ...] = ()
         #: What the provider is asked for goes there.
-        self.call: Callable[[CallProvider], None] = _nobody
+        self.call: Callable[[CallProvider], None] = _unexpected
         #: By provider: what the last List said, and who owned what then.
         self._listed: dict[str, tuple[bytes, Ownership]] = {}
         #: Lists that were begun: what was known then, what they say, and when.
@@ -278,7 +278,7 @@ class Life:
     # -- its cluster -----------------------------------------------------------------------------
 
     def report_demand(self) -> None:
-        """Once all machines are known: nobody may connect before."""
+        """Once all machines are known: no cluster may connect before."""
         if not self.state.listed_once():
             return
         at = self._clock.now()
@@ -313,5 +313,5 @@ class Life:
                         self.outlet.obey(self.state.handle(ReclaimAcked(session, ack, at)))
 
 
-def _nobody(asked: CallProvider) -> None:
-    raise AssertionError(f"nobody carries out {asked}")
+def _unexpected(asked: CallProvider) -> None:
+    raise AssertionError(f"no provider carries out {asked}")

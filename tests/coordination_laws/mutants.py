@@ -142,5 +142,5 @@ MUTANTS = {
     "old terms are heard": Mutant(_hear_old_terms, MANY_LEADERS),
     "only the old owner gives a domain up": Mutant(_ask_old_owner_only, KINDS["pieces"]),
     "the first holder that answers is enough": Mutant(_first_ack_is_enough, MANY_ROUNDS),
-    "after a restore nobody is asked what he holds": Mutant(_publish_at_once, MANY_RESTORES),
+    "after a restore no shard is asked what it holds": Mutant(_publish_at_once, MANY_RESTORES),
 }

@@ -1,7 +1,7 @@
 """The lines between shards and coordinators: calls that are lost, late, doubled or cut off.
 
-A call goes there and back, and the schedule moves it: whoever called waits until it has an answer
-or its deadline is over. What was sent may arrive long after nobody waits for an answer any more.
+A call goes there and back, and the schedule moves it: the caller waits until it has an answer
+or its deadline is over. What was sent may arrive long after the caller stopped waiting.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ class Call:
     shard: str
     address: str
     request: Request
-    #: None: nobody waits for an answer.
+    #: None: no caller waits for an answer.
     waiter: "asyncio.Future[Reply] | None"
     #: Of a call that has arrived.
     answer: Reply | Rejected | None = None
@@ -61,7 +61,7 @@ class Call:
 
 class Network:
     def __init__(self, serve: Serve, sent: Callable[[Request], None]) -> None:
-        """`sent` hears of every request that leaves a shard, whatever becomes of it."""
+        """`sent` hears of every request that leaves a shard, also of those that fail."""
         self._serve = serve
         self._sent = sent
         #: On their way, oldest first.
@@ -134,15 +134,15 @@ class Network:
         call.told(call.answer)
 
     def expire(self, shard: str) -> None:
-        """Whoever waits has waited too long; what was sent may still arrive."""
+        """The caller has waited too long; what was sent may still arrive."""
         for call in [call for call in self.calls if call.shard == shard and call.waiter]:
-            call.told(Rejected(Code.DEADLINE_EXCEEDED, "nobody answered in time"))
+            call.told(Rejected(Code.DEADLINE_EXCEEDED, "no answer came in time"))
             call.waiter = None
             if call.answer is not None:
                 self.calls.remove(call)
 
     def hang_up(self, shard: str) -> None:
-        """Whoever called is dead."""
+        """The caller is dead."""
         for call in [call for call in self.calls if call.shard == shard and call.waiter]:
             call.waiter = None
             if call.answer is not None:

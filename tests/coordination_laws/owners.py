@@ -21,7 +21,7 @@ class Owners:
         self._of_row: dict[tuple[str, bytes | None], Ownership] = {}
 
     def check(self, lives: Mapping[str, Life], disks: Mapping[str, Disk], dead: Set[str]) -> None:
-        """Law: of every machine at most one shard may act, whoever is started again."""
+        """Law: of every machine at most one shard may act, whichever process is restarted."""
         owner: dict[str, str] = {}
         for name in disks:
             if name in dead:
@@ -52,7 +52,7 @@ class Owners:
         return self._read(name, disk.row(COORDINATION, KEY))
 
     def owned(self, ownership: Ownership) -> frozenset[str]:
-        """Whatever state a machine is in: a List may be late."""
+        """In every state of a machine: a List may be late."""
         return self._sets(ownership)[0]
 
     def free(self, ownership: Ownership) -> frozenset[str]:

@@ -44,7 +44,7 @@ _AFTER = {
     S.DRAINING: S.IDLE,
     S.DELETING: S.SPECULATIVE,
 }
-#: Somebody is served there, or something is under way.
+#: A cluster is served there, or something is under way.
 OCCUPIED = (S.CREATING, S.CONFIGURING, S.CONFIGURED, S.DRAINING, S.DELETING)
 
 
@@ -77,7 +77,7 @@ def address_of(machine: str) -> str:
 
 
 class Provider:
-    """Both of them: whoever asks says which one it means."""
+    """Both of them: the caller says which one it means."""
 
     def __init__(
         self, acted: Callable[[Act], None], shelf: Mapping[str, MachineRecord] | None = None
@@ -142,7 +142,7 @@ class Provider:
         line.answer(Rejected(Code.UNAVAILABLE, "the line broke"))
 
     def hang_up(self, shard: str, at: Instant, *, arrives: bool) -> None:
-        """Whoever called is dead; what was on its way arrives at once or never."""
+        """The caller is dead; what was on its way arrives at once or never."""
         for line in [line for line in self.lines if line.shard == shard]:
             self.lines.remove(line)
             if line.result is None and arrives:

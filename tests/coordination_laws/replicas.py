@@ -1,6 +1,6 @@
-"""Coordinators over one store: whoever leads commits, and whoever led before only talks.
+"""Coordinators over one store: the leader commits, and a former leader only talks.
 
-The store is rows of bytes, as a real one has them. A commit may fail, and nobody may know whether
+The store is rows of bytes, as a real one has them. A commit may fail, and it may be unknown whether
 it did; then the leader reads everything again, as a real one does. A leader that was deposed goes
 on answering what needs no commit, with the rows and the term it had.
 """
@@ -54,9 +54,9 @@ class Commit(Enum):
     TAKEN = auto()
     #: The store does not answer, and has nothing of it.
     REFUSED = auto()
-    #: It has it, and nobody knows.
+    #: The store has it, and no replica knows.
     TAKEN_UNSEEN = auto()
-    #: It has it not, and nobody knows.
+    #: The store does not have it, and no replica knows.
     LOST_UNSEEN = auto()
 
 
@@ -89,7 +89,7 @@ class Coordinators:
         return ADDRESSES[self.place]
 
     def fail_over(self) -> None:
-        """Somebody else leads; who led before does not know it."""
+        """Another replica leads; the former leader does not know it."""
         self.stale = self.book
         self.place = 1 - self.place
         self.is_cut = False
@@ -156,7 +156,7 @@ class Coordinators:
         if address == self.address:
             return self._answer(request)
         if self.stale is None:
-            raise NotLeader("somebody else leads", self.address)
+            raise NotLeader("another replica leads", self.address)
         return self._answer_of_stale(self.stale, request)
 
     def _answer(self, request: Request) -> ReportReply | SyncReply:

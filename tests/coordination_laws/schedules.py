@@ -125,7 +125,7 @@ class Past:
 
 _TALK: Step = ("talk", 0, 2)
 _SETTLED = (_TALK, _TALK)
-#: A zone each, and somebody for the rest.
+#: A zone each, and one shard for the rest.
 _ZONES: tuple[Step, ...] = (("assign", 0, 0), ("assign", 1, 1), ("default_owner", 2, 0))
 
 
@@ -137,7 +137,7 @@ PASTS: tuple[Past, ...] = (
     # One has everything, others want a part of it.
     Past(2, (), (*_SETTLED, _wants(1, 3, 1000))),
     Past(3, (), (*_SETTLED, _wants(1, 3, 1000), _wants(2, 2, 10), _TALK)),
-    # All of it serves somebody who is less urgent.
+    # All of it serves a less urgent Need.
     Past(3, (), (*_SETTLED, _wants(0, 12, 10), *_SETTLED, _wants(1, 2, 1000), _TALK)),
     # Machines have moved, and one who has some wants them no more.
     Past(
@@ -254,6 +254,6 @@ class _Inline(ThreadPoolExecutor):
         done: Future[Any] = Future()
         try:
             done.set_result(fn(*args, **kwargs))
-        except Exception as problem:  # noqa: BLE001 - whoever asked is told
+        except Exception as problem:  # noqa: BLE001 - the caller is told
             done.set_exception(problem)
         return done

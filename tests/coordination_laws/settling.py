@@ -26,7 +26,7 @@ async def settle(world: World) -> int:
 
 
 async def _mend(world: World) -> None:
-    """No fault is left, nobody wants anything, and nothing new is begun."""
+    """No fault is left, no Need is left, and nothing new is begun."""
     coordinators = world.coordinators
     coordinators.rulings, coordinators.is_cut, coordinators.stale = [], False, None
     world.network.clear()
@@ -90,7 +90,7 @@ def why_unsettled(world: World) -> str:
 
 
 def _why_not_as_it_owns(world: World, name: str) -> str:
-    """Its inventory is what is its own, of which nothing serves anybody any more."""
+    """Its inventory is what is its own, none of which serves a cluster any more."""
     life = world.lives[name]
     has = set(life.state.parts.machines.inventory.snapshot().ids)
     if has != {m for m in world.owners.now(life) if provider_of(m) in life.providers}:
@@ -102,7 +102,7 @@ def _why_not_as_it_owns(world: World, name: str) -> str:
 
 
 def _check_agreement(world: World) -> None:
-    """Law: whoever owns a machine by the rows acts on it, and nobody else."""
+    """Law: only the shard that owns a machine by the rows acts on it."""
     book = world.coordinators.book
     for machine in world.provider.shelf:
         attribute, address = world.provider.attribute(machine), address_of(machine)

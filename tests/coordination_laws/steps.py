@@ -59,7 +59,7 @@ def step(player: Player) -> Player:
 
 
 async def play(world: World, name: str, one: int, two: int) -> None:
-    """The step, and whatever follows from it; raises LawBroken."""
+    """The step, and what follows from it; raises LawBroken."""
     await PLAYERS[name](world, one, two)
     await world.pump()
     world.check()
@@ -102,7 +102,7 @@ async def second(world: World, one: int, two: int) -> None:
 
 @step
 async def rounds(world: World, one: int, two: int) -> None:
-    """Of everybody, whoever comes first."""
+    """The first one of all."""
     lives = world.living()
     first = one % len(lives) if lives else 0
     for life in (*lives[first:], *lives[:first]):
@@ -180,7 +180,7 @@ async def default_owner(world: World, one: int, two: int) -> None:
 async def cancel(world: World, one: int, two: int) -> None:
     moving = _pick(transfers.transfers(world.coordinators.book, False, 0), one)
     if moving is not None:
-        _asked(world, transfers.cancel, moving.id, "somebody wants it so")
+        _asked(world, transfers.cancel, moving.id, "a person asked for it")
 
 
 @step
@@ -395,7 +395,7 @@ async def fail_over(world: World, one: int, two: int) -> None:
 
 @step
 async def other_keys(world: World, one: int, two: int) -> None:
-    """Somebody leads whose settings ask keys in another order."""
+    """A replica leads whose settings ask keys in another order."""
     world.coordinators.keys = KEY_ORDERS[one % len(KEY_ORDERS)]
     world.coordinators.fail_over()
 
@@ -423,7 +423,7 @@ async def save(world: World, one: int, two: int) -> None:
 @step
 async def restore(world: World, one: int, two: int) -> None:
     """A snapshot that knows everybody: whom it does not know must come back within three report
-    intervals, and a schedule may keep somebody away for longer."""
+    intervals, and a schedule may keep a shard away for longer."""
     rows = _pick(world.snapshots, one)
     if rows is not None and all(f"shards/{name}" in rows for name in world.names_alive()):
         world.coordinators.restore(rows)

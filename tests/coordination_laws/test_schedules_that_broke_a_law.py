@@ -12,7 +12,7 @@ Z1, Z2, R1, R2 = range(4)
 
 #: Racks are b's and d's, the rest is a's.
 RACKS = Past(4, (RACK_KEY,), (*SETTLED, ("assign", R1, B), ("assign", R2, D), *SETTLED))
-#: Everything is a's, and nobody wants anything.
+#: Everything is a's, and there is no demand.
 OF_A = Past(3, (), SETTLED)
 #: A zone is b's, which uses it; a rack that is asked first would be c's.
 ZONE_OF_B = Past(
@@ -21,7 +21,7 @@ ZONE_OF_B = Past(
 
 BROKE: dict[str, Schedule] = {
     # Given up, given back and given up again before its owner had heard of any of it: the owner
-    # was the target meanwhile, and nobody asked it.
+    # was the target meanwhile, and was not asked.
     "the target of a hand-over that is called off": Schedule(
         RACKS, (("move", R2, D), ("unassign", R2, 0))
     ),

@@ -1,4 +1,4 @@
-"""Lists, cycles and calls to the provider are overtaken by whatever the coordinator says."""
+"""Lists, cycles and calls to the provider are overtaken by what the coordinator says."""
 
 import pytest
 

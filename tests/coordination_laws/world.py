@@ -42,7 +42,7 @@ START: Instant = 1_700_000_000 * SECOND
 
 class WorldClock(ManualClock):
     def skip(self, seconds: int) -> None:
-        """Nobody waits for it by a timer."""
+        """No timer waits for it."""
         self._now += seconds * SECOND
 
 
@@ -204,7 +204,7 @@ class World(Watcher):
             life.disk.flush()
 
     def cycle(self, life: Life) -> None:
-        """Law: whoever knows what it owns and what there is decides."""
+        """Law: a shard that knows what it owns and what there is decides."""
         life.decide()
         before = life.state.decision_loop.number
         life.think()

@@ -148,7 +148,7 @@ class MemoryStore:
 
     def _check_leads(self) -> None:
         if self._mine is None or self._shared.holder is not self._mine:
-            raise Deposed("somebody else leads")
+            raise Deposed("another replica leads")
 
 
 def in_seconds(clock: Clock, seconds: float) -> Instant:

@@ -23,7 +23,7 @@ from bigfleet.wire.lines import TlsFiles
 from tests.shard_system.rig import ANYWHERE, Lines, page
 from tests.shard_system.waiting import until
 
-#: Everything a coordinator is by default, but where nobody else listens.
+#: Everything a coordinator is by default, but on ports of its own.
 QUICK = CoordinatorSettings(
     listen=ANYWHERE, metrics_addr=ANYWHERE, shutdown_grace=Seconds(1.0), lease_ttl=Seconds(1.0)
 )

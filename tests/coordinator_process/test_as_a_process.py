@@ -127,7 +127,7 @@ async def test_a_folder_of_snapshots_that_hangs_does_not_keep_it_from_ending(
         await before.kill()
     folder = tmp_path / "snapshots"
     folder.mkdir()
-    # Who writes into a pipe that nobody empties hangs, as on a share whose server is gone.
+    # A writer into a pipe that is never emptied hangs, as on a share whose server is gone.
     pipe = folder / ".node-1.new"
     os.mkfifo(pipe)
     more = ("--snapshot-dir", str(folder), "--snapshot-interval", "100ms")
@@ -144,11 +144,11 @@ async def test_a_folder_of_snapshots_that_hangs_does_not_keep_it_from_ending(
 
 
 def _holds(pipe: int) -> int:
-    """Bytes that nobody has read."""
+    """Bytes that have not been read."""
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
-async def test_an_address_nobody_can_listen_on_is_told_in_words(tmp_path: Path) -> None:
+async def test_an_unusable_address_is_told_in_words(tmp_path: Path) -> None:
     for flag in ("--listen", "--metrics-addr"):
         async with launched(*words(tmp_path), flag, "nowhere.invalid:0") as running:
             assert await running.ended() == 2
@@ -187,13 +187,13 @@ WRONG = {
     "no address": (["--metrics-addr", "everywhere"], "'everywhere' is not host:port"),
     "no port": (["--listen", "127.0.0.1:99999"], "'127.0.0.1:99999' is not host:port"),
     "one port for two": (["--metrics-addr", "127.0.0.1:7790"], "they need two ports"),
-    "an address nobody can call": (
+    "an address that cannot be called": (
         ["--store", "etcd", "--etcd-endpoints", "e:2379", "--listen", "0.0.0.0:7790"],
         "other replicas send callers there",
     ),
     "a name with a slash": (["--id", "a/b"], "has a slash"),
     "a key twice": (["--partition-keys", "a", "--partition-keys", "a"], "name a key twice"),
-    "a store nobody knows": (["--store", "paper"], "none of sqlite, etcd"),
+    "an unknown store": (["--store", "paper"], "none of sqlite, etcd"),
 }
 
 

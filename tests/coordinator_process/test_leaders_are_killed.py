@@ -1,4 +1,4 @@
-"""Three replicas as processes over one etcd: whoever leads is killed, and another one goes on."""
+"""Three replicas as processes over one etcd: the leader is killed, and another one goes on."""
 
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -20,7 +20,7 @@ def words(etcd: EtcdCluster, replica: str) -> list[str]:
 
 
 class Fleet:
-    """Replicas that live, and somebody who writes to whoever leads."""
+    """Replicas that live, and a client that writes to the leader."""
 
     def __init__(self, replicas: list[Running], client: CoordinatorAdminClient) -> None:
         self._replicas = replicas
@@ -28,7 +28,7 @@ class Fleet:
         self.term = 0
 
     async def write(self, name: str) -> None:
-        """Until somebody leads and has it."""
+        """Until a replica leads and has it."""
         await until_told(lambda: self._written(name))
 
     async def written(self) -> list[str]:
@@ -43,7 +43,7 @@ class Fleet:
                 await replica.kill()
                 self._replicas.remove(replica)
                 return
-        raise AssertionError("nobody leads")
+        raise AssertionError("no replica leads")
 
     async def _written(self, name: str) -> bool:
         try:

@@ -83,7 +83,7 @@ async def test_people_change_what_they_may(tmp_path: Path) -> None:
 EVE = "bigfleet://admin/eve"
 
 
-async def test_whoever_changes_something_is_named(tmp_path: Path) -> None:
+async def test_the_author_of_a_change_is_named(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     tls = authority.leaf("server", "bigfleet://shard/none")
     admin = authority.leaf("admin", EVE)
@@ -211,7 +211,7 @@ async def test_a_follower_sends_callers_to_the_leader(tmp_path: Path) -> None:
         assert (await follower.reported()).term == 2
 
 
-async def test_an_owner_or_reason_that_is_missing_is_no_audit(tmp_path: Path) -> None:
+async def test_an_audit_without_owner_or_reason_is_refused(tmp_path: Path) -> None:
     async with coordinated(tmp_path) as rig:
         with pytest.raises(Rejected) as told:
             await rig.client.set_quota("sim", "eu", 3, Audit("", ""))

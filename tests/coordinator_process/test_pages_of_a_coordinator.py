@@ -26,7 +26,7 @@ from tests.shard_system.waiting import until
 
 
 @pytest.mark.parametrize("address", ["everywhere", "127.0.0.1:99999"])
-async def test_pages_are_refused_where_nobody_can_listen(address: str) -> None:
+async def test_pages_are_refused_on_an_unusable_address(address: str) -> None:
     with pytest.raises(OSError, match=f"cannot listen on {address}: it is not HOST:PORT"):
         await Pages({}, {}).start(address)
 
@@ -115,7 +115,7 @@ async def test_a_follower_shows_nothing_of_a_fleet_it_does_not_lead(tmp_path: Pa
         await rig.reported()
         assert "\nbigfleet_coordinator_shards 1.0" in (await rig.page("/metrics"))[1]
         stores.made[0].lose()
-        # Nobody is elected.
+        # No replica is elected.
         stores.shared.vacant.clear()
         await until(lambda: not rig.process.leading.leads)
         text = (await rig.page("/metrics"))[1]

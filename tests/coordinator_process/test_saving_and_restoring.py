@@ -49,7 +49,7 @@ async def is_restored(rig: CoordinatorRig, term: int) -> None:
     assert (await rig.client.quotas())[0].total == 40
     assert rig.process.leading.heard().term == term
     assert rig.process.leading.book().merging
-    # Nothing is given to anybody before the shards have told what they hold.
+    # Nothing is given to a shard before the shards have told what they hold.
     reply = await rig.synced("shard-0")
     assert (reply.merging, reply.ownership) == (True, None)
 

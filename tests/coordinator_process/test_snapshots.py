@@ -79,7 +79,7 @@ def test_a_snapshot_says_what_it_is() -> None:
     assert (meta.size, meta.created_unix_nanos) == (len(made().data), AT)
 
 
-def test_equal_states_are_equal_bytes_whatever_their_history() -> None:
+def test_equal_states_with_different_histories_are_equal_bytes() -> None:
     other = filled()
     row = other.domains.rows["zone", "a"]
     other.domains.apply(("zone", "a"), None)
@@ -133,7 +133,7 @@ def test_a_snapshot_of_another_version_names_the_way_out() -> None:
         imported(later)
 
 
-def test_a_snapshot_of_a_table_nobody_knows_is_refused() -> None:
+def test_a_snapshot_with_an_unknown_table_is_refused() -> None:
     content = b'{"rows":{"moons/io":{"schema":1}},"version":1}'
     empty = export(Tables(), 1, "etcd", AT)
     meta = replace(empty.meta, size=len(content), sha256=sha256(content).hexdigest())
@@ -148,7 +148,7 @@ def test_a_row_under_the_name_of_another_is_refused() -> None:
         imported(Snapshot(meta, content))
 
 
-def test_whatever_term_a_snapshot_names_the_next_one_is_far_ahead() -> None:
+def test_the_term_after_a_snapshot_is_far_ahead_of_the_one_it_names() -> None:
     tables = filled()
     tables.term.apply((), TermRow(-5000))
     odd = made(tables)

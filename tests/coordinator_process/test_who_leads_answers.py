@@ -1,4 +1,4 @@
-"""Who leads answers, and nobody else: not one that was deposed, not one that cannot be sure."""
+"""Only the leader answers: not one that was deposed, not one that cannot be sure."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -108,7 +108,7 @@ async def test_a_follower_names_the_leader() -> None:
         assert two.leading.why_not_ready() == ""
 
 
-async def test_whoever_was_deposed_learns_it_from_the_store_and_follows() -> None:
+async def test_a_deposed_leader_learns_it_from_the_store_and_follows() -> None:
     shared = SharedRows()
     async with replicated(shared) as one:
         shared.depose()

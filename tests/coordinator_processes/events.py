@@ -20,7 +20,7 @@ from tests.shard_system.waiting import until_told
 ADA = Audit("ada", "a schedule says so")
 #: Decisions a shard makes in an outage before it is mended.
 CYCLES = 3
-#: Within so many of the receiver's decisions somebody has been asked for machines, if ever.
+#: Within so many of the receiver's decisions a donor has been asked for machines, if ever.
 CYCLES_OF_A_TRANSFER = 20
 
 
@@ -31,7 +31,7 @@ class Befalling:
     chance: Random
 
     async def shards_go_on(self) -> None:
-        """Every shard that lives decides on, whatever else is broken."""
+        """Every shard that lives decides on, also while other parts are broken."""
         before = {shard.name: await self._cycle(shard) for shard in self.fleet.shards}
 
         async def decided() -> bool:
@@ -55,12 +55,12 @@ class Befalling:
     # -- what people ask for ---------------------------------------------------------------------
 
     async def a_domain_moves(self) -> None:
-        """To another shard, or to nobody, which is the default owner."""
+        """To another shard, or to no shard: then the default owner has it."""
         zone = self.chance.choice(ZONES)
         wished = self.fleet.wished
         shard = self.chance.choice([s for s in (*SHARDS, "") if s != wished.get(zone, "")])
         wished[zone] = shard
-        self.say(f"{zone} to {shard or 'nobody'}")
+        self.say(f"{zone} to {shard or 'no shard'}")
         await self._ask(zone, self.fleet.admin.unassign_domain(ZONE_KEY, zone, ADA))
         if shard:
             await self._ask(zone, self.fleet.admin.assign_domain(ZONE_KEY, zone, shard, ADA))
@@ -81,7 +81,7 @@ class Befalling:
     async def a_shard_becomes_short(self) -> None:
         """Returns at once, or in the middle of the transfer that helps it.
 
-        Perhaps none does: what a domain that changes hands has left idle is nobody's until the
+        Perhaps none does: what a domain that changes hands has left idle has no owner until the
         last machine in use there is given up.
         """
         which = self.chance.randrange(len(self.fleet.operators))
@@ -158,13 +158,13 @@ class Befalling:
             await self.laws.look()
         self._mend(leader.ways)
 
-    async def nobody_reaches_the_leader(self) -> None:
+    async def the_leader_is_cut_off(self) -> None:
         leader = await self.fleet.some_leader()
         self.say(f"shards and leader {leader.name}: {self._break([leader.link])}")
         await self.shards_go_on()
         self._mend([leader.link])
 
-    async def nobody_reaches_anybody(self) -> None:
+    async def every_line_is_cut(self) -> None:
         links = [replica.link for replica in self.fleet.replicas]
         self.say(f"shards and coordinators: {self._break(links)}")
         await self.shards_go_on()
@@ -203,8 +203,8 @@ FAULTS: tuple[Event, ...] = (
     Befalling.the_leader_is_killed,
     Befalling.the_leader_is_stopped_beyond_its_lease,
     Befalling.the_leader_loses_etcd,
-    Befalling.nobody_reaches_the_leader,
-    Befalling.nobody_reaches_anybody,
+    Befalling.the_leader_is_cut_off,
+    Befalling.every_line_is_cut,
     Befalling.a_shard_is_killed,
 )
 

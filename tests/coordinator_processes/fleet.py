@@ -115,7 +115,7 @@ class Fleet:
         self.shards: list[Shard] = []
         self.operators: list[Operator] = []
         self.provider = ""
-        #: Whom people last asked to own each zone; empty: nobody.
+        #: Whom people last asked to own each zone; empty: none.
         self.wished: dict[str, str] = {}
         #: What was done to it, in order: the first thing to read when something fails.
         self.story: list[str] = []
@@ -228,11 +228,11 @@ class Fleet:
             found.append(leader)
             return True
 
-        await until_told(leads, lambda: ("nobody leads", self.story))
+        await until_told(leads, lambda: ("no replica leads", self.story))
         return found[0]
 
     async def transfers(self) -> tuple[Transfer, ...]:
-        """All that ever were, as soon as somebody leads who tells."""
+        """All that ever were, as soon as a leader tells."""
         found: list[tuple[Transfer, ...]] = []
 
         async def told() -> bool:
@@ -242,7 +242,7 @@ class Fleet:
                 return False
             return True
 
-        await until_told(told, lambda: ("nobody tells of transfers", self.story))
+        await until_told(told, lambda: ("no leader tells of transfers", self.story))
         return found[0]
 
     async def truth(self) -> dict[str, MachineRecord]:

@@ -1,8 +1,8 @@
 """What holds at every moment, seen from outside: in what processes say, and in the journal of the
 provider.
 
-Nothing here trusts a coordinator or a shard: whoever mutated a machine stands in the provider's own
-file, with the shard that its token named.
+Nothing here trusts a coordinator or a shard: the provider's own file says which shard mutated a
+machine, by the token of the call.
 """
 
 import sqlite3
@@ -33,7 +33,7 @@ class Mutation:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Somebody asked for a domain to change hands; perhaps in vain."""
+    """A person asked for a domain to change hands; perhaps in vain."""
 
     zone: str
     at: Instant
@@ -72,7 +72,7 @@ class Laws:
         self.looks += 1
 
     async def _look_at(self, replica: Replica) -> None:
-        """Of a term one is the leader, and once another leads nobody believes to lead in it."""
+        """Of a term one is the leader, and once another leads no replica believes to lead in it."""
         newest = max(self.leader_of, default=0)
         status = await self.fleet.status(replica)
         if status is None or not status.is_leader:
@@ -113,8 +113,8 @@ class Laws:
     # -- the journal -----------------------------------------------------------------------------
 
     async def check_journal(self) -> None:
-        """No shard mutates what another one has: between two shards lies a hand-over, and whoever
-        had the machine before has finished with it.
+        """No shard mutates what another one has: between two shards lies a hand-over, and the first
+        one has finished with the machine.
         """
         transfers = await self.fleet.transfers()
         zone_of = {name: record.zone for name, record in (await self.fleet.truth()).items()}

@@ -40,7 +40,7 @@ async def run_schedule(laws: Laws, seed: int) -> None:
 
 
 async def rest(fleet: Fleet, laws: Laws) -> None:
-    """Nobody wants anything, so nothing keeps a domain from changing hands: all of it ends."""
+    """There is no demand, so nothing keeps a domain from changing hands: all of it ends."""
     for operator in fleet.operators:
         await operator.wants(0, LOW)
     await until_quiet(fleet, laws)

@@ -17,7 +17,7 @@ from bigfleet.edge.clock import Clock, next_turn
 from bigfleet.edge.driver import RealClock
 from bigfleet.wire.etcd.client import EtcdClient
 
-#: Long enough for a machine that does much else; nobody waits longer than it takes.
+#: Long enough for a machine that does much else; a wait ends with its event.
 PATIENCE = 60.0
 #: A lease that does not run out in a test, however slow the machine.
 LONG_TTL = 120.0

@@ -56,7 +56,7 @@ def through(link: Link) -> EtcdClient:
 
 
 class LateClient(EtcdClient):
-    """Loses a transaction on request, and finds it again when nobody waits for it any more."""
+    """Loses a transaction on request, and finds it again after its caller has given up."""
 
     losing = False
     lost: Transaction | None = None
@@ -275,7 +275,7 @@ async def _write_both_ends(client: EtcdClient, keys: Keys, number: int) -> None:
 # -- certificates ----------------------------------------------------------------------------------
 
 
-async def test_etcd_with_certificates_takes_those_of_its_authority_and_nobody_else(
+async def test_etcd_with_certificates_accepts_only_clients_of_its_authority(
     tmp_path: Path,
 ) -> None:
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
@@ -312,7 +312,7 @@ def tls_files(folder: Path, *names: str) -> tuple[TlsFiles, ...]:
     return tuple(found)
 
 
-async def test_an_endpoint_that_is_no_etcd_is_refused() -> None:
+async def test_an_endpoint_that_is_not_etcd_is_refused() -> None:
     provider = ProviderEndpoint(ScriptedProvider())
     port = await provider.start()
     client = EtcdClient([f"127.0.0.1:{port}"])

@@ -86,7 +86,7 @@ async def test_each_member_may_be_killed_and_nothing_is_lost(
         assert await rows_when_reached(store) == expected
 
 
-async def test_a_member_that_hangs_holds_nobody_up_for_ever(
+async def test_a_member_that_hangs_does_not_hold_up_callers_for_ever(
     rig: EtcdRig, three: EtcdCluster
 ) -> None:
     store = rig.store(client=impatient(rig))

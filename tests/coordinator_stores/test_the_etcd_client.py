@@ -191,7 +191,7 @@ async def test_a_watch_that_breaks_says_so_and_the_next_goes_elsewhere(
     assert (await anext(pair.watch(key, 1, PATIENCE))).now is not None
 
 
-async def test_where_nobody_answers_each_endpoint_is_named() -> None:
+async def test_without_an_answer_each_endpoint_is_named() -> None:
     ports = free_ports(2)
     client = EtcdClient([f"127.0.0.1:{port}" for port in ports])
     for asked in (client.version, lambda: client.commit(putting(b"/x"))):

@@ -125,7 +125,7 @@ async def test_a_store_in_trouble_can_be_closed(rig: FileRig) -> None:
     assert await rows_of_next(rig) == {}
 
 
-async def test_a_disk_that_says_nothing_is_trouble_and_keeps_nobody(
+async def test_a_disk_that_hangs_is_trouble_and_holds_up_no_caller(
     rig: FileRig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock, entered, answers = ManualClock(), threading.Event(), threading.Event()
@@ -253,7 +253,7 @@ async def test_a_file_of_a_later_version_is_refused(rig: FileRig) -> None:
     assert "run the version that wrote it" in await refused(rig)
 
 
-async def test_nobody_else_may_read_the_file(rig: FileRig) -> None:
+async def test_other_users_may_not_read_the_file(rig: FileRig) -> None:
     store = rig.store()
     async with leading(store):
         await store.commit(put(seq="1"))

@@ -1,4 +1,4 @@
-"""Of several replicas over one etcd exactly one leads, and somebody does whatever dies."""
+"""Of several replicas over one etcd exactly one leads, and one does after every death."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -44,7 +44,7 @@ async def link(etcd: EtcdCluster) -> AsyncIterator[Link]:
 
 @pytest.fixture
 async def client(etcd: EtcdCluster) -> AsyncIterator[EtcdClient]:
-    """Past every store, as somebody at a terminal."""
+    """Past every store, as a person at a terminal."""
     client = EtcdClient(etcd.endpoints)
     yield client
     await client.close()
@@ -128,7 +128,7 @@ async def test_a_leader_cut_off_stops_and_another_takes_over(short: EtcdRig, lin
         assert await rows_of(second) == {}
 
 
-async def test_a_leader_stops_by_its_own_clock_when_nobody_answers(
+async def test_a_leader_stops_by_its_own_clock_when_no_member_answers(
     over_etcd: EtcdRig, link: Link
 ) -> None:
     clock = ManualClock()
@@ -215,7 +215,7 @@ async def test_a_key_deleted_by_hand_ends_the_reign(over_etcd: EtcdRig, client: 
         assert await asyncio.wait_for(waiting, PATIENCE) == "its key in etcd was deleted"
 
 
-async def test_nobody_leads_over_half_a_restore(over_etcd: EtcdRig, client: EtcdClient) -> None:
+async def test_no_replica_leads_over_half_a_restore(over_etcd: EtcdRig, client: EtcdClient) -> None:
     keys = Keys(over_etcd.prefix)
     await client.commit(Transaction((), (Put(keys.restoring, b""),)))
     store = over_etcd.store()
@@ -246,7 +246,7 @@ async def test_two_fleets_share_an_etcd_by_their_prefixes(over_etcd: EtcdRig) ->
         assert await rows_of(second) == {"seq": b"of ten"}
 
 
-async def test_a_key_that_is_none_of_ours_is_named_by_whoever_reads_the_rows(
+async def test_a_foreign_key_is_named_when_the_rows_are_read(
     over_etcd: EtcdRig, client: EtcdClient
 ) -> None:
     store = over_etcd.store()

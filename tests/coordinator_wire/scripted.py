@@ -33,7 +33,7 @@ PATIENCE = 60.0
 
 @dataclass
 class ScriptedCoordinator:
-    #: Whom it follows; None: it leads; empty: it knows nobody.
+    #: Whom it follows; None: it leads; empty: it knows no leader.
     follows: str | None = None
     raises: Exception | None = None
     asked: list[tuple[object, ...]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Health tells a process from an office: it lives, and somebody leads or nobody does."""
+"""Health tells a process from an office: it lives, with or without a leader."""
 
 import asyncio
 
@@ -29,7 +29,7 @@ async def health_of(address: str, service: str) -> int:
     return int(health_pb2.HealthCheckResponse.FromString(answer).status)
 
 
-async def test_a_process_lives_before_anybody_leads() -> None:
+async def test_a_process_lives_before_a_replica_leads() -> None:
     async with serving(ScriptedCoordinator(follows="")) as rig:
         assert await health_of(rig.address, "") == SERVING
         assert await health_of(rig.address, SERVICE) == NOT_SERVING

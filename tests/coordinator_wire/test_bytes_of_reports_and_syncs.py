@@ -54,7 +54,7 @@ SYNC_BYTES = content(
     "220473686f70",  # 4 cluster
     "2a110a0373696d1206703a393030301a026575",  # 5 provider
     "5007",  # 10 cycle
-    "5a120a036d2d311a0773686172642d3022027431",  # 11 override, owned by nobody
+    "5a120a036d2d311a0773686172642d3022027431",  # 11 override, without an owner
     "6a2b0a1b746f706f6c6f67792e6b756265726e657465732e696f2f7a6f6e65",  # 13 domain held: key,
     "12037a2d611a0773686172642d30",  # value, shard
     "72110a06703a39303030120773686172642d30",  # 14 default held
@@ -76,7 +76,7 @@ REPLY_BYTES = content(
     "08031240",  # 1 term, 2 ownership of 64 bytes:
     "080512047a6f6e65",  # revision, key
     "1a0d0a047a6f6e651201611a027331",  # a domain
-    "1a090a047a6f6e65120162",  # a domain of nobody
+    "1a090a047a6f6e65120162",  # a domain without an owner
     "22110a036d2d31120273321a02733122027431",  # an override
     "2a090a03703a3112027331",  # a default owner
     "1a0b0a0373696d12026575180c",  # 3 grant

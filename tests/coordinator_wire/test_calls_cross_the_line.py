@@ -176,7 +176,7 @@ async def test_a_coordinator_that_knows_no_sync_says_unimplemented() -> None:
     assert rejected.value.code is Code.UNIMPLEMENTED
 
 
-async def test_a_view_that_was_written_when_somebody_else_leads_is_not_sent() -> None:
+async def test_a_view_that_was_written_when_another_replica_leads_is_not_sent() -> None:
     class Deposed(ScriptedCoordinator):
         async def sync(self, request: SyncRequest, peer: Peer) -> SyncReply:
             reply = await super().sync(request, peer)

@@ -1,4 +1,4 @@
-"""People name any address of a coordinator; whoever leads answers them."""
+"""People name any address of a coordinator; the leader answers them."""
 
 import socket
 from collections.abc import AsyncIterator, Iterator
@@ -13,7 +13,7 @@ from bigfleet.wire.leader_lines import Search
 from tests.coordinator_wire import samples
 from tests.coordinator_wire.scripted import PATIENCE, ScriptedCoordinator, serving
 
-#: Half of it is lost to somebody who stays silent, and the rest is plenty.
+#: Half of it is lost to a server that stays silent, and the rest is plenty.
 SHORT = 6.0
 
 
@@ -27,7 +27,7 @@ def silent() -> Iterator[str]:
 
 
 def dead() -> str:
-    """An address nobody listens on."""
+    """An address on which no server listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return f"127.0.0.1:{taken.getsockname()[1]}"
@@ -50,7 +50,7 @@ async def test_a_follower_sends_its_caller_to_the_leader_it_knows() -> None:
     assert (follower.asked, leader.asked) == ([], [("shards",)])
 
 
-async def test_whoever_led_last_is_asked_first() -> None:
+async def test_the_last_leader_is_asked_first() -> None:
     follower, leader = ScriptedCoordinator(), ScriptedCoordinator()
     async with replicas(follower, leader) as (one, other):
         follower.follows = other
@@ -108,7 +108,7 @@ async def test_a_leader_that_loses_its_office_names_its_successor() -> None:
     assert (first.asked, second.asked) == ([("shards",)], [("shards",)])
 
 
-async def test_two_that_name_each_other_do_not_send_anybody_around_for_ever() -> None:
+async def test_two_that_name_each_other_do_not_redirect_a_caller_for_ever() -> None:
     one, other = ScriptedCoordinator(), ScriptedCoordinator()
     async with replicas(one, other) as (here, there):
         one.follows, other.follows = there, here
@@ -118,7 +118,7 @@ async def test_two_that_name_each_other_do_not_send_anybody_around_for_ever() ->
     assert rejected.value.code is Code.UNAVAILABLE
 
 
-async def test_where_nobody_is_there_each_address_is_told_with_its_trouble() -> None:
+async def test_if_every_address_fails_each_is_told_with_its_error() -> None:
     first, second = dead(), dead()
     async with CoordinatorAdminClient([first, second], deadline=PATIENCE) as client:
         with pytest.raises(Rejected) as rejected:
@@ -128,7 +128,7 @@ async def test_where_nobody_is_there_each_address_is_told_with_its_trouble() -> 
     assert second in rejected.value.text
 
 
-async def test_what_a_leader_refuses_is_refused_and_nobody_else_is_asked() -> None:
+async def test_what_a_leader_refuses_is_refused_and_no_other_replica_is_asked() -> None:
     leader = ScriptedCoordinator(raises=Rejected(Code.NOT_FOUND, "no such shard"))
     other = ScriptedCoordinator()
     async with (
@@ -149,7 +149,7 @@ async def test_a_tail_is_of_the_leader() -> None:
     assert (follower.asked, leader.asked) == ([], [("events", 0, False)])
 
 
-async def test_a_tail_of_nobody_says_why() -> None:
+async def test_a_tail_without_a_leader_says_why() -> None:
     async with (
         replicas(ScriptedCoordinator(follows="")) as addresses,
         CoordinatorAdminClient(addresses, deadline=PATIENCE) as client,
@@ -172,7 +172,7 @@ GONE = Rejected(Code.UNAVAILABLE, "gone")
 LATE = Rejected(Code.DEADLINE_EXCEEDED, "late")
 
 
-def test_the_last_leader_comes_first_and_nobody_twice() -> None:
+def test_the_last_leader_comes_first_and_no_address_twice() -> None:
     search = Search(["a", "b", "c"], "b")
     assert asked(search, a=GONE, b=GONE, c=GONE) == ["b", "a", "c"]
 
@@ -182,7 +182,7 @@ def test_a_leader_that_was_named_comes_next() -> None:
     assert asked(search, a=NotLeader("no", "c"), b=GONE, c=GONE) == ["a", "c", "b"]
 
 
-def test_a_leader_that_was_late_is_asked_again_where_somebody_still_names_it() -> None:
+def test_a_leader_that_was_late_is_asked_again_if_another_replica_still_names_it() -> None:
     search = Search(["a", "b"])
     assert asked(search, a=LATE, b=NotLeader("no", "a")) == ["a", "b", "a"]
 
@@ -202,7 +202,7 @@ def test_a_change_that_may_have_happened_is_told_and_not_made_again() -> None:
         search.on_rejected("a", unclear)
 
 
-def test_that_nobody_leads_is_told_apart_from_that_nobody_is_there() -> None:
+def test_no_leader_is_told_apart_from_no_answer() -> None:
     no = Rejected(Code.FAILED_PRECONDITION, "no")
     full = Rejected(Code.UNAVAILABLE, "the disk is full", STORE_DOWN)
     for answers, reason in (

@@ -1,4 +1,4 @@
-"""Whatever a shard and the coordinator say to each other reads as it was written."""
+"""What a shard and the coordinator say to each other reads as it was written."""
 
 from dataclasses import replace
 
@@ -86,7 +86,7 @@ def test_offers_and_transfers_of_a_later_version_are_left_out() -> None:
     assert sync_reply_of(message.SerializeToString()) == samples.SYNCED
 
 
-def test_a_pause_of_actions_nobody_here_knows_pauses_nothing_here() -> None:
+def test_a_pause_of_unknown_actions_pauses_nothing() -> None:
     message = newer_reply()
     message.pauses[0].scope.ClearField("kinds")
     message.pauses[0].scope.kinds.append(77)  # type: ignore[arg-type]

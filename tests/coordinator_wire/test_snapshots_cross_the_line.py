@@ -64,7 +64,7 @@ WRONG: dict[str, Callable[[Snapshot], Snapshot]] = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-async def test_a_snapshot_that_did_not_come_whole_is_none(wrong: str) -> None:
+async def test_an_incomplete_snapshot_is_ignored(wrong: str) -> None:
     saved = WRONG[wrong](samples.snapshot_of(b'{"shards": []}'))
     async with (
         serving(ScriptedCoordinator(saved=saved)) as rig,
@@ -103,7 +103,7 @@ async def test_a_disk_that_is_full_ends_the_reading_with_its_own_words() -> None
     [b"{", b"[]", b'{"ID": "s-1"}', b'{"ID": 1}', b"\xff"],
     ids=["cut", "a list", "too little", "a number for a name", "no text"],
 )
-def test_a_meta_that_is_none_is_refused(content: bytes) -> None:
+def test_a_malformed_meta_is_refused(content: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         meta_of(content)
 

@@ -69,14 +69,14 @@ changes = st.dictionaries(pairs, st.none() | st.sampled_from(["", "shard-8", "sh
 
 
 @given(st.lists(st.tuples(changes, st.booleans()), max_size=6))
-def test_whatever_changes_between_two_views_the_next_one_is_written_as_protobuf_would(
+def test_after_any_change_the_next_view_is_written_as_protobuf_would(
     steps: list[tuple[dict[Pair, str | None], bool]],
 ) -> None:
     writer, owners = ViewWriter(), domains(8)
     writer.of(view_with(owners))
     for rows, is_sent in steps:
         owners = owners.with_changes(rows)
-        # What nobody was sent in between is not missed.
+        # A view that was never sent in between is not missed.
         if is_sent:
             view = view_with(owners)
             assert writer.of(view) == plainly(view).SerializeToString()
@@ -104,7 +104,7 @@ def test_a_new_writer_writes_all_rows_however_few_have_changed() -> None:
     assert ViewWriter().of(view) == plainly(view).SerializeToString()
 
 
-def test_rows_nobody_has_any_more_are_forgotten() -> None:
+def test_rows_without_a_holder_are_forgotten() -> None:
     writer, many, few = ViewWriter(), domains(50), domains(5)
     writer.of(OwnershipView.of(1, domains=many))
     view = OwnershipView.of(2, domains=few)
@@ -112,7 +112,7 @@ def test_rows_nobody_has_any_more_are_forgotten() -> None:
     assert writer._rows.keys() == few.keys()
 
 
-def test_keys_nobody_listed_are_asked_last() -> None:
+def test_unlisted_keys_are_asked_last() -> None:
     message = plainly(samples.VIEW)
     message.ClearField("partition_keys")
     message.partition_keys.append(samples.ZONE)

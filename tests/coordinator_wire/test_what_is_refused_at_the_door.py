@@ -51,8 +51,8 @@ async def refusal(
 
 
 MISSING: dict[str, tuple[str, Message, str]] = {
-    "a report of nobody": (REPORT_SHARD, contract.ShardReport(cycle=1), "shard_id is missing"),
-    "a sync of nobody": (SYNC_SHARD, pb.SyncShardRequest(cycle=1), "shard_id is missing"),
+    "a report without shard": (REPORT_SHARD, contract.ShardReport(cycle=1), "shard_id is missing"),
+    "a sync without a shard": (SYNC_SHARD, pb.SyncShardRequest(cycle=1), "shard_id is missing"),
     "a domain without a key": (
         V1 + "AssignDomain",
         contract.AssignDomainRequest(topology_value="a", shard_id="s"),
@@ -63,7 +63,7 @@ MISSING: dict[str, tuple[str, Message, str]] = {
         contract.AssignDomainRequest(topology_key="zone", shard_id="s"),
         "topology_value is missing",
     ),
-    "a domain for nobody": (
+    "a domain without a shard": (
         V1 + "AssignDomain",
         contract.AssignDomainRequest(topology_key="zone", topology_value="a"),
         "shard_id is missing",
@@ -89,7 +89,7 @@ MISSING: dict[str, tuple[str, Message, str]] = {
         pb.UpsertProviderRequest(provider=shared.ProviderEntry(address="p:1"), audit=AUDIT),
         "provider.name is missing",
     ),
-    "a provider nobody can reach": (
+    "a provider without an address": (
         ADMIN + "UpsertProvider",
         pb.UpsertProviderRequest(provider=shared.ProviderEntry(name="sim"), audit=AUDIT),
         "provider.address is missing",
@@ -109,7 +109,7 @@ MISSING: dict[str, tuple[str, Message, str]] = {
         pb.SetDefaultOwnerRequest(shard_id="s", audit=AUDIT),
         "provider_address is missing",
     ),
-    "a default of nobody": (
+    "a default without an owner": (
         ADMIN + "SetDefaultOwner",
         pb.SetDefaultOwnerRequest(provider_address="p:1", audit=AUDIT),
         "shard_id is missing",
@@ -248,7 +248,7 @@ async def test_what_is_missing_or_too_much_is_an_invalid_argument(
 
 
 @pytest.mark.parametrize("method", WITHOUT_AUDIT)
-async def test_whoever_changes_something_says_who_and_why(method: str) -> None:
+async def test_a_change_says_who_makes_it_and_why(method: str) -> None:
     rejected = await refusal(ScriptedCoordinator(), ADMIN + method, WITHOUT_AUDIT[method])
     assert (rejected.code, "who changes this" in rejected.text) == (Code.INVALID_ARGUMENT, True)
 
@@ -269,7 +269,7 @@ LED = [path for path in ALL if path not in (GET_STATUS, JOIN_RAFT_CLUSTER)]
 async def test_one_that_does_not_lead_says_so_before_anything_else(
     tmp_path: Path, path: str
 ) -> None:
-    """Whoever asks, and whatever: even bytes that are no message."""
+    """Every caller and every request: even bytes that are not a message."""
     authority = Authority(tmp_path)
     rejected = await refusal(
         ScriptedCoordinator(follows="10.0.0.2:7790"),
@@ -294,14 +294,14 @@ async def test_there_is_no_raft_to_join_anywhere(follows: str | None) -> None:
     assert rejected.code is Code.UNIMPLEMENTED
 
 
-async def test_a_report_without_a_shard_id_is_refused_as_such_whoever_sends_it(
+async def test_a_report_without_a_shard_id_is_refused_as_such_from_any_sender(
     tmp_path: Path,
 ) -> None:
     authority = Authority(tmp_path)
     server, stranger = authority.leaf("server"), authority.leaf("client", "bigfleet://readonly")
-    nobodys = contract.ShardReport(cycle=1)
+    nameless = contract.ShardReport(cycle=1)
     rejected = await refusal(
-        ScriptedCoordinator(), REPORT_SHARD, nobodys, server_tls=server, client_tls=stranger
+        ScriptedCoordinator(), REPORT_SHARD, nameless, server_tls=server, client_tls=stranger
     )
     assert rejected.code is Code.INVALID_ARGUMENT
 

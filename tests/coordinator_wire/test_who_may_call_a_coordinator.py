@@ -69,13 +69,13 @@ IDENTITIES: dict[str, tuple[tuple[str, ...], set[str]]] = {
     "an admin": (("bigfleet://admin",), LOOKS | WRITES),
     "an admin with a name": (("bigfleet://admin/ada",), LOOKS | WRITES),
     "an admin with a path": (("bigfleet://admin/ada/shard-0",), set()),
-    "nobody": ((), set()),
-    "somebody of another scheme": (("spiffe://mesh/admin",), set()),
+    "no name": ((), set()),
+    "a name of another scheme": (("spiffe://mesh/admin",), set()),
     "two at once": (("bigfleet://admin", "bigfleet://shard/shard-0"), set()),
 }
 
 
-def test_whatever_asks_for_an_audit_is_for_admins_and_the_rest_for_readers_too() -> None:
+def test_calls_that_ask_for_an_audit_are_for_admins_and_the_rest_for_readers_too() -> None:
     for path, method in METHODS.items():
         if method.containing_service is not SERVICES[1] or path == SYNC_SHARD:
             continue
@@ -96,7 +96,7 @@ async def test_every_rpc_is_open_to_the_right_certificates_only(
     if JOIN_RAFT_CLUSTER in allowed:
         expected[JOIN_RAFT_CLUSTER] = Code.UNIMPLEMENTED
     assert codes == expected
-    # Nobody who was denied was heard.
+    # No denied caller was heard.
     assert len(coordinator.asked) == len(allowed - {JOIN_RAFT_CLUSTER})
     assert {peer.identity for peer in coordinator.peers} <= set(uris)
 
@@ -115,7 +115,7 @@ async def code_of(line: ClientLine, path: str, method: MethodDescriptor) -> Code
     return Code.OK
 
 
-async def test_without_certificates_nobody_is_asked_for_a_name() -> None:
+async def test_without_certificates_no_caller_is_asked_for_a_name() -> None:
     async with serving(ScriptedCoordinator()) as rig:
         line = ClientLine(rig.address)
         codes = {path: await code_of(line, path, method) for path, method in METHODS.items()}
@@ -133,7 +133,7 @@ async def test_every_replica_tells_its_readers_how_it_is(tmp_path: Path) -> None
             await line.close()
 
 
-@pytest.mark.parametrize("uris", [(), ("bigfleet://cluster/shop",)], ids=["nobody", "a cluster"])
+@pytest.mark.parametrize("uris", [(), ("bigfleet://cluster/shop",)], ids=["no name", "a cluster"])
 async def test_health_is_open_to_every_certificate(tmp_path: Path, uris: tuple[str, ...]) -> None:
     authority = Authority(tmp_path)
     async with serving(ScriptedCoordinator(), tls=authority.leaf("server")) as rig:

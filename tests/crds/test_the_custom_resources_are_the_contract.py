@@ -159,7 +159,7 @@ def test_every_field_is_the_one_of_the_contract_and_there_is_no_other(plural: st
 
 
 @pytest.mark.parametrize("value", ["a3\nreboot", "a3\n", "$(id)", "a b", "v" * 64])
-def test_the_schema_refuses_a_requirement_that_is_no_label(value: str) -> None:
+def test_the_schema_refuses_a_requirement_that_is_not_a_label(value: str) -> None:
     (version,) = DOCUMENTS["capacityrequests"]["spec"]["versions"]
     spec = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
     term = spec["requirements"]["items"]["properties"]

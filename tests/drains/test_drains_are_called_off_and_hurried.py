@@ -1,4 +1,4 @@
-"""A drain changes its mind: it is needed again, or needed by somebody else, or nobody may act."""
+"""A drain is called off or hurried: its machine is needed again, or the shard may not act."""
 
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.machines import MachineState

@@ -24,7 +24,7 @@ async def stuck_drain(
     cluster: Cluster, fleet: Fleet, act: Act, **operator_settings: str
 ) -> AsyncIterator[tuple[Joined, str, Operator]]:
     """Two machines of one pod each; a cluster of higher priority takes one, and the budget lets no
-    pod go. A machine that nobody else needs would not be drained against a budget.
+    pod go. A machine that no other cluster needs would not be drained against a budget.
 
     With it come the name of the Node that is being emptied, and the other cluster, which asks for
     all machines but one.

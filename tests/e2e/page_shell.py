@@ -20,7 +20,7 @@ _PREAMBLE = "set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\
 class PageShell:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
-        #: All it has printed, for whoever reads a failure.
+        #: All it has printed, for the reader of a failure.
         self.said: list[str] = []
 
     async def run(self, text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""CapacityRequests that nobody's pod stands behind, one or thousands at once."""
+"""CapacityRequests without pods, one or thousands at once."""
 
 import asyncio
 

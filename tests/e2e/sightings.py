@@ -44,7 +44,7 @@ class Sightings:
         version = (await api.get(path, limit="1"))["metadata"]["resourceVersion"]
         self._unheard -= 1
         while True:
-            # A server ends the watch of whoever reads too slowly; what was missed comes again.
+            # A server ends a watch that is read too slowly; what was missed comes again.
             async with aclosing(api.watch(path, version)) as events:
                 async for event in events:
                     assert event["type"] != "ERROR", event

@@ -55,7 +55,7 @@ async def at_rest(cluster: Cluster, kinds: Sequence[str] = KINDS) -> Sight:
 
 
 def moved(before: Sight, now: Sight) -> list[str]:
-    """What came, went or changed, in words; that an old Event is forgotten is nobody's doing."""
+    """What came, went or changed, in words; that an old Event is forgotten is not a change."""
     told = [f"{path}: {_name(now[path, uid])} came" for path, uid in now.keys() - before.keys()]
     gone = [key for key in before.keys() - now.keys() if key[0] != _EVENTS]
     told += [f"{key[0]}: {_name(before[key])} went" for key in gone]

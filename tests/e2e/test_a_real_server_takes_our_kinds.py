@@ -79,7 +79,7 @@ async def test_requests_are_selected_by_their_phase(east: Cluster) -> None:
         *("a key", "a value with a line", "a long value", "a gang", "a path", "a spread"),
     ],
 )
-async def test_what_is_no_request_is_refused(east: Cluster, fields: dict[str, Any]) -> None:
+async def test_a_malformed_request_is_refused(east: Cluster, fields: dict[str, Any]) -> None:
     await east.apply_crds(crd_documents())
     with pytest.raises(Refused):
         await east.api.create(CAPACITY_REQUESTS.path(east.namespace), request("bad", **fields))

@@ -65,7 +65,7 @@ async def test_a_surge_of_high_priority_takes_a_machine_and_the_budget_holds_thr
     await until_so(are_collected)
 
 
-async def test_a_budget_that_allows_no_eviction_keeps_a_machine_nobody_else_needs(
+async def test_a_budget_that_allows_no_eviction_keeps_a_machine_no_other_cluster_needs(
     east: Cluster, west: Cluster, make_fleet: MakeFleet, act: Act
 ) -> None:
     fleet, here, _ = await filled(east, west, make_fleet, act, reclaim_grace="30s")

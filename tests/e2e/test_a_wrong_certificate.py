@@ -19,7 +19,7 @@ def words(files: TlsFiles) -> dict[str, str]:
 
 
 def put_in_place(files: TlsFiles, place: TlsFiles) -> None:
-    """As whoever renews certificates does: the same names, another content."""
+    """As a tool that renews certificates does: the same names, another content."""
     for name in ("cert", "key", "ca"):
         content = getattr(files, name).read_bytes()
         path: Path = getattr(place, name)
@@ -63,7 +63,7 @@ async def test_an_operator_with_the_certificate_of_another_cluster_changes_nothi
         async def is_ready() -> bool:
             return (await operator.page("/readyz"))[0] == 200
 
-        await east.until(is_ready, lambda: "the shard is no part of being ready")
+        await east.until(is_ready, lambda: "the shard is not part of being ready")
 
         put_in_place(certs["cluster east"], place)
         await operator.event("session.opened")

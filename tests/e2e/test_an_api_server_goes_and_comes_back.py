@@ -47,7 +47,7 @@ async def test_pods_that_wait_while_the_api_server_is_away_get_their_machines_an
     await until(lambda: knows_requests(here.operator, 2), here.operator.shown)
     await north.stop_api_server()
     await fleet.start_shard()
-    # What the operator knows is young enough to be told: machines come while nobody can be asked.
+    # What the operator knows is young enough to be told: machines come without the server.
     await north.until(lambda: _are_bound(fleet, 2), here.operator.shown)
     await north.start_api_server()
     await here.until_running("web", 2)
@@ -80,7 +80,7 @@ async def test_a_drain_outlives_the_api_server(
         assert await cordoned(north) == []
 
 
-async def test_what_was_deleted_while_nobody_listened_is_found_missing(
+async def test_what_was_deleted_while_the_operator_was_away_is_found_missing(
     own_cluster: OwnCluster, make_fleet: MakeFleet, act: Act
 ) -> None:
     """After its restart the API server no longer knows the versions the operator saw: 410."""

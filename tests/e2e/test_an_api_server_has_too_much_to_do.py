@@ -1,4 +1,4 @@
-"""A crowd: thousands of requests at once, a server that says 429, somebody who writes all day."""
+"""A crowd: thousands of requests at once, a server that says 429, a client that writes all day."""
 
 import asyncio
 
@@ -39,7 +39,7 @@ async def test_a_flood_of_requests_is_rolled_up_whole(
 
         await east.until(is_told, here.operator.shown, LONG)
         needs = [view.need for view in (await shard.needs()).needs]
-    # Whoever asks alike is one Need, whatever each of them asks for.
+    # Requests that ask alike are one Need, of any size.
     assert len(needs) == 2
     assert {need.aggregate["cpu"] for need in needs} == {FLOOD * 150}
 
@@ -79,7 +79,7 @@ async def test_a_server_that_refuses_most_of_what_it_is_asked_gets_all_of_it_in_
     await north.until(leads, here.operator.shown)
 
 
-async def test_somebody_who_writes_to_the_same_objects_all_the_time_does_not_stop_a_drain(
+async def test_a_client_that_writes_to_the_same_objects_all_the_time_does_not_stop_a_drain(
     east: Cluster, make_fleet: MakeFleet, act: Act
 ) -> None:
     fleet = await make_fleet([offered("bare_metal", 2)])
@@ -124,7 +124,7 @@ async def test_somebody_who_writes_to_the_same_objects_all_the_time_does_not_sto
         (left,) = (await east.nodes()).values()
         assert RECLAIM not in left["metadata"]["annotations"]
         assert MARK in left["metadata"]["annotations"], (
-            "what somebody else wrote is not ours to take"
+            "what another writer wrote is not ours to take"
         )
         (told,) = await upcoming()
         assert MARK in told["metadata"]["annotations"]

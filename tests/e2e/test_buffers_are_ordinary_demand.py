@@ -96,7 +96,7 @@ async def test_a_buffer_buys_machines_and_refills_when_a_pod_takes_one(
     await east.until(is_covered)
     free = set(await east.nodes()) - {node_name(each) for each in await east.pods()}
     assert len(free) == 3
-    # Nobody may ask for a machine of its own before the scheduler has had its turn.
+    # No pod may ask for a machine of its own before the scheduler has had its turn.
     here.podwatch.stop()
     await east.apply(pod("guest", pod_spec(cpu=WHOLE_MACHINE)))
     await here.until_running("guest", 1)
@@ -127,7 +127,7 @@ async def test_a_deleted_buffer_gives_its_machines_back(
         states = [machine.state for machine in (await fleet.machines()).values()]
         return states.count(MachineState.SPECULATIVE) == 2
 
-    await east.until(are_sold, lambda: "machines nobody wants are kept")
+    await east.until(are_sold, lambda: "unclaimed machines are kept")
 
 
 async def test_a_buffer_of_a_percentage_follows_its_deployment(
@@ -149,7 +149,7 @@ async def test_a_buffer_of_a_percentage_follows_its_deployment(
     assert await chunks(here) == 0
 
 
-async def test_a_buffer_takes_no_machine_from_anybody_and_gives_its_own_up(
+async def test_a_buffer_preempts_no_pod_and_gives_its_own_machines_up(
     east: Cluster, west: Cluster, make_fleet: MakeFleet, act: Act
 ) -> None:
     fleet = await make_fleet([offered("bare_metal", 3)])
@@ -171,7 +171,7 @@ async def test_a_buffer_takes_no_machine_from_anybody_and_gives_its_own_up(
     assert await preemptions(fleet) == 0
     assert {each["metadata"]["uid"] for each in await west.pods()} == before
     await there.until_running("batch", 2)
-    # What a buffer holds is anybody's who stands higher. (A class of its own, or the scheduler
+    # What a buffer holds goes to any pod of higher priority. (A class of its own, or the scheduler
     # makes room by itself.)
     high = pod_spec(cpu=WHOLE_MACHINE, priorityClassName="high")
     await west.apply(priority_class("high", 1), deployment("web", 1, high))

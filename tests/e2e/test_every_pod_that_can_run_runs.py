@@ -168,7 +168,7 @@ async def test_pods_on_the_clusters_own_nodes_buy_nothing(
 
 
 def own_node(name: str) -> Object:
-    """A Node that somebody else runs: nothing about it says that it is a machine of the fleet."""
+    """A Node that another tool runs: nothing about it says that it is a machine of the fleet."""
     room = {"cpu": "7500m", "memory": "28Gi", "pods": "110"}
     return {
         "apiVersion": "v1",

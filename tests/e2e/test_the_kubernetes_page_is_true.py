@@ -1,7 +1,7 @@
 """docs/kubernetes.md from top to bottom, as a reader would: every command, in order, for real.
 
 The page's own fleet serves a cluster of the rig, whose kubelets an actor plays. Operator and pod
-controller are installed as charts, whose pods nobody runs here, and then started by hand, as the
+controller are installed as charts, whose pods do not run here, and then started by hand, as the
 page does it.
 """
 

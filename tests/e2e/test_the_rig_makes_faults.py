@@ -1,4 +1,4 @@
-"""The rig itself: faults on the way to an API server are met by whoever goes that way, only."""
+"""The rig itself: faults on the way to an API server are met only by clients that go that way."""
 
 import asyncio
 

@@ -62,7 +62,7 @@ async def test_an_api_server_that_restarts_has_lost_nothing_and_everybody_goes_o
 
 
 async def test_a_question_whose_asker_is_gone_leaves_nothing_open(east: Cluster) -> None:
-    """Sockets nobody closed would fail whatever test runs when they are collected."""
+    """Unclosed sockets would fail the test that runs when they are collected."""
     for turns in range(0, 200, 5):
         async with KubeApi(east.plane.url, east.plane.certificates.ca, ADMIN_TOKEN) as api:
             asked = [asyncio.create_task(api.get("/api/v1/nodes")) for _ in range(4)]

@@ -15,7 +15,7 @@ from tests.e2e.rig.processes import Supervised
 from tests.e2e.rig.workloads import deployment, pod_spec
 from tests.e2e.standing_still import LASTING, moved, sight_of
 
-#: Long enough that nobody loses it because the machine is busy.
+#: Long enough that no holder loses it because the machine is busy.
 LEASE = {"lease_duration": "12s", "lease_renew": "9s", "lease_retry": "500ms"}
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 

@@ -9,7 +9,7 @@ from tests.architecture.tree import ROOT
 from tests.e2e.rig.processes import Family
 from tests.shard_system.waiting import until
 
-#: Runs until it is ended, whatever else happens.
+#: Runs until it is ended, in every case.
 ENDLESS = [sys.executable, "-c", "import signal; print('up', flush=True); signal.pause()"]
 KILLED = """
 import os, signal, sys
@@ -22,7 +22,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def is_gone(pid: int) -> bool:
-    """Nobody may have asked yet how it ended."""
+    """Its exit code may not have been read yet."""
     stat = Path(f"/proc/{pid}/stat")
     return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
 

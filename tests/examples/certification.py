@@ -1,4 +1,4 @@
-"""Certifies an example as anybody would, with one command a lane."""
+"""Certifies an example as a user would, with one command a lane."""
 
 import os
 from pathlib import Path
@@ -27,7 +27,7 @@ def _lane(example: str, backend: str, settings: dict[str, str]) -> dict[str, obj
     source = ROOT / "examples" / "providers" / example / "src"
     path = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH", "")]))
     return {
-        # No metrics: somebody may be using port 9090.
+        # No metrics: another process may be using port 9090.
         "command": [str(BIGFLEET), "provider", "run", backend, "--metrics-addr=", *pairs],
         "env": {"PYTHONPATH": path},
     }

@@ -1,4 +1,4 @@
-"""The examples are somebody else's projects: of BigFleet they know the SDK and nothing else."""
+"""The examples are projects of their own: of BigFleet they know the SDK and nothing else."""
 
 import ast
 from pathlib import Path

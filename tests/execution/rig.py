@@ -1,7 +1,7 @@
 """A rig for everything that carries decisions out: one provider and its clusters, played by hand.
 
 No clock, no network: the test says what time it is, what the provider answers and what the
-operators say, in whatever order it likes.
+operators say, in any order.
 """
 
 from collections.abc import Mapping

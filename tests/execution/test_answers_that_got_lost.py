@@ -29,7 +29,7 @@ def lost_configure() -> Rig:
 
 
 @pytest.mark.parametrize("code", LOST, ids=str)
-def test_the_machine_stays_on_its_way_until_somebody_knows(code: Code) -> None:
+def test_the_machine_stays_on_its_way_until_the_provider_says_how_it_ended(code: Code) -> None:
     rig = lost_create(code)
     assert rig.state_of("m-1") is S.CREATING
     assert rig.execution.is_pending("m-1")

@@ -1,4 +1,4 @@
-"""Whatever happens in whatever order: nobody shares a machine, no machine has two calls, and
+"""For any order of events: no two clusters share a machine, no machine has two calls, and
 everything that is pending ends.
 
 The provider keeps its contract and nothing else: answers come late, twice or never, calls arrive
@@ -228,7 +228,7 @@ class AnyOrder(RuleBasedStateMachine):
         assert len(called) == len(set(called)), called
 
     @invariant()
-    def nobody_shares_a_machine(self) -> None:
+    def no_machine_is_shared(self) -> None:
         """Who is told to have a machine is never another than who has it."""
         for machine in MACHINES:
             believed = self.rig.machines.truth(machine)
@@ -254,7 +254,7 @@ class AnyOrder(RuleBasedStateMachine):
                 self.shelf.repair(machine)
             self.list_all()
             self.rig.leap(31)
-            self.nobody_shares_a_machine()
+            self.no_machine_is_shared()
             self.a_machine_has_at_most_one_call()
         assert self.rig.execution.pending_machines() == set()
         assert (self.rig.execution.in_flight, self.rig.execution.queue_depth) == (0, 0)
@@ -274,7 +274,7 @@ TestAnyOrder = AnyOrder.TestCase
 TestAnyOrder.settings = settings(max_examples=100, stateful_step_count=50, deadline=None)
 
 
-def test_a_call_that_arrives_after_it_was_given_up_gives_nobody_another_ones_machine() -> None:
+def test_a_call_that_arrives_after_it_was_given_up_takes_no_machine_from_another() -> None:
     """The one order in some thousand in which two clusters could come to share a machine."""
     order = AnyOrder()
     order.decide(pick=1, cluster="bank", swift=True)
@@ -282,7 +282,7 @@ def test_a_call_that_arrives_after_it_was_given_up_gives_nobody_another_ones_mac
     assert order.shelf.cluster_of == {"m-1": "bank"}
     order.decide(pick=1, cluster="shop", swift=True)
     order.answer(pick=0, at_once=False, twice=False)
-    order.nobody_shares_a_machine()
+    order.no_machine_is_shared()
     assert order.rig.state_of("m-1") is S.FAILED
     order.teardown()
     assert order.rig.machines.truth("m-1").cluster == "bank"

@@ -155,7 +155,7 @@ def test_a_blob_in_between_starts_the_count_anew() -> None:
 @pytest.mark.parametrize(
     ("cluster", "request_id"),
     [("bank", ""), (SHOP, "never-asked")],
-    ids=["of another cluster", "to a request nobody made"],
+    ids=["of another cluster", "to a request that was never made"],
 )
 def test_an_answer_is_dropped(cluster: str, request_id: str) -> None:
     rig = bootstrapping()

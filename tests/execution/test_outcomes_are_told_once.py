@@ -97,7 +97,7 @@ def test_calls_are_measured_by_provider_and_rpc() -> None:
     assert rig.counts.of("provider_rpc_errors_total", **labels) == 1
 
 
-def test_a_delete_nobody_can_do_is_not_tried_again() -> None:
+def test_an_impossible_delete_is_not_tried_again() -> None:
     rig = Rig()
     rig.add("m-1", S.IDLE)
     assert rig.machines.inventory.marks_of("m-1").idle_since is not None

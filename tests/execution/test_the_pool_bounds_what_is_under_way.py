@@ -81,7 +81,7 @@ def test_what_is_paused_while_it_waits_is_not_started() -> None:
     assert rig.outcome(ActionKind.PROVISION, "cancelled") == 1
 
 
-def test_nobody_waits_behind_a_provider_that_has_its_fill() -> None:
+def test_no_action_waits_behind_a_provider_at_its_limit() -> None:
     pool = ActionPool(concurrency=10, queue_factor=2, per_provider=1)
     for machine, provider in (("a-1", "a"), ("a-2", "a"), ("b-1", "b")):
         pool.wait(machine, provider)

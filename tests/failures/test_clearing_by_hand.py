@@ -86,7 +86,7 @@ def test_a_machine_that_is_well_cannot_be_cleared() -> None:
         clear(rig, ClearMode.RECHECK)
 
 
-def test_a_machine_nobody_knows_cannot_be_cleared() -> None:
+def test_an_unknown_machine_cannot_be_cleared() -> None:
     rig = Rig()
     with pytest.raises(NoSuchMachine, match="m-1"):
         clear(rig, ClearMode.FORGET)

@@ -31,7 +31,7 @@ def test_at_its_deadline_a_machine_is_asked_about(state: MachineState) -> None:
 
 
 @by_state
-def test_past_its_deadline_a_machine_is_credited_to_nobody(state: MachineState) -> None:
+def test_past_its_deadline_a_machine_is_not_credited(state: MachineState) -> None:
     rig = moving(state)
     rig.leap(SECONDS[state])
     assert rig.machines.inventory.marks_of("m-1").overdue
@@ -49,7 +49,7 @@ def test_a_machine_that_still_moves_is_failed(state: MachineState) -> None:
 
 
 @by_state
-def test_a_machine_nobody_can_ask_about_is_failed(state: MachineState) -> None:
+def test_a_machine_whose_provider_cannot_be_asked_is_failed(state: MachineState) -> None:
     rig = moving(state)
     rig.leap(SECONDS[state])
     rig.refuse("m-1", Code.DEADLINE_EXCEEDED)

@@ -44,7 +44,7 @@ def test_a_forgotten_machine_is_remembered_as_long_as_its_provider_lists_it() ->
     assert len(rows) < 40
 
 
-def test_a_forgotten_machine_that_nobody_lists_is_forgotten_for_good_after_a_week() -> None:
+def test_a_forgotten_machine_that_is_not_listed_is_forgotten_for_good_after_a_week() -> None:
     rig = forgotten()
     rig.leap(6 * DAY)
     assert remembered(rig) == {"m-1"}

@@ -281,7 +281,7 @@ options: {x-c: 1}
     ],
     ids=["unclosed", "repeated key", "python tag", "two documents", "a list", "empty", "deep"],
 )
-def test_yaml_that_is_no_fleet_is_refused(text: str, said: str) -> None:
+def test_yaml_that_is_not_a_fleet_is_refused(text: str, said: str) -> None:
     problem, *more = problems_of(text)
     assert not more
     assert said in problem
@@ -298,7 +298,7 @@ def test_yaml_that_is_no_fleet_is_refused(text: str, said: str) -> None:
     ],
     ids=["cut off", "repeated key", "repeated key with spaces", "half a character", "deep"],
 )
-def test_json_that_is_no_fleet_is_refused(text: str, said: str) -> None:
+def test_json_that_is_not_a_fleet_is_refused(text: str, said: str) -> None:
     problem, *more = problems_of(text, "fleet.json")
     assert not more
     assert said in problem

@@ -86,6 +86,6 @@ def test_a_victim_that_drains_for_the_folded_need_is_host_enough() -> None:
     assert folds([victim], memory=memory_of(reserved("victim", FOLDED)))
 
 
-def test_an_order_of_another_group_keeps_nobody_from_folding() -> None:
+def test_an_order_of_another_group_keeps_no_gang_from_folding() -> None:
     stranger = replace(own_stamp(GANG), group="another")
     assert folds([r6i("host"), r6i("ordered", MachineState.CREATING, stamp=stranger)])

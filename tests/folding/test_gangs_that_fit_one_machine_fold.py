@@ -64,12 +64,12 @@ def test_demand_without_gangs_is_left_as_it_is() -> None:
     assert [(v.need, v.folded) for v in decision.verdicts] == [(n, False) for n in needs]
 
 
-def test_another_clusters_machine_is_no_host() -> None:
+def test_another_clusters_machine_is_not_a_host() -> None:
     other = r6i("m", CONFIGURED, cluster="c2")
     assert not verdict_of(decided([other], [pods_gang("c1", 4, "g")], options=FOLD)).folded
 
 
-def test_a_machine_outside_every_rack_is_no_host() -> None:
+def test_a_machine_outside_every_rack_is_not_a_host() -> None:
     decision = decided([r6i("m", rack=None)], [pods_gang("c1", 4, "g")], options=FOLD)
     assert not verdict_of(decision).folded
 

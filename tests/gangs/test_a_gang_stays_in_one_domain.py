@@ -120,7 +120,7 @@ HELD = [replace(entry, marks=Marks(held=Held(HeldBy.UNSEEN))) for entry in in_ra
     [
         pytest.param(in_rack("b", 2), [EARLIER_GANG], EngineMemory(), id="by an earlier gang"),
         pytest.param(in_rack("b", 2), [], OFFERS, id="by another shard"),
-        pytest.param(HELD, [], EngineMemory(), id="by nobody, but not in sight"),
+        pytest.param(HELD, [], EngineMemory(), id="by no Need, but not in sight"),
     ],
 )
 def test_a_rack_that_is_held_is_not_counted_on(

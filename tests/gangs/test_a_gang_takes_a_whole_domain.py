@@ -163,7 +163,7 @@ def test_a_domain_whose_drain_is_only_begun_beats_a_smaller_one_with_idle_machin
     assert verdict_of(phase_two(machines, memory=memory)).domain == "a"
 
 
-def test_what_drains_for_somebody_else_makes_no_domain() -> None:
+def test_a_machine_that_drains_for_another_need_makes_no_domain() -> None:
     other = replace(GANG, group="other")
     machines = [draining(f"a-{i}", "a") for i in range(3)]
     memory = memory_of(*(reserved(f"a-{i}", other) for i in range(3)))

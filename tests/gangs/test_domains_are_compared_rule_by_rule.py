@@ -81,7 +81,7 @@ CASES = [
         [free("a", 2), Rack("b", (WITH_MEMORY, WITH_MEMORY), (SMALL,))],
         12,
         "b",
-        id="D7: credited and free add up; memory nobody wants does not matter",
+        id="D7: credited and free add up; unwanted memory does not matter",
     ),
     pytest.param([], 8, None, id="D8: none"),
     pytest.param([free("a", 2), bound("b", 3)], 6, "b", id="D9: credit beats a tighter fit"),

@@ -1,4 +1,4 @@
-"""A gang goes where it already is; a value that is empty, or spoken for, is no place to go."""
+"""A gang goes where it already is; a value that is empty, or spoken for, is not a place to go."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ CONFIGURED = MachineState.CONFIGURED
 
 
 def test_two_gangs_of_one_profile_keep_each_its_own_rack() -> None:
-    """D15: whoever comes first, and though the racks are alike."""
+    """D15: in either order, and though the racks are alike."""
     first, second = rack_gang("c", 12, "g-1"), rack_gang("c", 12, "g-2")
     machines = in_rack("b", 3, CONFIGURED, cluster="c", stamp=own_stamp(first))
     machines += in_rack("a", 3, CONFIGURED, cluster="c", stamp=own_stamp(second))
@@ -35,7 +35,7 @@ def test_own_incumbents_are_credited_before_cheaper_strangers() -> None:
     assert reclaimed(decision) == ["a-cheap"]
 
 
-def test_an_empty_label_is_no_domain() -> None:
+def test_an_empty_label_is_not_a_domain() -> None:
     """U9."""
     machines = [
         m5("m-1", rack=""),
@@ -58,7 +58,7 @@ DEARER = profile(1000, SAME_RACK, interruption_dollars=4096)
 
 
 def test_a_gang_of_a_lower_bucket_does_not_speak_for_what_completes_a_higher_one() -> None:
-    """U22: at equal priority the bucket decides, in the pre-pass too, whoever arrived first."""
+    """U22: at equal priority the bucket decides, in the pre-pass too, not the arrival."""
     assert DEARER.precedence > FIRST.profile.precedence
     second = Need("b", DEARER, cpus(8), cpus(4), group="g-2")
     machines = [m5("bound", CONFIGURED, rack="a", cluster="b"), m5("free", rack="a")]

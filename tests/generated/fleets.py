@@ -50,7 +50,7 @@ from tests.generated.themes import THEMES, Theme, one_in
 
 _NOBODY = NeedKey("", "", "")
 _STRANGER = NeedKey("alpha", Profile.of(priority=700).fingerprint, "gone")
-#: Came over a border with a fingerprint nobody here can read.
+#: Came over a border with a fingerprint that cannot be read here.
 _ILLEGIBLE = NeedKey("alpha", "made elsewhere", "")
 #: A reservation is likelier where the rules make them: one machine in so many has one.
 _RESERVED_ONE_IN = {

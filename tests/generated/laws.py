@@ -42,7 +42,7 @@ def one_claim_and_one_action_a_machine(fleet: Fleet, decision: SomeDecision) -> 
     return [
         *(f"{name} is claimed {n} times" for name, n in claims.items() if n > 1),
         *(f"{name} is acted on {n} times" for name, n in acts.items() if n > 1),
-        *(f"{name} is no machine of the fleet" for name in {*claims, *acts} - known),
+        *(f"{name} is not a machine of the fleet" for name in {*claims, *acts} - known),
     ]
 
 

@@ -1,7 +1,7 @@
-"""Law 6: nobody is left short of a machine that a strictly lower Need acquired.
+"""Law 6: no Need is left short of a machine that a strictly lower Need acquired.
 
 What a Need "could have used" is written out here from the law's own words: it matches, holds a
-MinUnit, is not held and not reserved for somebody else; a Same Need's lies in its recorded domain,
+MinUnit, is not held and not reserved for another Need; a Same Need's lies in its recorded domain,
 a strict Spread Need's within its skew. Every phase goes by precedence (U22), so what a gang of
 lower precedence speaks for never excuses a higher one that is left short. One thing does, where the
 machines of a rack are not alike: what a gang ahead spoke for by id and left because a cheaper one
@@ -21,7 +21,7 @@ from tests.generated.laws import acquired_by, machines_by_id
 _FREE = (MachineState.IDLE, MachineState.SPECULATIVE)
 
 
-def nobody_is_short_of_what_a_lower_need_acquired(
+def no_need_is_short_of_what_a_lower_need_acquired(
     fleet: Fleet, decision: SomeDecision
 ) -> list[str]:
     machines = machines_by_id(fleet)
@@ -66,7 +66,7 @@ def may_take(fleet: Fleet, decision: SomeDecision, need: Need, each: FleetMachin
 
 
 def withheld(fleet: Fleet, decision: SomeDecision, need: Need, each: FleetMachine) -> bool:
-    """Reserved for somebody else who is still there and is not strictly lower."""
+    """Reserved for another Need that is still there and is not strictly lower."""
     held = fleet.memory.reservations.get(each.machine.id)
     if held is None:
         return False

@@ -1,4 +1,4 @@
-"""Law 3: the engine's outcome is that of the naive pass, on fleets nobody thought of."""
+"""Law 3: the engine's outcome is that of the naive pass, on generated fleets."""
 
 from random import Random
 

@@ -18,7 +18,7 @@ from tests.closedloop.laws import (
 from tests.generated import laws
 from tests.generated.monotonicity_law import an_idle_machine_never_raises_the_first_deficit
 from tests.generated.parts import NOW, SAMES, UNIT
-from tests.generated.precedence_law import nobody_is_short_of_what_a_lower_need_acquired
+from tests.generated.precedence_law import no_need_is_short_of_what_a_lower_need_acquired
 from tests.generated.whole_domain_law import a_gang_takes_a_whole_domain_or_nothing
 from tests.oracle.decide import OracleDecision, decide
 
@@ -57,7 +57,7 @@ def test_law_1_notices_a_machine_with_two_owners() -> None:
     assert laws.one_claim_and_one_action_a_machine(TWO_NEEDS, decision)
 
 
-def test_law_2_notices_a_deficit_nobody_can_explain() -> None:
+def test_law_2_notices_a_deficit_without_an_explanation() -> None:
     decision = decide(TWO_NEEDS)
     decision.verdicts[0] = replace(decision.verdicts[0], deficit=UNIT)
     assert laws.deficits_are_what_claims_leave(TWO_NEEDS, decision)
@@ -93,8 +93,8 @@ def test_law_6_notices_a_machine_that_went_to_the_lower_need() -> None:
         ],
         decision.memory,
     )
-    assert not nobody_is_short_of_what_a_lower_need_acquired(fleet, decision)
-    assert nobody_is_short_of_what_a_lower_need_acquired(fleet, swapped)
+    assert not no_need_is_short_of_what_a_lower_need_acquired(fleet, decision)
+    assert no_need_is_short_of_what_a_lower_need_acquired(fleet, swapped)
 
 
 def test_law_7_notices_a_reclaim_before_the_first_report() -> None:

@@ -21,7 +21,7 @@ from tests.generated import laws
 from tests.generated.agreement import SomeDecision
 from tests.generated.fleets import fleet_of_seed, fleets
 from tests.generated.monotonicity_law import an_idle_machine_never_raises_the_first_deficit
-from tests.generated.precedence_law import nobody_is_short_of_what_a_lower_need_acquired
+from tests.generated.precedence_law import no_need_is_short_of_what_a_lower_need_acquired
 from tests.generated.smaller import smallest
 from tests.generated.whole_domain_law import a_gang_takes_a_whole_domain_or_nothing
 
@@ -35,7 +35,7 @@ CYCLE_LAWS: dict[str, Law] = {
     "law 1, one claim and one action a machine": laws.one_claim_and_one_action_a_machine,
     "law 2, conservation": laws.deficits_are_what_claims_leave,
     "law 2, a Need stops when covered": laws.needs_stop_at_the_machine_that_covers_them,
-    "law 6, priority": nobody_is_short_of_what_a_lower_need_acquired,
+    "law 6, priority": no_need_is_short_of_what_a_lower_need_acquired,
     "law 7, Phase 3 takes only the free": laws.phase_three_takes_only_what_is_free_and_reported,
     "law 8, victims are strictly lower": laws.victims_are_strictly_lower,
     "law 8, no more victims than asked": laws.no_more_victims_than_the_deficit_asks,

@@ -37,7 +37,7 @@ def a_gang_takes_a_whole_domain_or_nothing(fleet: Fleet, decision: SomeDecision)
 
 
 def domains_it_could_take(fleet: Fleet, decision: SomeDecision, verdict: SomeVerdict) -> list[str]:
-    """Domains whose strictly lower machines, taken by nobody this cycle, cover the gang alone."""
+    """Domains whose strictly lower machines, not taken this cycle, cover the gang alone."""
     need = verdict.need
     if verdict.satisfied or verdict.unresolved.is_zero():
         return []

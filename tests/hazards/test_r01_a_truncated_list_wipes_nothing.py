@@ -54,7 +54,7 @@ def test_three_confirmed_shrinks_over_a_minute_remove_exactly_what_all_of_them_m
     assert rig.ids() == [name for name in NAMES if name not in gone]
 
 
-def test_a_pending_machine_survives_whatever_is_confirmed() -> None:
+def test_a_pending_machine_survives_every_confirmation() -> None:
     rig = fleet()
     rig.pending.add("m-007")
     for _ in range(4):

@@ -87,7 +87,7 @@ def test_a_new_size_changes_the_choice(state: MachineState) -> None:
 
 @FREE
 @pytest.mark.parametrize("price", [-1.0, math.nan, math.inf], ids=str)
-def test_a_price_that_is_none_keeps_the_old_one(state: MachineState, price: float) -> None:
+def test_an_invalid_price_keeps_the_old_one(state: MachineState, price: float) -> None:
     rig = fleet(state)
     lists(rig, state, price_per_hour=price)
     assert choice(rig) == "a"

@@ -16,7 +16,7 @@ from tests.shard_system.waiting import until
 from tests.up.unhurried_clock import UnhurriedClock
 
 UPDATES, MACHINES = 10_000, 5_000
-#: Far more than gRPC buffers for a stream nobody reads.
+#: Far more than gRPC buffers for a stream that is not read.
 LABELS = {f"label-{n}": "x" * 50 for n in range(20)}
 PATIENT_FOR_A_SECOND = replace(
     QUICK, session=SessionSettings(stall_timeout=Seconds(1.0), outbox_frames=2 * MACHINES)
@@ -32,7 +32,7 @@ def updates_for(shard: ShardRig, cluster: str) -> None:
         shard.process.state.parts.sessions.send(cluster, update)
 
 
-async def test_r03_a_client_that_never_reads_is_ended_and_delays_nobody(tmp_path: Path) -> None:
+async def test_r03_a_client_that_never_reads_is_ended_and_delays_no_other(tmp_path: Path) -> None:
     async with (
         provided(tmp_path, [offered("bare_metal", 2)]) as provider,
         # All of it lives in one loop: when that is held up, the stream that is read is late too.

@@ -64,7 +64,7 @@ def test_r04_a_shard_that_is_silent_for_three_intervals_is_stale() -> None:
     assert not fleet.book.is_fresh("a", fleet.now)
 
 
-def test_r04_a_report_that_is_no_news_still_shows_that_the_shard_lives() -> None:
+def test_r04_a_report_that_is_not_news_still_shows_that_the_shard_lives() -> None:
     fleet = ModelFleet()
     fleet.do(reports.on_report, report_of(fleet, 1, shortfalls=0))
     fleet.wait(31)

@@ -16,7 +16,7 @@ def test_r08_a_hundred_reconnects_leave_one_session() -> None:
     assert [number for number in range(1, 100) if rig.sessions.cluster_of(number)] == []
 
 
-def test_r08_what_the_older_stream_still_says_reaches_nobody() -> None:
+def test_r08_what_the_older_stream_still_says_is_dropped() -> None:
     rig = Rig()
     rig.open(1)
     rig.open(2)

@@ -1,4 +1,4 @@
-"""R09, with the engine: a machine that hangs is replaced once, and its late end is no loss."""
+"""R09, with the engine: a machine that hangs is replaced once, and its late end is not a loss."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -22,7 +22,7 @@ def black_hole() -> Iterator[str]:
 
 
 async def reports_until(reporter: Shard, heard: Coordinator) -> int:
-    """How many rounds it took until somebody heard."""
+    """How many rounds it took until a coordinator heard."""
     rounds = 0
     async with asyncio.timeout(60):
         while not heard.heard:

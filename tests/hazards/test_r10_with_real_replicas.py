@@ -127,7 +127,7 @@ async def test_r10_a_black_hole_among_the_addresses_costs_one_deadline(
 ) -> None:
     shard = fleet.shards[1]
     first = shard.words.index("--coordinator-addr")
-    # Longer than a busy machine makes any answer wait: whatever fails is the black hole.
+    # Longer than a busy machine makes any answer wait: what fails is the black hole.
     more = ["--coordinator-addr", black_hole, "--report-call-timeout", "5s"]
     patient = [*shard.words[:first], *more[:2], *shard.words[first:], *more[2:]]
     await fleet.kill_shard(shard)

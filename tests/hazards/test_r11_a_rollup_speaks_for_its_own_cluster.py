@@ -1,4 +1,4 @@
-"""R11: a roll-up of another cluster than the session's changes nobody's demand."""
+"""R11: a roll-up of another cluster than the session's changes no demand."""
 
 from tests.ingest.rig import Rig, rollup
 

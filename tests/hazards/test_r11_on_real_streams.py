@@ -12,7 +12,7 @@ from tests.shard_system.rig import offered, provided, sharded
 from tests.shard_system.waiting import PATIENCE, until
 
 
-async def test_r11_nobody_reports_for_another_cluster(tmp_path: Path) -> None:
+async def test_r11_a_cluster_cannot_report_for_another(tmp_path: Path) -> None:
     async with (
         provided(tmp_path, [offered("bare_metal", 3)]) as provider,
         sharded(tmp_path / "data", [provider.address]) as shard,

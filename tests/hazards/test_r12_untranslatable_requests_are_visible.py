@@ -21,7 +21,7 @@ def book_with(trouble: bytes) -> DemandBook:
     for name in VALID[:2]:
         assert book.put(key(name), name, spec(), "Pending") is None
     found = book.put(key("odd"), "odd", trouble, "Pending")
-    assert found is not None, "whoever watches is told, so that it can be counted and announced"
+    assert found is not None, "it is told, so that it can be counted and announced"
     book.put(key(VALID[2]), VALID[2], spec(), "Pending")
     return book
 

@@ -2,7 +2,7 @@
 
 Views, instructions and Lists come late or not at all, cycles are carried out on what has changed
 since, and shards are started again from what they have on disk. The provider itself holds every
-mutation against the law: whoever asks for it is the only one who owns the machine.
+mutation against the law: the shard that asks for it is the only owner of the machine.
 """
 
 import random
@@ -134,7 +134,7 @@ class Schedule:
         before = self.cloud.serving(shard)
         answer = shard.owned_machines.unassign(order, self.cloud.at)
         shard.obey(shard.state.taken())
-        assert self.cloud.serving(shard) == before, "nobody loses a machine in use"
+        assert self.cloud.serving(shard) == before, "no cluster loses a machine in use"
         if isinstance(answer, Done) and self.chance.random() < heard:
             self.coordinator.on_given_up(shard.name, pair)
 
@@ -205,7 +205,7 @@ class Schedule:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_whoever_acts_on_a_machine_is_the_only_one_who_owns_it(seed: int) -> None:
+def test_only_the_owner_acts_on_a_machine(seed: int) -> None:
     schedule = Schedule(seed)
     schedule.run(250)
     schedule.calm_down()

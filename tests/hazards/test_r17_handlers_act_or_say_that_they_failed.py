@@ -1,4 +1,4 @@
-"""R17: whatever the coordinator orders is done when it is acknowledged, or is said to have failed.
+"""R17: an order of the coordinator is done when it is acknowledged, or said to have failed.
 
 Every kind of instruction comes in a situation in which it can be carried out, and in one in which
 it cannot. In the first the change is there to be seen the moment the handler says Done; in the
@@ -83,7 +83,7 @@ def _with_batch(priority: int) -> Shard:
 
 
 def _with_domain(*owners: str, bound: bool = False) -> Shard:
-    """In a zone that is one shard's after the other; empty: nobody's."""
+    """In a zone that is one shard's after the other; empty: no shard's."""
     shard = Shard([machine(f"m-0{n}", labels={"zone": "a"}) for n in range(2)])
     for revision, owner in enumerate(owners, start=8):
         domains = {("zone", "a"): owner}
@@ -188,7 +188,7 @@ def test_r17_an_order_of_a_later_version_is_refused() -> None:
     ],
     ids=["another step", "no transfer", "another kind"],
 )
-def test_r17_an_order_that_is_no_step_of_a_transfer_is_refused(
+def test_r17_an_order_that_is_not_a_step_of_a_transfer_is_refused(
     instruction: CoordinatorInstruction,
 ) -> None:
     assert isinstance(_releasing().told(instruction), Refused)

@@ -99,7 +99,7 @@ def fails_for_good(fleet: ModelFleet, shard: ModelShard) -> None:
         fleet.report(shard, answered=False)
 
 
-def test_r18_a_domain_nobody_would_give_up_says_so_and_may_be_asked_for_again() -> None:
+def test_r18_a_domain_that_no_shard_would_give_up_says_so_and_may_be_asked_for_again() -> None:
     fleet, a = hand_over()
     fails_for_good(fleet, a)
     assert pending(fleet.book, "a") == []

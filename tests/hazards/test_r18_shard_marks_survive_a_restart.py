@@ -1,4 +1,4 @@
-"""R18, the shard's half: terms and done instructions are remembered, whoever is restarted."""
+"""R18, the shard's half: terms and done instructions are remembered, after every restart."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

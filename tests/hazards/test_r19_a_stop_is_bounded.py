@@ -1,4 +1,4 @@
-"""R19: SIGTERM ends a shard in time, however many streams are open and whoever reads them."""
+"""R19: SIGTERM ends a shard in time, however many streams are open, read or not."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""R21: what a process shows of its insides is shown only where somebody asked for it."""
+"""R21: what a process shows of its insides is shown only if the settings ask for it."""
 
 import json
 from collections.abc import AsyncIterator, Callable

@@ -1,7 +1,7 @@
 """A whole shard in virtual time: its state, a provider that takes its time, polite operators.
 
-Every second the provider ends what is due and is listed whole, the shard decides once, and whatever
-it asks for is begun. A mutation is answered in its transitional state, as real providers do.
+Every second the provider ends what is due and is listed whole, the shard decides once, and what it
+asks for is begun. A mutation is answered in its transitional state, as real providers do.
 """
 
 from collections.abc import Iterable, Mapping

@@ -60,7 +60,7 @@ def slots_listed_by(source: str, *names: str) -> tuple[MachineBatch, str]:
     """Speculative machines as they come with a provider's List."""
     sample, size = slot("", 4.0).machine, len(names)
     offering = Offering(sample.capacity_type, "a3", resources=UNIT, price_per_hour=4.0)
-    nobody = np.full(size, -1, np.int32)
+    unbound = np.full(size, -1, np.int32)
     batch = MachineBatch(
         ids=names,
         offerings=[offering],
@@ -68,8 +68,8 @@ def slots_listed_by(source: str, *names: str) -> tuple[MachineBatch, str]:
         stamps=[],
         offering_of_machine=np.zeros(size, np.int32),
         state_of_machine=np.full(size, MachineState.SPECULATIVE, np.int8),
-        cluster_of_machine=nobody,
-        stamp_of_machine=nobody,
+        cluster_of_machine=unbound,
+        stamp_of_machine=unbound,
         idle_since_of_machine=np.full(size, NEVER, np.int64),
     )
     return batch, source

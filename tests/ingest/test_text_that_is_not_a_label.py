@@ -35,7 +35,7 @@ REFUSED = {
     "a key of NotIn": (asking(key="$(id)", operator=2), r"requirements\[0\]\.key"),
     "a key of Exists": (asking(key="a b", values=[], operator=3), r"requirements\[0\]\.key"),
     "a key of Same": (asking(key="../rack", values=[], operator=5), r"requirements\[0\]\.key"),
-    "a value of an operator that is none": (asking(values=["a\tb"], operator=0), r"values\[0\]"),
+    "a value of an unknown operator": (asking(values=["a\tb"], operator=0), r"values\[0\]"),
     "a topology key": (
         rollup(pb.CapacityNeed(spread=[pb.TopologySpread(topology_key="z\x1b[2J", max_skew=1)])),
         r"spread\[0\]\.topology_key",

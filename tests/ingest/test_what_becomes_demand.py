@@ -17,7 +17,7 @@ def test_an_accepted_roll_up_is_the_whole_demand_and_wakes_the_cycle() -> None:
     assert rig.counted("accepted") == 2
 
 
-def test_a_roll_up_that_says_the_same_changes_nothing_and_wakes_nobody() -> None:
+def test_a_roll_up_that_says_the_same_changes_nothing_and_starts_no_cycle() -> None:
     rig = Rig()
     rig.report(5)
     demand = rig.needs.snapshot()

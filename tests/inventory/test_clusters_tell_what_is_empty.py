@@ -35,7 +35,7 @@ def empty(inventory: Inventory) -> list[str]:
     return marked
 
 
-def test_a_machine_nobody_spoke_of_counts_as_busy() -> None:
+def test_a_machine_without_a_report_counts_as_busy() -> None:
     assert empty(fleet()) == []
 
 

@@ -124,7 +124,7 @@ def test_a_snapshot_does_not_see_what_comes_later() -> None:
 
 
 def test_a_snapshot_made_from_a_dropped_one_is_complete() -> None:
-    """The memory of a snapshot nobody holds is used again; what changed since must be in it."""
+    """The memory of a snapshot that is not held is used again; what changed since must be in it."""
     inventory = inventory_of(*(configured(f"m-{i}") for i in range(6)))
     kept = inventory.snapshot()
     for i in range(4):

@@ -63,7 +63,7 @@ def test_many_leave_as_one_after_the_other_would(gone: list[str], dirty: set[str
     ]
 
 
-def test_if_one_is_unknown_nobody_leaves() -> None:
+def test_if_one_is_unknown_none_leaves() -> None:
     inventory = fleet()
     with pytest.raises(NoSuchMachine, match="m-99"):
         inventory.remove_all(["m-1", "m-99"])
@@ -80,7 +80,7 @@ def test_what_lay_beside_the_columns_leaves_too() -> None:
     assert held(inventory, "m-1") == [None]
 
 
-def test_only_free_machines_nobody_holds_are_held() -> None:
+def test_only_free_machines_that_are_not_held_yet_are_held() -> None:
     inventory = fleet(IDLE, SPECULATIVE, CONFIGURED, IDLE)
     backoff = Held(HeldBy.BACKOFF, 5)
     inventory.mark("m-3", Marks(held=backoff))

@@ -115,7 +115,7 @@ async def test_a_watch_that_breaks_while_it_catches_up_leaves_the_copy_as_old_as
         assert cache.stale_seconds(clock.now()) > 100
 
 
-async def test_the_usual_end_of_a_watch_is_no_interruption() -> None:
+async def test_the_usual_end_of_a_watch_is_not_an_interruption() -> None:
     server, clock = Server(), ManualClock()
     async with reflected(server, clock) as cache:
         await until(lambda: server.streams)

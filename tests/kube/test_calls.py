@@ -110,7 +110,7 @@ async def test_a_patch_that_changes_nothing_makes_no_version() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "a?b", "%2e%2e", "a b"])
-async def test_a_name_that_is_none_is_never_sent(name: str) -> None:
+async def test_an_invalid_name_is_never_sent(name: str) -> None:
     async with FakeApiServer() as server, api_for(server) as api:
         with pytest.raises(Refused):
             await api.delete(NODES, name)
@@ -246,7 +246,7 @@ async def test_an_answer_of_a_proxy_in_between_is_quoted() -> None:
 
 
 async def test_a_server_that_has_just_started_misses_no_right() -> None:
-    """Admission that has not filled its caches says Forbidden, whoever asks."""
+    """Admission that has not filled its caches says Forbidden to every caller."""
     async with FakeApiServer() as server, api_for(server) as api:
         text = 'nodes "n-1" is forbidden: not yet ready to handle request'
         server.fail("create", status=403, reason="Forbidden", message=text)

@@ -178,8 +178,8 @@ async def test_the_authority_and_the_name_of_the_kubeconfig_are_trusted_and_no_o
         await server.stop()
 
 
-async def test_whoever_goes_in_the_middle_of_a_handshake_hangs_up(tmp_path: Path) -> None:
-    """At once, and not when somebody collects what is left of the call."""
+async def test_a_client_that_leaves_in_the_middle_of_a_handshake_hangs_up(tmp_path: Path) -> None:
+    """At once, and not when the rest of the call is collected."""
     called, hung_up = asyncio.Event(), asyncio.Event()
 
     async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -201,7 +201,7 @@ async def test_whoever_goes_in_the_middle_of_a_handshake_hangs_up(tmp_path: Path
     assert asked.cancelled()
 
 
-async def test_a_client_certificate_that_is_none_is_refused_at_the_start(tmp_path: Path) -> None:
+async def test_a_malformed_client_certificate_is_refused_at_the_start(tmp_path: Path) -> None:
     (tmp_path / "c.pem").write_text("no certificate")
     user = "{client-certificate: c.pem, client-key: c.pem}"
     server = FakeApiServer()

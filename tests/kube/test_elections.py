@@ -50,7 +50,7 @@ async def running(
 
 class Suspended(ManualClock):
     def jump(self, seconds: float) -> None:
-        """Time passes and nobody runs, as in a process that was stopped."""
+        """Time passes and no task runs, as in a process that was stopped."""
         self._now += round(seconds * SECOND)
 
 
@@ -135,7 +135,7 @@ async def test_a_crashed_holder_is_followed_after_the_duration() -> None:
     assert 13 <= waited <= 20
 
 
-async def test_a_holder_that_hears_nothing_stops_by_itself_before_anybody_may_follow() -> None:
+async def test_a_holder_that_hears_nothing_stops_by_itself_before_another_may_follow() -> None:
     leases, clock = Leases(), ManualClock()
     a, line = candidate(leases, clock, "a")
     async with running(clock, a):
@@ -224,7 +224,7 @@ async def test_a_renewal_whose_answer_was_lost_does_not_cost_the_lease() -> None
 # A seed says nothing when it is made smaller: no shrinking.
 @settings(max_examples=settings().max_examples // 10, phases=(Phase.explicit, Phase.generate))
 @given(seed=st.integers(0, 2**32), slowest=st.sampled_from([0.05, 0.5, 4.0]))
-def test_whatever_the_line_does_two_never_hold_at_once(seed: int, slowest: float) -> None:
+def test_two_never_hold_at_once_on_any_line(seed: int, slowest: float) -> None:
     asyncio.run(contested(Random(seed), slowest))
 
 
@@ -286,7 +286,7 @@ async def to_next_timer(clock: ManualClock) -> None:
 
 
 async def driven_until(clock: ManualClock, holds: Callable[[], object]) -> None:
-    """From timer to timer; fails when nobody waits for anything any more."""
+    """From timer to timer; fails when no task waits for anything any more."""
     await settle()
     while not holds():
         await to_next_timer(clock)

@@ -98,7 +98,7 @@ async def test_a_long_sentence_is_cut_to_what_the_api_takes() -> None:
     assert len(written(server)[0]["message"]) == 1024
 
 
-async def test_what_is_told_while_nobody_may_write_is_written_once_somebody_may() -> None:
+async def test_what_is_told_while_writing_is_not_allowed_is_written_later() -> None:
     may = False
     async with FakeApiServer() as server, telling(server, ManualClock()) as events:
         events.may_write = lambda: may

@@ -125,7 +125,7 @@ BAD = {
         {"cluster": "{server: 'https://a', certificate-authority: gone.pem}"},
         r"gone\.pem cannot be read: No such file",
     ),
-    "an address that is none": ({"cluster": "{server: 'api:6443'}"}, "not an http"),
+    "a malformed address": ({"cluster": "{server: 'api:6443'}"}, "not an http"),
     "a server that is a number": ({"cluster": "{server: 6443}"}, "context prod: cluster prod: "),
 }
 
@@ -141,7 +141,7 @@ def test_a_bad_kubeconfig_is_refused_with_its_file_and_the_fault(
 
 
 @pytest.mark.parametrize("text", ["[1, 2]", "{contexts: 7}", "{contexts: [x]}", "{", "\x00"])
-def test_a_file_that_is_no_kubeconfig_is_named(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_not_a_kubeconfig_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "config"
     path.write_text(text)
     with pytest.raises(BadKubeconfig, match=str(path)):

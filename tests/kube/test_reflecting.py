@@ -223,7 +223,7 @@ async def test_what_narrows_to_nothing_is_not_in_the_cache() -> None:
     assert seen.changes == [("n-1", None, "a"), ("n-1", "a", None)]
 
 
-async def test_a_change_of_what_nobody_keeps_is_no_change() -> None:
+async def test_a_change_of_a_dropped_field_is_not_a_change() -> None:
     async with FakeApiServer() as server:
         server.put(NODES, node("n-1"))
         async with reflecting(server, ManualClock()) as seen:

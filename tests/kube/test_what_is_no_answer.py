@@ -1,4 +1,4 @@
-"""Whatever goes wrong on the way to an API server is a problem of that call alone."""
+"""What goes wrong on the way to an API server is a problem of that call alone."""
 
 from collections.abc import Generator
 

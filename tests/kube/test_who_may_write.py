@@ -9,7 +9,7 @@ from bigfleet.kube.objects import Meta, Pod
 from tests.kube_api import FakeApiServer, api_for
 
 
-async def test_nothing_is_sent_while_nobody_may_write() -> None:
+async def test_nothing_is_sent_while_writing_is_not_allowed() -> None:
     async with FakeApiServer() as server, api_for(server, ManualClock()) as api:
         server.put(PODS, {"metadata": {"name": "web-0", "namespace": "shop"}})
         api.may_write = lambda: False
@@ -21,7 +21,7 @@ async def test_nothing_is_sent_while_nobody_may_write() -> None:
         assert api.writes == 0
 
 
-async def test_a_lease_is_written_by_whoever_wants_to_lead_and_anybody_reads() -> None:
+async def test_a_lease_is_written_by_candidates_and_read_by_all() -> None:
     async with FakeApiServer() as server, api_for(server, ManualClock()) as api:
         server.put(NODES, {"metadata": {"name": "n-1"}})
         api.may_write = lambda: False

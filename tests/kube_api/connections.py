@@ -35,7 +35,7 @@ class Stream:
 
 
 class Cut(Exception):
-    """The line breaks here, in the middle of whatever it was."""
+    """The line breaks here, in the middle of an answer."""
 
 
 Answer = Callable[[HttpCall], Awaitable[Whole | Stream]]

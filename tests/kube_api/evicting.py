@@ -47,7 +47,7 @@ def _covers(budget: Object, pod: Object) -> bool:
 
 
 def _standing(budget: Object, pods: list[Object]) -> tuple[int, int]:
-    """How many must be healthy, and how many are. A status somebody wrote has the last word."""
+    """How many must be healthy, and how many are. A written status has the last word."""
     alive = [p for p in pods if p.get("status", {}).get("phase") not in ("Succeeded", "Failed")]
     healthy = sum(
         1

@@ -122,7 +122,7 @@ class FakeApiServer:
         del self._resources[kind.group, kind.plural]
 
     def put(self, kind: Named, body: Object) -> Object:
-        """Writes the whole object, status included, as nobody could over the API."""
+        """Writes the whole object, status included, as no client could over the API."""
         resource = self._resource(kind)
         meta = body["metadata"]
         namespace = meta.get("namespace", "default") if resource.namespaced else ""
@@ -135,7 +135,7 @@ class FakeApiServer:
         return self.put(kind, merged(found, patch))
 
     def remove(self, kind: Named, name: str, namespace: str = "") -> None:
-        """At once, whatever finalizers or grace there are; what it owned goes too."""
+        """At once, in spite of finalizers and grace; what it owned goes too."""
         resource = self._resource(kind)
         self.storage.remove(resource, self._key(resource, name, namespace))
         self.collect_garbage()
@@ -153,7 +153,7 @@ class FakeApiServer:
 
     def collect_garbage(self) -> None:
         """Objects whose owners are all gone. Every deletion does so by itself."""
-        while orphans := self.storage.owned_by_nobody():
+        while orphans := self.storage.without_owner():
             for plural, key in orphans:
                 self.storage.remove(self._resource(plural), key)
 

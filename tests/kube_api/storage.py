@@ -47,7 +47,7 @@ class Storage:
         self._time_text = time_text
         self._changed = changed
         self._objects: dict[str, dict[ObjectKey, Object]] = {}
-        #: By plural, oldest first; nobody may start to read before `compacted`.
+        #: By plural, oldest first; no watch may start before `compacted`.
         self._changes: dict[str, list[Change]] = {}
         self.version = 1000
         self.compacted = 0
@@ -162,7 +162,7 @@ class Storage:
         self._changes.setdefault(resource.plural, []).append(Change(self.version, gone, None))
         self._changed()
 
-    def owned_by_nobody(self) -> list[tuple[str, ObjectKey]]:
+    def without_owner(self) -> list[tuple[str, ObjectKey]]:
         """Objects all of whose owners are gone: what a garbage collector looks for."""
         alive = {o["metadata"]["uid"] for kind in self._objects.values() for o in kind.values()}
         return [

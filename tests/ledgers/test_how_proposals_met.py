@@ -84,7 +84,7 @@ def test_what_the_broker_rules_out_is_named_and_stands_at_zero() -> None:
     assert {series: counts.counters.get(series) for series in never} == dict.fromkeys(never, 0)
 
 
-def test_one_worker_meets_nobody() -> None:
+def test_one_worker_meets_no_other() -> None:
     counts = Counts()
     measure_contention(counts, contended(workers=1), 0.0)
     assert sum(v for (name, _), v in counts.counters.items() if "retries" in name) == 0

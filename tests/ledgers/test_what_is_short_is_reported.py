@@ -66,7 +66,7 @@ def test_rows_go_by_priority_then_age_and_are_cut() -> None:
     assert [(row.need.profile.priority, row.age) for row in rows] == [(2000, 1), (300, 8)]
 
 
-def test_what_is_covered_again_is_no_shortfall() -> None:
+def test_what_is_covered_again_is_not_a_shortfall() -> None:
     ledger = Ledger((plain("shop", 100, 1), 50), machines=[host("m1")])
     assert ledger.shortfalls.rows(100) == ()
     assert ledger.gauge("shortfalls") == 0
@@ -155,7 +155,7 @@ def test_machines_are_measured_by_state_capacity_and_penalty() -> None:
 
 
 def test_interruptions_are_expected_to_cost_what_the_stamps_say() -> None:
-    """Of real machines; what cannot be interrupted costs nothing, whatever it carries (U4)."""
+    """Of real machines; what cannot be interrupted costs nothing, with any penalty (U4)."""
     dear, pinned = Assigned(interruption_penalty=8.0), Assigned(interruption_penalty=inf)
     spot, ours = CapacityType.SPOT, CapacityType.BARE_METAL
 

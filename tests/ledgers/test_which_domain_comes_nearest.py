@@ -29,7 +29,7 @@ def ordered_for(cluster: str) -> FleetMachine:
     ("cluster", "per_mille"),
     [
         pytest.param("shop", 250, id="its own order counts"),
-        pytest.param("", 250, id="an order of nobody in particular counts"),
+        pytest.param("", 250, id="an order without a cluster counts"),
         pytest.param("bank", None, id="an order of another cluster does not"),
     ],
 )
@@ -37,7 +37,7 @@ def test_machines_on_order_count_for_who_ordered_them(cluster: str, per_mille: i
     assert candidates([*zoned("a", 2), ordered_for(cluster)]).get("b") == per_mille
 
 
-def test_machines_of_its_cluster_that_nobody_claims_count() -> None:
+def test_unclaimed_machines_of_its_cluster_count() -> None:
     machines = [*zoned("a", 3), bound("m1", "shop", 100, zone="b"), bound("m2", "bank", 100)]
     assert candidates(machines) == {"a": 750, "b": 250}
 

@@ -49,7 +49,7 @@ def test_a_fact_cannot_pose_as_the_head_of_its_line() -> None:
     assert (line["level"], line["level_"], line["time_"]) == ("error", "fine", "never")
 
 
-def test_what_is_no_json_is_written_as_text() -> None:
+def test_what_is_not_json_is_written_as_text() -> None:
     desk = Desk()
     desk.log.info("odd", problem=ValueError("no"), raw={1: "x"})
     assert desk.lines()[0]["problem"] == "no"

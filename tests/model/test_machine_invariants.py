@@ -28,7 +28,7 @@ SOUND = {
     "a host on its way into a cluster": replace(
         IDLE, state=MachineState.CONFIGURING, cluster="shop"
     ),
-    "a host on its way into a cluster nobody named": replace(IDLE, state=MachineState.CONFIGURING),
+    "a host on its way into an unnamed cluster": replace(IDLE, state=MachineState.CONFIGURING),
     "a bound host": CONFIGURED,
     "a bound host on its way out": replace(CONFIGURED, state=MachineState.DRAINING),
     "a host on its way to nothing": replace(IDLE, state=MachineState.DELETING),

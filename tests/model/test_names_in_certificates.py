@@ -24,7 +24,7 @@ def test_an_administrator_may_have_a_name(name: str) -> None:
         "x:bigfleet://admin",
     ],
 )
-def test_nobody_else_is_an_administrator(identity: str | None) -> None:
+def test_other_names_are_not_administrators(identity: str | None) -> None:
     assert not is_admin(identity)
 
 

@@ -150,5 +150,5 @@ def test_precedence_can_be_read_from_the_fingerprint_alone(
     ],
     ids=lambda text: repr(text[:24]),
 )
-def test_a_text_that_is_no_fingerprint_has_no_precedence(text: str) -> None:
+def test_a_text_that_is_not_a_fingerprint_has_no_precedence(text: str) -> None:
     assert precedence_of_fingerprint(text) is None

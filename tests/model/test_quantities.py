@@ -102,7 +102,7 @@ def test_what_is_finer_than_the_unit_rounds_up_as_the_scheduler_does(
     ],
     ids=repr,
 )
-def test_what_is_no_quantity_is_refused_with_a_remedy(text: str) -> None:
+def test_what_is_not_a_quantity_is_refused_with_a_remedy(text: str) -> None:
     with pytest.raises(BadQuantity, match="is not a Kubernetes quantity; write it like 2, 500m"):
         quantity_of("memory", text)
 
@@ -201,7 +201,7 @@ def test_amounts_that_are_no_resources_are_exact_and_may_be_negative(
     assert exactly(text) == amount
 
 
-def test_what_is_no_quantity_is_no_other_amount_either() -> None:
+def test_what_is_not_a_quantity_is_not_another_amount_either() -> None:
     with pytest.raises(BadQuantity, match="write it like"):
         exactly("$5")
 

@@ -21,7 +21,7 @@ def test_an_absent_dimension_is_zero() -> None:
     assert vector(cpu="4")["memory"] == 0
 
 
-def test_dimensions_are_kept_in_name_order_whatever_order_they_came_in() -> None:
+def test_dimensions_that_come_in_any_order_are_kept_in_name_order() -> None:
     assert list(vector(pods="1", cpu="1", memory="1")) == ["cpu", "memory", "pods"]
 
 
@@ -51,7 +51,7 @@ def test_subtraction_stops_at_zero_and_names_the_dimensions_of_both() -> None:
     assert left.positive() == NOTHING
 
 
-def test_covering_ignores_dimensions_nobody_wants() -> None:
+def test_covering_ignores_unwanted_dimensions() -> None:
     assert vector(cpu="4", gpu="8").covers(vector(cpu="4"))
 
 

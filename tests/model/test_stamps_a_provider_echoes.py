@@ -44,7 +44,7 @@ def test_an_absent_stamp_leaves_its_field_alone() -> None:
     assert (decoded.group, decoded.priority, problems) == ("gang-8", 900_000, [])
 
 
-def test_a_stamp_of_somebody_else_is_ignored() -> None:
+def test_a_foreign_stamp_is_ignored() -> None:
     assert metadata.decode({"example.com/assigned-priority": "7"}, STAMPED) == (STAMPED, [])
 
 
@@ -118,5 +118,5 @@ def test_dollars_read_back_as_the_same_number(dollars: float) -> None:
         group=st.text(),
     )
 )
-def test_whatever_was_stamped_comes_back(assigned: Assigned) -> None:
+def test_every_stamp_comes_back_as_it_was(assigned: Assigned) -> None:
     assert metadata.decode(metadata.encode(assigned), STAMPED) == (assigned, [])

@@ -80,7 +80,7 @@ def killing_test(
 
 
 def verdicts_on(mutants: Sequence[Mutant]) -> Iterator[Verdict]:
-    """As they fall; the source is copied once, so that nobody edits it under a running check."""
+    """As they fall; the source is copied once, so that no edit reaches a running check."""
     with tempfile.TemporaryDirectory(prefix="bigfleet-mutants-") as folder:
         base = copy_package(PACKAGE, Path(folder))
         warm_context()

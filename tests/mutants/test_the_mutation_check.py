@@ -48,7 +48,7 @@ def test_the_engine_as_it_is_is_not_taken_for_a_mutant(first: Seen, tmp_path: Pa
 
 
 def test_a_flip_that_no_longer_fits_is_reported_not_run() -> None:
-    gone = Mutant("nothing", "decide.py", "a text nobody wrote", "another")
+    gone = Mutant("nothing", "decide.py", "a text that is not there", "another")
     assert judge(gone, PACKAGE).fate is Fate.UNFIT
 
 

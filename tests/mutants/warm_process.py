@@ -32,7 +32,7 @@ def warm_context() -> ForkServerContext:
 def answer_killing_test(
     answer: Connection, package: Path, first: Seen, fleets: int, loops: int
 ) -> None:
-    """In the new process: what killed the copy, None if nothing did, or why nobody can tell."""
+    """In the new process: what killed the copy, None if nothing did, or why it cannot be told."""
     sys.path.insert(0, str(package.parent))
     try:
         from tests.mutants.killing_test import killed_by

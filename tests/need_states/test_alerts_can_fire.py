@@ -18,7 +18,7 @@ from tests.charts.charts import BIGFLEET, OPERATOR
 from tests.ingest.rig import START, Rig, rollup
 
 ALERTS = {rule["alert"]: rule for chart in (BIGFLEET, OPERATOR) for rule in chart.alerts}
-#: As Prometheus does it where nobody says otherwise: a minute between two scrapes.
+#: As Prometheus does it by default: a minute between two scrapes.
 SCRAPE_SECONDS = 60
 ROLLUP_SECONDS = 10
 _UNITS = {"s": 1, "m": 60, "h": 3600}

@@ -225,7 +225,7 @@ def test_a_dry_run_ends() -> None:
     assert drill.state_of(WANTED) is MET
 
 
-def test_what_is_on_its_way_alerts_nobody() -> None:
+def test_what_is_on_its_way_raises_no_alert() -> None:
     drill = settled("m-1", "m-2")
     drill.fleet.hangs = True
     drill.fleet.report(SHOP, WANTED)

@@ -77,7 +77,7 @@ def test_a_pause_is_named_with_who_since_when_and_the_command_that_lifts_it() ->
     assert fleet.state_of(WEB) is MET
 
 
-def test_a_pause_of_another_cluster_blocks_nobody_else() -> None:
+def test_a_pause_of_another_cluster_blocks_no_other_cluster() -> None:
     fleet = VirtualShard([idle("m-1"), idle("m-2")], {})
     scope = PauseScope(cluster_ids=(BANK,))
     fleet.state.parts.pauses.pause(PauseRequest("ada", "move", scope), fleet.at)
@@ -121,7 +121,7 @@ def test_an_absent_operator_blocks_what_must_be_bootstrapped() -> None:
     assert fleet.state_of(WEB) is MET
     fleet.leaves(SHOP)
     fleet.run(2)
-    assert fleet.state_of(WEB) is MET, "it has what it asked for, whoever is connected"
+    assert fleet.state_of(WEB) is MET, "it has what it asked for, connected or not"
     del fleet.shelf["m-2"]
     fleet.shelf["m-3"] = idle("m-3")
     fleet.run(5)
@@ -254,7 +254,7 @@ def test_a_margin_is_short_only_while_a_pod_waits(group: str) -> None:
     fleet = VirtualShard([bound("m-1", SHOP), bound("m-2", SHOP)], {})
     fleet.report(SHOP, WEB, margin)
     fleet.run(1)
-    assert fleet.state_of(margin) is SHORT, "nobody has said that no pod waits"
+    assert fleet.state_of(margin) is SHORT, "no report has said that no pod waits"
     fleet.tells(SHOP)
     fleet.run(1)
     assert fleet.state_of(margin) is MET

@@ -40,7 +40,7 @@ def slot(name: str, kind: str = "std-8") -> MachineRecord:
 class VirtualShard(VirtualFleet):
     #: The provider answers nothing.
     down = False
-    #: Whatever changes a machine is refused with these words.
+    #: Calls that change a machine are refused with these words.
     refusal = ""
     refusal_code = Code.INVALID_ARGUMENT
     #: What is begun never ends.

@@ -1,4 +1,4 @@
-"""What was frozen can be sorted elsewhere, whatever the table does meanwhile."""
+"""What was frozen can be sorted elsewhere, while the table changes."""
 
 from random import Random
 
@@ -74,7 +74,7 @@ def test_many_roll_ups_later_the_demand_is_that_of_a_new_table(seed: int) -> Non
 
 
 @pytest.mark.usefixtures("soon_garbage")
-def test_tables_start_anew_without_what_nobody_asks_for() -> None:
+def test_tables_start_anew_without_what_no_need_asks_for() -> None:
     table = table_of({"a": rows("a", 1, 2), "b": rows("b", 3)})
     for cpu in range(10, 30):
         table.replace("b", rows("b", cpu))

@@ -38,7 +38,7 @@ def test_less_than_half_of_the_attempts_do_not() -> None:
     assert free(rig, names) == []
 
 
-def test_a_refused_configure_is_no_join_failure() -> None:
+def test_a_refused_configure_is_not_a_join_failure() -> None:
     rig = Rig()
     names = stock(rig, "od")
     for name in ("a", "b", "c", "d"):

@@ -234,7 +234,7 @@ def test_a_slot_held_for_another_reason_stays_held_for_that() -> None:
     assert free(rig, names) == ["od-0", "od-1"]
 
 
-def test_a_slot_nobody_holds_is_not_bought_while_its_offering_rests() -> None:
+def test_a_free_slot_is_not_bought_while_its_offering_rests() -> None:
     rig, _ = exhausted()
     rig.machines.hold("od-2", None)
     action = Action(ActionKind.PROVISION, "od-2", "shop", Rule.SPECULATIVE)

@@ -171,7 +171,7 @@ async def test_a_create_whose_answer_is_lost_leads_to_another_token(file: Path) 
         assert rig.secrets() == []
 
 
-async def test_an_id_somebody_else_uses_is_left_alone(file: Path) -> None:
+async def test_an_id_in_use_is_left_alone(file: Path) -> None:
     async with rig_with(file, "{{ .Token }}") as rig:
         rig.server.fail("create", "secrets", status=409, reason="AlreadyExists")
         assert (await rig.answer()).error == ""
@@ -274,7 +274,7 @@ async def test_without_a_template_file_a_machine_is_told_that_there_is_none() ->
     assert answer.user_data.startswith(b"#cloud-config\n# BigFleet: cluster shop has no bootstrap")
 
 
-def test_a_template_that_wants_a_token_nobody_makes_is_warned_of(file: Path) -> None:
+def test_a_template_that_wants_a_token_that_is_not_made_is_warned_of(file: Path) -> None:
     file.write_text("{{ if .Token }}{{ .Token }}{{ end }}")
     log = Lines()
     BootstrapRequests(TemplateFile(str(file), log), FACTS, ManualClock(), log, Counts())

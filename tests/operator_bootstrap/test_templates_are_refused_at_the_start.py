@@ -1,4 +1,4 @@
-"""What is no template of ours stops the start and says where, what, and what would do."""
+"""What is not a template of ours stops the start and says where, what, and what would do."""
 
 import pytest
 

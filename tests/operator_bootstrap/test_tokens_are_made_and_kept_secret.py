@@ -49,7 +49,7 @@ def test_a_prefix_that_no_id_can_have_stops_the_operator_at_its_start(prefix: st
     assert "write at most 3 lower-case letters and digits" in why
 
 
-def test_a_cluster_whose_name_is_no_name_stops_the_operator_at_its_start() -> None:
+def test_a_cluster_whose_name_is_not_a_name_stops_the_operator_at_its_start() -> None:
     ((key, why),) = contradictions_of(OperatorSettings(cluster_id="a\nb", shard_addr="a:1"))
     assert key == "cluster_id"
     assert "write printable ASCII without spaces" in why

@@ -38,7 +38,7 @@ def test_a_value_with_a_line_of_shell_stays_within_its_line() -> None:
 
 
 @given(st.text(max_size=20), st.text(max_size=20), st.text(max_size=20))
-def test_whatever_a_shard_sends_is_printed_without_a_character_that_acts(
+def test_text_of_a_shard_is_printed_without_control_characters(
     key: str, value: str, request_id: str
 ) -> None:
     text = printed(ALL, value, key=key, request_id=request_id)

@@ -32,14 +32,14 @@ def names(keys: Iterable[ObjectKey]) -> set[str]:
     return {each.name for each in keys}
 
 
-def test_many_odd_names_cost_nobody_else_the_roll_up() -> None:
+def test_many_odd_names_cost_no_other_request_the_roll_up() -> None:
     book = DemandBook("shop")
     for number in range(200):
         put(book, f"evil-{number}", odd(number))
     put(book, "web", spec(resources={"cpu": "2", "memory": "4Gi"}, priority=7))
     put(book, "gpu", spec(resources={"nvidia.com/gpu": "1"}))
     assert len(told(book)) == 62, "cpu, memory, and sixty others"
-    assert "memory" in told(book), "what every pod may ask for is told, whoever came first"
+    assert "memory" in told(book), "what every pod may ask for is told, in any order"
     assert "gpu" in names(book.skipped)
     for number in range(190):
         book.remove(key(f"evil-{number}"))
@@ -105,7 +105,7 @@ def test_profiles_and_bytes_have_a_budget_too(contents: list[bytes]) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_whatever_comes_and_goes_rows_are_those_of_what_is_told(seed: int) -> None:
+def test_after_any_changes_the_rows_are_those_of_what_is_told(seed: int) -> None:
     chance = random.Random(seed)
     book = DemandBook("shop", limits=SMALL)
     there: dict[str, bytes] = {}

@@ -1,4 +1,4 @@
-"""A request with a text that is no label is left out and told; the others go on."""
+"""A request with a text that is not a label is left out and told; the others go on."""
 
 import pytest
 
@@ -57,7 +57,7 @@ def test_a_gangs_selector_stays_opaque_and_reaches_the_shard_as_a_group_only() -
     ids=lambda heavy: str(heavy)[:40],
 )
 def test_no_single_request_costs_its_cluster_the_roll_up(heavy: dict[str, object]) -> None:
-    """Whatever one object asks for, the shard takes the rest: it is told or left out."""
+    """With any request of one object the shard takes the rest: it is told or left out."""
     book = book_with(good=spec(requirements=[term("In", ["a3"])]), heavy=spec(**heavy))
     rollup = RollupReader().read(book.rollup(7), "shop", 200_000)
     assert len(rollup.needs) == 2 - len(book.skipped)

@@ -68,7 +68,7 @@ def test_they_are_one_need_again_when_the_odd_one_leaves() -> None:
     assert waiting.group == ""
 
 
-def test_a_split_costs_nobody_and_counts_everybody() -> None:
+def test_a_split_loses_no_pod_and_counts_every_pod() -> None:
     operator = operator_with_two_kinds()
     for number in range(30):
         asks(operator, f"p{number}", str(1 + number % 9), f"{1 + (number * 5) % 29}Gi")

@@ -12,7 +12,7 @@ DEDICATED = NodeTaint(key="dedicated", value="batch", effect="NoSchedule")
 
 
 def beside_a_tainted_node(shape: PodShape) -> Operator:
-    """A pod on `n-m-1`; the other Node has a taint that somebody put on it later."""
+    """A pod on `n-m-1`; the other Node has a taint that was added later."""
     operator = Operator()
     for machine in ("m-1", "m-2"):
         operator.joins(machine)

@@ -98,7 +98,7 @@ class LaggingCluster:
         self.news.append(lambda: self.rig.has_node(node))
         return node
 
-    def somebody_cordons(self, machine: str, cordoned: bool) -> None:
+    def a_person_cordons(self, machine: str, cordoned: bool) -> None:
         name = node_of(machine)
         node = self.nodes[name]
         if is_marked(node):
@@ -106,8 +106,8 @@ class LaggingCluster:
         (self.found_cordoned.add if cordoned else self.found_cordoned.discard)(name)
         self.put_node(Node(metadata=node.metadata, spec=NodeSpec(unschedulable=cordoned)))
 
-    def somebody_uncordons(self, machine: str) -> None:
-        """By hand, whoever had cordoned it and for what."""
+    def a_person_uncordons(self, machine: str) -> None:
+        """By hand, with any earlier reason of the cordon."""
         name = node_of(machine)
         self.found_cordoned.discard(name)
         if (node := self.nodes[name]).spec.unschedulable:
@@ -185,7 +185,7 @@ class LaggingCluster:
             assert is_late, "given up before the deadline"
 
     def _check_was_good(self, instruction: str) -> None:
-        """Whatever the cache says: only what the server has just said makes a Node empty."""
+        """Not by the cache: only what the server has just said makes a Node empty."""
         looked = self.told_now
         assert looked is not None, "called empty unchecked"
         assert looked.check.instruction_id == instruction, "called empty by the check of another"

@@ -129,7 +129,7 @@ def test_nothing_is_called_empty_by_a_cache_that_may_have_missed_something() -> 
     assert rig.acks() == [(ID, 1)]
 
 
-def test_a_node_somebody_uncordons_meanwhile_is_cordoned_again() -> None:
+def test_a_node_that_is_uncordoned_by_hand_is_cordoned_again() -> None:
     rig = draining(WEB)
     rig.has_node(node_record("n-1"))
     assert rig.cordons() == ["n-1"]

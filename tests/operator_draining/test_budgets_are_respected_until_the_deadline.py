@@ -59,7 +59,7 @@ def test_an_eviction_that_got_no_answer_is_asked_again() -> None:
     assert rig.evictions() == [WEB]
 
 
-def test_at_the_deadline_the_answer_is_none_evicted_and_asking_ends() -> None:
+def test_at_the_deadline_the_answer_is_not_evicted_and_asking_ends() -> None:
     rig = blocked()
     assert rig.acks() == [(ID, 0)]
     assert rig.counts.of("reclaims_total", result="deadline") == 1
@@ -100,7 +100,7 @@ def test_refusals_are_counted_by_the_namespace_of_the_budget() -> None:
     assert rig.counts.of("eviction_blocked_total", budget_namespace="shop") == 5
 
 
-def test_a_server_that_is_asked_too_fast_is_nobodys_budget() -> None:
+def test_a_429_of_a_busy_server_is_not_a_budget() -> None:
     rig = draining(WEB)
     rig.evictions()
     rig.refuse(WEB, "Too many requests, please try again later.")

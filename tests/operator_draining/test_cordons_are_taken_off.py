@@ -1,4 +1,4 @@
-"""A machine that stays gets its node back, and nobody else's cordon is touched."""
+"""A machine that stays gets its node back, and foreign cordons are not touched."""
 
 import pytest
 
@@ -78,7 +78,7 @@ def test_an_uncordon_that_fails_is_tried_again() -> None:
     assert rig.uncordons() == ["n-1"]
 
 
-def test_a_cordon_of_somebody_else_stays() -> None:
+def test_a_foreign_cordon_stays() -> None:
     rig = joined(WEB, node=node_record("n-1", cordoned=True))
     rig.asks()
     rig.answer_cordons()
@@ -91,7 +91,7 @@ def test_a_cordon_of_somebody_else_stays() -> None:
     assert node.metadata.annotations.keys().isdisjoint({RECLAIM, FOUND_CORDONED})
 
 
-def test_a_cordon_of_somebody_else_stays_through_two_instructions() -> None:
+def test_a_foreign_cordon_stays_through_two_instructions() -> None:
     rig = joined(WEB, node=node_record("n-1", cordoned=True))
     rig.asks()
     rig.answer_cordons()
@@ -110,7 +110,7 @@ def test_a_node_without_our_mark_is_never_uncordoned() -> None:
     assert rig.steps == []
 
 
-def test_the_node_of_a_draining_machine_takes_no_pods_whoever_drains_it() -> None:
+def test_the_node_of_a_draining_machine_takes_no_pods_in_any_kind_of_drain() -> None:
     rig = joined(WEB)
     rig.tells(S.DRAINING)
     rig.answer_cordons()
@@ -163,7 +163,7 @@ def test_one_of_two_nodes_that_stays_is_given_back_and_the_other_goes_on() -> No
     assert rig.acks() == [(ID, 2), (ID, 1)]
 
 
-def test_a_cordon_somebody_had_set_and_took_off_during_the_drain_does_not_stay() -> None:
+def test_a_cordon_that_was_set_by_hand_and_taken_off_during_the_drain_does_not_stay() -> None:
     rig = joined(node=node_record("n-1", cordoned=True))
     rig.asks()
     rig.answer_cordons()

@@ -187,7 +187,7 @@ async def test_an_operator_killed_in_the_middle_is_followed_by_one_that_goes_on(
     assert len(server.calls("patch", "nodes")) == 1
 
 
-async def test_a_successor_gives_back_what_nobody_asks_for_any_more(
+async def test_a_successor_gives_back_what_is_no_longer_asked_for(
     server: FakeApiServer,
 ) -> None:
     async with running(server) as first:

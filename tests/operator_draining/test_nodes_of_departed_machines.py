@@ -84,7 +84,7 @@ def test_a_machine_that_comes_back_keeps_its_node() -> None:
     assert cluster.after(3600) == []
 
 
-def test_a_ready_node_is_somebodys_and_has_to_be_quiet_for_the_whole_time() -> None:
+def test_a_ready_node_is_in_use_and_has_to_be_quiet_for_the_whole_time() -> None:
     cluster = Cluster(node(ready=True))
     cluster.tells(S.IDLE)
     assert cluster.after(3600) == []

@@ -39,7 +39,7 @@ def test_a_cache_that_becomes_complete_ends_the_waiting() -> None:
     assert rig.acks() == [(ID, 0), (ID, 1)]
 
 
-def test_of_a_machine_nobody_told_of_absence_is_not_certain() -> None:
+def test_the_absence_of_an_unannounced_machine_is_not_certain() -> None:
     rig = joined()
     rig.asks("m-9", grace=60)
     rig.wait(30)
@@ -51,7 +51,7 @@ def test_of_a_machine_nobody_told_of_absence_is_not_certain() -> None:
     assert rig.cordons() == ["n-9"]
 
 
-def test_a_machine_nobody_told_of_is_given_up_at_the_deadline() -> None:
+def test_an_unannounced_machine_is_given_up_at_the_deadline() -> None:
     rig = joined()
     rig.asks("m-9", grace=60)
     rig.wait(60)

@@ -1,4 +1,4 @@
-"""Whatever happens in whichever order: nobody is evicted voluntarily without a place to go.
+"""For any order of events: no pod is evicted voluntarily without a place to go.
 
 Every eviction is held against a check of its own, made at the moment it is asked for.
 """
@@ -62,7 +62,7 @@ class Watched(AdmittingRig):
         assert self.pods_are_fresh, "evicted by an old view"
         assert self.admissions.is_admitted(node), "evicted without admission"
         assert not pod.do_not_disrupt, "evicted though annotated"
-        assert pod.owner, "evicted though nobody starts it again"
+        assert pod.owner, "evicted though no controller starts it again"
         assert any(fits(self, pod, other) for other in self.places(node)), "evicted without a place"
 
     def hold_cordon_against_the_law(self, step: Cordon) -> None:
@@ -74,7 +74,7 @@ class Watched(AdmittingRig):
         if not step.node.spec.unschedulable and step.instruction_id not in self.cordoned_for:
             pods = self.occupancy.movable_on(name)
             assert not any(pod.do_not_disrupt for pod in pods), "cordoned though annotated"
-            assert all(pod.owner for pod in pods), "cordoned though nobody starts it again"
+            assert all(pod.owner for pod in pods), "cordoned though no controller starts it again"
 
     def places(self, node: str) -> Iterable[NodeView]:
         """Nodes that stay: neither cordoned nor asked for."""
@@ -139,7 +139,7 @@ class Watched(AdmittingRig):
         self.pods_are_fresh = fresh
 
     def rest(self) -> None:
-        """Everything is answered, and no Node is cordoned that nobody takes away."""
+        """Everything is answered, and no Node that stays is cordoned."""
         self.pods_are_fresh = True
         for _ in range(3):
             self.answer("refused")
@@ -193,7 +193,7 @@ steps = strategies.one_of([each for times, each in OFTEN for _ in range(times)])
 
 @settings(max_examples=150)
 @given(strategies.lists(steps, min_size=10, max_size=40))
-def test_nobody_is_evicted_voluntarily_without_a_place(schedule: list[Step]) -> None:
+def test_no_pod_is_evicted_voluntarily_without_a_place(schedule: list[Step]) -> None:
     rig = Watched()
     for name, arguments in schedule:
         getattr(rig, name)(*arguments)

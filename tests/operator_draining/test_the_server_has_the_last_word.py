@@ -92,14 +92,14 @@ def test_once_the_cache_has_heard_of_the_pod_it_alone_is_watched() -> None:
     assert len(rig.checked) == 2
 
 
-def test_pods_that_cannot_be_moved_are_no_hindrance_whoever_knows_them() -> None:
+def test_pods_that_cannot_be_moved_do_not_hinder_a_drain() -> None:
     rig = draining()
     rig.unheard_pods = [pod_record(why.name, kept=why) for why in NotMoved]
     rig.wait(1)
     assert (rig.evictions(), rig.acks()) == ([], [(ID, 1)])
 
 
-def test_pods_of_other_nodes_are_not_touched_whatever_the_server_lists() -> None:
+def test_pods_of_other_nodes_are_not_touched_even_if_the_server_lists_them() -> None:
     rig, check = asking()
     elsewhere = pod_record("elsewhere", "n-2")
     rig.steps += rig.drains.on_checked(check, Checked((elsewhere,)), rig.at)
@@ -157,7 +157,7 @@ def test_an_answer_that_never_comes_makes_it_none_at_the_deadline() -> None:
     assert rig.acks() == []
 
 
-def test_at_the_deadline_nobody_needs_to_be_asked() -> None:
+def test_at_the_deadline_the_server_need_not_be_asked() -> None:
     rig = draining(WEB, grace=10)
     rig.wait(10)
     assert rig.acks() == [(ID, 0)]
@@ -195,7 +195,7 @@ def test_what_was_asked_before_the_node_had_to_be_cordoned_again_does_not_count(
     rig.answer_cordons()
     rig.wait(0.9)
     assert rig.take(Check) == []
-    # The answer comes just before anybody looks around.
+    # The answer comes just before the next look.
     rig.at += round(0.1 * SECOND)
     rig.check(early)
     assert rig.acks() == []
@@ -215,7 +215,7 @@ def test_a_cordon_only_the_cache_believes_in_is_set_again_and_the_server_asked_a
     assert rig.checked[0].settled_at < rig.checked[1].settled_at
 
 
-def test_a_cordon_somebody_takes_off_all_the_time_is_set_at_the_pace_of_evictions() -> None:
+def test_a_cordon_that_is_taken_off_all_the_time_is_set_at_the_pace_of_evictions() -> None:
     rig = draining(grace=60)
     for _ in range(240):
         rig.unheard_changes = {"n-1": marked_but_open()}

@@ -46,7 +46,7 @@ class Known:
 
 @dataclass
 class Ear:
-    """Whatever was told to the cluster's side, in order."""
+    """What was told to the cluster's side, in order."""
 
     told: list[str] = field(default_factory=list)
     frames: list[ShardFrame] = field(default_factory=list)

@@ -57,7 +57,7 @@ def test_other_taints_leave_it_usable(lasting: NodeTaint) -> None:
     assert why_not_usable(node(taints=[lasting]), (), START, RULES) == ""
 
 
-def test_a_node_must_show_the_devices_somebody_asks_for() -> None:
+def test_a_node_must_show_the_devices_a_pod_asks_for() -> None:
     fleet = Fleet(devices={GPU})
     fleet.say(told("m-1", gpus=4), told("m-2"))
     fleet.joins(node("m-1"), node("m-2"))
@@ -68,7 +68,7 @@ def test_a_node_must_show_the_devices_somebody_asks_for() -> None:
     assert fleet.machines.unusable() == ()
 
 
-def test_devices_nobody_asks_for_are_not_waited_for() -> None:
+def test_devices_no_pod_asks_for_are_not_waited_for() -> None:
     fleet = Fleet()
     fleet.say(told("m-1", gpus=4))
     fleet.joins(node("m-1"))

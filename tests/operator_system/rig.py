@@ -58,7 +58,7 @@ class AttentiveShard(ScriptedShard):
                 self.acks.append(frame)
 
     def say(self, *frames: ShardFrame) -> None:
-        """To whoever is connected; it is known from then on."""
+        """To the connected operator; it is known from then on."""
         self.knows += [frame for frame in frames if isinstance(frame, NodeStateUpdate)]
         self.put(max(self.mail), *frames)
 
@@ -165,7 +165,7 @@ async def operating(
     desk: ReportDesk | None = None,
     **settings: Any,
 ) -> AsyncIterator[Rig]:
-    """Connected and synced when entered, with whatever `server` holds then.
+    """Connected and synced when entered, with what `server` holds then.
 
     Without a `desk` the shard knows no cluster reports.
     """

@@ -35,7 +35,7 @@ async def test_requests_that_wait_for_their_mark_wait_for_the_next_session(tmp_p
             assert acknowledged(rig) <= 2, "only what was on its way before"
             await rig.shard_returns()
             await rig.until(lambda: acknowledged(rig) == MANY)
-            # Nobody is told twice: each was written once, those on their way at most once more.
+            # No object twice: each was written once, those on their way at most once more.
             assert len(server.writes(CAPACITY_REQUESTS.plural)) <= MANY + 2
 
 
@@ -56,7 +56,7 @@ async def test_events_that_wait_are_written_in_the_next_session(tmp_path: Path) 
             await rig.until(lambda: len(rig.events("UntranslatableRequirement")) == MANY)
 
 
-async def test_a_token_nobody_waits_for_any_more_is_not_made(tmp_path: Path) -> None:
+async def test_a_token_that_is_no_longer_awaited_is_not_made(tmp_path: Path) -> None:
     (tmp_path / "join.tmpl").write_text("join {{ .Token }}")
     clock = JumpingClock()
     minting: dict[str, Any] = {

@@ -63,7 +63,7 @@ async def test_the_operator_tells_why_its_demand_is_refused(tmp_path: Path) -> N
 
 
 async def test_while_roll_ups_are_refused_the_cluster_goes_on_to_report(tmp_path: Path) -> None:
-    """Its Nodes are as they are, whatever is wrong with its demand."""
+    """Its Nodes are as they are, also if its demand is refused."""
     clock, shard = JumpingClock(), RefusingShard()
     async with FakeApiServer(clock) as server:
         server.put(CAPACITY_REQUESTS, request(0))

@@ -30,7 +30,7 @@ def test_every_name_that_is_counted_stands_in_the_catalogue() -> None:
 
 
 def test_every_name_of_the_catalogue_is_counted_somewhere() -> None:
-    """A series that is documented and never moves misleads whoever watches it."""
+    """A series that is documented and never moves misleads its readers."""
     told = {
         constant.value
         for ring in ("operator", "kube")

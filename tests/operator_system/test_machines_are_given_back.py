@@ -1,4 +1,4 @@
-"""A whole operator: a machine that nobody claims goes if its pods have a place, and else stays."""
+"""A whole operator: a machine that no Need claims goes if its pods have a place, and else stays."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -24,7 +24,7 @@ async def test_drains_that_end_together_do_not_cost_the_session(tmp_path: Path) 
             NodeStateUpdate(f"m-{n}", CLUSTER, MachineState.CONFIGURED, f"n-{n}") for n in MANY
         ]
         rig.shard.say(*states)
-        # Nodes that nobody was told of: all of them are given up at one and the same deadline.
+        # Unannounced Nodes: all of them are given up at one and the same deadline.
         rig.shard.say(*(ReclaimInstruction(f"bf1-{n}", (f"odd-{n}",), 30) for n in MANY))
         await rig.until(lambda: len(rig.shard.acks) == 2 * len(MANY))
         assert {ack.instruction_id for ack in rig.shard.acks} == {f"bf1-{n}" for n in MANY}

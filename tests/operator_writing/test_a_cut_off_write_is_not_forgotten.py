@@ -12,7 +12,7 @@ from tests.operator_writing.rig import rig_on
 
 
 class Interrupting(Counts):
-    """Has somebody called after a worker was made and before it begins."""
+    """Calls a function after a worker was made and before it begins."""
 
     def __init__(self, interrupt: Callable[[], None]) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
 """A 409 for a patch: others wrote to the object all the while, and the server gave up merging.
 
-No patch of ours carries a version, so such an answer is no word against what the patch says.
+No patch of ours carries a version, so such an answer says nothing about the patch.
 """
 
 from bigfleet.model.machines import MachineState

@@ -1,4 +1,4 @@
-"""One AvailableCapacity per profile, and none that nobody refreshes."""
+"""One AvailableCapacity per profile, and none that is not refreshed."""
 
 import json
 from typing import Any
@@ -154,7 +154,7 @@ def test_an_object_not_refreshed_for_ten_minutes_goes() -> None:
     assert plans.next_write(NAME, START + 660 * SECOND) == Delete(NAME, "u-1")
 
 
-def test_an_object_nobody_ever_refreshed_gets_ten_minutes_of_a_session() -> None:
+def test_an_object_that_was_never_refreshed_gets_ten_minutes_of_a_session() -> None:
     plans = connected()
     shown(plans, SPEC)
     assert plans.tick(START + 599 * SECOND) == []

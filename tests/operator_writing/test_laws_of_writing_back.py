@@ -1,4 +1,4 @@
-"""Whatever happens in whatever order, an object settles, and says what was said last."""
+"""After any order of events an object settles, and says what was said last."""
 
 from collections.abc import Callable
 

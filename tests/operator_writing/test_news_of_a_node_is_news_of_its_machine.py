@@ -1,4 +1,4 @@
-"""A Node that comes, changes hands or goes is told to whoever writes of the machine it was."""
+"""A Node that comes, changes hands or goes is told to the writers of its machine."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -77,7 +77,7 @@ async def test_a_node_that_becomes_another_machine_is_news_of_both() -> None:
         await until(lambda: heard == ["m-1", "m-1", "m-2"])
 
 
-async def test_a_node_of_nobody_is_no_news() -> None:
+async def test_a_node_of_no_machine_is_not_news() -> None:
     async with FakeApiServer() as server, knowing_of(server) as (cluster_cache, heard):
         server.put(NODES, {"metadata": {"name": "stranger"}, "spec": {}})
         await until(lambda: cluster_cache.node_map.node("stranger") is not None)

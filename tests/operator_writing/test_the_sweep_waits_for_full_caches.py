@@ -1,4 +1,4 @@
-"""What looks like a leftover before everything is known is none."""
+"""What looks like a leftover before everything is known is not one."""
 
 from bigfleet.kube.kinds import UPCOMING_NODES
 from bigfleet.model.machines import MachineState

@@ -204,7 +204,7 @@ def test_a_drained_machine_is_shown_as_drained_and_then_gone() -> None:
     assert cluster.look() == []
 
 
-def test_a_draining_phase_nobody_had_time_to_write_still_counts() -> None:
+def test_a_draining_phase_that_was_never_written_still_counts() -> None:
     cluster = Cluster()
     cluster.say(told(S.CONFIGURED))
     cluster.plans.on_update(told(S.DRAINING), START)
@@ -219,7 +219,7 @@ def test_a_drained_machine_told_of_twice_is_still_drained() -> None:
     assert cluster.say(told(S.IDLE)) == ["status_update", "delete"]
 
 
-def test_a_drain_nobody_saw_an_object_of_needs_no_write() -> None:
+def test_a_drain_without_an_object_needs_no_write() -> None:
     cluster = Cluster()
     cluster.plans.on_update(told(S.DRAINING), START)
     assert cluster.say(told(S.IDLE)) == []

@@ -64,7 +64,7 @@ def matching(fleet: Fleet, verdict: Verdict) -> MatchingSupply:
 def candidates(
     fleet: Fleet, verdict: Verdict, claimed: set[str], memory: EngineMemory
 ) -> tuple[DomainCoverage, ...]:
-    """`claimed`: by anybody."""
+    """`claimed`: by any Need."""
     same = verdict.need.profile.same
     if same is None or verdict.satisfied:
         return ()

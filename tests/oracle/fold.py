@@ -95,7 +95,7 @@ def is_in_flight(need: Need, stock: Stock, reservations: Reservations) -> bool:
 
 
 def hosts_of(need: Need, stock: Stock, reservations: Reservations) -> list[FleetMachine]:
-    """Overdue ones are not credited, so they host nobody; a draining victim never was credited."""
+    """Overdue ones are not credited, so they host no gang; a draining victim never was credited."""
     folded_key = NeedKey(need.cluster, need.profile.without_same().fingerprint, "")
     credited_or_free = (
         stock.bound(need.cluster, MachineState.CONFIGURED)

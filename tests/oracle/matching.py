@@ -47,7 +47,7 @@ def meets(requirement: Requirement, value: str | None) -> bool:
 
 
 def domain_value(each: FleetMachine, key: str) -> str | None:
-    """The machine's domain under `key`; an empty value is no domain (U9)."""
+    """The machine's domain under `key`; an empty value is not a domain (U9)."""
     return attribute(each.machine, key) or None
 
 

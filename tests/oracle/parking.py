@@ -27,7 +27,7 @@ def stamp_parked(
 def ages_after(
     standings: list[Standing], ages: Mapping[NeedKey, int], reservations: Reservations
 ) -> dict[NeedKey, int]:
-    """The ages the next cycle sees; whatever is not named here is forgotten."""
+    """The ages the next cycle sees; what is not named here is forgotten."""
     kept: dict[NeedKey, int] = {}
     for standing in standings:
         if not standing.is_gang or standing.satisfied:

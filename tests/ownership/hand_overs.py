@@ -44,7 +44,7 @@ PAIRS: tuple[Pair, ...] = (
 
 @dataclass
 class Row:
-    """Whose a pair is, or will be when nobody holds it any more."""
+    """The owner of a pair, now or when no shard holds it any more."""
 
     shard: str
     holders: set[str] = field(default_factory=set)
@@ -213,7 +213,7 @@ class Fleet(Coordinator):
         return self.shards[shard].lingers_in(machine, attributes.get, provider)
 
     def owners(self, machine: str) -> list[str]:
-        """Whoever would act on it if a List, however old, showed it bound."""
+        """The shard that would act on it if a List, however old, showed it bound."""
         return [shard for shard in SHARDS if self.owns(shard, machine, True)]
 
     # -- within ----------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Several whole shards over one provider, in virtual time, without any driver.
 
 The provider takes its time: a mutation is answered in its transitional state and ends with `pass_`.
-Every mutation is held against the law: whoever asks for it is the only one who owns the machine.
+Every mutation is held against the law: the shard that asks for it is the only owner of the machine.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -102,7 +102,7 @@ class Cloud:
         return shard
 
     def pass_(self, seconds: int = 1) -> None:
-        """Time passes, and whatever is under way at the provider comes to its end."""
+        """Time passes, and what is under way at the provider ends."""
         self.at += seconds * SECOND
         for name, record in self.shelf.items():
             if record.state in _AFTER:
@@ -134,7 +134,7 @@ class Cloud:
         return Ack(f"op-{record.id}", record)
 
     def owners(self, machine: str) -> list[str]:
-        """Whoever would act on it if it were bound."""
+        """The shard that would act on it if it were bound."""
         record = self.shelf[machine]
         return [n for n, shard in self.shards.items() if shard.owns(record, occupied=True)]
 

@@ -7,7 +7,7 @@ from tests.reconciling.rig import Rig
 
 
 def view(revision: int, default: str = "", **zones: str) -> OwnershipView:
-    """Shards by zone, `eu_1a` being eu-1a; an empty one is nobody's."""
+    """Shards by zone, `eu_1a` being eu-1a; an empty one has no owner."""
     domains = {(ZONE_KEY, zone.replace("_", "-")): shard for zone, shard in zones.items()}
     return OwnershipView.of(
         revision, domains=domains, default_owners={"acme": default} if default else {}
@@ -30,6 +30,6 @@ def takes(rig: Rig, newer: OwnershipView) -> None:
 
 
 def takes_over(rig: Rig) -> None:
-    """Whatever is left to be done is done."""
+    """Everything left to be done is done."""
     while rig.reconciler.continue_list("acme"):
         continue

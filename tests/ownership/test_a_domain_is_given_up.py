@@ -68,7 +68,7 @@ def test_everything_on_the_way_to_the_owner_lingers_with_the_machine() -> None:
     assert lingers_in(after) == (PROVIDER,)
 
 
-def test_it_ends_when_somebody_owns_the_pair_or_nobody_asks_for_it() -> None:
+def test_it_ends_when_the_pair_has_an_owner_or_is_not_asked_for() -> None:
     lingering = shard(view(1, {ZONE: "us"}), view(2, {ZONE: ""}))
     assert not shard(view(1, {ZONE: "us"}), view(2, {ZONE: ""}), view(3, {ZONE: "them"})).lingering
     assert not lingering.without_lingering(ZONE).lingering
@@ -76,7 +76,7 @@ def test_it_ends_when_somebody_owns_the_pair_or_nobody_asks_for_it() -> None:
 
 
 def test_what_was_acknowledged_does_not_linger_again() -> None:
-    """Others still hold the pair, so later views go on to show it as nobody's."""
+    """Others still hold the pair, so later views go on to show it without an owner."""
     acked = shard(view(1, {ZONE: "us"}), view(2, {ZONE: ""})).without_lingering(ZONE)
     assert not acked.newer(view(3, {ZONE: ""}), [ACME]).lingering
 
@@ -98,7 +98,7 @@ def test_a_provider_is_given_up_like_a_domain() -> None:
     assert owns(after, occupied=False, zone="z1")
 
 
-def test_a_key_nobody_heard_of_waits_for_its_view() -> None:
+def test_an_unknown_key_waits_for_its_view() -> None:
     """Where it is asked, before or after the zone, only the view can tell."""
     before = Ownership("us", everything=False).newer(
         OwnershipView.of(1, ["zone"], {ZONE: "us"}), [ACME]
@@ -106,7 +106,7 @@ def test_a_key_nobody_heard_of_waits_for_its_view() -> None:
     assert before.giving_up(RACK) is before
 
 
-def test_a_pair_of_somebody_else_is_not_ours_to_give_up() -> None:
+def test_a_pair_of_another_shard_is_not_ours_to_give_up() -> None:
     before = shard(view(1, {ZONE: "them"}, "us"))
     assert before.giving_up(ZONE) is before
     nothing = Ownership("us", everything=False)
@@ -179,7 +179,7 @@ def test_nothing_lingers_of_a_first_view() -> None:
 # -- single machines -------------------------------------------------------------------------------
 
 
-def test_a_released_machine_is_nobodys_until_its_transfer_is_decided() -> None:
+def test_a_released_machine_has_no_owner_until_its_transfer_is_decided() -> None:
     released = shard(view(1, {ZONE: "us"})).releasing(["m"], "t2")
     assert not owns(released, occupied=False, zone="z1")
     assert not owns(released, occupied=True, zone="z1")
@@ -189,7 +189,7 @@ def test_a_released_machine_is_nobodys_until_its_transfer_is_decided() -> None:
 
 
 def test_only_the_row_of_its_own_transfer_ends_a_release() -> None:
-    """It was moved before, and views name that row; it is still on its way to somebody else."""
+    """It was moved before, and views name that row; it is still on its way to another shard."""
     older = MachineOverride("m", "us", "them", "t1")
     released = shard(view(1, {ZONE: "us"}, None, (older,))).releasing(["m"], "t2")
     again = released.newer(view(2, {ZONE: "us"}, None, (older,)), [ACME])

@@ -24,9 +24,9 @@ DOMAINS: dict[Pair, str] = {("rack", f"r-{number}"): "shard-9" for number in ran
 STATES = (IDLE, CONFIGURED, SPECULATIVE, CONFIGURED)
 
 
-def view(revision: int, ours: int, nobodys: int = 0) -> OwnershipView:
-    """The first zones are ours, the next ones nobody's, the others another shard's."""
-    owner = [*["shard-0"] * ours, *[""] * nobodys, *["shard-1"] * len(ZONES)]
+def view(revision: int, ours: int, unowned: int = 0) -> OwnershipView:
+    """The first zones are ours, the next ones have no owner, the others are another shard's."""
+    owner = [*["shard-0"] * ours, *[""] * unowned, *["shard-1"] * len(ZONES)]
     zones = {(ZONE_KEY, zone): owner[place] for place, zone in enumerate(ZONES)}
     rows = [
         MachineOverride(f"x-{number}", "shard-1", "shard-2", "t1")
@@ -87,9 +87,9 @@ def test_no_piece_of_a_view_is_the_whole() -> None:
     take(view(2, ours=10), "a view that changes nothing here")
     take(view(3, ours=8), "a fifth goes to another shard")
     assert len(rig.ids()) == MACHINES * 8 // 10
-    take(view(4, ours=6, nobodys=2), "another fifth is being given up")
+    take(view(4, ours=6, unowned=2), "another fifth is being given up")
     left = len(rig.ids())
-    assert left == MACHINES * 7 // 10, "half of it serves somebody"
+    assert left == MACHINES * 7 // 10, "half of it serves a cluster"
     pair = (ZONE_KEY, ZONES[6])
     say("how much of a domain is left", [seconds(lambda: rig.reconciler.occupied_in(pair))])
     take(view(5, ours=10), "everything comes back")

@@ -126,7 +126,7 @@ def test_a_view_that_brings_nothing_asks_for_nothing() -> None:
 
 
 def test_what_was_given_away_is_not_missed() -> None:
-    """Of 20 machines 15 go to another shard; that is no shrinking List."""
+    """Of 20 machines 15 go to another shard; that is not a shrinking List."""
     rig = shard_of(view(1, eu_1a="shard-0", eu_1b="shard-0"))
     machines = [record(f"m-{i}", zone="eu-1a" if i < 5 else "eu-1b") for i in range(20)]
     rig.lists(*machines)

@@ -74,7 +74,7 @@ def take(fleet: Fleet, step: Step) -> None:
 
 @given(schedules)
 @settings(max_examples=300, deadline=None)
-def test_no_machine_has_two_owners_whatever_comes_late_or_gets_lost(schedule: list[Step]) -> None:
+def test_no_machine_has_two_owners_if_messages_are_late_or_lost(schedule: list[Step]) -> None:
     fleet = Fleet()
     for shard in SHARDS:
         fleet.sync(shard)

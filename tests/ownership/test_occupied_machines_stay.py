@@ -28,7 +28,7 @@ ZONE = (ZONE_KEY, "eu-1a")
 
 
 def giving_up(*states: MachineState) -> Rig:
-    """A shard with a machine of each state in zone eu-1a, which is nobody's by now."""
+    """A shard with a machine of each state in zone eu-1a, which has no owner by now."""
     rig = shard_of(view(1, eu_1a="shard-0"))
     rig.lists(*(record(f"m-{state.label.lower()}", state) for state in states))
     rig.sent.clear()
@@ -45,7 +45,7 @@ def test_an_occupied_machine_stays(state: MachineState) -> None:
 
 
 @pytest.mark.parametrize("state", [IDLE, SPECULATIVE, FAILED])
-def test_a_free_machine_leaves_at_once_and_nobody_is_told(state: MachineState) -> None:
+def test_a_free_machine_leaves_at_once_and_no_cluster_is_told(state: MachineState) -> None:
     rig = giving_up(state)
     assert rig.ids() == []
     assert rig.sent == []
@@ -144,7 +144,7 @@ def test_machines_that_stay_by_name_are_not_waited_for() -> None:
     assert rig.reconciler.occupied_in(ZONE) == 1
 
 
-def test_a_machine_that_goes_by_name_goes_whatever_it_does() -> None:
+def test_a_machine_that_goes_by_name_goes_in_every_state() -> None:
     rig = shard_of(OwnershipView.of(1, domains={ZONE: "shard-0"}))
     rig.lists(record("moved", CONFIGURED), record("m", CONFIGURED))
     rows = [MachineOverride("moved", "shard-1", "shard-0", "t1")]
@@ -181,7 +181,7 @@ def test_what_serves_below_a_new_domain_is_waited_for_by_both() -> None:
     assert rig.reconciler.occupied_in(provider) == 2
 
 
-def test_machines_of_a_provider_the_view_does_not_cover_leave_whatever_they_do() -> None:
+def test_machines_of_a_provider_the_view_does_not_cover_leave_in_every_state() -> None:
     ownership = shard_of(view(1, eu_1a="shard-0")).reconciler.ownership
     rig = Rig("acme", "bolt", ownership=replace(ownership, covered=frozenset({"acme", "bolt"})))
     rig.lists(record("m", CONFIGURED), provider="acme")

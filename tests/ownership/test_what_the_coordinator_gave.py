@@ -162,7 +162,7 @@ def test_a_row_that_cannot_be_read_owns_nothing_and_says_so(row: bytes) -> None:
     assert life.rig.ids() == []
 
 
-def test_a_row_of_another_shard_is_none() -> None:
+def test_a_row_of_another_shard_is_ignored() -> None:
     other = row_of_ownership(Ownership("shard-9", everything=False).newer(view(1), COVERED))
     life = Life({KEY: other})
     assert not life.ownership.known
@@ -285,7 +285,7 @@ def test_it_is_not_acknowledged_while_a_transfer_of_machines_is_undecided() -> N
     assert life.gives_up(ZONE) == Done()
 
 
-def test_a_domain_that_is_somebody_elses_by_now_is_acknowledged() -> None:
+def test_a_domain_that_another_shard_has_by_now_is_acknowledged() -> None:
     life = living(view(5, eu_1a="shard-1"))
     life.rig.lists(record("m", CONFIGURED))
     assert life.gives_up(ZONE) == Done()
@@ -314,7 +314,7 @@ def test_released_machines_leave_at_once_and_come_back_when_the_transfer_is_off(
     assert again.again().ownership.released == {}
 
 
-def test_an_earlier_mark_is_reached_whatever_comes_later() -> None:
+def test_an_earlier_mark_is_reached_in_spite_of_later_ones() -> None:
     life = living(view(1, eu_1a=ME))
     life.rig.lists(record("m"))
     life.takes(view(2, eu_1a=ME, eu_1b=ME))

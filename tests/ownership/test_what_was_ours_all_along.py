@@ -1,4 +1,4 @@
-"""A machine in use lingers where it was ours until it became nobody's, by whatever right it was."""
+"""A machine in use lingers where it was ours until it lost its owner, by any kind of ownership."""
 
 from bigfleet.model.ownership import OwnershipView
 from tests.ownership.test_a_domain_is_given_up import (
@@ -13,7 +13,7 @@ from tests.ownership.test_a_domain_is_given_up import (
 
 
 def test_a_pair_that_comes_back_while_it_lingers_was_ours_all_along() -> None:
-    """The zone is given back before anybody else had it; the rack above it is on its way."""
+    """The zone is given back before another shard had it; the rack above it is on its way."""
     after = shard(
         view(1, {ZONE: "us"}, "them"),
         view(2, {ZONE: "", RACK: ""}, "them"),

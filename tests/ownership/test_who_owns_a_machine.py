@@ -1,4 +1,4 @@
-"""Override, then domain, then default owner; what nobody owns nobody touches."""
+"""Override, then domain, then default owner; a machine without an owner is not touched."""
 
 from dataclasses import replace
 
@@ -47,7 +47,7 @@ def test_keys_are_asked_in_their_order() -> None:
     assert owner(MACHINE) == Owner("by-rack", OwnerSource.DOMAIN)
 
 
-def test_a_value_that_is_assigned_to_nobody_leads_to_the_next_key() -> None:
+def test_an_unassigned_value_leads_to_the_next_key() -> None:
     assert owner(like(labels={"rack": "r2"})) == Owner("by-zone", OwnerSource.DOMAIN)
 
 
@@ -63,7 +63,7 @@ def test_the_default_owner_takes_what_is_in_no_domain() -> None:
     assert owner(other, "unheard:1").shard == ""
 
 
-def test_a_domain_of_nobody_blocks_the_default_owner() -> None:
+def test_a_domain_without_an_owner_blocks_the_default_owner() -> None:
     view = OwnershipView.of(1, domains={("rack", "r1"): ""}, default_owners={ACME: "by-default"})
     assert owner(MACHINE, view=view) == Owner("", OwnerSource.DOMAIN)
 

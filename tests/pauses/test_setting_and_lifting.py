@@ -33,7 +33,7 @@ def test_the_time_of_a_pause(facts: dict[str, object], expiry: Instant | None) -
 @pytest.mark.parametrize(
     "facts",
     [{"owner": ""}, {"reason": ""}, {"ttl_seconds": 7 * 24 * 3600 + 1}],
-    ids=["nobody", "for nothing", "for too long"],
+    ids=["no owner", "for nothing", "for too long"],
 )
 def test_a_pause_is_refused_when_asked_by(facts: dict[str, object]) -> None:
     pauses = switch()
@@ -97,7 +97,7 @@ def test_a_pause_of_the_fleet_is_told_twice_and_lifted_where_it_was_set() -> Non
     assert [pause.source for pause in pauses.active()] == [PauseSource.COORDINATOR]
 
 
-def test_lifting_twice_is_no_error() -> None:
+def test_lifting_twice_is_not_an_error() -> None:
     pauses = switch()
     made = pauses.pause(asked(), START)
     assert pauses.resume(made.pause_id, False, START) == (made,)

@@ -1,4 +1,4 @@
-"""Nobody is evicted without a place to go: which Nodes may be drained, and which stay."""
+"""No pod is evicted without a place to go: which Nodes may be drained, and which stay."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The laws of revised demand, over whatever pods, Nodes and replies come."""
+"""The laws of revised demand, over any pods, Nodes and replies."""
 
 from dataclasses import replace
 

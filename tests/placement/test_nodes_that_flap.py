@@ -1,4 +1,4 @@
-"""Nodes that turn Ready and back again and again: no machine came, and nobody asks for another."""
+"""Nodes that turn Ready and back again and again: no machine came, so none is asked for."""
 
 from dataclasses import replace
 

@@ -31,7 +31,7 @@ class Workload:
     requests: Resources
     #: Its pods share no Node.
     exclusive: bool = False
-    #: The scheduler never places its pods, whatever our check says.
+    #: The scheduler never places its pods, against our check.
     hopeless: bool = False
 
 
@@ -41,7 +41,7 @@ class Figures:
     #: Successors of evicted pods that were not bound within the time a scheduler takes.
     evicted_waited: int = 0
     bought: int = 0
-    bought_with_nobody_waiting: int = 0
+    bought_without_demand: int = 0
     #: Seconds from the last machine of the own row to the last pod, whenever a margin was raised.
     waits: list[float] = field(default_factory=list)
     #: The part of it until the margin was sent; the rest is the machine's way.

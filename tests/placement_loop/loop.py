@@ -53,7 +53,7 @@ class Loop:
         for name, _ in self.shard.bought[known:]:
             figures = next(c.figures for c in self.clusters if c.name == name)
             figures.bought += 1
-            figures.bought_with_nobody_waiting += name not in waiting
+            figures.bought_without_demand += name not in waiting
         for cluster in self.clusters:
             cluster.note_waits(at)
 

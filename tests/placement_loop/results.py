@@ -25,7 +25,7 @@ class Result:
     evicted: int
     evicted_waited: int
     bought: int
-    bought_with_nobody_waiting: int
+    bought_without_demand: int
     waits: tuple[float, ...]
     reactions: tuple[float, ...]
 
@@ -52,7 +52,7 @@ def result_of(seed: int) -> Result:
         evicted=sum(f.evicted for f in figures),
         evicted_waited=sum(f.evicted_waited for f in figures),
         bought=sum(f.bought for f in figures),
-        bought_with_nobody_waiting=sum(f.bought_with_nobody_waiting for f in figures),
+        bought_without_demand=sum(f.bought_without_demand for f in figures),
         waits=tuple(wait for f in figures for wait in f.waits),
         reactions=tuple(wait for f in figures for wait in f.reactions),
     )
@@ -77,10 +77,10 @@ def broken(results: Sequence[Result]) -> list[str]:
         seeds = ", ".join(str(r.seed) for r in results if r.evicted_waited)
         found.append(f"{waited} of {evicted} evicted pods waited (seeds {seeds})")
     bought = sum(r.bought for r in results)
-    idle = sum(r.bought_with_nobody_waiting for r in results)
+    idle = sum(r.bought_without_demand for r in results)
     if idle * 100 >= bought:
-        seeds = ", ".join(str(r.seed) for r in results if r.bought_with_nobody_waiting)
-        found.append(f"{idle} of {bought} machines bought with nobody waiting (seeds {seeds})")
+        seeds = ", ".join(str(r.seed) for r in results if r.bought_without_demand)
+        found.append(f"{idle} of {bought} machines bought while no pod waits (seeds {seeds})")
     return found
 
 
@@ -98,7 +98,7 @@ def table(results: Sequence[Result]) -> str:
             f" late {sum(r.late for r in rows)} "
             f" evicted {sum(r.evicted for r in rows)}/{sum(r.evicted_waited for r in rows)} "
             f" bought {sum(r.bought for r in rows)}"
-            f"/{sum(r.bought_with_nobody_waiting for r in rows)}"
+            f"/{sum(r.bought_without_demand for r in rows)}"
         )
     return "\n".join(lines)
 

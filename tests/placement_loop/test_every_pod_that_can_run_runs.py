@@ -1,8 +1,8 @@
 """Closed loops of engine, revised demand and scheduler over generated clusters keep their promises.
 
 No pod is stuck that an empty machine would take; the cost is that of first fit decreasing, nearly;
-nothing is decided in the last quarter; whoever is evicted finds a place; nothing is bought while
-nobody waits. `BIGFLEET_NIGHTLY=1` runs 2,000 seeds.
+nothing is decided in the last quarter; an evicted pod finds a place; nothing is bought while
+no pod waits. `BIGFLEET_NIGHTLY=1` runs 2,000 seeds.
 """
 
 import pytest

@@ -92,7 +92,7 @@ def test_a_deleted_machine_leaves_the_bill() -> None:
     assert (summary["hourlyCostBefore"], summary["hourlyCostAfter"]) == (2.0, 0.0)
 
 
-def test_needs_come_in_file_order_whatever_their_priority() -> None:
+def test_needs_of_all_priorities_come_in_file_order() -> None:
     document = document_of(
         """
 machines: [{id: "m{0}", count: 2, state: Idle, capacityType: BareMetal, resources: {cpu: 8}}]

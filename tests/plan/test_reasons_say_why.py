@@ -207,7 +207,7 @@ def test_a_delete_compares_idle_time_with_the_hold() -> None:
     assert "idle for 1 h 5 min, and OnDemand is kept for 10 min" in reason.text
 
 
-def test_a_requirement_nobody_meets_is_named_with_how_many_it_rejects() -> None:
+def test_a_requirement_no_machine_meets_is_named_with_how_many_it_rejects() -> None:
     ((*reasons,),) = reasons_of_needs(
         f"""
 machines: [{{id: "m{{0}}", count: 2, state: Idle, capacityType: Spot, instanceType: t3,
@@ -225,7 +225,7 @@ needs: [{{cluster: c, priority: 1, aggregateResources: {{cpu: 8}}, minUnit: {{cp
     assert rejected.text == f"2 of 3 machines fail {TYPE} in [m5]; m0 has t3"
 
 
-def test_an_empty_fleet_is_no_supply() -> None:
+def test_an_empty_fleet_is_not_supply() -> None:
     ((reason,),) = reasons_of_needs(
         "needs: [{cluster: c, priority: 1, aggregateResources: {cpu: 1}}]"
     )
@@ -324,7 +324,7 @@ def test_a_need_that_lost_a_machine_learns_to_whom(priority: int, code: str) -> 
     assert reasons[0].facts["holder"].startswith("need/a/n")
 
 
-def test_where_nobody_is_lower_nobody_is_preempted() -> None:
+def test_where_no_machine_is_lower_none_is_preempted() -> None:
     reasons = reasons_of_needs(
         """
 machines: [{id: m, state: Configured, cluster: a, capacityType: BareMetal, resources: {cpu: 8},

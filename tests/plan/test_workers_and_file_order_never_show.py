@@ -1,4 +1,4 @@
-"""Law 4 as a reader of the output sees it: the same bytes, whoever worked and however listed."""
+"""Law 4 as a reader of the output sees it: the same bytes for any workers and any order."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor

@@ -121,7 +121,7 @@ def test_after_a_minute_without_a_node_the_next_is_tried_in_a_ring() -> None:
         assert looked_at(book, seconds + 59).instructions == ()
 
 
-def test_a_term_nobody_has_acknowledged_has_not_been_tried() -> None:
+def test_an_unacknowledged_term_has_not_been_tried() -> None:
     book = book_with()
     asking(book, "1/3", acknowledged=False)
     assert looked_at(book, 3600) == Decision(PodOutcome.EXISTS)
@@ -137,7 +137,7 @@ def test_a_change_that_was_refused_is_tried_again() -> None:
     assert patched_to(looked_at(book, 65)) == "2/3"
 
 
-def test_a_change_by_somebody_else_starts_the_minute_anew() -> None:
+def test_a_foreign_change_starts_the_minute_anew() -> None:
     book = book_with()
     asking(book, "1/3")
     looked_at(book)

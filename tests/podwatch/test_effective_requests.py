@@ -1,4 +1,4 @@
-"""What a pod takes of a node is what the scheduler counts, whatever containers it has."""
+"""What a pod takes of a node is what the scheduler counts, with any containers."""
 
 from decimal import ROUND_CEILING, Decimal
 
@@ -229,7 +229,7 @@ def test_a_sidecar_that_is_resized_counts_like_a_container() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "1Gib", "--1", "-1", "one", "1e1234"])
-def test_what_is_no_quantity_is_named(text: str) -> None:
+def test_what_is_not_a_quantity_is_named(text: str) -> None:
     with pytest.raises(BadQuantity, match=r"memory: "):
         amounts_of({"cpu": "1", "memory": text})
 

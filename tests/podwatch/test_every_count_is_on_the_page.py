@@ -1,4 +1,4 @@
-"""A series that is documented and never moves misleads whoever watches it."""
+"""A series that is documented and never moves misleads its readers."""
 
 import ast
 

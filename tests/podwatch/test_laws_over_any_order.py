@@ -1,4 +1,4 @@
-"""Whatever order events, calls, crashes and garbage collection come in, the law of one holds.
+"""The law of one holds for any order of events, calls, crashes and garbage collection.
 
 Two replicas that both believe they lead, each with its own late view of one server.
 """
@@ -179,7 +179,7 @@ def lived(server: Server, replicas: list[Replica], story: list[tuple[str, str | 
 
 
 def settled(server: Server, replicas: list[Replica]) -> None:
-    """Everything is heard and looked at, until nobody finds anything to do."""
+    """Everything is heard and looked at, until nothing is left to do."""
     for _ in range(20):
         for replica in replicas:
             while replica.pods_read < len(server.of_pods):

@@ -75,7 +75,7 @@ def test_two_replicas_that_race_ask_for_the_same_name() -> None:
     assert other.instructions[0].key != first.instructions[0].key
 
 
-def test_a_name_fits_whatever_the_pod_is_called() -> None:
+def test_a_name_fits_for_every_name_of_a_pod() -> None:
     create = request_of_pod(watched("w" * 253), b"{}")
     assert len(create.key.name) <= 253
 
@@ -168,7 +168,7 @@ def test_what_was_made_is_expected_until_it_shows_or_has_had_its_time() -> None:
     assert book.decide(UID, {}, later).outcome is PodOutcome.CREATED
 
 
-def test_a_request_that_showed_and_was_deleted_by_somebody_is_made_again() -> None:
+def test_a_request_that_showed_and_was_deleted_by_hand_is_made_again() -> None:
     book = Book()
     pod = watched()
     book.pod_changed(None, pod)
@@ -198,7 +198,7 @@ def test_a_pod_made_again_under_its_name_is_another_pod() -> None:
     assert book.decide("two", {}, AT).outcome is PodOutcome.CREATED
 
 
-def test_a_change_that_is_none_of_ours_wakes_nobody() -> None:
+def test_a_foreign_change_wakes_no_worker() -> None:
     book = Book()
     starting, running = watched(nodeName="n-1"), watched(phase="Running", nodeName="n-1")
     book.pod_changed(None, starting)

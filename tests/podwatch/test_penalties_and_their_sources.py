@@ -1,4 +1,4 @@
-"""Penalties: the annotation, else the PriorityClass's default, else nobody; each on its own."""
+"""Penalties: the annotation, else the PriorityClass's default, else none; each on its own."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def test_without_annotation_and_default_a_penalty_is_absent() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "ten", "$5", "1,000", "5 dollars", "1e1.5", "1e999"])
-def test_an_annotation_that_is_no_quantity_counts_as_absent_and_is_told(text: str) -> None:
+def test_an_annotation_that_is_not_a_quantity_counts_as_absent_and_is_told(text: str) -> None:
     assert '"interruptionPenalty":"500"' in penalties({INTERRUPTION: text})
     (note,) = watched(annotations={INTERRUPTION: text}).notes
     assert note.reason == "InvalidPenalty"

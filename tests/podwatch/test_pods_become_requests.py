@@ -142,7 +142,7 @@ def test_spread_is_copied_also_where_it_does_not_bind() -> None:
     assert spec_of(topologySpreadConstraints=constraints)["topologySpread"] == constraints
 
 
-def test_pods_of_one_kind_share_one_body_whatever_the_order_of_their_words() -> None:
+def test_pods_of_one_kind_share_one_body_in_any_order_of_their_words() -> None:
     bodies, policy = Bodies(), Policy()
     pods = [
         watched_pod(pod("a", nodeSelector={"x": "1", "y": "2"}), policy, bodies),

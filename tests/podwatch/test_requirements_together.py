@@ -26,7 +26,7 @@ requirements = st.lists(
     ),
     max_size=4,
 )
-#: "z" stands for every value that nobody names.
+#: "z" stands for every value that is not named.
 machines = [
     {key: value for key, value in (("zone", zone), ("pool", pool)) if value}
     for zone in (*VALUES, "z", "")

@@ -87,7 +87,7 @@ async def test_a_creation_whose_answer_is_lost_is_not_made_twice() -> None:
         assert len(requests(server)) == 1
 
 
-async def test_a_name_that_somebody_else_has_is_not_taken_for_ours() -> None:
+async def test_a_foreign_request_of_our_name_is_not_taken_for_ours() -> None:
     async with FakeApiServer() as server:
         name = request_of_pod(watched("web-1"), b"{}").key.name
         meta = {"name": name, "namespace": "shop"}
@@ -100,7 +100,7 @@ async def test_a_name_that_somebody_else_has_is_not_taken_for_ours() -> None:
         assert request["metadata"]["generateName"] == "cr-pod-web-1-"
 
 
-async def test_patches_that_somebody_undoes_are_made_again() -> None:
+async def test_patches_that_are_undone_are_made_again() -> None:
     async with FakeApiServer() as server, running(server, clock=fast(10)):
         server.put(PODS, pod_json("web-1"))
         await server.until(lambda: requests(server))
@@ -137,7 +137,7 @@ async def test_of_two_requests_for_one_pod_the_younger_goes() -> None:
         assert requests(server)[0]["metadata"]["uid"] == first["metadata"]["uid"]
 
 
-async def test_a_request_that_somebody_deletes_or_changes_is_made_right_again() -> None:
+async def test_a_request_that_is_deleted_or_changed_by_hand_is_made_right_again() -> None:
     async with FakeApiServer() as server, running(server):
         server.put(PODS, pod_json("web-1"))
         await server.until(lambda: requests(server))
@@ -214,7 +214,7 @@ def left_over(server: FakeApiServer, owner: str, pod: str) -> None:
     server.put(CAPACITY_REQUESTS, {"metadata": meta, "spec": spec})
 
 
-async def test_a_request_whose_pod_is_gone_is_deleted_if_nobody_collects_it() -> None:
+async def test_a_request_whose_pod_is_gone_is_deleted_if_it_is_not_collected() -> None:
     async with FakeApiServer() as server:
         left_over(server, "uid-gone", "gone")
         async with running(server, clock=fast()):
@@ -251,8 +251,8 @@ async def test_a_pod_of_the_same_name_does_not_keep_the_request_of_the_one_befor
 async def test_a_request_that_names_no_owner_goes_once_its_pod_is_not_there() -> None:
     async with FakeApiServer() as server:
         left_over(server, "uid-gone", "gone")
-        nobody: Json = {"metadata": {"ownerReferences": []}}
-        server.change(CAPACITY_REQUESTS, "cr-pod-gone-x", nobody, "shop")
+        no_owners: Json = {"metadata": {"ownerReferences": []}}
+        server.change(CAPACITY_REQUESTS, "cr-pod-gone-x", no_owners, "shop")
         async with running(server, clock=fast()):
             await server.until(lambda: not requests(server))
 

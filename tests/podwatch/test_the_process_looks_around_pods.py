@@ -74,7 +74,7 @@ async def test_a_pod_that_fits_on_what_is_there_never_asks() -> None:
         assert not server.calls("create", "events")
 
 
-async def test_a_pod_nobody_judges_asks_after_its_grace() -> None:
+async def test_a_pod_no_scheduler_judges_asks_after_its_grace() -> None:
     async with FakeApiServer() as server, running(server, clock=fast()) as process:
         server.put(PODS, pod_json("web-1", judged=False))
         await server.until(lambda: requests(server))

@@ -117,7 +117,7 @@ steps = st.lists(
 
 
 @given(steps)
-def test_whatever_happens_nothing_that_was_offered_is_lost(story: list[tuple[str, str]]) -> None:
+def test_nothing_that_was_offered_is_lost(story: list[tuple[str, str]]) -> None:
     work, held, owed, at = queue(), set[str](), set[str](), AT
     for step, key in story:
         if step == "offer":

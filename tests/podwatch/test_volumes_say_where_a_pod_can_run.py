@@ -90,7 +90,7 @@ def test_a_pod_asks_for_the_zone_of_its_volume() -> None:
         "topology.gke.io/zone",
     ],
 )
-def test_a_zone_is_a_zone_whatever_its_driver_calls_it(key: str) -> None:
+def test_a_zone_is_a_zone_under_every_drivers_name(key: str) -> None:
     both = [expression(key, "In", "a"), expression(ZONE, "In", "a")]
     assert volume(both).topology == Topology(((ZONE, "In", ("a",)),))
     assert volume([expression(key, "In", "a")]).topology == Topology(((ZONE, "In", ("a",)),))
@@ -192,7 +192,7 @@ def test_a_pod_that_asked_before_its_volume_was_somewhere_else_asks_no_more() ->
     assert book.decide(UID, {}, AT).instructions == (Release(request),)
 
 
-def test_a_pod_that_runs_keeps_its_request_whatever_is_read_of_its_volumes() -> None:
+def test_a_pod_that_runs_keeps_its_request_when_its_volumes_change() -> None:
     _, decision = looked_at(conflicting(nodeName="n-1"), CONFLICT)
     assert decision.outcome is PodOutcome.CREATED
 

@@ -38,13 +38,13 @@ def end_namespace(server: FakeApiServer) -> None:
 
 
 async def let_time_pass(server: FakeApiServer) -> None:
-    """As long as five attempts of somebody else take: four waits, each twice the one before."""
+    """As long as five attempts for another object take: four waits, each twice the one before."""
     server.fail("create", "capacityrequests", status=500, times=4, when=lambda c: not of_old(c))
     server.put(PODS, pod_json("other"))
     await server.until(lambda: requests(server, "uid-other"))
 
 
-async def test_a_namespace_at_its_end_is_asked_once_for_each_pod_and_nobody_is_told() -> None:
+async def test_a_namespace_at_its_end_is_asked_once_for_each_pod_and_no_event_is_written() -> None:
     lines = Lines()
     async with FakeApiServer() as server, running(server, clock=fast(), lines=lines) as process:
         end_namespace(server)

@@ -171,7 +171,7 @@ def test_a_node_that_is_not_known_changes_nothing() -> None:
     assert looked_at(with_request(book), 3600) == Decision(PodOutcome.EXISTS)
 
 
-def test_an_upcoming_node_that_is_away_for_a_moment_costs_nobody_his_machine() -> None:
+def test_an_upcoming_node_that_is_away_for_a_moment_costs_no_pod_its_machine() -> None:
     book = with_request(on_a_node())
     book.nodes.machine_changed("un-1", MACHINE, AT)
     book.nodes.machine_changed("un-1", None, AT + 100 * SECOND)

@@ -78,7 +78,7 @@ def test_a_freed_victim_waits_for_the_need_that_asked_for_it(other: Need, served
 
 
 def test_a_freed_victim_waits_for_the_gang_that_asked_for_it() -> None:
-    """U2: the gang takes each as it comes; nobody steals one while the others still drain."""
+    """U2: the gang takes each as it comes; no other Need takes one while the others still drain."""
     need = gang("train", MILLION, 3)
     machines = [freed("v-1", zone="a"), draining("v-2", zone="a"), draining("v-3", zone="a")]
     memory = memory_of(*(reserved(name, need) for name in ("v-1", "v-2", "v-3")))
@@ -107,7 +107,7 @@ def test_release_skips_a_reserved_machine(kind: ReservationKind) -> None:
     assert deleted(decided([old], now=NOW, memory=memory)) == []
 
 
-def test_nobody_may_claim_what_is_offered_to_another_shard() -> None:
+def test_no_need_may_claim_what_is_offered_to_another_shard() -> None:
     """U2."""
     memory = memory_of(reserved("victim", TRAIN, kind=ReservationKind.OFFER))
     decision = decided([freed()], [TRAIN, HIGHER], now=NOW, memory=memory)

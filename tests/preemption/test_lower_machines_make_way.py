@@ -31,7 +31,7 @@ def unresolved(verdict: Verdict) -> dict[str, str]:
     return verdict.unresolved.positive().texts()
 
 
-def test_without_a_deficit_nobody_is_preempted() -> None:
+def test_without_a_deficit_nothing_is_preempted() -> None:
     """Q1."""
     decision = phase_two([*victims(4, 0), gpus.host("idle")], plain("train", MILLION, 1))
     assert preempted(decision) == []
@@ -89,7 +89,7 @@ def test_a_gang_without_a_domain_takes_one_that_covers_it_alone() -> None:
     assert unresolved(verdict_of(decision)) == {}
 
 
-def test_a_gang_without_a_domain_that_no_domain_covers_preempts_nobody() -> None:
+def test_a_gang_without_a_domain_that_no_domain_covers_preempts_nothing() -> None:
     """Q11: two victims in each of two zones."""
     machines = [bound(f"{zone}-{i}", "batch", 0, zone=zone) for zone in "ab" for i in range(2)]
     decision = phase_two(machines, gang("train", MILLION, 4))
@@ -98,7 +98,7 @@ def test_a_gang_without_a_domain_that_no_domain_covers_preempts_nobody() -> None
     assert unresolved(verdict_of(decision)) == {"gpu": "32"}
 
 
-def test_a_parked_gang_preempts_nobody() -> None:
+def test_a_parked_gang_preempts_nothing() -> None:
     """Q12: it has a domain, one machine of its own, and victims in sight."""
     own = bound("own", "train", MILLION, zone="a")
     decision = phase_two([own, *victims(4, 0, zone="a")], gang("train", MILLION, 5, parked=True))
@@ -155,7 +155,7 @@ def test_a_victim_must_hold_one_unit() -> None:
     assert preempted(decision) == ["v-0"]
 
 
-def test_a_machine_without_a_type_is_a_victim_of_whoever_pins_none() -> None:
+def test_a_machine_without_a_type_is_a_victim_of_needs_that_pin_none() -> None:
     """U3."""
     untyped = [bound("untyped", "batch", 0, instance_type="")]
     pinned = plain("train", MILLION, 1)

@@ -36,7 +36,7 @@ def test_unclaimed_excess_is_the_first_victim() -> None:
     assert (action.machine, action.grace_seconds) == ("b-excess", 30)
 
 
-def test_what_a_silent_cluster_leaves_unclaimed_is_no_excess() -> None:
+def test_what_a_silent_cluster_leaves_unclaimed_is_not_excess() -> None:
     """U1: then the score decides."""
     machines = [
         bound("a-kept", "batch", 0, reclamation=10.0),
@@ -47,20 +47,20 @@ def test_what_a_silent_cluster_leaves_unclaimed_is_no_excess() -> None:
 
 
 def test_a_victim_has_the_priority_of_the_need_that_claims_it() -> None:
-    """U1: in eligibility, score and grace, whatever is stamped on it."""
+    """U1: in eligibility, score and grace, not the stamp."""
     machines = [bound("m", "batch", 2 * MILLION)]
     decision = decided(machines, [plain("batch", 450_000, 1), TRAIN])
     (action,) = actions_of(decision, ActionKind.PREEMPT)
     assert (action.machine, action.grace_seconds) == ("m", 30)
 
 
-def test_a_machine_claimed_by_a_higher_need_is_no_victim_whatever_its_stamp() -> None:
+def test_a_machine_claimed_by_a_higher_need_is_not_a_victim_even_with_a_lower_stamp() -> None:
     """U1."""
     decision = decided([bound("m", "batch", 0)], [plain("batch", 2 * MILLION, 1), TRAIN])
     assert preempted(decision) == []
 
 
-def test_excess_of_a_higher_priority_is_no_victim() -> None:
+def test_excess_of_a_higher_priority_is_not_a_victim() -> None:
     """U1: of any lower stamped priority. It is given back, and is free next cycle."""
     decision = decided([bound("m", "batch", 2 * MILLION)], [TRAIN])
     assert (preempted(decision), reclaimed(decision)) == ([], ["m"])

@@ -1,4 +1,4 @@
-"""What a process shows of its insides where somebody asked for it, over HTTP as it is read."""
+"""What a process shows of its insides if the settings ask for it, over HTTP as it is read."""
 
 import asyncio
 import json
@@ -56,7 +56,7 @@ async def test_the_pages_there_are_are_listed() -> None:
         assert await page(port, "/debug/machines") == (200, "m-1")
 
 
-async def test_a_page_that_is_none_is_answered_with_those_there_are() -> None:
+async def test_an_unknown_page_is_answered_with_the_list_of_pages() -> None:
     async with shown() as port:
         status, text = await page(port, "/debug/heap")
         assert status == 404
@@ -179,7 +179,7 @@ async def test_bad_seconds_are_named_with_what_would_do(query: str) -> None:
         assert "one whole number from 1 to 30; ask for ?seconds=5" in text
 
 
-async def test_a_field_nobody_knows_is_named() -> None:
+async def test_an_unknown_field_is_named() -> None:
     async with shown() as port:
         status, text = await page(port, "/debug/profile?second=1")
         assert (status, text) == (400, "'second' is not known here; the only field is seconds\n")

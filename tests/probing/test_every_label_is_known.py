@@ -22,13 +22,13 @@ from tests.architecture.tree import PACKAGE, python_files
 
 #: Labels whose values others choose, and who.
 CHOSEN = {
-    "cluster": "whoever has a certificate of a cluster",
+    "cluster": "clients with a certificate of a cluster",
     "resource": "pods and CapacityRequests of a cluster",
     "budget_namespace": "users of a cluster",
     "provider": "the shard's settings, or the coordinator's registry",
     "region": "labels of a provider's machines, and quotas",
-    "shard": "certificates of shards; at a provider, whoever calls it",
-    "method": "whoever calls a provider, which answers calls that it does not know",
+    "shard": "certificates of shards; at a provider, its callers",
+    "method": "callers of a provider, which answers calls that it does not know",
     "class": "the author of a provider",
 }
 #: Labels with a closed set of values, all of them written in our sources.

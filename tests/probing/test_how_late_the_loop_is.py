@@ -1,4 +1,4 @@
-"""A loop that hangs is noticed by whoever asks, although its own timers do not run."""
+"""A loop that hangs is noticed by a probe, although its own timers do not run."""
 
 import asyncio
 

@@ -51,7 +51,7 @@ async def test_a_profile_names_the_function_that_keeps_the_loop_busy() -> None:
     assert sum(int(count) for _, _, count in counted) >= 1.0 / LOOK_SECONDS - 1
 
 
-async def test_the_loop_goes_on_and_nobody_else_profiles_meanwhile() -> None:
+async def test_the_loop_goes_on_and_no_second_profile_runs_meanwhile() -> None:
     virtual = SteppedTime()
     profiler = Profiler(virtual.stopwatch, virtual.sleep)
     profiling = asyncio.create_task(profiler.profile(1.0))
@@ -65,7 +65,7 @@ async def test_the_loop_goes_on_and_nobody_else_profiles_meanwhile() -> None:
     assert await profiler.profile(1.0)
 
 
-async def test_a_profile_nobody_waits_for_ends_and_lets_others_ask() -> None:
+async def test_an_abandoned_profile_ends_and_lets_others_ask() -> None:
     virtual = SteppedTime()
     profiler = Profiler(virtual.stopwatch, virtual.sleep)
     profiling = asyncio.create_task(profiler.profile(1e9))
@@ -81,7 +81,7 @@ async def test_a_profile_nobody_waits_for_ends_and_lets_others_ask() -> None:
     assert await profiler.profile(1.0)
 
 
-async def test_a_broken_stopwatch_is_told_to_whoever_asked() -> None:
+async def test_a_broken_stopwatch_is_told_to_the_caller() -> None:
     def broken() -> float:
         raise RuntimeError("no time")
 

@@ -1,4 +1,4 @@
-"""Series of subjects that are gone are dropped, of whatever kind they are."""
+"""Series of subjects that are gone are dropped, for every kind of subject."""
 
 from bigfleet.edge.counts import Counts
 

@@ -1,4 +1,4 @@
-"""Whatever Lists say within a minute, each of them changes few bindings and never a held one."""
+"""For any Lists within a minute, each of them changes few bindings and never a held one."""
 
 import random
 

@@ -191,7 +191,7 @@ def test_held_machines_are_named_as_such() -> None:
     assert not rig.reconciler.is_rebound(BOUND[0])
 
 
-def test_what_the_shard_does_itself_is_no_surprise() -> None:
+def test_what_the_shard_does_itself_is_not_a_surprise() -> None:
     """Drained machines become Idle, however many they are."""
     rig = fleet()
     for name in BOUND[10:]:

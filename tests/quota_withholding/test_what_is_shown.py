@@ -81,7 +81,7 @@ def test_a_grant_that_is_gone_withholds_nothing() -> None:
 
 
 def test_slots_that_are_held_for_another_reason_are_not_among_the_shown() -> None:
-    """What rests or is unseen would be shown to nobody; the next ones are."""
+    """What rests or is unseen would not be shown; the next ones are."""
     shard = Granted()
     shard.has(slot("a"), slot("b"), slot("c"), slot("d"))
     shard.machines.hold("a", Held(HeldBy.UNSEEN))

@@ -1,4 +1,4 @@
-"""Whatever shards ask for and whoever is heard of: allocations add up to the total at most."""
+"""For any demand and any silent shards: allocations add up to the total at most."""
 
 from dataclasses import dataclass
 

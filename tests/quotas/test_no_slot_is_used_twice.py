@@ -60,7 +60,7 @@ def lived(seed: int) -> LimitedCloud:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_hosts_never_exceed_their_quota_whatever_comes_when(seed: int) -> None:
+def test_hosts_never_exceed_their_quota_in_any_order_of_events(seed: int) -> None:
     assert lived(seed).hosts() <= Counter({"north": 6, "south": 5})
 
 

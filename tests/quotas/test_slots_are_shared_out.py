@@ -91,7 +91,7 @@ def test_without_a_record_there_is_no_limit() -> None:
     assert office.shares() == {}
 
 
-def test_a_shard_gets_what_it_wants_from_what_nobody_has() -> None:
+def test_a_shard_gets_what_it_wants_from_what_is_free() -> None:
     office = Office()
     office.limit(10)
     assert office.sync("a", wanted=6) == 6
@@ -118,7 +118,7 @@ def test_the_more_urgent_comes_first_then_the_first_by_name() -> None:
     assert equal.sync("b", wanted=4, priority=7) == 1
 
 
-def test_a_shard_that_is_silent_keeps_nobody_waiting() -> None:
+def test_a_silent_shard_keeps_no_other_waiting() -> None:
     office = Office()
     office.limit(5)
     office.tell("b", QuotaUsage(*PAIR, 0, 0, 0))
@@ -129,7 +129,7 @@ def test_a_shard_that_is_silent_keeps_nobody_waiting() -> None:
     assert office.sync("a", wanted=5) == 5
 
 
-def test_what_is_in_use_comes_before_what_anybody_wants() -> None:
+def test_what_is_in_use_comes_before_what_is_wanted() -> None:
     office = Office()
     office.tell("a", QuotaUsage(*PAIR, in_use=6))
     office.limit(10)
@@ -205,7 +205,7 @@ def test_slots_used_before_the_shard_heard_are_not_given_away() -> None:
     assert office.sync("b", wanted=60) == 25
 
 
-def test_a_shard_nobody_hears_of_keeps_what_it_has() -> None:
+def test_a_silent_shard_keeps_what_it_has() -> None:
     office = Office()
     office.limit(100)
     office.sync("a", wanted=100)

@@ -107,7 +107,7 @@ def test_hosts_that_come_back_count_before_a_list_shows_them() -> None:
 
 
 @BOTH
-def test_a_transfer_nobody_knows_any_more_gives_them_back(tier: TransferTier) -> None:
+def test_an_unknown_transfer_gives_them_back(tier: TransferTier) -> None:
     donor = Donor(tier)
     marks = [moving(CANCELLED, transfer="1-1", tier=TransferTier.IDLE)]
     donor.shard.sync(transfers=marks)

@@ -42,7 +42,7 @@ UNIT = Resources.of({"cpu": 1000})
 
 @dataclass(slots=True)
 class Slot:
-    """A machine of the provider, whoever owns it."""
+    """A machine of the provider, of any owner."""
 
     id: str
     zone: str

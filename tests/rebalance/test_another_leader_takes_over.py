@@ -1,4 +1,4 @@
-"""A fail-over at any step: whoever leads next has what was committed, and goes on from there."""
+"""A fail-over at any step: the next leader has what was committed, and goes on from there."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_a_transfer_goes_on_under_the_next_leader(tier: TransferTier, state: Tra
     assert fleet.newest() == before
     done = fleet.run_until(TransferState.DONE)
     assert done.tier is tier
-    assert done.id == before.id or before.tier is not tier, "nobody had idle machines"
+    assert done.id == before.id or before.tier is not tier, "no shard had idle machines"
     fleet.run(30)
     assert fleet.shards["a"].short("web") == 0
     assert sorted(move.machine for move in fleet.moves) == sorted(done.machine_ids)

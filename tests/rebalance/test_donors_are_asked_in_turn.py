@@ -85,7 +85,7 @@ def test_machines_in_use_are_asked_for_only_when_nothing_free_is_left_anywhere()
     assert fleet.shards["b"].short("batch") == 0
 
 
-def test_a_young_shortfall_drains_nobody() -> None:
+def test_a_young_shortfall_drains_nothing() -> None:
     rules = rules_of(donor_rate=1.0, drain_age_cycles=100)
     fleet = Fleet(rules, a=0, b=10)
     fleet.demand("a", 2, priority=1000)
@@ -98,7 +98,7 @@ def test_a_young_shortfall_drains_nobody() -> None:
     assert fleet.all() != []
 
 
-def test_nobody_is_drained_where_that_is_turned_off() -> None:
+def test_no_machine_is_drained_where_that_is_turned_off() -> None:
     fleet = Fleet(rules_of(donor_rate=1.0, drain=False), a=0, b=10)
     fleet.demand("a", 2, priority=1000)
     fleet.demand("b", 10, "batch", priority=10)
@@ -164,7 +164,7 @@ def test_an_answer_that_comes_too_late_changes_nothing() -> None:
     assert fleet.rows == rows
 
 
-def test_an_offer_nobody_answers_is_cancelled() -> None:
+def test_an_unanswered_offer_is_cancelled() -> None:
     fleet = Fleet(rules_of(donor_rate=1.0, drain=False), a=0, b=20)
     fleet.shards["b"].mute = True
     fleet.demand("a", 2)

@@ -1,6 +1,6 @@
 """Closed loop: three shards, demand that goes up and down, thousands of cycles.
 
-Whatever the demand does, no machine is moved twice within its minimum stay, and none is ever owned
+With any demand, no machine is moved twice within its minimum stay, and none is ever owned
 by two shards (looked at after every step by the fleet itself). Where there is enough for everybody,
 nothing moves any more within a minute of the last change of the demand.
 """
@@ -70,7 +70,7 @@ def test_constant_demand_is_quiet_within_a_minute() -> None:
 
 @pytest.mark.parametrize("rules", [RULES, HASTY], ids=["usual", "hasty"])
 @pytest.mark.parametrize("seed", range(4))
-def test_no_machine_moves_twice_within_its_stay_whatever_the_demand_does(
+def test_no_machine_moves_twice_within_its_stay_under_any_demand(
     rules: RebalanceSettings, seed: int
 ) -> None:
     random = Random(seed)

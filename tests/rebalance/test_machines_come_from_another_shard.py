@@ -62,7 +62,7 @@ def test_the_grant_is_one_transaction() -> None:
     assert told.per_shard == {"a": 5, "b": 28}
 
 
-def test_slots_come_when_nobody_has_idle_machines_and_their_quota_comes_with_them() -> None:
+def test_slots_come_when_no_shard_has_idle_machines_and_their_quota_comes_with_them() -> None:
     fleet = Fleet(EASY, a=3, b=0)
     fleet.add("b", 20, speculative=True)
     fleet.transact(lambda book, draft: quotas.set_quota(book, draft, NAME, REGION, 10))
@@ -99,7 +99,7 @@ def test_machines_in_use_are_drained_for_higher_priority_and_only_then_released(
     assert fleet.shards["b"].short("batch") == 2
 
 
-def test_nobody_is_drained_for_equal_priority() -> None:
+def test_no_machine_is_drained_for_equal_priority() -> None:
     fleet = Fleet(EASY, a=3, b=10)
     fleet.demand("a", 5, priority=10)
     fleet.demand("b", 10, "batch", priority=10)

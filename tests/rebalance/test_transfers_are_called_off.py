@@ -127,7 +127,7 @@ def test_a_donor_that_was_away_for_hours_learns_that_its_transfer_was_cancelled(
         fleet.at += 10 * SECOND
         fleet.talk(a)
         fleet.sweep()
-    assert fleet.book.tables.transfers.get(transfer.id) is None, "nobody remembers it"
+    assert fleet.book.tables.transfers.get(transfer.id) is None, "it is forgotten"
     assert [fleet.owners(machine) for machine in transfer.machine_ids] == [[], []]
     fleet.sync(b)
     assert [fleet.owners(machine) for machine in transfer.machine_ids] == [["b"], ["b"]]
@@ -198,7 +198,7 @@ def test_nothing_of_an_old_snapshot_goes_on(state: TransferState) -> None:
     (row,) = fleet.book.tables.instructions.rows.values()
     held = [MachineOverride(transfer.machine_ids[0], "", "b", transfer.id)]
     told = fleet.transact(lambda book, draft: transfers.transfers_for(book, draft, "b", held))
-    assert told == (), "who holds what is not known, so nobody takes anything back"
+    assert told == (), "who holds what is not known, so no shard takes anything back"
     fleet.transact(lambda book, draft: transfers.on_step_done(book, draft, row))
     fleet.sweep()
     assert not state_of(fleet, transfer).open

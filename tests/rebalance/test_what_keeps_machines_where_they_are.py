@@ -158,7 +158,7 @@ def test_a_receiver_that_is_served_by_none_of_its_transfers_gets_no_more_for_an_
     fleet = short_fleet(rules)
     shard = fleet.shards["a"]
     for _ in range(400):
-        # Whatever comes, it asks for as much again.
+        # It asks for as much again as comes.
         fleet.demand("a", len(shard.used) + 2)
         fleet.run(1)
     assert len(fleet.moves) == 3

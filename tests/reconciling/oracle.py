@@ -50,7 +50,7 @@ class Oracle:
     pending: set[str] = field(default_factory=set)
     missed: dict[str, int] = field(default_factory=dict)
     waiting: dict[str, Machine] = field(default_factory=dict)
-    #: What was read last; saying the same again is no news.
+    #: What was read last; saying the same again is not news.
     last: dict[str, MachineRecord] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
 

@@ -86,7 +86,7 @@ def test_a_good_record_after_a_bad_one_is_believed_again() -> None:
     assert rig.machine("m").price_per_hour == 0.7
 
 
-def test_a_text_that_is_none_spoils_its_own_record_only() -> None:
+def test_a_broken_text_spoils_its_own_record_only() -> None:
     rig = Rig()
     rig.lists(GOOD, record("n"))
     spoilt = [machine_bytes(each).replace(b"eu-1a", b"eu\xff1a") for each in (GOOD, record("new"))]
@@ -103,7 +103,7 @@ def test_a_text_that_is_none_spoils_its_own_record_only() -> None:
     assert rig.count("machines_rejected_total", reason="structural") >= 2
 
 
-def test_a_machine_without_an_id_is_no_machine() -> None:
+def test_a_machine_without_an_id_is_not_a_machine() -> None:
     rig = Rig()
     rig.lists(record(""), GOOD)
     assert rig.ids() == ["m"]

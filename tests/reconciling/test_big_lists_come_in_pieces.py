@@ -83,7 +83,7 @@ def test_the_next_list_waits_for_the_rest_of_the_last() -> None:
     assert rig.state(NAMES[-1]) is CONFIGURING
 
 
-def test_ticks_finish_what_nobody_continues() -> None:
+def test_ticks_finish_what_no_event_continues() -> None:
     rig, reading = listed()
     rig.begins(reading, rig.now)
     for _ in range(COUNT):

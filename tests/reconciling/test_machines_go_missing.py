@@ -33,7 +33,7 @@ def listed(*absent: str) -> Rig:
     return rig
 
 
-def test_what_nobody_sees_nobody_may_take() -> None:
+def test_an_unseen_machine_may_not_be_taken() -> None:
     rig = listed("idle", "slot", "bound")
     assert held(rig, "idle") == UNSEEN
     assert held(rig, "slot") == UNSEEN
@@ -145,7 +145,7 @@ def test_being_unseen_takes_nothing_from_another_hold() -> None:
     assert held(rig, "slot") == backoff
 
 
-def test_a_hold_that_somebody_lifted_too_early_is_taken_again() -> None:
+def test_a_hold_that_was_lifted_too_early_is_taken_again() -> None:
     rig = Rig(settings=ShardSettings(reconcile=ReconcileSettings(absent_lists=9)))
     rig.lists(*FREE)
     rig.lists(FREE[0])

@@ -1,4 +1,4 @@
-"""Whatever is listed and whatever the shard does meanwhile, the slow reconciler says the same."""
+"""For any Lists and any events between them the slow reconciler says the same."""
 
 from dataclasses import dataclass, replace
 

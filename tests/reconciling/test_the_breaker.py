@@ -99,7 +99,7 @@ def test_once_closed_it_takes_five_failures_again() -> None:
     assert not is_open(rig)
 
 
-def test_a_list_nobody_can_read_is_a_failure() -> None:
+def test_an_unreadable_list_is_a_failure() -> None:
     rig = Rig()
     for _ in range(5):
         rig.fails(Code.INTERNAL)

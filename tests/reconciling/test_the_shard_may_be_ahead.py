@@ -122,7 +122,7 @@ def test_a_machine_that_is_being_preempted_stays_so_while_its_provider_has_it_co
 
 
 def test_a_removed_machine_that_is_still_listed_comes_back() -> None:
-    """Whoever removed it by hand meant the record, not the machine."""
+    """A person who removed it by hand meant the record, not the machine."""
     rig = Rig()
     rig.lists(record("m"), record("n"))
     rig.machines.remove("m", rig.now, "by hand", source=StorySource.ADMIN)
@@ -130,7 +130,7 @@ def test_a_removed_machine_that_is_still_listed_comes_back() -> None:
     assert rig.ids() == ["m", "n"]
 
 
-def test_what_somebody_does_on_hearing_of_a_list_is_looked_at_in_the_next_one() -> None:
+def test_what_a_listener_does_after_a_list_is_looked_at_in_the_next_one() -> None:
     """The machine is Idle at last and taken further at once; its provider never does that."""
     rig = Rig()
     heard = []

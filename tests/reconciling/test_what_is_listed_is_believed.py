@@ -42,7 +42,7 @@ def test_one_unreadable_stamp_does_not_hide_the_others() -> None:
     assert "stamps_unreadable" in rig.logged()
 
 
-def test_an_idle_machine_belongs_to_nobody_whatever_its_provider_left_on_it() -> None:
+def test_an_idle_machine_has_no_cluster_even_if_its_provider_left_one_on_it() -> None:
     rig = Rig()
     rig.lists(record("m", IDLE, cluster="shop", shard_metadata=STAMPED))
     assert rig.machine("m").cluster == ""
@@ -170,7 +170,7 @@ def test_a_node_name_is_a_label() -> None:
     assert rig.count("machine_attribute_updates_total", field="labels") == 1
 
 
-def test_a_list_that_says_what_was_known_wakes_nobody() -> None:
+def test_a_list_that_says_what_was_known_starts_no_cycle() -> None:
     rig = Rig()
     rig.lists(record("m", CONFIGURED), record("n"))
     rig.effects.taken()

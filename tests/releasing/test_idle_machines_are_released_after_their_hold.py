@@ -86,7 +86,7 @@ def test_a_machine_claimed_this_cycle_is_not_released() -> None:
 @pytest.mark.parametrize(
     "marks",
     [
-        pytest.param(Marks(), id="nobody knows since when it is idle"),
+        pytest.param(Marks(), id="idle since an unknown instant"),
         pytest.param(Marks(NOW - 60 * MINUTE, Held(HeldBy.UNSEEN)), id="it is held back"),
     ],
 )

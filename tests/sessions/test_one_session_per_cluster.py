@@ -174,7 +174,7 @@ def test_too_many_bytes_end_the_session() -> None:
     assert [type(each) for each in rig.ended()] == [EndSession]
 
 
-def test_a_replay_larger_than_the_outbox_is_no_overflow() -> None:
+def test_a_replay_larger_than_the_outbox_is_not_an_overflow() -> None:
     rig = Rig([f"m{i}" for i in range(50)], SessionSettings(outbox_frames=10))
     rig.open()
     read = [frame for _ in range(12) for frame in rig.read(limit=5)]

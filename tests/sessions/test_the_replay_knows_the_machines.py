@@ -47,7 +47,7 @@ def shard() -> Shard:
     return shard
 
 
-def test_a_cluster_is_told_of_its_machines_in_whatever_state(shard: Shard) -> None:
+def test_a_cluster_is_told_of_its_machines_in_every_state(shard: Shard) -> None:
     shard.open()
     assert list(shard.read()) == [("m1", S.CONFIGURED), ("m2", S.DRAINING)]
 

@@ -1,4 +1,4 @@
-"""A machine that is being given back, claimed again and taken by somebody higher in one cycle."""
+"""A machine that is being given back, claimed again and taken by a higher Need in one cycle."""
 
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.machines import MachineState

@@ -13,7 +13,7 @@ DRY_RUN = ShardSettings(dry_run=True)
 
 
 def two_idle(settings: ShardSettings) -> Rig:
-    """Two machines that serve nobody yet."""
+    """Two machines that serve no cluster yet."""
     return Rig(settings, [machine("idle-1", S.IDLE), machine("idle-2", S.IDLE)])
 
 

@@ -1,4 +1,4 @@
-"""kill -9 of the shard or the provider, at whatever moment: what clusters have they keep.
+"""kill -9 of the shard or the provider, at any moment: what clusters have they keep.
 
 Real processes, restarted on their data. The operators live in the test and see every frame. Truth
 is what the provider says: of each machine one cluster, which is also who believes to have it.
@@ -168,7 +168,7 @@ def drains_in(data_dir: Path) -> list[str]:
 
 
 async def at_rest(fleet: Fleet) -> None:
-    """Returns when five decisions in a row have changed nothing for anybody.
+    """Returns when five decisions in a row have changed nothing.
 
     Without its provider a shard still asks for machines, and what is then given up it takes: how
     much of that was told when the provider went is a matter of luck.

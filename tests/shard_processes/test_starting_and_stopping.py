@@ -47,7 +47,7 @@ async def test_a_shard_is_told_apart_reloaded_and_stopped(shard: Running, tmp_pa
     assert (tmp_path / "data" / "epoch").read_text() == "1\n"
 
 
-async def test_an_epoch_that_cannot_be_read_is_no_start(tmp_path: Path) -> None:
+async def test_an_unreadable_epoch_stops_the_start(tmp_path: Path) -> None:
     (tmp_path / "epoch").write_text("seven")
     async with launched(*shard_words(tmp_path, NOBODY)) as shard:
         assert await shard.ended() == 2

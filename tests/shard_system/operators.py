@@ -43,7 +43,7 @@ def hello_of(cluster: str) -> Hello:
 
 
 async def end_of(session: Session) -> Rejected:
-    """Reads whatever it still says, and gives how it ended."""
+    """Reads what it still says, and gives how it ended."""
     try:
         async with asyncio.timeout(PATIENCE):
             async for _frame in session:
@@ -113,7 +113,7 @@ class Operator:
         assert self._line is not None, "not connected"
         self._line.cancel()
         await asyncio.wait({self._line})
-        # Whoever runs it hears of the end a little later, and must not seem connected till then.
+        # Its owner hears of the end a little later, and must not seem connected till then.
         self._session = None
 
     # -- within ----------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """The scripted check: real sessions and a real provider over mTLS, from the first need to none.
 
 Certificates are those `bigfleet certs` makes. Four machines: two of our own and two to buy. Batch
-takes all of them, web preempts two, gives one back, and in the end nobody needs any.
+takes all of them, web preempts two, gives one back, and in the end no cluster needs any.
 """
 
 from collections import Counter

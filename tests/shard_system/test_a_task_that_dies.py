@@ -1,4 +1,4 @@
-"""A shard without one of its tasks is none: it says so, and whoever runs it ends it."""
+"""A shard exits if one of its tasks ends, and says so."""
 
 import asyncio
 from pathlib import Path

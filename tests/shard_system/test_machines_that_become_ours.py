@@ -21,7 +21,7 @@ ZONE = "topology.kubernetes.io/zone"
 
 
 async def told(shard: ShardRig, view: OwnershipView) -> None:
-    """As whoever talks to the coordinator does it."""
+    """As the client of the coordinator does it."""
     side = shard.process.coordinating
     await side.take_sync(SyncReply(1, ownership=view), await side.sync_request(False))
 

@@ -1,4 +1,4 @@
-"""Streams that break at any moment: nothing is lost, nothing is done twice, nobody is evicted."""
+"""Streams that break at any moment: nothing is lost, nothing is done twice, no pod is evicted."""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -94,7 +94,7 @@ async def test_an_open_drain_is_asked_for_again_under_its_own_name(tmp_path: Pat
         assert shard.counted("reclaim_resends_total") == 1
 
 
-async def test_nobody_is_let_in_before_all_machines_are_known(tmp_path: Path) -> None:
+async def test_no_cluster_is_let_in_before_all_machines_are_known(tmp_path: Path) -> None:
     """What the replay of a shard that has just started left out, its operator would give up."""
     async with provided(tmp_path, [offered("bare_metal", 2)]) as provider:
         async with (

@@ -1,4 +1,4 @@
-"""Whatever a provider answers instead of the truth, machines that run go on running."""
+"""With every wrong answer of a provider, machines that run go on running."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -38,7 +38,7 @@ def sizes(rig: Rig, store: MemoryStore) -> dict[str, int]:
 
 
 async def turn(rig: Rig, number: int) -> None:
-    """Every machine at rest moves one step on; somebody invents ids all the time."""
+    """Every machine at rest moves one step on; a client invents ids all the time."""
     for record in await rig.machines():
         if record.state is S.SPECULATIVE:
             await rig.create(record.id)

@@ -50,7 +50,7 @@ async def test_a_cancelled_timer_stays_silent_also_after_a_change_of_speed() -> 
 
 
 @pytest.mark.parametrize("text", ["fast", "scaled", "scaled:0", "scaled:-1", "scaled:x", "real:2"])
-def test_what_is_no_clock_is_refused(text: str) -> None:
+def test_what_is_not_a_clock_is_refused(text: str) -> None:
     with pytest.raises(BadInput):
         clock_of(text, ManualClock())
 

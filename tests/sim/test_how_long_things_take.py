@@ -33,7 +33,7 @@ def test_a_length_of_time_is_read(text: str, nanos: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "soon", "3x", "-1s", "1s2", "s"])
-def test_what_is_no_length_of_time_is_refused(text: str) -> None:
+def test_what_is_not_a_length_of_time_is_refused(text: str) -> None:
     with pytest.raises(BadDuration):
         nanos_of(text)
 
@@ -95,7 +95,7 @@ def test_a_tail_makes_a_share_of_draws_that_much_longer() -> None:
         "fixed:soon",
     ],
 )
-def test_what_is_no_distribution_is_refused(text: str) -> None:
+def test_what_is_not_a_distribution_is_refused(text: str) -> None:
     with pytest.raises(BadDistribution):
         distribution_of(text)
 

@@ -1,4 +1,4 @@
-"""HTTP asks nobody for a name: with mTLS the control is reached by an administrator's gRPC only."""
+"""HTTP asks for no name: with mTLS the control is reached by an administrator's gRPC only."""
 
 import asyncio
 from dataclasses import replace

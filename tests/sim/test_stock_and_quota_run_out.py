@@ -83,7 +83,7 @@ def test_stock_is_changed_by_a_verb_for_every_pool_it_selects() -> None:
     ["some", "-1", "markov:up=1h", "markov:up=0,down=1s", [{"from": "1h"}]],
     ids=["a word", "less than none", "half a chain", "a phase of no length", "half a window"],
 )
-def test_what_is_no_stock_is_refused(value: object) -> None:
+def test_what_is_not_a_stock_is_refused(value: object) -> None:
     with pytest.raises(BadStock):
         stock_of(value)
 

@@ -84,7 +84,7 @@ def test_a_script_that_is_not_there_is_refused() -> None:
     assert "nowhere.yaml" in result.output
 
 
-def test_the_number_of_an_event_is_its_own_whatever_a_verb_calls_its_arguments(
+def test_the_number_of_an_event_is_its_own_for_any_argument_names_of_a_verb(
     stepped: RunningSim,
 ) -> None:
     stepped.facts("list-empty", "2")

@@ -112,7 +112,7 @@ async def test_a_vanished_host_is_found_out_by_describing() -> None:
         assert (await rig.get(OD)).last_error.startswith("vanished:")
 
 
-async def test_an_empty_describe_loses_nobody() -> None:
+async def test_an_empty_describe_loses_no_instance() -> None:
     async with running() as rig:
         await rig.do("describe-empty", "4")
         await rig.wait(110)

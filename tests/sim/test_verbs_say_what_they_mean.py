@@ -41,7 +41,7 @@ def test_a_selector_chooses_by_id_pool_or_terms(text: str, expected: list[str]) 
 
 
 @pytest.mark.parametrize("text", ["colour=red", "zone=", "capacity=borrowed", "od-1 od-2"])
-def test_what_is_no_selector_is_refused(text: str) -> None:
+def test_what_is_not_a_selector_is_refused(text: str) -> None:
     with pytest.raises(BadSelector):
         selector_of(text)
 
@@ -164,6 +164,6 @@ def test_a_condition_counts_machines(condition: str, holds: bool) -> None:
     assert condition_holds(hand().substrate, condition) is holds
 
 
-def test_a_condition_that_is_none_is_refused() -> None:
+def test_a_malformed_condition_is_refused() -> None:
     with pytest.raises(BadCommand):
         condition_holds(hand().substrate, "when pigs fly")

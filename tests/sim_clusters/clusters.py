@@ -96,12 +96,12 @@ def replay(operator: Operator, *frames: ShardFrame, at: int) -> None:
 
 
 def reclaim(machine: str, instruction: str = "bf1-1", grace: int = 600) -> ReclaimInstruction:
-    """The machine is nobody's need any more."""
+    """No Need claims the machine any more."""
     return ReclaimInstruction(instruction, (f"node-{machine}",), grace)
 
 
 def preempt(machine: str, instruction: str = "bf1-1", grace: int = 600) -> ReclaimInstruction:
-    """Somebody of higher priority needs the machine."""
+    """A Need of higher priority takes the machine."""
     return replace(reclaim(machine, instruction, grace), preemptor_priority=1_000_000)
 
 

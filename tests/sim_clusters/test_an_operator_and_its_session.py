@@ -1,4 +1,4 @@
-"""When an operator speaks, and that nothing happens to its nodes while nobody hears it."""
+"""When an operator speaks, and that nothing happens to its nodes while no shard hears it."""
 
 from bigfleet.model.cluster_reports import ClusterReportReply
 from bigfleet.model.session_frames import Acknowledgement, Hello
@@ -96,7 +96,7 @@ def test_a_drain_goes_on_after_a_reconnect_that_asks_for_it_again() -> None:
     assert operator.cluster.pending() == {"web": 1}
 
 
-def test_a_drain_nobody_asks_for_again_is_over_and_its_node_is_open() -> None:
+def test_a_drain_that_is_not_asked_for_again_is_over_and_its_node_is_open() -> None:
     operator = connected(filled(10, "m1", "m2"))
     operator.on_frame(preempt("m1"), T0)
     operator.on_disconnected()

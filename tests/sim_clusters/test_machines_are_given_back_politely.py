@@ -186,7 +186,7 @@ def test_other_shards_instructions_are_acknowledged_once() -> None:
     assert without_rollups(operator.tick(later(2))) == []
 
 
-def test_a_node_nobody_knows_is_reported_as_evicted() -> None:
+def test_an_unknown_node_is_reported_as_evicted() -> None:
     operator = connected(filled(0))
     said = operator.on_frame(reclaim("gone"), T0)
     assert said == [ReclaimAck("bf1-1", 0), ReclaimAck("bf1-1", 1)]

@@ -194,7 +194,7 @@ def test_pods_of_a_deleted_node_start_again_elsewhere_and_its_machine_stays() ->
 
 
 def test_a_pass_over_very_many_pods_is_cut_and_the_next_one_goes_on() -> None:
-    """6,000 tiny pods on 60 nodes of 108 places: nobody is forgotten."""
+    """6,000 tiny pods on 60 nodes of 108 places: no pod is forgotten."""
     cluster = filled(6_000, *(f"m{n:02}" for n in range(60)), workload=web("exporter", TINY))
     assert cluster.running == 5_000
     cluster.schedule(later(1))

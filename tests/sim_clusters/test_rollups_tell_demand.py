@@ -52,7 +52,7 @@ def test_every_gang_is_a_need_of_its_own() -> None:
     assert first.aggregate == amounts("112", "432Gi")
 
 
-def test_a_pod_that_the_scheduler_has_not_judged_is_no_demand_yet() -> None:
+def test_a_pod_that_the_scheduler_has_not_judged_is_not_demand_yet() -> None:
     cluster = Cluster("shop")
     cluster.scale(web("web"), 3, T0)
     assert cluster.needs() == []
@@ -70,7 +70,7 @@ def test_a_pod_is_demand_before_and_after_it_found_a_place() -> None:
     assert cluster.needs() == before
 
 
-def test_a_workload_that_ended_is_no_demand_any_more() -> None:
+def test_a_workload_that_ended_is_not_demand_any_more() -> None:
     cluster = cluster_with("m1")
     free = dict(cluster.occupancy.rooms["node-m1"].free)
     cluster.scale(job("etl"), 3, T0)

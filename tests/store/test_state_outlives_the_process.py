@@ -171,6 +171,6 @@ def test_a_file_of_a_later_version_is_refused(tmp_path: Path) -> None:
         StateStore(tmp_path)
 
 
-def test_nobody_else_may_read_the_file(tmp_path: Path) -> None:
+def test_other_users_may_not_read_the_file(tmp_path: Path) -> None:
     StateStore(tmp_path).close()
     assert (tmp_path / "state.db").stat().st_mode & 0o777 == 0o600

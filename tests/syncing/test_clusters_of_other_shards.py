@@ -37,7 +37,7 @@ def test_one_that_is_connected_is_sent_away_and_its_demand_counts_elsewhere() ->
 
 
 def test_the_machines_it_has_here_are_not_taken_from_it() -> None:
-    """Nobody knows what they are worth there; the shard they belong to must be asked first."""
+    """What they are worth there is unknown; the shard they belong to must be asked first."""
     shard = Shard(idle(2))
     shard.report("shop", need("shop", 2, 100))
     shard.run(3)

@@ -58,7 +58,7 @@ def test_the_list_is_remembered_for_the_next_start() -> None:
     assert kept_providers(shard.disk[COORDINATION]) == {"metal": "metal:9000"}
 
 
-def test_a_list_that_cannot_be_read_is_none() -> None:
+def test_an_unreadable_list_is_ignored() -> None:
     assert kept_providers({KEY: b"{"}) == {}
     assert kept_providers({}) == {}
 

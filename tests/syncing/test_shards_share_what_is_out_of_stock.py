@@ -101,7 +101,7 @@ def test_the_name_of_a_scope_leads_back_to_it(name: str, scope: Scope | None) ->
     assert scope is None or scope.name == name
 
 
-def test_names_nobody_understands_are_left_alone() -> None:
+def test_unknown_names_are_left_alone() -> None:
     shard = shop()
     shard.sync(backoffs=(told(shard, 300, name="nonsense"),))
     assert buys(shard)

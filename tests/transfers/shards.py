@@ -179,7 +179,7 @@ class Shard(VirtualFleet):
             self.run(1)
 
     def restarted(self) -> "Shard":
-        """Another life of the same shard, before anybody has spoken to it."""
+        """Another life of the same shard, before any call."""
         again = Shard(
             self.shelf.values(),
             name=self.name,

@@ -71,7 +71,7 @@ def test_no_more_than_asked_for_is_offered() -> None:
     assert len(shard.asked_for(offer(10, most=3)).machine_ids) == 3
 
 
-def test_what_is_offered_nobody_here_takes() -> None:
+def test_what_is_offered_is_not_taken_here() -> None:
     shard = Shard(idle(4))
     given = shard.asked_for(offer(2)).machine_ids
     assert {shard.reservations[m].kind for m in given} == {ReservationKind.OFFER}

@@ -54,7 +54,7 @@ def test_it_says_how_many_came() -> None:
     assert shard.told(adopt("m-00", "m-77")) == Done("1 of 2 machines came")
 
 
-def test_they_are_kept_for_the_shortfall_before_anybody_sees_them() -> None:
+def test_they_are_kept_for_the_shortfall_before_a_cycle_sees_them() -> None:
     """A lower Need of another cluster waits for machines all the time and gets none of these."""
     shard = receiver()
     shard.report("batch", need("batch", 2, 10))

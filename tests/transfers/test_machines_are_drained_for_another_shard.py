@@ -107,7 +107,7 @@ def test_the_grace_is_by_the_gap(priority: int, grace: int) -> None:
     assert (intent.kind, intent.grace_seconds) == (ActionKind.PREEMPT, grace)
 
 
-def test_a_machine_that_serves_somebody_higher_by_now_is_left_alone() -> None:
+def test_a_machine_that_serves_a_higher_need_by_now_is_left_alone() -> None:
     shard = donor()
     draining(shard, "m-00", "m-02")
     assert shard.told(drain("m-00", "m-02")) == Done("1 of 2 machines drain")

@@ -32,7 +32,7 @@ def test_released_machines_leave_and_no_list_brings_them_back() -> None:
 
 
 def test_a_release_is_on_disk_when_it_is_done() -> None:
-    """Another life knows of it, whatever it is told or not told."""
+    """Another life knows of it, with or without being told."""
     shard = Shard(idle(6))
     given = offered(shard, 2)
     shard.told(release(*given))

@@ -90,7 +90,7 @@ def test_a_victim_counts_as_much_as_the_need_that_has_it() -> None:
     assert victims(fleet(machine, needs=(plain("shop", 2000, 1),)), 1000) == []
 
 
-def test_what_nobody_claims_goes_before_what_somebody_has() -> None:
+def test_unclaimed_machines_go_before_claimed_ones() -> None:
     """Both are of the same stamp; the Need keeps the first of them."""
     machines = (bound("a", "shop", 100), bound("b", "shop", 100))
     found = victims(fleet(*machines, needs=(plain("shop", 100, 1),)), 1000)

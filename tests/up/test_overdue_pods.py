@@ -1,4 +1,4 @@
-"""Pods that have waited too long: whether a machine that nobody has would take them."""
+"""Pods that have waited too long: whether a free machine would take them."""
 
 from collections.abc import Iterable
 

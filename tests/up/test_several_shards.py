@@ -88,7 +88,7 @@ async def test_a_fleet_that_goes_on_has_the_same_owners(tmp_path: Path) -> None:
     async with running(plan) as second:
         assert second.addresses["provider"] == provider
         await seen(second, lambda _: second.owned() == owned)
-        # The zones are as they were: nobody has been asked to give anything up.
+        # The zones are as they were: no shard has been asked to give anything up.
         events = [event async for event in second.admin.events()]
         assert [each for each in events if each.kind == "handover_begun"] == []
 

@@ -101,7 +101,7 @@ def test_a_warning_between_two_drawings_leaves_no_stale_line(
 
 @pytest.mark.parametrize("rows", [12, 24, 40, 60])
 @pytest.mark.parametrize("columns", [60, 80, 132])
-def test_whatever_happens_there_is_one_page_and_nothing_stale(columns: int, rows: int) -> None:
+def test_there_is_always_one_page_and_nothing_stale(columns: int, rows: int) -> None:
     chance = Random(f"{columns}x{rows}")
     shown = Shown(columns, rows)
     shown.face.open("BigFleet\n  shard  127.0.0.1:7780\nready in 1.4 s")

@@ -91,7 +91,7 @@ def test_json_of_several_shards_tells_cycles_and_transfers(tmp_path: Path) -> No
     assert process.returncode == 0
 
 
-#: The scheduler of every cluster leaves this deployment alone, whatever room there is.
+#: The scheduler of every cluster leaves this deployment alone, even if there is room.
 BROKEN_SCHEDULER = """
 from dataclasses import replace
 import bigfleet.sim.cluster as cluster

@@ -69,7 +69,7 @@ async def test_every_state_is_told_once() -> None:
     assert states == [S.OFFERED, S.RELEASING, S.GRANTED, S.DONE]
 
 
-async def test_a_grant_is_told_even_where_it_was_over_before_anybody_looked() -> None:
+async def test_a_grant_is_told_even_where_it_was_over_before_the_watch_looked() -> None:
     coordinator = FakeCoordinator()
     async with Listener(coordinator) as listener:
         coordinator.becomes(replace(MOVE, state=S.DONE))

@@ -129,7 +129,7 @@ def test_a_need_that_free_machines_would_serve_may_be_short_for_a_minute() -> No
     assert len(watch.findings) == 1
 
 
-def test_a_need_that_nothing_free_would_serve_is_no_finding() -> None:
+def test_a_need_that_nothing_free_would_serve_is_not_a_finding() -> None:
     watch = Watch()
     for seconds in (0, 100):
         watch.on_report(after(seconds, unmet=(UnmetNeed(NEED, "", 3, free=0),)))
@@ -177,7 +177,7 @@ def test_a_pod_that_waits_although_a_free_machine_would_take_it_is_found_once() 
     ]
 
 
-def test_a_pod_that_no_machine_can_take_waits_and_is_no_finding() -> None:
+def test_a_pod_that_no_machine_can_take_waits_and_is_not_a_finding() -> None:
     watch = Watch()
     watch.on_report(after(0, clusters=with_pods(overdue=(OVERDUE,))))
     assert watch.findings == []
@@ -206,7 +206,7 @@ def test_a_need_with_stuck_pods_is_judged_by_its_pods() -> None:
     assert watch.findings == []
 
 
-def test_what_a_provider_has_run_out_of_is_no_finding() -> None:
+def test_what_a_provider_has_run_out_of_is_not_a_finding() -> None:
     watch = Watch()
     for seconds in (0, 100):
         for code in ("supply.backoff", "supply.quota"):
@@ -222,7 +222,7 @@ def test_a_machine_that_comes_back_without_any_change_of_demand_is_found() -> No
     assert len(watch.findings) == 1
 
 
-def test_a_machine_that_comes_back_because_demand_did_is_no_finding() -> None:
+def test_a_machine_that_comes_back_because_demand_did_is_not_a_finding() -> None:
     watch = Watch()
     watch.on_report(after(0))
     watch.on_report(after(5, actions=(action(ActionKind.RECLAIM),)))
@@ -232,7 +232,7 @@ def test_a_machine_that_comes_back_because_demand_did_is_no_finding() -> None:
 
 
 def test_every_shard_is_judged_by_itself() -> None:
-    """What one cluster is asked for again is no news of another shard's demand."""
+    """What one cluster is asked for again is not news of another shard's demand."""
     watch = FleetWatch()
     watch.on_report(after(0, shard="shard-0"))
     watch.on_report(after(5, shard="shard-0", actions=(action(ActionKind.RECLAIM),)))
@@ -242,7 +242,7 @@ def test_every_shard_is_judged_by_itself() -> None:
     assert found.startswith("shard-0, cycle 20: bm-1 was reclaimed")
 
 
-def test_a_machine_that_comes_back_because_others_have_moved_is_no_finding() -> None:
+def test_a_machine_that_comes_back_because_others_have_moved_is_not_a_finding() -> None:
     watch = FleetWatch()
     watch.on_report(after(0, shard="shard-1"))
     watch.on_report(after(5, shard="shard-1", actions=(action(ActionKind.RECLAIM),)))

@@ -27,7 +27,7 @@ def test_a_machine_of_two_shards_is_found_at_once_and_told_once() -> None:
     assert watched((0, both), (5, both)) == ["m2: owned by a and b"]
 
 
-def test_a_machine_may_be_nobodys_for_a_minute_and_no_longer() -> None:
+def test_a_machine_may_lack_an_owner_for_a_minute_and_no_longer() -> None:
     gone = {"a": "m1", "b": "m3"}
     looks = [(0, {"a": "m1 m2", "b": "m3"}), (5, gone), (65, gone)]
     assert watched(*looks) == []
@@ -41,7 +41,7 @@ def test_a_machine_moves_once_within_its_stay() -> None:
     assert found == "m1: moved again before its minimum stay was over"
 
 
-def test_a_machine_that_is_nobodys_on_its_way_has_moved_all_the_same() -> None:
+def test_a_machine_without_an_owner_on_its_way_has_moved_all_the_same() -> None:
     left, right, away = {"a": "m1", "b": ""}, {"a": "", "b": "m1"}, {"a": "", "b": ""}
     looks = [(0, left), (5, away), (10, right), (50, away), (55, left)]
     assert len(watched(*looks)) == 1

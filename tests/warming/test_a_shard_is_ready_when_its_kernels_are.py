@@ -69,7 +69,7 @@ async def test_pages_say_how_far_compiling_is(
     compiled = asyncio.create_task(process.warmup.run())
     await until(lambda: "12 of 31" in process.why_not_ready())
     assert "compiling kernels: 12 of 31 after 8 s" in process.why_not_ready()
-    # Longer than a shard may be silent: a cold start on a slow machine is no reason to kill it.
+    # Longer than a shard may be silent: a cold start on a slow machine is not a reason to kill it.
     await clock.advance(3_600)
     assert process.why_not_alive() == ""
     kernels.done.set()

@@ -1,4 +1,4 @@
-"""After `compile_kernels` nothing is left to compile, whatever is decided."""
+"""After `compile_kernels` nothing is left to compile, for any decision."""
 
 import json
 import os

@@ -120,7 +120,7 @@ async def test_an_argument_a_verb_does_not_take_is_told_before_anything_is_sent(
             await client.do(Verb.FAILED, {"zone": "z-a"})
 
 
-async def test_a_verb_nobody_serves_is_unimplemented() -> None:
+async def test_a_verb_that_is_not_served_is_unimplemented() -> None:
     service = ProviderAdminService({})
     async with (
         line_to(ScriptedProvider(), extra_services=[service]) as line,
@@ -136,7 +136,7 @@ IDENTITIES = {
     "a reader": ("bigfleet://readonly", set(READS)),
     "a shard": ("bigfleet://shard/shard-0", set()),
     "a cluster": ("bigfleet://cluster/c1", set()),
-    "somebody without a name": ("spiffe://mesh/x", set()),
+    "a name of another scheme": ("spiffe://mesh/x", set()),
 }
 
 

@@ -59,7 +59,7 @@ async def test_a_provider_that_comes_back_is_found_again() -> None:
         await again.stop()
 
 
-async def test_a_line_nobody_answers_is_told_within_the_deadline() -> None:
+async def test_a_line_without_an_answer_is_told_within_the_deadline() -> None:
     async with line_to(ScriptedProvider()) as line:
         await line.endpoint.stop()
         with pytest.raises(Rejected, match="does not answer") as rejected:
@@ -68,7 +68,7 @@ async def test_a_line_nobody_answers_is_told_within_the_deadline() -> None:
 
 
 async def test_a_handshake_that_takes_long_is_waited_for() -> None:
-    """A busy server, or one across an ocean: nobody hangs up within a back-off."""
+    """A busy server, or one across an ocean: no client hangs up within a back-off."""
 
     async def delay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         later = asyncio.Event()

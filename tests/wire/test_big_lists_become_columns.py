@@ -150,7 +150,7 @@ def test_the_batch_says_what_the_records_say(records: list[MachineRecord]) -> No
     assert result.apart == ()
 
 
-def test_machines_of_one_offering_share_it_whatever_their_node_names() -> None:
+def test_machines_of_one_offering_share_it_in_spite_of_their_node_names() -> None:
     batch = read([IDLE, CONFIGURED]).batch
     assert len(batch.offerings) == 1
 
@@ -213,7 +213,7 @@ def test_a_row_that_was_not_taken_over_is_new_again() -> None:
     assert now.ids_of(known.rows_unlike(now)) == ["m-1"]
 
 
-def test_a_reference_that_is_no_text_is_refused() -> None:
+def test_a_reference_that_is_not_a_text_is_refused() -> None:
     whole = answer_of([IDLE, replace(IDLE, id="m-9", host=Host("acme", "i-9"))])
     now = listed(whole.replace(b"i-9", b"\xff\xfe9"))
     with pytest.raises(ValueError, match="utf-8"):
@@ -354,7 +354,7 @@ def agrees_with_the_slow_reader(content: bytes) -> None:
         return
     try:
         records, revision = list_of(content)
-    except ValueError:  # texts that are none: found here only when they are read
+    except ValueError:  # broken texts: found here only when they are read
         return
     assert now.revision == revision
     # As text, since a damaged price may be NaN, which equals nothing.

@@ -157,7 +157,7 @@ async def test_a_mutation_is_finished_though_its_caller_hung_up() -> None:
     assert line.observed == [("Create", Code.OK)]
 
 
-async def test_nobody_there_is_unavailable() -> None:
+async def test_a_missing_server_is_unavailable() -> None:
     async with line_to(ScriptedProvider()) as line:
         await line.endpoint.stop()
         with pytest.raises(Rejected) as rejected:

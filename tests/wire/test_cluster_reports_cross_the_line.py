@@ -19,14 +19,7 @@ from bigfleet.model.cluster_reports import (
 )
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.wire.client_line import ClientLine
-from bigfleet.wire.cluster_report_records import (
-    MOST_BYTES,
-    reply_message,
-    reply_of,
-    report_message,
-    report_of,
-    why_out_of_bounds,
-)
+from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.rpc_service import RpcService
 from bigfleet.wire.shard_admin import SHARD_ADMIN, ClusterReportClient
@@ -62,13 +55,13 @@ DENIED = {
     "an admin": ("bigfleet://admin",),
     "a reader": ("bigfleet://readonly",),
     "the shard itself": ("bigfleet://shard/shop",),
-    "nobody": (),
+    "no name": (),
     "two at once": ("bigfleet://cluster/shop", "bigfleet://cluster/bank"),
 }
 
 
 @pytest.mark.parametrize("uris", DENIED.values(), ids=DENIED)
-async def test_nobody_else_reports_of_a_cluster(tmp_path: Path, uris: tuple[str, ...]) -> None:
+async def test_only_the_cluster_itself_may_report(tmp_path: Path, uris: tuple[str, ...]) -> None:
     people, authority = ScriptedAdmin(), Authority(tmp_path)
     async with (
         address_of(people, authority.leaf("server")) as address,
@@ -176,7 +169,7 @@ async def test_a_report_beyond_its_bounds_is_refused_by_the_name_of_its_field(
     assert people.asked == []
 
 
-def test_whatever_an_operator_tells_is_cut_to_the_bounds() -> None:
+def test_what_an_operator_tells_is_cut_to_the_bounds() -> None:
     wordy = ClusterReport(
         cluster_id="shop",
         at=1,
@@ -188,7 +181,7 @@ def test_whatever_an_operator_tells_is_cut_to_the_bounds() -> None:
         stuck=(StuckNeed("f", "g", 1),) * 3_000,
         ask=(("f" * 3_000, "g"),) * 3_000,
     )
-    told = report_message(wordy)
+    told = REPORT.message(wordy)
     assert why_out_of_bounds(told) == ""
     assert (len(told.requests_by_phase), len(told.examples)) == (32, 20)
     assert (len(told.empty_machine_ids), len(told.lost)) == (50_000, 50_000)
@@ -197,31 +190,31 @@ def test_whatever_an_operator_tells_is_cut_to_the_bounds() -> None:
 
 
 def test_reports_and_replies_survive_the_wire() -> None:
-    assert report_of(report_message(admin.REPORT)) == admin.REPORT
-    assert reply_of(reply_message(admin.REPLY)) == admin.REPLY
+    assert REPORT.record(REPORT.message(admin.REPORT)) == admin.REPORT
+    assert REPLY.record(REPLY.message(admin.REPLY)) == admin.REPLY
 
 
 def test_a_reply_that_is_too_large_loses_its_end_and_says_how_many_there_are() -> None:
     standings = tuple(NeedStanding(f"{n:04}" + "f" * 5_000, "", True) for n in range(2_000))
-    told = reply_message(ClusterReportReply(standings, 1, 1, 2_000))
+    told = REPLY.message(ClusterReportReply(standings, 1, 1, 2_000))
     assert told.ByteSize() <= MOST_BYTES
     assert (len(told.standings), told.total_needs) == (836, 2_000)
-    assert reply_of(told).standings == standings[:836]
+    assert REPLY.record(told).standings == standings[:836]
 
 
 def test_a_standing_that_is_too_large_does_not_cost_the_others_their_place() -> None:
     huge = NeedStanding("f" * (MOST_BYTES + 1), "", True)
     small = tuple(NeedStanding(f"{n}", "", True) for n in range(10))
-    told = reply_message(ClusterReportReply((huge, *small), 1, 1, 11))
-    assert (reply_of(told).standings, told.total_needs) == (small, 11)
+    told = REPLY.message(ClusterReportReply((huge, *small), 1, 1, 11))
+    assert (REPLY.record(told).standings, told.total_needs) == (small, 11)
 
 
 def test_a_shard_that_does_not_tell_what_it_claims_is_recognised() -> None:
-    older = reply_of(pb.ReportClusterResponse(standings=[pb.NeedStanding(satisfied=True)]))
+    older = REPLY.record(pb.ReportClusterResponse(standings=[pb.NeedStanding(satisfied=True)]))
     assert older.standings == (NeedStanding("", "", True, wanted=None),)
 
 
-def test_a_reason_of_a_later_version_is_none_with_its_sentence() -> None:
+def test_a_reason_of_a_later_version_is_dropped_and_its_sentence_kept() -> None:
     later = pb.NeedStanding(unmet_reason=77, sentence="rests")  # type: ignore[arg-type]
-    [standing] = reply_of(pb.ReportClusterResponse(standings=[later])).standings
+    [standing] = REPLY.record(pb.ReportClusterResponse(standings=[later])).standings
     assert standing == NeedStanding("", "", False, None, "rests")

@@ -123,7 +123,7 @@ async def test_half_a_renewal_keeps_the_certificate_that_works(
             assert await fresh.get("m-1") == IDLE
 
 
-async def test_tls_1_3_is_spoken_with_whoever_can(
+async def test_tls_1_3_is_spoken_with_clients_that_can(
     authority: Authority, server_tls: TlsFiles
 ) -> None:
     context = client_context(authority.leaf("client", SHARD))

@@ -11,10 +11,9 @@ from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.shard_views import NeedCounts, NeedQuery
 from bigfleet.wire.need_listings import (
     MOST_FACTS,
+    NEED_ROW,
     need_listing,
     need_query_message,
-    need_row_message,
-    need_row_of,
     query_of,
 )
 from tests.wire.admin import BLOCKED, SERVED
@@ -28,14 +27,14 @@ def test_a_query_arrives_as_it_was_asked(query: NeedQuery) -> None:
     assert query_of(pb.ListNeedsRequest.FromString(sent)) == query
 
 
-def test_a_negative_limit_is_none() -> None:
+def test_a_negative_limit_is_no_limit() -> None:
     assert query_of(pb.ListNeedsRequest(limit=-3)).limit == 0
 
 
 @pytest.mark.parametrize(
     "states", [(0,), (99,), (1, 7), (1,) * 1000], ids=["unspecified", "later", "both", "many"]
 )
-def test_states_nobody_knows_are_refused_with_those_that_are(states: tuple[int, ...]) -> None:
+def test_unknown_states_are_refused_with_the_known_ones(states: tuple[int, ...]) -> None:
     request = pb.ListNeedsRequest(states=states)  # type: ignore[arg-type]
     with pytest.raises(Rejected, match="met, arriving, blocked, short") as rejected:
         query_of(request)
@@ -47,7 +46,7 @@ SHORT = replace(BLOCKED, state=NeedState.SHORT, further=(SERVED.reason, BLOCKED.
 
 @pytest.mark.parametrize("row", [BLOCKED, SERVED, SHORT], ids=["blocked", "met", "short"])
 def test_a_row_comes_back_as_it_was(row: object) -> None:
-    assert need_row_of(need_row_message(row)) == row  # type: ignore[arg-type]
+    assert NEED_ROW.record(NEED_ROW.message(row)) == row  # type: ignore[arg-type]
 
 
 def test_what_a_provider_said_makes_no_row_grow() -> None:
@@ -58,7 +57,7 @@ def test_what_a_provider_said_makes_no_row_grow() -> None:
         facts={f"fact-{n}": loud for n in range(1000)},
         refs=(loud,) * 1000,
     )
-    message = need_row_message(replace(BLOCKED, reason=reason, remedy=loud))
+    message = NEED_ROW.message(replace(BLOCKED, reason=reason, remedy=loud))
     assert message.ByteSize() < (2 * MOST_FACTS + 4) * (LONGEST_TEXT + 32)
     assert message.reason.text.endswith("...")
 

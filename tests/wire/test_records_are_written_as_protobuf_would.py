@@ -11,7 +11,7 @@ from bigfleet.model.provider_calls import MachineRecord
 from bigfleet.wire import machines
 from bigfleet.wire.provider_records import machine_bytes, varint
 
-#: Surrogates are no text and cannot be written by anybody.
+#: Surrogates are not text and cannot be written.
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 long_texts = st.sampled_from(["", "x" * 127, "x" * 128, "\u00e9" * 64, "x" * 20_000])
 maps = st.dictionaries(texts | long_texts, texts | long_texts, max_size=6)

@@ -105,7 +105,7 @@ def test_a_second_reading_with_a_memory_is_the_first_without(
     st.lists(st.tuples(st.integers(0, 200), st.integers(0, 255)), max_size=3),
 )
 @settings(deadline=None, max_examples=150)
-def test_whatever_protobuf_reads_is_read_alike_and_nothing_else(
+def test_exactly_what_protobuf_reads_is_read_and_alike(
     rows: Sequence[Need], tail: bytes, flips: Sequence[tuple[int, int]]
 ) -> None:
     content = bytearray(rollup_bytes("c1", 9, rows) + tail)
@@ -159,7 +159,7 @@ REFUSED: dict[str, tuple[bytes, str, str]] = {
         "operator",
         r"row 1: requirements\[0\] on 'zone' has operator 6; operators have the numbers 0 to 5",
     ),
-    "an amount that is none": (
+    "a malformed amount": (
         row(aggregate_resources={"cpu": "four"}),
         "quantity",
         r"row 1: aggregate_resources\['cpu'\]: 'four' is not a Kubernetes quantity; write it like",
@@ -187,10 +187,10 @@ REFUSED: dict[str, tuple[bytes, str, str]] = {
     "too many rows": (rollup_bytes("c1", 7, [PLAIN] * 11), "too_large", "it has 11 rows and may"),
     "nonsense": (b"\x1a\x05ab", "undecodable", "protobuf cannot read it"),
     "a row that is nonsense": (b"\x1a\x02\x0a\x05", "undecodable", "row 0: protobuf cannot"),
-    "a text that is none": (b"\x1a\x03\x4a\x01\xff", "undecodable", "row 0: a text is not UTF-8"),
-    "a cluster that is no text": (b"\x0a\x01\xff", "undecodable", "a text is not UTF-8"),
-    "a key that is no text": (b"\x1a\x05\x0a\x03\x0a\x01\xff", "undecodable", "row 0: protobuf"),
-    "a dimension that is no text": (b"\x1a\x05\x12\x03\x0a\x01\xff", "undecodable", "protobuf"),
+    "a broken text": (b"\x1a\x03\x4a\x01\xff", "undecodable", "row 0: a text is not UTF-8"),
+    "a cluster that is not text": (b"\x0a\x01\xff", "undecodable", "a text is not UTF-8"),
+    "a key that is not text": (b"\x1a\x05\x0a\x03\x0a\x01\xff", "undecodable", "row 0: protobuf"),
+    "a dimension that is not text": (b"\x1a\x05\x12\x03\x0a\x01\xff", "undecodable", "protobuf"),
 }
 
 
@@ -234,7 +234,7 @@ def test_a_spread_that_makes_no_sense_is_mended(skew: int, rule: int, spread: Sp
     assert read(row(spread=[entry])).needs[1].profile.spread == (spread,)
 
 
-def test_rows_of_one_identity_are_summed_whatever_the_order_of_their_values() -> None:
+def test_rows_of_one_identity_are_summed_in_any_order_of_their_values() -> None:
     def values(*names: str) -> pb.NodeSelectorRequirement:
         return pb.NodeSelectorRequirement(
             key="zone", operator=pb.NodeSelectorRequirement.OPERATOR_IN, values=names

@@ -110,7 +110,7 @@ def test_any_record_survives_the_wire(record: MachineRecord) -> None:
 
 @given(records)
 @settings(deadline=None)
-def test_equal_records_have_equal_bytes_in_whatever_order_their_maps_were_filled(
+def test_equal_records_have_equal_bytes_in_any_order_of_filling_their_maps(
     record: MachineRecord,
 ) -> None:
     other = replace(

@@ -169,7 +169,7 @@ def test_a_field_of_a_later_version_beside_a_payload_is_ignored() -> None:
     "nonsense",
     [b"\x0a\x05ab", b"\x0a\x03\x0a\x01\xff", b"\x12", b"\x12\x80", b"\x12" + b"\xff" * 9],
 )
-def test_nonsense_is_no_frame(nonsense: bytes) -> None:
+def test_nonsense_is_not_a_frame(nonsense: bytes) -> None:
     with pytest.raises(NoFrame, match="not an OperatorMessage"):
         operator_frame(nonsense)
 

@@ -81,7 +81,7 @@ NO_HELLO = {
 
 
 @pytest.mark.parametrize("first", NO_HELLO.values(), ids=NO_HELLO)
-async def test_whoever_does_not_say_hello_first_is_not_let_in(first: bytes) -> None:
+async def test_a_client_that_does_not_say_hello_first_is_not_let_in(first: bytes) -> None:
     async with line_to(ScriptedShard()) as line:
         assert await code_after(line.client.address, [first]) is Code.INVALID_ARGUMENT
     assert line.shard.hellos == {}
@@ -91,7 +91,7 @@ async def test_whoever_does_not_say_hello_first_is_not_let_in(first: bytes) -> N
 @pytest.mark.parametrize(
     "name", ["a\nb", "a b", "\x1b[2J", "a/../b", "x" * 254, "caf\u00e9"], ids=ascii
 )
-async def test_a_cluster_whose_name_is_no_name_is_not_let_in(name: str) -> None:
+async def test_a_cluster_whose_name_is_not_a_name_is_not_let_in(name: str) -> None:
     """It reaches providers, pages and templates; its machines would be refused in every List."""
     async with line_to(ScriptedShard()) as line, line.client.open(Hello(name)) as session:
         with pytest.raises(Rejected, match="cluster_id") as rejected:
@@ -211,7 +211,7 @@ TOLD = {
 
 
 @pytest.mark.parametrize(("name", "cluster"), TOLD.values(), ids=TOLD)
-async def test_whoever_is_refused_for_its_certificate_is_told_to_the_shard(
+async def test_a_client_that_is_refused_for_its_certificate_is_told_to_the_shard(
     tmp_path: Path, name: str, cluster: str
 ) -> None:
     authority = Authority(tmp_path)
@@ -235,7 +235,7 @@ async def test_more_is_asked_of_the_outbox_only_when_the_line_took_the_last() ->
     assert max(ahead) < 100
 
 
-async def test_a_peer_that_never_reads_delays_nobody_else() -> None:
+async def test_a_peer_that_never_reads_delays_no_other() -> None:
     shard = ScriptedShard()
     big = NodeStateUpdate("m-1", "shop", MachineState.FAILED, last_error="x" * 100_000)
     async with (

@@ -196,7 +196,7 @@ async def test_an_address_that_is_taken_is_an_error() -> None:
             await second.start()
 
 
-async def test_what_nobody_serves_is_unimplemented() -> None:
+async def test_what_is_not_served_is_unimplemented() -> None:
     async with line_to(ScriptedShard()) as line:
         client = ClientLine(line.client.address)
         with pytest.raises(Rejected) as rejected:

@@ -52,7 +52,7 @@ from bigfleet.wire.machine_views import (
 from bigfleet.wire.provider_server import ExtraService
 from bigfleet.wire.rpc_service import RpcService
 from bigfleet.wire.shard_admin import SHARD_ADMIN, ShardAdminClient
-from bigfleet.wire.shard_read import SHARD_READ, ShardReadClient, need_view_message
+from bigfleet.wire.shard_read import NEED_VIEW, SHARD_READ, ShardReadClient
 from tests.wire import admin
 from tests.wire.admin import ScriptedAdmin
 from tests.wire.sessions import PATIENCE, ScriptedShard, line_to
@@ -181,7 +181,7 @@ WRITES: dict[str, Message] = {
 
 @pytest.mark.parametrize("audit", WITHOUT.values(), ids=WITHOUT)
 @pytest.mark.parametrize("method", WRITES)
-async def test_whoever_changes_something_says_who_and_why(method: str, audit: shared.Audit) -> None:
+async def test_a_change_says_who_makes_it_and_why(method: str, audit: shared.Audit) -> None:
     people = ScriptedAdmin()
     request = type(WRITES[method])()
     request.CopyFrom(WRITES[method])
@@ -360,11 +360,11 @@ async def test_a_shard_that_has_not_decided_yet_shows_an_empty_page() -> None:
 
 def test_only_a_shortage_is_explained() -> None:
     met = replace(admin.UNMET, satisfied=True, victims=0)
-    message = need_view_message(met)
+    message = NEED_VIEW.message(met)
     assert not message.HasField("residual_deficit")
     assert not message.HasField("matching_supply")
     assert not message.HasField("preemption")
-    unmet = need_view_message(replace(admin.UNMET, supply=None))
+    unmet = NEED_VIEW.message(replace(admin.UNMET, supply=None))
     assert unmet.matching_supply == shardread_pb2.MatchingSupply()
     assert unmet.HasField("matching_supply")
     assert unmet.profile_fingerprint == admin.UNMET.need.profile.fingerprint
@@ -372,5 +372,5 @@ def test_only_a_shortage_is_explained() -> None:
 
 def test_at_most_six_domains_are_shown() -> None:
     many = tuple(DomainCoverage(f"r-{n}", n, False) for n in range(9))
-    assert len(need_view_message(replace(admin.UNMET, same_candidates=many)).same_candidates) == 6
+    assert len(NEED_VIEW.message(replace(admin.UNMET, same_candidates=many)).same_candidates) == 6
     assert admin.UNMET.supply == MatchingSupply(1, 2, 10_000, True)

@@ -55,7 +55,7 @@ def test_the_table_has_every_rpc_of_both_ports_and_no_other() -> None:
     assert set(GATES) == served
 
 
-def test_whatever_asks_for_an_audit_is_for_admins_and_the_rest_for_readers_too() -> None:
+def test_calls_that_ask_for_an_audit_are_for_admins_and_the_rest_for_readers_too() -> None:
     for method in ADMIN.methods:
         writes = "audit" in method.input_type.fields_by_name
         gate = GATES[f"/{ADMIN.full_name}/{method.name}"]
@@ -95,9 +95,9 @@ IDENTITIES: dict[str, tuple[tuple[str, ...], set[str]]] = {
     "an admin with a name": (("bigfleet://admin/ada@example.org",), LOOKS | WRITES),
     "an admin with an empty name": (("bigfleet://admin/",), set()),
     "an admin with a path": (("bigfleet://admin/ada/shop",), set()),
-    "somebody called like one": (("bigfleet://administrator",), set()),
-    "nobody": ((), set()),
-    "somebody of another scheme": (("spiffe://mesh/admin",), set()),
+    "a name that begins like one": (("bigfleet://administrator",), set()),
+    "no name": ((), set()),
+    "a name of another scheme": (("spiffe://mesh/admin",), set()),
     "two at once": (("bigfleet://admin", "bigfleet://cluster/shop"), set()),
 }
 
@@ -119,7 +119,7 @@ async def test_every_rpc_is_open_to_the_right_certificates_only(
     assert set(codes) == SESSION | LOOKS | WRITES | REPORT
     expected = {path: Code.OK if path in allowed else Code.PERMISSION_DENIED for path in codes}
     assert codes == expected
-    # Nobody who was denied was heard.
+    # No denied caller was heard.
     assert len(people.asked) == len(allowed - SESSION)
     assert line.shard.hellos == ({1: Hello("shop")} if allowed >= SESSION else {})
 
@@ -205,7 +205,7 @@ async def test_a_denied_stream_without_any_frame_ends_too(
         await client.close()
 
 
-@pytest.mark.parametrize("uris", [(), ("bigfleet://cluster/shop",)], ids=["nobody", "a cluster"])
+@pytest.mark.parametrize("uris", [(), ("bigfleet://cluster/shop",)], ids=["no name", "a cluster"])
 async def test_health_and_reflection_are_open_to_every_certificate(
     tmp_path: Path, uris: tuple[str, ...]
 ) -> None:
@@ -227,7 +227,7 @@ async def test_health_and_reflection_are_open_to_every_certificate(
     assert b"bigfleet.v1alpha1.Shard" in named[0]
 
 
-async def test_a_service_nobody_put_in_the_table_is_denied_on_any_line() -> None:
+async def test_a_service_that_is_not_in_the_table_is_denied_on_any_line() -> None:
     class Forgotten:
         name = "bigfleet.admin.v1alpha1.Forgotten"
 

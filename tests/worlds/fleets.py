@@ -21,7 +21,7 @@ from bigfleet.plan.cycle import FileDecision, decide_fleet
 
 #: The phases alone: demand is taken as it is written.
 PHASES = EngineOptions(fold=False)
-#: No cluster has reported: what nobody claims is not excess, and nothing is reclaimed.
+#: No cluster has reported: an unclaimed machine is not excess, and nothing is reclaimed.
 UNREPORTED = EngineOptions(fold=False, clusters_ready=frozenset())
 NOW: Instant = 1_700_000_000 * SECOND
 

@@ -48,7 +48,7 @@ def document_of(measures: Sequence[Measure], **about: object) -> dict[str, objec
 
 
 def percentile(values: Sequence[float], part: float) -> float:
-    """The smallest value that at least this part of them does not exceed; 0 of none."""
+    """The smallest value that at least this part of them does not exceed; 0 of no values."""
     ranked = sorted(values)
     return ranked[min(len(ranked) - 1, int(len(ranked) * part))] if ranked else 0.0
 

@@ -130,9 +130,7 @@ async def _run(
             settings,
             pace,
             parallel=given["parallel"],
-            on_start=bar.start,
-            on_outcome=bar.outcome,
-            on_preflight=bar.preflight,
+            progress=bar,
         )
         try:
             findings = await run_rows(run, rows)

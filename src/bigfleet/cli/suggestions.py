@@ -51,7 +51,7 @@ def no_such_verb(
 
 
 def with_nearest_choice(problem: click.UsageError) -> click.UsageError:
-    """The same problem; a value that is no choice is told with the one that was meant."""
+    """The same problem; a wrong choice is told with the one that was meant."""
     if not isinstance(problem, click.BadParameter) or problem.param is None:
         return problem
     said = _NOT_A_CHOICE.match(problem.message)

@@ -12,7 +12,7 @@ from bigfleet.model.errors import BadInput
 EXIT_BAD_INPUT = 2
 #: Problems of one input that are printed; the rest is counted.
 MOST_SHOWN = 50
-#: A single line: what is longer is no sentence any more.
+#: A single line: longer text is not a sentence any more.
 _LONGEST_LINE = 2_000
 
 
@@ -41,7 +41,7 @@ plain = escaped
 
 
 def write_out(content: bytes) -> None:
-    """To standard output; a reader that has seen enough is no error."""
+    """To standard output; a closed pipe is not an error."""
     try:
         sys.stdout.flush()
         sys.stdout.buffer.write(content)

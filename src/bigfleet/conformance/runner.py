@@ -9,6 +9,7 @@ Delta debugging: the shortest list of steps, within a budget, that still makes a
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from bigfleet.conformance.broker import Allocation
 from bigfleet.conformance.claims import Broken, NotServed, Skipped
@@ -55,10 +56,18 @@ async def _without_a_part(
 
 ORDER: tuple[StationName, ...] = ("core", "fault", "own", "scale")
 SHORTENING_SECONDS = 30.0
-OnOutcome = Callable[[RowOutcome], None]
-OnStart = Callable[[Row], None]
-#: Called with what the rows would like and what the provider has, before the first row.
-OnPreflight = Callable[[int, dict[str, int]], None]
+
+
+class RunProgress(Protocol):
+    """Shows how a run goes on."""
+
+    def preflight(self, need: int, stock: dict[str, int]) -> None:
+        """Before the first row: machines the rows would like, and what the provider has."""
+        ...
+
+    def start(self, row: Row) -> None: ...
+
+    def outcome(self, outcome: RowOutcome) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +77,7 @@ class Run:
     settings: Settings
     pace: Pace = field(default_factory=Pace)
     parallel: int = 8
-    on_start: OnStart = lambda row: None
-    on_outcome: OnOutcome = lambda outcome: None
-    on_preflight: OnPreflight = lambda need, stock: None
+    progress: RunProgress | None = None
     legacy: Legacy = field(default_factory=Legacy)
 
 
@@ -103,13 +110,15 @@ async def _run_station(
             raise  # nothing can be said about a provider that does not even start
         for row in rows:
             findings.outcomes.append(RowOutcome(row, "not_implemented", str(problem)))
-            run.on_outcome(findings.outcomes[-1])
+            if run.progress is not None:
+                run.progress.outcome(findings.outcomes[-1])
         return
     if name == "core" or not findings.outcomes:
         findings.capabilities = station.capabilities
         findings.stock = station.broker.stock
         findings.need = _need(rows, station.capabilities)
-        run.on_preflight(findings.need, findings.stock)
+        if run.progress is not None:
+            run.progress.preflight(findings.need, findings.stock)
     elif name == "fault":
         findings.capabilities.fault = station.capabilities.fault
     try:
@@ -179,7 +188,8 @@ async def _reported(run: Run, row: Row, station: Station | None, findings: Findi
     if outcome.status == "failed" and row.generated and outcome.steps:
         outcome = replace(outcome, replay=await _replay(run, outcome, station, findings))
     findings.outcomes.append(outcome)
-    run.on_outcome(outcome)
+    if run.progress is not None:
+        run.progress.outcome(outcome)
     return outcome
 
 
@@ -247,7 +257,8 @@ async def _judged(
     findings: Findings,
 ) -> RowOutcome:
     began = run.clock.now()
-    run.on_start(row)
+    if run.progress is not None:
+        run.progress.start(row)
     log = WireLog(findings.latencies)
     trial = _trial(run, row, station, allocation, log)
     status, reason = await _ended(run, row, trial)

@@ -79,7 +79,7 @@ def leaf(
 
 
 def expires_at(certificate: bytes) -> float | None:
-    """When a PEM certificate ends, in seconds since 1970; None: it is none."""
+    """When a PEM certificate ends, in seconds since 1970; None: it is not a certificate."""
     try:
         return x509.load_pem_x509_certificate(certificate).not_valid_after_utc.timestamp()
     except ValueError:

@@ -35,7 +35,7 @@ def need_and_kind_arrays(
         pinned=profiles.is_pinned[profile],
         penalty=profiles.penalty[profile],
     )
-    # The last kind is no machine's: what must not be used is given that kind.
+    # No machine has the last kind: what must not be used is given that kind.
     eligible = np.zeros((len(first), len(scene.kinds) + 1), np.bool_)
     eligible[:, :-1] = scene.matches[profile[first]]
     for unit, offered in zip(

@@ -34,7 +34,7 @@ def domain_coverages(
 ) -> list[DomainCoverage]:
     """The best covered domains, then by name; `offers` gives the machines of each domain.
 
-    A domain without machines is none.
+    A domain without machines does not count.
     """
     found = []
     for domain, machines in offers:

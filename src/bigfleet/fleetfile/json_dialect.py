@@ -73,7 +73,7 @@ def _too_deep() -> BadJson:
 
 
 def _refuse_half_characters(document: object) -> None:
-    """Half of a surrogate pair is no character: it could be read and never be written again."""
+    """Half of a surrogate pair is not a character: it could be read and never be written again."""
     try:
         json.dumps(document, ensure_ascii=False).encode()
     except UnicodeEncodeError:

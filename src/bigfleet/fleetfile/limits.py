@@ -49,7 +49,7 @@ def refused(text: str) -> BadInput:
 
 
 def unpacked(content: bytes) -> bytes:
-    """The content of a gzip file; raises BadInput where it is none, or a bomb."""
+    """The content of a gzip file; raises BadInput if it is not gzip, or a bomb."""
     most = min(MOST_BYTES, max(SMALL_BYTES, MOST_GZIP_RATIO * len(content)))
     try:
         with GzipFile(fileobj=io.BytesIO(content)) as file:

@@ -123,7 +123,7 @@ def _machine_of(record: Record, shapes: Shapes) -> FleetMachine:
 
 def _complain_of(record: Record, broken: list[tuple[str, str]], *, refused_already: bool) -> None:
     for key, sentence in broken:
-        # A state or host that cannot be read was refused as such; that it is missing is no news.
+        # A state or host that cannot be read was refused as such; do not report it as missing too.
         if key == "state" or (refused_already and key in _FALLEN_BACK and key in record.raw):
             continue
         if key in record.raw:

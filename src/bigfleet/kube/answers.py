@@ -68,7 +68,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 #: A cause, beside the reason Forbidden.
 _NAMESPACE_ENDING = "NamespaceTerminating"
 #: A server whose admission has not filled its caches since it started says 403 with this text;
-#: it is no right that is missing, and waiting helps.
+#: no right is missing, and waiting helps.
 _NOT_READY = "not yet ready to handle request"
 
 ADDED, MODIFIED, DELETED, BOOKMARK = "ADDED", "MODIFIED", "DELETED", "BOOKMARK"
@@ -195,7 +195,7 @@ def is_served(kind: Kind[T], body: bytes) -> bool:
 
 
 def problem_of(status: int, body: bytes, headers: Mapping[str, str]) -> ApiProblem:
-    """From an answer that is no success; `status` 0 where only the body says it."""
+    """From an answer that is not a success; `status` 0 where only the body says it."""
     try:
         said = _STATUS.decode(body)
     except _UNREADABLE:

@@ -73,7 +73,7 @@ class Cache(Generic[V]):
     # -- for the reflector -----------------------------------------------------------------------
 
     def put(self, key: ObjectKey, value: V | None) -> None:
-        """None: not there (any more). An equal value is no change."""
+        """None: not there (any more). An equal value is not a change."""
         before = self.objects.get(key)
         if value is None:
             if before is None:

@@ -334,10 +334,10 @@ class Ownership:
         old = self.view
         if old is None or not _same_order(*self._orders(view)):
             return {}
-        nobodys = [pair for pair, shard in view.domains.items() if not shard]
-        nobodys += [(PROVIDER_KEY, a) for a, shard in view.default_owners.items() if not shard]
+        unowned = [pair for pair, shard in view.domains.items() if not shard]
+        unowned += [(PROVIDER_KEY, a) for a, shard in view.default_owners.items() if not shard]
         found: dict[Pair, Lingering] = {}
-        for pair in nobodys:
+        for pair in unowned:
             if (given := self.lingering.get(pair)) is not None:
                 found[pair] = given
             elif (shard := old.held_by(pair)) is None or shard == self.shard_id:

@@ -24,7 +24,7 @@ class Resources:
 
     @classmethod
     def parse(cls, texts: Mapping[str, str]) -> "Resources":
-        """From quantity texts; raises BadQuantity naming the first one that is none."""
+        """From quantity texts; raises BadQuantity naming the first malformed one."""
         return cls.of({name: quantity_of(name, text) for name, text in texts.items()})
 
     @classmethod

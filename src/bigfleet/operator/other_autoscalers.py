@@ -22,7 +22,7 @@ _KARPENTER_LABELS = ("karpenter.sh/nodepool", "karpenter.sh/provisioner-name")
 
 
 def autoscaler_of_pod(pod: Pod) -> str:
-    """Which one the pod is part of; empty: none. A pod that has ended is none."""
+    """Which one the pod is part of; empty: none. A pod that has ended does not count."""
     if pod.is_terminal:
         return ""
     labels = pod.metadata.labels

@@ -77,7 +77,7 @@ class Book:
     _index: PodsIndex = field(default_factory=PodsIndex)
 
     def pod_changed(self, before: WatchedPod | None, after: WatchedPod | None) -> list[str]:
-        """UIDs to look at; nothing where the change is none of ours."""
+        """UIDs to look at; nothing if the change is not ours."""
         if before == after:
             return []
         found = []

@@ -118,7 +118,7 @@ def plan_of(
 def chunks_of(
     spec: CapacityBufferSpec, requests: Mapping[str, int], scalable_replicas: int | None
 ) -> int | Refusal:
-    """Raises BadQuantity where a limit is none."""
+    """Raises BadQuantity for a malformed limit."""
     wanted = [spec.replicas] if spec.replicas is not None else []
     if spec.percentage is not None and scalable_replicas is not None:
         wanted.append(-(-spec.percentage * scalable_replicas // 100))

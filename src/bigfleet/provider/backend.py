@@ -7,8 +7,8 @@ that has the method has the capability.
 """
 
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -24,26 +24,6 @@ from bigfleet.provider.ledger.transitions import Kind
 if TYPE_CHECKING:  # the options know the ledger, which knows this file; tests need no gRPC
     from bigfleet.provider.options import ProviderOptions
     from bigfleet.wire.provider_server import ExtraService, ProviderHandler
-
-
-@dataclass(slots=True)
-class Extensions:
-    """Ways into the server for a Backend that needs more than its calls: the sim's control API.
-
-    `Backend.open` registers them, and the server reads them once, when it starts to listen. An
-    ordinary provider registers nothing.
-    """
-
-    #: Further gRPC services on the provider's port.
-    services: "list[ExtraService]" = field(default_factory=list)
-    #: Path prefix -> who answers, on the metrics port.
-    routes: dict[str, Route] = field(default_factory=dict)
-    #: Wraps the six RPCs: outages, slow answers, wrong Lists.
-    wrap_handler: "Callable[[ProviderHandler], ProviderHandler] | None" = None
-    #: Called before every commit; raising makes the commit fail.
-    before_commit: Callable[[], None] | None = None
-    #: Asks for a describe now; set by the server once it runs.
-    describe_now: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +200,16 @@ class Rate(NamedTuple):
     burst: float = 0.0
 
 
+class OperationContext:
+    """What an operation may use of the server; this one keeps no notes and limits nothing."""
+
+    def note(self, text: str) -> None:
+        return None
+
+    def limit(self, api_class: str) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One piece of work on one machine.
@@ -242,21 +232,19 @@ class Operation:
     grace_period_seconds: int = 0
     #: For methods that run in a thread: set once the result is no longer wanted.
     cancelled: threading.Event = field(default_factory=threading.Event, compare=False)
-    #: Shown in logs and to operators.
-    note: Callable[[str], None] = field(default=lambda _text: None, compare=False, repr=False)
-    #: `async with op.limit("write"):` waits for the token bucket and the breaker of an API class.
-    limit: "Callable[[str], AbstractAsyncContextManager[None]]" = field(
-        default=lambda _api_class: _Unlimited(), compare=False, repr=False
-    )
+    context: OperationContext = field(default_factory=OperationContext, compare=False, repr=False)
+
+    def note(self, text: str) -> None:
+        """Shown in logs and to operators."""
+        self.context.note(text)
+
+    def limit(self, api_class: str) -> AbstractAsyncContextManager[None]:
+        """`async with op.limit("write"):` waits for the token bucket and the breaker of a class."""
+        return self.context.limit(api_class)
 
     @property
     def host_ref(self) -> str:
         return self.machine.host.ref if self.machine.host else ""
-
-
-class _Unlimited(AbstractAsyncContextManager[None]):
-    async def __aexit__(self, *_: object) -> None:
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,8 +261,6 @@ class OpenContext:
     #: Names the store, another one for each fresh store; every operation id carries it, so that no
     #: id is ever used twice toward the substrate.
     incarnation: str = ""
-    #: Ways into the server for Backends that need more than the calls (the sim).
-    extensions: Extensions = field(default_factory=Extensions)
 
 
 class Backend:
@@ -368,3 +354,35 @@ class Admits(Protocol):
         CapacityUnavailable and QuotaExceeded become RESOURCE_EXHAUSTED, any other BackendError
         ABORTED; the machine stays in its stable state.
         """
+
+
+class ServerExtension:
+    """What a Backend adds to the server beside its calls: the sim's control API.
+
+    An ordinary provider adds nothing.
+    """
+
+    #: Fault selectors are on, also without `--fault-selectors`.
+    fault_selectors = False
+
+    def services(self) -> "Sequence[ExtraService]":
+        """Further gRPC services on the provider's port."""
+        return ()
+
+    def routes(self) -> Mapping[str, Route]:
+        """Path prefix -> handler, on the metrics port."""
+        return {}
+
+    def wrapped(self, handler: "ProviderHandler") -> "ProviderHandler":
+        """The six RPCs with outages, slow answers and wrong Lists."""
+        return handler
+
+    def before_commit(self) -> None:
+        """Called before every commit; raising makes the commit fail."""
+
+
+@runtime_checkable
+class Extends(Protocol):
+    def extension(self) -> ServerExtension:
+        """Asked for once, after `open`."""
+        ...

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -65,6 +65,12 @@ class _Prepared:
     published: list[Published]
 
 
+class EntryListener(Protocol):
+    def consider(self, entry: Entry) -> None:
+        """Called with every published entry."""
+        ...
+
+
 class Committer:
     def __init__(
         self,
@@ -72,7 +78,7 @@ class Committer:
         clock: Clock,
         metrics: ProviderMetrics,
         *,
-        before_commit: Callable[[], None] | None = None,
+        before_commit: Callable[[], None],
         operation_prefix: str,
         journal_rows: int,
         log: Log | None = None,
@@ -100,8 +106,17 @@ class Committer:
         self._failures: deque[Instant] = deque(maxlen=FAILURES)
         self._swept_at: Instant = 0
         self._eraser: asyncio.Task[None] | None = None
-        #: Told with every published entry.
-        self.listeners: list[Callable[[Entry], None]] = []
+        self._listeners: list[EntryListener] = []
+        metrics.add_gauges_of(self)
+
+    def add_listener(self, listener: EntryListener) -> None:
+        self._listeners.append(listener)
+
+    def refresh_gauges(self) -> None:
+        counts = self._metrics.counts
+        counts.set("revision", self.published.head)
+        for (state, capacity_type), count in self.published.counts.items():
+            counts.set("machines", count, state=state.label, capacity_type=capacity_type.label)
 
     async def load(self) -> tuple[JournalRow, ...]:
         """Opens the store and takes over what it has; the operations still owed."""
@@ -254,8 +269,7 @@ class Committer:
     def _try(self, batch: Batch) -> StoreFailed | None:
         """In the store's thread; a failure is handed back rather than raised through it."""
         try:
-            if self._before_commit is not None:
-                self._before_commit()
+            self._before_commit()
             began = stopwatch()
             try:
                 self._store.commit(batch)
@@ -287,8 +301,8 @@ class Committer:
             self._take_over(write, now)
         for published in prepared.published:
             self.published.publish(published)
-            for listener in self.listeners:
-                listener(published.entry)
+            for listener in self._listeners:
+                listener.consider(published.entry)
         self.published.head = prepared.batch.revision
 
     def _in_trouble(self, why: str) -> None:

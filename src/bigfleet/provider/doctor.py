@@ -7,23 +7,23 @@ create, configure, drain, delete and reset.
 
 import ssl
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 
 from bigfleet.edge.clock import SECOND
-from bigfleet.model.provider_calls import MachineRecord
 from bigfleet.provider.backend import (
     Backend,
     BackendError,
     Condition,
-    HostStatus,
+    Extends,
     Instance,
     Inventory,
     OfferingKey,
     OpenContext,
     PriceTable,
 )
-from bigfleet.provider.calls import BackendCalls, awaitable, calls_of
+from bigfleet.provider.calls import BackendCalls, called
+from bigfleet.provider.faults import FaultSelectors
 from bigfleet.provider.ledger.entries import seeded
 from bigfleet.provider.ledger.transitions import Kind
 from bigfleet.provider.operations.attempts import DeadlinePassed, done_by
@@ -50,19 +50,21 @@ async def examined(
     if options.tls is not None:
         why = options.tls.why_unusable() or why_not_trusted(options.tls)
         yield Finding(why is None, "tls", why or "callers that know the CA accept the certificate")
-    calls = calls_of(backend)
+    calls = BackendCalls(backend)
     yield Finding(True, "methods", _methods(calls))
     try:
-        await awaitable(backend.open)(context)
+        await called(backend.open, context)
     except Exception as error:  # noqa: BLE001 - anything an author's open raises is the finding
         yield Finding(False, "open", _said(error))
         return
     yield Finding(True, "open", "credentials and clients are accepted")
+    if isinstance(backend, Extends) and backend.extension().fault_selectors:
+        calls = FaultSelectors(backend, context.clock)
     try:
         async for finding in _looked_at(backend, calls, context, options):
             yield finding
     finally:
-        await awaitable(backend.close)()
+        await called(backend.close)
 
 
 def why_not_trusted(tls: TlsFiles) -> str | None:
@@ -91,14 +93,14 @@ def why_not_trusted(tls: TlsFiles) -> str | None:
 
 def _methods(calls: BackendCalls) -> str:
     optional = {
-        "delete": calls.delete,
-        "inspect": calls.inspect,
-        "reset": calls.reset,
-        "watch": calls.watch,
-        "prices": calls.prices,
-        "confirm_ready": calls.confirm_ready,
+        "delete": calls.can_delete,
+        "inspect": calls.can_inspect,
+        "reset": calls.can_reset,
+        "watch": calls.can_watch,
+        "prices": calls.can_price,
+        "confirm_ready": calls.can_confirm_ready,
     }
-    missing = [name for name, method in optional.items() if method is None]
+    missing = [name for name, there in optional.items() if not there]
     return f"without {', '.join(missing)}" if missing else "all of them"
 
 
@@ -107,12 +109,8 @@ async def _looked_at(
 ) -> AsyncIterator[Finding]:
     clock = context.clock
     deadline = clock.now() + round(options.timing.describe * SECOND)
-
-    async def describe() -> Inventory:
-        return await calls.describe()
-
     try:
-        inventory = await done_by(clock, deadline, describe())
+        inventory = await done_by(clock, deadline, calls.describe())
     except DeadlinePassed:
         yield Finding(False, "describe", f"took more than {options.timing.describe:g} s")
         return
@@ -122,12 +120,12 @@ async def _looked_at(
     found = screened(inventory.instances, allow_any_id=backend.allow_any_id)
     for finding in _inventory_findings(inventory, found):
         yield finding
-    if calls.prices is not None:
+    if calls.can_price:
         yield await _prices(calls)
     yield _quota(calls, found.sound.values(), options.provider)
     hosted = next((i for i in found.sound.values() if i.host is not None), None)
-    if calls.inspect is not None and hosted is not None:
-        yield await _inspected(calls.inspect, hosted, options.provider)
+    if calls.can_inspect and hosted is not None:
+        yield await _inspected(calls, hosted, options.provider)
 
 
 def _inventory_findings(inventory: Inventory, found: Screened) -> list[Finding]:
@@ -150,7 +148,6 @@ def _inventory_findings(inventory: Inventory, found: Screened) -> list[Finding]:
 
 
 async def _prices(calls: BackendCalls) -> Finding:
-    assert calls.prices is not None
     try:
         table: PriceTable = await calls.prices()
     except Exception as error:  # noqa: BLE001 - the same
@@ -160,7 +157,7 @@ async def _prices(calls: BackendCalls) -> Finding:
 
 def _quota(calls: BackendCalls, instances: Iterable[Instance], provider: str) -> Finding:
     """One slot of each offering is asked for admission, which buys nothing."""
-    if calls.admit is None:
+    if not calls.can_admit:
         return Finding(True, "quota", "unknown: without `admit` it shows when a Create is refused")
     slots: dict[OfferingKey, Instance] = {}
     for instance in instances:
@@ -179,11 +176,9 @@ def _quota(calls: BackendCalls, instances: Iterable[Instance], provider: str) ->
     return Finding(True, "quota", f"{len(slots)} offerings could be bought now")
 
 
-async def _inspected(
-    inspect: Callable[[MachineRecord], Awaitable[HostStatus]], instance: Instance, provider: str
-) -> Finding:
+async def _inspected(calls: BackendCalls, instance: Instance, provider: str) -> Finding:
     try:
-        status = await inspect(seeded(instance, provider, 0).record)
+        status = await calls.inspect(seeded(instance, provider, 0).record)
     except Exception as error:  # noqa: BLE001 - the same
         return Finding(False, "inspect", f"{instance.id}: {_said(error)}")
     there = status.condition is not Condition.GONE

@@ -35,7 +35,7 @@ from bigfleet.provider.ledger.entries import (
 from bigfleet.provider.ledger.transitions import Kind, reason_of
 from bigfleet.provider.metrics import ProviderMetrics
 from bigfleet.provider.operations.attempts import done_by
-from bigfleet.provider.operations.limits import Limits
+from bigfleet.provider.operations.limits import LimitedContext, Limits
 from bigfleet.provider.options import FailedExit, ProviderOptions
 from bigfleet.provider.own_changes import Changes
 from bigfleet.provider.reconciling.reconciler import Reconciler
@@ -72,7 +72,7 @@ class Healer:
         self._trying: set[str] = set()
         for entry in committer.published.entries():
             self.consider(entry)
-        committer.listeners.append(self.consider)
+        committer.add_listener(self)
 
     def consider(self, entry: Entry) -> None:
         """Told of every published entry; plans a try for those that failed."""
@@ -150,13 +150,9 @@ class Healer:
             return ""
         if status.condition is Condition.BOUND:
             await self._drain(tried)
-        if self._calls.reset is not None:
-            reset, machine = self._calls.reset, tried.substrate_record
-
-            async def done() -> None:
-                await reset(machine)
-
-            await self._bounded(done(), self._options.timing.drain)
+        if self._calls.can_reset:
+            work = self._calls.reset(tried.substrate_record)
+            await self._bounded(work, self._options.timing.drain)
         provider = self._options.provider
         return await self._leave(
             tried, lambda e: recovered_as_idle(e, status.host, provider), "idle"
@@ -172,16 +168,12 @@ class Healer:
             attempt=1,
             deadline=self._clock.now() + round(seconds * SECOND),
             cluster_id=machine.cluster,
-            limit=self._limits.limit,
+            context=LimitedContext(self._limits),
         )
-
-        async def done() -> None:
-            await self._calls.drain(op)
-
-        await self._bounded(done(), seconds)
+        await self._bounded(self._calls.drain(op), seconds)
 
     async def _host_gone(self, entry: Entry) -> str:
-        if entry.record.host is not None and self._calls.delete is None:
+        if entry.record.host is not None and not self._calls.can_delete:
             if await self._changes.retire(entry.id, MachineState.FAILED):
                 self._healed(entry.id, "retired")
             return "retired"
@@ -224,15 +216,10 @@ class Healer:
         self._log.info("machine.healed", machine=machine_id, to=to)
 
     async def _status(self, entry: Entry) -> HostStatus:
-        inspect = self._calls.inspect
-        if inspect is None:
+        if not self._calls.can_inspect:
             return await self._status_described(entry)
-        machine = entry.substrate_record
-
-        async def inspected() -> HostStatus:
-            return await inspect(machine)
-
-        return await self._bounded(inspected(), self._options.timing.describe)
+        inspection = self._calls.inspect(entry.substrate_record)
+        return await self._bounded(inspection, self._options.timing.describe)
 
     async def _status_described(self, entry: Entry) -> HostStatus:
         """Without `inspect`: what a describe made after the failure shows."""

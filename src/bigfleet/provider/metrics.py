@@ -4,6 +4,7 @@ Prefix: `bigfleet_provider_`.
 """
 
 from collections.abc import Callable
+from typing import Protocol
 
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.exposition import Catalogue, Exposition
@@ -52,12 +53,16 @@ _PLAIN = (
 )
 
 
+class RefreshesGauges(Protocol):
+    def refresh_gauges(self) -> None: ...
+
+
 class ProviderMetrics(Exposition):
     def __init__(
         self, version: str = "", certificate_ends: Callable[[], float | None] = lambda: None
     ) -> None:
         self.counts = counts = Counts()
-        self._refreshers: list[Callable[[], None]] = []
+        self._parts: list[RefreshesGauges] = []
         super().__init__(CATALOGUE, counts, self._look_up, version, certificate_ends)
         _begin(counts)
 
@@ -65,13 +70,13 @@ class ProviderMetrics(Exposition):
         self.counts.add("rpc_total", method=method, code=code)
         self.counts.observe("rpc_seconds", seconds, CALLS, method=method)
 
-    def before_scrape(self, refresh: Callable[[], None]) -> None:
-        """Gauges that are looked up only when the page is asked for."""
-        self._refreshers.append(refresh)
+    def add_gauges_of(self, part: RefreshesGauges) -> None:
+        """Its gauges are looked up only when the page is asked for."""
+        self._parts.append(part)
 
     def _look_up(self) -> None:
-        for refresh in self._refreshers:
-            refresh()
+        for part in self._parts:
+            part.refresh_gauges()
 
 
 def _begin(counts: Counts) -> None:

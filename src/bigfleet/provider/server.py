@@ -24,12 +24,19 @@ from bigfleet.model.errors import BadInput, Problem, StartRefused
 from bigfleet.model.syntax import why_not_label_value
 from bigfleet.process import Process, ProcessContext, serve
 from bigfleet.provider.admin_service import admin_handlers
-from bigfleet.provider.backend import Backend, BackendError, Extensions, KeepsTime, OpenContext
-from bigfleet.provider.calls import awaitable, calls_of
+from bigfleet.provider.backend import (
+    Backend,
+    BackendError,
+    Extends,
+    KeepsTime,
+    OpenContext,
+    ServerExtension,
+)
+from bigfleet.provider.calls import BackendCalls, called
 from bigfleet.provider.committer import Committer
 from bigfleet.provider.config import config_of
 from bigfleet.provider.driver import fresh_chance
-from bigfleet.provider.faults import with_fault_selectors
+from bigfleet.provider.faults import FaultSelectors
 from bigfleet.provider.metrics import ProviderMetrics
 from bigfleet.provider.operations.attempts import DeadlinePassed
 from bigfleet.provider.operations.operations import resume
@@ -38,7 +45,7 @@ from bigfleet.provider.parts import Parts, assembled
 from bigfleet.provider.stores.memory import MemoryStore
 from bigfleet.provider.stores.store import Store, StoreFailed
 from bigfleet.wire.provider_admin import ProviderAdminService
-from bigfleet.wire.provider_server import ProviderEndpoint, ProviderHandler
+from bigfleet.wire.provider_server import ProviderEndpoint
 
 _HINT = "check its settings and credentials; `bigfleet provider doctor` looks closer"
 #: On the debug page of machines; `bigfleet provider machines` lists all of them.
@@ -99,7 +106,6 @@ class ProviderServer(Process):
             seed_count,
             use_fake_backend,
             self.options.fault_selectors,
-            extensions=Extensions(),
         )
         self._committer = Committer(
             self._store,
@@ -111,6 +117,8 @@ class ProviderServer(Process):
             log=self._log,
         )
         self._opened = False
+        #: What the Backend adds; nothing before it was opened.
+        self._extension = ServerExtension()
         self._parts: Parts | None = None
         self._endpoint: ProviderEndpoint | None = None
 
@@ -161,14 +169,16 @@ class ProviderServer(Process):
 
     async def _open_backend(self) -> None:
         backend, committer = self._backend, self._committer
-        calls = calls_of(backend)
+        calls = BackendCalls(backend)
         owed = await committer.load()
         self._open_context = replace(self._open_context, incarnation=committer.incarnation)
         async with refusing(backend, "be opened", self._log):
-            await awaitable(backend.open)(self._open_context)
+            await called(backend.open, self._open_context)
         self._opened = True
-        if self.options.fault_selectors:
-            calls = with_fault_selectors(calls, self.clock)
+        if isinstance(backend, Extends):
+            self._extension = backend.extension()
+        if self.options.fault_selectors or self._extension.fault_selectors:
+            calls = FaultSelectors(backend, self.clock)
         limits = self.options.limits
         self._parts = parts = assembled(
             committer,
@@ -181,25 +191,21 @@ class ProviderServer(Process):
             self._log,
             allow_any_id=backend.allow_any_id,
         )
-        self._open_context.extensions.describe_now = parts.reconciler.want
-        self.metrics.before_scrape(lambda: refresh_gauges(self.metrics, committer))
         if not len(committer.published):
             async with refusing(backend, "describe its substrate", self._log):
                 await parts.reconciler.first()
         await resume(owed, parts.operations, committer, self.clock, self._log)
 
     async def _listen(self) -> None:
-        extensions, parts = self._open_context.extensions, self.parts
-        handler: ProviderHandler = parts.answers
-        if extensions.wrap_handler is not None:
-            handler = extensions.wrap_handler(handler)
+        parts = self.parts
+        handler = self._extension.wrapped(parts.answers)
         admin = ProviderAdminService(admin_handlers(parts, self._store, self.clock))
         self._endpoint = ProviderEndpoint(
             handler,
             address=self.options.address,
             tls=self.options.tls,
             reflection=self.options.reflection,
-            extra_services=[admin, *extensions.services],
+            extra_services=[admin, *self._extension.services()],
             observe=self.metrics.observe_call,
             failed=self._on_internal_error,
         )
@@ -227,7 +233,7 @@ class ProviderServer(Process):
 
     def _routes(self) -> Mapping[str, Route]:
         """With mTLS every caller has a name, and these pages ask for none: they stay closed."""
-        routes = self._open_context.extensions.routes
+        routes = self._extension.routes()
         if self.options.tls is None or not routes:
             return routes
         text = "HTTP checks no names; with TLS use the same verbs over gRPC on the provider's port"
@@ -235,8 +241,7 @@ class ProviderServer(Process):
         return {}
 
     def _before_commit(self) -> None:
-        if (hook := self._open_context.extensions.before_commit) is not None:
-            hook()
+        self._extension.before_commit()
 
     def _on_internal_error(self, method: str, problem: Exception) -> None:
         self.metrics.counts.add("internal_errors_total", method=method)
@@ -310,7 +315,7 @@ async def refusing(backend: Backend, verb: str, log: Log) -> AsyncIterator[None]
 async def close_opened(backend: Backend, log: Log, *, opened: bool) -> None:
     """The last call; after a failed `open` its own failure must not hide the first one."""
     try:
-        await awaitable(backend.close)()
+        await called(backend.close)
     except Exception as error:
         if opened:
             raise
@@ -336,10 +341,3 @@ def machines_page(committer: Committer) -> HttpAnswer:
         return orjson.dumps({"items": items, "leftOff": len(entries) - len(shown)})
 
     return HttpAnswer(b"", build=build)
-
-
-def refresh_gauges(metrics: ProviderMetrics, committer: Committer) -> None:
-    counts = metrics.counts
-    counts.set("revision", committer.published.head)
-    for (state, capacity_type), count in committer.published.counts.items():
-        counts.set("machines", count, state=state.label, capacity_type=capacity_type.label)

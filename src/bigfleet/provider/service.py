@@ -138,7 +138,7 @@ class Answers:
             raise refusal.raised()
         if refusal := why_malformed(call, self._options.sizes):
             raise refusal.raised()
-        if kind is Kind.DELETE and self._calls.delete is None:
+        if kind is Kind.DELETE and not self._calls.can_delete:
             raise Rejected(Code.UNIMPLEMENTED, "this provider cannot delete machines")
         if self._stopping:
             raise Rejected(Code.UNAVAILABLE, "the provider is stopping")
@@ -201,8 +201,6 @@ class Answers:
             resting = self._operations.cooldowns.why_not(entry.offering, self._clock.now())
             if resting is not None:
                 return resting
-        if self._calls.admit is None:
-            return None
         try:
             self._calls.admit(kind, entry.record)
         except CapacityUnavailable as error:

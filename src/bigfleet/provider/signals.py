@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.edge.logs import Log
 from bigfleet.model.backoffs import Backoff
-from bigfleet.model.machines import MachineState
+from bigfleet.model.machines import Instant, MachineState
 from bigfleet.provider.backend import (
     DescribeNow,
     Gone,
@@ -33,10 +33,12 @@ class Signals:
     metrics: ProviderMetrics
     log: Log
     price_seconds: float
+    #: When the last prices were fetched.
+    priced_at: Instant = 0
 
     async def watch(self) -> None:
         """Follows the stream for ever; one that breaks is opened again, ever more slowly."""
-        if self.calls.watch is None:
+        if not self.calls.can_watch:
             return
         failures = 0
         while True:
@@ -65,20 +67,21 @@ class Signals:
 
     async def refresh_prices(self) -> None:
         """Asks for prices at their own interval, off the path of any request."""
-        if self.calls.prices is None:
+        if not self.calls.can_price:
             return
-        fetched_at = self.clock.now()
-        counts = self.metrics.counts
-        self.metrics.before_scrape(
-            lambda: counts.set("price_age_seconds", (self.clock.now() - fetched_at) / SECOND)
-        )
+        self.priced_at = self.clock.now()
+        self.metrics.add_gauges_of(self)
         while True:
             try:
                 await self.reconciler.reprice(await self.calls.prices())
-                fetched_at = self.clock.now()
+                self.priced_at = self.clock.now()
             except Exception as error:  # noqa: BLE001 - old prices are better than none
                 self.log.warning("prices.failed", text=str(error) or type(error).__name__)
             await self.clock.sleep(self.price_seconds)
+
+    def refresh_gauges(self) -> None:
+        age = self.clock.now() - self.priced_at
+        self.metrics.counts.set("price_age_seconds", age / SECOND)
 
 
 def _noticed(entry: Entry, at: int) -> Entry:

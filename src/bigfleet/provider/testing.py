@@ -38,14 +38,14 @@ from bigfleet.provider.backend import (
     Retryable,
     Signal,
 )
-from bigfleet.provider.calls import awaitable
+from bigfleet.provider.calls import called
 from bigfleet.provider.ledger.transitions import Kind
 from bigfleet.provider.options import ProviderOptions
 from bigfleet.provider.server import ProviderServer
 
 #: What a Backend may have beside the required methods; it has here what it has there.
 _OPTIONAL = ("confirm_ready", "delete", "inspect", "reset")
-_AS_IT_IS = ("watch", "prices", "admit", "make_clock", "tuned")
+_AS_IT_IS = ("watch", "prices", "admit", "make_clock", "tuned", "extension")
 
 
 class Fault(StrEnum):
@@ -92,10 +92,10 @@ class FaultyBackend(Backend):
 
     async def open(self, ctx: Any) -> None:
         self._inner.cfg = self.cfg
-        await awaitable(self._inner.open)(ctx)
+        await called(self._inner.open, ctx)
 
     async def close(self) -> None:
-        await awaitable(self._inner.close)()
+        await called(self._inner.close)
 
     async def describe(self) -> Inventory:
         found: Inventory = await self._faulty("describe")()
@@ -112,7 +112,7 @@ class FaultyBackend(Backend):
         await self._faulty("drain")(op)
 
     def _faulty(self, name: str) -> Callable[..., Awaitable[Any]]:
-        async def called(*arguments: Any) -> Any:
+        async def faulty(*arguments: Any) -> Any:
             fault = self._plan(name, self._calls[name])
             self._calls[name] += 1
             if fault is not None:
@@ -121,12 +121,12 @@ class FaultyBackend(Backend):
                 raise Retryable(f"{name} was refused on purpose")
             if fault is Fault.HANGS:
                 await asyncio.get_running_loop().create_future()
-            result = await awaitable(getattr(self._inner, name))(*arguments)
+            result = await called(getattr(self._inner, name), *arguments)
             if fault is Fault.LOST:
                 raise Retryable(f"the answer of {name} was lost on purpose")
             return result
 
-        return called
+        return faulty
 
 
 #: Broker and rows need no more where Delete gives slots back.

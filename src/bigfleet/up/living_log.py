@@ -10,7 +10,7 @@ _SHOWN = ("shortfalls",)
 
 
 class LogOfTheLiving:
-    """What parts say of each other's end is no news once everything ends."""
+    """Hides what parts log about each other's end once everything ends."""
 
     def __init__(self, log: Log) -> None:
         self._log = log

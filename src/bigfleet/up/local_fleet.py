@@ -129,7 +129,7 @@ class LocalFleet:
             raise
 
     async def stop(self) -> None:
-        """What the parts say of each other's end is no news."""
+        """Hides what the parts log about each other's end."""
         self._log.is_over = True
         await self._closing.aclose()
 

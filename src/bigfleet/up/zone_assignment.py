@@ -37,7 +37,7 @@ def dealt(things: Iterable[str], shards: Sequence[str]) -> dict[str, str]:
 
 _AUDIT = Audit("up", "zones are dealt out to the shards")
 _AGAIN_SECONDS = 0.02
-#: A shard that has not reported yet is no member; a coordinator that has just begun leads soon.
+#: A shard that has not reported yet is not a member; a coordinator that has just begun leads soon.
 _LATER = (Code.NOT_FOUND, Code.UNAVAILABLE, Code.FAILED_PRECONDITION)
 #: What hand-overs may take; they take two reports.
 _PATIENCE_SECONDS = 60.0

@@ -7,9 +7,9 @@ shard grow.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import Any
 
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
-from bigfleet.model.actions import UnmetReason
 from bigfleet.model.cluster_reports import (
     LONGEST_MACHINE_ID,
     LONGEST_TEXT,
@@ -28,15 +28,10 @@ from bigfleet.model.cluster_reports import (
     UnplacedPod,
     cut_text,
 )
-from bigfleet.model.need_states import NeedState
 from bigfleet.model.rollups import RollupRefusal
-from bigfleet.v1alpha1 import shardread_pb2
 from bigfleet.wire.needs import resources_message, resources_of
+from bigfleet.wire.record_codecs import Field, Joint, RecordCodec, Values, first_rows
 
-_NUMBER_OF = {
-    reason: shardread_pb2.UnmetReason.Value(f"UNMET_REASON_{reason.name}") for reason in UnmetReason
-}
-_REASON_OF = {number: reason for reason, number in _NUMBER_OF.items()}
 _COUNTS = (
     "nodes_ready",
     "nodes_not_ready",
@@ -45,166 +40,11 @@ _COUNTS = (
     "crs_skipped",
 )
 _PHASES = ("requests_by_phase", "upcoming_by_phase")
-_STATE_OF = {int(state): state for state in NeedState}
 _CAUSES = frozenset(LostCause)
 #: Of a report and of its reply. A reply that is larger loses the standings at its end.
 MOST_BYTES = 4 * 1024 * 1024
 #: Names in `ask` come back in the reply: half of it leaves room for what is said of them.
 _MOST_ASKED_BYTES = MOST_BYTES // 2
-
-
-def report_message(report: ClusterReport) -> pb.ClusterReport:
-    return pb.ClusterReport(
-        cluster_id=report.cluster_id,
-        at_unix_nanos=report.at,
-        requests_by_phase=_told(report.requests_by_phase),
-        upcoming_by_phase=_told(report.upcoming_by_phase),
-        nodes_ready=report.nodes_ready,
-        nodes_not_ready=report.nodes_not_ready,
-        nodes_missing=report.nodes_missing,
-        pods_covered_not_placed=report.pods_covered_not_placed,
-        examples=[
-            pb.UnplacedPod(
-                pod=cut_text(each.pod), need_id=cut_text(each.need_id), text=cut_text(each.text)
-            )
-            for each in report.examples[:MOST_EXAMPLES]
-        ],
-        crs_skipped=report.crs_skipped,
-        empty_machine_ids=report.empty_machines[:MOST_MACHINES],
-        unusable_machine_ids=report.unusable_machines[:MOST_MACHINES],
-        lost=[
-            pb.LostMachine(machine_id=each.machine_id, cause=each.cause)
-            for each in report.lost[:MOST_MACHINES]
-        ],
-        stuck=[
-            pb.StuckNeed(profile_fingerprint=each.fingerprint, group=each.group, pods=each.pods)
-            for each in report.stuck[:MOST_NAMED_NEEDS]
-        ],
-        ask=_asked(report.ask),
-        refused=[
-            pb.RefusedReclaim(
-                machine_id=each.machine_id,
-                instruction_id=each.instruction_id,
-                text=cut_text(each.text),
-            )
-            for each in report.refused[:MOST_REFUSED]
-        ],
-    )
-
-
-def report_of(message: pb.ClusterReport) -> ClusterReport:
-    return ClusterReport(
-        cluster_id=message.cluster_id,
-        at=message.at_unix_nanos,
-        requests_by_phase=dict(message.requests_by_phase),
-        upcoming_by_phase=dict(message.upcoming_by_phase),
-        nodes_ready=message.nodes_ready,
-        nodes_not_ready=message.nodes_not_ready,
-        nodes_missing=message.nodes_missing,
-        pods_covered_not_placed=message.pods_covered_not_placed,
-        examples=tuple(UnplacedPod(each.pod, each.need_id, each.text) for each in message.examples),
-        crs_skipped=message.crs_skipped,
-        empty_machines=tuple(message.empty_machine_ids),
-        unusable_machines=tuple(message.unusable_machine_ids),
-        lost=tuple(LostMachine(each.machine_id, LostCause(each.cause)) for each in message.lost),
-        stuck=tuple(
-            StuckNeed(each.profile_fingerprint, each.group, each.pods) for each in message.stuck
-        ),
-        ask=tuple((each.profile_fingerprint, each.group) for each in message.ask),
-        refused=tuple(
-            RefusedReclaim(each.machine_id, each.instruction_id, each.text)
-            for each in message.refused
-        ),
-    )
-
-
-def why_out_of_bounds(message: pb.ClusterReport) -> str:
-    """The first field that says too much, and what is wrong with it; empty: none."""
-    return next(_excesses(message), "")
-
-
-def reply_message(reply: ClusterReportReply) -> pb.ReportClusterResponse:
-    """Standings beyond the size are left out; `total_needs` tells that there are more. One that is
-    too large does not cost the others their place."""
-    standings, size = [], sum(len(each) + 8 for each in reply.preemptions)
-    for each in reply.standings:
-        standing = _standing_message(each)
-        # Eight bytes for its tag and its length.
-        weight = standing.ByteSize() + 8
-        if size + weight <= MOST_BYTES:
-            standings.append(standing)
-            size += weight
-    return pb.ReportClusterResponse(
-        standings=standings,
-        cycle=reply.cycle,
-        computed_at_unix_nanos=reply.computed_at,
-        total_needs=reply.total,
-        preempting_instruction_ids=reply.preemptions,
-        refused_rollup=refusal_message(reply.refused_rollup),
-    )
-
-
-def reply_of(message: pb.ReportClusterResponse) -> ClusterReportReply:
-    """A reason of a later version is none: its sentence is still there."""
-    return ClusterReportReply(
-        tuple(_standing_of(each) for each in message.standings),
-        message.cycle,
-        message.computed_at_unix_nanos,
-        message.total_needs,
-        tuple(message.preempting_instruction_ids),
-        refusal_of(message.refused_rollup) if message.HasField("refused_rollup") else None,
-    )
-
-
-def refusal_message(refusal: RollupRefusal | None) -> pb.RollupRefusal | None:
-    if refusal is None:
-        return None
-    return pb.RollupRefusal(
-        reason=refusal.reason,
-        text=cut_text(refusal.text),
-        since_unix_nanos=refusal.since,
-        times=refusal.times,
-    )
-
-
-def refusal_of(message: pb.RollupRefusal) -> RollupRefusal:
-    return RollupRefusal(message.reason, message.text, message.since_unix_nanos, message.times)
-
-
-def _standing_message(standing: NeedStanding) -> pb.NeedStanding:
-    return pb.NeedStanding(
-        profile_fingerprint=standing.fingerprint,
-        group=standing.group,
-        satisfied=standing.satisfied,
-        unmet_reason=_NUMBER_OF[standing.reason]
-        if standing.reason is not None
-        else shardread_pb2.UNMET_REASON_UNSPECIFIED,
-        sentence=standing.sentence,
-        arriving=standing.arriving,
-        wanted=resources_message(standing.wanted) if standing.wanted is not None else None,
-        claimed=resources_message(standing.claimed) if standing.wanted is not None else None,
-        machines=standing.machines,
-        state=pb.NeedState.ValueType(standing.state or 0),
-        since_unix_nanos=standing.since,
-        folded_members=standing.folded_members,
-    )
-
-
-def _standing_of(message: pb.NeedStanding) -> NeedStanding:
-    return NeedStanding(
-        message.profile_fingerprint,
-        message.group,
-        message.satisfied,
-        _REASON_OF.get(message.unmet_reason),
-        message.sentence,
-        message.arriving,
-        resources_of(message.wanted) if message.HasField("wanted") else None,
-        resources_of(message.claimed),
-        message.machines,
-        _STATE_OF.get(message.state),
-        message.since_unix_nanos,
-        message.folded_members,
-    )
 
 
 def _told(phases: Mapping[str, int]) -> dict[str, int]:
@@ -219,6 +59,95 @@ def _asked(needs: Iterable[tuple[str, str]]) -> list[pb.AskedNeed]:
             break
         found.append(pb.AskedNeed(profile_fingerprint=fingerprint, group=group))
     return found
+
+
+def _asked_of(messages: Iterable[pb.AskedNeed]) -> tuple[tuple[str, str], ...]:
+    return tuple((each.profile_fingerprint, each.group) for each in messages)
+
+
+def _size(text: str) -> int:
+    return len(text.encode())
+
+
+def _resources_told(standing: NeedStanding) -> Mapping[str, Any]:
+    """What is claimed means something beside what is wanted."""
+    if standing.wanted is None:
+        return {}
+    return {
+        "wanted": resources_message(standing.wanted),
+        "claimed": resources_message(standing.claimed),
+    }
+
+
+def _resources_in(message: pb.NeedStanding) -> Mapping[str, Any]:
+    wanted = resources_of(message.wanted) if message.HasField("wanted") else None
+    return {"wanted": wanted, "claimed": resources_of(message.claimed)}
+
+
+#: A text of which as much is told as may be.
+CUT = Values(cut_text)
+_PHASES_TOLD = Values(_told, dict)
+_MACHINES = first_rows(MOST_MACHINES)
+UNPLACED = RecordCodec(UnplacedPod, pb.UnplacedPod, pod=CUT, need_id=CUT, text=CUT)
+LOST = RecordCodec(LostMachine, pb.LostMachine)
+STUCK = RecordCodec(StuckNeed, pb.StuckNeed, fingerprint="profile_fingerprint")
+REFUSED = RecordCodec(RefusedReclaim, pb.RefusedReclaim, text=CUT)
+REPORT = RecordCodec(
+    ClusterReport,
+    pb.ClusterReport,
+    requests_by_phase=_PHASES_TOLD,
+    upcoming_by_phase=_PHASES_TOLD,
+    examples=first_rows(MOST_EXAMPLES, UNPLACED),
+    empty_machines=Field("empty_machine_ids", _MACHINES),
+    unusable_machines=Field("unusable_machine_ids", _MACHINES),
+    lost=first_rows(MOST_MACHINES, LOST),
+    stuck=first_rows(MOST_NAMED_NEEDS, STUCK),
+    ask=Values(_asked, _asked_of),
+    refused=first_rows(MOST_REFUSED, REFUSED),
+)
+REFUSAL = RecordCodec(RollupRefusal, pb.RollupRefusal, text=CUT)
+#: A reason of a later version is dropped; its sentence is kept.
+STANDING = RecordCodec(
+    NeedStanding,
+    pb.NeedStanding,
+    Joint(("wanted", "claimed"), ("wanted", "claimed"), _resources_told, _resources_in),
+    fingerprint="profile_fingerprint",
+    reason="unmet_reason",
+)
+
+
+def _standings_told(reply: ClusterReportReply) -> Mapping[str, Any]:
+    """Standings beyond the size are left out; `total_needs` tells that there are more. One that is
+    too large does not cost the others their place."""
+    standings, size = [], sum(len(each) + 8 for each in reply.preemptions)
+    for each in reply.standings:
+        standing = STANDING.message(each)
+        # Eight bytes for its tag and its length.
+        weight = standing.ByteSize() + 8
+        if size + weight <= MOST_BYTES:
+            standings.append(standing)
+            size += weight
+    return {"standings": standings}
+
+
+REPLY = RecordCodec(
+    ClusterReportReply,
+    pb.ReportClusterResponse,
+    Joint(
+        ("standings",),
+        ("standings",),
+        _standings_told,
+        lambda message: {"standings": STANDING.records(message.standings)},
+    ),
+    total="total_needs",
+    preemptions="preempting_instruction_ids",
+    refused_rollup=REFUSAL,
+)
+
+
+def why_out_of_bounds(message: pb.ClusterReport) -> str:
+    """The first field that says too much, and what is wrong with it; empty: none."""
+    return next(_excesses(message), "")
 
 
 def _excesses(message: pb.ClusterReport) -> Iterator[str]:
@@ -283,7 +212,3 @@ def _excesses_of_needs(message: pb.ClusterReport) -> Iterator[str]:
     asked = sum(_size(each.profile_fingerprint) + _size(each.group) for each in message.ask)
     if asked > _MOST_ASKED_BYTES:
         yield f"report.ask has {asked} bytes; {_MOST_ASKED_BYTES} are the most"
-
-
-def _size(text: str) -> int:
-    return len(text.encode())

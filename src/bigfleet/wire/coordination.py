@@ -34,7 +34,7 @@ from bigfleet.wire.shard_reports import (
     summary_message,
     summary_of,
 )
-from bigfleet.wire.shard_views import moment, number
+from bigfleet.wire.shard_views import number
 
 
 def status_message(status: CoordinatorStatus) -> pb.CoordinatorStatus:
@@ -89,7 +89,7 @@ def shard_of(message: contract.ShardRegistryEntry) -> ShardEntry:
         message.shard_id,
         message.address,
         message.registered_at_unix_ns,
-        moment(message.last_heartbeat_unix_ns),
+        message.last_heartbeat_unix_ns or None,
     )
 
 

@@ -21,7 +21,7 @@ from bigfleet.model.coordination import (
 from bigfleet.model.pauses import Pause
 from bigfleet.wire import coordination as records
 from bigfleet.wire.coordinator_handlers import SnapshotMeta
-from bigfleet.wire.shard_documents import Document, message_document
+from bigfleet.wire.record_codecs import Document, message_document
 from bigfleet.wire.shard_views import pause_message
 
 Shown = (

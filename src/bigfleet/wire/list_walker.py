@@ -1,8 +1,8 @@
 """Walks the bytes of a MachineList without the interpreter's lock: where each machine lies, and
 64-bit keys of its parts by which equal parts are recognised without reading them.
 
-Equal parts have equal keys whatever the order their maps were written in, which differs from answer
-to answer with providers that write maps as they come. Keys are not proof against somebody who
+Equal parts have equal keys in any order of their maps, which differs from answer
+to answer with providers that write maps as they come. Keys are not proof against an attacker who
 looks for collisions: a provider is believed anyway.
 
 | column of `spans` | what it gives |
@@ -112,7 +112,7 @@ def _field(content: Bytes, at: Int, end: Int) -> tuple[Int, Int, Int, Int]:
 
 @step
 def _entries(content: Bytes, at: Int, end: Int, field: Int) -> tuple[np.uint64, bool]:
-    """One key of a Resources message, whatever the order of its entries; False: broken."""
+    """One key of a Resources message, in any order of its entries; False: broken."""
     total = np.uint64(field)
     while at < end:
         number, _, start, at = _field(content, at, end)
@@ -264,7 +264,7 @@ def _is_beyond_ascii(content: Bytes, starts: Places, ends: Places, beyond: Flags
 
 
 def rows_beyond_ascii(content: Bytes, starts: Places, ends: Places) -> Places:
-    """Texts that may be none: whatever is plain ASCII surely is one."""
+    """Texts that may be broken; plain ASCII never is."""
     beyond = np.zeros(len(starts), np.uint8)
     _is_beyond_ascii(content, starts, ends, beyond)
     return np.flatnonzero(beyond)

@@ -4,7 +4,7 @@ is read.
 `listed` splits an answer into rows; `KnownMachines` says which rows differ from what was seen
 before; `batch_of` turns rows into a MachineBatch, reading each offering, cluster and stamp once and
 leaving host references and node names as places in the answer. Records that break an invariant (a
-state without its host, a price that is none) come apart, one by one, for the shard to count.
+state without its host, an invalid price) come apart, one by one, for the shard to count.
 """
 
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ class Listed:
         return self._read(rows, walker.CLUSTER)
 
     def texts(self, rows: Rows, column: int) -> Texts:
-        """Texts as places in the answer; raises ValueError where one is no text."""
+        """Texts as places in the answer; raises ValueError if one is not UTF-8."""
         starts, ends = self.spans[rows, column], self.spans[rows, column + 1]
         texts = Texts(np.frombuffer(self.content, np.uint8), starts, ends)
         foreign = walker.rows_beyond_ascii(texts.content, starts, ends)
@@ -158,7 +158,7 @@ class ReadRows:
 
 
 def batch_of(now: Listed, rows: Rows) -> ReadRows:
-    """Raises ValueError where a text of these rows is no text."""
+    """Raises ValueError if a text of these rows is not UTF-8."""
     offering_of_row, offerings = _offerings(now, rows)
     cluster_of_row, first_of_cluster = _numbered(now.keys[rows, walker.CLUSTER_KEY])
     stamp_of_row, stamps, problems = _stamps(now, rows)

@@ -3,7 +3,8 @@
 Texts are cut to what may be told, so that a row is as large as its Need.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from itertools import islice
 from typing import Protocol
 
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
@@ -11,9 +12,11 @@ from bigfleet.model.cluster_reports import cut_text
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.reasons import ToldReason
-from bigfleet.model.shard_views import NeedCounts, NeedListing, NeedQuery, NeedRow
-from bigfleet.wire.shard_read import need_view_message, need_view_of
-from bigfleet.wire.shard_views import counts_message, counts_of, known, number
+from bigfleet.model.shard_views import NeedListing, NeedQuery, NeedRow
+from bigfleet.wire.cluster_report_records import CUT
+from bigfleet.wire.record_codecs import Document, Field, RecordCodec, Values, first_rows
+from bigfleet.wire.shard_read import NEED_VIEW
+from bigfleet.wire.shard_views import NEED_COUNTS, known, number
 
 #: Facts and refs of a reason.
 MOST_FACTS = 32
@@ -33,7 +36,7 @@ async def need_frames(
     listing = await handler.list_needs(query_of(request))
     yield pb.ListNeedsResponse(header=_header_message(listing))
     for row in listing.rows:
-        yield pb.ListNeedsResponse(need=need_row_message(row))
+        yield pb.ListNeedsResponse(need=NEED_ROW.message(row))
 
 
 def query_of(message: pb.ListNeedsRequest) -> NeedQuery:
@@ -60,7 +63,7 @@ def need_query_message(query: NeedQuery = _EVERY_NEED) -> pb.ListNeedsRequest:
 
 
 def need_listing(header: pb.ListNeedsHeader, rows: tuple[NeedRow, ...]) -> NeedListing:
-    counts = counts_of(header.counts) if header.HasField("counts") else NeedCounts()
+    counts = NEED_COUNTS.record(header.counts)
     return NeedListing(header.cycle, header.computed_at_unix_nanos, counts, header.matching, rows)
 
 
@@ -69,46 +72,35 @@ def _header_message(listing: NeedListing) -> pb.ListNeedsHeader:
         cycle=listing.cycle,
         computed_at_unix_nanos=listing.computed_at,
         total_needs=listing.counts.total,
-        counts=counts_message(listing.counts),
+        counts=NEED_COUNTS.message(listing.counts),
         matching=listing.matching,
     )
 
 
-def need_row_message(row: NeedRow) -> pb.NeedRow:
-    return pb.NeedRow(
-        view=need_view_message(row.view),
-        state=number(row.state),
-        reason=_reason_message(row.reason),
-        since_unix_nanos=row.since,
-        remedy=cut_text(row.remedy),
-        arriving_machines=row.arriving,
-        stuck_pods=row.stuck_pods,
-        further_reasons=map(_reason_message, row.further[:MOST_FACTS]),
-    )
+def _facts_told(facts: Mapping[str, str]) -> dict[str, str]:
+    return {name: cut_text(value) for name, value in islice(facts.items(), MOST_FACTS)}
 
 
-def _reason_message(reason: ToldReason) -> pb.Reason:
-    facts = list(reason.facts.items())[:MOST_FACTS]
-    return pb.Reason(
-        code=reason.code,
-        text=cut_text(reason.text),
-        facts={name: cut_text(value) for name, value in facts},
-        refs=[cut_text(name) for name in reason.refs[:MOST_FACTS]],
-    )
+def _refs_told(refs: Sequence[str]) -> list[str]:
+    return [cut_text(name) for name in refs[:MOST_FACTS]]
 
 
-def _reason_of(message: pb.Reason) -> ToldReason:
-    return ToldReason(message.code, message.text, dict(message.facts), tuple(message.refs))
+REASON = RecordCodec(
+    ToldReason, pb.Reason, text=CUT, facts=Values(_facts_told, dict), refs=Values(_refs_told, tuple)
+)
+NEED_ROW = RecordCodec(
+    NeedRow,
+    pb.NeedRow,
+    view=NEED_VIEW,
+    reason=REASON,
+    remedy=CUT,
+    arriving="arriving_machines",
+    further=Field("further_reasons", first_rows(MOST_FACTS, REASON)),
+)
 
 
-def need_row_of(message: pb.NeedRow) -> NeedRow:
-    return NeedRow(
-        need_view_of(message.view),
-        NeedState(message.state),
-        _reason_of(message.reason),
-        message.since_unix_nanos,
-        message.remedy,
-        message.arriving_machines,
-        message.stuck_pods,
-        tuple(map(_reason_of, message.further_reasons)),
-    )
+def need_row_document(row: NeedRow) -> Document:
+    """What a row says of its Need beside the view."""
+    document = NEED_ROW.document(row)
+    del document["view"]
+    return document

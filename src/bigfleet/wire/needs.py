@@ -15,6 +15,7 @@ from bigfleet.model.resources import Resources
 from bigfleet.model.syntax import cached_by_text
 from bigfleet.v1alpha1 import capacity_pb2 as pb
 from bigfleet.v1alpha1 import provider_pb2
+from bigfleet.wire.record_codecs import Values
 
 _OPERATORS = {int(operator): operator for operator in Operator}
 _RULES = {int(rule): rule for rule in WhenUnsatisfiable}
@@ -120,3 +121,7 @@ def resources_of(message: provider_pb2.Resources) -> Resources:
 def resources_message(resources: Resources) -> provider_pb2.Resources | None:
     """None where there is nothing to say: an absent message is the empty vector."""
     return provider_pb2.Resources(resources=resources.texts()) if resources.amounts else None
+
+
+#: In a table of fields.
+RESOURCES = Values(resources_message, resources_of)

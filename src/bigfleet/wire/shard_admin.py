@@ -43,14 +43,7 @@ from bigfleet.model.shard_views import (
 )
 from bigfleet.wire import shard_views as views
 from bigfleet.wire.audits import audit_message, audit_of
-from bigfleet.wire.cluster_report_records import (
-    MOST_BYTES,
-    reply_message,
-    reply_of,
-    report_message,
-    report_of,
-    why_out_of_bounds,
-)
+from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.machine_views import (
     machine_view_message,
@@ -59,10 +52,10 @@ from bigfleet.wire.machine_views import (
     query_of,
 )
 from bigfleet.wire.need_listings import (
+    NEED_ROW,
     need_frames,
     need_listing,
     need_query_message,
-    need_row_of,
 )
 from bigfleet.wire.pause_rpcs import (
     pause_call_of,
@@ -263,8 +256,8 @@ def answering_reports(handler: ReportHandler) -> Answering:
         require_cluster(peer, request.report.cluster_id)
         if problem := why_out_of_bounds(request.report):
             raise Rejected(Code.INVALID_ARGUMENT, problem)
-        reply = await handler.report_cluster(report_of(request.report))
-        return reply_message(reply).SerializeToString(deterministic=True)
+        reply = await handler.report_cluster(REPORT.record(request.report))
+        return REPLY.message(reply).SerializeToString(deterministic=True)
 
     return answer
 
@@ -288,7 +281,7 @@ class ClusterReportClient(RpcClient):
 
     async def report(self, report: ClusterReport) -> ClusterReportReply:
         """UNIMPLEMENTED: the shard is older than reports."""
-        request = pb.ReportClusterRequest(report=report_message(report)).SerializeToString()
+        request = pb.ReportClusterRequest(report=REPORT.message(report)).SerializeToString()
         path = REPORT_CLUSTER.path
         if self._times is not None:
             request = self._times.request_sent(path, request)
@@ -296,7 +289,7 @@ class ClusterReportClient(RpcClient):
         try:
             if self._times is not None:
                 content = self._times.answer_received(path, content)
-            return reply_of(pb.ReportClusterResponse.FromString(content))
+            return REPLY.record(pb.ReportClusterResponse.FromString(content))
         except DecodeError as problem:
             text = f"the answer to {REPORT_CLUSTER.method} cannot be read: {problem}"
             raise Rejected(Code.INTERNAL, text) from None
@@ -427,7 +420,7 @@ class ShardAdminClient(RpcClient):
         "ListNeeds",
         need_query_message,
         need_frames,
-        Page(pb.ListNeedsResponse, "need", need_row_of, need_listing),
+        Page(pb.ListNeedsResponse, "need", NEED_ROW.record, need_listing),
         "needs",
         "needs list",
     )

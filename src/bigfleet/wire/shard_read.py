@@ -1,19 +1,16 @@
 """ShardRead on the wire: what the last cycle did for each Need, row by row."""
 
-from collections.abc import AsyncGenerator
-from typing import Protocol
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any, Protocol
 
-from bigfleet.model.actions import UnmetReason
 from bigfleet.model.shard_views import DomainCoverage, MatchingSupply, NeedPage, NeedView
 from bigfleet.v1alpha1 import shardread_pb2 as pb
 from bigfleet.wire.needs import need_message, need_of, resources_message, resources_of
+from bigfleet.wire.record_codecs import Document, Joint, RecordCodec, first_rows
 from bigfleet.wire.rpcs import Page, RpcClient, Service
 
 #: Domains shown of a gang that cannot be placed.
 MOST_CANDIDATES = 6
-
-_NUMBER_OF = {reason: pb.UnmetReason.Value(f"UNMET_REASON_{reason.name}") for reason in UnmetReason}
-_REASON_OF = {number: reason for reason, number in _NUMBER_OF.items()}
 
 
 class ShardReadHandler(Protocol):
@@ -37,85 +34,79 @@ async def _need_frames(
     )
     yield pb.InspectNeedsResponse(header=header)
     for view in page.needs:
-        yield pb.InspectNeedsResponse(need=need_view_message(view))
+        yield pb.InspectNeedsResponse(need=NEED_VIEW.message(view))
 
 
 def _need_page(header: pb.InspectNeedsHeader, views: tuple[NeedView, ...]) -> NeedPage:
     return NeedPage(header.cycle, header.computed_at_unix_nanos, header.total_needs, views)
 
 
-def need_view_message(view: NeedView) -> pb.NeedView:
+def _need_fields(view: NeedView) -> Mapping[str, Any]:
+    need = view.need
+    return {
+        "need": need_message(need),
+        "cluster_id": need.cluster,
+        "arrival_unix_nanos": need.arrival_unix_nanos,
+        "profile_fingerprint": need.profile.fingerprint,
+    }
+
+
+def _need_in(message: pb.NeedView) -> Mapping[str, Any]:
+    return {"need": need_of(message.need, message.cluster_id, message.arrival_unix_nanos)}
+
+
+def _shortage_fields(view: NeedView) -> Mapping[str, Any]:
     """What only explains a shortage is left out where there is none."""
-    need, unmet = view.need, not view.satisfied
-    return pb.NeedView(
-        need=need_message(need),
-        cluster_id=need.cluster,
-        arrival_unix_nanos=need.arrival_unix_nanos,
-        profile_fingerprint=need.profile.fingerprint,
-        satisfied=view.satisfied,
-        residual_deficit=resources_message(view.deficit) if unmet else None,
-        claimed_machine_count=view.claimed,
-        bootstrap_count=view.bootstraps,
-        provision_count=view.provisions,
-        same_domain=view.same_domain,
-        same_satisfiable=view.same_satisfiable,
-        acquisition_parked=view.parked,
-        parked_age_cycles=view.parked_age,
-        age_cycles_unmet=view.unmet_age,
-        unmet_reason=_NUMBER_OF[view.unmet_reason]
-        if view.unmet_reason is not None
-        else pb.UNMET_REASON_UNSPECIFIED,
-        matching_supply=_supply_message(view.supply or MatchingSupply()) if unmet else None,
-        preemption=pb.PreemptionSummary(
+    found: dict[str, Any] = {}
+    if not view.satisfied:
+        found["residual_deficit"] = resources_message(view.deficit)
+        found["matching_supply"] = SUPPLY.message(view.supply or MatchingSupply())
+    if view.victims:
+        found["preemption"] = pb.PreemptionSummary(
             victims_found=view.victims, capacity_freed=resources_message(view.freed)
         )
-        if view.victims
-        else None,
-        same_candidates=[
-            pb.DomainCoverage(
-                domain=candidate.domain,
-                coverage_per_mille=candidate.per_mille,
-                satisfiable=candidate.satisfiable,
-            )
-            for candidate in view.same_candidates[:MOST_CANDIDATES]
-        ],
-    )
+    return found
 
 
-def need_view_of(message: pb.NeedView) -> NeedView:
-    supply = message.matching_supply
-    return NeedView(
-        need=need_of(message.need, message.cluster_id, message.arrival_unix_nanos),
-        satisfied=message.satisfied,
-        deficit=resources_of(message.residual_deficit),
-        claimed=message.claimed_machine_count,
-        bootstraps=message.bootstrap_count,
-        provisions=message.provision_count,
-        same_domain=message.same_domain,
-        same_satisfiable=message.same_satisfiable,
-        parked=message.acquisition_parked,
-        parked_age=message.parked_age_cycles,
-        unmet_age=message.age_cycles_unmet,
-        unmet_reason=_REASON_OF.get(message.unmet_reason),
-        supply=MatchingSupply(supply.idle, supply.configured, supply.speculative, supply.capped)
-        if message.HasField("matching_supply")
-        else None,
-        victims=message.preemption.victims_found,
-        freed=resources_of(message.preemption.capacity_freed),
-        same_candidates=tuple(
-            DomainCoverage(c.domain, c.coverage_per_mille, c.satisfiable)
-            for c in message.same_candidates
-        ),
-    )
+def _shortage_in(message: pb.NeedView) -> Mapping[str, Any]:
+    told = message.HasField("matching_supply")
+    return {
+        "deficit": resources_of(message.residual_deficit),
+        "supply": SUPPLY.record(message.matching_supply) if told else None,
+        "victims": message.preemption.victims_found,
+        "freed": resources_of(message.preemption.capacity_freed),
+    }
 
 
-def _supply_message(supply: MatchingSupply) -> pb.MatchingSupply:
-    return pb.MatchingSupply(
-        idle=supply.idle,
-        configured=supply.configured,
-        speculative=supply.speculative,
-        capped=supply.capped,
-    )
+SUPPLY = RecordCodec(MatchingSupply, pb.MatchingSupply)
+COVERAGE = RecordCodec(DomainCoverage, pb.DomainCoverage, per_mille="coverage_per_mille")
+NEED_VIEW = RecordCodec(
+    NeedView,
+    pb.NeedView,
+    Joint(
+        ("need",),
+        ("need", "cluster_id", "arrival_unix_nanos", "profile_fingerprint"),
+        _need_fields,
+        _need_in,
+    ),
+    Joint(
+        ("deficit", "supply", "victims", "freed"),
+        ("residual_deficit", "matching_supply", "preemption"),
+        _shortage_fields,
+        _shortage_in,
+    ),
+    claimed="claimed_machine_count",
+    bootstraps="bootstrap_count",
+    provisions="provision_count",
+    parked="acquisition_parked",
+    parked_age="parked_age_cycles",
+    unmet_age="age_cycles_unmet",
+    same_candidates=first_rows(MOST_CANDIDATES, COVERAGE),
+)
+
+
+def need_view_document(view: NeedView) -> Document:
+    return {**NEED_VIEW.document(view), "needId": view.need.key.need_id}
 
 
 class ShardReadClient(RpcClient):
@@ -123,7 +114,7 @@ class ShardReadClient(RpcClient):
         "InspectNeeds",
         _needs_request,
         _need_frames,
-        Page(pb.InspectNeedsResponse, "need", need_view_of, _need_page),
+        Page(pb.InspectNeedsResponse, "need", NEED_VIEW.record, _need_page),
         "needs",
         "reports",
     )

@@ -38,7 +38,7 @@ from tests.shard_system.waiting import until_told
 
 ZONE = "topology.kubernetes.io/zone"
 SUMMARY = ShardSummary(7, 4, {"a3": 5, "b1": 2}, {"z1": 5, "z2": 2}, PROVIDER)
-#: Nobody listens there.
+#: No server listens there.
 NOWHERE = "127.0.0.1:1"
 FOUR = Resources.parse({"cpu": "4"})
 #: Moves begin as soon as they may.
@@ -156,14 +156,14 @@ async def two_shards(folder: Path) -> AsyncIterator[LiveFleet]:
 
 
 class LateClock(RealClock):
-    """A minute behind: whoever is heard now was heard a minute ago for everybody else."""
+    """A minute behind: a shard that it hears now was heard a minute ago by the others."""
 
     def now(self) -> Instant:
         return super().now() - 60 * SECOND
 
 
 def by_default(monkeypatch: pytest.MonkeyPatch, *, coordinator: str, shard: str) -> None:
-    """Where the command line asks when nobody says anything; no test relies on the real ports."""
+    """Where the command line asks when no address is given; no test relies on the real ports."""
     known = CliSettings.__dataclass_fields__
     monkeypatch.setattr(known["coordinator"], "default", (coordinator,))
     monkeypatch.setattr(known["shard"], "default", (shard,))

@@ -71,7 +71,7 @@ async def test_what_a_silent_shard_would_say_is_marked_as_missing(tmp_path: Path
         assert "no machine zzz in these 2 shards" in lost.stderr
 
 
-async def test_a_shard_that_never_answers_holds_nobody_up(tmp_path: Path) -> None:
+async def test_a_shard_that_never_answers_does_not_hold_up_the_answer(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         async with two_shards(tmp_path) as fleet:
             where = f"127.0.0.1:{silent.getsockname()[1]}"

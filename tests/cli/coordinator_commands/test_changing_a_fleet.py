@@ -82,7 +82,7 @@ async def test_every_change_is_confirmed_in_json_too(tmp_path: Path) -> None:
             "domains", "default", "--provider", "aws", "--shard", "shard-1", *WHY
         )
         assert reads_as(pb.SetDefaultOwnerResponse(), owner, "text", "queriedAt")
-        # By the name in the registry; nobody had it before, so nobody has to give it up.
+        # By the name in the registry; no shard had it before, so no shard has to give it up.
         assert owner["defaultOwner"] == {"providerAddress": "a:9000", "shardId": "shard-1"}
         begun = await fleet.transfer_to("shard-1", donor="shard-0")
         ended = await fleet.document("shards", "cancel", begun.id, *WHY)
@@ -159,7 +159,7 @@ async def test_a_shard_that_has_been_silent_is_removed(tmp_path: Path) -> None:
         )
 
 
-async def test_a_new_leader_that_has_heard_nobody_asks_the_shard_itself(tmp_path: Path) -> None:
+async def test_a_new_leader_that_has_heard_no_shard_asks_the_shard_itself(tmp_path: Path) -> None:
     async with living_fleet(tmp_path / "before", "shard-0") as before:
         async with living_fleet(tmp_path / "after") as fleet:
             # Its coordinator forgets what it heard, but not who there is.
@@ -183,7 +183,7 @@ async def test_a_cluster_is_unbound_once_its_shard_no_longer_reports_it(tmp_path
         assert await fleet.rig.client.bindings() == ()
 
 
-async def test_what_is_not_there_is_exit_3_and_what_somebody_has_is_exit_4(tmp_path: Path) -> None:
+async def test_an_unknown_object_is_exit_3_and_one_in_use_is_exit_4(tmp_path: Path) -> None:
     async with living_fleet(tmp_path, "shard-0", "shard-1") as fleet:
         missing = (
             ("clusters", "unbind", "nobody"),
@@ -248,7 +248,7 @@ async def test_words_that_do_not_say_enough_or_too_much_change_nothing(
         assert await said_of(fleet) == before
 
 
-async def test_a_shard_in_the_environment_is_no_new_owner(
+async def test_a_shard_in_the_environment_is_not_a_new_owner(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where to ask is one thing; whom to give a domain is another."""
@@ -258,7 +258,7 @@ async def test_a_shard_in_the_environment_is_no_new_owner(
         assert "Missing option '--shard'" in said
 
 
-async def test_whoever_may_only_look_changes_nothing(tmp_path: Path) -> None:
+async def test_a_reader_changes_nothing(tmp_path: Path) -> None:
     ca = Authority(tmp_path)
     coordinator = ScriptedCoordinator()
     async with serving(coordinator, tls=ca.leaf("server", "bigfleet://coordinator")) as rig:

@@ -87,7 +87,7 @@ async def test_where_a_shard_does_not_confirm_the_check_fails(tmp_path: Path) ->
             ["SHARD", "coordinator", "shard-0"]
         )
         assert half.stderr.startswith("shard-1: no shard answers at 127.0.0.1:1 ")
-        # Whoever is not there hears of it from the coordinator.
+        # A shard that is away hears of it from the coordinator.
         assert len((await fleet.sync("shard-1")).pauses) == 1
         listed = await fleet.run("pause", *WHY, "-o", "json")
         items = {item.get("shard"): item for item in json.loads(listed.stdout)["items"]}
@@ -144,7 +144,7 @@ async def test_all_pauses_of_one_shard_are_lifted_and_those_of_others_stay(tmp_p
         assert await fleet.shown("pause", "list") == "Nothing is paused.\n"
 
 
-async def test_a_pause_nobody_has_cannot_be_lifted(tmp_path: Path) -> None:
+async def test_an_unknown_pause_cannot_be_lifted(tmp_path: Path) -> None:
     async with living_fleet(tmp_path, "shard-0") as fleet:
         missed = await fleet.run("resume", "no-such", *WHY)
         assert missed.exit_code == 3
@@ -185,7 +185,7 @@ async def test_a_shard_is_paused_through_a_tunnel(tmp_path: Path) -> None:
         await far.shown("resume", "--all", "--shard", near, *WHY)
 
 
-async def test_who_is_no_shard_of_the_fleet_is_paused_directly_and_told(tmp_path: Path) -> None:
+async def test_a_shard_outside_the_fleet_is_paused_directly_and_told(tmp_path: Path) -> None:
     async with living_fleet(tmp_path, "shard-0") as fleet, living_fleet(tmp_path / "far") as far:
         stranger = fleet.shards["shard-0"]
         half = await far.run("pause", "--shard", stranger.address, *WHY)

@@ -76,7 +76,7 @@ async def test_the_status_of_a_fleet_shows_every_replica(tmp_path: Path) -> None
         assert (first["error"]["code"], second["isLeader"]) == ("UNAVAILABLE", True)
 
 
-async def test_where_nobody_leads_the_replicas_are_shown_all_the_same() -> None:
+async def test_without_a_leader_the_replicas_are_still_shown() -> None:
     async with serving(Follower(follows="")) as first, serving(Follower(follows="")) as second:
         asked = ("--coordinator", f"{first.address},{second.address}")
         result = await run("status", *asked)
@@ -109,7 +109,7 @@ async def test_a_coordinator_that_does_not_answer_is_not_waited_for() -> None:
     assert address in result.stderr
 
 
-async def test_a_shard_is_no_coordinator(tmp_path: Path) -> None:
+async def test_a_shard_is_not_a_coordinator(tmp_path: Path) -> None:
     async with living_fleet(tmp_path, "shard-0") as fleet:
         result = await run("shards", "--coordinator", fleet.shards["shard-0"].address)
     assert result.exit_code == 3

@@ -225,7 +225,7 @@ async def test_a_shard_without_a_coordinator_makes_its_own_report(tmp_path: Path
         assert item["summary"]["perZoneCounts"] == {"a": 12, "b": 2}
 
 
-async def test_instructions_of_a_shard_nobody_knows_are_no_empty_list(tmp_path: Path) -> None:
+async def test_instructions_of_an_unknown_shard_are_not_an_empty_list(tmp_path: Path) -> None:
     async with living_fleet(tmp_path, "shard-0") as fleet:
         for words in (("shard/shard-00",), ("shard-00", "-o", "json")):
             said = await fleet.refused(3, "shards", "instructions", *words)

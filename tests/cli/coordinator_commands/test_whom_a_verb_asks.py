@@ -29,7 +29,7 @@ async def asked_both(fleet: LiveFleet) -> None:
 
 
 @pytest.mark.parametrize("verb", EITHER)
-async def test_where_nobody_says_whom_to_ask_the_coordinator_is_asked(
+async def test_without_an_address_the_coordinator_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
     async with living_fleet(tmp_path, "shard-0", "shard-1") as fleet:
@@ -63,7 +63,7 @@ async def test_where_neither_is_there_both_are_told(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("verb", EITHER)
-async def test_a_coordinator_that_is_named_is_asked_and_nobody_else(
+async def test_only_the_named_coordinator_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
     async with living_fleet(tmp_path, "shard-0") as fleet:
@@ -157,7 +157,7 @@ async def test_several_coordinators_are_named_with_commas_or_one_by_one(tmp_path
     ],
     ids=" ".join,
 )
-async def test_what_is_no_address_is_bad_input(words: tuple[str, ...]) -> None:
+async def test_what_is_not_an_address_is_bad_input(words: tuple[str, ...]) -> None:
     result = await run(*words)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr

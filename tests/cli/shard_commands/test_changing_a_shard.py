@@ -64,7 +64,7 @@ async def test_a_pause_is_confirmed_in_json_by_every_shard(tmp_path: Path) -> No
         assert len(ParseDict(done, shared.ResumeResponse()).removed) == 1
 
 
-async def test_the_owner_of_a_change_is_whoever_is_logged_in(tmp_path: Path) -> None:
+async def test_the_owner_of_a_change_is_the_user_who_is_logged_in(tmp_path: Path) -> None:
     async with living_shard(tmp_path, sim=False) as shard:
         await shard.shown("pause", "--reason", "who am I")
         listed = await shard.document("pause", "list")

@@ -8,7 +8,7 @@ from tests.cli.shard_commands.rig import BOUGHT, FIRST, living_shard, need
 NEAR = FIRST.replace("a--", "a-")
 
 
-async def test_a_machine_nobody_knows_is_no_empty_list(tmp_path: Path) -> None:
+async def test_an_unknown_machine_is_not_an_empty_list(tmp_path: Path) -> None:
     async with living_shard(tmp_path) as shard:
         for words in (("machines", NEAR), ("machines", f"id={NEAR}", "-o", "json")):
             missed = await shard.run(*words)
@@ -47,7 +47,7 @@ async def test_terms_that_fit_no_machine_are_an_empty_list(tmp_path: Path) -> No
             assert "0 of 0 shown" in await shard.shown("machines", term)
 
 
-async def test_needs_of_a_cluster_nobody_knows_are_no_empty_list(tmp_path: Path) -> None:
+async def test_needs_of_an_unknown_cluster_are_not_an_empty_list(tmp_path: Path) -> None:
     async with living_shard(tmp_path) as shard, shard.operator("shop", need("shop", 1)):
         await shard.until_bound("shop", 1)
         missed = await shard.run("needs", "--cluster", "cluster/shpo")

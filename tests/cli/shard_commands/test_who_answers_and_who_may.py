@@ -39,7 +39,7 @@ async def test_a_shard_that_does_not_answer_is_not_waited_for() -> None:
     assert result.stderr == f"{address} did not answer within 300ms; --timeout gives it longer\n"
 
 
-async def test_a_provider_is_no_shard(tmp_path: Path) -> None:
+async def test_a_provider_is_not_a_shard(tmp_path: Path) -> None:
     async with living_shard(tmp_path) as shard:
         provider = shard.process.state.settings.provider_addr[0].removeprefix("sim=")
         result = await run("status", "--shard", provider)
@@ -47,7 +47,7 @@ async def test_a_provider_is_no_shard(tmp_path: Path) -> None:
     assert "is it a shard" in result.stderr
 
 
-async def test_a_machine_nobody_knows_is_answered_with_the_nearest(tmp_path: Path) -> None:
+async def test_an_unknown_machine_is_answered_with_the_nearest_names(tmp_path: Path) -> None:
     async with living_shard(tmp_path) as shard:
         for words in (("story",), ("clear", "--mode", "recheck", *WHY)):
             missed = await shard.run("machines", words[0], FIRST.replace("a--", "a-"), *words[1:])
@@ -58,7 +58,7 @@ async def test_a_machine_nobody_knows_is_answered_with_the_nearest(tmp_path: Pat
         assert "nearest" not in far.stderr
 
 
-async def test_whoever_may_only_look_changes_nothing(tmp_path: Path) -> None:
+async def test_a_reader_changes_nothing(tmp_path: Path) -> None:
     ca = Authority(tmp_path)
     async with AsyncExitStack() as stack:
         own = ca.leaf("shard", "bigfleet://shard/shard-0")

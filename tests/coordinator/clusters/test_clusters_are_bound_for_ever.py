@@ -79,7 +79,7 @@ def test_a_cluster_without_a_session_is_unbound_and_free(silent: bool) -> None:
     assert naming(fleet, "b", "shop") == ()
 
 
-def test_a_cluster_nobody_has_is_not_found() -> None:
+def test_an_unbound_cluster_is_not_found() -> None:
     with pytest.raises(Rejected, match="cluster_id ghost is bound to no shard") as caught:
         fleet_of_two().do(bindings.unbind, "ghost")
     assert caught.value.code is Code.NOT_FOUND

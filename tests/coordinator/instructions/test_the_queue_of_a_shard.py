@@ -64,7 +64,7 @@ def test_where_more_wait_than_fit_every_report_brings_others() -> None:
     assert {name for names in seen for name in names} == {f"r{i:03}" for i in range(150)}
 
 
-def test_a_report_that_is_no_news_brings_and_takes_instructions_all_the_same() -> None:
+def test_a_report_that_is_not_news_brings_and_takes_instructions_all_the_same() -> None:
     fleet, a = fleet_with(2)
     first = pending(fleet.book, "a")[0].instruction.id
     a.cycle -= 1
@@ -82,7 +82,7 @@ def test_an_acknowledgement_that_comes_twice_or_of_nothing_changes_nothing() -> 
     assert fleet.coordinator.rows == before
 
 
-def test_nobody_acknowledges_for_another_shard() -> None:
+def test_a_shard_cannot_acknowledge_for_another() -> None:
     fleet, _ = fleet_with(1)
     b = fleet.joined("b", "q:1")
     name = pending(fleet.book, "a")[0].instruction.id

@@ -41,7 +41,7 @@ def test_an_owner_that_gets_its_domain_back_is_asked_when_it_is_taken_away_again
     assert fleet.actors(fleet.machines[0]) == ["a"]
 
 
-def test_it_is_asked_when_the_domain_goes_to_somebody_else_instead(fleet: ModelFleet) -> None:
+def test_it_is_asked_when_the_domain_goes_to_another_shard_instead(fleet: ModelFleet) -> None:
     fleet.do(domains.unassign, *PAIR)
     fleet.do(domains.assign, *PAIR, "b")
     fleet.do(domains.unassign, *PAIR)

@@ -37,7 +37,7 @@ def test_the_owner_it_has_already_is_answered_at_once() -> None:
     assert pending(fleet.book, "") == []
 
 
-def test_a_provider_nobody_has_may_have_an_owner() -> None:
+def test_an_unknown_provider_may_have_an_owner() -> None:
     fleet = fleet_of_two()
     assert fleet.do(domains.set_default_owner, "new:1", "b") == "b"
 
@@ -69,7 +69,7 @@ def test_holders_on_the_way_of_a_default_owner_are_holders_of_a_domain_too() -> 
         (("p:1", ""), Code.INVALID_ARGUMENT, "shard_id"),
         (("p:1", "ghost"), Code.NOT_FOUND, "ghost"),
     ],
-    ids=["no provider", "no shard", "a shard nobody knows"],
+    ids=["no provider", "no shard", "an unknown shard"],
 )
 def test_what_is_wrong_is_named(args: tuple[str, str], code: Code, field: str) -> None:
     fleet = fleet_of_two()

@@ -1,4 +1,4 @@
-"""A domain is given to somebody once nobody else can still act there."""
+"""A domain is given to a shard once no other shard can still act there."""
 
 import pytest
 
@@ -46,7 +46,7 @@ def rejected(fleet: ModelFleet, operation: object, *args: str) -> Rejected:
 # -- what is refused -----------------------------------------------------------------------------
 
 
-def test_a_domain_is_not_given_to_a_shard_nobody_knows() -> None:
+def test_a_domain_is_not_given_to_an_unknown_shard() -> None:
     fleet, _ = fleet_of("a")
     problem = rejected(fleet, domains.assign, *Z1, "ghost")
     assert problem.code is Code.NOT_FOUND
@@ -61,7 +61,7 @@ def test_a_domain_of_another_owner_is_not_given_over_its_head() -> None:
     assert problem.text == "domain zone=z1 is owned by a: unassign it first, then assign it to b"
 
 
-def test_a_domain_on_its_way_to_somebody_is_not_given_to_another() -> None:
+def test_a_domain_on_its_way_to_one_shard_is_not_given_to_another() -> None:
     fleet, _ = fleet_of("a", "b", "c")
     fleet.do(domains.assign, *Z1, "b")
     problem = rejected(fleet, domains.assign, *Z1, "c")
@@ -104,7 +104,7 @@ def test_assigning_again_to_the_same_shard_changes_nothing() -> None:
 # -- who may still hold it -----------------------------------------------------------------------
 
 
-def test_where_nobody_else_can_act_the_target_owns_at_once() -> None:
+def test_where_no_other_shard_can_act_the_target_owns_at_once() -> None:
     fleet, _ = fleet_of("a")
     fleet.do(domains.assign, *Z1, "a")
     assert row(fleet, *Z1) == DomainRow(*Z1, "a")
@@ -129,7 +129,7 @@ def test_owners_by_keys_that_are_asked_later_are_asked_too_and_others_are_not() 
     assert row(fleet, *Z1) == DomainRow(*Z1, "d", ("a", "b"))
 
 
-def test_on_its_way_it_is_nobodys_in_views_and_the_default_owner_is_blocked() -> None:
+def test_on_its_way_it_has_no_owner_in_views_and_the_default_owner_is_blocked() -> None:
     fleet, (a, _) = fleet_of("a", "b")
     fleet.do(domains.assign, *Z1, "b")
     fleet.sync(a)
@@ -215,7 +215,7 @@ def test_an_owner_that_gets_its_domain_back_is_not_asked_to_give_it_up() -> None
     assert b.may_act(fleet.machines[0])
 
 
-def test_unassigning_on_the_way_sends_it_back_to_whoever_is_asked_later() -> None:
+def test_unassigning_on_the_way_sends_it_back_to_the_keys_that_are_asked_later() -> None:
     fleet, _ = fleet_of("a", "b")
     fleet.do(domains.assign, *Z1, "b")
     fleet.do(domains.unassign, *Z1)

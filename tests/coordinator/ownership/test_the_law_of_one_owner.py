@@ -111,7 +111,7 @@ class OneOwner(RuleBasedStateMachine):
     @precondition(lambda self: self.fleet.book.merging)
     @rule()
     def the_merge_ends(self) -> None:
-        """If nobody is dead; then some hear of it before others do."""
+        """If no shard is dead; then some hear of it before others do."""
         self.fleet.rounds(3)
         self.fleet.wait(31)
         self.fleet.tick()

@@ -80,7 +80,7 @@ def test_a_pause_of_less_reaches_the_shards_and_pauses_none_of_them(scope: Pause
     assert paused(fleet) == {"a": False, "b": False}
 
 
-def test_a_pause_of_rebalancing_reaches_nobody_and_is_obeyed_here() -> None:
+def test_a_pause_of_rebalancing_is_sent_to_no_shard_and_is_obeyed_here() -> None:
     fleet = fleet_of_two()
     pause(fleet, PauseScope(rebalance_only=True))
     assert pauses_for(fleet.book, "a", fleet.now) == ()
@@ -141,7 +141,7 @@ def test_asking_again_with_the_same_id_changes_nothing() -> None:
     assert caught.value.code is Code.ALREADY_EXISTS
 
 
-def test_a_pause_of_a_shard_nobody_knows_is_refused_rather_than_without_effect() -> None:
+def test_a_pause_of_an_unknown_shard_is_refused_rather_than_without_effect() -> None:
     with pytest.raises(Rejected, match="ghost") as caught:
         pause(fleet_of_two(), PauseScope(shard_ids=("ghost",)))
     assert caught.value.code is Code.NOT_FOUND
@@ -158,7 +158,7 @@ def test_one_pause_is_lifted_by_name_and_all_at_once() -> None:
     assert (ids(fleet), ids(fleet, expired=True)) == ([], ["y", "x", "z"])
 
 
-def test_a_pause_that_is_gone_already_is_no_error() -> None:
+def test_a_pause_that_is_gone_already_is_not_an_error() -> None:
     assert resume(fleet_of_two(), pause_id="ghost").removed == ()
 
 

@@ -72,7 +72,7 @@ def test_a_provider_in_use_is_not_deleted() -> None:
     assert providers(fleet.book) == []
 
 
-def test_a_provider_nobody_registered_is_not_found() -> None:
+def test_an_unregistered_provider_is_not_found() -> None:
     with pytest.raises(Rejected) as caught:
         ModelFleet().do(registry.delete_provider, "ghost")
     assert caught.value.code is Code.NOT_FOUND

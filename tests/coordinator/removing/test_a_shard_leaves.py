@@ -28,7 +28,7 @@ def domain(fleet: ModelFleet) -> DomainRow | None:
     return fleet.book.tables.domains.get(*Z1)
 
 
-def test_a_shard_nobody_knows_is_not_found() -> None:
+def test_an_unknown_shard_is_not_found() -> None:
     fleet, _ = fleet_of("a")
     with pytest.raises(Rejected, match="ghost") as caught:
         fleet.do(removal.remove_shard, "ghost", None)
@@ -59,7 +59,7 @@ def test_nothing_of_it_is_left() -> None:
     assert "b" not in fleet.book.shards
 
 
-def test_its_domains_fall_to_whoever_is_asked_later() -> None:
+def test_its_domains_fall_to_the_keys_that_are_asked_later() -> None:
     fleet, (_, b) = fleet_of("a", "b")
     fleet.do(domains.assign, *Z1, "b")
     fleet.rounds(5)
@@ -79,7 +79,7 @@ def test_a_dead_holder_is_cleared_and_may_complete_a_hand_over() -> None:
     assert [each.instruction.topology_value for each in pending(fleet.book, "b")] == ["z1"]
 
 
-def test_a_hand_over_to_it_ends_with_nobody() -> None:
+def test_a_hand_over_to_it_ends_without_an_owner() -> None:
     fleet, (_, b) = fleet_of("a", "b")
     fleet.do(domains.assign, *Z1, "b")
     fleet.kill(b)
@@ -89,7 +89,7 @@ def test_a_hand_over_to_it_ends_with_nobody() -> None:
     assert fleet.actors(fleet.machines[0]) == ["a"]
 
 
-def test_the_default_ownership_of_its_provider_is_nobodys() -> None:
+def test_its_provider_has_no_default_owner_any_more() -> None:
     fleet, (a, _) = fleet_of("a", "b")
     fleet.kill(a)
     assert fleet.book.tables.defaults.rows == {}
@@ -136,7 +136,7 @@ def test_what_one_transaction_does_not_hold_is_swept_in_the_next_ones(most: int)
     assert fleet.book.tables.domains.rows == {}
 
 
-def test_removing_it_twice_is_no_error_while_it_is_swept() -> None:
+def test_removing_it_twice_is_not_an_error_while_it_is_swept() -> None:
     fleet, (_, b) = fleet_of("a", "b")
     b.clusters = tuple(f"c-{i}" for i in range(20))
     fleet.round(b)

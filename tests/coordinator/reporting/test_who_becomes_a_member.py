@@ -69,7 +69,7 @@ def test_a_provider_that_is_attached_later_has_its_owner_too() -> None:
     assert owner_of_provider(fleet, "q:1") == "a"
 
 
-def test_a_provider_that_runs_inside_the_shard_is_nobody_elses() -> None:
+def test_a_provider_that_runs_inside_the_shard_belongs_to_no_other_shard() -> None:
     fleet = ModelFleet()
     fleet.report(fleet.join("a"))
     assert dict(fleet.book.tables.defaults.rows) == {}
@@ -128,7 +128,7 @@ def test_a_report_without_a_name_is_refused() -> None:
     assert caught.value.code is Code.INVALID_ARGUMENT
 
 
-def test_a_report_that_is_no_news_writes_nothing() -> None:
+def test_a_report_that_is_not_news_writes_nothing() -> None:
     fleet = ModelFleet()
     shard = fleet.joined("a", "p:1")
     before = dict(fleet.coordinator.rows)

@@ -78,7 +78,7 @@ def test_a_view_comes_once_and_again_when_something_changed() -> None:
     assert second.revision > first.revision
 
 
-def test_a_hand_over_that_goes_on_is_no_news() -> None:
+def test_a_hand_over_that_goes_on_is_not_news() -> None:
     fleet = ModelFleet([ModelMachine("m", "p:1", {"zone": "z1"}, occupied=True)])
     for name in ("a", "b", "c"):
         fleet.joined(name, "p:1", f"{name}:1")
@@ -185,7 +185,7 @@ def test_what_others_found_sold_out_is_told_where_they_have_a_provider_in_common
 # -- how soon again ------------------------------------------------------------------------------
 
 
-def test_nobody_is_asked_back_while_nothing_waits() -> None:
+def test_no_shard_is_asked_back_while_nothing_waits() -> None:
     fleet = ModelFleet()
     assert fleet.joined("a", "p:1").next_sync_millis == 0
 

@@ -37,7 +37,7 @@ spec:
       openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}
 """
 RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted"}
-#: What somebody who takes over an operator must not be able to do with it.
+#: What an attacker who takes over an operator must not be able to do with it.
 FORBIDDEN = (
     "get secrets",
     "list secrets",

@@ -195,12 +195,12 @@ def test_alerts_about_a_coordinator_come_only_with_one() -> None:
 @pytest.mark.parametrize(
     ("chart", "said", "answer"),
     [
-        pytest.param(BIGFLEET, "shard.replica=2", "replica", id="a key nobody knows"),
+        pytest.param(BIGFLEET, "shard.replica=2", "replica", id="an unknown key"),
         pytest.param(
             BIGFLEET, "shard.config.cycle_interval=soon", "cycle_interval", id="no duration"
         ),
         pytest.param(BIGFLEET, "coordinator.store=etcd", "endpoints is empty", id="etcd nowhere"),
-        pytest.param(BIGFLEET, "tls.mode=certManager", "tls.issuer.name", id="nobody to sign"),
+        pytest.param(BIGFLEET, "tls.mode=certManager", "tls.issuer.name", id="no issuer"),
         pytest.param(
             BIGFLEET, "coordinator.enabled=false", "no shard would have", id="no provider"
         ),
@@ -210,15 +210,15 @@ def test_alerts_about_a_coordinator_come_only_with_one() -> None:
             "without a coordinator",
             id="two owners of everything",
         ),
-        pytest.param(OPERATOR, "shardAddr=a:1", "clusterId is empty", id="nobody joins"),
+        pytest.param(OPERATOR, "shardAddr=a:1", "clusterId is empty", id="no cluster joins"),
         pytest.param(OPERATOR, "clusterId=shop", "shardAddr is empty", id="joins nowhere"),
         pytest.param(
             OPERATOR,
             "clusterId=shop,shardAddr=a:1,bootstrap.mintToken=true",
             "needs a template",
-            id="tokens for nobody",
+            id="tokens without a cluster",
         ),
-        pytest.param(PODWATCH, "tls.mode=secret", "tls", id="podwatch dials nobody"),
+        pytest.param(PODWATCH, "tls.mode=secret", "tls", id="podwatch dials no server"),
     ],
 )
 def test_values_that_cannot_work_are_refused_with_a_sentence(

@@ -35,7 +35,7 @@ def understands(workload: Workload, folder: Path) -> None:
     assert workload.words[0] in yaml.safe_load((folder / "bigfleet.yaml").read_text())
 
 
-def test_a_setting_nobody_knows_would_be_noticed(tmp_path: Path) -> None:
+def test_an_unknown_setting_would_be_noticed(tmp_path: Path) -> None:
     (workload, *_) = workloads(TRIALS[0].objects())
     assert workload.config is not None
     workload.config["data"]["bigfleet.yaml"] += "\nshards: {}\n"

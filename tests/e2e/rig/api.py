@@ -17,7 +17,7 @@ STRATEGIC = "application/strategic-merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 APPLY = "application/apply-patch+yaml"
 _GROUPLESS = "/api/v1"
-#: A server that restarts under load answers late; nobody waits longer than it takes.
+#: A server that restarts under load answers late; a wait ends with its event.
 _TIMEOUT = httpx2.Timeout(30.0, read=60.0)
 _NO_END = httpx2.Timeout(30.0, read=None)
 #: What is said for a moment of a kind whose definition has just come.
@@ -37,7 +37,7 @@ class Refused(Exception):
 
 
 class Away(Exception):
-    """No answer: nobody is there, or the line broke."""
+    """No answer: no server is there, or the line broke."""
 
 
 class KubeApi:
@@ -93,7 +93,7 @@ class KubeApi:
             raise
 
     async def delete_all(self, path: str, **query: str) -> None:
-        """Of a collection; a kind nobody has defined has no objects either."""
+        """Of a collection; an undefined kind has no objects either."""
         body = {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0}
         try:
             await self._ask("DELETE", path, query, body)
@@ -102,7 +102,7 @@ class KubeApi:
                 raise
 
     async def apply(self, manifest: Object, home: str = "default") -> Object:
-        """Server-side, whatever its kind; into `home` where it names no namespace of its own."""
+        """Server-side, of any kind; into `home` where it names no namespace of its own."""
         path = await self.path_of(manifest, home)
         return await self.patch(path, manifest, APPLY, fieldManager="e2e", force="true")
 
@@ -113,7 +113,7 @@ class KubeApi:
         return f"{_root(manifest['apiVersion'])}{within}/{plural}/{metadata['name']}"
 
     async def discovered(self) -> set[tuple[str, str, str]]:
-        """Group, version and plural of whatever the server tells kubectl of."""
+        """Group, version and plural of everything the server tells kubectl of."""
         request = self._client.build_request("GET", "/apis", headers={"Accept": _DISCOVERY})
         answer = await self._sent(request)
         if answer.is_error:

@@ -16,7 +16,7 @@ _RIGHTS = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleB
 
 
 async def helm(*words: str, kubeconfig: Path | None = None) -> str:
-    """What it prints; whatever it complains of is an error."""
+    """What it prints; a complaint is an error."""
     more = [f"--kubeconfig={kubeconfig}"] if kubeconfig else []
     process = await asyncio.create_subprocess_exec(
         str(require("helm")), *words, *more, stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -76,7 +76,7 @@ class Cluster:
         return await self.api.create(path, body)
 
     async def kubectl(self, *words: str, kubeconfig: Path | None = None) -> str:
-        """What it prints; whatever it complains of is an error."""
+        """What it prints; a complaint is an error."""
         own = [str(require("kubectl")), f"--kubeconfig={kubeconfig or self.kubeconfig}"]
         process = await asyncio.create_subprocess_exec(
             *own, "-n", self.namespace, *words, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -153,7 +153,7 @@ class Cluster:
     async def sweep(self) -> None:
         """Takes away what a test may have left: namespaces, nodes, rights, tokens, custom objects.
 
-        An empty namespace needs seconds to vanish, which nobody waits for: the next test has its
+        An empty namespace needs seconds to vanish, which no test waits for: the next test has its
         own. Controllers make nothing more in one that is on its way out.
         """
         for namespace in await self._namespaces():
@@ -181,8 +181,8 @@ class Cluster:
     async def _delete_everywhere(self, path: str) -> int:
         """How many there were; one that spans namespaces can only be deleted in each of them.
 
-        By force, for a pod whose node is gone ends in no other way, and nobody is left who would
-        take a finalizer off.
+        By force: a pod whose node is gone ends in no other way, and no controller is left to take a
+        finalizer off.
         """
         root, _, plural = path.rpartition("/")
         there = (await self.api.find(path) or {}).get("items", [])
@@ -197,7 +197,7 @@ class Cluster:
         return len(there)
 
     async def _custom_kinds(self) -> list[str]:
-        """The path of every kind that somebody defined here: ours, and those of third parties."""
+        """The path of every kind that is defined here: ours, and those of third parties."""
         path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
         return [_path_of_kind(crd["spec"]) for crd in await self.api.list(path)]
 

@@ -1,7 +1,7 @@
 """A real control plane on the loopback: etcd, kube-apiserver, kube-scheduler, controllers.
 
 There is no kubelet and no node lifecycle: nodes are the NodeActor's, and nobody taints them behind
-its back. Everybody on the rig is an administrator by token; whoever is under test gets a
+its back. Everybody on the rig is an administrator by token; the process under test gets a
 ServiceAccount with its own role instead (`Cluster.service_account_kubeconfig`).
 
 All of it is synchronous, so that it can live longer than the event loop of one test.
@@ -23,13 +23,13 @@ from tests.e2e.rig.certificates import certificates_in
 from tests.e2e.rig.processes import Ended, Family, Supervised
 from tests.etcd_cluster import free_ports
 
-#: Of a machine that does much else; nobody waits longer than it takes.
+#: Of a machine that does much else; a wait ends with its event.
 PATIENCE = 120.0
 _POLL_SECONDS = 0.05
 _ATTEMPTS = 3
 ADMIN_TOKEN = "e2e-admin"
 PROGRAMS = ("etcd", "kube-apiserver", "kube-scheduler", "kube-controller-manager")
-#: What the tests' objects need; no node lifecycle (heartbeats are then nobody's business) and
+#: What the tests' objects need; no node lifecycle (no controller then looks at heartbeats) and
 #: nothing that needs a cloud or a network.
 CONTROLLERS = (
     "bootstrap-signer-controller",
@@ -85,7 +85,7 @@ class ControlPlane:
         self._run("kube-controller-manager")
 
     def stop(self) -> None:
-        """Nobody waits for anything in it: killed, all of it at once."""
+        """No test waits for anything in it: killed, all of it at once."""
         self._family.kill()
 
     def process(self, program: str) -> Supervised:
@@ -241,7 +241,7 @@ def control_planes(
 
 
 def _started(name: str, folder: Path, flags: Mapping[str, str] | None) -> ControlPlane:
-    """Somebody may take a port between our looking and its binding."""
+    """Another process may take a port between our looking and its binding."""
     for attempt in range(_ATTEMPTS):
         place = folder / f"{name}-{attempt}"
         place.mkdir()
@@ -253,4 +253,4 @@ def _started(name: str, folder: Path, flags: Mapping[str, str] | None) -> Contro
             plane.stop()
             if "address already in use" not in str(ended):
                 raise
-    raise Ended(f"whatever port was free is taken when {name} wants it")
+    raise Ended(f"every free port was taken when {name} wanted it")

@@ -1,7 +1,7 @@
 """A way to an API server that fails when it is told to: 429, conflicts, expired watches.
 
 It stands before the real one, with its certificate, and answers chosen requests itself; all others
-pass, one connection each. Whoever is to meet faults gets a kubeconfig `through` its address.
+pass, one connection each. A process that is to meet faults gets a kubeconfig `through` its address.
 """
 
 import asyncio

@@ -194,7 +194,7 @@ def _flags(own: dict[str, str], settings: dict[str, str]) -> list[str]:
 
 @asynccontextmanager
 async def provided(folder: Path, offers: Sequence[dict[str, Any]]) -> AsyncIterator[Fleet]:
-    """A fleet that has a provider of these offers, and nobody who decides over them yet."""
+    """A fleet that has a provider of these offers, and no shard that decides over them yet."""
     folder.mkdir(parents=True, exist_ok=True)
     async with AsyncExitStack() as stack:
         made = Fleet(folder, *free_ports(2))

@@ -40,7 +40,7 @@ _PODS = "/api/v1/pods"
 _HEARTBEAT_SECONDS = 10.0
 _PAUSE_SECONDS = 0.2
 MOST_AT_ONCE = 16
-#: Gone, raced, expired, throttled: the world moves on, and whoever meets one tries again.
+#: Gone, raced, expired, throttled: normal answers; the caller tries again.
 _PASSING = (404, 409, 410, 429)
 #: What a server says, with a 403, until its admission has filled its caches.
 _NOT_READY = "not yet ready to handle request"
@@ -73,7 +73,7 @@ class NodeActor:
         self._addresses = count(2)
         #: Uids of pods started here: told to run once, however often they are seen before they do.
         self._started: set[str] = set()
-        #: What last went wrong on a line, for whoever reads a failure.
+        #: What last went wrong on a line, for the reader of a failure.
         self.troubles: deque[str] = deque(maxlen=20)
         #: Machines (by id) whose kubelet never joins.
         self.broken: set[str] = set()
@@ -85,7 +85,7 @@ class NodeActor:
         return next((n for n, machine in self.machines.items() if machine.id == machine_id), None)
 
     async def run(self) -> None:
-        """Until cancelled; whatever else ends it is a failure of the rig."""
+        """Until cancelled; any other end is a failure of the rig."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._again(self._follow_machines))
@@ -208,7 +208,7 @@ class NodeActor:
             return
         node = pod["spec"].get("nodeName")
         if node in self._gone:
-            # Bound by a scheduler that had not heard yet: nobody else ends it for a minute.
+            # Bound by a scheduler that had not heard yet: no other part ends it for a minute.
             await self._end(key)
         elif node not in self.machines:
             return
@@ -269,7 +269,7 @@ async def together(work: Sequence[Coroutine[object, object, None]]) -> None:
     try:
         results = await asyncio.gather(*(one(each) for each in work), return_exceptions=True)
     finally:
-        # Cut off, some never had their turn: warnings of them would fail whatever test comes next.
+        # Cut off, some never had their turn: warnings of them would fail the next test.
         for each in work:
             each.close()
     for result in results:

@@ -90,7 +90,7 @@ def running_status(pod: Object, at: str, address: str) -> Object:
         "phase": "Running",
         "startTime": at,
         "podIP": address,
-        # Whatever it had before: one address, not one more.
+        # It replaces what it had before: one address, not one more.
         "podIPs": [{"$patch": "replace"}, {"ip": address}],
         "hostIP": "127.0.0.1",
         "conditions": [{"type": k, "status": "True", "lastTransitionTime": at} for k in kinds],

@@ -1,7 +1,7 @@
 """Processes of the rig: each with its log in a file, none outlives the tests.
 
-Whoever starts one ends it. Where the tests themselves are killed nobody does: a shell that reads
-from them notices and kills in their stead.
+The test that starts one ends it. If the tests themselves are killed, a shell that reads from them
+notices and kills in their stead.
 """
 
 import json
@@ -89,7 +89,7 @@ class Supervised:
             raise Ended(f"{self.name} has ended\n{self.shown()}")
 
     def shown(self) -> str:
-        """The end of its log, for whoever reads a failure."""
+        """The end of its log, for the reader of a failure."""
         text = self.log.read_text(errors="replace") if self.log.exists() else ""
         return f"--- the end of {self.log}\n{text[-_SHOWN_CHARACTERS:]}"
 
@@ -145,7 +145,7 @@ class Supervised:
         process, watchdog = self._process, self._watchdog
         if process is None or watchdog is None:
             return None
-        # Before its victim: whose number may be somebody else's afterwards.
+        # Before its victim: its number may belong to another process afterwards.
         watchdog.kill()
         watchdog.communicate()
         self._process = self._watchdog = None

@@ -1,6 +1,6 @@
 """Whether rights that were given are in force: an API server's authoriser learns of them late.
 
-It reads roles and bindings through watches of its own, so whoever is let loose as soon as they are
+It reads roles and bindings through watches of its own, so a client that starts as soon as they are
 written may be refused what it has just been given. Pure; `Cluster.apply` asks.
 """
 
@@ -16,7 +16,7 @@ def reviews_of(objects: Iterable[Object], home: str) -> list[Object]:
     """One question per account and rule: a no to any of them, and not all is known yet.
 
     `home` is the namespace of what names none. Roles that are not among the objects are not asked
-    for: what they allow is known to nobody here.
+    for: what they allow is not known here.
     """
     given = list(objects)
     rules = {_key(each, home): each.get("rules", []) for each in given if "rules" in each}

@@ -33,7 +33,7 @@ def error(code: str, status: int = 400) -> ClientError:
         ("InvalidInstanceID.NotFound", HostGone),
         ("UnauthorizedOperation", Permanent),
         ("IdempotentParameterMismatch", Permanent),
-        ("SomethingNobodyThoughtOf", Permanent),
+        ("SomethingUnknown", Permanent),
     ],
 )
 def test_a_code_has_a_meaning(code: str, meaning: type[Exception]) -> None:
@@ -43,7 +43,7 @@ def test_a_code_has_a_meaning(code: str, meaning: type[Exception]) -> None:
 
 
 @pytest.mark.parametrize("status", [500, 503, 429])
-def test_trouble_on_their_side_is_retried_whatever_its_code(status: int) -> None:
+def test_errors_of_the_server_are_retried_with_any_code(status: int) -> None:
     assert isinstance(refusal_of(error("Odd", status)), Retryable)
 
 

@@ -91,7 +91,7 @@ def test_another_provider_in_the_account_is_left_alone(
     fleet: Instances, clients: Clients, cfg: Ec2Config
 ) -> None:
     fleet.launch(operation(Kind.CREATE, machine(SLOT)), "")
-    assert Instances(clients.ec2, "somebody-else", cfg).all_live() == []
+    assert Instances(clients.ec2, "other-fleet", cfg).all_live() == []
 
 
 def test_terminating_twice_is_terminating(fleet: Instances) -> None:
@@ -103,7 +103,7 @@ def test_terminating_twice_is_terminating(fleet: Instances) -> None:
 
 
 class RemembersTokens:
-    """As EC2 does it: an old token gives the old instance, whatever has become of it."""
+    """As EC2 does it: an old token gives the old instance, even if it is gone."""
 
     def __init__(self, ended: int) -> None:
         self._ended = ended

@@ -64,7 +64,7 @@ async def test_a_hook_past_its_time_is_ended_with_all_it_started(tmp_path: Path)
 
 
 def is_alive(pid: int) -> bool:
-    """A zombie nobody has collected yet is not alive."""
+    """A zombie that is not collected yet is not alive."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:

@@ -85,7 +85,7 @@ async def test_a_host_found_at_work_keeps_its_cluster(tmp_path: Path) -> None:
     assert bound == {"a1": "shop"}
 
 
-async def test_a_survey_that_fails_is_no_empty_inventory(tmp_path: Path) -> None:
+async def test_a_survey_that_fails_is_not_an_empty_inventory(tmp_path: Path) -> None:
     with pytest.raises(Permanent, match="no route"):
         await (await racked(tmp_path, survey="echo no route >&2; exit 1")).describe()
 
@@ -158,12 +158,12 @@ async def test_inspect_asks_the_host(tmp_path: Path, printed: str, condition: Co
     assert (await backend.inspect(machine("a1"))).condition is condition
 
 
-async def test_with_nobody_to_ask_an_interrupted_configure_is_run_again(tmp_path: Path) -> None:
+async def test_without_a_status_command_a_cut_off_configure_is_run_again(tmp_path: Path) -> None:
     backend = await racked(tmp_path)
     assert await backend.inspect(machine("a1", MachineState.CONFIGURING, "shop")) == UNKNOWN
 
 
-async def test_with_nobody_to_ask_a_failed_machine_is_drained_before_it_is_idle(
+async def test_without_a_status_command_a_failed_machine_is_drained_before_it_is_idle(
     tmp_path: Path,
 ) -> None:
     backend = await racked(tmp_path)

@@ -153,7 +153,7 @@ ACQUISITION = (
         "if cost > other_cost or (",
     ),
     Mutant(
-        "spread: a machine reserved for somebody else is taken",
+        "spread: a machine reserved for another Need is taken",
         _ACQUIRE,
         "if where >= 0 and cursor[run] < pool.end[run] and may_use(n, run, needs, pool):",
         "if where >= 0 and cursor[run] < pool.end[run]:",

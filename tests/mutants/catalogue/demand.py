@@ -77,7 +77,7 @@ DEMAND = (
         "if folded",
     ),
     Mutant(
-        "a machine hosts one gang, whatever its size (U17)",
+        "a machine of any size hosts one gang (U17)",
         "kernels/fold.py",
         "gangs = min(gangs, units[k, d] // wanted[c, d])",
         "gangs = np.int64(1)",

@@ -108,7 +108,7 @@ PREEMPTION = (
         "short)",
     ),
     Mutant(
-        "a gang without a domain preempts nobody (U26)",
+        "a gang without a domain preempts nothing (U26)",
         _VICTIMS,
         "            if chosen < 0:\n",
         "            if chosen < 2**40:\n",
@@ -156,7 +156,7 @@ PREEMPTION = (
         "is_covered(unresolved[n])",
     ),
     Mutant(
-        "nobody is told which victims go together (U26)",
+        "it is not told which victims go together (U26)",
         _VICTIMS,
         "whole_domain[n] = True",
         "whole_domain[n] = False",

@@ -64,7 +64,7 @@ PREPASS = (
         "-penalty, columns.empty[rows],",
     ),
     Mutant(
-        "nobody knows which machines of a file are empty (U23)",
+        "all machines of a file count as busy (U23)",
         "encoding.py",
         "marks.empty and machine.state is MachineState.CONFIGURED",
         "False",
@@ -88,7 +88,7 @@ PREPASS = (
         "domain[kind] >= 0:",
     ),
     Mutant(
-        "an order stamped without cluster is nobody's (U15)",
+        "an order stamped without cluster counts for no cluster (U15)",
         "kernels/prepass.py",
         "return bool(cluster == -1 or cluster == needs.cluster[n])",
         "return bool(cluster == needs.cluster[n])",
@@ -124,7 +124,7 @@ PREPASS = (
         "left = pool.end[run] - pool.start[run]",
     ),
     Mutant(
-        "a gang counts on machines reserved for somebody else",
+        "a gang counts on machines reserved for another Need",
         "kernels/prepass.py",
         "if left > 0 and where >= 0 and may_use(n, run, needs, pool):",
         "if left > 0 and where >= 0:",

@@ -7,7 +7,7 @@ _FILE = "reservations.py"
 
 RESERVATIONS = (
     Mutant(
-        "anybody takes a machine freed for somebody else",
+        "any Need takes a machine freed for another",
         _VECTORS,
         "return bool(needs.identity[n] == pool.guard_identity[g])",
         "return True",

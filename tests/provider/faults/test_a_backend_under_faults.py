@@ -4,7 +4,7 @@ import pytest
 
 from bigfleet.model.machines import MachineState
 from bigfleet.provider import Backend, Inventory, Operation, Rate
-from bigfleet.provider.calls import calls_of
+from bigfleet.provider.calls import BackendCalls
 from bigfleet.provider.testing import (
     FakeSubstrate,
     Fault,
@@ -30,11 +30,12 @@ class Minimal(Backend):
 
 def test_it_can_what_the_backend_can_and_no_more() -> None:
     plan = every(1, Fault.LOST)
-    full, bare = calls_of(FaultyBackend(FakeSubstrate(), plan)), FaultyBackend(Minimal(), plan)
-    assert full.delete is not None
-    assert full.watch is not None
-    assert calls_of(bare).delete is None
-    assert calls_of(bare).confirm_ready is None
+    full = BackendCalls(FaultyBackend(FakeSubstrate(), plan))
+    bare = BackendCalls(FaultyBackend(Minimal(), plan))
+    assert full.can_delete
+    assert full.can_watch
+    assert not bare.can_delete
+    assert not bare.can_confirm_ready
 
 
 async def run(plan_fault: Fault, *methods: str) -> tuple[MachineState, int, int]:

@@ -2,9 +2,10 @@
 
 from bigfleet.edge.counts import MOST_VALUES
 from bigfleet.model.machines import MachineState
-from bigfleet.model.provider_calls import Code, Token
+from bigfleet.model.provider_calls import Code, MachineRecord, Token
+from bigfleet.provider.ledger.transitions import Kind
 from bigfleet.provider.metrics import ProviderMetrics
-from bigfleet.provider.testing import slots
+from bigfleet.provider.testing import FakeSubstrate, slots
 from tests.provider.rig import rejection, running
 from tests.provider.serving.test_the_store_fails import Failing
 
@@ -20,17 +21,20 @@ async def test_reconciling_goes_on_after_a_describe_that_could_not_be_stored() -
         assert (await rig.ids())[0] == ["m-0", "new-0"]
 
 
-async def test_a_backend_that_breaks_in_admission_breaks_one_call() -> None:
-    async with running() as rig:
+class BrokenAdmission(FakeSubstrate):
+    broken = True
 
-        def broken(*_: object) -> None:
+    def admit(self, kind: Kind, machine: MachineRecord) -> None:
+        if self.broken:
             raise ZeroDivisionError
 
-        answers = rig.server.parts.answers
-        object.__setattr__(answers._calls, "admit", broken)
+
+async def test_a_backend_that_breaks_in_admission_breaks_one_call() -> None:
+    substrate = BrokenAdmission(slots(4))
+    async with running(substrate=substrate) as rig:
         assert (await rejection(rig.create("m-0"))).code is Code.INTERNAL
         assert await rig.state("m-0") is MachineState.SPECULATIVE
-        object.__setattr__(answers._calls, "admit", None)
+        substrate.broken = False
         await rig.to_idle("m-0")
 
 

@@ -8,10 +8,18 @@ much of it the loop's own thread worked: the rest it waited for a processor or a
 import asyncio
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 
-from bigfleet.edge.pages import HttpAnswer, HttpRequest
-from bigfleet.provider.backend import Host, Inventory, OpenContext, Operation
+from bigfleet.edge.pages import HttpAnswer, HttpRequest, Route
+from bigfleet.provider.backend import (
+    DescribeNow,
+    Host,
+    Inventory,
+    OpenContext,
+    Operation,
+    ServerExtension,
+)
 from bigfleet.provider.testing import FakeSubstrate
 
 EVERY_SECONDS = 0.002
@@ -22,7 +30,7 @@ class _NotKept(list[Operation]):
         """A substrate remembers no operations; a test's fake does, and that would be measured."""
 
 
-class WatchedSubstrate(FakeSubstrate):
+class WatchedSubstrate(FakeSubstrate, ServerExtension):
     def __init__(self) -> None:
         super().__init__()
         self.seen = _NotKept()
@@ -30,9 +38,13 @@ class WatchedSubstrate(FakeSubstrate):
     async def open(self, ctx: OpenContext) -> None:
         await super().open(ctx)
         self._longest, self._worked = 0.0, 0.0
-        self._extensions = ctx.extensions
-        self._extensions.routes["/bench/"] = self._answer
         self._watch_from(asyncio.get_running_loop().time())
+
+    def extension(self) -> ServerExtension:
+        return self
+
+    def routes(self) -> Mapping[str, Route]:
+        return {"/bench/": self._answer}
 
     def describe(self) -> Inventory:  # type: ignore[override]
         """In a thread, as a substrate's client library would build it beside the loop."""
@@ -58,7 +70,7 @@ class WatchedSubstrate(FakeSubstrate):
     async def _answer(self, request: HttpRequest) -> HttpAnswer:
         """`describe` asks for one; anything is answered with the longest stall."""
         if request.path == "describe":
-            self._extensions.describe_now()
+            self.signals.put_nowait(DescribeNow())
         told = {"longest_stall_seconds": self._longest, "worked_seconds": self._worked}
         self._longest, self._worked = 0.0, 0.0
         return HttpAnswer(json.dumps(told).encode())

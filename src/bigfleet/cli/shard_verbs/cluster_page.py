@@ -74,14 +74,14 @@ def show_cluster(line: Line, cluster: str, seen: ClusterSeen) -> None:
     from bigfleet.cli.shard_verbs.clusters import refused_text
     from bigfleet.cli.tables import Page, write_json
     from bigfleet.model.shard_views import NeedListing
-    from bigfleet.wire.shard_documents import document_of
+    from bigfleet.wire.shard_views import PAUSE, SESSION
 
     listing = seen.needs if isinstance(seen.needs, NeedListing) else None
     if line.json:
-        shown = document_of(seen.session) if seen.session else {"clusterId": cluster}
+        shown = SESSION.document(seen.session) if seen.session else {"clusterId": cluster}
         unmet = [row_document(row) for row in listing.rows] if listing else []
         margins = [row_document(row) for row in seen.margins]
-        paused = [document_of(pause) for pause in seen.pauses]
+        paused = [PAUSE.document(pause) for pause in seen.pauses]
         known = {"shardId": seen.shard_id, "unmetNeeds": unmet, "margins": margins}
         known["pauses"] = paused
         write_json({**shown, **known}, line.now)

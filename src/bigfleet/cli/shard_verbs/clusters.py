@@ -83,17 +83,17 @@ class Row:
         return [pause for pause in held if holds(pause, self.cluster, self.shard_id)]
 
     def document(self) -> dict[str, Any]:
-        from bigfleet.wire.shard_documents import document_of
+        from bigfleet.wire.shard_views import PAUSE, SESSION
 
         view = self.served.views.get(self.cluster) if self.served else None
-        shown: dict[str, Any] = document_of(view) if view else {"clusterId": self.cluster}
+        shown: dict[str, Any] = SESSION.document(view) if view else {"clusterId": self.cluster}
         shown["shardId"] = self.shard_id
         if self.served:
             shown["unmet"] = self.served.unmet[self.cluster]
             if (counted := self.states()) is not None:
                 shown.setdefault("needStates", counted)
             shown["machines"] = self.served.machines[self.cluster]
-            shown["pauses"] = [document_of(pause) for pause in self.pauses()]
+            shown["pauses"] = [PAUSE.document(pause) for pause in self.pauses()]
         if self.binding:
             shown["boundUnixNanos"] = self.binding.bound_at
         return shown

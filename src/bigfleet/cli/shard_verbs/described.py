@@ -45,7 +45,7 @@ class Description:
         self.answers.leave_partial(line)
 
     def _write_document(self, line: Line) -> None:
-        from bigfleet.wire.shard_documents import document_of
+        from bigfleet.wire.shard_views import PAUSE
 
         write_json(
             {
@@ -53,7 +53,7 @@ class Description:
                 "text": self.headline,
                 **self.document,
                 "reasons": list(self.reasons),
-                "pauses": [document_of(each) for each in self.pauses],
+                "pauses": [PAUSE.document(each) for each in self.pauses],
                 "commands": [command for command, _ in self.commands],
                 "shards": sorted(self.answers.said),
                 **self.answers.document(),

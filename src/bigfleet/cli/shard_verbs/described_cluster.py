@@ -33,7 +33,7 @@ from bigfleet.model.shard_views import (
     SessionView,
     ShardStatus,
 )
-from bigfleet.wire.shard_documents import document_of
+from bigfleet.wire.cluster_report_records import REFUSAL
 
 #: Needs that a page lists; `bigfleet needs --cluster` shows all.
 _MOST_NEEDS = 20
@@ -99,7 +99,7 @@ def _description(
             "dollarsPerHour": spent,
             "unmetNeeds": [row_document(row) for row in rows],
             "refusedRollups": [
-                document_of(each)["refusedRollup"] for each in sessions if each.refused_rollup
+                REFUSAL.document(each.refused_rollup) for each in sessions if each.refused_rollup
             ],
         },
         answers,

@@ -29,7 +29,8 @@ class DescribedMachine:
 
 
 def describe_machine(line: Line, machine_id: str) -> Description:
-    from bigfleet.wire.shard_documents import document_of
+    from bigfleet.wire.machine_views import MACHINE_VIEW
+    from bigfleet.wire.shard_views import EVENT
 
     async def look(shard: Clients) -> DescribedMachine:
         story = await shard.admin.story(StoryCall(machine_id, limit=_MOST_EVENTS))
@@ -49,8 +50,8 @@ def describe_machine(line: Line, machine_id: str) -> Description:
         present_text(machine_id, view, line.now),
         _facts(view, ", ".join(owners or answers.said), line) if view else (),
         {
-            **({"machine": document_of(view)} if view else {}),
-            "events": [document_of(event) for event in events],
+            **({"machine": MACHINE_VIEW.document(view)} if view else {}),
+            "events": [EVENT.document(event) for event in events],
         },
         answers,
         [("What touched it, newest last:", story_table(stories))] if events else [],

@@ -130,13 +130,13 @@ def _cluster_table(told: DescribedShard, line: Line) -> Table:
 
 
 def _document(told: DescribedShard) -> dict[str, object]:
-    from bigfleet.wire.shard_documents import document_of
+    from bigfleet.wire.shard_views import OFFERING, QUARANTINE, SESSION, STATUS
 
     return {
-        "status": document_of(told.status),
-        "sessions": [document_of(each) for each in told.sessions],
-        "quarantines": [document_of(each) for each in told.quarantines],
-        "offerings": [document_of(each) for each in told.offerings],
+        "status": STATUS.document(told.status),
+        "sessions": [SESSION.document(each) for each in told.sessions],
+        "quarantines": [QUARANTINE.document(each) for each in told.quarantines],
+        "offerings": [OFFERING.document(each) for each in told.offerings],
     }
 
 

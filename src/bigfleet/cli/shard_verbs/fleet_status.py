@@ -353,7 +353,7 @@ def _write(line: Line, found: Surveyed) -> None:
     from bigfleet.cli.tables import write_items
     from bigfleet.model.provider_calls import Rejected
     from bigfleet.wire.coordinator_documents import document_of as coordinator_document
-    from bigfleet.wire.shard_documents import document_of
+    from bigfleet.wire.shard_views import OFFERING, QUARANTINE, STATUS
 
     replicas = [
         {"address": address, "error": failure_document(each)}
@@ -368,10 +368,10 @@ def _write(line: Line, found: Surveyed) -> None:
             items.append({"shardId": name, "address": address, "error": failure_document(seen)})
             continue
         rails = {
-            "quarantines": [document_of(each) for each in seen.quarantines],
-            "offerings": [document_of(each) for each in seen.offerings],
+            "quarantines": [QUARANTINE.document(each) for each in seen.quarantines],
+            "offerings": [OFFERING.document(each) for each in seen.offerings],
         }
-        items.append({**document_of(seen.status), "address": address, **rails})
+        items.append({**STATUS.document(seen.status), "address": address, **rails})
     leader = leader_in(found)
     head: dict[str, Any] = {"coordinator": coordinator_document(leader)} if leader else {}
     if found.leaderless is None:

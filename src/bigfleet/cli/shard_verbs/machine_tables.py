@@ -36,10 +36,10 @@ class ShownMachine:
     remedy: str = ""
 
     def document(self) -> dict[str, Any]:
-        from bigfleet.wire.shard_documents import document_of
+        from bigfleet.wire.machine_views import MACHINE_VIEW
 
         remedy = {"remedy": self.remedy} if self.remedy else {}
-        return {**document_of(self.view), "shardId": self.shard_id, **remedy}
+        return {**MACHINE_VIEW.document(self.view), "shardId": self.shard_id, **remedy}
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,15 +149,16 @@ def story(line: Line, machine_id: str, limit: int) -> None:
     """
     from bigfleet.cli.shard_verbs.machine_tables import present_text, show_stories
     from bigfleet.cli.tables import Page, write_json
-    from bigfleet.wire.shard_documents import document_of
+    from bigfleet.wire.machine_views import MACHINE_VIEW
+    from bigfleet.wire.shard_views import EVENT
 
     answers = _stories_of(line, machine_id, limit)
     told = answers.said
     machine = next((story.machine for story in told.values() if story.machine), None)
     if line.json:
-        now = {"machine": document_of(machine)} if machine else {}
+        now = {"machine": MACHINE_VIEW.document(machine)} if machine else {}
         parts = ((shard, event) for shard, story in told.items() for event in story.events)
-        events = [{**document_of(event), "shardId": shard} for shard, event in parts]
+        events = [{**EVENT.document(event), "shardId": shard} for shard, event in parts]
         events.sort(key=lambda event: event["atUnixNanos"])
         cut = any(story.truncated for story in told.values())
         rest = {"shards": sorted(told), **answers.document()}
@@ -222,7 +223,7 @@ def clear(line: Line, machine_id: str, mode: str, owner: str | None, reason: str
     """
     from bigfleet.cli.tables import write_json
     from bigfleet.model.shard_views import ClearMode
-    from bigfleet.wire.shard_documents import document_of
+    from bigfleet.wire.machine_views import MACHINE_VIEW
 
     async def act(shard: Clients) -> "ClearedMachine":
         audit = audit_of(owner, reason)
@@ -235,7 +236,7 @@ def clear(line: Line, machine_id: str, mode: str, owner: str | None, reason: str
         machine_thing(machine_id),
     )
     if line.json:
-        now = {"machine": document_of(cleared.machine)} if cleared.machine else {}
+        now = {"machine": MACHINE_VIEW.document(cleared.machine)} if cleared.machine else {}
         write_json({**now, "text": cleared.text}, line.now)
         return
     click.echo(f"machine/{machine_id}: {cleared.text}")

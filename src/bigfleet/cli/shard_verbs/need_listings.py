@@ -53,9 +53,9 @@ class ShownNeed:
         return "" if self.row.state is NeedState.MET else since_text(self.row.since, now)
 
     def document(self) -> dict[str, Any]:
-        from bigfleet.wire.shard_documents import document_of
+        from bigfleet.wire.shard_read import need_view_document
 
-        shown = row_document(self.row) if self.row is not None else document_of(self.view)
+        shown = row_document(self.row) if self.row is not None else need_view_document(self.view)
         return {**shown, "shardId": self.shard_id}
 
 

@@ -111,9 +111,10 @@ def _total_of(found: "NeedListing | NeedPage") -> int:
 
 def row_document(row: "NeedRow") -> dict[str, Any]:
     """The NeedView as ever, and beside it what the state adds."""
-    from bigfleet.wire.shard_documents import document_of, need_row_document
+    from bigfleet.wire.need_listings import need_row_document
+    from bigfleet.wire.shard_read import need_view_document
 
-    return {**document_of(row.view), **need_row_document(row)}
+    return {**need_view_document(row.view), **need_row_document(row)}
 
 
 def rows_table(rows: "Sequence[NeedRow]", now: "Instant") -> "Table":

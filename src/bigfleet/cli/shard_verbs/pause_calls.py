@@ -99,7 +99,7 @@ def _led(line: Line, everywhere: "Led[Answers[T]]") -> "Answers[T]":
 
 
 async def _meant(line: Line, coordinator: "CoordinatorAdminClient") -> "dict[str, str] | Rejected":
-    """Rejected where the coordinator is no help, but every shard is named by its address."""
+    """Rejected if the coordinator does not answer, unless every shard is named by its address."""
     from bigfleet.model.provider_calls import Rejected
 
     try:

@@ -35,18 +35,18 @@ class Known:
         return named_text([*lead, *self.shards])
 
     def document(self) -> dict[str, Any]:
-        from bigfleet.wire.shard_documents import document_of
+        from bigfleet.wire.shard_views import PAUSE
 
-        known: dict[str, Any] = document_of(self.pause)
+        known: dict[str, Any] = PAUSE.document(self.pause)
         return {**known, "coordinator": self.coordinator, "shardIds": self.shards}
 
 
 def show_pauses(line: Line, found: "PauseList") -> None:
     from bigfleet.cli.tables import Page, write_items
-    from bigfleet.wire.shard_documents import document_of
+    from bigfleet.wire.shard_views import PAUSE
 
     if line.json:
-        write_items(map(document_of, found.pauses), line.now, dryRun=found.dry_run)
+        write_items(map(PAUSE.document, found.pauses), line.now, dryRun=found.dry_run)
         return
     page = Page.on_stdout(line.color)
     _show(page, line, found.pauses, ())

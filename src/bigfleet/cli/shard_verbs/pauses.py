@@ -93,10 +93,10 @@ def set_pause(
     call = PauseCall(audit_of(owner, reason), scope, seconds, no_expiry, secrets.token_hex(5))
 
     def document(done: "Paused") -> dict[str, Any]:
-        from bigfleet.wire.shard_documents import document_of
+        from bigfleet.wire.shard_views import PAUSE
 
-        active = [document_of(each) for each in done.active]
-        return {"pause": document_of(done.pause), "active": active}
+        active = [PAUSE.document(each) for each in done.active]
+        return {"pause": PAUSE.document(done.pause), "active": active}
 
     def cells(done: "Paused") -> list[str]:
         made = done.pause
@@ -143,11 +143,11 @@ def resume(line: Line, pause_id: str, everything: bool, owner: str | None, reaso
     call = ResumeCall(audit_of(owner, reason), pause_id, everything)
 
     def document(done: "Resumed") -> dict[str, Any]:
-        from bigfleet.wire.shard_documents import document_of
+        from bigfleet.wire.shard_views import PAUSE
 
         return {
-            "removed": [document_of(each) for each in done.removed],
-            "active": [document_of(each) for each in done.active],
+            "removed": [PAUSE.document(each) for each in done.removed],
+            "active": [PAUSE.document(each) for each in done.active],
         }
 
     answers = resumed(line, call)

@@ -39,14 +39,14 @@ def list_quarantines(line: Line) -> None:
     HOLDS counts those in a row, of how many are believed.
     """
     from bigfleet.cli.listings import Listing, write_listing
-    from bigfleet.wire.shard_documents import document_of
+    from bigfleet.wire.shard_views import QUARANTINE
 
     answers = ask_fleet(line, lambda shard: shard.admin.quarantines())
     held = [(shard, each) for shard, some in answers.said.items() for each in some]
     listing: Listing[tuple[str, Quarantine]] = Listing(
         columns=_columns(line.now),
         rows=held,
-        document=lambda row: {**document_of(row[1]), "shardId": row[0]},
+        document=lambda row: {**QUARANTINE.document(row[1]), "shardId": row[0]},
         name=lambda row: f"{kind_word(row[1].kind)}/{row[1].subject}",
         head=answers.document(),
         empty="Nothing is held.",
@@ -92,7 +92,7 @@ def release(
     """Decide about what is held: a cluster's roll-up, or a provider's List."""
     from bigfleet.cli.tables import write_json
     from bigfleet.model.shard_views import QuarantineKind
-    from bigfleet.wire.shard_documents import document_of
+    from bigfleet.wire.shard_views import QUARANTINE
 
     if accept is None:
         raise click.UsageError("believe it or not? give --accept or --discard")
@@ -105,7 +105,7 @@ def release(
     hint = "bigfleet quarantines shows what is held"
     released = ask_owner(line, _holds(chosen, name), act, Thing(f"held {kind} of", name, hint))
     if line.json:
-        held = {"quarantine": document_of(released.quarantine)}
+        held = {"quarantine": QUARANTINE.document(released.quarantine)}
         write_json({**held, "text": released.text}, line.now)
         return
     click.echo(released.text)

@@ -99,12 +99,12 @@ def _listing(
     line: Line, answers: "FleetAnswers[tuple[OfferingView, ...]]"
 ) -> "Listing[tuple[str, OfferingView]]":
     from bigfleet.cli.listings import Listing
-    from bigfleet.wire.shard_documents import document_of
+    from bigfleet.wire.shard_views import OFFERING
 
     return Listing(
         columns=_columns(line.now),
         rows=[(shard, each) for shard, some in answers.said.items() for each in some],
-        document=lambda row: {**document_of(row[1]), "shardId": row[0]},
+        document=lambda row: {**OFFERING.document(row[1]), "shardId": row[0]},
         name=lambda row: f"offering/{row[1].name}",
         head=answers.document(),
         empty="No offering rests.",

@@ -45,7 +45,7 @@ def status(line: Line) -> None:
 
 def _show_shard(line: Line) -> None:
     from bigfleet.cli.tables import Page, write_json
-    from bigfleet.wire.shard_documents import document_of
+    from bigfleet.wire.shard_views import OFFERING, QUARANTINE, STATUS
 
     async def look(shard: Clients) -> "Seen":
         admin = shard.admin
@@ -54,10 +54,10 @@ def _show_shard(line: Line) -> None:
     seen, held, resting = line.ask(look)
     if line.json:
         rails = {
-            "quarantines": [document_of(each) for each in held],
-            "offerings": [document_of(each) for each in resting],
+            "quarantines": [QUARANTINE.document(each) for each in held],
+            "offerings": [OFFERING.document(each) for each in resting],
         }
-        write_json({**document_of(seen), **rails}, line.now)
+        write_json({**STATUS.document(seen), **rails}, line.now)
         return
     page = Page.on_stdout(line.color)
     page.say(headline_of(seen, line.now), "bold" if seen.ready else "bold red")

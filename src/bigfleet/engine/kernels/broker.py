@@ -3,7 +3,7 @@
 Bucket sequence numbers count the machines taken from a run, which is exactly its cursor: a proposal
 is stale iff some run it could use no longer stands where its worker saw it. Proposals are committed
 in precedence order; a stale one is proposed again against the claims as they are before the next is
-committed, so the outcome is that of the naive single pass whatever the workers did (ADR-0005).
+committed, so the outcome is that of the naive single pass for any workers (ADR-0005).
 """
 
 from typing import NamedTuple
@@ -91,7 +91,7 @@ _commit = step(commit)
 def contention_areas(asked: Bools, runs: int, key_starts: Int32s, key_runs: Int32s) -> Int32s:
     """For each key the area its Needs contend in; -1: they may use nothing at all.
 
-    Two of the keys somebody asks for are in one area if a chain of shared runs leads from one to
+    Two of the keys that are asked for are in one area if a chain of shared runs leads from one to
     the other, so what happens in one area never matters in another.
     """
     parent = new_int32s(runs)

@@ -47,7 +47,7 @@ class NeedArrays(NamedTuple):
 class SupplyArrays(NamedTuple):
     order: Int32s  # bound machines: cluster, Configured before Configuring, keep order
     starts: Int32s  # 2 x clusters + 1
-    kind_of_place: Int32s  # kind of each machine of the order; overdue: K, a kind nobody may use
+    kind_of_place: Int32s  # kind of each machine of the order; overdue: K, a kind no Need may use
     kind: Int32s  # M
     overdue: Bools  # M
     stamp: Int32s  # M

@@ -1,7 +1,7 @@
 """Phase 2: which Configured machines make way for Needs that Phase 1 left short.
 
 Victims are grouped into runs that score alike, so a Need weighs a few hundred runs instead of half
-a million machines. Machines leave a run in id order whoever takes them, as they do from the pool.
+a million machines. All takers empty a run in id order, as they do the pool.
 """
 
 import numpy as np

@@ -16,7 +16,7 @@ ALLOWED = (
 
 _OPEN, _CLOSE = "{{", "}}"
 _SPACES = " \t\r\n"
-#: Words, fields, the dot, quoted texts; what is none of these is refused.
+#: Words, fields, the dot, quoted texts; anything else is refused.
 _WORD = re.compile(
     r"""\s+ | (?P<word> \$?(?:\.[A-Za-z_]\w*)+ | \$ | \. | [A-Za-z_]\w*
     | "(?:[^"\\\n]|\\.)*" | `[^`]*` | .)""",
@@ -79,7 +79,7 @@ def _action_at(source: str, start: int) -> tuple[str | None, int, bool, bool]:
     """What stands between the braces (None: a comment), where it ends, and what it trims."""
     begin = start + len(_OPEN)
     trims_before = source[begin : begin + 1] == "-" and source[begin + 1 : begin + 2] in _SPACES
-    # An empty slice is in every string: the end of the source is no space.
+    # An empty slice is in every string: the end of the source is not a space.
     trims_before = trims_before and begin + 1 < len(source)
     if trims_before:
         begin += 2

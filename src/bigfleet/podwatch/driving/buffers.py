@@ -188,7 +188,7 @@ class BufferKeeping:
             return
 
     async def _withdraw(self, uid: str) -> None:
-        """Its buffer is gone, or is none of ours any more."""
+        """Its buffer is gone, or not ours any more."""
         context = self._context
         self._told.pop(uid, None)
         have = context.book.of(uid)

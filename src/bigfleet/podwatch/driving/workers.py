@@ -100,7 +100,7 @@ class Workers(Generic[K]):
             subject = f"{self._name} {problem.status} {problem.reason}"
             waits = REFUSED if isinstance(problem, Refused) else PASSING
             self._again(key, str(problem), subject, waits)
-        except Exception as problem:  # noqa: BLE001 - a fault with one object is no fault of others
+        except Exception as problem:  # noqa: BLE001 - a fault with one object must not stop the others
             self._again(key, repr(problem), key, PASSING)
         else:
             self._queue.done(key)

@@ -6,7 +6,7 @@ a record: the end is returned, and `operations.py` decides what it means now.
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -93,7 +93,7 @@ class Failed:
 End = Succeeded | Failed
 
 
-Work = Callable[[Operation], Awaitable[Created | None]]
+Work = Callable[[Operation], Coroutine[Any, Any, Created | None]]
 
 
 class Stage(NamedTuple):
@@ -123,7 +123,7 @@ class Attempts:
 
     def _stages(self, kind: Kind, found: HostStatus | None) -> list[Stage]:
         work = Stage(self._work_of(kind), Reason.TIMEOUT, f"{kind} took too long")
-        if kind is not Kind.CONFIGURE or self.calls.confirm_ready is None:
+        if kind is not Kind.CONFIGURE or not self.calls.can_confirm_ready:
             return [work]
         ready = Stage(self.calls.confirm_ready, Reason.READINESS, "the node was not Ready in time")
         return [ready] if _is(found, Condition.BOUND) else [work, ready]
@@ -146,12 +146,8 @@ class Attempts:
 
     async def _attempt(self, op: Operation, stage: Stage) -> End:
         """Raises Retryable; every other failure is an end."""
-
-        async def awaited() -> Created | None:
-            return await stage.work(op)
-
         try:
-            made = await done_by(self.clock, op.deadline, awaited(), op.cancelled.set)
+            made = await done_by(self.clock, op.deadline, stage.work(op), op.cancelled.set)
             return Succeeded(made)
         except Retryable:
             raise
@@ -180,7 +176,6 @@ class Attempts:
             case Kind.DRAIN:
                 return self.calls.drain
             case Kind.DELETE:
-                assert self.calls.delete is not None
                 return self.calls.delete
 
     async def _create(self, op: Operation) -> Created:

@@ -19,7 +19,7 @@ import asyncio
 import random
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 
 from bigfleet.edge.clock import SECOND, Clock
@@ -27,7 +27,7 @@ from bigfleet.model.backoffs import Backoff
 from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Code
 from bigfleet.model.token_buckets import TokenBucket
-from bigfleet.provider.backend import BackendError, OfferingKey, Rate, Retryable
+from bigfleet.provider.backend import BackendError, OfferingKey, OperationContext, Rate, Retryable
 from bigfleet.provider.ledger.decisions import Refusal
 from bigfleet.provider.ledger.transitions import Reason
 from bigfleet.provider.metrics import ProviderMetrics
@@ -221,3 +221,13 @@ class MachineLocks:
                 del self._held[machine_id]
             else:
                 self._held[machine_id] = (lock, users - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedContext(OperationContext):
+    """Operations under the limits of the substrate's API; notes are not kept."""
+
+    limits: Limits
+
+    def limit(self, api_class: str) -> AbstractAsyncContextManager[None]:
+        return self.limits.limit(api_class)

@@ -18,7 +18,13 @@ from bigfleet.provider.ledger.entries import Entry, completed, failed
 from bigfleet.provider.ledger.transitions import Kind, Reason, without_blob
 from bigfleet.provider.metrics import WORK, ProviderMetrics
 from bigfleet.provider.operations.attempts import Attempts, End, Failed, Succeeded, done_by
-from bigfleet.provider.operations.limits import Cooldowns, Lane, Limits, MachineLocks
+from bigfleet.provider.operations.limits import (
+    Cooldowns,
+    Lane,
+    LimitedContext,
+    Limits,
+    MachineLocks,
+)
 from bigfleet.provider.options import KeepBlobs, ProviderOptions
 from bigfleet.provider.stores.store import JournalRow
 
@@ -33,6 +39,19 @@ class Running:
     entered: bool
     resumed: bool = False
     task: asyncio.Task[None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunningContext(LimitedContext):
+    """Keeps the notes of a running operation in its journal row."""
+
+    running: Running
+    log: Log
+
+    def note(self, text: str) -> None:
+        said = without_blob(text, self.running.blob)[:1024]
+        self.running.row = replace(self.running.row, note=said)
+        self.log.info("operation.note", operation=self.running.row.operation_id, note=said)
 
 
 class Operations:
@@ -136,17 +155,15 @@ class Operations:
 
     async def _inspected(self, running: Running) -> HostStatus | None:
         """What has become of the host meanwhile; None: unknown."""
-        inspect = self._attempts.calls.inspect
-        if inspect is None:
+        calls = self._attempts.calls
+        if not calls.can_inspect:
             return None
         machine = self._operation(running).machine
-
-        async def inspected() -> HostStatus:
-            return await inspect(machine)
-
         patience = self._clock.now() + round(self._options.timing.describe * SECOND)
         try:
-            return await done_by(self._clock, min(patience, running.row.deadline), inspected())
+            return await done_by(
+                self._clock, min(patience, running.row.deadline), calls.inspect(machine)
+            )
         except Exception as error:  # noqa: BLE001 - then the method is simply called again
             self._log.warning("inspect.failed", machine=machine.id, text=str(error))
             return None
@@ -176,12 +193,6 @@ class Operations:
         row = running.row
         entry = self._committer.published.entry(row.machine_id)
         assert entry is not None, row.machine_id
-
-        def note(text: str) -> None:
-            said = without_blob(text, running.blob)[:1024]
-            running.row = replace(running.row, note=said)
-            self._log.info("operation.note", operation=row.operation_id, note=said)
-
         return Operation(
             row.kind,
             entry.substrate_record,
@@ -193,8 +204,7 @@ class Operations:
             running.blob,
             dict(entry.record.shard_metadata),
             row.grace_seconds,
-            note=note,
-            limit=self._limits.limit,
+            context=RunningContext(self._limits, running, self._log),
         )
 
     async def _settle(self, running: Running, end: End) -> None:

@@ -250,17 +250,12 @@ class Reconciler:
 
     async def _confirmed_gone(self, machine_id: str) -> bool:
         entry = self._committer.published.entry(machine_id)
-        if entry is None or self._calls.inspect is None:
+        if entry is None or not self._calls.can_inspect:
             return entry is not None
-        inspect = self._calls.inspect
-        record = entry.substrate_record
-
-        async def inspected() -> Condition:
-            return (await inspect(record)).condition
-
         deadline = self._clock.now() + round(self._options.timing.describe * SECOND)
+        inspection = self._calls.inspect(entry.substrate_record)
         try:
-            return await done_by(self._clock, deadline, inspected()) is Condition.GONE
+            return (await done_by(self._clock, deadline, inspection)).condition is Condition.GONE
         except Exception as error:  # noqa: BLE001 - not confirmed, for any reason
             self._log.warning("inspect.failed", machine=machine_id, text=str(error))
             return False

@@ -5,7 +5,7 @@ asked of them. The substrate has one server only, so it knows operations by thei
 from two fresh stores write equal logs.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -33,15 +33,12 @@ from bigfleet.provider.backend import (
     Operation,
     Signal,
 )
-from bigfleet.provider.calls import BackendCalls
-from bigfleet.provider.faults import with_fault_selectors
 from bigfleet.provider.ledger.transitions import Kind
 from bigfleet.provider.options import ProviderOptions
 from bigfleet.provider.sim.clocks import clock_of
 from bigfleet.provider.sim.config import SimConfig, read_lines, rules_of
 from bigfleet.provider.sim.control import Control
 from bigfleet.provider.sim.driver import Driver, error_of
-from bigfleet.provider.sim.service import SimAnswers
 from bigfleet.provider.sim.world.economy import new_substrate
 from bigfleet.provider.sim.world.happenings import (
     AdmissionAsked,
@@ -56,7 +53,6 @@ from bigfleet.provider.sim.world.presets import NoSuchPreset, Preset, preset_of
 from bigfleet.provider.sim.world.state import EventLog
 from bigfleet.provider.sim.world.supply import Slot, Supply
 from bigfleet.wire.machines import list_of
-from bigfleet.wire.provider_server import ProviderHandler
 
 #: Between two turns of the event loop: some milliseconds of work.
 CHUNK = 5_000
@@ -147,8 +143,6 @@ class SimBackend(Backend):
             self.cfg = config
         self._instances = Instances()
         self._file: TextIO | None = None
-        #: The server's own answers, before ours spoil them; None until it listens.
-        self._handler: ProviderHandler | None = None
         #: Until the first describe the server's records are the truth about hosts.
         self._adopting = True
 
@@ -173,45 +167,22 @@ class SimBackend(Backend):
         rules = rules_of(self.cfg, fleet, ctx.provider, ctx.clock.now())
         substrate = new_substrate(rules, fleet.offerings)
         substrate.faults.selectors |= ctx.fault_selectors
-        self.driver = Driver(substrate, ctx.clock, EventLog(sink=self._sink()))
-        self.control = Control(self.driver, ctx.extensions)
-        self._calls = self._own_calls()
-        if fleet.fault_selectors and not ctx.fault_selectors:
-            self._calls = with_fault_selectors(self._calls, ctx.clock)
-        ctx.extensions.wrap_handler = self._wrapped
-        if self.cfg.control:
-            self.control.serve(ctx.extensions)
+        if self.cfg.events is not None:
+            self._file = self.cfg.events.open("w", buffering=1)
+        log = EventLog(sink=partial(print, file=self._file) if self._file else None)
+        self.control = Control(
+            substrate,
+            ctx.clock,
+            log,
+            serves=self.cfg.control,
+            fault_selectors=fleet.fault_selectors,
+        )
+        self.driver = self.control.driver
         if self.cfg.script is not None:
             self.control.load_script(self.cfg.script.read_text())
 
-    def _sink(self) -> Callable[[str], None] | None:
-        if self.cfg.events is None:
-            return None
-        file = self._file = self.cfg.events.open("w", buffering=1)
-
-        def write(line: str) -> None:
-            file.write(f"{line}\n")
-
-        return write
-
-    def _own_calls(self) -> BackendCalls:
-        return BackendCalls(
-            describe=self._describe,
-            create=self._create,
-            configure=partial(self._perform, Step.CONFIGURE),
-            confirm_ready=partial(self._perform, Step.READY),
-            drain=partial(self._perform, Step.DRAIN),
-            delete=partial(self._perform, Step.DELETE),
-            inspect=self._inspect,
-            reset=self.reset,
-            prices=None,
-            watch=None,
-            admit=None,
-        )
-
-    def _wrapped(self, handler: ProviderHandler) -> ProviderHandler:
-        self._handler = handler
-        return SimAnswers(handler, self.driver)
+    def extension(self) -> Control:
+        return self.control
 
     async def close(self) -> None:
         if hasattr(self, "driver"):
@@ -221,28 +192,17 @@ class SimBackend(Backend):
         if self._file is not None:
             self._file.close()
 
-    async def describe(self) -> Inventory:
-        return await self._calls.describe()
-
-    async def create(self, op: Operation) -> Created:
-        return await self._calls.create(op)
+    async def confirm_ready(self, op: Operation) -> None:
+        await self._perform(Step.READY, op)
 
     async def configure(self, op: Operation) -> None:
-        await self._calls.configure(op)
-
-    async def confirm_ready(self, op: Operation) -> None:
-        assert self._calls.confirm_ready is not None
-        await self._calls.confirm_ready(op)
+        await self._perform(Step.CONFIGURE, op)
 
     async def drain(self, op: Operation) -> None:
-        await self._calls.drain(op)
+        await self._perform(Step.DRAIN, op)
 
     async def delete(self, op: Operation) -> None:
         await self._perform(Step.DELETE, op)
-
-    async def inspect(self, machine: MachineRecord) -> HostStatus:
-        assert self._calls.inspect is not None
-        return await self._calls.inspect(machine)
 
     async def reset(self, machine: MachineRecord) -> None:
         self.driver.tell(ResetAsked(machine.id, self.driver.clock.now()))
@@ -258,12 +218,12 @@ class SimBackend(Backend):
             if isinstance(instruction, Refuse) and not instruction.operation:
                 raise error_of(instruction)
 
-    async def _describe(self) -> Inventory:
+    async def describe(self) -> Inventory:
         await self._adopt_all()
         driver = self.driver
         shown = driver.tell(DescribeAsked(driver.clock.now()))
         show = next(i for i in shown if isinstance(i, Show))
-        if show.delay_nanos and self._handler is not None:
+        if show.delay_nanos and self.control.handler is not None:
             # The first describe takes no time: a stepped clock cannot be moved before it ends.
             await driver.clock.sleep(show.delay_nanos / SECOND)
         supply = driver.substrate.supply
@@ -276,8 +236,9 @@ class SimBackend(Backend):
 
     async def _adopt_all(self) -> None:
         """Once, when the server already knows machines: it started from a store."""
-        if self._adopting and self._handler is not None:
-            records, _ = list_of(await self._handler.list(ListCall(), _OURSELVES))
+        handler = self.control.handler
+        if self._adopting and handler is not None:
+            records, _ = list_of(await handler.list(ListCall(), _OURSELVES))
             for record in records:
                 self._adopt(record)
         self._adopting = False
@@ -289,7 +250,7 @@ class SimBackend(Backend):
         bound = record.state in (MachineState.CONFIGURED, MachineState.DRAINING)
         self.driver.adopt(record, bound=bound)
 
-    async def _create(self, op: Operation) -> Created:
+    async def create(self, op: Operation) -> Created:
         self._adopt(op.machine)
         ref = await self.driver.perform(Step.CREATE, self._numbered(op))
         return Created(Host(ref, node_name=ref))
@@ -301,7 +262,7 @@ class SimBackend(Backend):
     def _numbered(self, op: Operation) -> Operation:
         return replace(op, operation_id=op.operation_id.replace(self._store_name, "-", 1))
 
-    async def _inspect(self, machine: MachineRecord) -> HostStatus:
+    async def inspect(self, machine: MachineRecord) -> HostStatus:
         self._adopt(machine)
         slot = self.driver.substrate.supply.slots.get(machine.id)
         if slot is None:

@@ -13,17 +13,19 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from bigfleet.edge.clock import SECOND, ManualClock, settle
-from bigfleet.edge.pages import HttpAnswer, HttpRequest
+from bigfleet.edge.clock import SECOND, Clock, ManualClock, settle
+from bigfleet.edge.pages import HttpAnswer, HttpRequest, Route
 from bigfleet.model.errors import BadInput, Problem
 from bigfleet.model.instants import instant_text
 from bigfleet.model.provider_calls import Code, Rejected
-from bigfleet.provider.backend import Extensions
+from bigfleet.provider.backend import ServerExtension
 from bigfleet.provider.sim.clocks import ScaledClock, speed_of
 from bigfleet.provider.sim.driver import Driver
+from bigfleet.provider.sim.service import SimAnswers
 from bigfleet.provider.sim.world.distributions import BadDuration, nanos_of
 from bigfleet.provider.sim.world.happenings import Command, Commanded, Noted, Reply, Scripted
 from bigfleet.provider.sim.world.report import condition_holds
+from bigfleet.provider.sim.world.state import EventLog, Substrate
 from bigfleet.provider.sim.world.verbs import (
     VERBS,
     BadCommand,
@@ -34,6 +36,7 @@ from bigfleet.provider.sim.world.verbs import (
     switch_of,
 )
 from bigfleet.provider.stores.store import StoreFailed
+from bigfleet.wire.provider_server import ExtraService, ProviderHandler
 from bigfleet.wire.sim_control import SimControlService
 
 ROUTE = "/sim/v1/"
@@ -44,17 +47,35 @@ _PATIENCE = 30 * 24 * 3600 * SECOND
 JsonObject = Mapping[str, object]
 
 
-class Control:
-    def __init__(self, driver: Driver, extensions: Extensions) -> None:
-        self._driver = driver
+class Control(ServerExtension):
+    """Drives the substrate, and carries out verbs that come from outside or from a script."""
+
+    def __init__(
+        self,
+        substrate: Substrate,
+        clock: Clock,
+        log: EventLog,
+        *,
+        serves: bool,
+        fault_selectors: bool,
+    ) -> None:
+        self.driver = Driver(substrate, clock, log, self)
+        self.fault_selectors = fault_selectors
+        #: The server's own answers, before ours spoil them; None until it listens.
+        self.handler: ProviderHandler | None = None
+        self._serves = serves
         self._store_fails = False
         self._tasks: set[asyncio.Task[JsonObject]] = set()
-        driver.run_outside = self._start
-        extensions.before_commit = self._before_commit
 
-    def serve(self, extensions: Extensions) -> None:
-        extensions.services.append(SimControlService(self))
-        extensions.routes[ROUTE] = self.answer_http
+    def services(self) -> Sequence[ExtraService]:
+        return [SimControlService(self)] if self._serves else []
+
+    def routes(self) -> Mapping[str, Route]:
+        return {ROUTE: self.answer_http} if self._serves else {}
+
+    def wrapped(self, handler: ProviderHandler) -> ProviderHandler:
+        self.handler = handler
+        return SimAnswers(handler, self.driver)
 
     def close(self) -> None:
         for task in self._tasks:
@@ -67,7 +88,7 @@ class Control:
             entries = script_of(yaml.safe_load(text))
         except yaml.YAMLError as problem:
             raise BadInput([Problem("script", f"is no YAML: {problem}")]) from problem
-        self._driver.tell(Scripted(entries, self._driver.clock.now()))
+        self.driver.tell(Scripted(entries, self.driver.clock.now()))
         return {"entries": len(entries)}
 
     async def do(self, verb: str, words: Sequence[str], args: Mapping[str, str]) -> JsonObject:
@@ -85,14 +106,14 @@ class Control:
     async def carry_out(self, command: Command) -> JsonObject:
         if VERBS[command.verb].outside:
             return await self._outside(command)
-        said = self._driver.tell(Commanded(command, self._driver.clock.now()))
+        said = self.driver.tell(Commanded(command, self.driver.clock.now()))
         reply = next(i for i in reversed(said) if isinstance(i, Reply))
         if reply.problem:
             raise BadCommand(reply.problem)
         return reply.facts
 
     async def events(self, follow: bool, after: int) -> AsyncGenerator[JsonObject, None]:
-        log, clock = self._driver.log, self._driver.clock
+        log, clock = self.driver.log, self.driver.clock
         while True:
             log.seal(clock.now())
             found = log.after(after, _EVENTS_AT_ONCE)
@@ -109,7 +130,7 @@ class Control:
         never = asyncio.get_running_loop().create_future()
         await asyncio.wait([never], timeout=_POLL_SECONDS)
 
-    def _start(self, command: Command) -> None:
+    def run_outside(self, command: Command) -> None:
         """A script reached a verb about the process or the clock."""
         work: Coroutine[Any, Any, JsonObject] = self._outside(command)
         task = asyncio.get_running_loop().create_task(work)
@@ -133,12 +154,12 @@ class Control:
         since, limit = command.text("since", "0"), command.text("limit", str(_EVENTS_AT_ONCE))
         if not (since.isdigit() and limit.isdigit()):
             raise BadCommand("events takes whole numbers: the last one seen, and how many")
-        self._driver.log.seal(self._driver.clock.now())
-        found = self._driver.log.after(int(since), int(limit))
+        self.driver.log.seal(self.driver.clock.now())
+        found = self.driver.log.after(int(since), int(limit))
         return {"items": [_numbered(number, noted) for number, noted in found]}
 
     async def _clock(self, command: Command) -> JsonObject:
-        clock, value = self._driver.clock, command.text("value")
+        clock, value = self.driver.clock, command.text("value")
         match command.text("action", "now"):
             case "now":
                 pass
@@ -160,7 +181,7 @@ class Control:
         await self._stepped().advance(nanos / SECOND)
 
     def _stepped(self) -> ManualClock:
-        clock = self._driver.clock
+        clock = self.driver.clock
         if not isinstance(clock, ManualClock):
             raise BadCommand("only a stepped clock is moved by hand; start with --clock stepped")
         return clock
@@ -169,13 +190,13 @@ class Control:
         clock = self._stepped()
         end = clock.now() + _PATIENCE
         await settle()
-        while not condition_holds(self._driver.substrate, condition):
+        while not condition_holds(self.driver.substrate, condition):
             due = clock.next_due()
             if due is None or due > end:
                 raise BadCommand(f"{condition!r} does not come about")
             await clock.advance((due - clock.now()) / SECOND)
 
-    def _before_commit(self) -> None:
+    def before_commit(self) -> None:
         if self._store_fails:
             raise StoreFailed("the sim was told to fail commits")
 

@@ -5,7 +5,7 @@ done in the next turn of the loop, never inside the call that began it.
 """
 
 import asyncio
-from collections.abc import Callable
+from typing import Protocol
 
 from bigfleet.edge.clock import SECOND, Clock, Timer
 from bigfleet.model.provider_calls import MachineRecord
@@ -47,14 +47,21 @@ from bigfleet.provider.sim.world.state import EventLog, Substrate
 from bigfleet.provider.sim.world.step import next_due, step
 
 
+class OutsideVerbs(Protocol):
+    def run_outside(self, command: Command) -> None:
+        """Carries out what a script says about the process or the clock."""
+        ...
+
+
 class Driver:
-    def __init__(self, substrate: Substrate, clock: Clock, log: EventLog) -> None:
+    def __init__(
+        self, substrate: Substrate, clock: Clock, log: EventLog, outside: OutsideVerbs
+    ) -> None:
         self.substrate = substrate
         self.clock = clock
         self.log = log
         self.signals: asyncio.Queue[Signal] = asyncio.Queue()
-        #: Carries out what a script says about the process or the clock.
-        self.run_outside: Callable[[Command], None] = lambda _command: None
+        self._outside = outside
         self._results: dict[tuple[Step, str], asyncio.Future[str]] = {}
         self._timer: Timer | None = None
         self._timer_at: int | None = None
@@ -143,7 +150,7 @@ class Driver:
             case Redescribe():
                 self.signals.put_nowait(DescribeNow())
             case RunOutside(command):
-                self.run_outside(command)
+                self._outside.run_outside(command)
             case _:
                 pass  # Reply, Show and Treat answer the one who told the event
 

@@ -236,7 +236,7 @@ class Coordination:
     ) -> Obeyed:
         if transfer_of(instruction.id)[1] != step:
             return Refused(
-                f"{instruction.id} is no step of a transfer that {instruction.kind} does"
+                f"{instruction.id} is not a step of a transfer that {instruction.kind} does"
             )
         borne = self.transfers.borne(instruction, states)
         if not isinstance(borne, Borne):

@@ -2,7 +2,7 @@
 
 One row holds the newest view, for which providers it counts, what is being given up and what was
 released. Losses take effect in the moment they are told, gains only from disk. A row that cannot
-be read is no row: the shard owns nothing then, until the coordinator answers.
+be read does not count: the shard owns nothing then, until the coordinator answers.
 """
 
 from collections.abc import Iterable, Mapping
@@ -270,7 +270,7 @@ def row_of_ownership(ownership: Ownership) -> bytes:
 
 
 def ownership_of(shard_id: str, row: bytes | None) -> tuple[Ownership, str]:
-    """Of an assigned shard at its birth; and, where the row is no use, why."""
+    """Of an assigned shard at its birth; and, if the row cannot be used, why."""
     nothing = Ownership(shard_id, everything=False)
     if row is None:
         return nothing, ""

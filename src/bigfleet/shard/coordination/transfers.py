@@ -52,7 +52,7 @@ class Transfers:
             self._doubted.pop(instruction.id, None)
             stray = sorted(set(instruction.machine_ids) - set(transfer.machine_ids))
             if stray:
-                return Refused(f"{stray[0]} is no machine of transfer {name}")
+                return Refused(f"{stray[0]} is not a machine of transfer {name}")
             if not instruction.machine_ids:
                 return Refused(f"the instruction names no machine of transfer {name}")
             return Borne(instruction, transfer)

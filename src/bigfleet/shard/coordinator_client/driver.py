@@ -259,7 +259,7 @@ class CoordinatorClient:
         self._counts.add(counter, result=result)
         text, at = f"{self._report_schedule.address}: {problem}", self._clock.now()
         self._report_schedule.on_rejected(problem, at, self._chance())
-        # That this one does not lead is no trouble; that none of them does is.
+        # That this one does not lead is normal; that none of them does is trouble.
         if result != "not_leader" or self._report_schedule.due > at:
             self._say(text)
 

@@ -92,7 +92,7 @@ class DrainIntent:
 
 
 def intent_of(row: bytes) -> DrainIntent:
-    """Raises msgspec.ValidationError or DecodeError where the row is none."""
+    """Raises msgspec.ValidationError or DecodeError for a malformed row."""
     intent = msgspec.json.decode(row, type=DrainIntent)
     intent.answers, intent.is_called = 0, False
     return intent

@@ -78,7 +78,7 @@ class Sighting:
 
 
 def kept_of(row: bytes) -> Kept:
-    """Raises msgspec.ValidationError or DecodeError where the row is none."""
+    """Raises msgspec.ValidationError or DecodeError for a malformed row."""
     return msgspec.json.decode(row, type=Kept)
 
 

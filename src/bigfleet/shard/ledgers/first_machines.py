@@ -2,8 +2,8 @@
 
 Time runs from the first roll-up that had a (cluster, fingerprint) to the first machine Configured
 for it. What goes away, or turns out to be covered by machines that are there, is not measured: its
-growth a week later is no latency of a week. A new start of the shard sees everything anew, so what
-was under way then is measured from the start.
+growth a week later is not a latency of a week. A new start of the shard sees everything anew, so
+what was under way then is measured from the start.
 """
 
 from collections.abc import Sequence

@@ -50,7 +50,7 @@ Scope = Offering | Row
 
 
 def scope_named(name: str) -> Scope | None:
-    """The scope of a name as it is written here; None: it is none."""
+    """The scope of a name as it is written here; None: it is not a scope."""
     of_offering, of_row = name.rsplit("/", 3), name.rsplit("/", 2)
     capacity_type = _CAPACITY_TYPES.get(of_offering[-1])
     if len(of_offering) == 4 and capacity_type is not None:

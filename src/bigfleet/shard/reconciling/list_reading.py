@@ -108,7 +108,7 @@ def _doubting(remembered: Remembered) -> KnownMachines:
 
 
 def _read(now: Listed, rows: Rows) -> tuple[ReadRows, Rows]:
-    """The rows, and those of them in which some text is none: only then is each tried alone."""
+    """The rows, and those of them with a broken text: only then is each tried alone."""
     try:
         return batch_of(now, rows), rows[:0]
     except ValueError:

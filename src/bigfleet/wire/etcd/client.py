@@ -134,7 +134,7 @@ class EtcdClient:
         return await self._ask(messages.KEEP_ALIVE, request, messages.ttl_of, try_seconds)
 
     async def revoke(self, lease: int, try_seconds: float | None = None) -> None:
-        """Also deletes what is bound to it. One that is gone already is no failure."""
+        """Also deletes what is bound to it. One that is gone already is not a failure."""
         request = messages.revoke_bytes(lease)
         try:
             await self._ask(messages.REVOKE, request, lambda _: None, try_seconds)

@@ -3,7 +3,7 @@
 from tests.reconciling.rig import CONFIGURED, Rig, record
 
 
-def test_beside_a_record_without_a_name_nobody_is_taken_for_gone() -> None:
+def test_beside_a_record_without_a_name_no_machine_is_taken_for_gone() -> None:
     rig = Rig()
     rig.lists(record("m1", CONFIGURED), record("m2", CONFIGURED))
     for _ in range(5):

@@ -1,4 +1,4 @@
-"""A machine that nobody claims is given back only if its pods have a place to go."""
+"""A machine that no Need claims is given back only if its pods have a place to go."""
 
 import pytest
 
@@ -172,7 +172,7 @@ def test_nodes_with_an_open_instruction_offer_no_place() -> None:
 # -- which kind -----------------------------------------------------------------------------------
 
 
-def test_a_preemption_asks_nobody() -> None:
+def test_a_preemption_needs_no_place_for_its_pods() -> None:
     rig = two_machines(other="1")
     rig.runs("web-0", cpu="5")
     rig.preempts()
@@ -191,7 +191,7 @@ def test_a_preemption_for_priority_zero_is_known_by_the_shards_answer() -> None:
     assert rig.cordons() == ["n-1"]
 
 
-def test_a_reclaim_that_becomes_a_preemption_goes_on_whatever_has_room() -> None:
+def test_a_reclaim_that_becomes_a_preemption_goes_on_without_room_elsewhere() -> None:
     rig = two_machines(other="1")
     rig.runs("web-0", cpu="5")
     asked(rig)

@@ -31,7 +31,7 @@ def moved(fleet: ModelFleet, to: str) -> None:
 
 
 def merged(fleet: ModelFleet) -> None:
-    """Up to the transaction that ends the merge: nobody has heard of it yet."""
+    """Up to the transaction that ends the merge: no shard has heard of it yet."""
     fleet.rounds(3, 10)
     assert fleet.book.merging
     fleet.wait(10)
@@ -118,7 +118,7 @@ def test_it_waits_for_a_silent_member_and_goes_on_when_that_is_removed() -> None
     assert not fleet.book.merging
 
 
-def test_a_sync_that_does_not_tell_all_is_no_answer() -> None:
+def test_a_sync_that_does_not_tell_all_is_not_an_answer() -> None:
     """Its reply was lost, so the shard does not know that it is asked."""
     fleet = fleet_of("a")
     a = fleet.shards["a"]
@@ -135,7 +135,7 @@ def test_a_sync_that_does_not_tell_all_is_no_answer() -> None:
     assert not fleet.book.merging
 
 
-def test_another_leader_asks_everybody_anew() -> None:
+def test_another_leader_asks_every_shard_anew() -> None:
     fleet = fleet_of("a", "b")
     fleet.coordinator.restore(dict(fleet.coordinator.rows))
     fleet.rounds(20)
@@ -190,7 +190,7 @@ def test_a_domain_only_the_snapshot_knows_changes_hands_once_more(first: str) ->
     fleet.assert_settled()
 
 
-def test_a_hand_over_that_was_under_way_goes_on_with_instructions_nobody_has_done() -> None:
+def test_a_hand_over_that_was_under_way_goes_on_with_instructions_no_shard_has_done() -> None:
     fleet = fleet_of("a", "b")
     fleet.machines[0].occupied = True
     fleet.do(domains.assign, *Z1, "b")
@@ -237,7 +237,7 @@ def test_the_new_revision_is_above_every_reported_one() -> None:
 
 
 def test_a_shard_with_a_view_from_the_future_begins_a_merge_by_itself() -> None:
-    """Rows were put back without anybody saying so."""
+    """Rows were put back without a word to the coordinator."""
     fleet = fleet_of("a", "b")
     early = dict(fleet.coordinator.rows)
     moved(fleet, "b")
@@ -293,7 +293,7 @@ def test_a_machine_that_went_home_in_the_lost_time_is_not_given_away_again() -> 
     assert fleet.actors(fleet.machines[0]) == ["a"]
 
 
-def test_who_released_a_machine_has_it_no_more_whatever_row_it_holds() -> None:
+def test_a_shard_that_released_a_machine_no_longer_has_it_even_if_it_holds_a_row() -> None:
     fleet = fleet_of("a", "b", "c")
     put_row(fleet, OverrideRow("m", "b", "a", "t1", "p:1", fleet.now))
     early = dict(fleet.coordinator.rows)

@@ -1,0 +1,320 @@
+"""Records as messages and as JSON, from one table of fields per record.
+
+A codec pairs every attribute of a record with the field of a message that carries it:
+
+    QUARANTINE = RecordCodec(Quarantine, pb.Quarantine)
+    STATUS = RecordCodec(ShardStatus, pb.ShardStatus, Told("ready"), epoch="shard_epoch")
+
+An attribute `x` that is not listed is carried by the field `x`, `x_id` or `x_unix_nanos` (without
+the `_at` of a time), and its type says how: a time that is not known is 0 on the wire and None
+here; an enum is its number, and a number of a later version is None where the attribute may be
+None, UNSPECIFIED where the enum has it, and a ValueError elsewhere. A codec is checked when it is
+first used: an attribute without a field, or a field without an attribute, is a TypeError.
+
+For what few people read now and then. What is sent by the thousand is written by hand and benched.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import Enum, IntEnum
+from functools import cached_property
+from operator import attrgetter
+from types import NoneType
+from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+
+from google.protobuf.descriptor import EnumDescriptor, FieldDescriptor
+from google.protobuf.message import Message
+
+Record = TypeVar("Record")
+M = TypeVar("M", bound=Message)
+E = TypeVar("E", bound=IntEnum)
+Document = dict[str, Any]
+Convert = Callable[[Any], Any]
+
+_PLAIN = (str, int, float, bool)
+_FLOATS = (FieldDescriptor.CPPTYPE_DOUBLE, FieldDescriptor.CPPTYPE_FLOAT)
+_NANOS = ("_unix_nanos", "_unix_ns")
+
+
+class Values(NamedTuple):
+    """How the value of an attribute becomes the value of a field and back; None: it is the same."""
+
+    write: Convert | None = None
+    read: Convert | None = None
+
+
+class Field(NamedTuple):
+    """A field of another name whose value is converted as well."""
+
+    name: str
+    values: "Values | RecordCodec[Any, Any]"
+
+
+class Told(NamedTuple):
+    """A field that is made from the record and not read back."""
+
+    name: str
+    #: Where the value is, such as `counts.total`; empty: where the field's name says.
+    path: str = ""
+    #: Makes the value from the record; None: it is taken as it is.
+    make: Convert | None = None
+
+
+class Joint(NamedTuple):
+    """Attributes and fields that do not pair one by one; both ways are written by hand."""
+
+    attributes: tuple[str, ...]
+    names: tuple[str, ...]
+    #: Fields of the message by name, from the record.
+    write: Callable[[Any], Mapping[str, Any]]
+    #: Attributes by name, from the message.
+    read: Callable[[Any], Mapping[str, Any]]
+
+
+class Unset(NamedTuple):
+    """A field that the record has nothing to say about."""
+
+    name: str
+
+
+class RecordCodec(Generic[Record, M]):
+    def __init__(
+        self,
+        record: type[Record],
+        message: type[M],
+        *others: Told | Joint | Unset,
+        **listed: "str | Values | RecordCodec[Any, Any] | Field",
+    ) -> None:
+        self.record_type, self.message_type = record, message
+        self._others, self._listed = others, listed
+
+    def message(self, record: Record) -> M:
+        plan = self._plan
+        values = dict(zip(plan.told, plan.attributes(record), strict=False))
+        for name, write in plan.writes:
+            if (value := values[name]) is not None:
+                values[name] = write(value)
+        for name, make in plan.made:
+            values[name] = make(record)
+        for joint in plan.joints:
+            values.update(joint.write(record))
+        return self.message_type(**values)
+
+    def record(self, message: M) -> Record:
+        """Raises ValueError for a number of a later version that the record has no place for."""
+        plan = self._plan
+        values = dict(zip(plan.heard, plan.fields(message), strict=False))
+        for name, read in plan.reads:
+            values[name] = read(values[name])
+        for name, field, read in plan.optional:
+            values[name] = read(getattr(message, field)) if message.HasField(field) else None
+        for joint in plan.joints:
+            values.update(joint.read(message))
+        return self.record_type(**values)
+
+    def messages(self, records: Iterable[Record]) -> list[M]:
+        return [self.message(record) for record in records]
+
+    def records(self, messages: Iterable[M]) -> tuple[Record, ...]:
+        return tuple(map(self.record, messages))
+
+    def document(self, record: Record) -> Document:
+        return message_document(self.message(record))
+
+    def check(self) -> None:
+        """Raises TypeError where the record and the message do not pair."""
+        self._plan  # noqa: B018 - making it is the check
+
+    @cached_property
+    def _plan(self) -> "_Plan":
+        return _plan_of(self.record_type, self.message_type, self._others, self._listed)
+
+
+class _Plan(NamedTuple):
+    """All values are taken at once; most of them need no conversion."""
+
+    #: Fields of the message, and the attributes they carry in the same order.
+    told: tuple[str, ...]
+    attributes: Callable[[Any], tuple[Any, ...]]
+    #: Fields of values that are converted where they are not None.
+    writes: tuple[tuple[str, Convert], ...]
+    #: Fields made from the whole record.
+    made: tuple[tuple[str, Convert], ...]
+    #: Attributes of the record, and the fields that carry them in the same order.
+    heard: tuple[str, ...]
+    fields: Callable[[Any], tuple[Any, ...]]
+    reads: tuple[tuple[str, Convert], ...]
+    #: Attributes that are None where the message in their field is absent.
+    optional: tuple[tuple[str, str, Convert], ...]
+    joints: tuple[Joint, ...]
+
+
+def _plan_of(
+    record: type,
+    message: type[Message],
+    others: Iterable[Told | Joint | Unset],
+    listed: Mapping[str, "str | Values | RecordCodec[Any, Any] | Field"],
+) -> _Plan:
+    known, hints = message.DESCRIPTOR.fields_by_name, get_type_hints(record)
+    joints = tuple(each for each in others if isinstance(each, Joint))
+    together = {name for joint in joints for name in joint.attributes}
+    left = set(known) - {name for joint in joints for name in joint.names}
+    told: dict[str, str] = {}
+    heard: dict[str, str] = {}
+    writes, made, reads, optional = [], [], [], []
+    for other in others:
+        if isinstance(other, Joint):
+            continue
+        left.remove(other.name)
+        if isinstance(other, Told) and other.make is not None:
+            made.append((other.name, other.make))
+        elif isinstance(other, Told):
+            told[other.name] = other.path or other.name
+    for attribute in (name for name in hints if name not in together):
+        name, given = _field_for(attribute, listed.get(attribute, ""), left)
+        if name not in left:
+            raise TypeError(f"{record.__name__}.{attribute} has no field in {message.__name__}")
+        left.remove(name)
+        where = f"{record.__name__}.{attribute}"
+        (write, read), may_be_absent = _conversion(where, hints[attribute], known[name], given)
+        told[name] = attribute
+        if write is not None:
+            writes.append((name, write))
+        if may_be_absent and read is not None:
+            optional.append((attribute, name, read))
+            continue
+        heard[attribute] = name
+        if read is not None:
+            reads.append((attribute, read))
+    if unknown := sorted(left) + sorted(set(listed) - set(hints)):
+        raise TypeError(f"{message.__name__} and {record.__name__} differ in {', '.join(unknown)}")
+    return _Plan(
+        *(tuple(told), _getter(told.values()), tuple(writes), tuple(made)),
+        *(tuple(heard), _getter(heard.values()), tuple(reads), tuple(optional)),
+        joints,
+    )
+
+
+def _field_for(
+    attribute: str, given: "str | Values | RecordCodec[Any, Any] | Field", left: set[str]
+) -> "tuple[str, Values | RecordCodec[Any, Any] | None]":
+    if isinstance(given, Field):
+        return given
+    if isinstance(given, str) and given:
+        return given, None
+    derived = next(filter(left.__contains__, _names_for(attribute)), "")
+    return derived, None if isinstance(given, str) else given
+
+
+def _names_for(attribute: str) -> Iterator[str]:
+    yield from (attribute, f"{attribute}_id")
+    for stem in (attribute, attribute.removesuffix("_at")):
+        yield from (stem + ending for ending in _NANOS)
+
+
+def _getter(paths: Iterable[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """An attrgetter gives a tuple only from two on."""
+    names = tuple(paths)
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda holder: tuple(attrgetter(name)(holder) for name in names)
+
+
+def _conversion(
+    where: str, hint: Any, field: Any, given: "Values | RecordCodec[Any, Any] | None"
+) -> tuple[Values, bool]:
+    """How a value is converted, and whether a message that is absent is None."""
+    kinds = [kind for kind in get_args(hint) if kind is not NoneType]
+    optional = NoneType in get_args(hint)
+    if isinstance(given, RecordCodec):
+        if field.is_repeated:
+            return Values(given.messages, given.records), False
+        return Values(given.message, given.record), optional
+    if isinstance(given, Values):
+        return given, optional and field.has_presence
+    many = get_origin(hint)
+    if optional or many is None:
+        return _values_of(where, kinds[0] if optional else hint, field, optional=optional), False
+    if issubclass(many, Mapping):
+        return Values(read=dict), False
+    one = _values_of(where, kinds[0], field, optional=False)
+    return Values(sorted if many is frozenset else None, _all(many, one.read)), False
+
+
+def _all(kind: Callable[[Iterable[Any]], Any], read: Convert | None) -> Convert:
+    return kind if read is None else lambda values: kind(map(read, values))
+
+
+def _values_of(where: str, hint: Any, field: Any, *, optional: bool) -> Values:
+    if hint in _PLAIN:
+        return Values(read=_or_none) if optional else Values()
+    if not (isinstance(hint, type) and issubclass(hint, Enum)):
+        raise TypeError(f"{where}: say how a {hint} is carried")
+    if issubclass(hint, IntEnum):
+        zero = {int(each): each for each in hint}.get(0)
+        return by_number(hint, zero) if optional or zero is not None else Values(read=hint)
+    if field.enum_type is None:
+        return Values(read=hint)
+    return _by_name(hint, field.enum_type, optional)
+
+
+def _or_none(value: Any) -> Any:
+    return value or None
+
+
+def first_rows(most: int, codec: RecordCodec[Any, Any] | None = None) -> Values:
+    """Rows beyond the most are not told."""
+    if codec is None:
+        return Values(lambda rows: rows[:most], tuple)
+    return Values(lambda rows: codec.messages(rows[:most]), codec.records)
+
+
+def by_number(kind: type[E], otherwise: E | None) -> Values:
+    """An enum as its number; UNSPECIFIED and numbers of a later version are `otherwise`."""
+    known = {int(each): each for each in kind}
+    return Values(read=lambda number: known.get(number, otherwise))
+
+
+def _by_name(kind: type[Enum], wire: EnumDescriptor, optional: bool) -> Values:
+    """An enum whose members are texts of ours: the wire's names end in theirs."""
+    prefix = wire.values_by_number[0].name.removesuffix("UNSPECIFIED")
+    number_of = {each: wire.values_by_name[prefix + each.name].number for each in kind}
+    known = {number: each for each, number in number_of.items()}
+
+    def read(number: int) -> Enum | None:
+        if number not in known and not optional:
+            raise ValueError(f"{number} is not a valid {kind.__name__}")
+        return known.get(number)
+
+    return Values(number_of.get, read)
+
+
+def message_document(message: Message) -> Document:
+    """As protobuf's JSON reads it, but that 64-bit numbers stay numbers: a document can be read
+    back into the message. Fields that may be absent are absent; all others are there."""
+    document: Document = {}
+    for field in message.DESCRIPTOR.fields:
+        if field.has_presence and not message.HasField(field.name):
+            continue
+        value = getattr(message, field.name)
+        document[field.json_name] = _many(field, value) if field.is_repeated else _one(field, value)
+    return document
+
+
+def _many(field: Any, value: Any) -> object:
+    entry = field.message_type
+    if entry is not None and entry.GetOptions().map_entry:
+        held = entry.fields_by_name["value"]
+        return {str(key): _one(held, value[key]) for key in sorted(value)}
+    return [_one(field, each) for each in value]
+
+
+def _one(field: Any, value: Any) -> object:
+    if field.message_type is not None:
+        return message_document(value)
+    if field.enum_type is not None:
+        known = field.enum_type.values_by_number.get(value)
+        return known.name if known else value
+    if field.cpp_type in _FLOATS and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value
