@@ -34,7 +34,7 @@ from bigfleet.model.profiles import Profile, Spread, WhenUnsatisfiable
 from bigfleet.model.resources import Resources
 from bigfleet.model.shard_views import ActionView, StoryEvent
 from bigfleet.v1alpha1 import capacity_pb2, provider_pb2
-from bigfleet.wire import machine_views, shard_views
+from bigfleet.wire.machine_views import ACTION, NEED_KEY, RESERVATION
 from bigfleet.wire.machines import state_number, state_of
 from bigfleet.wire.needs import (
     need_message,
@@ -42,6 +42,8 @@ from bigfleet.wire.needs import (
     resources_message,
     resources_of,
 )
+from bigfleet.wire.record_codecs import RecordCodec, Unset
+from bigfleet.wire.shard_views import EVENT, number
 
 _HELD_BY = {str(by): by for by in HeldBy}
 #: The columns of tables, and how their numbers lie in them.
@@ -68,6 +70,19 @@ _NEED_COLUMNS = {
 }
 
 
+_TICK_RUN = RecordCodec(TickRun, pb.TickRun, steps="step_nanos")
+_JOURNAL_EVENT = RecordCodec(JournalEvent, pb.JournalEvent)
+_OUTPUT = RecordCodec(
+    CycleOutput,
+    pb.CycleOutput,
+    Unset("unmet"),
+    Unset("shortfalls"),
+    actions=ACTION,
+    digest="output_digest",
+    nanos_of_phase="phase_nanos",
+)
+
+
 def record_bytes(record: JournalRecord) -> bytes:
     """Equal records have equal bytes."""
     message = _message_of(record.body)
@@ -88,30 +103,15 @@ def _message_of(body: JournalBody) -> pb.JournalRecord:
         case InputChange():
             return pb.JournalRecord(input=_change_message(body))
         case CycleOutput():
-            return pb.JournalRecord(output=_output_message(body))
+            return pb.JournalRecord(output=_OUTPUT.message(body))
         case TickRun():
-            return pb.JournalRecord(
-                tick_run=pb.TickRun(
-                    first_cycle=body.first_cycle,
-                    last_cycle=body.last_cycle,
-                    last_now_unix_nanos=body.last_now,
-                    step_nanos=body.steps,
-                )
-            )
+            return pb.JournalRecord(tick_run=_TICK_RUN.message(body))
         case ActionView():
-            return pb.JournalRecord(outcome=machine_views._action_message(body))
+            return pb.JournalRecord(outcome=ACTION.message(body))
         case StoryEvent():
-            return pb.JournalRecord(story=shard_views.event_message(body))
+            return pb.JournalRecord(story=EVENT.message(body))
         case JournalEvent():
-            return pb.JournalRecord(
-                event=pb.JournalEvent(
-                    kind=body.kind,
-                    subject=body.subject,
-                    text=body.text,
-                    attributes=body.attributes,
-                    peer=body.peer,
-                )
-            )
+            return pb.JournalRecord(event=_JOURNAL_EVENT.message(body))
 
 
 def record_of(content: bytes) -> JournalRecord:
@@ -134,40 +134,17 @@ def _body_of(message: pb.JournalRecord) -> JournalBody:
         case "input":
             return _change_of(message.input)
         case "output":
-            return _output_of(message.output)
+            return _OUTPUT.record(message.output)
         case "tick_run":
-            run = message.tick_run
-            return TickRun(
-                run.first_cycle, run.last_cycle, run.last_now_unix_nanos, tuple(run.step_nanos)
-            )
+            return _TICK_RUN.record(message.tick_run)
         case "outcome":
-            return machine_views._action_of(message.outcome)
+            return ACTION.record(message.outcome)
         case "story":
-            return shard_views.event_of(message.story)
+            return EVENT.record(message.story)
         case "event":
-            event = message.event
-            attributes = dict(event.attributes)
-            return JournalEvent(event.kind, event.subject, event.text, attributes, event.peer)
+            return _JOURNAL_EVENT.record(message.event)
         case _:
             raise ValueError("it holds nothing this version knows; was it written by a later one?")
-
-
-def _output_message(output: CycleOutput) -> pb.CycleOutput:
-    return pb.CycleOutput(
-        actions=[machine_views._action_message(action) for action in output.actions],
-        claimed_digest=output.claimed_digest,
-        output_digest=output.digest,
-        phase_nanos=output.nanos_of_phase,
-    )
-
-
-def _output_of(message: pb.CycleOutput) -> CycleOutput:
-    return CycleOutput(
-        tuple(map(machine_views._action_of, message.actions)),
-        message.output_digest,
-        message.claimed_digest,
-        dict(message.phase_nanos),
-    )
 
 
 def _change_message(change: InputChange) -> pb.InputDelta:
@@ -175,7 +152,7 @@ def _change_message(change: InputChange) -> pb.InputDelta:
         now_unix_nanos=change.now,
         machines=map(_machine_message, change.machines),
         removed_machine_ids=change.removed,
-        reservations=[machine_views._reservation_message(each) for each in change.reservations],
+        reservations=RESERVATION.messages(change.reservations),
         removed_reservation_ids=change.unreserved,
         parking=_age_messages(change.parking),
         shortfall_ages=_age_messages(change.shortfall_ages),
@@ -191,7 +168,7 @@ def _change_of(message: pb.InputDelta) -> InputChange:
         now=message.now_unix_nanos,
         machines=tuple(map(_machine_of, message.machines)),
         removed=tuple(message.removed_machine_ids),
-        reservations=tuple(map(machine_views._reservation_of, message.reservations)),
+        reservations=RESERVATION.records(message.reservations),
         unreserved=tuple(message.removed_reservation_ids),
         parking=_ages_of(message.parking),
         shortfall_ages=_ages_of(message.shortfall_ages),
@@ -257,7 +234,7 @@ def _offering_message(offering: Offering) -> provider_pb2.Machine:
     return provider_pb2.Machine(
         instance_type=offering.instance_type,
         zone=offering.zone,
-        capacity_type=shard_views.number(offering.capacity_type),
+        capacity_type=number(offering.capacity_type),
         price_per_hour=offering.price_per_hour,
         interruption_probability=offering.interruption_probability,
         resources=resources_message(offering.resources),
@@ -405,14 +382,11 @@ def _profile_of(message: capacity_pb2.CapacityNeed) -> Profile:
 
 
 def _age_messages(ages: Mapping[NeedKey, int]) -> list[pb.ParkingAge]:
-    return [
-        pb.ParkingAge(need=machine_views._need_message(key), age_cycles=age)
-        for key, age in ages.items()
-    ]
+    return [pb.ParkingAge(need=NEED_KEY.message(key), age_cycles=age) for key, age in ages.items()]
 
 
 def _ages_of(messages: Iterable[pb.ParkingAge]) -> dict[NeedKey, int]:
-    return {machine_views._need_of(each.need): each.age_cycles for each in messages}
+    return {NEED_KEY.record(each.need): each.age_cycles for each in messages}
 
 
 def _header_message(header: JournalHeader) -> pb.JournalHeader:
