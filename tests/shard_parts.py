@@ -6,12 +6,32 @@ from itertools import count
 from bigfleet.model.machines import Instant
 from bigfleet.model.ownership import Ownership
 from bigfleet.model.session_frames import PROTOCOL, Hello, ShardFrame
+from bigfleet.shard.effects import KeptRows, KeptState, Stored
 from bigfleet.shard.events import SessionClosed, SessionOpened
-from bigfleet.shard.parts import Parts, ShardStart, Stored
+from bigfleet.shard.parts import Parts, ShardStart
 from bigfleet.shard.settings import ShardSettings
 
 #: Addresses by name.
 CLOUD: Mapping[str, str] = {"cloud": "cloud:9000"}
+
+
+def start_of(
+    settings: ShardSettings | None = None,
+    *,
+    providers: Mapping[str, str] = CLOUD,
+    epoch: int = 1,
+    at: Instant = 0,
+    stored: Stored | None = None,
+    store: KeptState | None = None,
+    ownership: Ownership | None = None,
+    ids: str = "id",
+) -> ShardStart:
+    """Random names are id-1, id-2 and so on. Without `store`, nothing keeps the disk from being
+    written, and it held `stored`."""
+    known, numbers = settings or ShardSettings(), count(1)
+    owned = ownership or Ownership(known.id)
+    kept = store or KeptRows(stored or {})
+    return ShardStart(known, epoch, providers, lambda: f"{ids}-{next(numbers)}", at, kept, owned)
 
 
 def parts_of(
@@ -22,14 +42,20 @@ def parts_of(
     at: Instant = 0,
     stored: Stored | None = None,
     ownership: Ownership | None = None,
+    ids: str = "id",
 ) -> Parts:
-    """Ids are id-1, id-2 and so on."""
-    known, numbers = settings or ShardSettings(), count(1)
-    owned = ownership or Ownership(known.id)
-    start = ShardStart(
-        known, epoch, providers, lambda: f"id-{next(numbers)}", at, stored or {}, owned
+    """As `start_of` has it."""
+    return Parts(
+        start_of(
+            settings,
+            providers=providers,
+            epoch=epoch,
+            at=at,
+            stored=stored,
+            ownership=ownership,
+            ids=ids,
+        )
     )
-    return Parts(start)
 
 
 class Clusters:

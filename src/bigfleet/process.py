@@ -7,7 +7,8 @@ again, the order of a stop, and the exit code.
 What happens on SIGTERM or Ctrl-C: `serve` has a handler for both and calls `Process.stop`, which
 
 1. takes no new work (`_begin_stop`),
-2. ends the tasks: first those the process can live without, then `leading`, last `lease`,
+2. ends the tasks: first those the process can live without, then `leading`, then all others, and
+   `lease` last,
 3. lets running work end within the grace and ends the lines to others (`_finish`),
 4. closes the HTTP pages, then files and connections (`_close`).
 
@@ -23,7 +24,7 @@ from collections.abc import Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
 
-from bigfleet.edge.clock import Clock
+from bigfleet.edge.clock import Clock, LoopLag
 from bigfleet.edge.debug_pages import debug_routes
 from bigfleet.edge.driver import (
     RealClock,
@@ -37,7 +38,6 @@ from bigfleet.edge.driver import (
 from bigfleet.edge.garbage_collection import collect_rarely
 from bigfleet.edge.heap import return_freed_memory
 from bigfleet.edge.logs import Log
-from bigfleet.edge.loop_lag import LoopLag
 from bigfleet.edge.pages import HttpAnswer, Page, Pages, Route, probe
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 #: What tasks may take to end; giving a lease back is a call.
 TASKS_MARGIN_SECONDS = 5.0
-#: Ends before all other tasks, and after all others.
+#: Of the tasks a process cannot live without: the one that ends first, and the one that ends last.
 _FIRST, _LAST = "leading", "lease"
 
 

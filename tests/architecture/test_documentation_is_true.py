@@ -1,5 +1,6 @@
 """Every command, fleet and piece of Python on a page is run; every link leads somewhere."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from bigfleet.cli.main import cli
 from bigfleet.fleetfile import load_fleet
 from tests.architecture.pages import Block, Command, blocks, blocks_of, commands, normalised, walks
 from tests.architecture.tree import ROOT, name_of, pages
-from tests.architecture.walking import Walk
+from tests.architecture.walking import PageWalk
 
 FLEETS = [block for block in blocks("yaml") if "kind: Fleet" in block.text]
 COMMANDS = commands("bigfleet")
@@ -31,7 +32,7 @@ def test_python_on_a_page_runs(block: Block, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.timeout(480)  # one of them certifies a provider
 @pytest.mark.parametrize("page", walks(), ids=name_of)
 def test_a_page_that_builds_something_works_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
-    with Walk(tmp_path) as walk:
+    with PageWalk(tmp_path) as walk:
         for block in blocks_of(page):
             walk.step(block)
         walk.check_types()
@@ -80,3 +81,40 @@ def test_every_example_fleet_loads() -> None:
     examples = sorted((ROOT / "examples" / "fleets").glob("*.*"))
     assert examples
     assert all(load_fleet(path.read_bytes(), path.name).machines for path in examples)
+
+
+PAGES = ("docs/follow-a-rollup.md", "CONTRIBUTING.md")
+#: `shard/state.py` `ShardState.handle`
+NAMED = re.compile(r"`([a-z_0-9/]+\.py)` `([A-Za-z_.0-9]+)`")
+
+
+def named_on(page: str) -> list[tuple[str, str]]:
+    return NAMED.findall((ROOT / page).read_text())
+
+
+def names_in(file: Path) -> set[str]:
+    """Functions, classes, and methods as `Class.method`."""
+    found: set[str] = set()
+    for node in ast.parse(file.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            found |= {
+                f"{node.name}.{each.name}"
+                for each in node.body
+                if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
+            }
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_a_page_names_is_there(page: str) -> None:
+    named = named_on(page)
+    assert len(named) > 4
+    missing = [
+        f"{file} {name}"
+        for file, name in named
+        if not (ROOT / "src/bigfleet" / file).is_file()
+        or name not in names_in(ROOT / "src/bigfleet" / file)
+    ]
+    assert missing == []

@@ -39,7 +39,7 @@ _LOADING = (("provider", "doctor"), ("conformance",))
 STARTED = ("provider.started", "shard.started", "coordinator.started")
 
 
-class Walk:
+class PageWalk:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._own = {known: f"127.0.0.1:{free_port()}" for known in PORTS}

@@ -11,7 +11,7 @@ from bigfleet.cli.main import cli
 from bigfleet.model.pauses import PauseScope
 from bigfleet.model.provider_calls import Code, CreateCall, Rejected, Token
 from bigfleet.model.shard_admin import Audit, PauseCall, ResumeCall
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 from bigfleet.wire.provider_admin import ProviderAdminClient, Verb
 from bigfleet.wire.provider_client import ProviderClient
 from bigfleet.wire.shard_admin import ShardAdminClient
@@ -56,7 +56,7 @@ async def test_a_pause_is_on_disk_or_it_is_refused(tmp_path: Path) -> None:
             with pytest.raises(Rejected, match=FULL):
                 await admin.resume(ResumeCall(ADA, "before"))
             with pytest.raises(Rejected, match=FULL):
-                await admin.reset_offering("p0/std-8/sim-1a/ON_DEMAND", ADA)
+                await admin.reset_offering(ADA, name="p0/std-8/sim-1a/ON_DEMAND")
             status = await admin.status()
             assert [each.pause_id for each in status.pauses] == ["before"]
             assert FULL in status.store_error
@@ -121,10 +121,10 @@ async def test_a_coordinator_with_a_full_disk_refuses_its_orders_and_says_so(
     async with serving(*words) as running:
         await until(lambda: running.logged("coordinator.leads"), lambda: running.lines)
         async with CoordinatorAdminClient([running.address], deadline=30.0) as client:
-            await client.set_quota("sim", "eu", 3, ADA)
+            await client.set_quota(ADA, provider="sim", region="eu", total=3)
             running.fill_disk()
             with pytest.raises(Rejected, match=FULL):
-                await client.set_quota("sim", "eu", 7, ADA)
+                await client.set_quota(ADA, provider="sim", region="eu", total=7)
             with pytest.raises(Rejected, match=FULL):
                 await client.pause(pause_of("fleet"))
             assert FULL in (await client.status(running.address)).store_error
@@ -143,4 +143,4 @@ async def test_a_coordinator_with_a_full_disk_refuses_its_orders_and_says_so(
         await until(lambda: running.logged("coordinator.leads"), lambda: running.lines)
         async with CoordinatorAdminClient([running.address], deadline=30.0) as client:
             assert [each.total for each in await client.quotas()] == [3]
-            assert not (await client.pauses(False)).pauses
+            assert not (await client.pauses(include_expired=False)).pauses

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bigfleet.bench.engine.shapes import SHAPES
-from bigfleet.bench.engine.workload import Workload, machine_at
+from bigfleet.bench.engine.workload import EngineWorkload, machine_at
 from bigfleet.model.machines import MachineState, why_invalid
 
 
@@ -114,7 +114,7 @@ def test_b12_has_two_idle_machines_for_each_bound_one() -> None:
     assert set(bound.state_of_machine.tolist()) == {MachineState.CONFIGURED}
 
 
-def _fingerprint(workload: Workload) -> list[object]:
+def _fingerprint(workload: EngineWorkload) -> list[object]:
     return [
         dict(workload.needs),
         *(

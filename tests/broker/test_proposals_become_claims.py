@@ -2,9 +2,10 @@
 
 import pytest
 
-from bigfleet.engine.broker import NO_NEED, Broker, Bucket, Displaced, Mode, Result, Status
+from bigfleet.engine.decision import Mode
 from bigfleet.engine.vocabulary import packed_precedence
 from bigfleet.model.machines import MachineState
+from tests.broker.broker import NO_NEED, Broker, Bucket, DisplacedNeed, Result, Status
 
 M1, M2, M3 = 0, 1, 2
 IDLE = Bucket(MachineState.IDLE, "p=100")
@@ -104,7 +105,7 @@ def test_a_higher_need_displaces_a_lower_one_at_the_cost_of_a_retry() -> None:
     broker = broker_of(budget=10)
     broker.propose(LOW, [M1], IDLE, 0, INCREMENTAL)
     result = broker.propose(MIDDLE, [M1], OTHER, 0, INCREMENTAL)
-    assert result == Result(Status.COMMITTED, 1, (M1,), (Displaced(LOW, 9),))
+    assert result == Result(Status.COMMITTED, 1, (M1,), (DisplacedNeed(LOW, 9),))
     assert broker.holders()[M1] == MIDDLE
 
 
@@ -127,7 +128,7 @@ def test_at_equal_priority_the_dearer_interruption_displaces() -> None:
     broker = broker_of()
     broker.propose(LOW, [M1], IDLE, 0, INCREMENTAL)
     result = broker.propose(DEARER, [M1], OTHER, 0, INCREMENTAL)
-    assert result.displaced == (Displaced(LOW, 9),)
+    assert result.displaced == (DisplacedNeed(LOW, 9),)
 
 
 def test_all_or_nothing_may_displace_and_names_the_loser_once() -> None:
@@ -135,7 +136,7 @@ def test_all_or_nothing_may_displace_and_names_the_loser_once() -> None:
     broker = broker_of()
     broker.propose(LOW, [M1, M2], IDLE, 0, INCREMENTAL)
     result = broker.propose(MIDDLE, [M1, M2, M3], OTHER, 0, ALL_OR_NOTHING)
-    assert result == Result(Status.COMMITTED, 1, (M1, M2, M3), (Displaced(LOW, 9),))
+    assert result == Result(Status.COMMITTED, 1, (M1, M2, M3), (DisplacedNeed(LOW, 9),))
 
 
 def test_what_a_higher_need_holds_is_left_to_it() -> None:
@@ -153,7 +154,7 @@ def test_the_last_retry_leaves_a_budget_of_zero() -> None:
     broker = broker_of(budget=1)
     broker.propose(LOW, [M1], IDLE, 0, INCREMENTAL)
     result = broker.propose(MIDDLE, [M1], OTHER, 0, INCREMENTAL)
-    assert result.displaced == (Displaced(LOW, 0),)
+    assert result.displaced == (DisplacedNeed(LOW, 0),)
 
 
 def test_two_machines_of_one_need_are_one_loss() -> None:
@@ -161,7 +162,7 @@ def test_two_machines_of_one_need_are_one_loss() -> None:
     broker = broker_of()
     broker.propose(LOW, [M1, M2], IDLE, 0, INCREMENTAL)
     result = broker.propose(MIDDLE, [M1, M2], OTHER, 0, INCREMENTAL)
-    assert result.displaced == (Displaced(LOW, 9),)
+    assert result.displaced == (DisplacedNeed(LOW, 9),)
 
 
 def test_every_loser_is_named() -> None:
@@ -169,7 +170,7 @@ def test_every_loser_is_named() -> None:
     broker.propose(LOW, [M1], IDLE, 0, INCREMENTAL)
     broker.propose(DEARER, [M2], IDLE, 1, INCREMENTAL)
     result = broker.propose(MIDDLE, [M1, M2], OTHER, 0, ALL_OR_NOTHING)
-    assert result.displaced == (Displaced(LOW, 9), Displaced(DEARER, 9))
+    assert result.displaced == (DisplacedNeed(LOW, 9), DisplacedNeed(DEARER, 9))
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from threading import Lock
 
-from bigfleet.engine.broker import NO_NEED, Broker, Bucket, Mode, Result, Status
+from bigfleet.engine.decision import Mode
 from bigfleet.model.machines import MachineState
+from tests.broker.broker import NO_NEED, Broker, Bucket, Result, Status
 
 IDLE = Bucket(MachineState.IDLE, "p=100")
 

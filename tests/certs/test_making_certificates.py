@@ -10,8 +10,12 @@ from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from bigfleet.cli.main import cli
+from bigfleet.edge.certificates import UnusableAuthority, authority, leaf
+from bigfleet.model.options import SECOND
 from bigfleet.wire.lines import TlsFiles
 from tests.certs.handshakes import shake_hands
+from tests.cli.shard_commands.rig import run
+from tests.coordinator_wire.scripted import ScriptedCoordinator, serving
 
 
 def certs(*words: str | Path) -> Result:
@@ -175,3 +179,47 @@ def test_an_authority_whose_halves_do_not_belong_together_signs_nothing(
     (folder / "ca.key").write_bytes((tmp_path / "other" / "ca.key").read_bytes())
     refused = certs("issue", "--role", "admin", "--dir", folder)
     assert "its certificate and its key do not belong together" in refused.stderr
+
+
+NOW = 1_700_000_000 * SECOND
+DAY = 86400 * SECOND
+
+
+def test_a_leaf_lasts_as_long_as_asked() -> None:
+    assert (
+        leaf(authority("ca", NOW, 10), "x", "bigfleet://admin", NOW, 3).expires_at == NOW + 3 * DAY
+    )
+
+
+def test_a_leaf_never_outlives_its_authority() -> None:
+    signer = authority("ca", NOW, 10)
+    made = leaf(signer, "x", "bigfleet://admin", NOW + 9 * DAY, 365)
+    assert made.expires_at == signer.expires_at
+
+
+def test_an_expired_authority_signs_nothing() -> None:
+    signer = authority("ca", NOW, 10)
+    with pytest.raises(UnusableAuthority, match="it expired on 2023-11-24"):
+        leaf(signer, "x", "bigfleet://admin", NOW + 10 * DAY, 1)
+
+
+def test_a_certificate_is_good_at_once_also_for_a_clock_that_runs_behind() -> None:
+    made = x509.load_pem_x509_certificate(authority("ca", NOW, 1).certificate)
+    assert made.not_valid_before_utc.timestamp() == NOW // SECOND - 3600
+
+
+def asked_with(files: TlsFiles) -> list[str]:
+    names = {"--tls-cert": files.cert, "--tls-key": files.key, "--tls-ca": files.ca}
+    return [word for pair in names.items() for word in map(str, pair)]
+
+
+async def test_a_coordinator_serves_with_a_certificate_no_client_uses(tmp_path: Path) -> None:
+    folder = tmp_path / "certs"
+    assert certs("ca", "--dir", folder).exit_code == 0
+    own, reader = issued(folder, "coordinator"), issued(folder, "readonly")
+    async with serving(ScriptedCoordinator(), tls=own) as rig:
+        looking = ("domains", "--coordinator", rig.address)
+        assert (await run(*looking, *asked_with(reader))).exit_code == 0
+        refused = await run(*looking, *asked_with(own))
+    assert (refused.exit_code, refused.stdout) == (4, "")
+    assert "a caller without one bigfleet name" in refused.stderr

@@ -70,7 +70,7 @@ WIRE = {
 #: Functions that write answers of any kind.
 WRITERS = ("import:bigfleet.cli.tables", "import:bigfleet.cli.listings")
 SHARD_ANSWERS = (*WRITERS, "import:bigfleet.wire.machine_views", "import:bigfleet.wire.shard_read")
-COORDINATOR_ANSWERS = (*WRITERS, "import:bigfleet.wire.coordinator_documents")
+COORDINATOR_ANSWERS = (*WRITERS, "import:bigfleet.wire.coordination")
 NOWHERE = "127.0.0.1:1"
 READING = {
     **{

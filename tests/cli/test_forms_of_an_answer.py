@@ -184,7 +184,7 @@ def test_a_verb_that_changes_something_has_no_watch() -> None:
 # -- --watch ---------------------------------------------------------------------------------------
 
 
-class Turns:
+class CountingAnswers:
     """Answers with a number, and is interrupted after some."""
 
     def __init__(self, turns: int) -> None:
@@ -214,7 +214,7 @@ def in_context() -> Any:
 def test_watching_a_pipe_appends_one_document_a_line(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
-    turns = Turns(3)
+    turns = CountingAnswers(3)
     watch(turns.ask, 5.0, turns.pause)
     lines = capfdbinary.readouterr().out.splitlines()
     assert [json.loads(line)["items"] for line in lines] == [[1], [2], [3]]
@@ -226,7 +226,7 @@ def test_watching_on_a_terminal_redraws_in_place(
     capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    turns = Turns(2)
+    turns = CountingAnswers(2)
     watch(turns.ask, 1.0, turns.pause)
     drawn = capfdbinary.readouterr().out
     assert drawn.count(b"\x1b[2J") == 1
@@ -240,7 +240,7 @@ def test_what_does_not_fit_on_the_screen_is_counted(
 ) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("LINES", "5")
-    turns = Turns(1)
+    turns = CountingAnswers(1)
 
     def ask() -> None:
         turns.ask()

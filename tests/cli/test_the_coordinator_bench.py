@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bigfleet.bench.coordinator import failover, load, rebalance
-from bigfleet.bench.coordinator.load_fleet import Scale, domain_value, stored_rows
+from bigfleet.bench.coordinator.load_fleet import CoordinatorScale, domain_value, stored_rows
 from bigfleet.bench.coordinator.metrics_pages import Distribution
 from bigfleet.bench.coordinator.rebalance_fleet import RebalanceScale
 from bigfleet.bench.coordinator.simulated_shards import SyncHead, sync_head_of
@@ -24,7 +24,7 @@ from bigfleet.wire.shard_syncs import sync_reply_bytes
 from tests.coordinator_wire import samples
 from tests.etcd_cluster import needs_etcd
 
-SMALL = Scale(
+SMALL = CoordinatorScale(
     shards=4, domains=40, clusters=8, providers=2, shortfalls=5, interval=0.2, seconds=1.5
 )
 Rows = dict[str, Measure]
@@ -62,7 +62,7 @@ def test_load_measures_reports_and_memory_in_every_phase() -> None:
 
 @needs_etcd
 def test_failover_loses_the_leader_in_both_ways_and_finds_another() -> None:
-    rows = run(failover.measured, failover.Plan(lease_ttl=1.0, machines=1_200, seconds=0.5))
+    rows = run(failover.measured, failover.FailoverPlan(lease_ttl=1.0, machines=1_200, seconds=0.5))
     assert budgets(rows) == {
         "kill -9: a report is answered again, at worst": "<= 2,000",
         "clean stop: a report is answered again, at worst": "<= 1,000",

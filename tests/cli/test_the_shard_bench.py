@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from bigfleet.bench.measures import Measure
-from bigfleet.bench.shard.fleet import Scale, cluster_name, records, rollup
+from bigfleet.bench.shard.fleet import ShardScale, cluster_name, records, rollup
 from bigfleet.bench.shard.load import FULL, measured
 from bigfleet.cli.main import cli
 from bigfleet.engine.decide import decide
@@ -20,7 +20,7 @@ from bigfleet.wire.machine_batches import batch_of, listed
 from bigfleet.wire.machines import list_bytes, list_entry, machine_bytes
 from bigfleet.wire.rollups import RollupReader
 
-SMALL = Scale(machines=200, sessions=4, rows=5, rollups_per_second=20, seconds=0.5)
+SMALL = ShardScale(machines=200, sessions=4, rows=5, rollups_per_second=20, seconds=0.5)
 BUDGETED = {
     "roll-up rows read and taken over, one core, first ones": ">= 50,000",
     "roll-up rows read and taken over, one core, large ones": ">= 50,000",
@@ -62,7 +62,7 @@ def test_the_load_moves_no_machine_but_those_asked_for(run: dict[str, Measure]) 
     assert run["cycles, at rest"].value >= 1
 
 
-def decided(scale: Scale, variant: int = 0, more: int = 0) -> Decision:
+def decided(scale: ShardScale, variant: int = 0, more: int = 0) -> Decision:
     entries = [list_entry(machine_bytes(record)) for record in records(scale)]
     now = listed(list_bytes(entries, b"1"))
     inventory, needs = Inventory(), NeedsTable()

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from bigfleet.kube.objects import ObjectKey
-from bigfleet.operator.translator import Demand, Untranslatable, translate
+from bigfleet.operator.translator import TranslatedDemand, Untranslatable, translate
 
 TYPE = "node.kubernetes.io/instance-type"
 ZONE = "topology.kubernetes.io/zone"
@@ -38,9 +38,9 @@ def spec(**fields: object) -> bytes:
     return json.dumps({"priority": 0, "resources": {"cpu": "1"}, **fields}, sort_keys=True).encode()
 
 
-def demand(**fields: object) -> Demand:
+def demand(**fields: object) -> TranslatedDemand:
     found = translate(spec(**fields))
-    assert isinstance(found, Demand), found
+    assert isinstance(found, TranslatedDemand), found
     return found
 
 

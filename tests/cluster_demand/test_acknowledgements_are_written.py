@@ -8,7 +8,7 @@ import pytest
 
 from bigfleet.edge.clock import ManualClock, next_turn
 from bigfleet.edge.counts import Counts
-from bigfleet.edge.logs import Silence
+from bigfleet.edge.logs import NullLog
 from bigfleet.kube.api import Api
 from bigfleet.kube.kinds import CAPACITY_REQUESTS
 from bigfleet.kube.objects import ObjectKey
@@ -52,7 +52,7 @@ async def rig(book: DemandBook, counts: Counts, concurrency: int = 16) -> AsyncI
         for place in book._requests:
             server.put(CAPACITY_REQUESTS, request(place.name))
         driver = AcknowledgeRequests(
-            api, Acknowledgements(book), clock, Silence(), counts, concurrency=concurrency
+            api, Acknowledgements(book), clock, NullLog(), counts, concurrency=concurrency
         )
         running = asyncio.create_task(driver.run())
         try:

@@ -12,7 +12,7 @@ from bigfleet.model.needs import Need, aggregate
 from bigfleet.model.quantities import LARGEST_OF_NEED
 from bigfleet.model.resources import Resources
 from bigfleet.operator.rollup import DemandBook
-from bigfleet.operator.translator import Demand, Translator, translate
+from bigfleet.operator.translator import TranslatedDemand, Translator, translate
 from bigfleet.wire.rollups import RollupReader
 from tests.cluster_demand.requests import RACK, demand, key, spec, spread, term, together
 
@@ -47,7 +47,7 @@ changes = st.lists(st.one_of(puts, names, st.none()), max_size=40)
 
 
 def oracle(requests: dict[ObjectKey, bytes]) -> list[Need]:
-    found = [d for text in requests.values() if isinstance(d := translate(text), Demand)]
+    found = [d for text in requests.values() if isinstance(d := translate(text), TranslatedDemand)]
     needs = aggregate(Need("shop", d.profile, d.unit, d.unit, group=d.group) for d in found)
     return sorted(needs, key=lambda need: need.key)
 

@@ -17,7 +17,7 @@ from bigfleet.model.needs import NeedKey
 from bigfleet.model.options import SECOND
 from bigfleet.operator.held_requests import HeldRequest
 from bigfleet.operator.pods_on_nodes import PodOnNode
-from bigfleet.operator.unplaced_pods import CoveredPod, Look, Sight, UnplacedPods
+from bigfleet.operator.unplaced_pods import CacheContents, CoveredPod, PodsReport, UnplacedPods
 
 WEB = NeedKey("shop", "web", "")
 DB = NeedKey("shop", "db", "gang")
@@ -52,14 +52,14 @@ class Cluster:
     def __post_init__(self) -> None:
         self.placing = UnplacedPods("shop", self.needs.get)
 
-    def look(self) -> Look:
+    def look(self) -> PodsReport:
         self.at += 10 * SECOND
-        return self.placing.look(Sight(self.requests, self.pods, (), ()), self.at)
+        return self.placing.look(CacheContents(self.requests, self.pods, (), ()), self.at)
 
     def answer(self, *standings: NeedStanding) -> None:
         self.placing.on_reply(ClusterReportReply(standings, 7, 1), self.at)
 
-    def looks(self, count: int, *standings: NeedStanding) -> Look:
+    def looks(self, count: int, *standings: NeedStanding) -> PodsReport:
         """The last of so many, all answered alike."""
         for _ in range(count - 1):
             self.look()
@@ -161,7 +161,7 @@ def test_a_pod_with_two_requests_counts_once() -> None:
 
 def test_the_report_counts_what_the_caches_show() -> None:
     phases = ("Pending", "Acknowledged", "Acknowledged")
-    sight = Sight(
+    sight = CacheContents(
         requests={ObjectKey("ns", str(n)): request("", phase) for n, phase in enumerate(phases)},
         unscheduled=(),
         upcoming_phases=("Ready", "Draining", "Ready"),

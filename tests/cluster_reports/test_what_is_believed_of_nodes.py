@@ -102,17 +102,11 @@ def test_a_cluster_that_goes_is_not_believed_for_another_second() -> None:
     shard = Shard()
     shard.tell("m-1")
     shard.tell("b-1", cluster="bank")
-    shard.reports.on_session_lost("shop")
+    shard.clusters.disconnect("shop")
+    assert shard.told() == everywhere("b-1")
+    shard.tick(1)
     assert shard.told() == everywhere("b-1")
     assert shard.reports.of("shop") is not None
-
-
-def test_a_session_that_ends_unnoticed_ends_it_with_the_next_tick() -> None:
-    shard = Shard()
-    shard.tell("m-1")
-    shard.clusters.disconnect()
-    shard.tick(1)
-    assert shard.told() == everywhere()
 
 
 @pytest.mark.parametrize("state", [S.DRAINING, S.DELETING, S.IDLE], ids=lambda s: s.label)

@@ -1,4 +1,4 @@
-"""Runs the conformance suite on a provider as anybody would, and reads the report it leaves."""
+"""Runs the conformance suite on a provider by its command, and reads the report it leaves."""
 
 import json
 import os
@@ -18,7 +18,7 @@ class Certificate:
     #: Row -> why it did not pass.
     skipped: dict[str, str]
     failed: dict[str, str]
-    #: What the command printed, for whoever reads the failure.
+    #: What the command printed: shown with a failure.
     output: str
 
 

@@ -8,7 +8,7 @@ from bigfleet.conformance.rows import (
     Findings,
     Row,
     RowOutcome,
-    Station,
+    RunsOn,
     Status,
     Suite,
 )
@@ -24,9 +24,9 @@ def row(
     row_id: str = "B101",
     suite: Suite = "core",
     profiles: tuple[str, ...] = ("core",),
-    station: Station = "core",
+    runs_on: RunsOn = "core",
 ) -> Row:
-    return Row(row_id, "Area", f"Title of {row_id}", no_check, suite, station, profiles)
+    return Row(row_id, "Area", f"Title of {row_id}", no_check, suite, runs_on, profiles)
 
 
 def outcome(

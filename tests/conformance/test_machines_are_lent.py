@@ -7,54 +7,54 @@ from contextlib import asynccontextmanager
 import pytest
 
 from bigfleet.conformance.broker import Broker
+from bigfleet.conformance.caller import Caller, Shards
 from bigfleet.conformance.claims import NotServed
 from bigfleet.conformance.driver import SystemClock
-from bigfleet.conformance.embedded import EmbeddedLab
-from bigfleet.conformance.hand import Hand, Shards
-from bigfleet.conformance.lab import Boot
+from bigfleet.conformance.embedded import EmbeddedLauncher
+from bigfleet.conformance.launchers import Boot
 from bigfleet.conformance.pace import Pace
-from bigfleet.conformance.reference.provider import Habits
+from bigfleet.conformance.reference.provider import ReferenceSettings
 from bigfleet.conformance.rows import Capabilities
 from bigfleet.conformance.wirelog import WireLog
 from bigfleet.model.machines import MachineState as S
 
 
 @asynccontextmanager
-async def lending(slots: int, *, delete: bool = True) -> AsyncIterator[tuple[Broker, Hand]]:
+async def lending(slots: int, *, delete: bool = True) -> AsyncIterator[tuple[Broker, Caller]]:
     clock = SystemClock()
-    lab = EmbeddedLab(clock, habits=Habits(can_delete=delete))
-    running = await lab.boot(Boot("core", seed_count=slots))
-    client = lab.connect(running)
-    hand = Hand(client, clock, Pace().brisk(), Shards("test", clock), WireLog())
-    broker = Broker(hand, Capabilities(create=True, delete=delete))
+    launcher = EmbeddedLauncher(clock, settings=ReferenceSettings(can_delete=delete))
+    running = await launcher.boot(Boot("core", seed_count=slots))
+    client = launcher.connect(running)
+    caller = Caller(client, clock, Pace().brisk(), Shards("test", clock), WireLog())
+    broker = Broker(caller, Capabilities(create=True, delete=delete))
     await broker.survey()
     try:
-        yield broker, hand
+        yield broker, caller
     finally:
         await client.close()
-        await lab.close()
+        await launcher.close()
 
 
-async def used(hand: Hand, machine: str) -> None:
-    (await hand.create(machine)).must_be_ok()
-    await hand.settles(machine, S.IDLE)
-    (await hand.configure(machine, "used", {"k": "v"})).must_be_ok()
+async def used(caller: Caller, machine: str) -> None:
+    (await caller.create(machine)).must_be_ok()
+    await caller.settles(machine, S.IDLE)
+    (await caller.configure(machine, "used", {"k": "v"})).must_be_ok()
 
 
 async def test_a_machine_comes_back_as_a_slot() -> None:
-    async with lending(1) as (broker, hand):
+    async with lending(1) as (broker, caller):
         first = await broker.admit(1, 0)
         machine = first.take_speculative()
-        await used(hand, machine)
+        await used(caller, machine)
         await broker.give_back(first)
-        assert (await hand.get(machine)).state is S.SPECULATIVE
+        assert (await caller.get(machine)).state is S.SPECULATIVE
         assert broker.stock["speculative"] == 1
 
 
 async def test_without_delete_a_slot_comes_back_as_a_clean_host() -> None:
-    async with lending(1, delete=False) as (broker, hand):
+    async with lending(1, delete=False) as (broker, caller):
         first = await broker.admit(0, 1)
-        await used(hand, first.take_speculative())
+        await used(caller, first.take_speculative())
         await broker.give_back(first)
         assert broker.stock == {"speculative": 0, "idle": 1, "fault": 0, "spent": 0}
         assert (await broker.admit(0, 1)).take_idle() is not None

@@ -6,8 +6,14 @@ from pathlib import Path
 import pytest
 
 from bigfleet.conformance.driver import SystemClock
-from bigfleet.conformance.lab import Boot, CannotBoot, Unreachable
-from bigfleet.conformance.processes import Command, ExecLab, TargetLab, command_of, commands_of
+from bigfleet.conformance.launchers import Boot, CannotBoot, Unreachable
+from bigfleet.conformance.processes import (
+    Command,
+    ExecLauncher,
+    TargetLauncher,
+    command_of,
+    commands_of,
+)
 from bigfleet.model.errors import BadInput
 from tests.held_ports import held_port
 
@@ -74,7 +80,7 @@ def test_a_spec_has_one_command_per_lane(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "complaint"),
-    [("[]", "mapping"), ("gold: run", "no lane"), ("core: {env: {}}", "needs a command"),
+    [("[]", "mapping"), ("gold: run", "not a lane"), ("core: {env: {}}", "needs a command"),
      ("core: {command: a, cwd: b}", "unknown key cwd")],
 )  # fmt: skip
 def test_a_wrong_spec_is_refused(tmp_path: Path, content: str, complaint: str) -> None:
@@ -84,19 +90,19 @@ def test_a_wrong_spec_is_refused(tmp_path: Path, content: str, complaint: str) -
         commands_of(path)
 
 
-def lab(tmp_path: Path, *words: str) -> ExecLab:
-    return ExecLab({"default": Command(words)}, SystemClock(), tmp_path, boot_timeout=60.0)
+def launcher(tmp_path: Path, *words: str) -> ExecLauncher:
+    return ExecLauncher({"default": Command(words)}, SystemClock(), tmp_path, boot_timeout=60.0)
 
 
 async def test_a_process_that_exits_tells_its_last_words(tmp_path: Path) -> None:
-    failing = lab(tmp_path, sys.executable, "-c", "import sys; sys.exit('no credentials')")
+    failing = launcher(tmp_path, sys.executable, "-c", "import sys; sys.exit('no credentials')")
     with pytest.raises(CannotBoot, match="no credentials"):
         await failing.boot(Boot("core"))
 
 
 async def test_a_command_that_is_not_there_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(CannotBoot, match="No such file"):
-        await lab(tmp_path, str(tmp_path / "absent")).boot(Boot("core"))
+        await launcher(tmp_path, str(tmp_path / "absent")).boot(Boot("core"))
 
 
 @pytest.mark.parametrize(
@@ -110,14 +116,14 @@ async def test_a_provider_that_refuses_fault_flags_is_started_without(
         "if '--fault-selectors' in sys.argv: sys.exit('unknown flag')\n"
         "runpy.run_module('bigfleet.conformance.reference', run_name='__main__')"
     )
-    picky_lab = lab(tmp_path, sys.executable, "-c", picky, *flags)
-    running = await picky_lab.boot(Boot("fault", 2, transition_timeout=2.0, faults=True))
+    picky_launcher = launcher(tmp_path, sys.executable, "-c", picky, *flags)
+    running = await picky_launcher.boot(Boot("fault", 2, transition_timeout=2.0, faults=True))
     assert not running.takes_faults
-    await picky_lab.close()
+    await picky_launcher.close()
 
 
 async def test_a_killed_provider_comes_back_with_what_it_knew(tmp_path: Path) -> None:
-    home = lab(tmp_path, *REFERENCE)
+    home = launcher(tmp_path, *REFERENCE)
     boot = Boot("durable", 3, tmp_path / "fleet.state")
     first = await home.boot(boot)
     async with home.connect(first) as client:
@@ -134,4 +140,4 @@ async def test_a_killed_provider_comes_back_with_what_it_knew(tmp_path: Path) ->
 
 async def test_a_target_that_does_not_listen_is_unreachable() -> None:
     with held_port() as port, pytest.raises(Unreachable):
-        await TargetLab(f"127.0.0.1:{port}", SystemClock()).boot(Boot("core"))
+        await TargetLauncher(f"127.0.0.1:{port}", SystemClock()).boot(Boot("core"))

@@ -134,8 +134,8 @@ def test_two_runs_are_compared_by_id(tmp_path: Path) -> None:
     assert seen["B903"] == ("skipped", "absent", False)
 
 
-def test_what_is_no_report_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_report_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     path.write_text(json.dumps({"behaviors": 3}))
-    with pytest.raises(BadInput, match="no report"):
+    with pytest.raises(BadInput, match="not a report"):
         changes(path, path)

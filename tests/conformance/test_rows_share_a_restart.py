@@ -4,7 +4,7 @@ from pathlib import Path
 
 from bigfleet.conformance.catalogue import BY_ID
 from bigfleet.conformance.driver import SystemClock
-from bigfleet.conformance.embedded import EmbeddedLab
+from bigfleet.conformance.embedded import EmbeddedLauncher
 from bigfleet.conformance.pace import Pace
 from bigfleet.conformance.rows import Findings
 from bigfleet.conformance.runner import Run, run_rows
@@ -15,12 +15,12 @@ ROWS = [BY_ID[f"B100{number}"] for number in (1, 2, 3, 4, 5, 7)]
 
 async def boots_and_findings(tmp_path: Path, mutant: str = "") -> tuple[int, Findings]:
     clock = SystemClock()
-    lab = EmbeddedLab(clock, mutant)
+    launcher = EmbeddedLauncher(clock, mutant)
     settings = Settings(seed_count=64, scratch=tmp_path)
-    findings = await run_rows(Run(lab, clock, settings, Pace().brisk()), ROWS)
-    still_up = [running for running in lab.served if not running._stopped]
+    findings = await run_rows(Run(launcher, clock, settings, Pace().brisk()), ROWS)
+    still_up = [running for running in launcher.served if not running._stopped]
     assert still_up == []
-    return len(lab.served), findings
+    return len(launcher.served), findings
 
 
 async def test_six_rows_need_one_kill(tmp_path: Path) -> None:

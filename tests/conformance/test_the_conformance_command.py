@@ -68,7 +68,7 @@ def test_a_provider_that_does_not_start_is_not_certified() -> None:
     assert "exited with 0" in result.output
 
 
-def test_a_target_nobody_answers_at_is_exit_3() -> None:
+def test_a_target_that_does_not_answer_is_exit_3() -> None:
     with held_port() as port:
         result = conformance("--target", f"127.0.0.1:{port}", "--only", "B208")
     assert result.exit_code == 3

@@ -20,8 +20,8 @@ from bigfleet.shard.coordinator_client.driver import CoordinatorClient
 from bigfleet.shard.coordinator_client.instruction_handler import Handler
 from bigfleet.shard.settings import CurrentShardSettings, ReportSettings, ShardSettings
 from bigfleet.v1alpha1 import coordinator_pb2 as pb
+from bigfleet.wire.coordinator_admin import COORDINATOR, COORDINATOR_ADMIN
 from bigfleet.wire.coordinator_client import CoordinatorLines
-from bigfleet.wire.coordinator_paths import ADMIN_SERVICE, SERVICE
 from bigfleet.wire.ownership_views import ViewWriter
 from bigfleet.wire.shard_syncs import sync_of, sync_reply_bytes
 from tests.shard_system.rig import Lines
@@ -96,8 +96,8 @@ async def coordinators(number: int) -> AsyncIterator[list[Coordinator]]:
             server = grpc.aio.server()
             server.add_generic_rpc_handlers(
                 (
-                    _service(SERVICE, "ReportShard", each.answer),
-                    _service(ADMIN_SERVICE, "SyncShard", each.answer_sync),
+                    _service(COORDINATOR.name, "ReportShard", each.answer),
+                    _service(COORDINATOR_ADMIN.name, "SyncShard", each.answer_sync),
                 )
             )
             each.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"

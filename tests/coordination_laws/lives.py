@@ -7,7 +7,6 @@ and the lines are the schedule's. What it does is told to the observers.
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from itertools import count
 
 from bigfleet.edge.clock import ManualClock
 from bigfleet.model.coordination import SyncReply, SyncRequest
@@ -43,8 +42,7 @@ from bigfleet.shard.events import (
     SessionOpened,
 )
 from bigfleet.shard.instructions import CallProvider
-from bigfleet.shard.parts import ShardStart
-from bigfleet.shard.reconciling.list_reading import Remembered, read_list
+from bigfleet.shard.reconciling.list_reading import LastList, read_list
 from bigfleet.shard.settings import (
     RailSettings,
     ReleaseSettings,
@@ -57,6 +55,7 @@ from tests.coordination_laws.disk import Disk
 from tests.coordination_laws.network import Network, ShardLines
 from tests.coordination_laws.provider import PROVIDERS
 from tests.shard_drivers import IdleDriver
+from tests.shard_parts import start_of
 from tests.shard_system.rig import Lines
 
 #: Everything a shard is by default, but that it gives back at once what no Need claims.
@@ -90,14 +89,14 @@ class Quiet(Lines):
 class Watcher:
     """Hears what a shard is about to do; laws are checked there."""
 
-    def calls(self, life: "Life", asked: CallProvider) -> None: ...
-    def obeys(self, life: "Life", instruction: CoordinatorInstruction) -> None: ...
-    def obeyed(self, life: "Life", instruction: CoordinatorInstruction) -> None: ...
-    def takes(self, life: "Life", reply: SyncReply) -> None: ...
+    def calls(self, life: "ShardLife", asked: CallProvider) -> None: ...
+    def obeys(self, life: "ShardLife", instruction: CoordinatorInstruction) -> None: ...
+    def obeyed(self, life: "ShardLife", instruction: CoordinatorInstruction) -> None: ...
+    def takes(self, life: "ShardLife", reply: SyncReply) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class LifeContext:
     network: Network
     clock: ManualClock
     watcher: Watcher
@@ -106,7 +105,7 @@ class Around:
 class Driver(IdleDriver):
     """The lines of one life: the watcher hears of calls, the operator answers at once."""
 
-    def __init__(self, life: "Life") -> None:
+    def __init__(self, life: "ShardLife") -> None:
         self._life = life
 
     def call(self, asked: CallProvider) -> None:
@@ -122,8 +121,8 @@ class Driver(IdleDriver):
 class WatchedSide(CoordinatorSide):
     """The watcher hears of instructions before and after, and of syncs."""
 
-    def __init__(self, life: "Life") -> None:
-        super().__init__(life.state, life.outlet, life.disk)
+    def __init__(self, life: "ShardLife") -> None:
+        super().__init__(life.state, life.outlet, life.disk, life)
         self._life = life
 
     async def take_sync(self, reply: SyncReply, sent: SyncRequest) -> None:
@@ -139,33 +138,31 @@ class WatchedSide(CoordinatorSide):
         return became
 
 
-class Life:
+class ShardLife:
     def __init__(
         self,
         name: str,
         epoch: int,
         disk: Disk,
         providers: tuple[str, ...],
-        around: Around,
+        around: LifeContext,
     ) -> None:
         self.name, self.epoch, self.disk, self.providers = name, epoch, disk, providers
         network, clock = around.network, around.clock
         self._network, self._clock, self.watcher = network, clock, around.watcher
-        numbers = count(1)
         addresses = {each: PROVIDERS[each] for each in providers}
         named = tuple(f"{each}={address}" for each, address in addresses.items())
         settings = replace(SETTINGS, id=name, provider_addr=named)
-        rows = disk.rows
-        owned, _ = ownership_of(name, rows.get(COORDINATION, {}).get(OWNERSHIP))
-        start = ShardStart(
+        self.address = settings.listen
+        owned, _ = ownership_of(name, disk.rows.get(COORDINATION, {}).get(OWNERSHIP))
+        start = start_of(
             settings,
-            epoch,
-            addresses,
-            lambda: f"{name}-{epoch}-{next(numbers)}",
-            clock.now(),
-            rows,
-            owned,
-            lambda: disk.trouble,
+            epoch=epoch,
+            providers=addresses,
+            at=clock.now(),
+            store=disk,
+            ownership=owned,
+            ids=f"{name}-{epoch}",
         )
         self.state = ShardState(start)
         self.log = Quiet()
@@ -189,7 +186,7 @@ class Life:
         #: By provider: what the last List said, and who owned what then.
         self._listed: dict[str, tuple[bytes, Ownership]] = {}
         #: Lists that were begun: what was known then, what they say, and when.
-        self._listing: dict[str, tuple[Remembered, bytes, Instant]] = {}
+        self._listing: dict[str, tuple[LastList, bytes, Instant]] = {}
         self._thinking: CycleInput | None = None
 
     # -- what it knows ---------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from bigfleet.shard.coordinator_client.driver import CoordinatorClient
 from bigfleet.shard.coordinator_client.instruction_handler import InstructionHandler
 from bigfleet.shard.driving.coordinator_side import CoordinatorSide
 from tests.coordination_laws import schedules
-from tests.coordination_laws.schedules import Past, Weights
+from tests.coordination_laws.schedules import ScheduleStart, Weights
 
 Patch = pytest.MonkeyPatch
 
@@ -31,7 +31,7 @@ Patch = pytest.MonkeyPatch
 class Mutant:
     patch: Callable[[Patch], None]
     weights: Weights
-    pasts: Sequence[Past] = schedules.PASTS
+    pasts: Sequence[ScheduleStart] = schedules.PASTS
     #: Tried first: of a mutant that few schedules notice, one that did.
     seed: int = 0
 

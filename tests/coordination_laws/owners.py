@@ -8,7 +8,7 @@ from bigfleet.shard.effects import COORDINATION
 from tests.coordination_laws import laws
 from tests.coordination_laws.disk import Disk
 from tests.coordination_laws.laws import LawBroken
-from tests.coordination_laws.lives import Life
+from tests.coordination_laws.lives import ShardLife
 from tests.coordination_laws.provider import Provider, address_of
 
 
@@ -20,7 +20,9 @@ class Owners:
         self._of_ownership: dict[int, tuple[Ownership, tuple[frozenset[str], frozenset[str]]]] = {}
         self._of_row: dict[tuple[str, bytes | None], Ownership] = {}
 
-    def check(self, lives: Mapping[str, Life], disks: Mapping[str, Disk], dead: Set[str]) -> None:
+    def check(
+        self, lives: Mapping[str, ShardLife], disks: Mapping[str, Disk], dead: Set[str]
+    ) -> None:
         """Law: of every machine at most one shard may act, whichever process is restarted."""
         owner: dict[str, str] = {}
         for name in disks:
@@ -33,19 +35,23 @@ class Owners:
                 owner[machine] = name
 
     def of_machine(
-        self, machine: str, lives: Mapping[str, Life], disks: Mapping[str, Disk], dead: Set[str]
+        self,
+        machine: str,
+        lives: Mapping[str, ShardLife],
+        disks: Mapping[str, Disk],
+        dead: Set[str],
     ) -> set[str]:
         alive = (name for name in disks if name not in dead)
         return {n for n in alive if machine in self.may_act(n, lives.get(n), disks[n])}
 
-    def may_act(self, name: str, life: Life | None, disk: Disk) -> frozenset[str]:
+    def may_act(self, name: str, life: ShardLife | None, disk: Disk) -> frozenset[str]:
         """Now, or in its next life."""
         later = self.owned(self.kept(disk, name))
         if disk.waiting:
             later |= self.owned(self._read(name, disk.row_soon(COORDINATION, KEY)))
         return later | self.now(life) if life is not None else later
 
-    def now(self, life: Life) -> frozenset[str]:
+    def now(self, life: ShardLife) -> frozenset[str]:
         return self.owned(life.ownership)
 
     def kept(self, disk: Disk, name: str) -> Ownership:
@@ -81,7 +87,7 @@ class Owners:
             self._of_row[name, row] = known
         return known
 
-    def _why(self, lives: Mapping[str, Life], disks: Mapping[str, Disk]) -> str:
+    def _why(self, lives: Mapping[str, ShardLife], disks: Mapping[str, Disk]) -> str:
         return "; ".join(
             f"{name} has {sorted(self.now(life))} now, "
             f"{sorted(self.owned(self.kept(disks[name], name)))} on disk"

@@ -49,7 +49,7 @@ OCCUPIED = (S.CREATING, S.CONFIGURING, S.CONFIGURED, S.DRAINING, S.DELETING)
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class ProviderCall:
     machine: str
     shard: str
     epoch: int
@@ -80,12 +80,14 @@ class Provider:
     """Both of them: the caller says which one it means."""
 
     def __init__(
-        self, acted: Callable[[Act], None], shelf: Mapping[str, MachineRecord] | None = None
+        self,
+        acted: Callable[[ProviderCall], None],
+        shelf: Mapping[str, MachineRecord] | None = None,
     ) -> None:
         """`acted` hears of every act before it is carried out."""
         self._acted = acted
         self.shelf = dict(shelf or {record.id: record for record in _machines()})
-        self.acts: list[Act] = []
+        self.acts: list[ProviderCall] = []
         #: Who acted last on each machine.
         self.actor: dict[str, str] = {}
         #: Calls under way, oldest first.
@@ -152,7 +154,7 @@ class Provider:
         record, token = self.shelf[call.machine_id], call.token
         if record.state is not _BEFORE[type(call)]:
             raise Rejected(Code.INTERNAL, f"{record.id} is {record.state.label}")
-        act = Act(record.id, token.shard_id, token.epoch, type(call).__name__)
+        act = ProviderCall(record.id, token.shard_id, token.epoch, type(call).__name__)
         self._acted(act)
         self.acts.append(act)
         self.actor[record.id] = token.shard_id

@@ -16,9 +16,9 @@ from typing import Any
 from bigfleet.model.requirements import RACK_KEY, ZONE_KEY
 from tests.coordination_laws.laws import LawBroken
 from tests.coordination_laws.provider import CLOUD, LAB
+from tests.coordination_laws.rig import CoordinationRig, EndState, empty_world
 from tests.coordination_laws.settling import settle
 from tests.coordination_laws.steps import AMOUNTS, PLAYERS, PRIORITIES, Step, play
-from tests.coordination_laws.world import Evening, World, empty_world
 
 #: A step's name and how often it comes.
 Weights = dict[str, int]
@@ -112,7 +112,7 @@ assert all(set(weights) <= PLAYERS.keys() for weights in KINDS.values())
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class ScheduleStart:
     """How a world came to be as it is when a schedule begins."""
 
     shards: int
@@ -133,28 +133,28 @@ def _wants(shard: int, machines: int, priority: int) -> Step:
     return "demand", shard, AMOUNTS.index(machines) + 8 * PRIORITIES.index(priority)
 
 
-PASTS: tuple[Past, ...] = (
+PASTS: tuple[ScheduleStart, ...] = (
     # One has everything, others want a part of it.
-    Past(2, (), (*_SETTLED, _wants(1, 3, 1000))),
-    Past(3, (), (*_SETTLED, _wants(1, 3, 1000), _wants(2, 2, 10), _TALK)),
+    ScheduleStart(2, (), (*_SETTLED, _wants(1, 3, 1000))),
+    ScheduleStart(3, (), (*_SETTLED, _wants(1, 3, 1000), _wants(2, 2, 10), _TALK)),
     # All of it serves a less urgent Need.
-    Past(3, (), (*_SETTLED, _wants(0, 12, 10), *_SETTLED, _wants(1, 2, 1000), _TALK)),
+    ScheduleStart(3, (), (*_SETTLED, _wants(0, 12, 10), *_SETTLED, _wants(1, 2, 1000), _TALK)),
     # Machines have moved, and one who has some wants them no more.
-    Past(
+    ScheduleStart(
         3, (), (*_SETTLED, _wants(1, 3, 1000), *(_TALK,) * 5, _wants(2, 2, 1000), _wants(1, 0, 10))
     ),
     # They have stood idle for so long that they go home.
-    Past(
+    ScheduleStart(
         3,
         (ZONE_KEY,),
         (*_SETTLED, _wants(1, 3, 1000), *(_TALK,) * 5, _wants(1, 0, 10), *_SETTLED, ("jump", 3, 0)),
     ),
-    Past(3, (ZONE_KEY, RACK_KEY), (*_SETTLED, *_ZONES, *_SETTLED, _wants(0, 5, 1000))),
+    ScheduleStart(3, (ZONE_KEY, RACK_KEY), (*_SETTLED, *_ZONES, *_SETTLED, _wants(0, 5, 1000))),
     # Domains of two keys, the smaller asked first.
-    Past(3, (RACK_KEY, ZONE_KEY), (*_SETTLED, *_ZONES, ("assign", 2, 2), *_SETTLED)),
+    ScheduleStart(3, (RACK_KEY, ZONE_KEY), (*_SETTLED, *_ZONES, ("assign", 2, 2), *_SETTLED)),
     # Everybody has two providers.
-    Past(3, (), (*_SETTLED, ("attach", 2, 4), ("assign", 2, 1), *_SETTLED), (CLOUD, LAB)),
-    Past(4, (RACK_KEY,), (*_SETTLED, ("assign", 2, 1), ("assign", 3, 3), *_SETTLED)),
+    ScheduleStart(3, (), (*_SETTLED, ("attach", 2, 4), ("assign", 2, 1), *_SETTLED), (CLOUD, LAB)),
+    ScheduleStart(4, (RACK_KEY,), (*_SETTLED, ("assign", 2, 1), ("assign", 3, 3), *_SETTLED)),
 )
 
 
@@ -164,19 +164,19 @@ GUESTS = PASTS[4:5]
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    past: Past
+    past: ScheduleStart
     steps: tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class PlayedSchedule:
     #: None: every law held.
     broken: LawBroken | None
     seen: Counter[str]
 
 
 def schedule_of(
-    seed: int, weights: Weights, length: int, pasts: Sequence[Past] = PASTS
+    seed: int, weights: Weights, length: int, pasts: Sequence[ScheduleStart] = PASTS
 ) -> Schedule:
     random = Random(seed)
     names = random.choices(list(weights), list(weights.values()), k=length)
@@ -184,13 +184,13 @@ def schedule_of(
     return Schedule(random.choice(pasts), steps)
 
 
-_EVENINGS: dict[Past, Evening] = {}
+_EVENINGS: dict[ScheduleStart, EndState] = {}
 
 
-async def evening_of(past: Past) -> Evening:
+async def evening_of(past: ScheduleStart) -> EndState:
     """Played once; everything after it begins there."""
     if past not in _EVENINGS:
-        world = World(empty_world(past.shards, past.keys, past.providers))
+        world = CoordinationRig(empty_world(past.shards, past.keys, past.providers))
         world.begin()
         for each in past.steps:
             await play(world, *each)
@@ -200,8 +200,8 @@ async def evening_of(past: Past) -> Evening:
     return _EVENINGS[past]
 
 
-async def played(schedule: Schedule, *, settles: bool) -> Played:
-    world = World(await evening_of(schedule.past))
+async def played(schedule: Schedule, *, settles: bool) -> PlayedSchedule:
+    world = CoordinationRig(await evening_of(schedule.past))
     broken: LawBroken | None = None
     try:
         world.begin()
@@ -214,11 +214,11 @@ async def played(schedule: Schedule, *, settles: bool) -> Played:
     finally:
         for life in world.living():
             life.die()
-    return Played(broken, world.seen)
+    return PlayedSchedule(broken, world.seen)
 
 
 @contextmanager
-def rig() -> Iterator[Callable[[Schedule, bool], Played]]:
+def rig() -> Iterator[Callable[[Schedule, bool], PlayedSchedule]]:
     """Plays schedules, one after another, in a loop without threads."""
     with asyncio.Runner() as runner:
         runner.get_loop().set_default_executor(_Inline())
@@ -226,7 +226,7 @@ def rig() -> Iterator[Callable[[Schedule, bool], Played]]:
 
 
 def shortened(
-    schedule: Schedule, law: str, play_it: Callable[[Schedule, bool], Played]
+    schedule: Schedule, law: str, play_it: Callable[[Schedule, bool], PlayedSchedule]
 ) -> Schedule:
     """As few steps as break the same law."""
 

@@ -13,9 +13,9 @@ from functools import cache
 from tests.coordination_laws.schedules import (
     KINDS,
     PASTS,
-    Past,
-    Played,
+    PlayedSchedule,
     Schedule,
+    ScheduleStart,
     Weights,
     rig,
     schedule_of,
@@ -24,7 +24,7 @@ from tests.coordination_laws.schedules import (
 from tests.nightly import IS_NIGHTLY
 
 #: Of every kind, and how many a test plays.
-SCHEDULES, AT_A_TIME = (10_000 if IS_NIGHTLY else 100), 50
+SCHEDULES, AT_A_TIME = (10_000, 50) if IS_NIGHTLY else (60, 30)
 BLOCKS = range(SCHEDULES // AT_A_TIME)
 STEPS = 50 if IS_NIGHTLY else 22
 #: Where the faults stop, everything must end; that takes as long as the schedule itself.
@@ -49,7 +49,9 @@ def seen_in(kind: str, seeds: Iterable[int]) -> Counter[str]:
     return seen
 
 
-def first_broken(weights: Weights, pasts: Sequence[Past], seeds: Iterable[int]) -> Played | None:
+def first_broken(
+    weights: Weights, pasts: Sequence[ScheduleStart], seeds: Iterable[int]
+) -> PlayedSchedule | None:
     """Of the first of these schedules that breaks a law."""
     with rig() as play_it:
         for seed in seeds:

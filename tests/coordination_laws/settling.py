@@ -8,13 +8,13 @@ from bigfleet.model.provider_calls import Rejected
 from tests.coordination_laws import laws
 from tests.coordination_laws.laws import LawBroken
 from tests.coordination_laws.provider import address_of, provider_of
-from tests.coordination_laws.world import World
+from tests.coordination_laws.rig import CoordinationRig
 
 #: Rounds of two seconds after which nothing may be under way any more.
 PATIENCE = 60
 
 
-async def settle(world: World) -> int:
+async def settle(world: CoordinationRig) -> int:
     """How many rounds it took; raises LawBroken."""
     await _mend(world)
     for number in range(PATIENCE):
@@ -25,7 +25,7 @@ async def settle(world: World) -> int:
     raise LawBroken(laws.ENDS, why_unsettled(world))
 
 
-async def _mend(world: World) -> None:
+async def _mend(world: CoordinationRig) -> None:
     """No fault is left, no Need is left, and nothing new is begun."""
     coordinators = world.coordinators
     coordinators.rulings, coordinators.is_cut, coordinators.stale = [], False, None
@@ -47,7 +47,7 @@ async def _mend(world: World) -> None:
     coordinators.book.settings = coordinators.settings
 
 
-async def _round(world: World) -> None:
+async def _round(world: CoordinationRig) -> None:
     world.wait(2)
     for name in sorted(world.dead):
         world.remove(name)
@@ -63,7 +63,7 @@ async def _round(world: World) -> None:
         world.check()
 
 
-def why_unsettled(world: World) -> str:
+def why_unsettled(world: CoordinationRig) -> str:
     """What is under way; empty: nothing is."""
     book = world.coordinators.book
     tables = book.tables
@@ -89,7 +89,7 @@ def why_unsettled(world: World) -> str:
     return ""
 
 
-def _why_not_as_it_owns(world: World, name: str) -> str:
+def _why_not_as_it_owns(world: CoordinationRig, name: str) -> str:
     """Its inventory is what is its own, none of which serves a cluster any more."""
     life = world.lives[name]
     has = set(life.state.parts.machines.inventory.snapshot().ids)
@@ -101,7 +101,7 @@ def _why_not_as_it_owns(world: World, name: str) -> str:
     return ""
 
 
-def _check_agreement(world: World) -> None:
+def _check_agreement(world: CoordinationRig) -> None:
     """Law: only the shard that owns a machine by the rows acts on it."""
     book = world.coordinators.book
     for machine in world.provider.shelf:

@@ -3,7 +3,7 @@
 import pytest
 
 from bigfleet.model.requirements import RACK_KEY, ZONE_KEY
-from tests.coordination_laws.schedules import Past, Schedule, rig
+from tests.coordination_laws.schedules import Schedule, ScheduleStart, rig
 from tests.coordination_laws.steps import Step
 
 SETTLED: tuple[Step, ...] = (("talk", 0, 2), ("talk", 0, 2))
@@ -11,11 +11,11 @@ A, B, C, D = range(4)
 Z1, Z2, R1, R2 = range(4)
 
 #: Racks are b's and d's, the rest is a's.
-RACKS = Past(4, (RACK_KEY,), (*SETTLED, ("assign", R1, B), ("assign", R2, D), *SETTLED))
+RACKS = ScheduleStart(4, (RACK_KEY,), (*SETTLED, ("assign", R1, B), ("assign", R2, D), *SETTLED))
 #: Everything is a's, and there is no demand.
-OF_A = Past(3, (), SETTLED)
+OF_A = ScheduleStart(3, (), SETTLED)
 #: A zone is b's, which uses it; a rack that is asked first would be c's.
-ZONE_OF_B = Past(
+ZONE_OF_B = ScheduleStart(
     3, (RACK_KEY, ZONE_KEY), (*SETTLED, ("assign", Z2, B), *SETTLED, ("demand", B, 15), *SETTLED)
 )
 
@@ -54,7 +54,7 @@ BROKE: dict[str, Schedule] = {
     ),
     # b was silent when a acknowledged the release; then a lost its disk, and with it the mark.
     "a donor that loses its disk between release and grant": Schedule(
-        Past(2, (), (*SETTLED, ("demand", B, 12))),
+        ScheduleStart(2, (), (*SETTLED, ("demand", B, 12))),
         (
             *(("talk", 0, 2), ("talk", 0, 1)),
             *(("cut_off", B, 0), ("jump", 1, 0), ("jump", 1, 0), ("jump", 0, 0)),

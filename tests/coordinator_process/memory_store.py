@@ -7,12 +7,12 @@ from enum import Enum, auto
 
 from bigfleet.coordinator.keys import value_bytes
 from bigfleet.coordinator.stores.contract import (
-    Change,
     Deposed,
-    Heard,
+    LatestHeard,
     Leader,
-    Loaded,
-    Reign,
+    Leadership,
+    LoadedRows,
+    RowChange,
     StoreDown,
     StoreUnclear,
 )
@@ -73,7 +73,7 @@ class MemoryStore:
     async def open(self) -> None:
         self._check()
 
-    async def campaign(self) -> Reign:
+    async def campaign(self) -> Leadership:
         self._check()
         while True:
             await self._shared.vacant.wait()
@@ -85,15 +85,15 @@ class MemoryStore:
         self._shared.term += 1
         self._shared.rows["term"] = value_bytes(TermRow(self._shared.term))
         self._over = asyncio.get_running_loop().create_future()
-        return Reign(self._shared.term)
+        return Leadership(self._shared.term)
 
-    async def load(self) -> Loaded:
+    async def load(self) -> LoadedRows:
         self.loads += 1
         self._check()
         self._check_leads()
-        return Loaded(dict(self._shared.rows), self._shared.revision)
+        return LoadedRows(dict(self._shared.rows), self._shared.revision)
 
-    async def commit(self, changes: Sequence[Change]) -> int:
+    async def commit(self, changes: Sequence[RowChange]) -> int:
         self.commits += 1
         await self.free.wait()
         fault = self.fault
@@ -133,8 +133,8 @@ class MemoryStore:
     def leader(self) -> Leader | None:
         return self._shared.leader
 
-    def heard(self) -> Heard:
-        return Heard(self._shared.term, self._shared.revision)
+    def heard(self) -> LatestHeard:
+        return LatestHeard(self._shared.term, self._shared.revision)
 
     def trouble(self) -> str:
         return "the store does not answer" if self.fault is Fault.DOWN else ""

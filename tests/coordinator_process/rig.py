@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
-from bigfleet.coordinator.driving.open_store import store_of
-from bigfleet.coordinator.driving.process import CoordinatorProcess, OpenStore
+from bigfleet.coordinator.driving.process import CoordinatorProcess, OpenStore, store_of
 from bigfleet.coordinator.settings import CoordinatorSettings
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.driver import RealClock
@@ -17,7 +16,7 @@ from bigfleet.model.settings import Seconds
 from bigfleet.model.shard_admin import Audit
 from bigfleet.model.shard_views import ShardSummary
 from bigfleet.process import ProcessContext
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 from bigfleet.wire.coordinator_client import CoordinatorLines
 from bigfleet.wire.lines import TlsFiles
 from tests.shard_system.rig import ANYWHERE, Lines, page

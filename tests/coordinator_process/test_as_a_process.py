@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from bigfleet.cli.main import cli
 from bigfleet.model.provider_calls import Code, Rejected
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 from bigfleet.wire.coordinator_client import CoordinatorLines
 from tests.coordinator_process.rig import ADA, DEADLINE, report
 from tests.shard_processes.process import Running, launched, serving
@@ -98,7 +98,7 @@ async def test_a_full_disk_refuses_writes_and_is_forgiven(tmp_path: Path) -> Non
         running.fill_disk()
         async with CoordinatorAdminClient([running.address], deadline=DEADLINE) as client:
             with pytest.raises(Rejected) as told:
-                await client.set_quota("sim", "eu", 3, ADA)
+                await client.set_quota(ADA, provider="sim", region="eu", total=3)
             assert told.value.code is Code.UNAVAILABLE
             assert "nothing was changed" in told.value.text
             # What needs no disk goes on.
@@ -108,7 +108,9 @@ async def test_a_full_disk_refuses_writes_and_is_forgiven(tmp_path: Path) -> Non
 
             async def writable() -> bool:
                 try:
-                    return (await client.set_quota("sim", "eu", 3, ADA)).total == 3
+                    return (
+                        await client.set_quota(ADA, provider="sim", region="eu", total=3)
+                    ).total == 3
                 except Rejected:
                     return False
 
@@ -193,7 +195,7 @@ WRONG = {
     ),
     "a name with a slash": (["--id", "a/b"], "has a slash"),
     "a key twice": (["--partition-keys", "a", "--partition-keys", "a"], "name a key twice"),
-    "an unknown store": (["--store", "paper"], "none of sqlite, etcd"),
+    "an unknown store": (["--store", "paper"], "not one of sqlite, etcd"),
 }
 
 

@@ -41,7 +41,9 @@ async def test_a_clean_stop_hands_over_and_nothing_is_lost(
         await one.reported("shard-0")
         await one.synced("shard-0")
         await one.reported("shard-1")
-        await one.client.assign_domain("zone", "a", "shard-1", ADA)
+        await one.client.assign_domain(
+            ADA, topology_key="zone", topology_value="a", shard_id="shard-1"
+        )
         pending = [each.instruction.id for each in await one.client.instructions()]
         assert pending
         with pytest.raises(NotLeader) as told:
@@ -69,7 +71,7 @@ async def test_a_leader_without_etcd_answers_no_write_and_then_nothing(
         etcd.members[0].pause()
         try:
             with pytest.raises(Rejected) as told:
-                await one.client.set_quota("sim", "eu", 3, ADA)
+                await one.client.set_quota(ADA, provider="sim", region="eu", total=3)
             assert told.value.code in (Code.UNAVAILABLE, Code.FAILED_PRECONDITION)
             await until(lambda: not one.process.leading.leads, lambda: one.log.said)
             with pytest.raises(Rejected, match="no leader is known") as told:

@@ -4,7 +4,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from bigfleet.model.provider_calls import Rejected
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 from tests.coordinator_process.rig import ADA, DEADLINE
 from tests.etcd_cluster import EtcdCluster, etcd_cluster, needs_etcd
 from tests.shard_processes.process import Running, serving
@@ -47,7 +47,9 @@ class Fleet:
 
     async def _written(self, name: str) -> bool:
         try:
-            return (await self._client.set_quota("sim", name, 1, ADA)).total == 1
+            return (
+                await self._client.set_quota(ADA, provider="sim", region=name, total=1)
+            ).total == 1
         except Rejected:
             return False
 

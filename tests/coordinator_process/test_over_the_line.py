@@ -40,7 +40,7 @@ async def test_a_shard_registers_and_is_seen(tmp_path: Path) -> None:
 async def test_rows_outlive_the_process_and_the_term_grows(tmp_path: Path) -> None:
     async with coordinated(tmp_path) as rig:
         await rig.reported()
-        await rig.client.upsert_provider(ProviderEntry("sim", PROVIDER, "eu"), ADA)
+        await rig.client.upsert_provider(ADA, ProviderEntry("sim", PROVIDER, "eu"))
     async with coordinated(tmp_path) as rig:
         assert [entry.shard_id for entry in await rig.client.shards()] == ["shard-0"]
         (entry,) = await rig.client.providers()
@@ -56,11 +56,11 @@ async def test_people_change_what_they_may(tmp_path: Path) -> None:
             await rig.reported(shard)
             await rig.synced(shard)
         client = rig.client
-        quota = await client.set_quota("sim", "eu", 40, ADA)
+        quota = await client.set_quota(ADA, provider="sim", region="eu", total=40)
         assert (quota.total, (await client.quotas())[0].total) == (40, 40)
-        await client.delete_quota("sim", "eu", ADA)
+        await client.delete_quota(ADA, provider="sim", region="eu")
         assert await client.quotas() == ()
-        await client.assign_domain("zone", "a", "shard-1", ADA)
+        await client.assign_domain(ADA, topology_key="zone", topology_value="a", shard_id="shard-1")
         (domain,) = await client.domains()
         # Its default owner has to give it up first.
         assert (domain.key, domain.value, domain.shard) == ("zone", "a", "")
@@ -71,11 +71,11 @@ async def test_people_change_what_they_may(tmp_path: Path) -> None:
         assert (await client.status(rig.address)).rebalance_paused
         await client.resume(ResumeCall(ADA, made.pause.pause_id))
         assert (await client.pauses()).pauses == ()
-        await client.unassign_domain("zone", "a", ADA)
-        await client.remove_shard("shard-1", ADA)
+        await client.unassign_domain(ADA, topology_key="zone", topology_value="a")
+        await client.remove_shard(ADA, shard_id="shard-1")
         assert [entry.shard_id for entry in await client.shards()] == ["shard-0"]
         with pytest.raises(Rejected) as told_off:
-            await client.cancel_transfer("none", ADA)
+            await client.cancel_transfer(ADA, transfer_id="none")
         assert told_off.value.code is Code.NOT_FOUND
 
 
@@ -88,7 +88,7 @@ async def test_the_author_of_a_change_is_named(tmp_path: Path) -> None:
     tls = authority.leaf("server", "bigfleet://shard/none")
     admin = authority.leaf("admin", EVE)
     async with coordinated(tmp_path / "data", tls=tls, caller=admin) as rig:
-        await rig.client.upsert_provider(ProviderEntry("sim", PROVIDER), ADA)
+        await rig.client.upsert_provider(ADA, ProviderEntry("sim", PROVIDER))
         events = [event async for event in rig.client.events()]
         named = next(event for event in events if event.kind == "admin")
         assert named.text == f"ada ({EVE}): register provider sim at 10.0.0.9:9000 (because)"
@@ -111,7 +111,7 @@ async def test_the_author_of_a_change_is_named(tmp_path: Path) -> None:
 
 async def test_a_tail_hears_what_comes(tmp_path: Path) -> None:
     async with coordinated(tmp_path) as rig:
-        await rig.client.set_quota("sim", "a", 1, ADA)
+        await rig.client.set_quota(ADA, provider="sim", region="a", total=1)
         heard: list[CoordinatorEvent] = []
 
         async def tail() -> None:
@@ -120,7 +120,7 @@ async def test_a_tail_hears_what_comes(tmp_path: Path) -> None:
 
         tailing = asyncio.create_task(tail())
         await until(lambda: any(event.subject == "sim/a" for event in heard))
-        await rig.client.set_quota("sim", "b", 1, ADA)
+        await rig.client.set_quota(ADA, provider="sim", region="b", total=1)
         await until(lambda: any(event.subject == "sim/b" for event in heard))
         revisions = [event.revision for event in heard]
         assert revisions == list(range(1, len(heard) + 1))
@@ -130,7 +130,7 @@ async def test_a_tail_hears_what_comes(tmp_path: Path) -> None:
 
 async def test_the_first_event_of_a_reign_is_its_beginning(tmp_path: Path) -> None:
     async with coordinated(tmp_path) as rig:
-        await rig.client.set_quota("sim", "a", 1, ADA)
+        await rig.client.set_quota(ADA, provider="sim", region="a", total=1)
         first, *_ = [event async for event in rig.client.events()]
         assert (first.kind, first.subject, first.term) == ("election", "node-1", 1)
         assert first.text == "replica node-1 leads with term 1"
@@ -139,15 +139,15 @@ async def test_the_first_event_of_a_reign_is_its_beginning(tmp_path: Path) -> No
 async def test_a_tail_begins_where_it_is_told(tmp_path: Path) -> None:
     async with coordinated(tmp_path) as rig:
         for region in "abcd":
-            await rig.client.set_quota("sim", region, 1, ADA)
+            await rig.client.set_quota(ADA, provider="sim", region=region, total=1)
         everything = [event async for event in rig.client.events()]
-        later = [event async for event in rig.client.events(3)]
+        later = [event async for event in rig.client.events(from_revision=3)]
         assert later == everything[2:]
 
 
 async def test_a_tail_that_does_not_keep_up_is_sent_away(tmp_path: Path) -> None:
     async with coordinated(tmp_path) as rig:
-        await rig.client.set_quota("sim", "a", 1, ADA)
+        await rig.client.set_quota(ADA, provider="sim", region="a", total=1)
         leading = rig.process.leading
         answers = AdminAnswers(leading, rig.log, ManualClock(), str, "sqlite", "")
         tail = answers.events(0, follow=True)
@@ -167,7 +167,7 @@ async def test_a_tail_ends_with_the_reign(tmp_path: Path) -> None:
         return stores[0]
 
     async with coordinated(tmp_path, store=store) as rig:
-        await rig.client.set_quota("sim", "a", 1, ADA)
+        await rig.client.set_quota(ADA, provider="sim", region="a", total=1)
         tail = rig.client.events(follow=True)
         await anext(tail)
         tailing = asyncio.create_task(_exhausted(tail))
@@ -200,7 +200,7 @@ async def test_a_follower_sends_callers_to_the_leader(tmp_path: Path) -> None:
         with pytest.raises(NotLeader) as told:
             await follower.reported()
         assert told.value.leader == leader.address
-        await follower.client.set_quota("sim", "eu", 3, ADA)
+        await follower.client.set_quota(ADA, provider="sim", region="eu", total=3)
         assert (await leader.client.quotas())[0].total == 3
         status = await follower.client.status(follower.address)
         assert (status.is_leader, status.leader_address) == (False, leader.address)
@@ -214,5 +214,5 @@ async def test_a_follower_sends_callers_to_the_leader(tmp_path: Path) -> None:
 async def test_an_audit_without_owner_or_reason_is_refused(tmp_path: Path) -> None:
     async with coordinated(tmp_path) as rig:
         with pytest.raises(Rejected) as told:
-            await rig.client.set_quota("sim", "eu", 3, Audit("", ""))
+            await rig.client.set_quota(Audit("", ""), provider="sim", region="eu", total=3)
         assert told.value.code is Code.INVALID_ARGUMENT

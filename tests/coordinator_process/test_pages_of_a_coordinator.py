@@ -82,8 +82,10 @@ async def test_every_name_of_the_catalogue_is_on_the_page(tmp_path: Path) -> Non
     async with coordinated(tmp_path) as rig:
         await rig.reported()
         await rig.synced()
-        await rig.client.set_quota("sim", "eu", 40, ADA)
-        await rig.client.assign_domain("zone", "a", "shard-0", ADA)
+        await rig.client.set_quota(ADA, provider="sim", region="eu", total=40)
+        await rig.client.assign_domain(
+            ADA, topology_key="zone", topology_value="a", shard_id="shard-0"
+        )
         status, text = await rig.page("/metrics")
         assert status == 200
         named = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}

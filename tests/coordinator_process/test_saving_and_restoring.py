@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bigfleet.cli.main import cli
-from bigfleet.coordinator.driving.snapshot_folder import LATEST
+from bigfleet.coordinator.driving.duties import LATEST
 from bigfleet.coordinator.snapshots import snapshot_of
 from bigfleet.coordinator.stores.contract import Leader
 from bigfleet.edge.clock import ManualClock
@@ -40,8 +40,8 @@ async def restored(file: Path, *into: str) -> Result:
 async def filled(rig: CoordinatorRig) -> None:
     await rig.reported("shard-0")
     await rig.reported("shard-1")
-    await rig.client.assign_domain("zone", "a", "shard-1", ADA)
-    await rig.client.set_quota("sim", "eu", 40, ADA)
+    await rig.client.assign_domain(ADA, topology_key="zone", topology_value="a", shard_id="shard-1")
+    await rig.client.set_quota(ADA, provider="sim", region="eu", total=40)
 
 
 async def is_restored(rig: CoordinatorRig, term: int) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bigfleet.coordinator.driving.snapshot_folder import KEPT, LATEST, SnapshotFolder
+from bigfleet.coordinator.driving.duties import KEPT, LATEST, SnapshotFolder
 from bigfleet.coordinator.keys import UnreadableRow, tables_of
 from bigfleet.coordinator.snapshots import (
     copied,

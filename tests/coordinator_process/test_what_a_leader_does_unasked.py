@@ -32,7 +32,7 @@ class InMemory:
         return self.stores[-1]
 
 
-class Swept:
+class CountingSweep:
     """Stands in for a sweep, and counts."""
 
     def __init__(self, *problems: Exception | None) -> None:
@@ -54,7 +54,7 @@ async def names(rig: CoordinatorRig) -> set[str]:
 async def test_a_sweep_that_fails_is_logged_and_the_next_one_comes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    swept = Swept(None, ZeroDivisionError("oh"), Rejected(Code.NOT_FOUND, "gone"))
+    swept = CountingSweep(None, ZeroDivisionError("oh"), Rejected(Code.NOT_FOUND, "gone"))
     monkeypatch.setattr(sweeps.Sweep, "piece", swept)
     clock = ManualClock()
     settings = replace(QUICK, rebalance=RebalanceSettings(interval=Seconds(10.0)))
@@ -91,7 +91,7 @@ async def test_a_sweep_goes_on_until_its_last_piece(
 async def test_every_second_what_passes_with_time_is_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ticks, taken_back, settled = Swept(), Swept(), Swept()
+    ticks, taken_back, settled = CountingSweep(), CountingSweep(), CountingSweep()
     monkeypatch.setattr(expiries, "tick", ticks)
     monkeypatch.setattr(quotas, "tick", taken_back)
     monkeypatch.setattr(sweeps, "settle", settled)
@@ -114,7 +114,7 @@ async def test_a_pause_of_the_fleet_ends_by_itself(tmp_path: Path) -> None:
 async def test_what_cannot_be_written_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    swept, stores, clock = Swept(), InMemory(), ManualClock()
+    swept, stores, clock = CountingSweep(), InMemory(), ManualClock()
     monkeypatch.setattr(sweeps.Sweep, "piece", swept)
     async with coordinated(tmp_path, clock=clock, store=stores.of) as rig:
         stores.stores[0].fault = Fault.DOWN

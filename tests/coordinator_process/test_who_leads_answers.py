@@ -1,9 +1,10 @@
 """Only the leader answers: not one that was deposed, not one that cannot be sure."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -47,6 +48,11 @@ def naming(name: str) -> Callable[[Book, Draft], str]:
     return operation
 
 
+class NoDuties:
+    def begun(self) -> tuple[Coroutine[Any, Any, None], ...]:
+        return ()
+
+
 @asynccontextmanager
 async def replicated(
     shared: SharedRows, settings: CoordinatorSettings = SETTINGS, *, leads: bool = True
@@ -55,7 +61,7 @@ async def replicated(
     leading = LeadingReplica(settings, clock, lambda: 0.0, log)
     store = MemoryStore(shared, Leader(settings.id, f"{settings.id}:7790"), clock)
     await leading.open(store, f"{settings.id}:7790")
-    running = asyncio.create_task(leading.run())
+    running = asyncio.create_task(leading.run(NoDuties()))
     try:
         if leads:
             await until(lambda: leading.leads)

@@ -25,7 +25,7 @@ CYCLES_OF_A_TRANSFER = 20
 
 
 @dataclass(slots=True)
-class Befalling:
+class FaultEvents:
     fleet: Fleet
     laws: Laws
     chance: Random
@@ -61,9 +61,16 @@ class Befalling:
         shard = self.chance.choice([s for s in (*SHARDS, "") if s != wished.get(zone, "")])
         wished[zone] = shard
         self.say(f"{zone} to {shard or 'no shard'}")
-        await self._ask(zone, self.fleet.admin.unassign_domain(ZONE_KEY, zone, ADA))
+        await self._ask(
+            zone, self.fleet.admin.unassign_domain(ADA, topology_key=ZONE_KEY, topology_value=zone)
+        )
         if shard:
-            await self._ask(zone, self.fleet.admin.assign_domain(ZONE_KEY, zone, shard, ADA))
+            await self._ask(
+                zone,
+                self.fleet.admin.assign_domain(
+                    ADA, topology_key=ZONE_KEY, topology_value=zone, shard_id=shard
+                ),
+            )
         await self.laws.look()
 
     async def _ask(self, zone: str, asked: Awaitable[None]) -> None:
@@ -190,22 +197,22 @@ class Befalling:
         await self.fleet.start_shard(shard)
 
 
-Event = Callable[[Befalling], Awaitable[None]]
+Event = Callable[[FaultEvents], Awaitable[None]]
 ASKED: tuple[Event, ...] = (
-    Befalling.a_domain_moves,
-    Befalling.a_domain_moves,
-    Befalling.demand_changes,
-    Befalling.a_shard_becomes_short,
+    FaultEvents.a_domain_moves,
+    FaultEvents.a_domain_moves,
+    FaultEvents.demand_changes,
+    FaultEvents.a_shard_becomes_short,
 )
 FAULTS: tuple[Event, ...] = (
-    Befalling.a_member_is_killed,
-    Befalling.the_quorum_is_killed,
-    Befalling.the_leader_is_killed,
-    Befalling.the_leader_is_stopped_beyond_its_lease,
-    Befalling.the_leader_loses_etcd,
-    Befalling.the_leader_is_cut_off,
-    Befalling.every_line_is_cut,
-    Befalling.a_shard_is_killed,
+    FaultEvents.a_member_is_killed,
+    FaultEvents.the_quorum_is_killed,
+    FaultEvents.the_leader_is_killed,
+    FaultEvents.the_leader_is_stopped_beyond_its_lease,
+    FaultEvents.the_leader_loses_etcd,
+    FaultEvents.the_leader_is_cut_off,
+    FaultEvents.every_line_is_cut,
+    FaultEvents.a_shard_is_killed,
 )
 
 

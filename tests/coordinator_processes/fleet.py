@@ -12,12 +12,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from bigfleet.bench.processes import Processes, Running, processes
+from bigfleet.bench.processes import Processes, RunningProcess, processes
 from bigfleet.model.coordination import CoordinatorStatus, Transfer
 from bigfleet.model.provider_calls import ListCall, MachineRecord, Rejected
 from bigfleet.model.requirements import ZONE_KEY
 from bigfleet.model.shard_views import MachineView, ShardStatus
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 from bigfleet.wire.provider_client import ProviderClient
 from bigfleet.wire.shard_admin import ShardAdminClient
 from tests.etcd_cluster import EtcdCluster, etcd_cluster, free_ports
@@ -78,7 +78,7 @@ class Replica:
         #: To each member of etcd.
         self.ways: list[Link] = []
         self.words = words
-        self.process: Running | None = None
+        self.process: RunningProcess | None = None
         self.is_stopped = False
 
     def send(self, number: signal.Signals) -> None:
@@ -91,7 +91,7 @@ class Shard:
     def __init__(self, name: str, words: list[str]) -> None:
         self.name = name
         self.words = words
-        self.process: Running | None = None
+        self.process: RunningProcess | None = None
         self.address = ""
         self.metrics_port = 0
         self.admin: ShardAdminClient | None = None

@@ -4,7 +4,7 @@ from random import Random
 
 from bigfleet.model.coordination import TransferState
 from bigfleet.model.provider_calls import Rejected
-from tests.coordinator_processes.events import ASKED, FAULTS, Befalling, Event
+from tests.coordinator_processes.events import ASKED, FAULTS, Event, FaultEvents
 from tests.coordinator_processes.fleet import Fleet
 from tests.coordinator_processes.laws import Laws
 from tests.nightly import IS_NIGHTLY
@@ -30,7 +30,7 @@ def events_of(chance: Random) -> list[Event]:
 async def run_schedule(laws: Laws, seed: int) -> None:
     fleet, chance = laws.fleet, Random(seed)
     fleet.story.append(f"seed {seed}")
-    befalling = Befalling(fleet, laws, chance)
+    befalling = FaultEvents(fleet, laws, chance)
     for event in events_of(chance):
         await event(befalling)
     await rest(fleet, laws)

@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Protocol
 
-from bigfleet.coordinator.stores.contract import Change, Leader, Rows, Store, StoreDown
+from bigfleet.coordinator.stores.contract import Leader, RowChange, Rows, Store, StoreDown
 from bigfleet.coordinator.stores.etcd import PAGE_ROWS, EtcdStore
 from bigfleet.coordinator.stores.restore import restore_into_etcd, restore_into_file
 from bigfleet.coordinator.stores.rows import term_bytes
@@ -103,13 +103,13 @@ async def leading(store: Store) -> AsyncIterator[int]:
         yield (await store.campaign()).term
 
 
-def put(**rows: bytes | str) -> list[Change]:
+def put(**rows: bytes | str) -> list[RowChange]:
     """By name with `__` for a slash; text for what reads better so."""
-    return [Change(name.replace("__", "/"), as_bytes(value)) for name, value in rows.items()]
+    return [RowChange(name.replace("__", "/"), as_bytes(value)) for name, value in rows.items()]
 
 
-def dropped(*names: str) -> list[Change]:
-    return [Change(name, None) for name in names]
+def dropped(*names: str) -> list[RowChange]:
+    return [RowChange(name, None) for name in names]
 
 
 def as_bytes(value: bytes | str) -> bytes:
@@ -144,5 +144,5 @@ async def until(condition: Callable[[], bool]) -> None:
             await next_turn()
 
 
-def numbered(first: str, numbers: Iterator[int] | range) -> list[Change]:
-    return [Change(f"{first}/{number:06}", b'{"n":%d}' % number) for number in numbers]
+def numbered(first: str, numbers: Iterator[int] | range) -> list[RowChange]:
+    return [RowChange(f"{first}/{number:06}", b'{"n":%d}' % number) for number in numbers]

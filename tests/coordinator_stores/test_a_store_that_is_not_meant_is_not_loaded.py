@@ -9,7 +9,7 @@ import pytest
 OPENED = """
 import sys
 import bigfleet.coordinator.driving.process
-from bigfleet.coordinator.driving.open_store import store_of
+from bigfleet.coordinator.driving.process import store_of
 from bigfleet.coordinator.settings import CoordinatorSettings
 from bigfleet.coordinator.stores.contract import Leader
 from bigfleet.edge.driver import RealClock

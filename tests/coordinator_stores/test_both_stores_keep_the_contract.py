@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from bigfleet.coordinator.stores.contract import Change, Deposed, StoreRefused
+from bigfleet.coordinator.stores.contract import Deposed, RowChange, StoreRefused
 from bigfleet.coordinator.stores.rows import term_of
 from bigfleet.edge.clock import settle
 from tests.coordinator_stores.rigs import (
@@ -47,7 +47,7 @@ async def test_rows_outlive_the_reign_and_the_process(rig: Rig) -> None:
 async def test_a_name_of_any_number_of_parts_names_one_row(rig: Rig, key: str) -> None:
     store = rig.store()
     async with leading(store):
-        await store.commit([Change(key, b"\x00\xff{}")])
+        await store.commit([RowChange(key, b"\x00\xff{}")])
         assert await rows_of(store) == {key: b"\x00\xff{}"}
         await store.commit(dropped(key))
         assert await rows_of(store) == {}
@@ -85,7 +85,7 @@ async def test_a_commit_with_a_name_it_may_not_use_changes_nothing(rig: Rig, nam
     store = rig.store()
     async with leading(store):
         with pytest.raises(ValueError, match=r"named|term"):
-            await store.commit([*put(seq="1"), Change(name, b"x")])
+            await store.commit([*put(seq="1"), RowChange(name, b"x")])
         assert await rows_of(store) == {}
 
 
@@ -96,7 +96,7 @@ async def test_many_commits_leave_what_one_dictionary_would(rig: Rig) -> None:
         for step in range(40):
             names = [f"{chance.choice('abc')}/{chance.randrange(8)}" for _ in range(4)]
             values = [None if chance.random() < 0.4 else b"%d" % step for _ in names]
-            await store.commit([Change(*pair) for pair in zip(names, values, strict=True)])
+            await store.commit([RowChange(*pair) for pair in zip(names, values, strict=True)])
             for name, value in zip(names, values, strict=True):
                 model.pop(name, None) if value is None else model.update({name: value})
         assert await rows_of(store) == model

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bigfleet.coordinator.stores.contract import Change, StoreDown, StoreRefused, StoreUnclear
+from bigfleet.coordinator.stores.contract import RowChange, StoreDown, StoreRefused, StoreUnclear
 from bigfleet.coordinator.stores.etcd_keys import Keys
 from bigfleet.edge import certificates
 from bigfleet.edge.clock import next_turn
@@ -207,7 +207,7 @@ async def test_a_row_larger_than_etcd_takes_is_refused_and_told(over_etcd: EtcdR
     store = over_etcd.store()
     async with leading(store):
         with pytest.raises(StoreDown, match="request is too large"):
-            await store.commit([Change("seq", bytes(2_000_000))])
+            await store.commit([RowChange("seq", bytes(2_000_000))])
         assert "etcd refuses" in store.trouble()
         await store.commit(put(seq="1"))
         assert store.trouble() == ""

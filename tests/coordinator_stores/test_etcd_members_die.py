@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from bigfleet.coordinator.stores.contract import (
-    Change,
     Deposed,
+    RowChange,
     Store,
     StoreDown,
     StoreUnclear,
@@ -55,7 +55,7 @@ def impatient(rig: EtcdRig) -> EtcdClient:
     return EtcdClient(rig.endpoints, call_seconds=1.0)
 
 
-async def surely(store: Store, changes: list[Change]) -> None:
+async def surely(store: Store, changes: list[RowChange]) -> None:
     """As the coordinator does it: what is unclear is looked up, what is down is tried again."""
     wanted = {change.key: change.value for change in changes}
     async with asyncio.timeout(PATIENCE):

@@ -1,9 +1,9 @@
 """A holder counts on its lease from when it sent, never from when it heard."""
 
-from bigfleet.coordinator.stores.election import Tenure
+from bigfleet.coordinator.stores.etcd_leadership import LeaseTimes
 from bigfleet.edge.clock import SECOND
 
-TENURE = Tenure(sent_at=1_000 * SECOND, ttl_seconds=5)
+TENURE = LeaseTimes(sent_at=1_000 * SECOND, ttl_seconds=5)
 
 
 def test_a_lease_counts_until_its_ttl_after_the_sending_and_not_at_it() -> None:

@@ -233,7 +233,7 @@ async def test_a_log_whose_file_is_gone_is_not_taken_for_the_log_of_a_new_one(
     path = await filled(rig)
     path.rename(path.with_name("elsewhere.db"))
     path.with_name("coordinator.db-wal").write_bytes(b"what was not yet in the file")
-    assert "coordinator.db-wal of it lies there" in await refused(rig)
+    assert "coordinator.db-wal is still there" in await refused(rig)
     assert not path.exists()
 
 

@@ -7,7 +7,13 @@ from dataclasses import replace
 import pytest
 
 from bigfleet.coordinator.keys import UnreadableRow, tables_of
-from bigfleet.coordinator.stores.contract import Deposed, Heard, Reign, StoreDown, StoreRefused
+from bigfleet.coordinator.stores.contract import (
+    Deposed,
+    LatestHeard,
+    Leadership,
+    StoreDown,
+    StoreRefused,
+)
 from bigfleet.coordinator.stores.etcd import EtcdStore
 from bigfleet.coordinator.stores.etcd_keys import Keys
 from bigfleet.edge.clock import SECOND, ManualClock
@@ -75,9 +81,9 @@ async def test_who_follows_has_heard_of_the_term_and_of_what_was_written(
 ) -> None:
     first, second = over_etcd.store("a"), over_etcd.store("b")
     async with leading(first) as term, opened(second):
-        assert second.heard() == Heard()
+        assert second.heard() == LatestHeard()
         revision = await first.commit(put(seq="1"))
-        assert first.heard() == Heard(term, revision)
+        assert first.heard() == LatestHeard(term, revision)
         campaign = asyncio.create_task(second.campaign())
         await until(lambda: second.leader() == leader("a"))
         heard = second.heard()
@@ -108,7 +114,7 @@ async def test_a_leader_that_resigns_is_replaced_though_its_lease_was_long(
         await until(lambda: second.leader() == leader("a"))
         await first.resign()
         # The lease of the first is for two minutes.
-        assert await asyncio.wait_for(campaign, PATIENCE) == Reign(2)
+        assert await asyncio.wait_for(campaign, PATIENCE) == Leadership(2)
         assert second.leader() == leader("b")
 
 
@@ -197,7 +203,7 @@ async def test_terms_only_grow_over_twenty_fail_overs(short: EtcdRig, link: Link
     assert len(terms) == 21
 
 
-async def retried(store: EtcdStore) -> Reign:
+async def retried(store: EtcdStore) -> Leadership:
     while True:
         try:
             return await store.campaign()
@@ -223,7 +229,7 @@ async def test_no_replica_leads_over_half_a_restore(over_etcd: EtcdRig, client: 
         with pytest.raises(StoreRefused, match=f"etcdctl del --prefix {over_etcd.prefix}/"):
             await store.campaign()
         await client.commit(Transaction((), (Delete(keys.restoring),)))
-        assert await store.campaign() == Reign(1)
+        assert await store.campaign() == Leadership(1)
 
 
 async def test_a_term_that_cannot_be_read_is_not_taken_for_none(

@@ -103,10 +103,9 @@ class ScriptedCoordinator:
         provider: str,
         region: str,
         total: int,
+        force: bool,
         audit: Audit,
         peer: Peer,
-        *,
-        force: bool = False,
     ) -> QuotaAllocation:
         self._asked("set_quota", provider, region, total, audit, force, peer=peer)
         return samples.QUOTA
@@ -136,9 +135,9 @@ class ScriptedCoordinator:
 
     async def set_default_owner(
         self, provider_address: str, shard: str, audit: Audit, peer: Peer
-    ) -> str:
+    ) -> tuple[str, str]:
         self._asked("set_default_owner", provider_address, shard, audit, peer=peer)
-        return shard
+        return provider_address, shard
 
     async def default_owners(self) -> Sequence[tuple[str, str]]:
         self._asked("default_owners")

@@ -11,9 +11,8 @@ from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.shard_admin import Audit
 from bigfleet.wire import coordinator_server
 from bigfleet.wire.client_line import ClientLine
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import COORDINATOR, COORDINATOR_ADMIN, CoordinatorAdminClient
 from bigfleet.wire.coordinator_client import CoordinatorLines
-from bigfleet.wire.coordinator_paths import ADMIN_SERVICE, SERVICE
 from bigfleet.wire.coordinator_server import CoordinatorEndpoint
 from tests.coordinator_wire import samples
 from tests.coordinator_wire.scripted import PATIENCE, ScriptedCoordinator, serving
@@ -32,11 +31,11 @@ async def health_of(address: str, service: str) -> int:
 async def test_a_process_lives_before_a_replica_leads() -> None:
     async with serving(ScriptedCoordinator(follows="")) as rig:
         assert await health_of(rig.address, "") == SERVING
-        assert await health_of(rig.address, SERVICE) == NOT_SERVING
+        assert await health_of(rig.address, COORDINATOR.name) == NOT_SERVING
         await rig.endpoint.set_leader_known(True)
-        assert await health_of(rig.address, SERVICE) == SERVING
+        assert await health_of(rig.address, COORDINATOR.name) == SERVING
         await rig.endpoint.set_leader_known(False)
-        assert await health_of(rig.address, SERVICE) == NOT_SERVING
+        assert await health_of(rig.address, COORDINATOR.name) == NOT_SERVING
         assert await health_of(rig.address, "") == SERVING
 
 
@@ -49,8 +48,8 @@ async def test_both_services_can_be_looked_up() -> None:
         ask = reflection_pb2.ServerReflectionRequest(list_services="").SerializeToString()
         (named,) = [reply async for reply in rpc(iter([ask]))]
         await line.close()
-    assert SERVICE.encode() in named
-    assert ADMIN_SERVICE.encode() in named
+    assert COORDINATOR.name.encode() in named
+    assert COORDINATOR_ADMIN.name.encode() in named
 
 
 async def test_a_coordinator_that_is_back_is_reached_by_the_next_report() -> None:
@@ -100,7 +99,7 @@ async def test_a_stop_waits_for_what_is_being_written() -> None:
     slow = Slow()
     async with asyncio.timeout(PATIENCE), serving(slow) as rig:
         client = CoordinatorAdminClient([rig.address], deadline=PATIENCE)
-        asking = asyncio.ensure_future(client.remove_shard("s", Audit("ada", "drill")))
+        asking = asyncio.ensure_future(client.remove_shard(Audit("ada", "drill"), shard_id="s"))
         await slow.entered.wait()
         stopping = asyncio.ensure_future(rig.endpoint.stop())
         with pytest.raises(Rejected) as rejected:
@@ -120,7 +119,7 @@ async def test_a_stop_does_not_wait_for_ever_for_what_is_being_written(
     slow = Slow()
     async with asyncio.timeout(PATIENCE), serving(slow) as rig:
         client = CoordinatorAdminClient([rig.address], deadline=PATIENCE)
-        asking = asyncio.ensure_future(client.remove_shard("s", Audit("ada", "drill")))
+        asking = asyncio.ensure_future(client.remove_shard(Audit("ada", "drill"), shard_id="s"))
         await slow.entered.wait()
         await rig.endpoint.stop()
         with pytest.raises(Rejected):

@@ -17,9 +17,8 @@ from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import Audit, PauseCall, Paused, PauseList, ResumeCall, Resumed
 from bigfleet.v1alpha1 import coordinator_pb2 as contract
 from bigfleet.wire.client_line import ClientLine
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import COORDINATOR, CoordinatorAdminClient
 from bigfleet.wire.coordinator_client import CoordinatorLines
-from bigfleet.wire.coordinator_paths import SERVICE
 from tests.coordinator_wire import samples
 from tests.coordinator_wire.scripted import PATIENCE, ScriptedCoordinator, serving
 
@@ -29,44 +28,54 @@ Exchange = tuple[Callable[[CoordinatorAdminClient], Awaitable[object]], tuple[ob
 CALLS: dict[str, Exchange] = {
     "shards": (lambda c: c.shards(), ("shards",), samples.SHARDS),
     "domains": (lambda c: c.domains(), ("domains",), samples.DOMAINS),
-    "reports": (lambda c: c.reports("shard-0"), ("reports", "shard-0"), (samples.REPORT_VIEW,)),
+    "reports": (
+        lambda c: c.reports(shard_id="shard-0"),
+        ("reports", "shard-0"),
+        (samples.REPORT_VIEW,),
+    ),
     "assign": (
-        lambda c: c.assign_domain(samples.ZONE, "z-a", "shard-0", AUDIT),
+        lambda c: c.assign_domain(
+            AUDIT, topology_key=samples.ZONE, topology_value="z-a", shard_id="shard-0"
+        ),
         ("assign", samples.ZONE, "z-a", "shard-0", AUDIT),
         None,
     ),
     "unassign": (
-        lambda c: c.unassign_domain(samples.ZONE, "z-a", AUDIT),
+        lambda c: c.unassign_domain(AUDIT, topology_key=samples.ZONE, topology_value="z-a"),
         ("unassign", samples.ZONE, "z-a", AUDIT),
         None,
     ),
-    "remove": (lambda c: c.remove_shard("shard-0", AUDIT), ("remove", "shard-0", AUDIT), None),
+    "remove": (
+        lambda c: c.remove_shard(AUDIT, shard_id="shard-0"),
+        ("remove", "shard-0", AUDIT),
+        None,
+    ),
     "quotas": (lambda c: c.quotas(), ("quotas",), (samples.QUOTA,)),
     "set quota": (
-        lambda c: c.set_quota("sim", "eu", 0, AUDIT, force=True),
+        lambda c: c.set_quota(AUDIT, provider="sim", region="eu", total=0, force=True),
         ("set_quota", "sim", "eu", 0, AUDIT, True),
         samples.QUOTA,
     ),
     "delete quota": (
-        lambda c: c.delete_quota("sim", "", AUDIT),
+        lambda c: c.delete_quota(AUDIT, provider="sim", region=""),
         ("delete_quota", "sim", "", AUDIT),
         None,
     ),
     "providers": (lambda c: c.providers(), ("providers",), (samples.PROVIDER,)),
     "upsert provider": (
-        lambda c: c.upsert_provider(samples.PROVIDER, AUDIT),
+        lambda c: c.upsert_provider(AUDIT, samples.PROVIDER),
         ("upsert_provider", samples.PROVIDER, AUDIT),
         samples.PROVIDER,
     ),
     "delete provider": (
-        lambda c: c.delete_provider("sim", AUDIT),
+        lambda c: c.delete_provider(AUDIT, name="sim"),
         ("delete_provider", "sim", AUDIT),
         None,
     ),
-    "bindings": (lambda c: c.bindings("s"), ("bindings", "s"), (samples.BINDING,)),
-    "unbind": (lambda c: c.unbind("shop", AUDIT), ("unbind", "shop", AUDIT), None),
+    "bindings": (lambda c: c.bindings(shard_id="s"), ("bindings", "s"), (samples.BINDING,)),
+    "unbind": (lambda c: c.unbind(AUDIT, cluster_id="shop"), ("unbind", "shop", AUDIT), None),
     "default owner": (
-        lambda c: c.set_default_owner("p:9000", "shard-0", AUDIT),
+        lambda c: c.set_default_owner(AUDIT, provider_address="p:9000", shard_id="shard-0"),
         ("set_default_owner", "p:9000", "shard-0", AUDIT),
         "shard-0",
     ),
@@ -76,17 +85,17 @@ CALLS: dict[str, Exchange] = {
         samples.DEFAULT_OWNERS,
     ),
     "transfers": (
-        lambda c: c.transfers(True, 5),
+        lambda c: c.transfers(include_finished=True, limit=5),
         ("transfers", True, 5),
         (samples.TRANSFER,),
     ),
     "a limit below none": (
-        lambda c: c.transfers(False, -5),
+        lambda c: c.transfers(limit=-5),
         ("transfers", False, 0),
         (samples.TRANSFER,),
     ),
     "cancel": (
-        lambda c: c.cancel_transfer("t1", AUDIT),
+        lambda c: c.cancel_transfer(AUDIT, transfer_id="t1"),
         ("cancel_transfer", "t1", AUDIT),
         samples.TRANSFER,
     ),
@@ -102,7 +111,7 @@ CALLS: dict[str, Exchange] = {
         Resumed((samples.PAUSE,), ()),
     ),
     "pauses": (
-        lambda c: c.pauses(True),
+        lambda c: c.pauses(include_expired=True),
         ("pauses", True),
         PauseList((samples.PAUSE,), False),
     ),
@@ -164,7 +173,7 @@ async def test_a_coordinator_that_knows_no_sync_says_unimplemented() -> None:
 
     server, lines = grpc.aio.server(), CoordinatorLines()
     rpc: grpc.RpcMethodHandler[bytes, bytes] = grpc.unary_unary_rpc_method_handler(acknowledged)
-    handler = grpc.method_handlers_generic_handler(SERVICE, {"ReportShard": rpc})
+    handler = grpc.method_handlers_generic_handler(COORDINATOR.name, {"ReportShard": rpc})
     server.add_generic_rpc_handlers((handler,))
     address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
     await server.start()
@@ -197,7 +206,7 @@ async def test_existing_clients_that_say_neither_who_nor_why_are_heard() -> None
     async with serving(coordinator) as rig:
         line = ClientLine(rig.address)
         request = contract.RemoveShardRequest(shard_id="shard-0").SerializeToString()
-        await line.call(f"/{SERVICE}/RemoveShard", request, PATIENCE)
+        await line.call(f"/{COORDINATOR.name}/RemoveShard", request, PATIENCE)
         await line.close()
     assert coordinator.asked == [("remove", "shard-0", Audit("", ""))]
 
@@ -205,7 +214,7 @@ async def test_existing_clients_that_say_neither_who_nor_why_are_heard() -> None
 async def test_reports_are_shown_without_what_their_shortfalls_ask_for() -> None:
     async with serving(ScriptedCoordinator()) as rig:
         line = ClientLine(rig.address)
-        answer = await line.call(f"/{SERVICE}/ListShardReports", b"", PATIENCE)
+        answer = await line.call(f"/{COORDINATOR.name}/ListShardReports", b"", PATIENCE)
         await line.close()
     (report,) = contract.ListShardReportsResponse.FromString(answer).reports
     assert len(report.shortfalls[0].requirements) == 0
@@ -218,7 +227,7 @@ async def test_a_tail_ends_with_its_events() -> None:
         serving(coordinator) as rig,
         CoordinatorAdminClient([rig.address]) as client,
     ):
-        assert [event async for event in client.events(7)] == [samples.EVENT]
+        assert [event async for event in client.events(from_revision=7)] == [samples.EVENT]
     assert coordinator.asked == [("events", 7, False)]
 
 
@@ -253,10 +262,7 @@ async def test_a_coordinator_that_stops_ends_the_tails_of_its_readers() -> None:
 async def test_an_answer_of_a_later_version_is_told_as_such() -> None:
     class Newer(ScriptedCoordinator):
         async def transfers(self, include_finished: bool, limit: int) -> list[object]:  # type: ignore[override]
-            return [replace(samples.TRANSFER, state=_Odd())]  # type: ignore[arg-type]
-
-    class _Odd:
-        value = 77
+            return [replace(samples.TRANSFER, state=77)]  # type: ignore[arg-type]
 
     async with (
         serving(Newer()) as rig,
@@ -281,6 +287,6 @@ async def test_who_and_why_that_fit_no_header_are_refused_before_they_are_sent(
         CoordinatorAdminClient([rig.address]) as client,
     ):
         with pytest.raises(Rejected, match="are enough") as rejected:
-            await client.remove_shard("shard-0", audit)
+            await client.remove_shard(audit, shard_id="shard-0")
     assert rejected.value.code is Code.INVALID_ARGUMENT
     assert coordinator.asked == []

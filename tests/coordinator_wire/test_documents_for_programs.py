@@ -1,51 +1,52 @@
 """What people see is also a document that reads back into the message it was made from."""
 
 import json
+from typing import Any
 
 import pytest
 from google.protobuf import json_format
-from google.protobuf.message import Message
 
 from bigfleet.wire import coordination as records
-from bigfleet.wire.coordinator_documents import Shown, document_of, snapshot_document
-from bigfleet.wire.shard_views import pause_message
+from bigfleet.wire.record_codecs import RecordCodec
+from bigfleet.wire.shard_views import PAUSE
+from bigfleet.wire.snapshot_frames import snapshot_document
 from tests.coordinator_wire import samples
 
-SHOWN: dict[str, tuple[Shown, Message]] = {
-    "a status": (samples.STATUS, records.status_message(samples.STATUS)),
-    "a shard": (samples.SHARDS[0], records.shard_message(samples.SHARDS[0])),
-    "a domain": (samples.DOMAINS[0], records.domain_message(samples.DOMAINS[0])),
-    "a report": (samples.REPORT_VIEW, records.report_view_message(samples.REPORT_VIEW)),
-    "a quota": (samples.QUOTA, records.quota_message(samples.QUOTA)),
-    "a provider": (samples.PROVIDER, records.provider_message(samples.PROVIDER)),
-    "a binding": (samples.BINDING, records.binding_message(samples.BINDING)),
-    "a transfer": (samples.TRANSFER, records.transfer_message(samples.TRANSFER)),
-    "an instruction": (samples.PENDING, records.pending_message(samples.PENDING)),
-    "an event": (samples.EVENT, records.event_message(samples.EVENT)),
-    "a pause": (samples.PAUSE, pause_message(samples.PAUSE)),
+SHOWN: dict[str, tuple[Any, RecordCodec[Any, Any]]] = {
+    "a status": (samples.STATUS, records.STATUS),
+    "a shard": (samples.SHARDS[0], records.SHARD),
+    "a domain": (samples.DOMAINS[0], records.DOMAIN),
+    "a report": (samples.REPORT_VIEW, records.REPORT_VIEW),
+    "a quota": (samples.QUOTA, records.QUOTA),
+    "a provider": (samples.PROVIDER, records.PROVIDER),
+    "a binding": (samples.BINDING, records.BINDING),
+    "a transfer": (samples.TRANSFER, records.TRANSFER),
+    "an instruction": (samples.PENDING, records.PENDING),
+    "an event": (samples.EVENT, records.EVENT),
+    "a pause": (samples.PAUSE, PAUSE),
 }
 
 
-@pytest.mark.parametrize(("record", "message"), SHOWN.values(), ids=SHOWN)
-def test_a_document_reads_back_into_its_message(record: Shown, message: Message) -> None:
-    text = json.dumps(document_of(record))
-    assert json_format.Parse(text, type(message)()) == message
+@pytest.mark.parametrize(("record", "codec"), SHOWN.values(), ids=SHOWN)
+def test_a_document_reads_back_into_its_message(record: Any, codec: RecordCodec[Any, Any]) -> None:
+    text = json.dumps(codec.document(record))
+    assert json_format.Parse(text, codec.message_type()) == codec.message(record)
 
 
 def test_names_are_lower_camel_case_and_nothing_is_left_out() -> None:
-    assert document_of(samples.SHARDS[1]) == {
+    assert records.SHARD.document(samples.SHARDS[1]) == {
         "shardId": "shard-1",
         "address": "i:7780",
         "registeredAtUnixNs": 1,
         "lastHeartbeatUnixNs": 0,
     }
-    assert document_of(samples.TRANSFER)["state"] == "TRANSFER_STATE_RELEASING"
-    assert document_of(samples.TRANSFER)["holdSeconds"] == 45
-    assert document_of(samples.QUOTA)["perShard"] == {"shard-0": 12}
+    assert records.TRANSFER.document(samples.TRANSFER)["state"] == "TRANSFER_STATE_RELEASING"
+    assert records.TRANSFER.document(samples.TRANSFER)["holdSeconds"] == 45
+    assert records.QUOTA.document(samples.QUOTA)["perShard"] == {"shard-0": 12}
 
 
 def test_an_instruction_shows_what_it_orders_and_nothing_it_does_not() -> None:
-    shown = document_of(samples.PENDING)["instruction"]
+    shown = records.PENDING.document(samples.PENDING)["instruction"]
     assert shown["transferOwnership"] == {
         "machineIds": ["m-3"],
         "fromShardId": "shard-0",

@@ -8,7 +8,7 @@ import pytest
 
 from bigfleet.model.coordinator_calls import NO_LEADER, STORE_DOWN, UNCLEAR, NotLeader
 from bigfleet.model.provider_calls import Code, Rejected
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 from bigfleet.wire.leader_lines import Search
 from tests.coordinator_wire import samples
 from tests.coordinator_wire.scripted import PATIENCE, ScriptedCoordinator, serving
@@ -136,7 +136,7 @@ async def test_what_a_leader_refuses_is_refused_and_no_other_replica_is_asked() 
         CoordinatorAdminClient(addresses, deadline=PATIENCE) as client,
     ):
         with pytest.raises(Rejected, match="no such shard"):
-            await client.reports("x")
+            await client.reports(shard_id="x")
     assert other.asked == []
 
 

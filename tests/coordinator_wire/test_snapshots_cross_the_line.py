@@ -10,9 +10,8 @@ import pytest
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.v1alpha1 import coordinator_pb2 as contract
 from bigfleet.wire.client_line import ClientLine
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import COORDINATOR, CoordinatorAdminClient
 from bigfleet.wire.coordinator_handlers import Snapshot
-from bigfleet.wire.coordinator_paths import SERVICE
 from bigfleet.wire.snapshot_frames import meta_of
 from tests.coordinator_wire import samples
 from tests.coordinator_wire.scripted import PATIENCE, ScriptedCoordinator, serving
@@ -24,7 +23,7 @@ DATA = Random(1).randbytes(3 * MEBIBYTE)
 async def test_what_it_is_comes_first_and_no_frame_is_larger_than_a_mebibyte() -> None:
     async with serving(ScriptedCoordinator(saved=samples.snapshot_of(DATA))) as rig:
         line = ClientLine(rig.address)
-        stream = line.stream(f"/{SERVICE}/SnapshotSave", b"", PATIENCE)
+        stream = line.stream(f"/{COORDINATOR.name}/SnapshotSave", b"", PATIENCE)
         frames = [frame async for frame in stream]
         await line.close()
     assert max(map(len, frames)) <= MEBIBYTE

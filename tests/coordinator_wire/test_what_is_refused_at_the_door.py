@@ -13,23 +13,22 @@ from bigfleet.admin.v1alpha1 import coordinator_admin_pb2 as pb
 from bigfleet.model.coordinator_calls import NotLeader
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.v1alpha1 import coordinator_pb2 as contract
+from bigfleet.wire import coordinator_admin
 from bigfleet.wire.client_line import ClientLine
-from bigfleet.wire.coordinator_paths import (
-    ADMIN_SERVICE,
-    GET_STATUS,
-    JOIN_RAFT_CLUSTER,
-    REPORT_SHARD,
-    SERVICE,
-    SYNC_SHARD,
-)
 from bigfleet.wire.lines import TlsFiles
 from tests.coordinator_wire.scripted import PATIENCE, ScriptedCoordinator, serving
 from tests.wire.certificates import Authority
 
 AUDIT = shared.Audit(owner="ada", reason="drill")
 LONG = "x" * 257
-V1 = f"/{SERVICE}/"
-ADMIN = f"/{ADMIN_SERVICE}/"
+GET_STATUS, JOIN_RAFT_CLUSTER, REPORT_SHARD, SYNC_SHARD = (
+    coordinator_admin.GET_STATUS.path,
+    coordinator_admin.JOIN_RAFT_CLUSTER.path,
+    coordinator_admin.REPORT_SHARD.path,
+    coordinator_admin.SYNC_SHARD.path,
+)
+V1 = f"/{coordinator_admin.COORDINATOR.name}/"
+ADMIN = f"/{coordinator_admin.COORDINATOR_ADMIN.name}/"
 
 
 async def refusal(

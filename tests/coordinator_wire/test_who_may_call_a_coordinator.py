@@ -11,13 +11,19 @@ from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import coordinator_admin_pb2 as pb
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.v1alpha1 import coordinator_pb2 as contract
+from bigfleet.wire import coordinator_admin
 from bigfleet.wire.authorisation import GATES
 from bigfleet.wire.client_line import ClientLine
-from bigfleet.wire.coordinator_paths import GET_STATUS, JOIN_RAFT_CLUSTER, REPORT_SHARD, SYNC_SHARD
 from bigfleet.wire.rpcs import Gate
 from tests.coordinator_wire.scripted import PATIENCE, ScriptedCoordinator, serving
 from tests.wire.certificates import Authority
 
+GET_STATUS, JOIN_RAFT_CLUSTER, REPORT_SHARD, SYNC_SHARD = (
+    coordinator_admin.GET_STATUS.path,
+    coordinator_admin.JOIN_RAFT_CLUSTER.path,
+    coordinator_admin.REPORT_SHARD.path,
+    coordinator_admin.SYNC_SHARD.path,
+)
 SERVICES = (
     contract.DESCRIPTOR.services_by_name["Coordinator"],
     pb.DESCRIPTOR.services_by_name["CoordinatorAdmin"],

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from tests.e2e.joined import Joined, join
+from tests.e2e.joined import JoinedCluster, join
 from tests.e2e.rig.cluster import Cluster
 from tests.e2e.rig.fleet import Fleet
 from tests.e2e.rig.makers import Act
@@ -22,7 +22,7 @@ async def cordoned(cluster: Cluster) -> list[str]:
 @asynccontextmanager
 async def stuck_drain(
     cluster: Cluster, fleet: Fleet, act: Act, **operator_settings: str
-) -> AsyncIterator[tuple[Joined, str, Operator]]:
+) -> AsyncIterator[tuple[JoinedCluster, str, Operator]]:
     """Two machines of one pod each; a cluster of higher priority takes one, and the budget lets no
     pod go. A machine that no other cluster needs would not be drained against a budget.
 
@@ -46,7 +46,7 @@ async def stuck_drain(
         yield here, name, elsewhere
 
 
-async def until_drained(here: Joined, node: str) -> None:
+async def until_drained(here: JoinedCluster, node: str) -> None:
     """Once the budget allows it the Node goes, and its machine with it."""
     cluster = here.cluster
     await cluster.apply(budget("web", app="web", maxUnavailable=2))

@@ -18,7 +18,7 @@ GROUP = "/apis/bigfleet.lucy.sh/v1alpha1"
 
 
 @dataclass
-class Joined:
+class JoinedCluster:
     cluster: Cluster
     fleet: Fleet
     actor: NodeActor
@@ -69,10 +69,10 @@ async def join(
     settings: Mapping[str, str] | None = None,
     podwatch_settings: Mapping[str, str] | None = None,
     **operator_settings: str,
-) -> Joined:
+) -> JoinedCluster:
     """Settings are flags by name: the operator's as words or as a whole, podwatch's as a whole."""
     await cluster.apply_crds(crd_documents())
     actor = await act(cluster, fleet, naming=naming, tells_machine_id=tells_machine_id)
     operator = await fleet.start_operator(cluster, **operator_settings, **(settings or {}))
     podwatch = await fleet.start_podwatch(cluster, **(podwatch_settings or {}))
-    return Joined(cluster, fleet, actor, operator, podwatch)
+    return JoinedCluster(cluster, fleet, actor, operator, podwatch)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from bigfleet.edge.driver import RealClock
-from tests.e2e.joined import Joined
+from tests.e2e.joined import JoinedCluster
 from tests.e2e.rig.api import STRATEGIC, Object
 from tests.e2e.rig.cluster import Cluster
 from tests.e2e.rig.waiting import PATIENCE
@@ -29,7 +29,7 @@ _CLOCK = RealClock()
 _ALIKE = 4
 
 
-async def until_all_run(here: Joined, count: int, patience: float = PATIENCE) -> None:
+async def until_all_run(here: JoinedCluster, count: int, patience: float = PATIENCE) -> None:
     """Exactly so many pods of the test's namespace, each bound to a Node and Ready."""
     waiting: list[str] = []
 
@@ -44,7 +44,7 @@ async def until_all_run(here: Joined, count: int, patience: float = PATIENCE) ->
     await here.cluster.until(all_run, seen, patience)
 
 
-async def stays_quiet(here: Joined, seconds: float = QUIET_SECONDS) -> None:
+async def stays_quiet(here: JoinedCluster, seconds: float = QUIET_SECONDS) -> None:
     """No pod moves, no machine comes or goes, no Node is cordoned, once the last of it has ended.
 
     A Node goes a moment after its machine, and that is still part of what went before.
@@ -57,7 +57,7 @@ async def stays_quiet(here: Joined, seconds: float = QUIET_SECONDS) -> None:
         assert not moved, f"{moved}\n{here.operator.shown()}"
 
 
-async def _at_rest(here: Joined) -> dict[str, object]:
+async def _at_rest(here: JoinedCluster) -> dict[str, object]:
     """As it stands once nothing has moved for a few seconds."""
     last, alike = await _sight(here), 0
 
@@ -72,7 +72,7 @@ async def _at_rest(here: Joined) -> dict[str, object]:
     return last
 
 
-async def _sight(here: Joined) -> dict[str, object]:
+async def _sight(here: JoinedCluster) -> dict[str, object]:
     nodes = await here.cluster.nodes()
     return {
         "pods": {pod["metadata"]["name"]: node_name(pod) for pod in await here.cluster.pods()},

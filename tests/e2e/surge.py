@@ -20,7 +20,7 @@ from typing import Any
 from bigfleet.edge.clock import SECOND
 from bigfleet.edge.driver import RealClock
 from bigfleet.model.machines import Instant
-from tests.e2e.joined import Joined, join
+from tests.e2e.joined import JoinedCluster, join
 from tests.e2e.rig.cluster import Cluster, visited
 from tests.e2e.rig.control_plane import control_planes
 from tests.e2e.rig.fleet import Fleet, offered, provided
@@ -61,7 +61,7 @@ class Surge:
         return sum(both) / self.pods
 
 
-async def surge(here: Joined, pods: int) -> Surge:
+async def surge(here: JoinedCluster, pods: int) -> Surge:
     """The cluster has no pods yet, the fleet machines enough."""
     cluster, clock = here.cluster, RealClock()
     await here.operator.event("session.opened")
@@ -108,12 +108,12 @@ async def surge(here: Joined, pods: int) -> Surge:
     )
 
 
-def _processes(here: Joined) -> dict[str, Supervised]:
+def _processes(here: JoinedCluster) -> dict[str, Supervised]:
     assert here.fleet.shard is not None
     return {"operator": here.operator, "podwatch": here.podwatch, "shard": here.fleet.shard}
 
 
-def _configured_at(here: Joined) -> dict[str, Instant]:
+def _configured_at(here: JoinedCluster) -> dict[str, Instant]:
     """By name of the Node, as the provider logged it."""
     assert here.fleet.provider is not None
     done = {

@@ -4,7 +4,7 @@ import datetime
 
 from bigfleet.model.machines import MachineState
 from bigfleet.model.shard_admin import StoryCall
-from tests.e2e.joined import Joined, join
+from tests.e2e.joined import JoinedCluster, join
 from tests.e2e.placed import (
     OPERATOR_HASTE,
     PODWATCH_HASTE,
@@ -20,7 +20,7 @@ from tests.e2e.rig.workloads import deployment, node_name, pod_spec
 
 async def two_that_run(
     east: Cluster, fleet: Fleet, act: Act, count: int = 2, **operator_settings: str
-) -> Joined:
+) -> JoinedCluster:
     """A machine each."""
     settings = {**OPERATOR_HASTE, **operator_settings}
     here = await join(east, fleet, act, settings=settings, podwatch_settings=PODWATCH_HASTE)

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from bigfleet.edge.clock import settle
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.driver import RealClock
-from bigfleet.edge.logs import Silence
+from bigfleet.edge.logs import NullLog
 from bigfleet.kube.api import Api
 from bigfleet.kube.connection import open_api
 from bigfleet.kube.kinds import AVAILABLE_CAPACITIES, UPCOMING_NODES, crd_documents
@@ -18,7 +18,7 @@ from bigfleet.kube.reflector import Reflector
 from bigfleet.model.machines import MachineState
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.session_frames import AvailableCapacityUpdate, Confidence
-from bigfleet.operator.driving.tokens import Tokens
+from bigfleet.operator.driving.tokens import BootstrapTokens
 from bigfleet.operator.driving.write_back import WriteBack
 from tests.e2e.rig.accounts import operator_account
 from tests.e2e.rig.api import KubeApi, Object
@@ -46,7 +46,7 @@ async def api_of(cluster: Cluster, *, mints_tokens: bool = False) -> AsyncIterat
 async def writing_back(
     api: Api, nodes: dict[str, Node], counts: Counts
 ) -> AsyncIterator[WriteBack]:
-    clock, log = RealClock(), Silence()
+    clock, log = RealClock(), NullLog()
     upcoming: Reflector[UpcomingNode, UpcomingNode] = Reflector(
         api, UPCOMING_NODES, lambda found: found, clock, lambda: 0.5, log
     )
@@ -146,7 +146,9 @@ async def test_available_capacity_is_as_the_schema_wants_it(east: Cluster) -> No
 
 async def test_a_token_lets_its_bearer_in_as_a_bootstrapper(east: Cluster) -> None:
     async with api_of(east, mints_tokens=True) as api:
-        tokens = Tokens(api, RealClock(), secrets.token_bytes, Silence(), cluster_id="east")
+        tokens = BootstrapTokens(
+            api, RealClock(), secrets.token_bytes, NullLog(), cluster_id="east"
+        )
         token = await tokens.token()
         bearer = KubeApi(east.plane.url, east.plane.certificates.ca, token.text)
         review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
@@ -166,8 +168,8 @@ async def test_a_token_lets_its_bearer_in_as_a_bootstrapper(east: Cluster) -> No
         secret = f"/api/v1/namespaces/kube-system/secrets/{token.object_name}"
         assert await east.api.find(secret) is not None
         # One that lives for no time at all is swept at once, without a right to list.
-        short = Tokens(
-            api, RealClock(), secrets.token_bytes, Silence(), cluster_id="east", ttl_seconds=0
+        short = BootstrapTokens(
+            api, RealClock(), secrets.token_bytes, NullLog(), cluster_id="east", ttl_seconds=0
         )
         swept = await short.token()
         await settle()

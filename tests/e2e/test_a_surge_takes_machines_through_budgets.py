@@ -5,7 +5,7 @@ import asyncio
 from bigfleet.kube.names import OWNED_BY_POD
 from bigfleet.model.machines import MachineState
 from tests.e2e.draining import RECLAIM, cordoned
-from tests.e2e.joined import Joined, join
+from tests.e2e.joined import JoinedCluster, join
 from tests.e2e.rig.cluster import Cluster
 from tests.e2e.rig.fleet import Fleet, offered
 from tests.e2e.rig.makers import Act, MakeFleet
@@ -15,7 +15,7 @@ from tests.e2e.rig.workloads import budget, deployment, is_ready, pod_spec, prio
 
 async def filled(
     east: Cluster, west: Cluster, make_fleet: MakeFleet, act: Act, reclaim_grace: str = "10m"
-) -> tuple[Fleet, Joined, Joined]:
+) -> tuple[Fleet, JoinedCluster, JoinedCluster]:
     """Three machines, all of them east's, with two pods of low priority on each."""
     fleet = await make_fleet([offered("bare_metal", 3)], reclaim_grace=reclaim_grace)
     here, there = await join(east, fleet, act), await join(west, fleet, act)

@@ -5,7 +5,7 @@ from bigfleet.kube.names import OWNED_BY_BUFFER
 from bigfleet.model.machines import MachineState
 from bigfleet.model.shard_views import NeedView
 from bigfleet.wire.shard_read import ShardReadClient
-from tests.e2e.joined import Joined, join
+from tests.e2e.joined import JoinedCluster, join
 from tests.e2e.rig.api import Object
 from tests.e2e.rig.cluster import Cluster
 from tests.e2e.rig.fleet import Fleet, offered
@@ -44,12 +44,12 @@ def buffer(name: str, **spec: object) -> Object:
     }
 
 
-async def join_with_buffers(cluster: Cluster, fleet: Fleet, act: Act) -> Joined:
+async def join_with_buffers(cluster: Cluster, fleet: Fleet, act: Act) -> JoinedCluster:
     await cluster.apply_crds(CAPACITY_BUFFERS.read_text())
     return await join(cluster, fleet, act)
 
 
-async def until_machines_are(here: Joined, count: int) -> None:
+async def until_machines_are(here: JoinedCluster, count: int) -> None:
     """Exactly so many are bound to the cluster, and each is a Node."""
 
     async def are_nodes() -> bool:
@@ -59,7 +59,7 @@ async def until_machines_are(here: Joined, count: int) -> None:
     await here.cluster.until(are_nodes, lambda: (count, here.actor.troubles))
 
 
-async def chunks(here: Joined) -> int:
+async def chunks(here: JoinedCluster) -> int:
     found = await here.requests()
     return sum(OWNED_BY_BUFFER in each["metadata"].get("labels", {}) for each in found)
 

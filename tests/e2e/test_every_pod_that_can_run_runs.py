@@ -3,7 +3,7 @@
 Machines have 8 cpu, of which a Node gives 7.5 away.
 """
 
-from tests.e2e.joined import Joined, join
+from tests.e2e.joined import JoinedCluster, join
 from tests.e2e.placed import OPERATOR_HASTE, PODWATCH_HASTE, stays_quiet, until_all_run
 from tests.e2e.rig.api import Object
 from tests.e2e.rig.cluster import Cluster
@@ -16,7 +16,7 @@ HOSTNAME = "kubernetes.io/hostname"
 
 async def joined(
     east: Cluster, make_fleet: MakeFleet, act: Act, machines: int, capacity: str = "bare_metal"
-) -> Joined:
+) -> JoinedCluster:
     fleet = await make_fleet([offered(capacity, machines)])
     return await join(east, fleet, act, settings=OPERATOR_HASTE, podwatch_settings=PODWATCH_HASTE)
 

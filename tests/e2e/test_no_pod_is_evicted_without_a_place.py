@@ -1,7 +1,7 @@
 """Giving machines back: only where the pods have a place to go, the empty machines first."""
 
 from bigfleet.model.requirements import HOSTNAME_KEY
-from tests.e2e.joined import Joined, join
+from tests.e2e.joined import JoinedCluster, join
 from tests.e2e.placed import (
     OPERATOR_HASTE,
     PODWATCH_HASTE,
@@ -15,7 +15,7 @@ from tests.e2e.rig.makers import Act, MakeFleet
 from tests.e2e.rig.workloads import deployment, node_name, pod_spec
 
 
-async def joined(east: Cluster, fleet: Fleet, act: Act) -> Joined:
+async def joined(east: Cluster, fleet: Fleet, act: Act) -> JoinedCluster:
     return await join(east, fleet, act, settings=OPERATOR_HASTE, podwatch_settings=PODWATCH_HASTE)
 
 

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from bigfleet.edge.driver import RealClock
-from bigfleet.edge.logs import Silence
+from bigfleet.edge.logs import NullLog
 from bigfleet.kube.answers import AlreadyExists, Conflict, Expired, NotFound, Refused, TooMany
 from bigfleet.kube.api import Api
 from bigfleet.kube.connection import open_api
@@ -37,7 +37,7 @@ def client(cluster: Cluster) -> Api:
 
 @asynccontextmanager
 async def reflecting(api: Api) -> AsyncIterator[Reflector[Node, str]]:
-    reflector = Reflector(api, NODES, _zone, RealClock(), lambda: 0.5, Silence())
+    reflector = Reflector(api, NODES, _zone, RealClock(), lambda: 0.5, NullLog())
     task = asyncio.ensure_future(reflector.run())
     try:
         yield reflector
@@ -163,7 +163,7 @@ async def test_a_lease_and_an_event_are_taken(east: Cluster) -> None:
     clock = RealClock()
     async with client(east) as api:
         named = partial(Election, name="bigfleet-operator", namespace=east.namespace)
-        election = named(api, clock, lambda: 0.5, Silence(), identity="a", retry=0.2)
+        election = named(api, clock, lambda: 0.5, NullLog(), identity="a", retry=0.2)
         task = asyncio.ensure_future(election.run())
         await asyncio.wait_for(election.wait_held(), 60)
         first = (await api.get(LEASES, "bigfleet-operator", east.namespace)).spec.renew_time
@@ -177,7 +177,7 @@ async def test_a_lease_and_an_event_are_taken(east: Cluster) -> None:
         lease = await api.get(LEASES, "bigfleet-operator", east.namespace)
         assert lease.spec.holder_identity == ""
 
-        events = Events(api, clock, Silence(), component="bigfleet-operator", instance="a")
+        events = Events(api, clock, NullLog(), component="bigfleet-operator", instance="a")
         task = asyncio.ensure_future(events.run())
         about = Reference(api_version="v1", kind="Pod", name="p" * 250, namespace=east.namespace)
         events.tell(about, "Warning", "Tried", "x" * 3000)

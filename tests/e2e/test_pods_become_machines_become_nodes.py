@@ -3,7 +3,7 @@
 import msgspec
 
 from bigfleet.model.cluster_reports import UnplacedPod
-from bigfleet.operator.translator import Demand, Translator
+from bigfleet.operator.translator import TranslatedDemand, Translator
 from bigfleet.wire.shard_read import ShardReadClient
 from tests.e2e.joined import join
 from tests.e2e.rig.cluster import Cluster
@@ -63,7 +63,7 @@ async def test_the_way_from_a_pod_to_its_machine_can_be_followed(
     (owner,) = request["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["uid"]) == ("Pod", pod["metadata"]["uid"])
     demand = Translator().translate(msgspec.json.encode(request["spec"]))
-    assert isinstance(demand, Demand)
+    assert isinstance(demand, TranslatedDemand)
     async with ShardReadClient(fleet.shard_address) as reading:
         (view,) = (await reading.needs("east")).needs
     assert view.need.profile == demand.profile

@@ -9,7 +9,7 @@ import yaml
 from bigfleet.edge.clock import next_turn
 from tests.e2e.pins import KUBERNETES
 from tests.e2e.rig.accounts import operator_account
-from tests.e2e.rig.api import Away, KubeApi, Refused
+from tests.e2e.rig.api import ApiUnreachable, KubeApi, Refused
 from tests.e2e.rig.cluster import Cluster
 from tests.e2e.rig.control_plane import ADMIN_TOKEN
 from tests.e2e.rig.fleet import offered
@@ -50,7 +50,7 @@ async def test_an_api_server_that_restarts_has_lost_nothing_and_everybody_goes_o
     await north.until(lambda: run(1), lambda: actor.troubles)
     before = {pod["metadata"]["uid"] for pod in await north.pods()}
     await north.stop_api_server()
-    with pytest.raises(Away):
+    with pytest.raises(ApiUnreachable):
         await north.nodes()
     await fleet.configure("north", second)
     await north.start_api_server()

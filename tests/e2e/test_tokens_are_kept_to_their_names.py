@@ -6,12 +6,14 @@ from typing import Any
 
 import yaml
 
-from bigfleet.operator.bootstrap.tokens import Token, secret_body
+from bigfleet.operator.bootstrap.tokens import BootstrapToken, secret_body
 from tests.e2e.rig.accounts import OPERATOR
 from tests.e2e.rig.charts import rendered
 from tests.e2e.rig.cluster import Cluster
 
-GOOD: dict[str, Any] = dict(secret_body(Token("bf0000", "0123456789abcdef", 0, 10**18), "east"))
+GOOD: dict[str, Any] = dict(
+    secret_body(BootstrapToken("bf0000", "0123456789abcdef", 0, 10**18), "east")
+)
 POLICIES = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
 
 

@@ -34,12 +34,13 @@ from bigfleet.model.session_frames import (
 )
 from bigfleet.model.shard_views import ActionView, Disposition
 from bigfleet.shard.calls import Answer
-from bigfleet.shard.events import CallAnswered
+from bigfleet.shard.events import CallAnswered, ListArrived
 from bigfleet.shard.instructions import CallProvider, GetCall, Log, Persist, WriteAudit
 from bigfleet.shard.rails.pauses import PauseRequest
-from bigfleet.shard.reconciling.adoption import Adopter, Sight
+from bigfleet.shard.reconciling.list_reading import read_list
 from bigfleet.shard.reconciling.record_checks import screened_machine
 from bigfleet.shard.settings import ShardSettings
+from bigfleet.wire.machines import list_bytes, list_entry, machine_bytes
 from tests.shard_parts import Clusters, parts_of
 
 S = MachineState
@@ -100,7 +101,6 @@ class Rig:
         )
         self.execution, self.drains = parts.execution, parts.drains
         self.clusters = Clusters(parts)
-        self._adopter = Adopter(self.effects, self.machines, self.execution, self.failures)
         if connected:
             self.connect()
         self._obey()
@@ -218,12 +218,17 @@ class Rig:
 
     def lists(self, machine: str, state: MachineState, cluster: str = SHOP) -> None:
         """A List that names this machine so, begun after all that was done before."""
+        self.lists_all(record_of(machine, state, cluster))
+
+    def lists_all(self, *records: MachineRecord) -> None:
+        """The same with several machines."""
         self.now += 1
-        listed = screened_machine(record_of(machine, state, cluster))
-        assert isinstance(listed, Machine), listed
-        self._adopter.adopt(Sight(listed, CLOUD, self.now, self.now))
-        seen = {machine: listed} if self.failures.holds(machine) else {}
-        self.failures.on_list(CLOUD, seen, whole=True, started=self.now, at=self.now)
+        reconciler = self.parts.reconciler
+        content = list_bytes([list_entry(machine_bytes(each)) for each in records], b"r")
+        reading = read_list(content, reconciler.known_machines(CLOUD), whole=False)
+        more = reconciler.on_list(ListArrived(CLOUD, reading, False, self.now, self.now))
+        while more:
+            more = reconciler.continue_list(CLOUD)
         self._obey()
 
     def lists_no_change(self) -> None:

@@ -15,8 +15,8 @@ from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import Ack, Code, MachineRecord, Mutation, Rejected
 from bigfleet.shard.events import CallAnswered
 from bigfleet.shard.instructions import CallProvider, GetCall
+from tests.execution.manual_provider import ManualProvider
 from tests.execution.rig import Rig
-from tests.execution.shelf import Shelf
 
 S = MachineState
 MACHINES = ("m-0", "m-1")
@@ -41,7 +41,7 @@ class AnyOrder(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         states = (S.SPECULATIVE, S.IDLE)
-        self.shelf = Shelf(dict(zip(MACHINES, states, strict=True)))
+        self.shelf = ManualProvider(dict(zip(MACHINES, states, strict=True)))
         self.rig = Rig()
         self.meet()
         #: Sent by a life that is over, or given up, and still on the line.
@@ -182,9 +182,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule()
     def list_all(self) -> None:
-        for machine in MACHINES:
-            record = self.shelf.record(machine)
-            self.rig.lists(machine, record.state, record.cluster)
+        self.rig.lists_all(*(self.shelf.record(machine) for machine in MACHINES))
 
     # -- the operators ---------------------------------------------------------------------------
 

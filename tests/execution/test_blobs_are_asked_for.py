@@ -147,6 +147,7 @@ def test_a_blob_in_between_starts_the_count_anew() -> None:
     rig.give_blob()
     rig.ack("m-1", S.CONFIGURED)
     rig.lists("m-1", S.IDLE)
+    rig.show("m-1", S.IDLE)
     rig.bootstrap("m-1")
     rig.give_blob(error="no")
     assert rig.state_of("m-1") is S.IDLE

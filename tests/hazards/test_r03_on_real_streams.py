@@ -49,7 +49,7 @@ async def test_r03_a_client_that_never_reads_is_ended_and_delays_no_other(tmp_pa
         await shop.wants(2, LOW)
         await until(lambda: len(shop.configured()) == 2, lambda: shop.nodes)
         await until(lambda: shard.cycles > begun + 3)
-        await until(lambda: not sessions.is_open("deaf"), lambda: shard.process.state.sessions())
+        await until(lambda: not sessions.is_open("deaf"), sessions.views)
         assert shard.counted("outbox_coalesced_total") >= UPDATES - MACHINES
         assert shard.counted("session_lifecycle_total", event="stalled") == 1
         assert shard.counted("outbox_overflows_total") == 0

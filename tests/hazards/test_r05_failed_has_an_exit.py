@@ -7,7 +7,7 @@ from bigfleet.model.machines import MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import Code
 from bigfleet.model.shard_views import ClearMode
-from bigfleet.shard.failures.causes import PROVIDER_FAILED
+from bigfleet.shard.failures.records import PROVIDER_FAILED
 from tests.execution.rig import Rig
 
 S = MachineState

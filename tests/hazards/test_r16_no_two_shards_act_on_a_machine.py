@@ -13,9 +13,9 @@ from bigfleet.model.coordinator_calls import CoordinatorInstruction, Done, Instr
 from bigfleet.model.machines import MachineState
 from bigfleet.model.ownership import Pair
 from bigfleet.model.requirements import RACK_KEY, ZONE_KEY
-from bigfleet.shard.reconciling.pieces import Listing
+from bigfleet.shard.reconciling.list_reading import Listing
 from tests.ownership.hand_overs import Coordinator
-from tests.ownership.shared_cloud import ADDRESS, Cloud, Shard, Thought, slot
+from tests.ownership.shared_cloud import ADDRESS, Cloud, PendingCycle, Shard, slot
 
 SHARDS = ("a", "b", "c")
 PAIRS: tuple[Pair, ...] = (
@@ -63,7 +63,7 @@ class Schedule:
         )
         self.coordinator = Coordinator({ADDRESS: "a"})
         self.late: dict[str, Listing] = {}
-        self.thoughts: dict[str, Thought] = {}
+        self.thoughts: dict[str, PendingCycle] = {}
         self.done: list[str] = []
         for name in SHARDS:
             shard = self.cloud.join(name)

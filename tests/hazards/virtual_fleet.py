@@ -6,7 +6,6 @@ asks for is begun. A mutation is answered in its transitional state, as real pro
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from itertools import count
 
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.machines import CapacityType, Host, Instant, MachineState
@@ -35,6 +34,7 @@ from bigfleet.model.session_frames import (
     ReclaimInstruction,
 )
 from bigfleet.shard.cycle import deliberate
+from bigfleet.shard.effects import Stored
 from bigfleet.shard.events import (
     BlobArrived,
     CallAnswered,
@@ -44,11 +44,11 @@ from bigfleet.shard.events import (
     SessionOpened,
 )
 from bigfleet.shard.instructions import CallProvider, FlushSession, GetCall, Instruction
-from bigfleet.shard.parts import ShardStart, Stored
 from bigfleet.shard.reconciling.list_reading import read_list
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.shard.state import ShardState
 from bigfleet.wire.machines import list_bytes, list_entry, machine_bytes
+from tests.shard_parts import start_of
 
 S = MachineState
 START: Instant = 1_700_000_000 * SECOND
@@ -92,7 +92,6 @@ class VirtualFleet:
     ) -> None:
         """`drain_seconds`: what the provider takes to drain a machine; else one second. `stored`:
         what an earlier life left on disk."""
-        numbers = count(1)
         self.at = at
         self.shelf = {record.id: record for record in records}
         #: Preempts in the order they were handed on.
@@ -100,16 +99,13 @@ class VirtualFleet:
         self._drain_seconds = drain_seconds
         self._due: dict[str, Instant] = {}
         self._session_of: dict[str, int] = {}
-        settings = settings or ShardSettings()
         self.state = ShardState(
-            ShardStart(
+            start_of(
                 settings,
-                epoch=1,
                 providers={CLOUD: "cloud:9000"},
-                new_id=lambda: f"id-{next(numbers)}",
                 at=at,
-                stored=stored or {},
-                ownership=ownership or Ownership(settings.id),
+                stored=stored,
+                ownership=ownership,
             )
         )
         self._list()

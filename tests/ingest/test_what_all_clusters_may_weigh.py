@@ -21,7 +21,7 @@ SMALL = RollupSettings(fleet_bytes=Bytes(1_000), fleet_profiles=100, fleet_resou
 CPU = Resources.of({"cpu": 1})
 
 
-class Door:
+class SmallIngest:
     """An ingest whose fleet may weigh little."""
 
     def __init__(self, settings: RollupSettings = SMALL, engine_timeout: float = 30.0) -> None:
@@ -49,7 +49,7 @@ def names(cluster: str, count: int) -> list[Need]:
 
 
 def test_one_cluster_may_have_half_of_the_fleet_and_no_more() -> None:
-    door = Door()
+    door = SmallIngest()
     assert door.takes("evil", profiles("evil", 50))
     assert not door.takes("evil", profiles("evil", 51))
     text = door.refusal()
@@ -58,7 +58,7 @@ def test_one_cluster_may_have_half_of_the_fleet_and_no_more() -> None:
 
 
 def test_a_cluster_that_took_half_does_not_lock_the_others_out() -> None:
-    door = Door()
+    door = SmallIngest()
     assert door.takes("evil", profiles("evil", 50))
     assert door.takes("shop", profiles("shop", 25))
     assert not door.takes("shop", profiles("shop", 26))
@@ -66,7 +66,7 @@ def test_a_cluster_that_took_half_does_not_lock_the_others_out() -> None:
 
 
 def test_all_clusters_together_stay_below_the_limit() -> None:
-    door = Door()
+    door = SmallIngest()
     for number in range(60):
         cluster = f"c{number}"
         for count in range(40, 0, -1):
@@ -76,14 +76,14 @@ def test_all_clusters_together_stay_below_the_limit() -> None:
 
 
 def test_what_others_have_too_costs_nothing() -> None:
-    door = Door()
+    door = SmallIngest()
     assert door.takes("evil", profiles("evil", 50))
     for number in range(20):
         assert door.takes(f"c{number}", profiles(f"c{number}", 50, "evil"))
 
 
 def test_resource_names_of_all_clusters_are_limited() -> None:
-    door = Door()
+    door = SmallIngest()
     assert door.takes("evil", names("evil", 10))
     assert door.takes("shop", names("shop", 5))
     assert not door.takes("ml", names("ml", 4))
@@ -91,7 +91,7 @@ def test_resource_names_of_all_clusters_are_limited() -> None:
 
 
 def test_bytes_of_all_clusters_are_limited() -> None:
-    door = Door()
+    door = SmallIngest()
     assert door.takes("evil", profiles("evil", 1), 500)
     assert not door.takes("shop", profiles("shop", 1), 251)
     assert "rollup.fleet_bytes (1,000)" in door.refusal()
@@ -99,7 +99,7 @@ def test_bytes_of_all_clusters_are_limited() -> None:
 
 
 def test_what_a_cluster_withdraws_is_free_for_others() -> None:
-    door = Door()
+    door = SmallIngest()
     assert door.takes("evil", profiles("evil", 50), 500)
     assert not door.takes("shop", profiles("shop", 40), 300)
     door.rig.ingest.forget("evil")
@@ -107,7 +107,7 @@ def test_what_a_cluster_withdraws_is_free_for_others() -> None:
 
 
 def test_a_fleet_that_is_too_heavy_may_shrink() -> None:
-    door = Door()
+    door = SmallIngest()
     assert door.takes("evil", profiles("evil", 50), 500)
     smaller = replace(SMALL, fleet_profiles=20, fleet_bytes=Bytes(100))
     door.rig.parts.settings.replace(ShardSettings(rollup=smaller))
@@ -117,14 +117,14 @@ def test_a_fleet_that_is_too_heavy_may_shrink() -> None:
 
 def test_a_first_roll_up_that_is_refused_has_not_reported() -> None:
     """Otherwise the cluster's machines would be taken for excess."""
-    door = Door()
+    door = SmallIngest()
     assert not door.takes("evil", profiles("evil", 60))
     assert "evil" not in door.rig.ingest.reported
     assert door.rig.rows() == 0
 
 
 def test_the_last_good_roll_up_stays_in_force() -> None:
-    door = Door()
+    door = SmallIngest()
     assert door.takes("evil", profiles("evil", 7))
     assert not door.takes("evil", profiles("evil", 60))
     assert door.rig.rows() == 7
@@ -134,7 +134,7 @@ def test_the_last_good_roll_up_stays_in_force() -> None:
 
 
 def test_a_roll_up_that_would_break_the_deadline_is_refused_with_estimate_and_setting() -> None:
-    door = Door(RollupSettings(fleet_profiles=10_000_000), engine_timeout=1.0)
+    door = SmallIngest(RollupSettings(fleet_profiles=10_000_000), engine_timeout=1.0)
     assert door.takes("shop", profiles("shop", 100))
     assert not door.takes("evil", profiles("evil", 40_000))
     text = door.refusal()
@@ -160,7 +160,7 @@ def test_names_of_nodes_make_kinds_but_never_more_than_there_are_machines() -> N
 def test_node_names_that_a_roll_up_names_are_counted() -> None:
     named = [Requirement.of(HOSTNAME_KEY, Operator.IN, [f"node-{n}"]) for n in range(30_000)]
     needs = [Need("evil", Profile.of([each]), CPU, CPU) for each in named]
-    assert not Door(RollupSettings(), engine_timeout=20.0).takes("evil", needs)
+    assert not SmallIngest(RollupSettings(), engine_timeout=20.0).takes("evil", needs)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_the_largest_fleets_stay_far_from_the_deadline(demand: DemandSize) -> No
 
 def test_the_demand_of_a_large_fleet_is_taken_whole() -> None:
     """Every cluster of uber-50k, a tenth of it, at the default limits."""
-    door = Door(RollupSettings())
+    door = SmallIngest(RollupSettings())
     for cluster, needs in SHAPES["uber-50k"].build(0.1).needs.items():
         assert door.takes(cluster, list(needs), 300 * len(needs))
 

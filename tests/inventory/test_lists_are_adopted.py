@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bigfleet.engine.adoption import Adopted, Step
+from bigfleet.engine.adoption import AdoptedBatch, StateChange
 from bigfleet.engine.inventory import Inventory
 from bigfleet.model.batches import MachineBatch
 from bigfleet.model.errors import DuplicateMachine, InvalidMachine
@@ -51,7 +51,7 @@ def test_everything_a_list_says_of_new_machines_is_kept() -> None:
     machines = (FAILED, SLOT, BOUND, IDLE)
     inventory = Inventory()
     told = inventory.adopt(listed(*machines), source="acme", now=5)
-    assert told == Adopted(new=("d-failed", "a-slot", "c-bound", "b-idle"))
+    assert told == AdoptedBatch(new=("d-failed", "a-slot", "c-bound", "b-idle"))
     assert [inventory.machine_of(machine.id) for machine in machines] == list(machines)
     assert inventory.marks_of("b-idle").idle_since == 5
     assert inventory.source_of("a-slot") == "acme"
@@ -86,8 +86,8 @@ def test_the_provider_wins_on_state_and_the_step_is_told() -> None:
     bought = replace(SLOT, state=S.CREATING)
     told = inventory.adopt(listed(back, bought), source="acme", now=8)
     assert told.steps == (
-        Step("c-bound", S.CONFIGURED, S.IDLE, "shop", ""),
-        Step("a-slot", S.SPECULATIVE, S.CREATING),
+        StateChange("c-bound", S.CONFIGURED, S.IDLE, "shop", ""),
+        StateChange("a-slot", S.SPECULATIVE, S.CREATING),
     )
     assert inventory.machine_of("c-bound") == back
     assert inventory.marks_of("c-bound").idle_since == 8
@@ -111,7 +111,7 @@ def test_a_machine_that_serves_another_cluster_brings_its_own_stamp() -> None:
     elsewhere = replace(BOUND, cluster="bank", assigned=Assigned(1))
     told = inventory.adopt(listed(elsewhere), source="acme")
     assert inventory.machine_of("c-bound") == elsewhere
-    assert told.steps == (Step("c-bound", S.CONFIGURED, S.CONFIGURED, "shop", "bank"),)
+    assert told.steps == (StateChange("c-bound", S.CONFIGURED, S.CONFIGURED, "shop", "bank"),)
 
 
 def test_idle_ends_a_binding_although_the_provider_still_shows_it() -> None:
@@ -129,7 +129,7 @@ def test_a_busy_machine_keeps_its_state_and_takes_the_price() -> None:
         busy=np.array([True]),
     )
     assert inventory.machine_of("c-bound") == replace(BOUND, price_per_hour=9.0)
-    assert told == Adopted(refreshed={"price_per_hour": 1})
+    assert told == AdoptedBatch(refreshed={"price_per_hour": 1})
 
 
 def test_marks_stay_with_a_state_and_end_with_it() -> None:

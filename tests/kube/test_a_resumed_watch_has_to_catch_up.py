@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import httpx2
 
 from bigfleet.edge.clock import ManualClock
-from bigfleet.edge.logs import Silence
+from bigfleet.edge.logs import NullLog
 from bigfleet.kube.api import Api
 from bigfleet.kube.kinds import NODES
 from bigfleet.kube.objects import Node
@@ -56,7 +56,7 @@ async def reflected(server: Server, clock: ManualClock) -> AsyncIterator[Cache[s
     async with Api(
         httpx2.AsyncClient(base_url="http://api", transport=transport), clock, lambda: 0.5
     ) as api:
-        reflector = Reflector(api, NODES, _name, clock, lambda: 0.5, Silence())
+        reflector = Reflector(api, NODES, _name, clock, lambda: 0.5, NullLog())
         task = asyncio.ensure_future(reflector.run())
         try:
             yield reflector.cache

@@ -1,11 +1,12 @@
-"""What a call to an API server does, and when it is made again."""
+"""Calls to an API server: what they do, how fast they come, who may write, what fails."""
 
 import asyncio
+from collections.abc import Generator
 
 import httpx2
 import pytest
 
-from bigfleet.edge.clock import SECOND, ManualClock
+from bigfleet.edge.clock import SECOND, ManualClock, settle
 from bigfleet.edge.counts import Counts
 from bigfleet.kube.answers import (
     AlreadyExists,
@@ -15,7 +16,8 @@ from bigfleet.kube.answers import (
     TooMany,
     Unreachable,
 )
-from bigfleet.kube.api import Api
+from bigfleet.kube.api import Api, RateLimiter
+from bigfleet.kube.calls import Calls
 from bigfleet.kube.kinds import (
     AVAILABLE_CAPACITIES,
     CAPACITY_REQUESTS,
@@ -25,9 +27,9 @@ from bigfleet.kube.kinds import (
     UPCOMING_NODES,
     Kind,
 )
-from bigfleet.kube.objects import Node
+from bigfleet.kube.objects import Meta, Node, Pod
 from tests.kube.waiting import driven, until
-from tests.kube_api import FakeApiServer, api_for
+from tests.kube_api import FakeApiServer, Replica, api_for
 
 
 def node(name: str, **labels: str) -> dict[str, object]:
@@ -267,3 +269,113 @@ async def test_requests_are_counted_by_verb_and_outcome() -> None:
             await api.create(NODES, node("n-1"))
     assert counts.of("api_requests_total", verb="GET", status="404") == 1
     assert counts.of("api_requests_total", verb="POST", status="201") == 1
+
+
+async def test_nothing_is_sent_while_writing_is_not_allowed() -> None:
+    async with FakeApiServer() as server, api_for(server, ManualClock(), writer=Replica()) as api:
+        server.put(PODS, {"metadata": {"name": "web-0", "namespace": "shop"}})
+        with pytest.raises(Unreachable, match="does not lead"):
+            await api.evict(Pod(metadata=Meta(name="web-0", namespace="shop")))
+        with pytest.raises(Unreachable, match="does not lead"):
+            await api.create(NODES, {"metadata": {"name": "n-1"}})
+        assert server.writes() == []
+        assert api.writes == 0
+
+
+async def test_a_lease_is_written_by_candidates_and_read_by_all() -> None:
+    async with FakeApiServer() as server, api_for(server, ManualClock(), writer=Replica()) as api:
+        server.put(NODES, {"metadata": {"name": "n-1"}})
+        assert (await api.get(NODES, "n-1")).metadata.name == "n-1"
+        await api.create(LEASES, {"metadata": {"name": "l"}, "spec": {}}, "ops")
+        assert server.has(LEASES, "l", "ops")
+
+
+class UnreadableToken(httpx2.Auth):
+    """As while a mounted token is exchanged."""
+
+    is_readable = False
+
+    def auth_flow(
+        self, request: httpx2.Request
+    ) -> Generator[httpx2.Request, httpx2.Response, None]:
+        if not self.is_readable:
+            raise PermissionError(13, "Permission denied", "token")
+        yield request
+
+
+def _api(body: bytes = b"{}", auth: httpx2.Auth | None = None) -> Api:
+    transport = httpx2.MockTransport(lambda _request: httpx2.Response(200, content=body))
+    client = httpx2.AsyncClient(base_url="http://api", transport=transport, auth=auth)
+    return Api(client, ManualClock(), lambda: 0.5, deadline_seconds=0.01)
+
+
+async def test_a_token_that_cannot_be_read_just_now_is_a_lost_call() -> None:
+    async with _api(auth=UnreadableToken()) as api:
+        calls: Calls = api
+        with pytest.raises(Unreachable, match="Permission denied"):
+            await calls.get(NODES, "n-1")
+        with pytest.raises(Unreachable, match="Permission denied"):
+            await anext(api.watch(NODES, resource_version="1", timeout_seconds=1))
+
+
+async def test_bytes_that_are_no_text_are_an_answer_that_cannot_be_read() -> None:
+    async with _api(b'{"metadata":{"name":"\xff\xfe"}}') as api:
+        with pytest.raises(Refused, match="cannot be read"):
+            await api.get(NODES, "n-1")
+    async with _api(b'{"type":"ADDED","object":{"metadata":{"name":"\xff"}}}\n') as api:
+        with pytest.raises(Refused, match="cannot be read"):
+            await anext(api.watch(NODES, resource_version="1", timeout_seconds=1))
+
+
+async def test_a_burst_goes_at_once_and_the_rest_at_the_rate() -> None:
+    clock = ManualClock()
+    began = clock.now()
+    limiter = RateLimiter(clock, qps=10, burst=5)
+    passed: list[float] = []
+
+    async def one() -> None:
+        await limiter.take()
+        passed.append(round((clock.now() - began) / SECOND, 3))
+
+    await driven(clock, asyncio.gather(*(one() for _ in range(9))))
+    assert passed == [0, 0, 0, 0, 0, 0.1, 0.2, 0.3, 0.4]
+
+
+async def test_rest_fills_the_bucket_to_the_burst_and_no_further() -> None:
+    clock = ManualClock()
+    limiter = RateLimiter(clock, qps=10, burst=3)
+    assert [limiter.reserve() for _ in range(3)] == [0, 0, 0]
+    await clock.advance(1000)
+    assert [limiter.reserve() for _ in range(4)] == [0, 0, 0, pytest.approx(0.1)]
+
+
+async def test_who_gives_up_waiting_leaves_the_turn_to_the_next() -> None:
+    clock = ManualClock()
+    limiter = RateLimiter(clock, qps=1, burst=1)
+    await limiter.take()
+    waiting = asyncio.ensure_future(limiter.take())
+    await settle()
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    assert limiter.reserve() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("qps", "burst"), [(0, 1), (-1, 1), (1, 0)])
+def test_a_pace_that_lets_nothing_through_is_refused(qps: float, burst: int) -> None:
+    with pytest.raises(ValueError, match="would let nothing through"):
+        RateLimiter(ManualClock(), qps, burst)
+
+
+async def test_calls_are_paced_and_leases_overtake_them() -> None:
+    clock = ManualClock()
+    async with FakeApiServer() as server, api_for(server, clock, qps=1, burst=2) as api:
+        server.put(NODES, {"metadata": {"name": "n-1"}})
+        for _ in range(2):
+            await api.get(NODES, "n-1")
+        third = asyncio.ensure_future(api.get(NODES, "n-1"))
+        await settle()
+        with pytest.raises(NotFound):
+            await api.get(LEASES, "bigfleet", "default")
+        assert len(server.calls("get", "nodes")) == 2
+        await driven(clock, third)
+        assert len(server.calls("get", "nodes")) == 3

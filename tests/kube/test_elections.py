@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bigfleet.edge.clock import SECOND, ManualClock, settle
 from bigfleet.edge.driver import RealClock
-from bigfleet.edge.logs import Silence
+from bigfleet.edge.logs import NullLog
 from bigfleet.kube.kinds import LEASES
 from bigfleet.kube.leases import Election, micro_time
 from tests.kube.lease_network import KEY, LEASE, Leases, Line
@@ -29,7 +29,7 @@ def candidate(
 ) -> tuple[Election, Line]:
     line = Line(leases, clock, delay)
     named = partial(Election, name=KEY.name, namespace=KEY.namespace, identity=identity)
-    return named(line, clock, draw, Silence()), line
+    return named(line, clock, draw, NullLog()), line
 
 
 @asynccontextmanager
@@ -228,7 +228,7 @@ def test_two_never_hold_at_once_on_any_line(seed: int, slowest: float) -> None:
     asyncio.run(contested(Random(seed), slowest))
 
 
-class Weather:
+class LineDelays:
     """Delays of one candidate's line, with outages of many seconds in between."""
 
     def __init__(self, chance: Random, clock: ManualClock, slowest: float) -> None:
@@ -253,10 +253,10 @@ async def contested(chance: Random, slowest: float) -> None:
     tight = partial(named, duration=10.1, renew_deadline=10, retry=0.3)
     elections = [
         tight(
-            Line(leases, clock, Weather(chance, clock, slowest).delay),
+            Line(leases, clock, LineDelays(chance, clock, slowest).delay),
             clock,
             chance.random,
-            Silence(),
+            NullLog(),
             identity=name,
         )
         for name in "abc"
@@ -300,7 +300,7 @@ def test_times_that_could_let_two_hold_are_refused(times: tuple[float, float, fl
             Line(Leases(), ManualClock(), lambda: 0.0),
             ManualClock(),
             lambda: 0.5,
-            Silence(),
+            NullLog(),
             name="l",
             namespace="n",
             identity="a",
@@ -313,7 +313,7 @@ def test_times_that_could_let_two_hold_are_refused(times: tuple[float, float, fl
 async def test_over_http_the_lease_reads_as_other_tools_expect_it() -> None:
     async with FakeApiServer() as server, api_for(server) as api:
         named = partial(Election, name="bigfleet-operator", namespace="bigfleet")
-        election = named(api, RealClock(), lambda: 0.5, Silence(), identity="pod-1_x")
+        election = named(api, RealClock(), lambda: 0.5, NullLog(), identity="pod-1_x")
         async with running(None, election):
             await asyncio.wait_for(election.wait_held(), 60)
             spec = server.get(LEASES, "bigfleet-operator", "bigfleet")["spec"]

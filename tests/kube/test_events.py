@@ -6,20 +6,23 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from bigfleet.edge.clock import ManualClock, settle
-from bigfleet.edge.logs import Silence
+from bigfleet.edge.logs import NullLog
+from bigfleet.kube.api import Writer
 from bigfleet.kube.events import Events
 from bigfleet.kube.kinds import EVENTS
 from bigfleet.kube.objects import Reference
-from tests.kube_api import FakeApiServer, api_for
+from tests.kube_api import FakeApiServer, Replica, api_for
 
 NODE = Reference(api_version="v1", kind="Node", name="n-1", uid="u-1")
 POD = Reference(api_version="v1", kind="Pod", name="web-1", namespace="shop", uid="u-2")
 
 
 @asynccontextmanager
-async def telling(server: FakeApiServer, clock: ManualClock) -> AsyncIterator[Events]:
-    async with api_for(server, clock) as api:
-        events = Events(api, clock, Silence(), component="bigfleet-operator", instance="pod-1")
+async def telling(
+    server: FakeApiServer, clock: ManualClock, writer: Writer | None = None
+) -> AsyncIterator[Events]:
+    async with api_for(server, clock, writer=writer) as api:
+        events = Events(api, clock, NullLog(), component="bigfleet-operator", instance="pod-1")
         task = asyncio.ensure_future(events.run())
         try:
             yield events
@@ -99,14 +102,13 @@ async def test_a_long_sentence_is_cut_to_what_the_api_takes() -> None:
 
 
 async def test_what_is_told_while_writing_is_not_allowed_is_written_later() -> None:
-    may = False
-    async with FakeApiServer() as server, telling(server, ManualClock()) as events:
-        events.may_write = lambda: may
+    replica = Replica()
+    async with FakeApiServer() as server, telling(server, ManualClock(), replica) as events:
         for reason in ("First", "Second"):
             events.tell(NODE, "Normal", reason, "given back")
         await settle()
         assert server.writes() == []
-        may = True
+        replica.leads = True
         events.resume()
         await server.until(lambda: len(written(server)) == 2)
         assert [each["reason"] for each in written(server)] == ["First", "Second"]

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from bigfleet.edge.clock import SECOND, Clock, ManualClock
-from bigfleet.edge.logs import Silence
+from bigfleet.edge.logs import NullLog
 from bigfleet.kube.api import SILENCE_SECONDS, Api
 from bigfleet.kube.kinds import NODES, PODS, Kind
 from bigfleet.kube.objects import Node, ObjectKey, Pod
@@ -31,7 +31,7 @@ def key(name: str) -> ObjectKey:
 
 
 @dataclass
-class Seen:
+class RecordingListener:
     """What a subscriber was told."""
 
     reflector: Reflector[Node, str]
@@ -55,12 +55,12 @@ class Seen:
 @asynccontextmanager
 async def reflecting(
     server: FakeApiServer, clock: ManualClock, selector: str = ""
-) -> AsyncIterator[Seen]:
+) -> AsyncIterator[RecordingListener]:
     async with api_for(server, clock) as api:
         reflector = Reflector(
-            api, NODES, zone_of, clock, lambda: 0.5, Silence(), label_selector=selector
+            api, NODES, zone_of, clock, lambda: 0.5, NullLog(), label_selector=selector
         )
-        seen = Seen(reflector)
+        seen = RecordingListener(reflector)
         reflector.cache.subscribe(seen.changed, seen.listed)
         task = asyncio.ensure_future(reflector.run())
         try:
@@ -253,7 +253,7 @@ async def test_an_open_watch_is_fresh_however_quiet_and_an_error_makes_it_age() 
         await until(lambda: seen.stale(clock) == 0)
 
 
-class Mute(httpx2.AsyncByteStream):
+class SilentStream(httpx2.AsyncByteStream):
     """A stream that is told one event and then nothing, until the client gives up."""
 
     def __init__(self, event: bytes, gives_up: asyncio.Event) -> None:
@@ -274,11 +274,11 @@ async def test_a_watch_that_fell_silent_is_as_old_as_its_last_word() -> None:
         if "watch" not in request.url.params:
             return httpx2.Response(200, json={"metadata": {"resourceVersion": "7"}, "items": []})
         assert request.extensions["timeout"]["read"] == SILENCE_SECONDS
-        return httpx2.Response(200, stream=Mute(event, gives_up))
+        return httpx2.Response(200, stream=SilentStream(event, gives_up))
 
     client = httpx2.AsyncClient(base_url="http://api", transport=httpx2.MockTransport(answer))
     async with Api(client, clock, lambda: 0.5) as api:
-        reflector = Reflector(api, NODES, zone_of, clock, lambda: 0.5, Silence())
+        reflector = Reflector(api, NODES, zone_of, clock, lambda: 0.5, NullLog())
         task = asyncio.ensure_future(reflector.run())
         await until(lambda: reflector.cache.objects)
         await clock.advance(SILENCE_SECONDS)
@@ -348,7 +348,7 @@ async def test_who_subscribes_late_is_told_what_is_there() -> None:
         server.put(NODES, node("n-1"))
         async with reflecting(server, ManualClock()) as seen:
             await until(lambda: seen.reflector.cache.synced)
-            late = Seen(seen.reflector)
+            late = RecordingListener(seen.reflector)
             seen.reflector.cache.subscribe(late.changed, late.listed)
     assert (late.changes, late.lists) == ([("n-1", None, "a")], 1)
 

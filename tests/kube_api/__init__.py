@@ -7,16 +7,27 @@ async with FakeApiServer() as server:
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import httpx2
 
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.driver import RealClock
-from bigfleet.kube.api import Api
+from bigfleet.kube.api import Api, Writer
 from tests.kube_api.faults import ApiCall, Hold
 from tests.kube_api.server import Done, FakeApiServer
 
-__all__ = ["ApiCall", "Done", "FakeApiServer", "Hold", "api_for", "kubeconfig_for"]
+__all__ = ["ApiCall", "Done", "FakeApiServer", "Hold", "Replica", "api_for", "kubeconfig_for"]
+
+
+@dataclass
+class Replica:
+    """Whether it may write is the test's to say."""
+
+    leads: bool = False
+
+    def may_write(self) -> bool:
+        return self.leads
 
 
 def kubeconfig_for(server: FakeApiServer, token: str = "") -> str:
@@ -37,7 +48,8 @@ def api_for(
     *,
     qps: float = 10_000,
     burst: int = 10_000,
+    writer: Writer | None = None,
 ) -> Api:
     """To be closed by the caller, or used with `async with`."""
     client = httpx2.AsyncClient(base_url=server.url, trust_env=False)
-    return Api(client, clock or RealClock(), draw, qps=qps, burst=burst)
+    return Api(client, clock or RealClock(), draw, qps=qps, burst=burst, writer=writer)

@@ -19,7 +19,7 @@ class HttpCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class WholeAnswer:
     status: int
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Cut(Exception):
     """The line breaks here, in the middle of an answer."""
 
 
-Answer = Callable[[HttpCall], Awaitable[Whole | Stream]]
+Answer = Callable[[HttpCall], Awaitable[WholeAnswer | Stream]]
 
 
 class Connections:
@@ -92,7 +92,7 @@ class Connections:
         self, call: HttpCall, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         answer = await self._answer(call)
-        if isinstance(answer, Whole):
+        if isinstance(answer, WholeAnswer):
             headers = {
                 "content-type": "application/json",
                 **answer.headers,

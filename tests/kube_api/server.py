@@ -18,7 +18,7 @@ from bigfleet.kube import kinds
 from bigfleet.kube.objects import ObjectKey
 from bigfleet.model.instants import instant_text
 from tests.kube_api import refusals
-from tests.kube_api.connections import Connections, Cut, HttpCall, Stream, Whole
+from tests.kube_api.connections import Connections, Cut, HttpCall, Stream, WholeAnswer
 from tests.kube_api.evicting import refusal_of_eviction
 from tests.kube_api.faults import ApiCall, Fault, Hold, Matches, matching
 from tests.kube_api.refusals import Refusal
@@ -259,7 +259,7 @@ class FakeApiServer:
     def _key(self, resource: Resource, name: str, namespace: str) -> ObjectKey:
         return ObjectKey((namespace or "default") if resource.namespaced else "", name)
 
-    async def _answer(self, http: HttpCall) -> Whole | Stream:
+    async def _answer(self, http: HttpCall) -> WholeAnswer | Stream:
         call = ApiCall("discover", "")
         try:
             resource, call = self._routed(http)
@@ -274,8 +274,8 @@ class FakeApiServer:
             if fault is not None:
                 _strike(fault)
         except Refusal as refusal:
-            answer = Whole(refusal.status, refusal.encoded(), refusal.headers)
-        self.done.append(Done(call, answer.status if isinstance(answer, Whole) else 200))
+            answer = WholeAnswer(refusal.status, refusal.encoded(), refusal.headers)
+        self.done.append(Done(call, answer.status if isinstance(answer, WholeAnswer) else 200))
         self._tell()
         return answer
 
@@ -330,7 +330,7 @@ class FakeApiServer:
                 return fault
         return None
 
-    def _do(self, resource: Resource | None, call: ApiCall) -> Whole | Stream:
+    def _do(self, resource: Resource | None, call: ApiCall) -> WholeAnswer | Stream:
         if resource is None:
             return self._discover(call)
         if call.verb == "list":
@@ -353,7 +353,7 @@ class FakeApiServer:
             return self._delete(resource, key, body)
         return self._evict(resource, key, body)
 
-    def _discover(self, call: ApiCall) -> Whole:
+    def _discover(self, call: ApiCall) -> WholeAnswer:
         group, version = call.query["group"], call.query["version"]
         found = [
             {"name": r.plural, "kind": r.kind, "namespaced": r.namespaced, "verbs": ["get"]}
@@ -381,7 +381,7 @@ class FakeApiServer:
             True,
         )
 
-    def _delete(self, resource: Resource, key: ObjectKey, body: Object) -> Whole:
+    def _delete(self, resource: Resource, key: ObjectKey, body: Object) -> WholeAnswer:
         found = self.storage.find(resource, key)
         stays = resource.plural == "pods" and self.stays_terminating(found)
         wanted = body.get("preconditions") or {}
@@ -389,7 +389,7 @@ class FakeApiServer:
         self.collect_garbage()
         return _whole(gone)
 
-    def _evict(self, resource: Resource, key: ObjectKey, body: Object) -> Whole:
+    def _evict(self, resource: Resource, key: ObjectKey, body: Object) -> WholeAnswer:
         pod = self.storage.find(resource, key)
         options = body.get("deleteOptions") or {}
         refusal_of_eviction(
@@ -400,7 +400,7 @@ class FakeApiServer:
         self._delete(resource, key, options)
         return _whole({"kind": "Status", "apiVersion": "v1", "status": "Success", "code": 201}, 201)
 
-    def _list(self, resource: Resource, call: ApiCall) -> Whole:
+    def _list(self, resource: Resource, call: ApiCall) -> WholeAnswer:
         token = call.query.get("continue", "")
         if token:
             if token not in self._continues:
@@ -457,5 +457,5 @@ def _strike(fault: Fault) -> None:
     raise fault.refusal or Cut
 
 
-def _whole(body: Any, status: int = 200) -> Whole:
-    return Whole(status, json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode())
+def _whole(body: Any, status: int = 200) -> WholeAnswer:
+    return WholeAnswer(status, json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode())

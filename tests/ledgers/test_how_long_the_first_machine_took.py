@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bigfleet.engine.awaited import Awaiting, awaiting_in
+from bigfleet.engine.awaited import AwaitedMachine, awaiting_in
 from bigfleet.model.fleet import FleetMachine
 from bigfleet.model.machines import MachineState
 from bigfleet.model.needs import Need
@@ -155,5 +155,5 @@ def test_a_need_waits_until_configured_machines_alone_cover_it(
 ) -> None:
     need = plain("shop", 100, 1)
     decision = cycle_input(fleet_of(machines, [need, plain("bank", 90, 9)])).decide()
-    awaiting = Awaiting("shop", need.profile.fingerprint, need.profile.fingerprint)
+    awaiting = AwaitedMachine("shop", need.profile.fingerprint, need.profile.fingerprint)
     assert awaiting_in(decision, {"shop", "nowhere"}) == ([awaiting] if waits else [])

@@ -4,13 +4,12 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 
 from bigfleet.edge.counts import Counts
-from bigfleet.engine.broker import Mode
-from bigfleet.engine.decision import Decision
+from bigfleet.engine.decision import Decision, Mode
 from bigfleet.model.machines import MachineState
 from bigfleet.model.options import EngineOptions
 from bigfleet.plan.cycle import cycle_input
 from bigfleet.shard.cycle import deliberate
-from bigfleet.shard.ledgers.contention import measure_contention
+from bigfleet.shard.ledgers.summaries import measure_contention
 from bigfleet.shard.settings import ShardSettings
 from tests.shard_cases.rig import Rig, machine
 from tests.worlds.fleets import fleet_of

@@ -1,15 +1,18 @@
 """Every view against the verdict of the same Need and machines counted one by one."""
 
+import pytest
 from hypothesis import Phase, given, settings
 
 from bigfleet.engine.decision import Decision
 from bigfleet.model.fleet import Fleet
 from bigfleet.model.needs import Need
-from bigfleet.model.shard_views import NeedView
+from bigfleet.model.shard_views import MatchingSupply, NeedView
 from bigfleet.plan.cycle import cycle_input
 from bigfleet.shard.ledgers.needs import NeedsLedger
 from tests.generated.fleets import fleets
 from tests.oracle import availability as oracle
+from tests.worlds.fleets import fleet_of
+from tests.worlds.gpus import idle, plain
 
 Place = tuple[int, int, str]
 
@@ -62,3 +65,18 @@ def test_a_page_of_one_cluster_is_that_part_of_the_whole_page(fleet: Fleet) -> N
         cut = ledger.page(cluster, 1)
         assert (cut.total, cut.needs) == (len(part.needs), part.needs[:1])
     assert ledger.page("nobody").total == 0
+
+
+@pytest.mark.parametrize(
+    ("machines", "supply"),
+    [
+        (10_000, MatchingSupply(idle=10_000)),
+        (10_001, MatchingSupply(idle=10_000, capped=True)),
+    ],
+)
+def test_more_than_ten_thousand_matching_machines_are_many(
+    machines: int, supply: MatchingSupply
+) -> None:
+    fleet = fleet_of(idle(machines), [plain("shop", 100, machines + 1)])
+    [view] = NeedsLedger(cycle_input(fleet).decide(), 1, 1).page().needs
+    assert view.supply == supply

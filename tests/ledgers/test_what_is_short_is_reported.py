@@ -5,10 +5,11 @@ from math import inf
 import pytest
 
 from bigfleet.edge.counts import MOST_VALUES
+from bigfleet.engine.ledgers import reported_shortfalls
 from bigfleet.model.fleet import FleetMachine
 from bigfleet.model.machines import Assigned, CapacityType, Instant, MachineState
 from bigfleet.model.memory import EngineMemory, Shortfall
-from bigfleet.model.needs import Need
+from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.options import SECOND
 from bigfleet.model.profiles import Profile
 from bigfleet.model.resources import Resources
@@ -213,3 +214,28 @@ def test_however_many_resources_clusters_name_few_are_shown_and_those_of_machine
     measure_demand(counts, calm.decision)
     assert not [labels for _, labels in counts.gauges if "flood" in str(labels)]
     assert ledger.gauge("demand_resources", resource="other") == 0
+
+
+ONE_CPU = Resources.parse({"cpu": "1"})
+
+
+def entry(priority: int, age: int, group: str = "") -> tuple[NeedKey, Shortfall]:
+    key = NeedKey("shop", f"p={priority}|ipb=0|rpb=0|reqs=|spr=", group)
+    return key, Shortfall(ONE_CPU, age)
+
+
+def test_priority_goes_before_age() -> None:
+    ledger = dict([entry(100, 50), entry(-5, 90), entry(1000, 1)])
+    ages = [shortfall.age for _, shortfall in reported_shortfalls(ledger)]
+    assert ages == [1, 50, 90]
+
+
+def test_the_older_of_two_goes_first() -> None:
+    ledger = dict([entry(100, 2, "young"), entry(100, 7, "old")])
+    assert [key.group for key, _ in reported_shortfalls(ledger)] == ["old", "young"]
+
+
+def test_a_hundred_entries_are_reported_and_no_more() -> None:
+    ledger = dict(entry(100, age, f"g{age}") for age in range(1, 251))
+    reported = reported_shortfalls(ledger)
+    assert [shortfall.age for _, shortfall in reported] == list(range(250, 150, -1))

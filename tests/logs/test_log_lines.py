@@ -13,7 +13,7 @@ from bigfleet.model.options import SECOND
 START = 1_700_000_000 * SECOND
 
 
-class Desk:
+class JsonLogRig:
     """A log with its clock and what it has written."""
 
     def __init__(self, *, text: bool = False, level: str = "info") -> None:
@@ -29,7 +29,7 @@ class Desk:
 
 
 def test_a_line_begins_with_when_how_bad_who_and_what() -> None:
-    desk = Desk()
+    desk = JsonLogRig()
     desk.log.info("session_opened", msg="cluster shop is connected", cluster="shop", session=7)
     assert list(desk.lines()[0].items()) == [
         ("time", "2023-11-14T22:13:20Z"),
@@ -43,14 +43,14 @@ def test_a_line_begins_with_when_how_bad_who_and_what() -> None:
 
 
 def test_a_fact_cannot_pose_as_the_head_of_its_line() -> None:
-    desk = Desk()
+    desk = JsonLogRig()
     desk.log.error("failed", level="fine", time="never")
     (line,) = desk.lines()
     assert (line["level"], line["level_"], line["time_"]) == ("error", "fine", "never")
 
 
 def test_what_is_not_json_is_written_as_text() -> None:
-    desk = Desk()
+    desk = JsonLogRig()
     desk.log.info("odd", problem=ValueError("no"), raw={1: "x"})
     assert desk.lines()[0]["problem"] == "no"
 
@@ -65,14 +65,14 @@ def test_what_is_not_json_is_written_as_text() -> None:
     ],
 )
 def test_lines_below_the_level_are_left_out(level: str, heard: list[str]) -> None:
-    desk = Desk(level=level)
+    desk = JsonLogRig(level=level)
     for word in ("debug", "info", "warning", "error"):
         getattr(desk.log, word)(word)
     assert desk.events() == heard
 
 
 def test_a_line_for_people_is_one_line_that_cannot_drive_the_terminal() -> None:
-    desk = Desk(text=True)
+    desk = JsonLogRig(text=True)
     desk.log.warning("breaker_opened", msg="acme does not\nanswer", provider="acme", why="\x1b[2J")
     assert desk.stream.getvalue() == (
         "22:13:20 warning shard breaker_opened: acme does not\\nanswer"
@@ -81,7 +81,7 @@ def test_a_line_for_people_is_one_line_that_cannot_drive_the_terminal() -> None:
 
 
 async def test_a_repeated_warning_is_written_once_a_minute_with_how_often_it_came() -> None:
-    desk = Desk()
+    desk = JsonLogRig()
     for _ in range(3):
         desk.log.warning("list_failed", provider="acme", attempt=1)
     await desk.clock.advance(QUIET / SECOND)
@@ -90,7 +90,7 @@ async def test_a_repeated_warning_is_written_once_a_minute_with_how_often_it_cam
 
 
 def test_another_subject_another_event_and_other_levels_are_not_held_back() -> None:
-    desk = Desk()
+    desk = JsonLogRig()
     desk.log.warning("list_failed", provider="acme")
     desk.log.warning("list_failed", provider="other")
     desk.log.warning("breaker_opened", provider="acme")
@@ -101,7 +101,7 @@ def test_another_subject_another_event_and_other_levels_are_not_held_back() -> N
 
 
 def test_the_memory_of_warnings_is_bounded() -> None:
-    desk = Desk()
+    desk = JsonLogRig()
     desk.log.warning("odd", subject="first")
     for number in range(REMEMBERED):
         desk.log.warning("odd", subject=number)

@@ -24,7 +24,7 @@ FLEETS, LOOPS = 4_000, 100
 TIMEOUT_SECONDS = 300
 
 
-class Fate(StrEnum):
+class MutantResult(StrEnum):
     KILLED = "killed"
     SURVIVED = "SURVIVED"
     #: The text to be flipped is not in the source exactly once.
@@ -36,7 +36,7 @@ class Fate(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Verdict:
     mutant: Mutant
-    fate: Fate
+    fate: MutantResult
     #: What killed it, such as `fleet 17`, or what went wrong.
     by: str
     seconds: float
@@ -46,12 +46,12 @@ def judge(mutant: Mutant, base: Path) -> Verdict:
     """`base` is a copy of the package that does not change while mutants are made of it."""
     started = time.perf_counter()
 
-    def verdict(fate: Fate, by: str) -> Verdict:
+    def verdict(fate: MutantResult, by: str) -> Verdict:
         return Verdict(mutant, fate, by, time.perf_counter() - started)
 
     found = mutant.occurrences(base)
     if found != 1:
-        return verdict(Fate.UNFIT, f"{mutant.file}: its text occurs {found} times")
+        return verdict(MutantResult.UNFIT, f"{mutant.file}: its text occurs {found} times")
     with tempfile.TemporaryDirectory(prefix="bigfleet-mutant-") as folder:
         package = copy_package(base, Path(folder))
         mutant.write(package)
@@ -60,7 +60,7 @@ def judge(mutant: Mutant, base: Path) -> Verdict:
 
 def killing_test(
     package: Path, first: Seen, fleets: int = FLEETS, loops: int = LOOPS
-) -> tuple[Fate, str]:
+) -> tuple[MutantResult, str]:
     """Runs it on this copy, in a process that ends with it."""
     context = warm_context()
     here, there = context.Pipe(duplex=False)
@@ -75,8 +75,12 @@ def killing_test(
     process.kill()
     process.join()
     if isinstance(answer, Exception):
-        return Fate.BROKEN, str(answer)
-    return (Fate.SURVIVED, "") if answer is None else (Fate.KILLED, answer.partition("\n")[0])
+        return MutantResult.BROKEN, str(answer)
+    return (
+        (MutantResult.SURVIVED, "")
+        if answer is None
+        else (MutantResult.KILLED, answer.partition("\n")[0])
+    )
 
 
 def verdicts_on(mutants: Sequence[Mutant]) -> Iterator[Verdict]:
@@ -98,9 +102,9 @@ def main(words: Sequence[str]) -> int:
     found.sort(key=lambda verdict: order[verdict.mutant.breaks])
     console.print(report_of(found))
     count = Counter(verdict.fate for verdict in found)
-    tally = ", ".join(f"{count[fate]} {fate.value.lower()}" for fate in Fate)
+    tally = ", ".join(f"{count[fate]} {fate.value.lower()}" for fate in MutantResult)
     console.print(f"{len(found)} mutants: {tally}; {time.perf_counter() - started:.0f} s")
-    return 0 if found and count[Fate.KILLED] == len(found) else 1
+    return 0 if found and count[MutantResult.KILLED] == len(found) else 1
 
 
 def followed(verdicts: Iterator[Verdict], total: int, console: Console) -> list[Verdict]:
@@ -118,7 +122,7 @@ def followed(verdicts: Iterator[Verdict], total: int, console: Console) -> list[
         task = bar.add_task("", total=total)
         for verdict in verdicts:
             found.append(verdict)
-            alive = sum(v.fate is not Fate.KILLED for v in found)
+            alive = sum(v.fate is not MutantResult.KILLED for v in found)
             bar.update(task, advance=1, description=f"{alive} not killed" if alive else "")
     return found
 
@@ -130,7 +134,7 @@ def report_of(found: Sequence[Verdict]) -> Table:
         table.add_column(name, overflow="fold")
     table.add_column("s", justify="right")
     for verdict in found:
-        style = "" if verdict.fate is Fate.KILLED else "bold red"
+        style = "" if verdict.fate is MutantResult.KILLED else "bold red"
         row = (verdict.mutant.breaks, verdict.fate.value, verdict.by, f"{verdict.seconds:.1f}")
         table.add_row(*row, style=style)
     return table

@@ -15,8 +15,8 @@ import bigfleet
 from bigfleet.plan.cycle import decide_fleet
 from tests.generated.agreement import differences
 from tests.generated.fleets import fleet_of_seed
-from tests.mutants.kept_world import loop_disagreement
 from tests.mutants.mutant import Seen
+from tests.mutants.recorded_simulator import loop_disagreement
 from tests.oracle import decide as oracle
 
 

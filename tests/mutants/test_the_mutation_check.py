@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutants.catalogue import CATALOGUE
-from tests.mutants.check import Fate, judge, killing_test
+from tests.mutants.check import MutantResult, judge, killing_test
 from tests.mutants.mutant import PACKAGE, Mutant, Seen, copy_package
 
 FEWEST = 30
@@ -37,24 +37,24 @@ def test_no_flip_is_listed_twice() -> None:
 def test_a_flipped_decision_is_noticed(breaks: str) -> None:
     (mutant,) = (m for m in CATALOGUE if m.breaks == breaks)
     verdict = judge(mutant, PACKAGE)
-    assert verdict.fate is Fate.KILLED
+    assert verdict.fate is MutantResult.KILLED
     assert verdict.by.startswith("loop" if mutant.seen_in == "loop" else "fleet")
 
 
 @pytest.mark.parametrize("first", ["cycle", "loop"])
 def test_the_engine_as_it_is_is_not_taken_for_a_mutant(first: Seen, tmp_path: Path) -> None:
     package = copy_package(PACKAGE, tmp_path)
-    assert killing_test(package, first, fleets=300, loops=20) == (Fate.SURVIVED, "")
+    assert killing_test(package, first, fleets=300, loops=20) == (MutantResult.SURVIVED, "")
 
 
 def test_a_flip_that_no_longer_fits_is_reported_not_run() -> None:
     gone = Mutant("nothing", "decide.py", "a text that is not there", "another")
-    assert judge(gone, PACKAGE).fate is Fate.UNFIT
+    assert judge(gone, PACKAGE).fate is MutantResult.UNFIT
 
 
 def test_a_mutant_that_cannot_even_be_imported_does_not_count_as_killed(tmp_path: Path) -> None:
     package = copy_package(PACKAGE, tmp_path)
     (package / "engine" / "decide.py").write_text("import nothing_of_this_name\n")
     fate, why = killing_test(package, "cycle", fleets=1, loops=0)
-    assert fate is Fate.BROKEN
+    assert fate is MutantResult.BROKEN
     assert "nothing_of_this_name" in why

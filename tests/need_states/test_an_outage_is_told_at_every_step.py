@@ -36,7 +36,7 @@ BREAKER = "BigFleetProviderBreakerOpen"
 
 
 @dataclass(slots=True)
-class Drill:
+class OutageRig:
     fleet: VirtualShard
     alerting: Alerting = field(default_factory=Alerting)
 
@@ -87,11 +87,11 @@ class Drill:
         return self.fleet.state_of(wanted)
 
 
-def settled(*machines: str) -> Drill:
+def settled(*machines: str) -> OutageRig:
     """Bank has what it wants; what is free is what the test names."""
     fleet = VirtualShard([bound("b-1", BANK), *map(idle, machines)], {})
     fleet.report(BANK, SERVED)
-    drill = Drill(fleet)
+    drill = OutageRig(fleet)
     drill.run(2)
     assert drill.state_of(SERVED) is MET
     return drill

@@ -13,7 +13,7 @@ import pytest
 
 from bigfleet.edge.clock import ManualClock
 from bigfleet.edge.counts import Counts
-from bigfleet.edge.logs import Silence
+from bigfleet.edge.logs import NullLog
 from bigfleet.kube.kinds import SECRETS
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse
@@ -23,14 +23,14 @@ from bigfleet.operator.driving.bootstrap_requests import (
     BootstrapRequests,
     TemplateFile,
 )
-from bigfleet.operator.driving.tokens import Tokens
+from bigfleet.operator.driving.tokens import BootstrapTokens
 from tests.kube_api import FakeApiServer, api_for
 
 FACTS = ClusterFacts("shop", "https://api.shop:6443", b"-----BEGIN CERTIFICATE-----\n")
 ASKED = BootstrapRequest("r-1", "shop", (Requirement.of("zone", Operator.IN, ["a", "b"]),))
 
 
-class Lines(Silence):
+class Lines(NullLog):
     def __init__(self) -> None:
         self.lines: list[str] = []
 
@@ -46,7 +46,7 @@ class Rig:
     clock: ManualClock
     counts: Counts
     log: Lines
-    tokens: Tokens
+    tokens: BootstrapTokens
     file: Path
     bootstrapping: BootstrapRequests
 
@@ -64,7 +64,7 @@ async def rig_with(
     file.write_text(source)
     clock, counts, log = ManualClock(), Counts(), Lines()
     async with FakeApiServer(clock) as server, api_for(server, clock) as api:
-        tokens = Tokens(api, clock, random.Random(seed).randbytes, log, cluster_id="shop")
+        tokens = BootstrapTokens(api, clock, random.Random(seed).randbytes, log, cluster_id="shop")
         bootstrapping = BootstrapRequests(
             TemplateFile(str(file), log),
             FACTS,
@@ -188,7 +188,7 @@ async def test_tokens_of_an_earlier_process_are_swept_and_others_stay(file: Path
         await rig.clock.advance(901)
         async with api_for(rig.server, rig.clock) as api:
             draws = random.Random(2).randbytes
-            later = Tokens(api, rig.clock, draws, rig.log, cluster_id="shop")
+            later = BootstrapTokens(api, rig.clock, draws, rig.log, cluster_id="shop")
             await later.sweep()
         assert rig.secrets() == ["bootstrap-token-abcdef"]
 
@@ -204,15 +204,19 @@ async def test_without_the_right_to_list_a_process_sweeps_its_own(file: Path) ->
         assert len(rig.server.calls("list", "secrets")) == 1
 
 
+class Line:
+    connected = False
+
+
 async def test_tokens_are_not_swept_while_no_session_is_open(file: Path) -> None:
     async with rig_with(file, "{{ .Token }}") as rig:
         await rig.answer()
         await rig.clock.advance(901)
-        connected = [False]
-        sweeping = asyncio.create_task(rig.tokens.keep_swept(lambda: connected[0]))
+        line = Line()
+        sweeping = asyncio.create_task(rig.tokens.keep_swept(line))
         await rig.clock.advance(301)
         assert len(rig.secrets()) == 1
-        connected[0] = True
+        line.connected = True
         await rig.clock.advance(300)
         await rig.server.until(lambda: rig.secrets() == [])
         sweeping.cancel()
@@ -262,13 +266,13 @@ def test_a_bad_file_stops_the_start(file: Path, content: bytes | None, problem: 
     if content is not None:
         file.write_bytes(content)
     with pytest.raises(BadTemplateFile, match=problem) as refused:
-        TemplateFile(str(file), Silence())
+        TemplateFile(str(file), NullLog())
     assert str(file) in str(refused.value)
 
 
 async def test_without_a_template_file_a_machine_is_told_that_there_is_none() -> None:
     bootstrapping = BootstrapRequests(
-        TemplateFile("", Silence()), FACTS, ManualClock(), Silence(), Counts()
+        TemplateFile("", NullLog()), FACTS, ManualClock(), NullLog(), Counts()
     )
     answer = await bootstrapping.answer(ASKED)
     assert answer.user_data.startswith(b"#cloud-config\n# BigFleet: cluster shop has no bootstrap")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from bigfleet.operator.bootstrap.templates import RequirementWords, Template, Values
+from bigfleet.operator.bootstrap.templates import RequirementWords, Template, TemplateValues
 
-VALUES = Values(
+VALUES = TemplateValues(
     cluster_id="c",
     request_id="r-1",
     ca_bundle="Q0E=",
@@ -68,7 +68,7 @@ join-fleet --cluster={{ .ClusterID }} \\
 
 def test_a_range_over_nothing_prints_its_else() -> None:
     source = "{{range .Requirements}}x{{else}}none{{end}}"
-    assert Template.parse(source).render(Values(cluster_id="c")) == "none"
+    assert Template.parse(source).render(TemplateValues(cluster_id="c")) == "none"
 
 
 def test_a_template_knows_what_it_uses() -> None:

@@ -14,7 +14,7 @@ from bigfleet.model.machines import Instant
 from bigfleet.operator.bootstrap.tokens import (
     MAKER,
     SECRET_TYPE,
-    Token,
+    BootstrapToken,
     is_expired,
     new_token,
     secret_body,
@@ -24,7 +24,7 @@ from bigfleet.operator.settings import OperatorSettings, contradictions_of
 START: Instant = 1_700_000_000 * SECOND
 
 
-def minted(seed: int = 1, ttl_seconds: float = 900) -> Token:
+def minted(seed: int = 1, ttl_seconds: float = 900) -> BootstrapToken:
     return new_token(random.Random(seed).randbytes, START, ttl_seconds)
 
 

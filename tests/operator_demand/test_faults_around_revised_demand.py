@@ -9,7 +9,7 @@ from bigfleet.kube.objects import Pod
 from bigfleet.model.needs import Need
 from bigfleet.model.resources import Resources
 from bigfleet.operator.pods_on_nodes import PodOnNode, pod_on_node
-from bigfleet.placement.margin_notes import Note, NoteKind
+from bigfleet.placement.margin_notes import MarginNote, NoteKind
 from tests.operator_demand.demand import Operator
 
 MARGIN = "margin"
@@ -31,7 +31,7 @@ def crowded() -> Operator:
     return operator
 
 
-def looks(operator: Operator, margin: int = 0) -> tuple[Note, ...]:
+def looks(operator: Operator, margin: int = 0) -> tuple[MarginNote, ...]:
     operator.hears(*operator.sends(), machines=3, margin=margin)
     return operator.demand.turn(operator.at)
 
@@ -116,7 +116,7 @@ def test_a_pod_no_machine_can_take_is_told_so_after_three_rounds_and_the_machine
     operator.puts(operator.pod("c", verdict=WORDS))
     operator.passes(61)
     looks(operator)
-    told: list[Note] = []
+    told: list[MarginNote] = []
     asked = []
     for number in (1, 2, 3):
         asked.append(len(margins(operator)))

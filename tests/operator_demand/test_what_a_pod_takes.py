@@ -10,7 +10,7 @@ from bigfleet.model.resources import Resources
 from bigfleet.model.taints import Toleration
 from bigfleet.operator.pod_shapes import PodShape, shape_of
 from bigfleet.placement.records import (
-    Term,
+    PodGroupTerm,
 )
 
 
@@ -79,7 +79,7 @@ def anti(key: str = HOSTNAME_KEY, **term: Any) -> dict[str, Any]:
 def test_replicas_that_exclude_each_other_are_of_one_group() -> None:
     found = shape(anti(), app="db")
     (term,) = found.apart
-    assert term == Term(HOSTNAME_KEY, "ns/app=db,;")
+    assert term == PodGroupTerm(HOSTNAME_KEY, "ns/app=db,;")
     assert found.groups == {term.group}
 
 

@@ -12,7 +12,7 @@ from bigfleet.operator.drain_steps import SendDemand
 from bigfleet.operator.pods_on_nodes import PodOnNode
 from bigfleet.operator.reclaim_admission import ReclaimAdmission, ReclaimKinds
 from bigfleet.operator.settings import OperatorSettings
-from bigfleet.placement.admission import Admissions, Budget, Refusal
+from bigfleet.placement.admission import AdmissionRefusal, Admissions, Budget
 from bigfleet.placement.occupancy import Occupancy
 from bigfleet.placement.records import PodView, do_not_disrupt
 from tests.operator_draining.rig import ID, Rig, node_record, pod_record
@@ -27,12 +27,12 @@ class Refusals:
     """What revises demand, as far as drains know it."""
 
     def __init__(self) -> None:
-        self.refused: list[Refusal] = []
+        self.refused: list[AdmissionRefusal] = []
         self.admitted: list[str] = []
         #: Whether a refusal makes demand grow.
         self.revises = True
 
-    def on_refused(self, refusal: Refusal, at: Instant) -> bool:
+    def on_refused(self, refusal: AdmissionRefusal, at: Instant) -> bool:
         self.refused.append(refusal)
         return self.revises
 

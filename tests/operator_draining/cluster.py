@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from bigfleet.edge.clock import Clock, next_turn
 from bigfleet.edge.counts import Counts
 from bigfleet.edge.driver import RealClock
-from bigfleet.edge.logs import Silence
+from bigfleet.edge.logs import NullLog
 from bigfleet.kube.api import Api
 from bigfleet.kube.kinds import NODES, PODS
 from bigfleet.kube.names import RECLAIM
@@ -19,11 +19,10 @@ from bigfleet.kube.reflector import Reflector
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimAck, ReclaimInstruction
 from bigfleet.model.settings import CurrentSettings, Seconds
-from bigfleet.operator.attached_volumes import AttachedVolumes
 from bigfleet.operator.drains import Drains
 from bigfleet.operator.driving.drain_runner import DrainRunner
 from bigfleet.operator.node_map import NodeMap
-from bigfleet.operator.pods_on_nodes import PodOnNode, PodsOnNodes, pod_on_node
+from bigfleet.operator.pods_on_nodes import AttachedVolumes, PodOnNode, PodsOnNodes, pod_on_node
 from bigfleet.operator.schedule import RollupSchedule
 from bigfleet.operator.settings import OperatorSettings
 from tests.kube_api import FakeApiServer, api_for
@@ -41,7 +40,7 @@ class Cluster:
         self.server, self.clock, self.counts = server, clock or RealClock(), Counts()
         self.node_map, self.pods_on_nodes = NodeMap(), PodsOnNodes()
         self.volumes = AttachedVolumes()
-        log = Silence()
+        log = NullLog()
         self._nodes: Reflector[Node, Node] = Reflector(
             api, NODES, lambda node: node, self.clock, lambda: 0.5, log
         )
@@ -59,7 +58,7 @@ class Cluster:
             answers=self,
             events=self,
             write_back=self,
-            demand=RollupSchedule(10, 1),
+            demand=RollupSchedule(CurrentSettings(OperatorSettings())),
             concurrency=concurrency,
         )
         self._nodes.cache.subscribe(self._on_node)

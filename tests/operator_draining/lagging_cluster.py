@@ -15,11 +15,11 @@ from bigfleet.model.machines import MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.operator.drain_steps import (
     Check,
-    Checked,
     Cordon,
     Evict,
     Instruction,
     Send,
+    ServerCheck,
     Uncordon,
     cordon_patch,
     is_cordoned_by_us,
@@ -38,7 +38,7 @@ def node_of(machine: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class DelayedCheck:
     """What the server had for a check; the operator has not got it yet."""
 
     check: Check
@@ -55,10 +55,10 @@ class LaggingCluster:
         self.nodes: dict[str, Node] = {}
         self.pods: dict[str, PodOnNode] = {}
         self.news: deque[Callable[[], None]] = deque()
-        self.writes: list[Cordon | Uncordon | Evict | Check | Looked] = []
+        self.writes: list[Cordon | Uncordon | Evict | Check | DelayedCheck] = []
         self.is_blind = False
         #: The answer to a check that is being told now.
-        self.told_now: Looked | None = None
+        self.told_now: DelayedCheck | None = None
         #: By instruction: before this the server is not asked again.
         self.no_check_before: dict[str, int] = {}
         self.connected = self.replayed = False
@@ -200,7 +200,7 @@ class LaggingCluster:
         step = self.writes.pop(place % len(self.writes))
         if isinstance(step, Evict):
             self._answer_eviction(step, how)
-        elif isinstance(step, Check | Looked):
+        elif isinstance(step, Check | DelayedCheck):
             self._answer_check(step, how)
         else:
             self._answer_write(step, how)
@@ -223,14 +223,14 @@ class LaggingCluster:
         """The server reads what was asked for; it may change before the answer is there."""
         self.writes = [self._looked(w) if isinstance(w, Check) else w for w in self.writes]
 
-    def _looked(self, check: Check) -> Looked:
+    def _looked(self, check: Check) -> DelayedCheck:
         pods = tuple(pod for pod in self.pods.values() if pod.node in check.nodes)
         marks = {(name, asked) for name in check.nodes for asked in self.asked}
         nodes = tuple(self.nodes[name] for name in check.nodes)
-        return Looked(check, pods, nodes, bool(self.ever_marked & marks))
+        return DelayedCheck(check, pods, nodes, bool(self.ever_marked & marks))
 
-    def _answer_check(self, step: Check | Looked, how: str) -> None:
-        looked = step if isinstance(step, Looked) else self._looked(step)
+    def _answer_check(self, step: Check | DelayedCheck, how: str) -> None:
+        looked = step if isinstance(step, DelayedCheck) else self._looked(step)
         drains, check = self.rig.drains, looked.check
         if not drains.may_check(check):
             return
@@ -240,7 +240,7 @@ class LaggingCluster:
         if how != "done":
             self.do(lambda rig: rig.steps.extend(drains.on_check_failed(check, how, self.at)))
             return
-        self.told_now, found = looked, Checked(looked.pods, (), looked.nodes)
+        self.told_now, found = looked, ServerCheck(looked.pods, (), looked.nodes)
         self.do(lambda rig: rig.steps.extend(drains.on_checked(check, found, self.at)))
         self.told_now = None
 

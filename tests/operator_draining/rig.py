@@ -7,15 +7,14 @@ from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimAck, ReclaimInstruction
 from bigfleet.model.settings import CurrentSettings
-from bigfleet.operator.attached_volumes import AttachedVolumes
 from bigfleet.operator.drain_steps import (
     Check,
-    Checked,
     Cordon,
     Evict,
     Instruction,
     Publish,
     Send,
+    ServerCheck,
     Tell,
     Uncordon,
     cordon_patch,
@@ -23,7 +22,7 @@ from bigfleet.operator.drain_steps import (
 )
 from bigfleet.operator.drains import Drains
 from bigfleet.operator.node_map import NodeMap
-from bigfleet.operator.pods_on_nodes import NotMoved, PodOnNode, PodsOnNodes
+from bigfleet.operator.pods_on_nodes import AttachedVolumes, NotMoved, PodOnNode, PodsOnNodes
 from bigfleet.operator.reclaim_admission import ReclaimAdmission
 from bigfleet.operator.settings import OperatorSettings
 
@@ -173,7 +172,7 @@ class Rig:
         nodes = tuple(n for n in check.absent if n in self.unheard_nodes or self.nodes.node(n))
         known = {name: self.nodes.node(name) for name in check.nodes} | self.unheard_changes
         drained = [node for name in check.nodes if (node := known[name]) is not None]
-        found = Checked(tuple(pods), nodes, tuple(drained))
+        found = ServerCheck(tuple(pods), nodes, tuple(drained))
         self.steps += self.drains.on_checked(check, found, self.at)
 
     def answer_cordons(self) -> None:

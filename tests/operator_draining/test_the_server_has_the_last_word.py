@@ -4,7 +4,7 @@ from bigfleet.kube.objects import Node, NodeSpec
 from bigfleet.model.machines import MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimInstruction
-from bigfleet.operator.drain_steps import Check, Checked, Cordon, cordon_patch
+from bigfleet.operator.drain_steps import Check, Cordon, ServerCheck, cordon_patch
 from bigfleet.operator.pods_on_nodes import NotMoved
 from tests.operator_draining.rig import (
     ID,
@@ -102,7 +102,7 @@ def test_pods_that_cannot_be_moved_do_not_hinder_a_drain() -> None:
 def test_pods_of_other_nodes_are_not_touched_even_if_the_server_lists_them() -> None:
     rig, check = asking()
     elsewhere = pod_record("elsewhere", "n-2")
-    rig.steps += rig.drains.on_checked(check, Checked((elsewhere,)), rig.at)
+    rig.steps += rig.drains.on_checked(check, ServerCheck((elsewhere,)), rig.at)
     assert (rig.evictions(), rig.acks()) == ([], [(ID, 1)])
 
 
@@ -167,7 +167,7 @@ def test_at_the_deadline_the_server_need_not_be_asked() -> None:
 def test_a_pod_that_came_after_the_server_was_asked_is_not_overlooked() -> None:
     rig, check = asking()
     rig.has_pod(WEB)
-    rig.steps += rig.drains.on_checked(check, Checked(), rig.at)
+    rig.steps += rig.drains.on_checked(check, ServerCheck(), rig.at)
     assert (rig.acks(), rig.evictions()) == ([], [WEB])
     rig.evict(WEB)
     rig.check(asked_now(rig))

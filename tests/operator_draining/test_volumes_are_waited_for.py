@@ -1,7 +1,7 @@
 """After its pods are gone, a Node is given back when its volumes are detached, or time is short."""
 
 from bigfleet.kube.objects import Meta, VolumeAttachment, VolumeAttachmentSpec
-from bigfleet.operator.attached_volumes import AttachedVolumes, node_of_attachment
+from bigfleet.operator.pods_on_nodes import AttachedVolumes, node_of_attachment
 from tests.operator_draining.rig import ID, Rig, draining, joined, pod_record
 
 DB = pod_record("db-0")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from bigfleet.edge.clock import ManualClock, next_turn
 from bigfleet.edge.counts import Counts
-from bigfleet.edge.logs import Log, Silence
+from bigfleet.edge.logs import Log, NullLog
 from bigfleet.model.backoffs import Backoff
 from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Rejected
@@ -16,8 +16,10 @@ from bigfleet.model.session_frames import (
     RollupFrame,
     ShardFrame,
 )
+from bigfleet.model.settings import CurrentSettings
 from bigfleet.operator.driving.line import Dialling, ShardLine
 from bigfleet.operator.schedule import RollupSchedule
+from bigfleet.operator.settings import OperatorSettings
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.session_client import SessionClient
 from bigfleet.wire.session_server import ShardEndpoint
@@ -25,7 +27,7 @@ from tests.wire.sessions import PATIENCE, ScriptedShard
 
 
 @dataclass
-class Known:
+class ClusterDemand:
     """What the cluster needs, as the tests have it."""
 
     version: int = 1
@@ -45,7 +47,7 @@ class Known:
 
 
 @dataclass
-class Ear:
+class RecordedFrames:
     """What was told to the cluster's side, in order."""
 
     told: list[str] = field(default_factory=list)
@@ -75,7 +77,7 @@ class Ear:
         self.told.append("disconnected")
 
 
-class Mute(ScriptedShard):
+class SilentShard(ScriptedShard):
     """Lets everybody in and says nothing."""
 
     def put(self, session: int, *frames: ShardFrame) -> None:
@@ -88,8 +90,8 @@ class Rig:
     endpoint: ShardEndpoint
     clock: ManualClock
     line: ShardLine
-    known: Known
-    ear: Ear
+    known: ClusterDemand
+    ear: RecordedFrames
     counts: Counts
 
     async def until(self, condition: Callable[[], bool]) -> None:
@@ -97,6 +99,16 @@ class Rig:
         async with asyncio.timeout(PATIENCE):
             while not condition():
                 await next_turn()
+
+    async def until_in_time(self, condition: Callable[[], bool]) -> None:
+        """Time goes on until it holds: what waits for a time may only be about to."""
+        async with asyncio.timeout(PATIENCE):
+            while not condition():
+                await self.clock.advance(0.25)
+
+    def sent(self) -> int:
+        """Roll-ups, as the line counts them."""
+        return self.ear.told.count("sent")
 
     def rollups(self) -> list[bytes]:
         return [f.content for _, f in self.shard.heard if isinstance(f, RollupFrame)]
@@ -114,20 +126,20 @@ async def rigged(
     tls: TlsFiles | None = None,
     log: Log | None = None,
 ) -> AsyncIterator[Rig]:
-    shard = Mute() if mute else ScriptedShard(refuses=refuses)
+    shard = SilentShard() if mute else ScriptedShard(refuses=refuses)
     endpoint = ShardEndpoint(shard)
     port = await endpoint.start()
-    clock, known, ear, counts = ManualClock(), Known(), Ear(), Counts()
+    clock, known, ear, counts = ManualClock(), ClusterDemand(), RecordedFrames(), Counts()
     client = SessionClient(f"127.0.0.1:{port}", tls)
     line = ShardLine(
         Dialling("east", client, outbox, Backoff(0.5, 30)),
-        RollupSchedule(10, 1),
+        RollupSchedule(CurrentSettings(OperatorSettings())),
         known,
         clock,
         lambda: clock.now() / 1e9,
         lambda: 0.5,
         counts,
-        log or Silence(),
+        log or NullLog(),
     )
     running = asyncio.create_task(line.run(ear))
     try:

@@ -7,11 +7,11 @@ import pytest
 
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.session_frames import Acknowledgement, ReclaimAck
-from bigfleet.operator.driving.answers import Answers
+from bigfleet.operator.outbox import OperatorAnswers
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.session_client import Session
 from tests.operator_line.rig import Rig, rigged
-from tests.operator_system.rig import Notebook
+from tests.operator_system.rig import LogRecorder
 
 
 async def test_certificates_that_are_not_there_just_now_are_looked_for_again(
@@ -96,7 +96,7 @@ async def test_a_session_that_lasted_is_dialled_again_at_once() -> None:
 
 async def test_many_answers_at_once_all_reach_the_shard_through_a_small_outbox() -> None:
     async with rigged(outbox=4) as rig:
-        answers = Answers(rig.line)
+        answers = OperatorAnswers(rig.line)
         rig.ear.room = answers.on_room
         await rig.until(lambda: rig.line.connected)
         for number in range(50):
@@ -108,7 +108,7 @@ async def test_many_answers_at_once_all_reach_the_shard_through_a_small_outbox()
 
 async def test_answers_that_waited_for_a_session_end_with_it() -> None:
     async with rigged(outbox=4) as rig:
-        answers = Answers(rig.line)
+        answers = OperatorAnswers(rig.line)
         await rig.until(lambda: rig.line.connected)
         for number in range(50):
             answers.say(ReclaimAck(f"bf1-{number}", 1))
@@ -125,12 +125,12 @@ async def test_a_roll_up_above_the_ceiling_is_told_apart_from_other_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("bigfleet.wire.session_client.MESSAGE_CEILING", 64)
-    log = Notebook()
+    log = LogRecorder()
     async with rigged(log=log) as rig:
         await rig.until(lambda: "sent" in rig.ear.told)
         assert log.count("session.message_too_large") == 0
         rig.known.version = 10**100
-        await rig.clock.advance(10)
+        await rig.until_in_time(lambda: rig.sent() == 2)
         await rig.until(lambda: rig.counts.of("session_reconnects_total") >= 1)
         before = log.count("session.ended")
         assert log.count("session.message_too_large") == before

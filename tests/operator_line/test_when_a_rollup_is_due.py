@@ -6,14 +6,18 @@ from hypothesis import strategies as st
 from bigfleet.model.backoffs import Backoff
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import ReclaimAck
+from bigfleet.model.settings import CurrentSettings, Seconds
 from bigfleet.operator.outbox import Outbox
 from bigfleet.operator.schedule import RollupSchedule
+from bigfleet.operator.settings import OperatorSettings
 
 T0 = 1_000 * SECOND
 
 
 def schedule() -> RollupSchedule:
-    return RollupSchedule(interval_seconds=10, debounce_seconds=1)
+    return RollupSchedule(
+        CurrentSettings(OperatorSettings(rollup_interval=Seconds(10), rollup_debounce=Seconds(1)))
+    )
 
 
 def test_a_new_session_begins_with_a_rollup() -> None:

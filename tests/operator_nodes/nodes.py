@@ -12,7 +12,8 @@ from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.resources import Resources
 from bigfleet.model.session_frames import NodeStateUpdate
-from bigfleet.operator.machine_nodes import Losses, MachineNodes
+from bigfleet.model.settings import CurrentSettings
+from bigfleet.operator.machine_nodes import MachineNodes, NodeLosses
 from bigfleet.operator.node_map import NodeMap
 from bigfleet.operator.node_rules import NodeRules
 
@@ -72,7 +73,7 @@ class Fleet:
 
     def __post_init__(self) -> None:
         self.map = NodeMap()
-        self.machines = MachineNodes(self.map, lambda: self.devices, self.rules)
+        self.machines = MachineNodes(self.map, lambda: self.devices, CurrentSettings(self.rules))
         self.machines.on_connected()
         self.machines.on_replay_ended()
 
@@ -91,7 +92,7 @@ class Fleet:
             self.map.remove(f"n-{machine}")
         self.machines.refresh_all(self.at)
 
-    def passes(self, seconds: float, step: float = 10) -> Losses:
+    def passes(self, seconds: float, step: float = 10) -> NodeLosses:
         """As the operator looks at it every ten seconds; what it found last."""
         end = self.at + round(seconds * SECOND)
         found = self.look()
@@ -100,7 +101,7 @@ class Fleet:
             found = self.look()
         return found
 
-    def look(self) -> Losses:
+    def look(self) -> NodeLosses:
         self.machines.refresh_all(self.at)
         return self.machines.lost(self.fresh, self.at)
 
@@ -111,5 +112,5 @@ class Fleet:
         self.machines.on_replay_ended()
 
 
-def causes(losses: Losses) -> dict[str, LostCause]:
+def causes(losses: NodeLosses) -> dict[str, LostCause]:
     return {each.machine_id: each.cause for each in losses.records}

@@ -64,7 +64,7 @@ class AttentiveShard(ScriptedShard):
 
 
 @dataclass
-class Notebook:
+class LogRecorder:
     """A log that can be asked."""
 
     lines: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
@@ -100,7 +100,7 @@ class Rig:
     shard: AttentiveShard
     clock: JumpingClock
     operator: OperatorProcess
-    log: Notebook
+    log: LogRecorder
     endpoint: ShardEndpoint
     desk: ReportDesk | None = None
 
@@ -183,7 +183,7 @@ async def operating(
         burst=10_000,
         **settings,
     )
-    log = Notebook()
+    log = LogRecorder()
     context = ProcessContext(
         clock,
         log,

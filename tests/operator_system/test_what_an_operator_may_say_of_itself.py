@@ -10,7 +10,7 @@ from bigfleet.operator.driving.process import OperatorProcess
 from bigfleet.operator.settings import OperatorSettings
 from bigfleet.process import ProcessContext
 from tests.kube_api import FakeApiServer, kubeconfig_for
-from tests.operator_system.rig import CLUSTER, JumpingClock, Notebook, operating
+from tests.operator_system.rig import CLUSTER, JumpingClock, LogRecorder, operating
 from tests.shard_system.waiting import PATIENCE
 
 
@@ -58,7 +58,7 @@ async def test_a_replica_that_waits_is_ready_once_it_has_seen_the_lease(tmp_path
             namespace="bigfleet",
         )
         context = ProcessContext(
-            clock, Notebook(), stopwatch=lambda: 0.0, draw=lambda: 0.5, identity="one"
+            clock, LogRecorder(), stopwatch=lambda: 0.0, draw=lambda: 0.5, identity="one"
         )
         operator = OperatorProcess(settings, context)
         await operator.start()

@@ -8,7 +8,7 @@ from typing import Any
 
 from bigfleet.edge.clock import ManualClock, next_turn, settle
 from bigfleet.edge.counts import Counts
-from bigfleet.edge.logs import Silence
+from bigfleet.edge.logs import NullLog
 from bigfleet.kube.kinds import AVAILABLE_CAPACITIES, UPCOMING_NODES
 from bigfleet.kube.objects import AvailableCapacity, Node, Reference, UpcomingNode
 from bigfleet.kube.reflector import Reflector
@@ -20,7 +20,7 @@ from tests.kube_api import FakeApiServer, api_for
 from tests.operator_writing.machines import KnownDrains, ReadyNodes
 
 
-class Complaints(Silence):
+class Complaints(NullLog):
     """A log that keeps its warnings."""
 
     def __init__(self) -> None:

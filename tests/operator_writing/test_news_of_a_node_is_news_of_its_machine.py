@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bigfleet.edge.clock import ManualClock
 from bigfleet.edge.counts import Counts
-from bigfleet.edge.logs import Silence
+from bigfleet.edge.logs import NullLog
 from bigfleet.kube.events import Events
 from bigfleet.kube.kinds import NODES
 from bigfleet.model.machines import MachineState
@@ -18,7 +18,7 @@ from tests.operator_writing.rig import until
 
 
 @dataclass
-class Heard:
+class RecordedNews:
     machines: list[str]
 
     def on_machine_changed(self, machine: str) -> None:
@@ -36,19 +36,19 @@ async def knowing_of(server: FakeApiServer) -> AsyncIterator[tuple[ClusterCache,
     """All caches full, two machines known by their provider ids, and what is heard from now on."""
     clock = ManualClock()
     async with api_for(server, clock) as api:
-        events = Events(api, clock, Silence(), component="operator", instance="test")
+        events = Events(api, clock, NullLog(), component="operator", instance="test")
         cluster_cache = ClusterCache(
             api,
             events,
             "shop",
             clock,
             lambda: 0.5,
-            Silence(),
+            NullLog(),
             Counts(),
             stale_after_seconds=60,
         )
         heard: list[str] = []
-        cluster_cache.listen(Heard(heard))
+        cluster_cache.listen(RecordedNews(heard))
         task = asyncio.create_task(cluster_cache.run())
         try:
             await until(lambda: not cluster_cache.unsynced)

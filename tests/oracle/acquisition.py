@@ -6,12 +6,12 @@ from bigfleet.model.profiles import Profile, Spread
 from tests.oracle.demand import by_precedence
 from tests.oracle.matching import domain_value, serves
 from tests.oracle.reservations import Reservations
-from tests.oracle.standing import Standing
+from tests.oracle.standing import OracleNeed
 from tests.oracle.stock import Stock, effective_cost, pool_order
 
 
 def acquire_for_everybody(
-    standings: list[Standing], stock: Stock, reservations: Reservations
+    standings: list[OracleNeed], stock: Stock, reservations: Reservations
 ) -> None:
     taken: set[str] = set()
     for standing in by_precedence(standings):
@@ -39,21 +39,21 @@ def acquire_for_everybody(
         taken.update(m.machine.id for m in standing.bootstrapped + standing.provisioned)
 
 
-def take(standing: Standing, each: FleetMachine) -> None:
+def take(standing: OracleNeed, each: FleetMachine) -> None:
     if each.machine.state is MachineState.IDLE:
         standing.bootstrapped.append(each)
     else:
         standing.provisioned.append(each)
 
 
-def acquire(standing: Standing, candidates: list[FleetMachine]) -> None:
+def acquire(standing: OracleNeed, candidates: list[FleetMachine]) -> None:
     for each in candidates:
         if standing.satisfied:
             return
         take(standing, each)
 
 
-def acquire_in_domain(standing: Standing, candidates: list[FleetMachine]) -> None:
+def acquire_in_domain(standing: OracleNeed, candidates: list[FleetMachine]) -> None:
     """A parked gang, one without a domain, or one that saw no free stock takes nothing (U10)."""
     profile = standing.need.profile
     assert profile.same is not None
@@ -64,7 +64,7 @@ def acquire_in_domain(standing: Standing, candidates: list[FleetMachine]) -> Non
 
 
 def acquire_within_skew(
-    standing: Standing,
+    standing: OracleNeed,
     spread: Spread,
     idle: list[FleetMachine],
     speculative: list[FleetMachine],

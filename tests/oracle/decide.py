@@ -18,7 +18,7 @@ from tests.oracle.reasons import matching_supply, unmet_reason
 from tests.oracle.release import excess, released
 from tests.oracle.reservations import Reservations
 from tests.oracle.shortfalls import shortfalls_after
-from tests.oracle.standing import Standing
+from tests.oracle.standing import OracleNeed
 from tests.oracle.stock import Stock
 
 _EXCESS_GRACE_SECONDS = 600
@@ -79,7 +79,7 @@ def decide(fleet: Fleet) -> OracleDecision:
     )
 
 
-def acquisitions(standings: list[Standing]) -> list[Action]:
+def acquisitions(standings: list[OracleNeed]) -> list[Action]:
     return [
         acquisition(kind, rule, standing, each)
         for standing in standings
@@ -91,7 +91,7 @@ def acquisitions(standings: list[Standing]) -> list[Action]:
     ]
 
 
-def acquisition(kind: ActionKind, rule: Rule, standing: Standing, each: FleetMachine) -> Action:
+def acquisition(kind: ActionKind, rule: Rule, standing: OracleNeed, each: FleetMachine) -> Action:
     return Action(
         kind,
         each.machine.id,
@@ -103,7 +103,7 @@ def acquisition(kind: ActionKind, rule: Rule, standing: Standing, each: FleetMac
     )
 
 
-def preemptions(standings: list[Standing], preemption: Preemption) -> list[Action]:
+def preemptions(standings: list[OracleNeed], preemption: Preemption) -> list[Action]:
     return [
         Action(
             ActionKind.PREEMPT,
@@ -134,7 +134,7 @@ def reclaims(stock: Stock, preemption: Preemption) -> list[Action]:
 
 
 def new_reservations(
-    fleet: Fleet, standings: list[Standing], preemption: Preemption
+    fleet: Fleet, standings: list[OracleNeed], preemption: Preemption
 ) -> dict[str, Reservation]:
     made: dict[str, Reservation] = {}
     for standing in standings:
@@ -150,7 +150,7 @@ def new_reservations(
     return made
 
 
-def verdict_of(standing: Standing, stock: Stock) -> OracleVerdict:
+def verdict_of(standing: OracleNeed, stock: Stock) -> OracleVerdict:
     return OracleVerdict(
         need=standing.need,
         members=standing.members,

@@ -1,10 +1,10 @@
 """Demand order: the fleet's needs as the needs table would list them."""
 
 from bigfleet.model.fleet import Fleet
-from tests.oracle.standing import Standing
+from tests.oracle.standing import OracleNeed
 
 
-def demand_of(fleet: Fleet) -> list[Standing]:
+def demand_of(fleet: Fleet) -> list[OracleNeed]:
     """Priority descending, arrival, cluster, then the cluster's own order in the file."""
     indices = sorted(
         range(len(fleet.needs)),
@@ -16,15 +16,15 @@ def demand_of(fleet: Fleet) -> list[Standing]:
         ),
     )
     return [
-        Standing(position, fleet.needs[index].need, (index,), folded=False)
+        OracleNeed(position, fleet.needs[index].need, (index,), folded=False)
         for position, index in enumerate(indices)
     ]
 
 
-def by_precedence(standings: list[Standing]) -> list[Standing]:
+def by_precedence(standings: list[OracleNeed]) -> list[OracleNeed]:
     """The order of every phase (U22); equal precedence goes by position in the demand."""
 
-    def order(standing: Standing) -> tuple[int, int, int, int]:
+    def order(standing: OracleNeed) -> tuple[int, int, int, int]:
         priority, interruption, reclamation = standing.need.profile.precedence
         return (-priority, -interruption, -reclamation, standing.position)
 

@@ -8,17 +8,17 @@ from bigfleet.model.needs import Need, NeedKey, earliest
 from bigfleet.model.resources import Resources
 from tests.oracle.matching import matches
 from tests.oracle.reservations import Reservations
-from tests.oracle.standing import Standing
+from tests.oracle.standing import OracleNeed
 from tests.oracle.stock import Stock
 
 #: Cluster, stripped fingerprint, aggregate by value.
 FoldClass = tuple[str, str, tuple[tuple[str, int], ...]]
 
 
-def fold(demand: list[Standing], stock: Stock, reservations: Reservations) -> list[Standing]:
+def fold(demand: list[OracleNeed], stock: Stock, reservations: Reservations) -> list[OracleNeed]:
     """The normalised demand: what stays in its order, then the folded classes sorted."""
-    classes: dict[FoldClass, list[Standing]] = {}
-    staying: list[Standing] = []
+    classes: dict[FoldClass, list[OracleNeed]] = {}
+    staying: list[OracleNeed] = []
     for standing in demand:
         folded_before = classes.get(class_of(standing.need), [])
         if folds(standing.need, len(folded_before), stock, reservations):
@@ -36,7 +36,7 @@ def class_of(need: Need) -> FoldClass:
     return (need.cluster, stripped.fingerprint, need.aggregate.positive().amounts)
 
 
-def as_one(gangs: list[Standing]) -> Standing:
+def as_one(gangs: list[OracleNeed]) -> OracleNeed:
     first = gangs[0].need
     arrival = 0
     for gang in gangs:
@@ -51,7 +51,7 @@ def as_one(gangs: list[Standing]) -> Standing:
         parked=False,
     )
     members = tuple(index for gang in gangs for index in gang.members)
-    return Standing(0, need, members, folded=True)
+    return OracleNeed(0, need, members, folded=True)
 
 
 def folds(need: Need, folded_before: int, stock: Stock, reservations: Reservations) -> bool:

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.options import Parking
 from tests.oracle.reservations import Reservations
-from tests.oracle.standing import Standing
+from tests.oracle.standing import OracleNeed
 
 
 def stamp_parked(
-    standings: list[Standing],
+    standings: list[OracleNeed],
     ages: Mapping[NeedKey, int],
     options: Parking,
     reservations: Reservations,
@@ -25,7 +25,7 @@ def stamp_parked(
 
 
 def ages_after(
-    standings: list[Standing], ages: Mapping[NeedKey, int], reservations: Reservations
+    standings: list[OracleNeed], ages: Mapping[NeedKey, int], reservations: Reservations
 ) -> dict[NeedKey, int]:
     """The ages the next cycle sees; what is not named here is forgotten."""
     kept: dict[NeedKey, int] = {}

@@ -10,7 +10,7 @@ from tests.oracle.acquisition import count_in, eligible
 from tests.oracle.demand import by_precedence
 from tests.oracle.matching import domain_value, serves
 from tests.oracle.reservations import Reservations
-from tests.oracle.standing import Standing, less_all
+from tests.oracle.standing import OracleNeed, less_all
 from tests.oracle.stock import Stock
 
 
@@ -21,7 +21,7 @@ class Preemption:
     stock: Stock
     options: EngineOptions
     #: By machine id.
-    claimed_by: dict[str, Standing]
+    claimed_by: dict[str, OracleNeed]
     taken: set[str] = field(default_factory=set)
 
     def priority_of(self, each: FleetMachine) -> int:
@@ -34,10 +34,10 @@ class Preemption:
             each.machine.cluster, self.options
         )
 
-    def gap(self, standing: Standing, each: FleetMachine) -> int:
+    def gap(self, standing: OracleNeed, each: FleetMachine) -> int:
         return standing.need.profile.priority - self.priority_of(each)
 
-    def score(self, standing: Standing, each: FleetMachine) -> float:
+    def score(self, standing: OracleNeed, each: FleetMachine) -> float:
         weights, stamp = self.options.victim_weights, each.machine.assigned
         score = max(0, self.gap(standing, each)) * weights.priority
         score += weights.drain / max(1, self.options.drain_seconds)
@@ -45,7 +45,7 @@ class Preemption:
         score += weights.reclamation / max(0.01, stamp.reclamation_penalty)
         return score
 
-    def candidates(self, standing: Standing) -> list[FleetMachine]:
+    def candidates(self, standing: OracleNeed) -> list[FleetMachine]:
         """In victim order: excess first, then score descending, then id."""
         found = [
             m
@@ -59,7 +59,7 @@ class Preemption:
             key=lambda m: (not self.is_excess(m), -self.score(standing, m), m.machine.id),
         )
 
-    def pick(self, standing: Standing, remaining: Resources) -> list[FleetMachine]:
+    def pick(self, standing: OracleNeed, remaining: Resources) -> list[FleetMachine]:
         candidates = self.candidates(standing)
         same, spread = standing.need.profile.same, standing.strict_spread
         if same is not None:
@@ -73,7 +73,7 @@ class Preemption:
             picked.append(each)
         return picked
 
-    def take_a_whole_domain(self, standing: Standing) -> None:
+    def take_a_whole_domain(self, standing: OracleNeed) -> None:
         """U26: of the domains whose lower machines cover the gang alone the one whose highest
         victim is lowest, then the fewest victims, then the smallest value."""
         assert standing.need.profile.same is not None
@@ -95,7 +95,7 @@ class Preemption:
             standing.takes_a_whole_domain = True
 
     def pick_within_skew(
-        self, standing: Standing, candidates: list[FleetMachine], remaining: Resources
+        self, standing: OracleNeed, candidates: list[FleetMachine], remaining: Resources
     ) -> list[FleetMachine]:
         """U18: each step the first candidate in victim order whose domain is eligible."""
         spread = standing.strict_spread
@@ -119,7 +119,7 @@ class Preemption:
 
 
 def preempt_for_everybody(
-    standings: list[Standing], stock: Stock, reservations: Reservations, options: EngineOptions
+    standings: list[OracleNeed], stock: Stock, reservations: Reservations, options: EngineOptions
 ) -> Preemption:
     """Fills `draining`, `victims` and `unresolved` of every short Need."""
     claimed_by = {m.machine.id: s for s in standings for m in s.claimed}
@@ -139,7 +139,9 @@ def preempt_for_everybody(
     return phase
 
 
-def count_draining(standing: Standing, reservations: Reservations, counted: set[str]) -> Resources:
+def count_draining(
+    standing: OracleNeed, reservations: Reservations, counted: set[str]
+) -> Resources:
     """Ruling E5: what is left of the deficit once the victims under way are its own."""
     remaining = standing.deficit
     for each in reservations.draining_for(standing.key):

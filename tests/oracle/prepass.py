@@ -7,11 +7,11 @@ from tests.oracle.demand import by_precedence
 from tests.oracle.domains import Domain, choose
 from tests.oracle.matching import domain_value, pinned_types, serves
 from tests.oracle.reservations import Reservations
-from tests.oracle.standing import Standing, less_all
+from tests.oracle.standing import OracleNeed, less_all
 from tests.oracle.stock import Stock
 
 
-def credit_everybody(standings: list[Standing], stock: Stock, reservations: Reservations) -> None:
+def credit_everybody(standings: list[OracleNeed], stock: Stock, reservations: Reservations) -> None:
     claimed: set[str] = set()
     spoken_for: set[str] = set()
     for standing in by_precedence(standings):
@@ -29,7 +29,7 @@ def credit_everybody(standings: list[Standing], stock: Stock, reservations: Rese
         claimed.update(m.machine.id for m in standing.credited)
 
 
-def credit(standing: Standing, usable: list[FleetMachine]) -> None:
+def credit(standing: OracleNeed, usable: list[FleetMachine]) -> None:
     for each in usable:
         if standing.satisfied:
             return
@@ -37,7 +37,7 @@ def credit(standing: Standing, usable: list[FleetMachine]) -> None:
 
 
 def credit_gang(
-    standing: Standing,
+    standing: OracleNeed,
     usable: list[FleetMachine],
     stock: Stock,
     reservations: Reservations,
@@ -102,7 +102,7 @@ def acquirable(need: Need, stock: Stock, reservations: Reservations) -> list[Fle
     ]
 
 
-def speak_for(standing: Standing, in_domain: list[FleetMachine], spoken_for: set[str]) -> None:
+def speak_for(standing: OracleNeed, in_domain: list[FleetMachine], spoken_for: set[str]) -> None:
     """Virtual consumption: later gangs do not see what this one will probably take."""
     consumed: list[FleetMachine] = []
     for state in (MachineState.IDLE, MachineState.SPECULATIVE):

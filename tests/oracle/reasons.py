@@ -3,11 +3,11 @@
 from bigfleet.model.actions import UnmetReason
 from bigfleet.model.machines import MachineState
 from tests.oracle.matching import serves
-from tests.oracle.standing import Standing
+from tests.oracle.standing import OracleNeed
 from tests.oracle.stock import Stock
 
 
-def matching_supply(standing: Standing, stock: Stock) -> bool:
+def matching_supply(standing: OracleNeed, stock: Stock) -> bool:
     profile = standing.need.profile
     free = stock.free_pool(MachineState.IDLE, profile)
     free += stock.free_pool(MachineState.SPECULATIVE, profile)
@@ -15,13 +15,13 @@ def matching_supply(standing: Standing, stock: Stock) -> bool:
     return any(serves(standing.need, m) for m in free + bound)
 
 
-def withheld_supply(standing: Standing, stock: Stock) -> bool:
+def withheld_supply(standing: OracleNeed, stock: Stock) -> bool:
     """A free machine would do, and may not be taken now."""
     free = stock.in_state(MachineState.IDLE) + stock.in_state(MachineState.SPECULATIVE)
     return any(m.marks.held is not None and serves(standing.need, m) for m in free)
 
 
-def unmet_reason(standing: Standing, stock: Stock) -> UnmetReason | None:
+def unmet_reason(standing: OracleNeed, stock: Stock) -> UnmetReason | None:
     if standing.satisfied:
         return None
     if standing.is_gang and (

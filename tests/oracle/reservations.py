@@ -6,7 +6,7 @@ from bigfleet.model.memory import EngineMemory, Reservation, ReservationKind
 from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.options import SECOND
 from bigfleet.model.profiles import precedence_of_fingerprint
-from tests.oracle.standing import Standing
+from tests.oracle.standing import OracleNeed
 from tests.oracle.stock import Stock
 
 
@@ -21,14 +21,14 @@ class Reservations:
             if machine in stock.by_id
         }
 
-    def end_before_phase_one(self, standings: list[Standing]) -> None:
+    def end_before_phase_one(self, standings: list[OracleNeed]) -> None:
         present = {s.key for s in standings}
         for machine, held in list(self.live.items()):
             if held.kind is ReservationKind.PREEMPTION and held.holder not in present:
                 del self.live[machine]
 
     def end_after_phase_one(
-        self, standings: list[Standing], now: Instant | None, margin_seconds: float
+        self, standings: list[OracleNeed], now: Instant | None, margin_seconds: float
     ) -> None:
         acquired = {m.machine.id for s in standings for m in s.bootstrapped + s.provisioned}
         short = {s.key for s in standings if not s.satisfied}

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from bigfleet.model.memory import Shortfall
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.resources import Resources
-from tests.oracle.standing import Standing
+from tests.oracle.standing import OracleNeed
 
 
 def shortfalls_after(
-    standings: list[Standing], before: Mapping[NeedKey, Shortfall]
+    standings: list[OracleNeed], before: Mapping[NeedKey, Shortfall]
 ) -> dict[NeedKey, Shortfall]:
     after: dict[NeedKey, Shortfall] = {}
     for key in {s.key for s in standings if not s.satisfied}:

@@ -9,7 +9,7 @@ from bigfleet.model.resources import Resources
 
 
 @dataclass(slots=True, eq=False)
-class Standing:
+class OracleNeed:
     position: int
     need: Need
     #: Indices into the fleet's needs, in demand order.

@@ -6,7 +6,6 @@ Every mutation is held against the law: the shard that asks for it is the only o
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
 
 from bigfleet.model.machines import CapacityType, Host, Instant, MachineState
 from bigfleet.model.needs import Need
@@ -52,12 +51,11 @@ from bigfleet.shard.instructions import (
     Instruction,
     Persist,
 )
-from bigfleet.shard.parts import ShardStart
-from bigfleet.shard.reconciling.list_reading import read_list
-from bigfleet.shard.reconciling.pieces import Listing
+from bigfleet.shard.reconciling.list_reading import Listing, read_list
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.shard.state import ShardState
 from bigfleet.wire.machines import list_bytes, list_entry, machine_bytes
+from tests.shard_parts import start_of
 
 S = MachineState
 START: Instant = 1_700_000_000 * SECOND
@@ -173,19 +171,17 @@ class Shard:
         stored: Mapping[str, Mapping[str, bytes]],
         settings: ShardSettings,
     ) -> None:
-        numbers = count(1)
         self.cloud, self.name = cloud, name
         self.disk: dict[str, dict[str, bytes]] = {k: dict(rows) for k, rows in stored.items()}
         kept = self.disk.get(COORDINATION, {})
         self.state = ShardState(
-            ShardStart(
+            start_of(
                 settings,
-                epoch=1,
                 providers={CLOUD: ADDRESS},
-                new_id=lambda: f"{name}-{next(numbers)}",
                 at=cloud.at,
                 stored=self.disk,
                 ownership=ownership_of(name, kept.get(KEY))[0],
+                ids=name,
             )
         )
         self.owned_machines = self.state.parts.owned_machines
@@ -261,10 +257,10 @@ class Shard:
         event = RollupArrived(self._sessions[cluster], rollup, self.cloud.at)
         self.obey(self.state.handle(event))
 
-    def thinks(self) -> "Thought":
+    def thinks(self) -> "PendingCycle":
         """A cycle is begun; what it comes to may be carried out later."""
         given = self.state.begin_cycle(self.cloud.at)
-        return Thought(self, deliberate(given, map, lambda: 0.0))
+        return PendingCycle(self, deliberate(given, map, lambda: 0.0))
 
     def cycle(self) -> None:
         if self.state.may_decide(self.cloud.at):
@@ -328,7 +324,7 @@ class Shard:
             self.obey(self.state.handle(ReclaimAcked(session, ack, self.cloud.at)))
 
 
-class Thought:
+class PendingCycle:
     def __init__(self, shard: Shard, thought: Deliberation) -> None:
         self._shard = shard
         self._thought = thought

@@ -11,8 +11,7 @@ from collections.abc import Callable
 
 from bigfleet.model.ownership import MachineOverride, OwnershipView, Pair
 from bigfleet.model.requirements import ZONE_KEY
-from bigfleet.shard.coordination.owned_machines import OwnedMachines, row_of_ownership
-from bigfleet.shard.settings import ShardSettings
+from bigfleet.shard.coordination.owned_machines import row_of_ownership
 from tests.nightly import IS_NIGHTLY
 from tests.ownership.sharing import shard_of
 from tests.reconciling.rig import CONFIGURED, IDLE, SPECULATIVE, record
@@ -62,9 +61,7 @@ def tell(line: str) -> None:
 
 def test_no_piece_of_a_view_is_the_whole() -> None:
     rig = shard_of(view(1, ours=10))
-    owned_machines = OwnedMachines(
-        rig.effects, rig.machines, rig.reconciler, ShardSettings(id="shard-0"), {}, {}
-    )
+    owned_machines = rig.parts.owned_machines
     records = [
         record(f"m-{number:06}", STATES[number % 4], zone=ZONES[number % 10])
         for number in range(MACHINES)

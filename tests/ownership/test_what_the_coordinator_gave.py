@@ -1,6 +1,6 @@
 """Views, instructions and releases, on disk before they are acted on and through a restart."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import pytest
 
@@ -21,13 +21,11 @@ from bigfleet.model.ownership import (
 from bigfleet.model.requirements import ZONE_KEY
 from bigfleet.shard.coordination.owned_machines import (
     KEY,
-    OwnedMachines,
     ownership_of,
     row_of_ownership,
 )
 from bigfleet.shard.effects import COORDINATION
-from bigfleet.shard.instructions import Log, Persist
-from bigfleet.shard.settings import ShardSettings
+from bigfleet.shard.instructions import Instruction, Log, Persist
 from tests.ownership.sharing import takes_over, view
 from tests.reconciling.rig import CONFIGURED, IDLE, Rig, record
 
@@ -37,27 +35,23 @@ COVERED = ("acme:9000",)
 ME = "shard-0"
 
 
-class Life:
+class OwnershipRig:
     """A shard's ownership, and the disk it lives on."""
 
     def __init__(self, disk: Mapping[str, bytes] | None = None, *, alone: bool = False) -> None:
         self.disk = dict(disk or {})
         known = Ownership(ME) if alone else ownership_of(ME, self.disk.get(KEY))[0]
-        self.rig = Rig(ownership=known, addresses={"acme": "acme:9000"})
-        rig = self.rig
-        self.owned_machines = OwnedMachines(
-            rig.effects,
-            rig.machines,
-            rig.reconciler,
-            ShardSettings(id=ME),
-            {"acme": "acme:9000"},
-            self.disk,
-        )
         self.said: list[Log] = []
-        self.obey()
+        self.rig = rig = Rig(
+            ownership=known,
+            addresses={"acme": "acme:9000"},
+            stored={COORDINATION: self.disk},
+        )
+        self.owned_machines = rig.parts.owned_machines
+        self.obey(rig.asked_at_start)
 
-    def obey(self) -> None:
-        for each in self.rig.effects.taken():
+    def obey(self, asked: Iterable[Instruction] | None = None) -> None:
+        for each in self.rig.effects.taken() if asked is None else asked:
             if isinstance(each, Log):
                 self.said.append(each)
             elif isinstance(each, Persist) and each.table == COORDINATION:
@@ -86,16 +80,16 @@ class Life:
     def gives_up(self, pair: Pair) -> Done | NotYet | Refused:
         return self.told(InstructionKind.UNASSIGN_DOMAIN, pair)
 
-    def again(self) -> "Life":
-        return Life(self.disk)
+    def again(self) -> "OwnershipRig":
+        return OwnershipRig(self.disk)
 
     @property
     def ownership(self) -> Ownership:
         return self.owned_machines.ownership
 
 
-def living(first: OwnershipView) -> Life:
-    life = Life()
+def living(first: OwnershipView) -> OwnershipRig:
+    life = OwnershipRig()
     life.takes(first)
     return life
 
@@ -155,7 +149,7 @@ def test_what_changed_while_a_view_was_written_is_not_lost() -> None:
 
 @pytest.mark.parametrize("row", [b"{", b"{}", b'{"shard": 7}', b"[]"])
 def test_a_row_that_cannot_be_read_owns_nothing_and_says_so(row: bytes) -> None:
-    life = Life({KEY: row})
+    life = OwnershipRig({KEY: row})
     assert not life.ownership.known
     assert [(each.level, each.event) for each in life.said] == [("error", "ownership_unreadable")]
     life.rig.lists(record("m"))
@@ -164,13 +158,13 @@ def test_a_row_that_cannot_be_read_owns_nothing_and_says_so(row: bytes) -> None:
 
 def test_a_row_of_another_shard_is_ignored() -> None:
     other = row_of_ownership(Ownership("shard-9", everything=False).newer(view(1), COVERED))
-    life = Life({KEY: other})
+    life = OwnershipRig({KEY: other})
     assert not life.ownership.known
     assert "of shard shard-9" in life.said[0].text
 
 
 def test_a_shard_that_owns_everything_keeps_doing_so() -> None:
-    life = Life(alone=True)
+    life = OwnershipRig(alone=True)
     life.takes(view(3, eu_1a="shard-1"))
     life.rig.lists(record("m"))
     assert life.rig.ids() == ["m"]
@@ -182,7 +176,7 @@ def test_a_shard_that_owns_everything_keeps_doing_so() -> None:
 
 
 def test_an_assigned_domain_is_acknowledged_when_a_view_gives_it() -> None:
-    life = Life()
+    life = OwnershipRig()
     assert isinstance(life.told(InstructionKind.ASSIGN_DOMAIN, ZONE), NotYet)
     life.takes(view(1, eu_1a=""))
     assert isinstance(life.told(InstructionKind.ASSIGN_DOMAIN, ZONE), NotYet)
@@ -224,7 +218,7 @@ def test_it_is_not_acknowledged_on_the_word_of_the_instruction_alone() -> None:
 def test_a_domain_of_the_default_owner_waits_for_the_view_that_has_it() -> None:
     life = living(view(1, default="shard-1"))
     assert isinstance(life.gives_up(ZONE), NotYet)
-    assert isinstance(Life().gives_up(ZONE), NotYet)
+    assert isinstance(OwnershipRig().gives_up(ZONE), NotYet)
 
 
 def test_a_provider_is_given_up_like_a_domain() -> None:
@@ -345,7 +339,7 @@ def test_a_machine_that_was_not_listed_yet_is_held_to_be_sure() -> None:
     home = MachineOverride("home", ME, ME, "t3")
     life = living(OwnershipView.of(1, domains={ZONE: ME}, overrides=[home]))
     assert life.owned_machines.held_overrides() == (home,)
-    assert Life().owned_machines.held_overrides() == ()
+    assert OwnershipRig().owned_machines.held_overrides() == ()
 
 
 def test_a_row_is_held_while_its_domain_changes_hands() -> None:
@@ -364,4 +358,4 @@ def test_held_pairs_are_domains_and_providers_what_is_being_given_up_included() 
     life = living(OwnershipView.of(1, domains=rows, default_owners={"acme:9000": ME, "b:1": ""}))
     life.takes(OwnershipView.of(2, domains={**rows, other: ""}, default_owners={"acme:9000": ME}))
     assert life.owned_machines.held_pairs() == (PROVIDER, ZONE, other)
-    assert Life().owned_machines.held_pairs() == ()
+    assert OwnershipRig().owned_machines.held_pairs() == ()

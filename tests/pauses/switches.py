@@ -1,26 +1,27 @@
 """A kill switch with numbered ids."""
 
-from itertools import count
-
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.instructions import Log
+from bigfleet.shard.parts import Parts
 from bigfleet.shard.rails.pauses import PauseRequest, Pauses
-from bigfleet.shard.settings import CurrentShardSettings, RailSettings, ShardSettings
+from bigfleet.shard.settings import RailSettings, ShardSettings
+from tests.shard_parts import parts_of
 
 START: Instant = 1_700_000_000 * SECOND
 HOUR = 3600 * SECOND
 
 
-def switch(effects: Effects | None = None, settings: RailSettings | None = None) -> Pauses:
-    numbers = count(1)
-    return Pauses(
-        effects or Effects(),
-        CurrentShardSettings(ShardSettings(rails=settings or RailSettings())),
-        lambda: f"p-{next(numbers)}",
-        START,
-    )
+def shard(settings: RailSettings | None = None) -> Parts:
+    """Ids of pauses are p-1, p-2 and so on."""
+    parts = parts_of(ShardSettings(rails=settings or RailSettings()), at=START, ids="p")
+    parts.effects.taken()
+    return parts
+
+
+def switch(settings: RailSettings | None = None) -> Pauses:
+    return shard(settings).pauses
 
 
 def asked(**facts: object) -> PauseRequest:

@@ -8,7 +8,6 @@ import pytest
 
 from bigfleet.edge.clock import ManualClock
 from bigfleet.edge.process_usage import ProcessUsage
-from bigfleet.model.ownership import Ownership
 from bigfleet.model.pauses import PauseScope
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import Audit, PauseCall, ResumeCall
@@ -17,11 +16,11 @@ from bigfleet.shard.driving.admin_writes import LAST
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.driving.services import AdminAnswers
 from bigfleet.shard.effects import ADMIN, PAUSES
-from bigfleet.shard.parts import ShardStart
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.shard.state import ShardState
 from bigfleet.shard.store import Changes
 from tests.shard_drivers import IdleDriver
+from tests.shard_parts import start_of
 from tests.shard_system.rig import Lines
 
 ADA = Audit("ada", "the zone moves")
@@ -67,7 +66,7 @@ def disk() -> Disk:
 @pytest.fixture
 def state(tmp_path: Path) -> ShardState:
     settings = ShardSettings(data_dir=str(tmp_path))
-    return ShardState(ShardStart(settings, 1, {}, lambda: "p-1", 0, {}, Ownership("shard-0")))
+    return ShardState(start_of(settings, providers={}, ids="p"))
 
 
 @pytest.fixture

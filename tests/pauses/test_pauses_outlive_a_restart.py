@@ -4,7 +4,7 @@ from bigfleet.model.actions import ActionKind as K
 from bigfleet.model.pauses import PauseScope
 from bigfleet.shard.effects import PAUSES, Effects
 from bigfleet.shard.instructions import Persist
-from tests.pauses.switches import HOUR, START, asked, logged, switch
+from tests.pauses.switches import HOUR, START, asked, logged, shard, switch
 
 
 def rows_of(effects: Effects) -> dict[str, bytes]:
@@ -18,8 +18,8 @@ def rows_of(effects: Effects) -> dict[str, bytes]:
 
 
 def test_pauses_come_back_as_they_were() -> None:
-    effects = Effects()
-    before = switch(effects)
+    parts = shard()
+    effects, before = parts.effects, parts.pauses
     scope = PauseScope(cluster_ids=("shop",), kinds=(K.RECLAIM, K.PREEMPT))
     before.pause(asked(scope=scope, created_by="bigfleet://admin"), START)
     before.pause(asked(no_expiry=True), START)
@@ -32,16 +32,16 @@ def test_pauses_come_back_as_they_were() -> None:
 
 
 def test_a_pause_that_expired_meanwhile_does_not_come_back() -> None:
-    effects = Effects()
-    switch(effects).pause(asked(ttl_seconds=60), START)
+    parts = shard()
+    parts.pauses.pause(asked(ttl_seconds=60), START)
     after = switch()
-    after.load(rows_of(effects), START + HOUR)
+    after.load(rows_of(parts.effects), START + HOUR)
     assert after.active() == ()
 
 
 def test_a_row_that_cannot_be_read_stops_everything_until_lifted() -> None:
-    effects = Effects()
-    pauses = switch(effects)
+    parts = shard()
+    effects, pauses = parts.effects, parts.pauses
     pauses.load({"p-9": b"{nonsense"}, START)
     assert all(pauses.why_suppressed(kind, "shop") for kind in K)
     assert [event for event, _ in logged(effects)] == ["pause_unreadable"]

@@ -7,11 +7,11 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.pauses import Pause, PauseScope, PauseSource
 from bigfleet.model.provider_calls import Code, Rejected
-from bigfleet.shard.effects import PAUSES, Effects
+from bigfleet.shard.effects import PAUSES
 from bigfleet.shard.instructions import Log, Persist, WakeCycle
 from bigfleet.shard.rails.pauses import MOST
 from bigfleet.shard.settings import RailSettings
-from tests.pauses.switches import HOUR, START, asked, logged, switch
+from tests.pauses.switches import HOUR, START, asked, logged, shard, switch
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_pauses_are_bounded() -> None:
 
 
 def test_all_lifts_what_the_rpc_set_and_nothing_else() -> None:
-    pauses = switch(settings=RailSettings(actuation_paused=True))
+    pauses = switch(RailSettings(actuation_paused=True))
     pauses.on_file("", START)
     one, two = pauses.pause(asked(), START), pauses.pause(asked(), START)
     assert pauses.resume("", True, START) == (one, two)
@@ -77,7 +77,7 @@ def test_all_lifts_what_the_rpc_set_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("source", ["flag", "file", "coordinator"])
 def test_the_rpc_does_not_lift_a_pause_of(source: str) -> None:
-    pauses = switch(settings=RailSettings(actuation_paused=True))
+    pauses = switch(RailSettings(actuation_paused=True))
     pauses.on_file("", START)
     pauses.on_coordinator([Pause("coordinator", PauseSource.COORDINATOR)], START)
     with pytest.raises(Rejected) as refused:
@@ -112,8 +112,8 @@ def test_lifting_needs_one_name_or_all(pause_id: str, everything: bool) -> None:
 
 
 def test_lifting_wakes_the_cycle_and_is_told_with_who_and_why() -> None:
-    effects = Effects()
-    pauses = switch(effects)
+    parts = shard()
+    effects, pauses = parts.effects, parts.pauses
     made = pauses.pause(asked(), START)
     effects.taken()
     pauses.resume(made.pause_id, False, START, owner="joe", reason="done")
@@ -129,8 +129,8 @@ def test_lifting_wakes_the_cycle_and_is_told_with_who_and_why() -> None:
 
 
 def test_a_pause_ends_with_its_time() -> None:
-    effects = Effects()
-    pauses = switch(effects)
+    parts = shard()
+    effects, pauses = parts.effects, parts.pauses
     made = pauses.pause(asked(ttl_seconds=60), START)
     effects.taken()
     pauses.tick(START + 60 * SECOND - 1)
@@ -143,8 +143,8 @@ def test_a_pause_ends_with_its_time() -> None:
 
 
 def test_an_expired_pause_of_the_coordinator_is_not_taken_up_again() -> None:
-    effects = Effects()
-    pauses = switch(effects)
+    parts = shard()
+    effects, pauses = parts.effects, parts.pauses
     fleet = Pause("fleet", PauseSource.COORDINATOR, expires_at=START + SECOND)
     pauses.on_coordinator([fleet], START)
     pauses.tick(START + SECOND)

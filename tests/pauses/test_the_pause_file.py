@@ -6,8 +6,7 @@ from bigfleet.model.actions import ActionKind as K
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.pauses import PauseScope
-from bigfleet.shard.effects import Effects
-from tests.pauses.switches import HOUR, START, logged, switch
+from tests.pauses.switches import HOUR, START, logged, shard, switch
 
 NARROW = """
 - scope: {cluster_ids: [shop], kinds: [reclaim, Preempt]}
@@ -56,9 +55,10 @@ def test_an_expiry_is_a_length_a_time_or_never(expires: str, until: Instant | No
 
 
 def test_an_expiry_beyond_the_longest_is_cut_and_told() -> None:
-    effects = Effects()
-    switch(effects).on_file("- {owner: jane, reason: r, expires: 1000h}", START)
-    assert ("pause_file", "entry 1: expires: cut to 168 h; write never for more") in logged(effects)
+    parts = shard()
+    parts.pauses.on_file("- {owner: jane, reason: r, expires: 1000h}", START)
+    said = ("pause_file", "entry 1: expires: cut to 168 h; write never for more")
+    assert said in logged(parts.effects)
 
 
 def test_the_time_of_a_file_runs_from_when_it_was_written() -> None:
@@ -89,8 +89,8 @@ def test_the_time_of_a_file_runs_from_when_it_was_written() -> None:
 def test_a_file_that_makes_no_sense_stops_everything_and_says_why(
     text: str, complaint: str
 ) -> None:
-    effects = Effects()
-    pauses = switch(effects)
+    parts = shard()
+    effects, pauses = parts.effects, parts.pauses
     pauses.on_file(text, START)
     (pause,) = pauses.active()
     assert pause.scope.everything
@@ -100,8 +100,8 @@ def test_a_file_that_makes_no_sense_stops_everything_and_says_why(
 
 
 def test_a_file_that_did_not_change_is_not_told_again() -> None:
-    effects = Effects()
-    pauses = switch(effects)
+    parts = shard()
+    effects, pauses = parts.effects, parts.pauses
     pauses.on_file(NARROW, START)
     effects.taken()
     pauses.on_file(NARROW, START + SECOND)
@@ -109,8 +109,8 @@ def test_a_file_that_did_not_change_is_not_told_again() -> None:
 
 
 def test_a_file_that_changes_lifts_and_sets_only_what_differs() -> None:
-    effects = Effects()
-    pauses = switch(effects)
+    parts = shard()
+    effects, pauses = parts.effects, parts.pauses
     pauses.on_file("- {owner: jane, reason: r, expires: never}", START)
     effects.taken()
     pauses.on_file("- {owner: joe, reason: r, expires: never}", START + SECOND)

@@ -4,10 +4,9 @@ import pytest
 
 from bigfleet.model.actions import ActionKind as K
 from bigfleet.model.pauses import Pause, PauseScope, PauseSource
-from bigfleet.shard.effects import Effects
 from bigfleet.shard.rails.pauses import scope_text
 from bigfleet.shard.settings import RailSettings
-from tests.pauses.switches import START, asked, switch
+from tests.pauses.switches import START, asked, shard, switch
 
 ALL = [(kind, cluster) for kind in K for cluster in ("shop", "web")]
 
@@ -43,7 +42,7 @@ def test_a_scope_stops(scope: PauseScope, stopped: list[tuple[K, str]]) -> None:
 
 
 def test_the_flag_stops_everything_for_as_long_as_the_process_lives() -> None:
-    pauses = switch(settings=RailSettings(actuation_paused=True))
+    pauses = switch(RailSettings(actuation_paused=True))
     pauses.tick(START * 2)
     stopping = pauses.why_suppressed(K.BOOTSTRAP, "shop")
     assert stopping is not None
@@ -69,8 +68,8 @@ def test_an_action_starts_only_when_no_source_covers_it() -> None:
 
 
 def test_the_gauges_show_whether_everything_stands_and_how_many_by_source() -> None:
-    effects = Effects()
-    pauses = switch(effects)
+    parts = shard()
+    effects, pauses = parts.effects, parts.pauses
     of = effects.counts.of
     assert (of("actuation_paused"), of("pauses_active", source="rpc")) == (0, 0)
     pauses.pause(asked(scope=PauseScope(kinds=(K.RECLAIM,))), START)

@@ -10,7 +10,7 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.profiles import Profile
 from bigfleet.model.resources import Resources
 from bigfleet.placement.admission import Admissions
-from bigfleet.placement.margin_notes import Note
+from bigfleet.placement.margin_notes import MarginNote
 from bigfleet.placement.margins import Margins
 from bigfleet.placement.occupancy import Occupancy
 from bigfleet.placement.overhead import Overheads
@@ -31,7 +31,7 @@ class Situation:
         self.profile = profile
         self.need = NeedKey("shop", profile.fingerprint, group)
         self.margins = self._fresh()
-        self.notes: list[Note] = []
+        self.notes: list[MarginNote] = []
         self.sent: tuple[Need, ...] = ()
 
     def _fresh(self) -> Margins:

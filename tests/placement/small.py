@@ -12,8 +12,8 @@ from bigfleet.model.taints import Taint, Toleration
 from bigfleet.placement.occupancy import Occupancy
 from bigfleet.placement.records import (
     NodeView,
+    PodGroupTerm,
     PodView,
-    Term,
 )
 
 AT: Instant = 1_000_000 * SECOND
@@ -35,8 +35,8 @@ def pod(
     need: NeedKey | None = NEED,
     requirements: tuple[Requirement, ...] = (),
     groups: frozenset[str] = frozenset(),
-    apart: tuple[Term, ...] = (),
-    near: tuple[Term, ...] = (),
+    apart: tuple[PodGroupTerm, ...] = (),
+    near: tuple[PodGroupTerm, ...] = (),
     tolerations: tuple[Toleration, ...] = (),
     stuck_since: Instant | None = None,
     judged_at: Instant | None = None,
@@ -72,7 +72,7 @@ def alone(name: str, cpu: str = "1", *, node: str = "") -> PodView:
         cpu,
         node=node,
         groups=frozenset({"replicas"}),
-        apart=(Term(HOSTNAME_KEY, "replicas"),),
+        apart=(PodGroupTerm(HOSTNAME_KEY, "replicas"),),
     )
 
 

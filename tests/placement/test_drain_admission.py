@@ -9,9 +9,9 @@ from bigfleet.model.requirements import ZONE_KEY, Operator, Requirement
 from bigfleet.placement.admission import (
     MOST_UNBOUND,
     SUCCESSOR_AFTER,
+    AdmissionRefusal,
     Admissions,
     Budget,
-    Refusal,
     RefusedBy,
 )
 from bigfleet.placement.occupancy import Occupancy
@@ -27,7 +27,7 @@ class OneBudget:
         return Budget("web", self.allowed)
 
 
-def refusal(*members: PodView | NodeView) -> Refusal | None:
+def refusal(*members: PodView | NodeView) -> AdmissionRefusal | None:
     return Admissions(occupancy(*members)).why_not_drained("n1", AT)
 
 

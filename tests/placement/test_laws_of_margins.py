@@ -33,7 +33,7 @@ STEPS = some.lists(
 )
 
 
-class Player:
+class MarginsRig:
     def __init__(self) -> None:
         self.situation = Situation()
         self.situation.nodes(1)
@@ -100,7 +100,7 @@ class Player:
 @settings(max_examples=200, deadline=None)
 @given(STEPS)
 def test_margins_keep_their_laws(steps: list[tuple[str, object]]) -> None:
-    player = Player()
+    player = MarginsRig()
     for kind, value in steps:
         player.play(kind, value)
         situation = player.situation
@@ -133,7 +133,7 @@ def test_margins_keep_their_laws(steps: list[tuple[str, object]]) -> None:
 def test_a_margin_no_pod_waits_for_never_asks_for_more_than_its_row_has(
     steps: list[tuple[str, object]], machines: int
 ) -> None:
-    player = Player()
+    player = MarginsRig()
     for kind, value in steps:
         player.play(kind, value)
         player.situation.turn()

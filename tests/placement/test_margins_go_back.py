@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from bigfleet.model.options import SECOND
-from bigfleet.placement.admission import Refusal, RefusedBy
+from bigfleet.placement.admission import AdmissionRefusal, RefusedBy
 from bigfleet.placement.margin_notes import NoteKind
 from tests.placement.situation import Situation
 from tests.placement.small import pod
@@ -154,8 +154,10 @@ def test_an_admitted_drain_makes_it_lasting() -> None:
     assert given.margins.sizes()["margins"] == 0
 
 
-def refusal(given: Situation, name: str, where: str) -> Refusal:
-    return Refusal(RefusedBy.NO_ROOM, where, "no room", given.occupancy.pods[f"uid-{name}"])
+def refusal(given: Situation, name: str, where: str) -> AdmissionRefusal:
+    return AdmissionRefusal(
+        RefusedBy.NO_ROOM, where, "no room", given.occupancy.pods[f"uid-{name}"]
+    )
 
 
 def test_a_refusal_restores_a_lowered_margin_and_the_next_try_waits_twice_as_long() -> None:
@@ -206,7 +208,9 @@ def test_a_refusal_by_a_pod_without_a_need_changes_nothing() -> None:
     given.nodes(1)
     given.put(pod("p1", "4", node="n1"))
     given.round(own=1)
-    stranger = Refusal(RefusedBy.NO_CONTROLLER, "n1", "bare", pod("bare", need=None, node="n1"))
+    stranger = AdmissionRefusal(
+        RefusedBy.NO_CONTROLLER, "n1", "bare", pod("bare", need=None, node="n1")
+    )
     assert not given.margins.on_refused(stranger, given.at)
     assert given.margin == ""
 

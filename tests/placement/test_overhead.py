@@ -7,7 +7,7 @@ from bigfleet.placement.overhead import (
     LARGE_CPU,
     LARGE_MEMORY,
     NO_KNOWN_KIND,
-    Kind,
+    MachineKind,
     Overheads,
     min_unit,
     overhead_of,
@@ -15,8 +15,8 @@ from bigfleet.placement.overhead import (
 )
 from tests.placement.small import AT, amounts, node, occupancy, pod
 
-SMALL = Kind("small", amounts("4", "16Gi"), amounts("500m", "1Gi"))
-LARGE = Kind("large", amounts("64", "256Gi"), amounts("1500m", "8Gi"))
+SMALL = MachineKind("small", amounts("4", "16Gi"), amounts("500m", "1Gi"))
+LARGE = MachineKind("large", amounts("64", "256Gi"), amounts("1500m", "8Gi"))
 LARGE_AND_SMALL = [LARGE, SMALL]
 
 
@@ -81,7 +81,7 @@ def test_a_kind_that_does_not_take_the_pod_does_not_cover_the_unit() -> None:
 
 
 def test_a_unit_names_only_what_is_asked_for() -> None:
-    heavy = Kind("gpu", amounts("8", "32Gi"), amounts("1", "1Gi", storage="5Gi"))
+    heavy = MachineKind("gpu", amounts("8", "32Gi"), amounts("1", "1Gi", storage="5Gi"))
     assert min_unit(Resources.parse({"cpu": "1"}), [heavy], Resources()) == Resources.parse(
         {"cpu": "2"}
     )
@@ -94,8 +94,8 @@ def test_without_a_kind_that_is_known_the_clusters_overhead_counts() -> None:
 def test_shapes_that_only_together_fit_no_kind_are_split_in_two() -> None:
     cpu, memory = amounts("7", "1Gi"), amounts("1", "28Gi")
     kinds = [
-        Kind("cpu", amounts("8", "16Gi"), Resources()),
-        Kind("memory", amounts("4", "32Gi"), Resources()),
+        MachineKind("cpu", amounts("8", "16Gi"), Resources()),
+        MachineKind("memory", amounts("4", "32Gi"), Resources()),
     ]
     split = split_of([cpu, memory], kinds)
     assert split is not None
@@ -103,7 +103,7 @@ def test_shapes_that_only_together_fit_no_kind_are_split_in_two() -> None:
 
 
 def test_a_pod_that_no_kind_takes_does_not_hold_up_the_others() -> None:
-    kinds = [Kind("small", amounts("8", "16Gi"), amounts("1", "1Gi"))]
+    kinds = [MachineKind("small", amounts("8", "16Gi"), amounts("1", "1Gi"))]
     large, small = amounts("7500m", "1Gi"), amounts("1", "1Gi")
     split = split_of([large, small], kinds)
     assert split is not None
@@ -112,6 +112,6 @@ def test_a_pod_that_no_kind_takes_does_not_hold_up_the_others() -> None:
 
 def test_nothing_is_split_that_one_kind_covers_or_that_splitting_does_not_help() -> None:
     cpu, memory = amounts("7", "1Gi"), amounts("1", "28Gi")
-    assert split_of([cpu, memory], [Kind("both", amounts("8", "32Gi"), Resources())]) is None
-    assert split_of([memory], [Kind("small", amounts("8", "16Gi"), Resources())]) is None
+    assert split_of([cpu, memory], [MachineKind("both", amounts("8", "32Gi"), Resources())]) is None
+    assert split_of([memory], [MachineKind("small", amounts("8", "16Gi"), Resources())]) is None
     assert split_of([cpu, memory], []) is None

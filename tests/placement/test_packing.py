@@ -3,11 +3,11 @@
 import pytest
 
 from bigfleet.model.requirements import HOSTNAME_KEY, ZONE_KEY, Operator, Requirement
-from bigfleet.placement.packing import Room, machines_for
-from bigfleet.placement.records import Term, do_not_disrupt, host_port
+from bigfleet.placement.packing import NodeRoom, machines_for
+from bigfleet.placement.records import PodGroupTerm, do_not_disrupt, host_port
 from tests.placement.small import AT, alone, amounts, node, occupancy, pod
 
-MACHINE = Room("", amounts("7500m", "28Gi"), 110, {})
+MACHINE = NodeRoom("", amounts("7500m", "28Gi"), 110, {})
 
 
 def test_six_pods_of_five_take_six_machines_of_seven_and_a_half() -> None:
@@ -70,14 +70,14 @@ def test_a_requirement_is_read_from_the_labels() -> None:
 
 
 def test_a_pod_that_keeps_others_away_is_respected() -> None:
-    keeper = pod("keeper", node="n1", apart=(Term(HOSTNAME_KEY, "web"),))
+    keeper = pod("keeper", node="n1", apart=(PodGroupTerm(HOSTNAME_KEY, "web"),))
     shown = occupancy(node("n1"), keeper)
     assert shown.trial().pack([pod("p", groups=frozenset({"web"}))]).left
     assert not shown.trial().pack([pod("q", groups=frozenset({"batch"}))]).left
 
 
 def test_replicas_apart_by_zone_count_what_lies_on_other_nodes_of_the_zone() -> None:
-    zonal = {"groups": frozenset({"db"}), "apart": (Term(ZONE_KEY, "db"),)}
+    zonal = {"groups": frozenset({"db"}), "apart": (PodGroupTerm(ZONE_KEY, "db"),)}
     there = pod("db-0", node="n1", **zonal)  # type: ignore[arg-type]
     shown = occupancy(
         node("n1", labels={ZONE_KEY: "a"}),
@@ -93,12 +93,12 @@ def test_replicas_apart_by_zone_count_what_lies_on_other_nodes_of_the_zone() -> 
 
 def test_a_pod_near_others_goes_where_they_are() -> None:
     shown = occupancy(node("n1"), node("n2"), pod("c", node="n2", groups=frozenset({"cache"})))
-    near = pod("p", near=(Term(HOSTNAME_KEY, "cache"),))
+    near = pod("p", near=(PodGroupTerm(HOSTNAME_KEY, "cache"),))
     assert dict(shown.trial().pack([near]).place_of) == {"uid-p": "n2"}
 
 
 def test_the_first_of_a_group_that_is_near_to_itself_may_go_anywhere() -> None:
-    gang = {"groups": frozenset({"run"}), "near": (Term(ZONE_KEY, "run"),)}
+    gang = {"groups": frozenset({"run"}), "near": (PodGroupTerm(ZONE_KEY, "run"),)}
     shown = occupancy(node("n1", "2", labels={ZONE_KEY: "a"}), node("n2", labels={ZONE_KEY: "b"}))
     pods = [pod(f"p{n}", "2", **gang) for n in range(2)]  # type: ignore[arg-type]
     packing = shown.trial().pack(pods)
@@ -118,8 +118,8 @@ def test_the_first_of_a_group_that_is_near_to_itself_may_go_anywhere() -> None:
     ids=["same", "all and one", "one and all", "two addresses", "two protocols", "two ports"],
 )
 def test_host_ports_that_meet_need_two_nodes(
-    first: tuple[frozenset[str], tuple[Term, ...]],
-    second: tuple[frozenset[str], tuple[Term, ...]],
+    first: tuple[frozenset[str], tuple[PodGroupTerm, ...]],
+    second: tuple[frozenset[str], tuple[PodGroupTerm, ...]],
     meet: bool,
 ) -> None:
     pods = [

@@ -14,7 +14,7 @@ from bigfleet.placement.admission import Admissions
 from bigfleet.placement.margins import Margins
 from bigfleet.placement.occupancy import Occupancy
 from bigfleet.placement.overhead import Overheads, min_unit, split_of
-from bigfleet.placement.records import NodeView, PodView, Term
+from bigfleet.placement.records import NodeView, PodGroupTerm, PodView
 from bigfleet.sim.scheduler import Policy, schedule
 from tests.placement_loop.shard import Shard
 
@@ -119,7 +119,7 @@ class Cluster:
             priority=workload.profile.priority,
             requirements=workload.profile.requirements,
             groups=frozenset({group}) if workload.exclusive else frozenset(),
-            apart=(Term(HOSTNAME_KEY, group),) if workload.exclusive else (),
+            apart=(PodGroupTerm(HOSTNAME_KEY, group),) if workload.exclusive else (),
         )
         self.pods_of.setdefault(workload.name, {})[uid] = None
         self.workload_of[uid] = workload

@@ -7,7 +7,7 @@ from random import Random
 from bigfleet.model.machines import Instant
 from bigfleet.model.profiles import Profile
 from bigfleet.model.resources import Resources
-from bigfleet.placement.packing import Room, machines_for
+from bigfleet.placement.packing import NodeRoom, machines_for
 from bigfleet.placement.records import PodView
 from bigfleet.sim.scheduler import Policy
 from tests.placement_loop.cluster import Cluster, Workload
@@ -102,12 +102,12 @@ def scale(cluster: Cluster, counts: dict[Workload, int]) -> Callable[[Instant], 
 # -- what would be best ------------------------------------------------------------------------
 
 
-def room_of(cluster: Cluster, kind: KindOfMachine) -> Room:
+def room_of(cluster: Cluster, kind: KindOfMachine) -> NodeRoom:
     """An empty machine of the kind, as pods find it."""
     free = kind.declared.less(kind.reserved)
     for requests in cluster.daemons:
         free = free.less(requests)
-    return Room(kind.name, free, 110 - len(cluster.daemons), {})
+    return NodeRoom(kind.name, free, 110 - len(cluster.daemons), {})
 
 
 def helped_by_a_machine(cluster: Cluster, pod: PodView) -> bool:

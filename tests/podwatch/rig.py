@@ -7,7 +7,7 @@ from typing import Any
 
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.driver import RealClock
-from bigfleet.kube.api import Api
+from bigfleet.kube.api import Api, Writer
 from bigfleet.kube.kinds import CAPACITY_REQUESTS
 from bigfleet.kube.names import OWNED_BY_BUFFER, OWNED_BY_POD
 from bigfleet.podwatch.driving.process import PodwatchProcess
@@ -48,8 +48,10 @@ async def running(
     lines: Lines | None = None,
     **settings: Any,
 ) -> AsyncIterator[PodwatchProcess]:
-    def connect(_settings: PodwatchSettings, context: ProcessContext, _counts: Any) -> Api:
-        return api_for(server, context.clock, context.draw)
+    def connect(
+        _settings: PodwatchSettings, context: ProcessContext, _counts: Any, writer: Writer
+    ) -> Api:
+        return api_for(server, context.clock, context.draw, writer=writer)
 
     chosen = PodwatchSettings(metrics_addr="127.0.0.1:0", **settings)
     context = ProcessContext(

@@ -7,7 +7,7 @@ import pytest
 
 from bigfleet.edge.clock import SECOND
 from bigfleet.kube.objects import AvailableCapacity, ObjectKey
-from bigfleet.podwatch.affinity_terms import Supply, has_supply, supply_of
+from bigfleet.podwatch.affinity_terms import TermSupply, has_supply, supply_of
 from bigfleet.podwatch.book import Book
 from bigfleet.podwatch.fleet_nodes import NodeFacts
 from bigfleet.podwatch.pod_reconciler import Create, Decision, Patch, PodOutcome
@@ -29,7 +29,7 @@ def spec_of(number: int) -> bytes:
     return flexible().spec({}, number) or b""
 
 
-def available(availability: str, *requirements: Json) -> Supply:
+def available(availability: str, *requirements: Json) -> TermSupply:
     body = {
         "metadata": {"name": "ac"},
         "spec": {"availability": availability, "requirements": list(requirements)},
@@ -37,7 +37,7 @@ def available(availability: str, *requirements: Json) -> Supply:
     return supply_of(msgspec.convert(body, AvailableCapacity))
 
 
-def book_with(*hints: Supply) -> Book:
+def book_with(*hints: TermSupply) -> Book:
     supplies = {ObjectKey("", str(number)): hint for number, hint in enumerate(hints)}
     book = Book(supplies=supplies)
     book.pod_changed(None, flexible())
@@ -106,7 +106,9 @@ def test_the_first_term_with_supply_is_asked_for() -> None:
         ),
     ],
 )
-def test_hints_that_do_not_contradict_a_term_speak_for_it(hints: list[Supply], found: bool) -> None:
+def test_hints_that_do_not_contradict_a_term_speak_for_it(
+    hints: list[TermSupply], found: bool
+) -> None:
     assert has_supply(spec_of(0), hints) is found
 
 

@@ -44,7 +44,10 @@ async def test_a_cluster_that_cannot_be_read_in_time_ends_it_with_one(tmp_path: 
         async with launched(*words(server, tmp_path, "--sync-timeout", "500ms")) as running:
             assert await running.ended() == 1
         (died,) = running.logged("podwatch.died")
-        assert "capacityrequests could not be read" in died["msg"]
+        # On a busy machine other kinds are not read in time either.
+        kinds, could_not_be_read, _ = died["msg"].partition(" could not be read from ")
+        assert "capacityrequests" in kinds
+        assert could_not_be_read
         assert "bigfleet operator crds | kubectl apply -f -" in died["msg"]
 
 
@@ -62,7 +65,7 @@ async def test_a_bad_file_of_defaults_is_refused_at_the_start(tmp_path: Path) ->
     ("flags", "said"),
     [
         (["--provisioning-requests", "true"], "needs a shard's what-if"),
-        (["--buffers", "perhaps"], "is none of auto, true, false"),
+        (["--buffers", "perhaps"], "is not one of auto, true, false"),
         (["--metrics-addr", "here"], "'here' is not host:port"),
         (["--shard-addr", "there"], "'there' is not host:port"),
         (["--kubeconfig", "/nowhere/config"], "no such file"),

@@ -10,9 +10,9 @@ from bigfleet.kube.pod_requests import amounts_of
 from bigfleet.podwatch.buffer_status import covered, status_patch
 from bigfleet.podwatch.buffers import (
     MOST_CHUNKS,
+    BufferPlan,
+    BufferRefusal,
     BufferTarget,
-    Plan,
-    Refusal,
     chunks_of,
     instructions_for,
     plan_of,
@@ -38,7 +38,7 @@ def template(annotations: Json | None = None, cpu: str = "2", **spec: Any) -> Po
     return msgspec.convert(body, PodTemplateSpec)
 
 
-def counted(scalable: int | None = None, **spec: Any) -> int | Refusal:
+def counted(scalable: int | None = None, **spec: Any) -> int | BufferRefusal:
     requests = amounts_of({"cpu": "2", "memory": "4Gi"})
     return chunks_of(buffer(**spec).spec, requests, scalable)
 
@@ -46,7 +46,7 @@ def counted(scalable: int | None = None, **spec: Any) -> int | Refusal:
 def test_a_chunk_asks_for_the_first_of_several_terms_as_nothing_says_when_to_try_the_next() -> None:
     terms = [{"matchExpressions": [expression("zone", "In", each)]} for each in ("a", "b")]
     plan = plan_of(buffer(replicas=1).spec, BufferTarget(template(affinity=affinity(*terms))), -10)
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, BufferPlan)
     assert requirements_in(plan.spec) == (("zone", "In", ("a",)),)
     assert [note.reason for note in plan.notes] == ["OnlyFirstAffinityTermUsed"]
 
@@ -55,7 +55,7 @@ def test_a_buffer_that_requires_machines_whose_taint_it_does_not_tolerate_says_s
     said = {"key": "gpu", "effect": "NoSchedule", "where": {"matchLabels": {"pool": "gpu"}}}
     wanted = template(nodeSelector={"pool": "gpu"})
     plan = plan_of(buffer(replicas=1).spec, BufferTarget(wanted), -10, taints_of([said]))
-    assert isinstance(plan, Refusal)
+    assert isinstance(plan, BufferRefusal)
     assert plan.reason == "TaintNotTolerated"
 
 
@@ -90,7 +90,7 @@ def test_chunks_are_counted(spec: Json, scalable: int | None, chunks: int) -> No
 @pytest.mark.parametrize("spec", [{}, {"limits": {}}, {"limits": {"gpu": "1"}}, {"percentage": 5}])
 def test_a_buffer_without_a_size_is_refused(spec: Json) -> None:
     found = counted(**spec)
-    assert isinstance(found, Refusal)
+    assert isinstance(found, BufferRefusal)
     assert found.reason == "NoSize"
 
 
@@ -119,9 +119,9 @@ def test_the_strategy_we_have_is_also_the_default(strategy: str | None) -> None:
     assert why_refused(spec) is None
 
 
-def planned(found: BufferTarget, **spec: Any) -> Plan:
+def planned(found: BufferTarget, **spec: Any) -> BufferPlan:
     plan = plan_of(buffer(**spec).spec, found, -10)
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, BufferPlan)
     return plan
 
 
@@ -146,13 +146,13 @@ def test_the_template_may_say_its_own_priority_and_penalties() -> None:
 
 def test_a_flood_of_chunks_is_refused() -> None:
     plan = plan_of(buffer(replicas=MOST_CHUNKS + 1).spec, BufferTarget(template()), -10)
-    assert isinstance(plan, Refusal)
+    assert isinstance(plan, BufferRefusal)
     assert plan.reason == "TooManyChunks"
 
 
 def test_limits_that_are_no_quantities_are_refused() -> None:
     plan = plan_of(buffer(replicas=1, limits={"cpu": "lots"}).spec, BufferTarget(template()), -10)
-    assert isinstance(plan, Refusal)
+    assert isinstance(plan, BufferRefusal)
     assert plan.reason == "InvalidQuantity"
 
 
@@ -168,11 +168,11 @@ def test_a_scalable_has_the_replicas_it_asks_for(spec: Json, replicas: int) -> N
 # -- from chunks to calls ------------------------------------------------------------------------
 
 
-def made(plan: Plan | None, *have: Any) -> tuple[Any, ...]:
+def made(plan: BufferPlan | None, *have: Any) -> tuple[Any, ...]:
     return instructions_for("shop", OWNER, plan, have)
 
 
-def chunk_objects(plan: Plan, **words: Any) -> list[Any]:
+def chunk_objects(plan: BufferPlan, **words: Any) -> list[Any]:
     return [
         own(each.key.name, owner="uid-spare", spec=plan.spec, of_buffer=True, **words)
         for each in made(plan)
@@ -255,7 +255,7 @@ def test_chunks_of_an_older_template_are_not_covered() -> None:
 
 
 def test_a_refusal_is_told_in_the_status() -> None:
-    patch: Any = status_patch(buffer(), Refusal("UnsupportedStrategy", "why"), 0, NOW)
+    patch: Any = status_patch(buffer(), BufferRefusal("UnsupportedStrategy", "why"), 0, NOW)
     assert conditions(patch) == {
         "ReadyForProvisioning": ("False", "UnsupportedStrategy"),
         "Provisioning": ("False", "UnsupportedStrategy"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bigfleet.edge.clock import SECOND
 from bigfleet.kube.objects import ObjectKey
 from bigfleet.podwatch.book import Book
-from bigfleet.podwatch.pod_demand import Wait
+from bigfleet.podwatch.pod_demand import PodWait
 from bigfleet.podwatch.pod_reconciler import Create, Delete, Instruction, Patch, Release, Withdraw
 from bigfleet.podwatch.records import Bodies, OwnRequest, WatchedPod
 from tests.podwatch.pods import watched
@@ -23,7 +23,7 @@ RequestChange = tuple[OwnRequest | None, OwnRequest | None]
 
 
 def is_demand(pod: WatchedPod) -> bool:
-    return not pod.terminal and pod.wait is not Wait.GATED
+    return not pod.terminal and pod.wait is not PodWait.GATED
 
 
 @dataclass
@@ -154,7 +154,7 @@ def lived(server: Server, replicas: list[Replica], story: list[tuple[str, str | 
                 gates = [{"name": "quota"}]
                 gated = watched(name, uid=f"{name}-{number}", schedulingGates=gates)
                 server.put_pod(name, gated)
-            case "ungate" if pod is not None and pod.wait is Wait.GATED:
+            case "ungate" if pod is not None and pod.wait is PodWait.GATED:
                 server.put_pod(name, watched(name, uid=pod.uid))
             case "resize" if pod is not None and is_demand(pod):
                 server.put_pod(name, watched(name, uid=pod.uid, cpu=f"{number + 1}"))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bigfleet.edge.clock import SECOND
 from bigfleet.podwatch.book import Book
 from bigfleet.podwatch.fleet_nodes import FleetNodes, MachineFacts, NodeFacts
-from bigfleet.podwatch.notes import Note
+from bigfleet.podwatch.notes import PodNote
 from bigfleet.podwatch.pod_demand import FOREIGN_SECONDS
 from bigfleet.podwatch.pod_reconciler import Decision, PodOutcome, Release
 from bigfleet.podwatch.records import WatchedPod
@@ -284,7 +284,7 @@ def test_a_hint_is_told_on_one_pod_of_each_owner() -> None:
 
     book = book_with(of_owner("a", "web"), of_owner("b", "web"), of_owner("c", "db"))
 
-    def told(name: str) -> tuple[Note, ...]:
+    def told(name: str) -> tuple[PodNote, ...]:
         return book.notes_for(f"uid-{name}", PodOutcome.CREATED)
 
     assert [note.reason for note in told("a")] == ["PreferenceNotTranslated"]

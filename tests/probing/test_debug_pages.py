@@ -18,7 +18,7 @@ PATIENCE_SECONDS = 60.0
 SIZES = {"pods": 3}
 
 
-class Passing:
+class InstantSleep:
     """Time that passes as fast as it is slept away."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Passing:
 async def shown(
     asked_for: bool = True, more: Mapping[str, Page] | None = None
 ) -> AsyncIterator[int]:
-    virtual = Passing()
+    virtual = InstantSleep()
     profiler = Profiler(virtual.stopwatch, virtual.sleep)
     pages = Pages({}, debug_routes(asked_for, lambda: SIZES, profiler, more))
     try:
@@ -116,7 +116,7 @@ async def test_a_profile_has_a_count_on_every_line() -> None:
 
 async def test_a_second_asker_is_told_to_come_back() -> None:
     may_end, begun = threading.Event(), threading.Event()
-    virtual = Passing()
+    virtual = InstantSleep()
 
     def sleep(seconds: float) -> None:
         begun.set()
@@ -136,7 +136,7 @@ async def test_a_second_asker_is_told_to_come_back() -> None:
 
 
 async def test_a_stop_ends_a_profile_that_is_being_taken() -> None:
-    begun, virtual = threading.Event(), Passing()
+    begun, virtual = threading.Event(), InstantSleep()
     threads: list[threading.Thread] = []
 
     def sleep(seconds: float) -> None:
@@ -190,6 +190,6 @@ def test_seconds_are_five_unless_given() -> None:
 
 
 async def test_nothing_is_posted_there() -> None:
-    virtual = Passing()
+    virtual = InstantSleep()
     route = debug_routes(True, lambda: SIZES, Profiler(virtual.stopwatch, virtual.sleep))["/debug/"]
     assert (await route(HttpRequest("POST", "state", "", b""))).status == 405

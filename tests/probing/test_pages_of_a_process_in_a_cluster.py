@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bigfleet.edge.clock import ManualClock, next_turn
-from bigfleet.edge.logs import Silence
+from bigfleet.edge.logs import NullLog
 from bigfleet.edge.pages import HttpAnswer
 from bigfleet.model.errors import StartRefused
 from bigfleet.process import CoreTaskDied, Process, ProcessContext
@@ -18,7 +18,7 @@ class Counted:
         return HttpAnswer(b"counted")
 
 
-class Simplest(Process):
+class MinimalProcess(Process):
     """Notes what it is asked to do."""
 
     component = "simplest"
@@ -26,7 +26,7 @@ class Simplest(Process):
 
     def __init__(self, stopwatch: list[float] | None = None) -> None:
         passed = stopwatch or [0.0]
-        super().__init__(ProcessContext(ManualClock(), Silence(), stopwatch=lambda: passed[0]))
+        super().__init__(ProcessContext(ManualClock(), NullLog(), stopwatch=lambda: passed[0]))
         self.missing: list[str] = []
         self.said: list[str] = []
         self.refuses = False
@@ -69,7 +69,7 @@ class Simplest(Process):
 
 async def test_a_process_whose_loop_hangs_is_not_alive() -> None:
     passed = [0.0]
-    process = Simplest(passed)
+    process = MinimalProcess(passed)
     assert process._healthz().status == 200
     passed[0] = 11.0
     assert process._healthz().status == 503
@@ -77,7 +77,7 @@ async def test_a_process_whose_loop_hangs_is_not_alive() -> None:
 
 
 async def test_what_is_missing_is_said_until_it_is_there() -> None:
-    process = Simplest()
+    process = MinimalProcess()
     process.missing.append("pods are not read yet")
     assert process._readyz().status == 503
     assert b"pods are not read yet" in process._readyz().body
@@ -86,7 +86,7 @@ async def test_what_is_missing_is_said_until_it_is_there() -> None:
 
 
 async def test_a_stop_has_one_order_and_happens_once() -> None:
-    process = Simplest()
+    process = MinimalProcess()
     await process.start()
     await next_turn()
     process.said.clear()
@@ -105,7 +105,7 @@ async def test_a_stop_has_one_order_and_happens_once() -> None:
 
 
 async def test_a_start_that_is_refused_closes_what_was_opened() -> None:
-    process = Simplest()
+    process = MinimalProcess()
     process.refuses = True
     with pytest.raises(StartRefused, match="the disk is full"):
         await process.start()
@@ -113,7 +113,7 @@ async def test_a_start_that_is_refused_closes_what_was_opened() -> None:
 
 
 async def test_a_task_that_ends_is_named() -> None:
-    process = Simplest()
+    process = MinimalProcess()
     await process.start()
     process.breaks.set()
     with pytest.raises(CoreTaskDied, match=r"the task '\w+' has ended: OSError\('\w+ broke'\)"):

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from bigfleet.edge.clock import next_turn
+from bigfleet.edge.clock import LoopLag, ManualClock, next_turn
 from bigfleet.edge.profiler import LOOK_SECONDS, AlreadyProfiling, Profiler, collapsed
 
 PATIENCE_SECONDS = 60.0
@@ -92,3 +92,18 @@ async def test_a_broken_stopwatch_is_told_to_the_caller() -> None:
 def test_the_most_frequent_stack_comes_first_and_equals_by_name() -> None:
     seen = {"a;b": 2, "a;c": 7, "a": 2, "": 9}
     assert collapsed(seen) == "a;c 7\na 2\na;b 2\n"
+
+
+async def test_lag_is_the_time_since_the_loop_should_have_been_heard_of() -> None:
+    clock, passed = ManualClock(), [0.0]
+    observed: list[float] = []
+    lag = LoopLag(clock, lambda: passed[0], observed.append)
+    task = asyncio.create_task(lag.run())
+    assert lag.seconds == 0
+    await clock.advance(0)
+    passed[0] = 12.1
+    assert round(lag.seconds) == 12
+    await clock.advance(0.1)
+    assert lag.seconds == 0
+    assert [round(late) for late in observed] == [12]
+    task.cancel()

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from bigfleet.edge.logs import Log, Silence
+from bigfleet.edge.logs import Log, NullLog
 from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import (
     Ack,
@@ -109,7 +109,7 @@ async def running(
         options,
         clock=clock,
         chance=random.Random(7),
-        log=log or Silence(),
+        log=log or NullLog(),
     )
     port = await server.start()
     client = ProviderClient(f"127.0.0.1:{port}")

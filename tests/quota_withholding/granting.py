@@ -38,7 +38,7 @@ def slot(
     )
 
 
-class Granted:
+class GrantRig:
     def __init__(self, disk: Mapping[str, bytes] | None = None) -> None:
         self.at = START
         providers = {ACME: "acme:9000", BOLT: "bolt:9000"}

@@ -5,14 +5,14 @@ from hypothesis import strategies as st
 
 from bigfleet.model.machines import MachineState
 from bigfleet.model.shard_views import StorySource
-from tests.quota_withholding.granting import BOLT, Granted, slot
+from tests.quota_withholding.granting import BOLT, GrantRig, slot
 
 S = MachineState
 _PROVIDER = StorySource.PROVIDER
 
 
 def test_what_is_bought_is_counted_one_by_one() -> None:
-    shard = Granted()
+    shard = GrantRig()
     shard.has(slot("a"), slot("b"))
     shard.granted(2)
     shard.has(slot("c"), slot("d"))
@@ -20,7 +20,7 @@ def test_what_is_bought_is_counted_one_by_one() -> None:
 
 
 def test_the_reason_names_the_quota() -> None:
-    shard = Granted()
+    shard = GrantRig()
     shard.has(slot("used", state=S.IDLE), slot("a"))
     shard.granted(1)
     reason = shard.quotas.why_not_bought(shard.machines.truth("a"))
@@ -29,7 +29,7 @@ def test_the_reason_names_the_quota() -> None:
 
 
 def test_other_places_are_bought_as_ever() -> None:
-    shard = Granted()
+    shard = GrantRig()
     shard.has(slot("a"), slot("us", region="us"))
     shard.has(slot("b"), provider=BOLT)
     shard.granted(0)
@@ -37,7 +37,7 @@ def test_other_places_are_bought_as_ever() -> None:
 
 
 def test_machines_that_came_in_bulk_are_counted_too() -> None:
-    shard = Granted()
+    shard = GrantRig()
     shard.has(slot("a"))
     shard.granted(1)
     shard.has(slot("used", state=S.CONFIGURED))
@@ -45,7 +45,7 @@ def test_machines_that_came_in_bulk_are_counted_too() -> None:
 
 
 def test_a_slot_that_is_given_back_may_be_bought_again() -> None:
-    shard = Granted()
+    shard = GrantRig()
     shard.has(slot("a"), slot("b"))
     shard.granted(1)
     assert shard.bought("a")
@@ -55,7 +55,7 @@ def test_a_slot_that_is_given_back_may_be_bought_again() -> None:
 
 
 def test_a_machine_that_left_uses_nothing() -> None:
-    shard = Granted()
+    shard = GrantRig()
     shard.has(slot("used", state=S.IDLE), slot("a"))
     shard.granted(1)
     assert not shard.bought("a")
@@ -78,7 +78,7 @@ steps = st.lists(
 def test_no_schedule_has_more_in_use_than_was_granted_when_it_was_bought(
     schedule: list[tuple[str, int, int]],
 ) -> None:
-    shard, allocated = Granted(), 3
+    shard, allocated = GrantRig(), 3
     shard.granted(allocated)
     for step, number, more in schedule:
         name = f"m-{number}"
@@ -105,9 +105,9 @@ def test_no_schedule_has_more_in_use_than_was_granted_when_it_was_bought(
                 assert shown == min(len(slots), max(0, allocated - in_use(shard)))
 
 
-def in_use(shard: Granted) -> int:
+def in_use(shard: GrantRig) -> int:
     return sum(1 for name in shard.machines.ids() if not is_slot(shard, name))
 
 
-def is_slot(shard: Granted, name: str) -> bool:
+def is_slot(shard: GrantRig, name: str) -> bool:
     return shard.machines.state_of(name) is S.SPECULATIVE

@@ -5,27 +5,27 @@ from dataclasses import replace
 from bigfleet.model.coordination import QuotaGrant
 from bigfleet.model.fleet import Held, HeldBy
 from bigfleet.model.machines import MachineState
-from tests.quota_withholding.granting import ACME, BOLT, Granted, slot
+from tests.quota_withholding.granting import ACME, BOLT, GrantRig, slot
 
 S = MachineState
 
 
 def test_without_a_grant_everything_is_shown() -> None:
-    shard = Granted()
+    shard = GrantRig()
     shard.has(slot("a"), slot("b"))
     shard.looks()
     assert shard.withheld() == []
 
 
 def test_the_cheapest_are_shown_then_by_name() -> None:
-    shard = Granted()
+    shard = GrantRig()
     shard.has(slot("a", 3.0), slot("b", 1.0), slot("d", 2.0), slot("c", 2.0), slot("e", 9.0))
     shard.granted(2)
     assert shard.withheld() == ["a", "d", "e"]
 
 
 def test_what_is_in_use_counts_against_the_grant() -> None:
-    shard = Granted()
+    shard = GrantRig()
     shard.has(slot("used", state=S.IDLE), slot("bound", state=S.CONFIGURED))
     shard.has(slot("a"), slot("b"))
     shard.granted(3)
@@ -33,7 +33,7 @@ def test_what_is_in_use_counts_against_the_grant() -> None:
 
 
 def test_a_grant_below_what_is_in_use_takes_nothing_back_and_shows_nothing() -> None:
-    shard = Granted()
+    shard = GrantRig()
     shard.has(slot("one", state=S.CONFIGURED), slot("two", state=S.CONFIGURED), slot("a"))
     shard.granted(1)
     assert shard.withheld() == ["a"]
@@ -41,7 +41,7 @@ def test_a_grant_below_what_is_in_use_takes_nothing_back_and_shows_nothing() -> 
 
 
 def test_every_provider_and_region_has_its_own() -> None:
-    shard = Granted()
+    shard = GrantRig()
     shard.has(slot("a-eu"), slot("b-eu"), slot("c-us", region="us"))
     shard.has(slot("d-eu"), provider=BOLT)
     shard.granted(1)
@@ -49,21 +49,21 @@ def test_every_provider_and_region_has_its_own() -> None:
 
 
 def test_a_machine_without_the_label_is_in_its_providers_region() -> None:
-    shard = Granted()
+    shard = GrantRig()
     shard.has(slot("a", region=None), slot("b", region=None), slot("c", region="us"))
     shard.grants(QuotaGrant(ACME, "eu", 1), acme="eu")
     assert shard.withheld() == ["b"]
 
 
 def test_a_machine_without_any_region_has_a_quota_too() -> None:
-    shard = Granted()
+    shard = GrantRig()
     shard.has(slot("a", region=None), slot("b", region=None))
     shard.granted(1, region="")
     assert shard.withheld() == ["b"]
 
 
 def test_an_unlimited_grant_withholds_nothing() -> None:
-    shard = Granted()
+    shard = GrantRig()
     shard.has(slot("a"), slot("b"))
     shard.granted(0)
     assert shard.withheld() == ["a", "b"]
@@ -72,7 +72,7 @@ def test_an_unlimited_grant_withholds_nothing() -> None:
 
 
 def test_a_grant_that_is_gone_withholds_nothing() -> None:
-    shard = Granted()
+    shard = GrantRig()
     shard.has(slot("a"))
     shard.granted(0)
     assert shard.withheld() == ["a"]
@@ -82,7 +82,7 @@ def test_a_grant_that_is_gone_withholds_nothing() -> None:
 
 def test_slots_that_are_held_for_another_reason_are_not_among_the_shown() -> None:
     """What rests or is unseen would not be shown; the next ones are."""
-    shard = Granted()
+    shard = GrantRig()
     shard.has(slot("a"), slot("b"), slot("c"), slot("d"))
     shard.machines.hold("a", Held(HeldBy.UNSEEN))
     shard.granted(2)
@@ -90,7 +90,7 @@ def test_slots_that_are_held_for_another_reason_are_not_among_the_shown() -> Non
 
 
 def test_offerings_that_rest_are_not_among_the_shown() -> None:
-    shard = Granted()
+    shard = GrantRig()
     cheap = replace(slot("cheap", 1.0), instance_type="small")
     shard.has(cheap, slot("dear", 2.0), slot("dearer", 3.0))
     shard.parts.offerings.out_of_stock(cheap, "none left", shard.at)
@@ -101,7 +101,7 @@ def test_offerings_that_rest_are_not_among_the_shown() -> None:
 
 
 def test_a_slot_that_comes_later_is_withheld_at_the_next_look() -> None:
-    shard = Granted()
+    shard = GrantRig()
     shard.has(slot("a"))
     shard.granted(1)
     shard.has(slot("b"))
@@ -111,7 +111,7 @@ def test_a_slot_that_comes_later_is_withheld_at_the_next_look() -> None:
 
 
 def test_what_was_given_back_is_shown_again() -> None:
-    shard = Granted()
+    shard = GrantRig()
     shard.has(slot("used", state=S.IDLE), slot("a"))
     shard.granted(1)
     assert shard.withheld() == ["a"]
@@ -122,7 +122,7 @@ def test_what_was_given_back_is_shown_again() -> None:
 
 
 def test_a_price_that_changes_changes_who_is_shown() -> None:
-    shard = Granted()
+    shard = GrantRig()
     shard.has(slot("a", 1.0), slot("b", 2.0))
     shard.granted(1)
     shard.machines.step(slot("a", 5.0), shard.at, "dearer", adopted=True)
@@ -131,7 +131,7 @@ def test_a_price_that_changes_changes_who_is_shown() -> None:
 
 
 def test_it_is_looked_at_once_a_second_at_most() -> None:
-    shard = Granted()
+    shard = GrantRig()
     shard.has(slot("a"))
     shard.granted(0)
     shard.has(slot("b"))
@@ -144,7 +144,7 @@ def test_it_is_looked_at_once_a_second_at_most() -> None:
 
 
 def test_the_gauges_follow_the_grants() -> None:
-    shard = Granted()
+    shard = GrantRig()
     shard.has(slot("used", state=S.IDLE), slot("a"))
     shard.granted(5)
     counts, where = shard.effects.counts, {"provider": ACME, "region": "eu"}

@@ -5,7 +5,7 @@ from bigfleet.model.machines import MachineState
 from bigfleet.model.requirements import REGION_KEY, Operator, Requirement
 from bigfleet.model.resources import Resources
 from bigfleet.shard.instructions import Log
-from tests.quota_withholding.granting import ACME, BOLT, Granted, slot
+from tests.quota_withholding.granting import ACME, BOLT, GrantRig, slot
 
 S = MachineState
 
@@ -20,14 +20,14 @@ def short(
     return ShortfallDetail("fp", requirements, cores(unit), cores(number), priority)
 
 
-def usage(shard: Granted, *shortfalls: ShortfallDetail) -> QuotaUsage:
+def usage(shard: GrantRig, *shortfalls: ShortfallDetail) -> QuotaUsage:
     [found] = [each for each in shard.quotas.usage(shortfalls) if each.provider == ACME]
     return found
 
 
-def withholding(*machines: str) -> Granted:
+def withholding(*machines: str) -> GrantRig:
     """One machine in use, everything else withheld."""
-    shard = Granted()
+    shard = GrantRig()
     shard.has(slot("used", state=S.CONFIGURED), *(slot(name) for name in machines))
     shard.granted(1)
     assert shard.withheld() == sorted(machines)
@@ -35,7 +35,7 @@ def withholding(*machines: str) -> Granted:
 
 
 def test_every_place_with_machines_is_told_also_without_a_grant() -> None:
-    shard = Granted()
+    shard = GrantRig()
     shard.has(slot("a", state=S.IDLE), slot("b"), slot("c", region="us"))
     shard.has(slot("d", state=S.IDLE), provider=BOLT)
     assert shard.quotas.usage() == (
@@ -46,7 +46,7 @@ def test_every_place_with_machines_is_told_also_without_a_grant() -> None:
 
 
 def test_a_grant_is_told_where_nothing_is_in_use() -> None:
-    shard = Granted()
+    shard = GrantRig()
     shard.granted(7)
     assert shard.quotas.usage() == (QuotaUsage(ACME, "eu", 7, 0),)
 
@@ -61,7 +61,7 @@ def test_no_more_is_wanted_than_is_withheld() -> None:
 
 
 def test_nothing_is_wanted_where_nothing_is_withheld() -> None:
-    shard = Granted()
+    shard = GrantRig()
     shard.has(slot("a"), slot("b"))
     shard.granted(2)
     assert usage(shard, short(400)).wanted == 0
@@ -93,7 +93,7 @@ def test_what_no_slot_has_is_not_wanted_of_them() -> None:
 def test_grants_outlive_the_shard() -> None:
     shard = withholding("a", "b")
     row = shard.quotas.row_of([QuotaGrant(ACME, "eu", 1)], {ACME: "eu"})
-    again = Granted({"quotas": row})
+    again = GrantRig({"quotas": row})
     again.has(slot("used", state=S.CONFIGURED), slot("a", region=None), slot("b"))
     again.looks()
     assert again.withheld() == ["a", "b"]
@@ -101,7 +101,7 @@ def test_grants_outlive_the_shard() -> None:
 
 
 def test_grants_that_cannot_be_read_limit_nothing_and_are_said() -> None:
-    shard = Granted({"quotas": b"{"})
+    shard = GrantRig({"quotas": b"{"})
     shard.has(slot("a"))
     shard.looks()
     assert shard.withheld() == []

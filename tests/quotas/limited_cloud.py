@@ -64,7 +64,7 @@ def hosts_and_slots(region: str, hosts: int, slots: int) -> list[MachineRecord]:
     ]
 
 
-class Joined(Shard):
+class JoinedShard(Shard):
     """A shard that is told what it owns by a real coordinator."""
 
     def __init__(self, name: str, shelf: dict[str, MachineRecord], at: Instant) -> None:
@@ -116,9 +116,9 @@ class LimitedCloud:
         self.coordinator = ModelCoordinator(SETTINGS)
         for region, total in totals.items():
             self.do(quotas.set_quota, CLOUD, region, total)
-        self.shards: dict[str, Joined] = {}
+        self.shards: dict[str, JoinedShard] = {}
         for name in ("shard-a", "shard-b"):
-            self.shards[name] = shard = Joined(name, self.shelf, self.at)
+            self.shards[name] = shard = JoinedShard(name, self.shelf, self.at)
             # One provider: what one of them began there ends for both.
             shard._due = self.shards["shard-a"]._due
             self.round(name)

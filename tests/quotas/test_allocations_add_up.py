@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bigfleet.model.coordination import QuotaUsage
 from bigfleet.model.options import SECOND
-from tests.quotas.test_slots_are_shared_out import PAIR, Office
+from tests.quotas.test_slots_are_shared_out import PAIR, QuotaRig
 
 SHARDS = ("a", "b", "c")
 
@@ -36,7 +36,7 @@ STEPS = st.lists(
 def test_allocations_never_exceed_a_total_that_was_never_lowered(
     steps: list[tuple[str, str, str, int, int]], total: int
 ) -> None:
-    office, shards = Office(SHARDS), {name: Shard() for name in SHARDS}
+    office, shards = QuotaRig(SHARDS), {name: Shard() for name in SHARDS}
     office.limit(total)
     for step, name, other, amount, priority in steps:
         shard = shards[name]

@@ -20,7 +20,7 @@ PAIR = ("acme", "north")
 
 
 @dataclass
-class Office:
+class QuotaRig:
     """A book, and shards that say what they use."""
 
     shards: tuple[str, ...] = ("a", "b", "c")
@@ -72,7 +72,7 @@ class Office:
 
 
 def test_a_limit_below_what_is_in_use_is_set_by_force_only() -> None:
-    office = Office()
+    office = QuotaRig()
     office.limit(100)
     office.sync("a", in_use=40)
     office.sync("b", in_use=7)
@@ -85,14 +85,14 @@ def test_a_limit_below_what_is_in_use_is_set_by_force_only() -> None:
 
 
 def test_without_a_record_there_is_no_limit() -> None:
-    office = Office()
+    office = QuotaRig()
     usage = QuotaUsage(*PAIR, in_use=7, wanted=3)
     assert office.tell("a", usage) == (QuotaGrant(*PAIR, unlimited=True),)
     assert office.shares() == {}
 
 
 def test_a_shard_gets_what_it_wants_from_what_is_free() -> None:
-    office = Office()
+    office = QuotaRig()
     office.limit(10)
     assert office.sync("a", wanted=6) == 6
     assert office.sync("b", wanted=6) == 4
@@ -101,7 +101,7 @@ def test_a_shard_gets_what_it_wants_from_what_is_free() -> None:
 
 
 def test_the_more_urgent_comes_first_then_the_first_by_name() -> None:
-    office = Office()
+    office = QuotaRig()
     office.limit(5)
     office.tell("b", QuotaUsage(*PAIR, 0, 0, 0))
     office.book.memory("b").sync = SyncRequest(
@@ -109,7 +109,7 @@ def test_the_more_urgent_comes_first_then_the_first_by_name() -> None:
     )
     assert office.sync("a", wanted=4, priority=10) == 1, "b is more urgent and has not come yet"
     assert office.sync("b", wanted=4, priority=1000) == 4
-    equal = Office()
+    equal = QuotaRig()
     equal.limit(5)
     equal.tell("a", QuotaUsage(*PAIR))
     equal.book.memory("a").sync = SyncRequest(
@@ -119,7 +119,7 @@ def test_the_more_urgent_comes_first_then_the_first_by_name() -> None:
 
 
 def test_a_silent_shard_keeps_no_other_waiting() -> None:
-    office = Office()
+    office = QuotaRig()
     office.limit(5)
     office.tell("b", QuotaUsage(*PAIR, 0, 0, 0))
     office.book.memory("b").sync = SyncRequest(
@@ -130,7 +130,7 @@ def test_a_silent_shard_keeps_no_other_waiting() -> None:
 
 
 def test_what_is_in_use_comes_before_what_is_wanted() -> None:
-    office = Office()
+    office = QuotaRig()
     office.tell("a", QuotaUsage(*PAIR, in_use=6))
     office.limit(10)
     assert office.sync("b", in_use=1, wanted=9, priority=9999) == 4
@@ -138,13 +138,13 @@ def test_what_is_in_use_comes_before_what_is_wanted() -> None:
 
 
 def test_a_quota_is_told_to_shards_that_use_nothing_of_it_yet() -> None:
-    office = Office()
+    office = QuotaRig()
     office.limit(10)
     assert office.tell("a") == (QuotaGrant(*PAIR, 0),)
 
 
 def test_what_stays_unused_for_long_is_taken_back_but_for_some_slack() -> None:
-    office = Office()
+    office = QuotaRig()
     office.limit(100)
     office.sync("a", wanted=100)
     for minute in range(11):
@@ -160,7 +160,7 @@ def test_what_stays_unused_for_long_is_taken_back_but_for_some_slack() -> None:
 
 
 def test_slack_is_a_part_of_what_is_in_use_where_that_is_more() -> None:
-    office = Office()
+    office = QuotaRig()
     office.limit(1000)
     office.sync("a", wanted=1000)
     for _ in range(11):
@@ -171,7 +171,7 @@ def test_slack_is_a_part_of_what_is_in_use_where_that_is_more() -> None:
 
 
 def test_only_what_was_unused_all_the_time_is_taken() -> None:
-    office = Office()
+    office = QuotaRig()
     office.limit(100)
     office.sync("a", wanted=100)
     for in_use in (30, 30, 70, 30, 30, 30, 30, 30, 30, 30, 30):
@@ -182,7 +182,7 @@ def test_only_what_was_unused_all_the_time_is_taken() -> None:
 
 
 def test_a_shard_that_wants_slots_again_keeps_those_it_was_about_to_lose() -> None:
-    office = Office()
+    office = QuotaRig()
     office.limit(100)
     office.sync("a", wanted=100)
     for _ in range(11):
@@ -193,7 +193,7 @@ def test_a_shard_that_wants_slots_again_keeps_those_it_was_about_to_lose() -> No
 
 
 def test_slots_used_before_the_shard_heard_are_not_given_away() -> None:
-    office = Office()
+    office = QuotaRig()
     office.limit(100)
     office.sync("a", wanted=100)
     for _ in range(11):
@@ -206,7 +206,7 @@ def test_slots_used_before_the_shard_heard_are_not_given_away() -> None:
 
 
 def test_a_silent_shard_keeps_what_it_has() -> None:
-    office = Office()
+    office = QuotaRig()
     office.limit(100)
     office.sync("a", wanted=100)
     office.sync("a", in_use=3)
@@ -218,7 +218,7 @@ def test_a_silent_shard_keeps_what_it_has() -> None:
 
 
 def test_a_lowered_total_takes_nothing_that_is_in_use() -> None:
-    office = Office()
+    office = QuotaRig()
     office.limit(100)
     office.sync("a", wanted=50, priority=10)
     office.sync("b", wanted=50, priority=1000)
@@ -235,7 +235,7 @@ def test_a_lowered_total_takes_nothing_that_is_in_use() -> None:
 
 
 def test_slots_move_with_machines_and_no_more_than_there_are() -> None:
-    office = Office()
+    office = QuotaRig()
     office.limit(10)
     office.sync("a", wanted=6)
     office.move("a", "b", 4)
@@ -247,7 +247,7 @@ def test_slots_move_with_machines_and_no_more_than_there_are() -> None:
 
 
 def test_a_removed_shard_leaves_its_slots_to_the_others() -> None:
-    office = Office()
+    office = QuotaRig()
     office.limit(10)
     office.sync("a", wanted=10)
     office.do(lambda book, draft: quotas.drop_shard(draft, "a"))
@@ -256,7 +256,7 @@ def test_a_removed_shard_leaves_its_slots_to_the_others() -> None:
 
 
 def test_deleting_a_quota_lifts_the_limit() -> None:
-    office = Office()
+    office = QuotaRig()
     office.limit(10)
     office.sync("a", wanted=10)
     office.do(lambda book, draft: quotas.delete_quota(book, draft, *PAIR))
@@ -265,7 +265,7 @@ def test_deleting_a_quota_lifts_the_limit() -> None:
 
 
 def test_a_quota_of_many_shards_is_deleted_in_pieces() -> None:
-    office = Office()
+    office = QuotaRig()
     office.limit(1000)
     for n in range(300):
         row = AllocationRow(*PAIR, f"s{n}", 1)
@@ -285,7 +285,7 @@ def test_a_quota_of_many_shards_is_deleted_in_pieces() -> None:
     ids=["no provider", "negative"],
 )
 def test_a_bad_quota_is_refused(provider: str, total: int, text: str) -> None:
-    office = Office()
+    office = QuotaRig()
     with pytest.raises(Rejected, match=text) as refusal:
         office.do(lambda book, draft: quotas.set_quota(book, draft, provider, "north", total))
     assert refusal.value.code is Code.INVALID_ARGUMENT
@@ -293,14 +293,14 @@ def test_a_bad_quota_is_refused(provider: str, total: int, text: str) -> None:
 
 
 def test_a_quota_that_is_not_there_cannot_be_deleted() -> None:
-    office = Office()
+    office = QuotaRig()
     with pytest.raises(Rejected, match="there is no quota") as refusal:
         office.do(lambda book, draft: quotas.delete_quota(book, draft, *PAIR))
     assert refusal.value.code is Code.NOT_FOUND
 
 
 def test_quotas_are_listed_with_who_has_and_who_uses() -> None:
-    office = Office()
+    office = QuotaRig()
     office.limit(10)
     office.sync("a", wanted=4)
     office.sync("a", in_use=3)
@@ -310,7 +310,7 @@ def test_quotas_are_listed_with_who_has_and_who_uses() -> None:
 
 
 def test_after_a_restore_everybody_keeps_what_it_was_granted_since() -> None:
-    office = Office()
+    office = QuotaRig()
     office.limit(100)
     office.sync("a", wanted=30)
     office.do(lambda book, draft: draft.seq.put(replace(draft.numbers, merging=True)))

@@ -10,9 +10,8 @@ from bigfleet.model.pauses import Pause
 from bigfleet.model.profiles import Profile
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import Disposition, DrainView
+from bigfleet.shard.rails.caps import PreemptWindow, ReclaimWindow
 from bigfleet.shard.rails.dispositions import Disposed, Limits, dispose
-from bigfleet.shard.rails.preempt_cap import PreemptWindow
-from bigfleet.shard.rails.reclaim_cap import ReclaimWindow
 
 START: Instant = 1_700_000_000 * SECOND
 _RULE = {

@@ -4,8 +4,7 @@ from bigfleet.model.actions import ActionKind as K
 from bigfleet.model.options import SECOND
 from bigfleet.model.shard_views import Disposition as D
 from bigfleet.shard.effects import Effects
-from bigfleet.shard.rails.disposition_log import record
-from bigfleet.shard.rails.dispositions import Disposed, Limits
+from bigfleet.shard.rails.dispositions import Disposed, Limits, record
 from tests.rails.situations import START, Shard, action, preempts, reclaims
 
 CAP = 5

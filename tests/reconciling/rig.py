@@ -3,7 +3,7 @@
 Which machines are pending, and what becomes of Failed ones, is for the test to say.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from bigfleet.model.machines import CapacityType, Host, Instant, Machine, MachineState
@@ -11,14 +11,18 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.ownership import Ownership
 from bigfleet.model.provider_calls import Code, MachineRecord, Rejected
 from bigfleet.model.session_frames import NodeStateUpdate
+from bigfleet.shard.calls import Calls
+from bigfleet.shard.effects import Stored
 from bigfleet.shard.events import ListArrived, ListFailed
 from bigfleet.shard.instructions import Log, WakeCycle
 from bigfleet.shard.machines import Machines
+from bigfleet.shard.parts import Parts, ShardStart
+from bigfleet.shard.reconciling.adoption import FailedMachines, PendingActions
 from bigfleet.shard.reconciling.list_reading import ListReading, read_list
 from bigfleet.shard.reconciling.reconciler import Reconciler
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.wire.machines import list_bytes, list_entry, machine_bytes
-from tests.shard_parts import Clusters, parts_of
+from tests.shard_parts import Clusters, start_of
 
 START: Instant = 1_700_000_000 * SECOND
 SPECULATIVE, CREATING, IDLE = MachineState.SPECULATIVE, MachineState.CREATING, MachineState.IDLE
@@ -85,6 +89,30 @@ class Pending(set[str]):
         return machine in self
 
 
+class ListedParts(Parts):
+    """The parts of a shard; pending actions and the keeper of Failed machines, as its reconciler
+    sees them, are the test's."""
+
+    def __init__(self, start: ShardStart, *, asks: bool) -> None:
+        self.pending = Pending()
+        #: Machines with stored rows of an earlier life.
+        self.with_past: set[str] = set()
+        self._asks = asks
+        super().__init__(start)
+
+    def _make_reconciler(
+        self,
+        ownership: Ownership,
+        remembered: Set[str],
+        calls: Calls | None,
+        execution: PendingActions,
+        failures: FailedMachines,
+    ) -> Reconciler:
+        self.keeper = Keeper(self.machines)
+        asked = calls if self._asks else None
+        return super()._make_reconciler(ownership, self.with_past, asked, self.pending, self.keeper)
+
+
 class Rig:
     def __init__(
         self,
@@ -93,33 +121,21 @@ class Rig:
         ownership: Ownership | None = None,
         asks: bool = False,
         addresses: Mapping[str, str] | None = None,
+        stored: Stored | None = None,
     ) -> None:
         """`asks`: it has a line to its providers, and asks them about Lists it doubts."""
         self.now = START
         names = providers or ("acme",)
         known = {name: (addresses or {}).get(name, name) for name in names}
-        owned = ownership or Ownership("shard-0")
-        self.parts = parts = parts_of(settings, providers=known, at=START, ownership=owned)
+        start = start_of(settings, providers=known, at=START, ownership=ownership, stored=stored)
+        self.parts = parts = ListedParts(start, asks=asks)
         self.effects, self.calls, self.machines = parts.effects, parts.calls, parts.machines
         self.clusters = Clusters(parts, "shop", "ml")
         self._sent: list[NodeStateUpdate] = []
-        self.pending = Pending()
-        self.with_past: set[str] = set()
-        self.keeper = Keeper(self.machines)
-        self.reconciler = Reconciler(
-            self.effects,
-            self.machines,
-            parts.settings,
-            known,
-            owned,
-            self.with_past,
-            sessions=parts.sessions,
-            calls=self.calls if asks else None,
-            execution=self.pending,
-            failures=self.keeper,
-            parts=parts,
-        )
-        self.effects.taken()
+        self.pending, self.with_past, self.keeper = parts.pending, parts.with_past, parts.keeper
+        self.reconciler = parts.reconciler
+        #: What was asked for while the parts were made.
+        self.asked_at_start = self.effects.taken()
         self.clusters.read()
 
     @property

@@ -165,3 +165,15 @@ def test_a_record_that_came_alone_is_screened_alike() -> None:
     assert bad == "pricePerHour: a price is a finite number of dollars, zero or more"
     assert rig.reconciler.screen(GOOD, "other") == "acme brought that id first"
     assert rig.count("machines_rejected_total", reason="price") == 1
+
+
+def test_beside_a_record_without_a_name_no_machine_is_taken_for_gone() -> None:
+    rig = Rig()
+    rig.lists(record("m1", CONFIGURED), record("m2", CONFIGURED))
+    for _ in range(5):
+        rig.lists(record("m1", CONFIGURED), record("", CONFIGURED))
+    assert rig.ids() == ["m1", "m2"]
+    assert rig.count("machines_unseen", provider="acme") == 1
+    rig.lists(record("m1", CONFIGURED))
+    rig.lists(record("m1", CONFIGURED))
+    assert rig.ids() == ["m1"]

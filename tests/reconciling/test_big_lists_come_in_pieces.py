@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from bigfleet.model.shard_views import StorySource
-from bigfleet.shard.reconciling.list_reading import ListReading
-from bigfleet.shard.reconciling.pieces import RECORDS_AT_A_TIME
+from bigfleet.shard.reconciling.list_reading import RECORDS_AT_A_TIME, ListReading
 from tests.reconciling.rig import CONFIGURED, CONFIGURING, DRAINING, IDLE, Rig, record
 
 COUNT = 3 * RECORDS_AT_A_TIME

@@ -6,7 +6,11 @@ from bigfleet.model.actions import Action, ActionKind, Rule
 from bigfleet.model.cluster_reports import ClusterReport
 from bigfleet.model.coordination import ClusterBinding
 from bigfleet.model.machines import Host, Instant, Machine, MachineState
+from bigfleet.model.needs import Need
 from bigfleet.model.options import SECOND
+from bigfleet.model.profiles import Profile
+from bigfleet.model.resources import Resources
+from bigfleet.model.rollups import Rollup
 from bigfleet.model.session_frames import Hello, NodeStateUpdate, ShardFrame
 from bigfleet.model.shard_views import ActionView, CoordinatorLink
 from bigfleet.shard.events import HelloRepeated, SessionClosed, SessionOpened
@@ -50,6 +54,14 @@ class Rig:
     def report(self, cluster: str = "shop") -> None:
         """The cluster tells of its Nodes."""
         self.parts.cluster_reports.take(ClusterReport(cluster, at=START), START)
+
+    def wants(self, *cores: int) -> None:
+        """A roll-up of cluster shop: one Need for each number of cores."""
+        needs = tuple(
+            Need("shop", Profile.of(priority=number), Resources.of({"cpu": 1000 * each}))
+            for number, each in enumerate(cores)
+        )
+        self.parts.ingest.on_rollup("shop", Rollup("shop", START, needs, b"needs"), START)
 
     def counts_report(self, cluster: str = "shop") -> bool:
         """Whether what the cluster told counts: not once its session is known to be lost."""

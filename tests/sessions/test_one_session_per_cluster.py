@@ -5,7 +5,6 @@ from bigfleet.model.provider_calls import Code
 from bigfleet.model.session_frames import Acknowledgement, BootstrapRequest, ReclaimInstruction
 from bigfleet.model.settings import Bytes
 from bigfleet.shard.instructions import EndSession
-from bigfleet.shard.sessions.sessions import ClusterFacts
 from bigfleet.shard.settings import SessionSettings
 from tests.sessions.rig import START, Rig, update
 
@@ -113,10 +112,11 @@ def test_a_closed_session_is_forgotten_but_still_shown() -> None:
     rig = Rig()
     rig.open()
     rig.report()
+    rig.wants(4, 2, 8)
     rig.close()
     assert not rig.sessions.is_open("shop")
     assert not rig.counts_report("shop")
-    [view] = rig.sessions.views(lambda cluster: ClusterFacts(needs=3))
+    [view] = rig.sessions.views()
     assert (view.cluster, view.connected, view.needs) == ("shop", False, 3)
     assert rig.counted("active_sessions") == 0
     assert rig.counted("session_lifecycle_total", event="removed") == 1
@@ -125,9 +125,9 @@ def test_a_closed_session_is_forgotten_but_still_shown() -> None:
 def test_a_view_shows_what_waits() -> None:
     rig = Rig(["m1", "m2"])
     rig.open()
-    [view] = rig.sessions.views(lambda cluster: ClusterFacts(), "shop")
+    [view] = rig.sessions.views("shop")
     assert (view.connected, view.outbox_frames, view.oldest_frame_at) == (True, 3, START)
-    assert rig.sessions.views(lambda cluster: ClusterFacts(), "other") == ()
+    assert rig.sessions.views("other") == ()
 
 
 def test_a_roll_up_is_acknowledged_on_the_session_it_came_from() -> None:

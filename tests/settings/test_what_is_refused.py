@@ -36,7 +36,7 @@ def problems_of(tmp_path: Path, text: str, name: str = "bigfleet.yaml") -> list[
         ("shard: {workers: -1}", "shard.workers: -1 is too small; the least is 0"),
         ("shard: {dry_run: maybe}", "shard.dry_run: 'maybe' is not true or false"),
         ("shard: {rails: {reclaim_cap_fraction: 1.5}}", "1.5 is too large; the most is 1"),
-        ("shard: {reconcile: {mode: fast}}", "'fast' is none of auto, full, incremental"),
+        ("shard: {reconcile: {mode: fast}}", "'fast' is not one of auto, full, incremental"),
         ("shard: {session: {outbox_bytes: lots}}", "'lots' is not a size such as 64MiB"),
         ("shard: {execute: {rpc_timeout: 0}}", "0 is too small; the least is 1ms"),
         (

@@ -1,12 +1,10 @@
 """A whole shard without its driver: a provider that answers at once, operators too."""
 
 from collections.abc import Iterable, Mapping
-from itertools import count
 
 from bigfleet.model.machines import CapacityType, Host, Instant, Machine, MachineState
 from bigfleet.model.needs import Need
 from bigfleet.model.options import SECOND
-from bigfleet.model.ownership import Ownership
 from bigfleet.model.profiles import Profile
 from bigfleet.model.provider_calls import Ack, ConfigureCall, MachineRecord
 from bigfleet.model.resources import Resources
@@ -15,9 +13,9 @@ from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse, H
 from bigfleet.shard.cycle import CycleInput, deliberate
 from bigfleet.shard.events import BlobArrived, CallAnswered, RollupArrived, SessionOpened
 from bigfleet.shard.instructions import CallProvider, FlushSession, Instruction, Log, WriteAudit
-from bigfleet.shard.parts import ShardStart
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.shard.state import ShardState
+from tests.shard_parts import start_of
 
 START: Instant = 1_700_000_000 * SECOND
 CLOUD, SHOP = "cloud", "shop"
@@ -49,18 +47,9 @@ class Rig:
         machines: Iterable[Machine],
         stored: Mapping[str, Mapping[str, bytes]] | None = None,
     ) -> None:
-        numbers = count(1)
         self.at = START
         self.state = ShardState(
-            ShardStart(
-                settings,
-                epoch=1,
-                providers={CLOUD: "cloud:9000"},
-                new_id=lambda: f"id-{next(numbers)}",
-                at=START,
-                stored=stored or {},
-                ownership=Ownership(settings.id),
-            )
+            start_of(settings, providers={CLOUD: "cloud:9000"}, at=START, stored=stored)
         )
         self.counts = self.state.effects.counts
         self.done: list[Instruction] = []

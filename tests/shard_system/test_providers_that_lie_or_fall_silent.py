@@ -19,7 +19,7 @@ MACHINES, BOUND = 12, 10
 
 
 @dataclass(slots=True)
-class Settled:
+class SettledShard:
     """A shard whose one cluster has what it needs."""
 
     provider: ProviderRig
@@ -43,7 +43,7 @@ class Settled:
 
 
 @asynccontextmanager
-async def settled(folder: Path) -> AsyncIterator[Settled]:
+async def settled(folder: Path) -> AsyncIterator[SettledShard]:
     async with (
         provided(folder, [offered("bare_metal", MACHINES)]) as provider,
         sharded(folder / "data", [provider.address]) as shard,
@@ -51,7 +51,7 @@ async def settled(folder: Path) -> AsyncIterator[Settled]:
     ):
         await shop.wants(BOUND, LOW)
         await until(lambda: len(shop.configured()) == BOUND, lambda: shop.nodes)
-        yield Settled(provider, shard, shop)
+        yield SettledShard(provider, shard, shop)
 
 
 WRONG = {
@@ -99,7 +99,7 @@ async def test_lists_of_the_past_bind_no_machine_twice(tmp_path: Path) -> None:
         assert fleet.shard.counted("cycle_errors_total") == 0
 
 
-class Garbling(ScriptedProvider):
+class GarblingProvider(ScriptedProvider):
     garbles = False
 
     async def list(self, call: ListCall, peer: Peer) -> bytes:
@@ -107,7 +107,7 @@ class Garbling(ScriptedProvider):
 
 
 async def test_a_provider_that_answers_garbage_is_not_believed(tmp_path: Path) -> None:
-    garbling = Garbling()
+    garbling = GarblingProvider()
     async with (
         line_to(garbling) as line,
         sharded(tmp_path, [f"127.0.0.1:{line.endpoint.port}"]) as shard,

@@ -3,18 +3,18 @@
 from bigfleet.model.machines import CapacityType
 from bigfleet.provider.sim.world.distributions import nanos_of
 from bigfleet.provider.sim.world.economy import new_substrate
-from bigfleet.provider.sim.world.happenings import (
+from bigfleet.provider.sim.world.events import (
     AdmissionAsked,
-    Asked,
-    Commanded,
+    CommandGiven,
     Event,
     Finish,
     Instruction,
-    Noted,
+    LoggedEvent,
     Refuse,
     Reply,
-    Scripted,
+    ScriptGiven,
     Step,
+    StepAsked,
     TimePassed,
 )
 from bigfleet.provider.sim.world.offerings import SimOffering, offering
@@ -28,12 +28,12 @@ SPOT = offering("std-2", CapacityType.SPOT, "sim-1a", 4, id_prefix="sp")
 METAL = offering("std-8", CapacityType.BARE_METAL, "sim-1a", 2, id_prefix="bm")
 
 
-class Hand:
+class SimHandle:
     """Every call happens at the time the last `wait` reached."""
 
     def __init__(self, substrate: Substrate) -> None:
         self.substrate = substrate
-        self.log: list[Noted] = []
+        self.log: list[LoggedEvent] = []
         self._operations = 0
 
     def tell(self, event: Event) -> list[Instruction]:
@@ -48,7 +48,7 @@ class Hand:
         if not operation:
             self._operations += 1
             operation = f"op-{self._operations}"
-        self.tell(Asked(kind, machine, operation, self.substrate.now, cluster, grace))
+        self.tell(StepAsked(kind, machine, operation, self.substrate.now, cluster, grace))
         return operation
 
     def wait(self, length: str) -> list[Instruction]:
@@ -76,11 +76,11 @@ class Hand:
         return self.reply(*words).problem
 
     def reply(self, *words: str) -> Reply:
-        said = self.tell(Commanded(command_of_words(words), self.substrate.now))
+        said = self.tell(CommandGiven(command_of_words(words), self.substrate.now))
         return next(i for i in said if isinstance(i, Reply))
 
     def script(self, *entries: dict[str, object]) -> None:
-        self.tell(Scripted(script_of(list(entries)), self.substrate.now))
+        self.tell(ScriptGiven(script_of(list(entries)), self.substrate.now))
 
     def slot(self, machine: str) -> Slot:
         return self.substrate.supply.slots[machine]
@@ -88,7 +88,7 @@ class Hand:
     def state(self, machine: str) -> str:
         return self.substrate.state_of(self.slot(machine))
 
-    def events(self, name: str) -> list[Noted]:
+    def events(self, name: str) -> list[LoggedEvent]:
         return [note for note in self.log if note.event == name]
 
     def log_text(self) -> str:
@@ -99,5 +99,5 @@ class Hand:
         return "\n".join(lines)
 
 
-def hand(*offerings: SimOffering, rules: Rules | None = None) -> Hand:
-    return Hand(new_substrate(rules or Rules(), offerings or (ON_DEMAND, SPOT, METAL)))
+def hand(*offerings: SimOffering, rules: Rules | None = None) -> SimHandle:
+    return SimHandle(new_substrate(rules or Rules(), offerings or (ON_DEMAND, SPOT, METAL)))

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from bigfleet.model.machines import CapacityType
 from bigfleet.provider.sim.world.distributions import HOUR, MINUTE
-from bigfleet.provider.sim.world.happenings import Step
+from bigfleet.provider.sim.world.events import Step
 from bigfleet.provider.sim.world.offerings import offering
 from bigfleet.provider.sim.world.state import EventLog, Substrate
-from tests.sim.handles import Hand, hand
+from tests.sim.handles import SimHandle, hand
 
 SLOTS = 60
 NEXT = {
@@ -31,7 +31,7 @@ def sizes(substrate: Substrate) -> dict[str, int]:
     }
 
 
-def busy_hours(sim: Hand, hours: int) -> Iterator[dict[str, int]]:
+def busy_hours(sim: SimHandle, hours: int) -> Iterator[dict[str, int]]:
     """Every ten minutes each machine at rest is moved one step on; now and then one is deleted."""
     machines = sorted(sim.substrate.supply.slots)
     for hour in range(hours):

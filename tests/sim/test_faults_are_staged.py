@@ -3,10 +3,10 @@
 import pytest
 
 from bigfleet.model.machines import CapacityType
-from bigfleet.provider.sim.world.happenings import Failure, Finish, Instruction, Refuse, Step
+from bigfleet.provider.sim.world.events import Failure, Finish, Instruction, Refuse, Step
 from bigfleet.provider.sim.world.offerings import offering
 from bigfleet.provider.sim.world.state import Rules
-from tests.sim.handles import ON_DEMAND, Hand, hand
+from tests.sim.handles import ON_DEMAND, SimHandle, hand
 
 SELECTORS = Rules(fault_selectors=True)
 
@@ -16,7 +16,7 @@ def failure_of(said: list[Instruction]) -> Failure | None:
     return end.failure if isinstance(end, Refuse) else None
 
 
-def created(sim: Hand, machine: str) -> Failure | None:
+def created(sim: SimHandle, machine: str) -> Failure | None:
     sim.ask(Step.CREATE, machine)
     return failure_of(sim.wait("1h"))
 
@@ -109,7 +109,7 @@ def test_a_removed_slot_is_no_longer_offered() -> None:
     sim = hand(ON_DEMAND)
     sim.do("remove", "od-0000", "od-0001")
     assert list(sim.substrate.supply.slots) == ["od-0002", "od-0003"]
-    assert "no machine" in sim.problem("fail", "od-0000")
+    assert "not a machine" in sim.problem("fail", "od-0000")
 
 
 def test_an_added_offering_can_be_bought_at_once() -> None:

@@ -4,14 +4,14 @@ import pytest
 
 from bigfleet.model.machines import CapacityType
 from bigfleet.provider.sim.world.distributions import SECOND, distribution_of
-from bigfleet.provider.sim.world.happenings import (
-    Abandoned,
-    Adopted,
+from bigfleet.provider.sim.world.events import (
     Failure,
     Finish,
+    HostAdopted,
     Refuse,
     ResetAsked,
     Step,
+    StepAbandoned,
 )
 from bigfleet.provider.sim.world.offerings import offering
 from bigfleet.provider.sim.world.state import Rules
@@ -116,7 +116,7 @@ def test_a_repeat_of_a_finished_create_finds_the_same_host_at_once() -> None:
 def test_a_create_that_was_given_up_leaves_no_host_and_no_claim_on_stock() -> None:
     sim = hand(ON_DEMAND)
     operation = sim.ask(Step.CREATE, "od-0000")
-    sim.tell(Abandoned(Step.CREATE, operation, sim.substrate.now))
+    sim.tell(StepAbandoned(Step.CREATE, operation, sim.substrate.now))
     assert sim.wait("1h") == []
     assert sim.state("od-0000") == "speculative"
     assert sim.slot("od-0000").pool.hosts == 0
@@ -151,8 +151,8 @@ def test_a_failed_rented_host_is_gone_and_a_failed_owned_one_waits_for_its_reset
 def test_a_server_that_remembers_more_than_the_world_is_believed() -> None:
     sim, before = hand(ON_DEMAND, METAL), hand(ON_DEMAND, METAL)
     ref = before.done(Step.CREATE, "od-0000")
-    sim.tell(Adopted("od-0000", sim.substrate.now, ref, "shop"))
-    sim.tell(Adopted("bm-0000", sim.substrate.now))
+    sim.tell(HostAdopted("od-0000", sim.substrate.now, ref, "shop"))
+    sim.tell(HostAdopted("bm-0000", sim.substrate.now))
     assert (sim.state("od-0000"), sim.state("bm-0000")) == ("configured", "speculative")
     assert sim.slot("od-0000").pool.hosts == 1
     assert sim.slot("bm-0000").pool.hosts == 1
@@ -166,5 +166,5 @@ def test_time_never_runs_backwards(seconds: float) -> None:
     sim = hand()
     sim.wait(f"{seconds}s")
     before = sim.substrate.now
-    sim.tell(Abandoned(Step.CREATE, "unknown", before - SECOND))
+    sim.tell(StepAbandoned(Step.CREATE, "unknown", before - SECOND))
     assert sim.substrate.now == before

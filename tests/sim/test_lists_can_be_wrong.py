@@ -7,7 +7,7 @@ import pytest
 from bigfleet.model.machines import CapacityType, MachineState
 from bigfleet.model.provider_calls import Code, MachineRecord
 from bigfleet.provider.sim.service import altered
-from bigfleet.provider.sim.world.answers import BAD_FIELDS, Answers, WrongList
+from bigfleet.provider.sim.world.answers import BAD_FIELDS, AnswerFaults, WrongList
 from bigfleet.provider.sim.world.distributions import Draws, distribution_of
 from tests.sim.rig import running
 
@@ -76,19 +76,19 @@ def test_a_bad_record_has_one_bad_field_and_the_others_are_untouched(field: str)
 
 
 def test_wrong_lists_wait_for_one_another() -> None:
-    answers = Answers(wrong=[WrongList("empty", 1), WrongList("duplicate", 2)])
+    answers = AnswerFaults(wrong=[WrongList("empty", 1), WrongList("duplicate", 2)])
     found = [answers.next_wrong_list(0) for _ in range(4)]
     assert [wrong and wrong.how for wrong in found] == ["empty", "duplicate", "duplicate", None]
 
 
 def test_errors_hit_their_method_about_as_often_as_their_chance() -> None:
-    answers = Answers(errors={"List": (Code.INTERNAL, 0.25)})
+    answers = AnswerFaults(errors={"List": (Code.INTERNAL, 0.25)})
     codes = [answers.treatment("List", Draws(1)).code for _ in range(400)]
     assert codes.count(Code.INTERNAL) == pytest.approx(100, abs=25)
     assert answers.treatment("Get", Draws(1)).code is None
 
 
 def test_a_slow_call_is_delayed_and_still_answered() -> None:
-    answers = Answers(delay=distribution_of("fixed:2s"))
+    answers = AnswerFaults(delay=distribution_of("fixed:2s"))
     treatment = answers.treatment("Get", Draws(1))
     assert (treatment.delay_nanos, treatment.code) == (2 * 10**9, None)

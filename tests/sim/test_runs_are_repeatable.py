@@ -4,11 +4,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bigfleet.model.machines import CapacityType
-from bigfleet.provider.sim.world.happenings import Step
+from bigfleet.provider.sim.world.events import Step
 from bigfleet.provider.sim.world.market import stock_of
 from bigfleet.provider.sim.world.offerings import offering
 from bigfleet.provider.sim.world.state import Rules
-from tests.sim.handles import METAL, Hand, hand
+from tests.sim.handles import METAL, SimHandle, hand
 
 FLEET = (
     METAL,
@@ -46,7 +46,7 @@ MOVES = st.one_of(
 )
 
 
-def played(moves: list[tuple[str, object, str]], seed: int) -> Hand:
+def played(moves: list[tuple[str, object, str]], seed: int) -> SimHandle:
     sim = hand(*FLEET, rules=Rules(seed=seed, couple=True))
     for move, what, machine in moves:
         match move:
@@ -65,7 +65,7 @@ def played(moves: list[tuple[str, object, str]], seed: int) -> Hand:
     return sim
 
 
-def validate(sim: Hand) -> None:
+def validate(sim: SimHandle) -> None:
     """Counts agree with what is there; all work is on the agenda, parked or endless."""
     substrate = sim.substrate
     for pool in substrate.supply.pools.values():

@@ -8,7 +8,7 @@ import pytest
 from bigfleet.model.machines import CapacityType
 from bigfleet.provider.sim.backend import instance_of
 from bigfleet.provider.sim.world.distributions import HOUR, MINUTE, SECOND
-from bigfleet.provider.sim.world.happenings import (
+from bigfleet.provider.sim.world.events import (
     Failure,
     Refuse,
     ReportGone,
@@ -19,12 +19,12 @@ from bigfleet.provider.sim.world.happenings import (
 from bigfleet.provider.sim.world.market import Hazard, Market, rate_of
 from bigfleet.provider.sim.world.offerings import offering
 from bigfleet.provider.sim.world.state import Rules
-from tests.sim.handles import SPOT, Hand, hand
+from tests.sim.handles import SPOT, SimHandle, hand
 
 CALM = Rules(interruptions=False)
 
 
-def prices(sim: Hand, hours: int) -> list[float]:
+def prices(sim: SimHandle, hours: int) -> list[float]:
     sim.wait(f"{hours}h")
     return [float(str(note.facts["price"])) for note in sim.events("price")]
 

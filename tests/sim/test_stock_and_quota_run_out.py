@@ -4,13 +4,13 @@ import pytest
 
 from bigfleet.model.machines import CapacityType
 from bigfleet.provider.sim.world.distributions import HOUR, MINUTE
-from bigfleet.provider.sim.world.happenings import Failure, Finish, Refuse, Step
+from bigfleet.provider.sim.world.events import Failure, Finish, Refuse, Step
 from bigfleet.provider.sim.world.market import BadStock, Fixed, Windows, limit_at, stock_of
 from bigfleet.provider.sim.world.offerings import offering
-from tests.sim.handles import Hand, hand
+from tests.sim.handles import SimHandle, hand
 
 
-def limited(stock: object, count: int = 3) -> Hand:
+def limited(stock: object, count: int = 3) -> SimHandle:
     part = offering(
         "std-2", CapacityType.ON_DEMAND, "z", count, id_prefix="m", stock=stock_of(stock)
     )

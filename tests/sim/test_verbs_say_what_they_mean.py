@@ -4,7 +4,7 @@ import pytest
 
 from bigfleet.model.errors import BadInput
 from bigfleet.provider.sim.world.commands import CARRIED
-from bigfleet.provider.sim.world.happenings import RunOutside, Step
+from bigfleet.provider.sim.world.events import RunOutside, Step
 from bigfleet.provider.sim.world.report import condition_holds
 from bigfleet.provider.sim.world.verbs import (
     VERBS,
@@ -15,10 +15,10 @@ from bigfleet.provider.sim.world.verbs import (
     script_of,
     selector_of,
 )
-from tests.sim.handles import Hand, hand
+from tests.sim.handles import SimHandle, hand
 
 
-def chosen(sim: Hand, text: str) -> list[str]:
+def chosen(sim: SimHandle, text: str) -> list[str]:
     return [s.id for s in selector_of(text).slots(sim.substrate.supply, sim.substrate.state_of)]
 
 

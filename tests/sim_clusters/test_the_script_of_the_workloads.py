@@ -6,7 +6,7 @@ from itertools import islice, takewhile
 import pytest
 
 from bigfleet.provider.sim.world.presets import SECURITY_MODULE
-from bigfleet.sim.script import GANG_NODES, Change, NodeLoss, Scale, living_script
+from bigfleet.sim.script import GANG_NODES, Change, NodeLoss, WorkloadScale, living_script
 from bigfleet.sim.workloads import (
     BATCH,
     CACHE,
@@ -30,11 +30,11 @@ def changes_until(seconds: float, seed: int = 1, size: float = 1.0) -> list[Chan
     return list(takewhile(lambda change: change.at_seconds <= seconds, script))
 
 
-def until(seconds: float, seed: int = 1, size: float = 1.0) -> list[Scale]:
-    return [each for each in changes_until(seconds, seed, size) if isinstance(each, Scale)]
+def until(seconds: float, seed: int = 1, size: float = 1.0) -> list[WorkloadScale]:
+    return [each for each in changes_until(seconds, seed, size) if isinstance(each, WorkloadScale)]
 
 
-def nodes_of(replicas: dict[str, Scale]) -> int:
+def nodes_of(replicas: dict[str, WorkloadScale]) -> int:
     """Whole nodes each workload needs at most, added up."""
     return sum(
         -(-scale.replicas * scale.workload.request["cpu"] // CPU_PER_NODE)
@@ -81,7 +81,9 @@ def test_pods_have_shapes_that_do_not_divide_a_node() -> None:
 
 def test_on_machines_of_another_provider_deployments_and_jobs_are_small() -> None:
     script = takewhile(lambda change: change.at_seconds <= 600, living_script(1, own=False))
-    scales = [each for each in script if isinstance(each, Scale) and not each.workload.is_gang]
+    scales = [
+        each for each in script if isinstance(each, WorkloadScale) and not each.workload.is_gang
+    ]
     assert {each.workload.request for each in scales} == {SMALL_WEB, SMALL_JOB, TINY}
 
 
@@ -95,7 +97,7 @@ def test_a_node_is_lost_now_and_then() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_supply_can_always_meet_the_demand(seed: int) -> None:
     """With a third to spare for machines that are on their way back."""
-    living: dict[str, Scale] = {}
+    living: dict[str, WorkloadScale] = {}
     for scale in until(3600, seed):
         living[scale.workload.name] = scale
         assert nodes_of(living) <= MACHINES * 2 // 3
@@ -112,8 +114,8 @@ def test_a_larger_fleet_has_more_of_everything() -> None:
 
 
 def test_the_checkout_surge_may_stay_as_it_is_in_a_larger_fleet() -> None:
-    def surge(script: Iterator[Change]) -> Scale:
-        scales = (change for change in script if isinstance(change, Scale))
+    def surge(script: Iterator[Change]) -> WorkloadScale:
+        scales = (change for change in script if isinstance(change, WorkloadScale))
         return next(scale for scale in scales if scale.workload.name == "checkout-0")
 
     assert surge(living_script(1, 20.0, surge_size=1.0)) == surge(living_script(1))

@@ -1,14 +1,17 @@
 """docs/reference: what stands there is what the code has, and nothing is left out."""
 
+import click
 import pytest
 
+from bigfleet.cli.main import cli
 from bigfleet.cli.settings.asking_sections import CLI
 from bigfleet.cli.settings.sections import COORDINATOR, LOG, OPERATOR, PODWATCH, SHARD, TLS
 from bigfleet.model.reasons import TEMPLATES
 from bigfleet.wire.authorisation import GATES
+from bigfleet.wire.rpcs import ListingRpc, StreamRpc, UnaryRpc
 from tests.site.metrics_page import PROCESSES
 from tests.site.reference import FOLDER, PAGES
-from tests.site.rpcs_page import callers, services
+from tests.site.rpcs_page import BY_HAND, ENTRIES, callers, services
 
 RPCS = {rpc.path: rpc for service in services() for rpc in service.rpcs}
 
@@ -55,6 +58,32 @@ def test_every_reason_can_be_linked_to() -> None:
 def test_every_rpc_of_the_table_of_who_may_call_is_one_of_the_protos() -> None:
     ours = {path for path in GATES if path.startswith("/bigfleet.")}
     assert ours <= set(RPCS)
+
+
+def test_every_rpc_of_the_protos_is_in_the_table_or_written_by_hand() -> None:
+    by_hand = {path for path, rpc in RPCS.items() if rpc.service in BY_HAND}
+    assert set(ENTRIES) | by_hand == set(RPCS)
+    assert not set(ENTRIES) & by_hand
+
+
+@pytest.mark.parametrize("path", ENTRIES)
+def test_an_entry_reads_the_answer_of_its_rpc(path: str) -> None:
+    entry, answer = ENTRIES[path], RPCS[path].answer.removeprefix("stream ")
+    if isinstance(entry, UnaryRpc):
+        assert entry.answer.message_type.DESCRIPTOR.name == answer
+    elif isinstance(entry, ListingRpc):
+        assert entry.page.message_type.DESCRIPTOR.name == answer
+    elif isinstance(entry, StreamRpc):
+        assert entry.message_type.DESCRIPTOR.name == answer
+
+
+@pytest.mark.parametrize("path", [path for path, entry in ENTRIES.items() if entry.verb])
+def test_the_verb_of_an_entry_is_one_of_the_command_line(path: str) -> None:
+    command: click.Command | None = cli
+    for word in ENTRIES[path].verb.split():
+        assert isinstance(command, click.Group), f"{word} of {ENTRIES[path].verb}"
+        command = command.get_command(click.Context(cli), word)
+    assert command is not None, f"there is no bigfleet {ENTRIES[path].verb}"
 
 
 WHO = {

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from bigfleet.edge.dir_locks import DirLock
+from bigfleet.edge.files import DirLock
 from bigfleet.model.errors import StartRefused
-from bigfleet.shard.epoch import next_epoch
+from bigfleet.shard.store import next_epoch
 from tests.store.disks import full_disk
 
 
 def test_a_second_process_on_the_same_dir_is_refused_and_told_whose_it_is(tmp_path: Path) -> None:
     lock = DirLock(tmp_path / "data", "shard")
     code = (
-        "import sys; from pathlib import Path; from bigfleet.edge.dir_locks import DirLock; "
+        "import sys; from pathlib import Path; from bigfleet.edge.files import DirLock; "
         "DirLock(Path(sys.argv[1]), 'shard')"
     )
     words = [sys.executable, "-c", code, str(tmp_path / "data")]

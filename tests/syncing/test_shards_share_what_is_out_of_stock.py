@@ -5,7 +5,7 @@ import pytest
 from bigfleet.model.coordination import OfferingBackoff
 from bigfleet.model.machines import CapacityType
 from bigfleet.model.options import SECOND
-from bigfleet.shard.offerings.scopes import Offering, Row, Scope, scope_named
+from bigfleet.shard.offerings.scopes import OfferingRow, OfferingScope, Scope, scope_named
 from tests.transfers.shards import S, Shard, machine, need
 
 NAME = "cloud///OnDemand"
@@ -84,10 +84,10 @@ def test_what_this_shard_found_out_itself_is_its_own() -> None:
 
 
 SCOPES: dict[str, Scope | None] = {
-    "cloud/a3/z1/Spot": Offering("cloud", "a3", "z1", CapacityType.SPOT),
-    "org/cloud/a3/z1/Spot": Offering("org/cloud", "a3", "z1", CapacityType.SPOT),
-    "cloud/a3/*": Row("cloud", instance_type="a3"),
-    "cloud/*/z1": Row("cloud", zone="z1"),
+    "cloud/a3/z1/Spot": OfferingScope("cloud", "a3", "z1", CapacityType.SPOT),
+    "org/cloud/a3/z1/Spot": OfferingScope("org/cloud", "a3", "z1", CapacityType.SPOT),
+    "cloud/a3/*": OfferingRow("cloud", instance_type="a3"),
+    "cloud/*/z1": OfferingRow("cloud", zone="z1"),
     "cloud/*/*": None,
     "cloud/a3/z1/Metal": None,
     "nonsense": None,

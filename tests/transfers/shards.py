@@ -31,9 +31,8 @@ from bigfleet.model.resources import Resources
 from bigfleet.model.shard_views import StorySource
 from bigfleet.shard.coordination.owned_machines import KEY, ownership_of
 from bigfleet.shard.cycle import CycleInput, deliberate
-from bigfleet.shard.effects import COORDINATION
+from bigfleet.shard.effects import COORDINATION, Stored
 from bigfleet.shard.instructions import Instruction, Persist
-from bigfleet.shard.parts import Stored
 from bigfleet.shard.settings import ShardSettings
 from tests.hazards.virtual_fleet import CLOUD, START, VirtualFleet
 

@@ -64,7 +64,7 @@ async def test_free_machines_of_one_shard_serve_a_cluster_of_the_other(tmp_path:
         assert donor.process.state.status().machines == 4
 
         async def done() -> bool:
-            moved = await coordinator.client.transfers(True, 0)
+            moved = await coordinator.client.transfers(include_finished=True)
             return [each.state for each in moved] == [TransferState.DONE]
 
         await until_told(done)
@@ -80,5 +80,5 @@ async def test_machines_in_use_make_way_for_what_is_worth_more_elsewhere(tmp_pat
         await until(lambda: len(lower.configured()) == 2)
         await operator.report(whole_nodes("shop", 1, priority=1_000_000))
         await until(lambda: len(operator.configured()) == 1, lambda: coordinator.log.said)
-        moved = await coordinator.client.transfers(True, 0)
+        moved = await coordinator.client.transfers(include_finished=True)
         assert TransferTier.DRAIN in {each.tier for each in moved}

@@ -6,18 +6,18 @@ from contextlib import asynccontextmanager
 from itertools import count
 
 from bigfleet.edge.clock import Clock
-from bigfleet.edge.logs import Silence
+from bigfleet.edge.logs import NullLog
 from bigfleet.model.coordination import Transfer, TransferState
 from bigfleet.process import ProcessContext
 from bigfleet.sim.script import Change
 from bigfleet.up.local_fleet import LocalFleet
-from bigfleet.up.plans import Plan
+from bigfleet.up.plans import FleetPlan
 from bigfleet.up.reports import ClusterReport, CycleReport
 from tests.up.unhurried_clock import UnhurriedClock
 
 PATIENCE_SECONDS = 60.0
 #: A quarter of the small fleet, on any free ports, and a minute in six seconds.
-FAST = Plan(
+FAST = FleetPlan(
     machines=300,
     speed=10,
     shard_port=0,
@@ -32,7 +32,7 @@ def context(clock: Clock | None = None) -> ProcessContext:
     numbers = count(1)
     return ProcessContext(
         clock or UnhurriedClock(),
-        Silence(),
+        NullLog(),
         new_id=lambda: f"id-{next(numbers)}",
         version="test",
     )
@@ -40,7 +40,7 @@ def context(clock: Clock | None = None) -> ProcessContext:
 
 @asynccontextmanager
 async def running(
-    plan: Plan, changed: Callable[[Change], None] | None = None
+    plan: FleetPlan, changed: Callable[[Change], None] | None = None
 ) -> AsyncIterator[LocalFleet]:
     fleet = LocalFleet(plan, context(), changed)
     async with asyncio.timeout(PATIENCE_SECONDS):

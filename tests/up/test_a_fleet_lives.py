@@ -11,7 +11,7 @@ from bigfleet.edge.clock import next_turn
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.sim.workloads import CLUSTERS
-from bigfleet.up.fleet_watch import Watch
+from bigfleet.up.fleet_watch import ShardWatch
 from bigfleet.up.reports import CycleReport
 from bigfleet.wire.session_client import Session, SessionClient
 from tests.up.fleets import FAST, PATIENCE_SECONDS, has_all_it_wants, is_served, running, seen
@@ -45,7 +45,7 @@ async def test_clusters_are_served_a_surge_preempts_and_a_scale_down_reclaims(
     before = asyncio.all_tasks()
     started: Counter[tuple[ActionKind, str]] = Counter()
     served: set[str] = set()
-    watch = Watch()
+    watch = ShardWatch()
 
     def has_seen_everything(report: CycleReport) -> bool:
         watch.on_report(report)

@@ -15,7 +15,7 @@ from bigfleet.model.shard_admin import Audit, PauseCall
 from bigfleet.model.shard_views import NeedQuery
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.up.local_fleet import LocalFleet
-from bigfleet.up.plans import Plan
+from bigfleet.up.plans import FleetPlan
 from bigfleet.up.reports import CycleReport
 from bigfleet.up.simulated_time import SimulatedTimes, keep
 from bigfleet.wire.provider_admin import ProviderAdminClient, Verb
@@ -32,7 +32,7 @@ from tests.up.wire_instants import (
 SKEW = SECOND
 
 
-class AuditedPlan(Plan):
+class AuditedPlan(FleetPlan):
     """Its shards write an audit file, as those of a real fleet may."""
 
     def shard_settings(self, name: str, data_dir: Path, provider: str) -> ShardSettings:
@@ -40,7 +40,7 @@ class AuditedPlan(Plan):
         return replace(settings, journal=replace(settings.journal, audit_log="audit.log"))
 
 
-def audited(plan: Plan) -> AuditedPlan:
+def audited(plan: FleetPlan) -> AuditedPlan:
     return AuditedPlan(**{each.name: getattr(plan, each.name) for each in fields(plan)})
 
 

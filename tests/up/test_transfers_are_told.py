@@ -5,10 +5,10 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 
 from bigfleet.edge.clock import ManualClock, settle
-from bigfleet.edge.logs import Silence
+from bigfleet.edge.logs import NullLog
 from bigfleet.model.coordination import CoordinatorEvent, Transfer, TransferState, TransferTier
 from bigfleet.model.provider_calls import Code, Rejected
-from bigfleet.up.owner_watch import Moves
+from bigfleet.up.owner_watch import TransferLog
 
 S = TransferState
 MOVE = Transfer("1-6", TransferTier.IDLE, "shard-1", "shard-0", S.OFFERED, ("m1",), reason="short")
@@ -45,7 +45,7 @@ class Listener:
     def __init__(self, coordinator: FakeCoordinator) -> None:
         self.clock = ManualClock()
         self.heard: list[tuple[str, TransferState]] = []
-        moves = Moves(coordinator, self.clock, Silence())
+        moves = TransferLog(coordinator, self.clock, NullLog())
         self._following = asyncio.create_task(
             moves.follow(lambda each: self.heard.append((each.id, each.state)))
         )

@@ -11,11 +11,11 @@ from bigfleet.model.errors import StartRefused
 from bigfleet.model.machines import MachineState
 from bigfleet.sim.script import Change
 from bigfleet.up.folders import claim
-from bigfleet.up.plans import Plan
+from bigfleet.up.plans import FleetPlan
 from bigfleet.up.ports import free_from
 from tests.up.fleets import FAST, is_served, running, seen
 
-SMALL = Plan()
+SMALL = FleetPlan()
 
 
 def test_a_busy_port_is_replaced_by_the_next_free_one() -> None:

@@ -12,7 +12,7 @@ from bigfleet.model.needs import NeedKey
 from bigfleet.model.options import SECOND
 from bigfleet.model.resources import Resources
 from bigfleet.model.shard_views import ActionView, Disposition, NeedCounts
-from bigfleet.up.fleet_watch import FleetWatch, Watch
+from bigfleet.up.fleet_watch import FleetWatch, ShardWatch
 from bigfleet.up.lines import document_of, line_of, transfer_document_of, transfer_line_of
 from bigfleet.up.overdue_pods import OverduePod
 from bigfleet.up.reports import ClusterReport, CycleReport, UnmetNeed, whole_of
@@ -119,7 +119,7 @@ def test_the_object_of_a_cycle_is_json_with_its_decisions_and_reasons() -> None:
 
 
 def test_a_need_that_free_machines_would_serve_may_be_short_for_a_minute() -> None:
-    watch = Watch()
+    watch = ShardWatch()
     short = (UnmetNeed(NEED, "PRIORITY_STARVED", 3, free=2),)
     watch.on_report(after(0, unmet=short))
     watch.on_report(after(60, unmet=short))
@@ -130,7 +130,7 @@ def test_a_need_that_free_machines_would_serve_may_be_short_for_a_minute() -> No
 
 
 def test_a_need_that_nothing_free_would_serve_is_not_a_finding() -> None:
-    watch = Watch()
+    watch = ShardWatch()
     for seconds in (0, 100):
         watch.on_report(after(seconds, unmet=(UnmetNeed(NEED, "", 3, free=0),)))
     assert watch.findings == []
@@ -166,7 +166,7 @@ def test_the_object_of_a_cycle_says_which_pods_run_wait_and_are_stuck() -> None:
 
 
 def test_a_pod_that_waits_although_a_free_machine_would_take_it_is_found_once() -> None:
-    watch = Watch()
+    watch = ShardWatch()
     stuck = replace(OVERDUE, machine="od-0012")
     watch.on_report(after(0, clusters=with_pods(overdue=(stuck,))))
     watch.on_report(after(1, clusters=with_pods(overdue=(stuck,))))
@@ -178,7 +178,7 @@ def test_a_pod_that_waits_although_a_free_machine_would_take_it_is_found_once() 
 
 
 def test_a_pod_that_no_machine_can_take_waits_and_is_not_a_finding() -> None:
-    watch = Watch()
+    watch = ShardWatch()
     watch.on_report(after(0, clusters=with_pods(overdue=(OVERDUE,))))
     assert watch.findings == []
 
@@ -189,7 +189,7 @@ BLOCKED = UnmetNeed(
 
 
 def test_a_need_may_be_blocked_for_a_minute_and_no_longer() -> None:
-    watch = Watch()
+    watch = ShardWatch()
     for seconds in (0, 60):
         watch.on_report(after(seconds, unmet=(BLOCKED,)))
     assert watch.findings == []
@@ -199,7 +199,7 @@ def test_a_need_may_be_blocked_for_a_minute_and_no_longer() -> None:
 
 
 def test_a_need_with_stuck_pods_is_judged_by_its_pods() -> None:
-    watch = Watch()
+    watch = ShardWatch()
     for seconds in (0, 100):
         stuck = replace(BLOCKED, reason="pods.stuck", text="refused", stuck_pods=2)
         watch.on_report(after(seconds, unmet=(stuck,)))
@@ -207,7 +207,7 @@ def test_a_need_with_stuck_pods_is_judged_by_its_pods() -> None:
 
 
 def test_what_a_provider_has_run_out_of_is_not_a_finding() -> None:
-    watch = Watch()
+    watch = ShardWatch()
     for seconds in (0, 100):
         for code in ("supply.backoff", "supply.quota"):
             watch.on_report(after(seconds, unmet=(replace(BLOCKED, reason=code),)))
@@ -215,7 +215,7 @@ def test_what_a_provider_has_run_out_of_is_not_a_finding() -> None:
 
 
 def test_a_machine_that_comes_back_without_any_change_of_demand_is_found() -> None:
-    watch = Watch()
+    watch = ShardWatch()
     watch.on_report(after(0))
     watch.on_report(after(5, actions=(action(ActionKind.RECLAIM),)))
     watch.on_report(after(9, actions=(action(ActionKind.BOOTSTRAP),)))
@@ -223,7 +223,7 @@ def test_a_machine_that_comes_back_without_any_change_of_demand_is_found() -> No
 
 
 def test_a_machine_that_comes_back_because_demand_did_is_not_a_finding() -> None:
-    watch = Watch()
+    watch = ShardWatch()
     watch.on_report(after(0))
     watch.on_report(after(5, actions=(action(ActionKind.RECLAIM),)))
     back = (action(ActionKind.BOOTSTRAP),)

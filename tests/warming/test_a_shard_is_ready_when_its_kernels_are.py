@@ -13,14 +13,16 @@ import pytest
 from bigfleet import compiling
 from bigfleet.edge.clock import ManualClock
 from bigfleet.process import ProcessContext
-from bigfleet.shard.driving.cycles import Cycles
-from bigfleet.shard.driving.kernel_warmup import KernelWarmup
+from bigfleet.shard.driving.cycles import Cycles, KernelWarmup
 from bigfleet.shard.driving.process import ShardProcess
 from tests.shard_system.demand import HIGH, LOW
 from tests.shard_system.operators import operating
 from tests.shard_system.rig import QUICK, Lines, offered, provided, sharded
 from tests.shard_system.waiting import until
 from tests.warming.dispatchers import compiled_types
+
+#: That the stand-in for the compiler compiles.
+KERNELS = 20
 
 
 async def test_a_live_shard_compiles_nothing(tmp_path: Path) -> None:
@@ -55,9 +57,9 @@ class Kernels:
 
     def compile(self, told: Callable[[compiling.Progress], None]) -> compiling.Progress:
         self.on_loop = threading.current_thread() is threading.main_thread()
-        told(compiling.Progress(12, 31, "k", 8.3))
+        told(compiling.Progress(12, KERNELS, "k", 8.3))
         asyncio.run_coroutine_threadsafe(self.done.wait(), self._loop).result(30)
-        return compiling.Progress(31, 31, "k", 20.0)
+        return compiling.Progress(KERNELS, KERNELS, "k", 20.0)
 
 
 async def test_pages_say_how_far_compiling_is(
@@ -67,8 +69,8 @@ async def test_pages_say_how_far_compiling_is(
     settings = replace(QUICK, data_dir=str(tmp_path), metrics_addr="")
     process = ShardProcess(settings, ProcessContext(clock, log, stopwatch=lambda: 0.0))
     compiled = asyncio.create_task(process.warmup.run())
-    await until(lambda: "12 of 31" in process.why_not_ready())
-    assert "compiling kernels: 12 of 31 after 8 s" in process.why_not_ready()
+    await until(lambda: f"12 of {KERNELS}" in process.why_not_ready())
+    assert f"compiling kernels: 12 of {KERNELS} after 8 s" in process.why_not_ready()
     # Longer than a shard may be silent: a cold start on a slow machine is not a reason to kill it.
     await clock.advance(3_600)
     assert process.why_not_alive() == ""
@@ -83,7 +85,7 @@ async def test_pages_say_how_far_compiling_is(
 
 async def test_that_nothing_is_kept_is_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        compiling, "compile_kernels", lambda told: compiling.Progress(31, 31, "k", 0.4)
+        compiling, "compile_kernels", lambda told: compiling.Progress(KERNELS, KERNELS, "k", 0.4)
     )
     monkeypatch.setattr(compiling, "why_not_kept", lambda: "cannot be kept")
     log = Lines()

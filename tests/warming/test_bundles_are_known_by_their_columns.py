@@ -1,11 +1,15 @@
 """A kernel reads a bundle by the types its annotations name: other columns never reach it."""
 
 import gc
+from types import GenericAlias
 
 import numba
 import numpy as np
+import pytest
+from numpy.typing import NDArray
 
 from bigfleet import compiling
+from bigfleet.compiling import element_of
 from bigfleet.engine.kernels.records import KindArrays
 
 
@@ -43,3 +47,15 @@ def test_compiling_leaves_the_collector_as_it_was() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+FORMS = {
+    "this Python": NDArray[np.int64],
+    "Python 3.11": np.ndarray[tuple[int], np.dtype[np.int64]],
+    "Python 3.12 and later": GenericAlias(list, (np.int64,)),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_the_element_of_an_array_is_found(form: object) -> None:
+    assert element_of(form) is np.int64

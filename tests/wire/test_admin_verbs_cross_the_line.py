@@ -19,7 +19,8 @@ from bigfleet.wire.provider_admin import (
     ProviderAdminService,
     Verb,
 )
-from bigfleet.wire.sim_control import SimControlClient, SimControlService
+from bigfleet.wire.rpc_service import RpcService
+from bigfleet.wire.sim_control import SIM_CONTROL, SimControlClient
 from tests.wire.certificates import Authority
 from tests.wire.lines import ScriptedProvider, line_to
 
@@ -59,7 +60,7 @@ class Echo:
         return answer
 
 
-class StagedWorld:
+class ScriptedSim:
     """A sim that knows two verbs and tells events until it is closed."""
 
     def __init__(self) -> None:
@@ -166,7 +167,7 @@ async def code_of(client: ProviderAdminClient, verb: Verb) -> Code:
 
 
 async def test_a_sim_verb_carries_its_words_and_its_arguments() -> None:
-    service = SimControlService(StagedWorld())
+    service = RpcService(SIM_CONTROL, ScriptedSim())
     async with (
         line_to(ScriptedProvider(), extra_services=[service]) as line,
         SimControlClient(f"127.0.0.1:{line.endpoint.port}") as client,
@@ -181,7 +182,7 @@ async def test_a_sim_verb_carries_its_words_and_its_arguments() -> None:
 
 
 async def test_events_come_from_where_the_caller_left_off() -> None:
-    service = SimControlService(StagedWorld())
+    service = RpcService(SIM_CONTROL, ScriptedSim())
     async with (
         line_to(ScriptedProvider(), extra_services=[service]) as line,
         SimControlClient(f"127.0.0.1:{line.endpoint.port}") as client,
@@ -192,9 +193,9 @@ async def test_events_come_from_where_the_caller_left_off() -> None:
 
 
 async def test_a_follower_that_leaves_ends_the_stream_at_the_source() -> None:
-    world = StagedWorld()
+    world = ScriptedSim()
     async with (
-        line_to(ScriptedProvider(), extra_services=[SimControlService(world)]) as line,
+        line_to(ScriptedProvider(), extra_services=[RpcService(SIM_CONTROL, world)]) as line,
         SimControlClient(f"127.0.0.1:{line.endpoint.port}") as client,
     ):
         async with aclosing(client.events(follow=True)) as events:
@@ -205,7 +206,7 @@ async def test_a_follower_that_leaves_ends_the_stream_at_the_source() -> None:
 async def test_the_control_of_the_world_is_for_admins_only(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     reader: TlsFiles = authority.leaf("client", "bigfleet://readonly")
-    services = [SimControlService(StagedWorld())]
+    services = [RpcService(SIM_CONTROL, ScriptedSim(), checks_callers=True)]
     async with (
         line_to(
             ScriptedProvider(), server_tls=authority.leaf("server"), extra_services=services

@@ -11,10 +11,10 @@ from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.shard_views import NeedCounts, NeedQuery
 from bigfleet.wire.need_listings import (
     MOST_FACTS,
+    NEED_QUERY,
     NEED_ROW,
     need_listing,
     need_query_message,
-    query_of,
 )
 from tests.wire.admin import BLOCKED, SERVED
 
@@ -24,11 +24,11 @@ from tests.wire.admin import BLOCKED, SERVED
 )
 def test_a_query_arrives_as_it_was_asked(query: NeedQuery) -> None:
     sent = need_query_message(query).SerializeToString()
-    assert query_of(pb.ListNeedsRequest.FromString(sent)) == query
+    assert NEED_QUERY.record(pb.ListNeedsRequest.FromString(sent)) == query
 
 
 def test_a_negative_limit_is_no_limit() -> None:
-    assert query_of(pb.ListNeedsRequest(limit=-3)).limit == 0
+    assert NEED_QUERY.record(pb.ListNeedsRequest(limit=-3)).limit == 0
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_negative_limit_is_no_limit() -> None:
 def test_unknown_states_are_refused_with_the_known_ones(states: tuple[int, ...]) -> None:
     request = pb.ListNeedsRequest(states=states)  # type: ignore[arg-type]
     with pytest.raises(Rejected, match="met, arriving, blocked, short") as rejected:
-        query_of(request)
+        NEED_QUERY.record(request)
     assert rejected.value.code is Code.INVALID_ARGUMENT
 
 

@@ -16,17 +16,23 @@ from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import shard_admin_pb2 as pb
 from bigfleet.model.cluster_reports import ClusterReportReply, NeedStanding
 from bigfleet.model.pauses import PauseScope
+from bigfleet.model.provider_calls import Rejected
 from bigfleet.model.shard_views import NeedRow, NeedView
 from bigfleet.v1alpha1 import shardread_pb2
-from bigfleet.wire.record_codecs import Joint, RecordCodec, Told, Unset, Values
+from bigfleet.wire.record_codecs import ByHand, Conversion, Derived, RecordCodec, Unused
 from tests.wire.test_round_trips import messages
 
 MODULES = (
     "cluster_report_records",
+    "coordination",
     "machine_views",
     "need_listings",
+    "pause_rpcs",
     "shard_read",
+    "shard_reports",
+    "shard_syncs",
     "shard_views",
+    "sync_records",
 )
 #: Others may send what we would not: a shortage that is none, a claim of nothing wanted.
 TIDIED = (NeedView, NeedRow, NeedStanding, ClusterReportReply)
@@ -46,14 +52,14 @@ def codecs() -> Iterator[RecordCodec[Any, Message]]:
 def test_a_record_survives_its_message_and_a_document_reads_back(
     codec: RecordCodec[Any, Message],
 ) -> None:
-    """Numbers of a later version that a record has no place for are a ValueError, nothing else."""
+    """What is refused is a ValueError, of a request a Rejected; nothing else."""
 
     @QUICK
     @given(messages(cast(Descriptor, codec.message_type.DESCRIPTOR)))
     def survives(message: Message) -> None:
         try:
             record = codec.record(message)
-        except ValueError:
+        except (ValueError, Rejected):
             return
         if codec.record_type in TIDIED:
             record = codec.record(codec.message(codec.record(codec.message(record))))
@@ -82,9 +88,9 @@ class Held:
 HELD = RecordCodec(
     Held,
     pb.Quarantine,
-    *map(Unset, ("baseline", "observed", "consecutive", "required")),
-    Unset("accepts_after_unix_nanos"),
-    Told("what", "subject"),
+    *map(Unused, ("baseline", "observed", "consecutive", "required")),
+    Unused("accepts_after_unix_nanos"),
+    Derived("what", "subject"),
 )
 
 
@@ -103,7 +109,7 @@ def test_an_enum_of_texts_is_carried_by_its_name() -> None:
         unmet_reason: Unmet
 
     others = [
-        Unset(f.name) for f in shardread_pb2.NeedView.DESCRIPTOR.fields if f.name != "unmet_reason"
+        Unused(f.name) for f in shardread_pb2.NeedView.DESCRIPTOR.fields if f.name != "unmet_reason"
     ]
     why = RecordCodec(Why, shardread_pb2.NeedView, *others)
     message = why.message(Why(Unmet.PRIORITY_STARVED))
@@ -126,10 +132,10 @@ class Odd:
     kinds: object = None
 
 
-REST = tuple(map(Unset, ("shard_ids", "cluster_ids", "rebalance_only")))
+REST = tuple(map(Unused, ("shard_ids", "cluster_ids", "rebalance_only")))
 UNPAIRED = {
     "an attribute without a field": (
-        RecordCodec(Wider, shared.PauseScope, Unset("kinds")),
+        RecordCodec(Wider, shared.PauseScope, Unused("kinds")),
         "Wider.colour has no field in PauseScope",
     ),
     "a field without an attribute": (
@@ -139,7 +145,7 @@ UNPAIRED = {
         "differ in rebalance_only",
     ),
     "a field that two attributes name": (
-        RecordCodec(Wider, shared.PauseScope, Unset("kinds"), colour="shard_ids"),
+        RecordCodec(Wider, shared.PauseScope, Unused("kinds"), colour="shard_ids"),
         "Wider.colour has no field",
     ),
     "an attribute that the record does not have": (
@@ -162,15 +168,15 @@ def test_a_record_and_a_message_that_do_not_pair_are_refused(
 
 
 def test_what_does_not_pair_one_by_one_is_written_by_hand() -> None:
-    both = Joint(
+    both = ByHand(
         ("kinds",),
         ("kinds", "cluster_ids"),
         lambda odd: {"kinds": [1], "cluster_ids": [str(odd.kinds)]},
         lambda message: {"kinds": message.cluster_ids[0]},
     )
-    odd = RecordCodec(Odd, shared.PauseScope, both, Unset("shard_ids"), Unset("rebalance_only"))
+    odd = RecordCodec(Odd, shared.PauseScope, both, Unused("shard_ids"), Unused("rebalance_only"))
     assert odd.record(odd.message(Odd("x"))) == Odd("x")
     given_by_hand = RecordCodec(
-        Odd, shared.PauseScope, *REST, kinds=Values(lambda kind: [kind], len)
+        Odd, shared.PauseScope, *REST, kinds=Conversion(lambda kind: [kind], len)
     )
     assert given_by_hand.record(given_by_hand.message(Odd(3))) == Odd(1)

@@ -43,12 +43,7 @@ from bigfleet.model.shard_views import (
 from bigfleet.v1alpha1 import shardread_pb2
 from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.handler_runner import HandlerRunner
-from bigfleet.wire.machine_views import (
-    machine_view_message,
-    machine_view_of,
-    query_message,
-    query_of,
-)
+from bigfleet.wire.machine_views import MACHINE_VIEW, QUERY
 from bigfleet.wire.provider_server import ExtraService
 from bigfleet.wire.rpc_service import RpcService
 from bigfleet.wire.shard_admin import SHARD_ADMIN, ShardAdminClient
@@ -108,13 +103,13 @@ CALLS: dict[str, Exchange] = {
         MachineStory(admin.FULL, (admin.EVENT,), True),
     ),
     "clear a failed machine": (
-        lambda c: c.clear("m-1", ClearMode.FORGET, AUDIT),
+        lambda c: c.clear(AUDIT, "m-1", ClearMode.FORGET),
         ("clear", "m-1", ClearMode.FORGET, AUDIT, NOBODY),
         ClearedMachine(None, "forgotten"),
     ),
     "quarantines": (lambda c: c.quarantines(), ("quarantines",), (admin.HELD,)),
     "release a quarantine": (
-        lambda c: c.release(QuarantineKind.PROVIDER_LIST, "sim", True, AUDIT),
+        lambda c: c.release(AUDIT, QuarantineKind.PROVIDER_LIST, "sim", True),
         ("release", QuarantineKind.PROVIDER_LIST, "sim", True, AUDIT, NOBODY),
         ReleasedQuarantine(admin.HELD, "accepted"),
     ),
@@ -125,7 +120,7 @@ CALLS: dict[str, Exchange] = {
         b"".join(admin.FLEET_LINES),
     ),
     "reset an offering": (
-        lambda c: c.reset_offering("sim/a3/z-a/Spot", AUDIT),
+        lambda c: c.reset_offering(AUDIT, name="sim/a3/z-a/Spot"),
         ("reset_offering", "sim/a3/z-a/Spot", AUDIT, NOBODY),
         "buying again",
     ),
@@ -256,7 +251,7 @@ async def test_a_refusal_of_the_shard_crosses_with_its_code() -> None:
 
     async with address_of(Unwilling()) as address, ShardAdminClient(address) as client:
         with pytest.raises(Rejected, match="m-1 is not Failed") as rejected:
-            await client.clear("m-1", ClearMode.RETRY, AUDIT)
+            await client.clear(AUDIT, "m-1", ClearMode.RETRY)
     assert rejected.value.code is Code.ABORTED
 
 
@@ -316,28 +311,28 @@ SELECTORS = {
 @pytest.mark.parametrize("selector", SELECTORS.values(), ids=SELECTORS)
 def test_a_question_for_machines_survives_the_wire(selector: MachineSelector) -> None:
     query = MachineQuery(selector, "timeout", True, True, 5, "m-0")
-    content = query_message(query).SerializeToString()
-    assert query_of(pb.ListMachinesRequest.FromString(content)) == query
+    content = QUERY.message(query).SerializeToString()
+    assert QUERY.record(pb.ListMachinesRequest.FromString(content)) == query
 
 
 def test_a_state_of_a_later_version_matches_nothing_rather_than_everything() -> None:
     asked = pb.ListMachinesRequest(selector=shared.MachineSelector(states=[77]))  # type: ignore[list-item]
-    assert query_of(asked).selector.states == frozenset({MachineState.UNSPECIFIED})
+    assert QUERY.record(asked).selector.states == frozenset({MachineState.UNSPECIFIED})
 
 
 def test_a_claimed_machine_shows_who_claims_it_and_what_it_costs() -> None:
     claimed = replace(admin.FULL, claimed_by=NeedKey("ml", "p=9|", ""))
-    message = machine_view_message(claimed)
+    message = MACHINE_VIEW.message(claimed)
     assert (message.claimed, message.need.cluster_id) == (True, "ml")
     cost = message.cost
     assert (cost.expected_interruption_per_hour, cost.effective_cost_per_hour) == (0.125, 0.625)
-    assert machine_view_of(message).claimed_by == claimed.claimed_by
+    assert MACHINE_VIEW.record(message).claimed_by == claimed.claimed_by
 
 
 def test_an_interruption_that_cannot_happen_costs_nothing_however_dear() -> None:
     assigned = replace(admin.FULL.machine.assigned, interruption_penalty=float("inf"))
     machine = replace(admin.FULL.machine, assigned=assigned, interruption_probability=0.0)
-    cost = machine_view_message(replace(admin.FULL, machine=machine)).cost
+    cost = MACHINE_VIEW.message(replace(admin.FULL, machine=machine)).cost
     assert (cost.expected_interruption_per_hour, cost.effective_cost_per_hour) == (0.0, 0.5)
 
 

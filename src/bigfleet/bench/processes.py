@@ -88,7 +88,7 @@ _WATCHDOG = 'while read pid; do pids="$pids $pid"; done; kill -9 $pids 2>/dev/nu
 PATIENCE_SECONDS = 60.0
 
 
-class Running:
+class RunningProcess:
     """A process and what it has written to its standard error."""
 
     def __init__(self, name: str, process: asyncio.subprocess.Process) -> None:
@@ -160,9 +160,9 @@ class Running:
 class Processes:
     def __init__(self, watchdog: asyncio.subprocess.Process) -> None:
         self._watchdog = watchdog
-        self._all: list[Running] = []
+        self._all: list[RunningProcess] = []
 
-    async def start(self, name: str, *words: str) -> Running:
+    async def start(self, name: str, *words: str) -> RunningProcess:
         process = await asyncio.create_subprocess_exec(
             *words,
             stdin=asyncio.subprocess.DEVNULL,
@@ -172,11 +172,11 @@ class Processes:
         )
         assert self._watchdog.stdin is not None
         self._watchdog.stdin.write(b"%d\n" % process.pid)
-        running = Running(name, process)
+        running = RunningProcess(name, process)
         self._all.append(running)
         return running
 
-    async def verb(self, name: str, *words: str) -> Running:
+    async def verb(self, name: str, *words: str) -> RunningProcess:
         """A command line of ours."""
         return await self.start(name, sys.executable, "-c", _PROGRAM, *words)
 

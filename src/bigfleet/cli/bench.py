@@ -74,7 +74,7 @@ class WithLoadTests(click.Command):
 @click.option(
     "--check",
     is_flag=True,
-    help="Instead of timing, compare outcomes at a reduced size; 1 if they differ.",
+    help="Instead of timing, compare outcomes at a reduced size; exit 1 if they differ.",
 )
 @click.option(
     "--profile",

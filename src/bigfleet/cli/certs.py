@@ -67,7 +67,7 @@ def ca(folder: Path, days: int, force: bool) -> None:
 @click.option(
     "--id", "id_", default="", help="Cluster, shard or coordinator id; other roles have none."
 )
-@click.option("--name", "person", default="", help="Of role admin: whose it is, as audits show it.")
+@click.option("--name", "person", default="", help="Of role admin: the name that audits show.")
 @_dir
 @click.option(
     "--host",
@@ -197,7 +197,7 @@ def _refuse_to_overwrite(files: dict[str, Path], force: bool) -> None:
 
 def _write(content_of: dict[Path, bytes]) -> None:
     """Each file whole or not at all, and for its owner's eyes only."""
-    from bigfleet.edge.whole_files import write_whole
+    from bigfleet.edge.files import write_whole
 
     try:
         for path, content in content_of.items():

@@ -16,7 +16,7 @@ from bigfleet.cli.terminal import plain, refuse
 from bigfleet.model.errors import BadInput
 
 if TYPE_CHECKING:
-    from bigfleet.conformance.lab import Lab
+    from bigfleet.conformance.launchers import Launcher
     from bigfleet.conformance.reports.document import Account
     from bigfleet.conformance.rows import Findings, Row
     from bigfleet.conformance.trial import Settings
@@ -87,7 +87,7 @@ def _certify(given: dict[str, Any]) -> int:
 
     from bigfleet.cli.conformance_table import print_account
     from bigfleet.conformance.catalogue import ROWS, profiles_of, selected
-    from bigfleet.conformance.lab import CannotBoot, Unreachable
+    from bigfleet.conformance.launchers import CannotBoot, Unreachable
     from bigfleet.conformance.reports.files import write_reports
     from bigfleet.conformance.verdicts import EXIT_SETUP, EXIT_UNREACHABLE
 
@@ -119,13 +119,13 @@ async def _run(
     clock = SystemClock()
     settings = _settings(given, profiles, scratch)
     logs = (given["out"] or scratch) / "logs"
-    lab = _lab(given, clock, logs)
+    launcher = _launcher(given, clock, logs)
     pace = Pace(
         settle=given["settle"], call_deadline=given["call_deadline"], cut_off=given["cut_off"]
     )
     with progress(len(rows)) as bar:
         run = Run(
-            lab,
+            launcher,
             clock,
             settings,
             pace,
@@ -135,7 +135,7 @@ async def _run(
         try:
             findings = await run_rows(run, rows)
         finally:
-            await lab.close()
+            await launcher.close()
     return _account(given, profiles, findings, clock.wall())
 
 
@@ -185,10 +185,10 @@ def _numbers(texts: Sequence[str]) -> tuple[int, ...]:
     return tuple(map(int, texts))
 
 
-def _lab(given: dict[str, Any], clock: Any, logs: Path) -> "Lab":
+def _launcher(given: dict[str, Any], clock: Any, logs: Path) -> "Launcher":
     import shlex
 
-    from bigfleet.conformance.processes import ExecLab, TargetLab, command_of, commands_of
+    from bigfleet.conformance.processes import ExecLauncher, TargetLauncher, command_of, commands_of
 
     named = [name for name in ("target", "exec_line", "exec_spec") if given[name]]
     if len(named) != 1:
@@ -196,14 +196,14 @@ def _lab(given: dict[str, Any], clock: Any, logs: Path) -> "Lab":
     tls = tls_in(given)
     hooks = {name: shlex.split(given[f"hook_{name}"]) for name in ("price", "vanish")}
     if given["target"]:
-        return TargetLab(
+        return TargetLauncher(
             given["target"], clock, tls, given["fault_selectors"], given["scale_seed"], hooks
         )
     if given["exec_line"]:
         commands = {"default": command_of(given["exec_line"])}
     else:
         commands = commands_of(given["exec_spec"])
-    return ExecLab(commands, clock, logs, given["boot_timeout"], hooks, tls)
+    return ExecLauncher(commands, clock, logs, given["boot_timeout"], hooks, tls)
 
 
 def _self_test(given: dict[str, Any]) -> int:

@@ -1,4 +1,4 @@
-"""Whom a verb asks, and how it reaches a live shard: the flags all such verbs share, and the line.
+"""Whom a verb asks, and how it reaches a live shard: the flags and the connection they share.
 
 A shard is named by its address, or by the id under which the coordinator knows it. A verb that is
 about one shard asks that one. A verb that can be about a whole fleet asks the coordinator where one
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bigfleet.cli.coordinator_verbs.connection import CoordinatorLine, coordinator_line
+from bigfleet.cli.coordinator_verbs.connection import CoordinatorConnection, coordinator_connection
 from bigfleet.cli.output import answer, reading_options
 from bigfleet.cli.request_options import RequestOptions, leave, manner_of, named_text
 from bigfleet.cli.settings.asking_sections import CLI, TLS, CliSettings
@@ -55,12 +55,12 @@ Question = Callable[[Clients], Awaitable[T]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line(RequestOptions):
+class Connection(RequestOptions):
     """Where to ask, how long to wait, and how to show what comes back."""
 
     #: Addresses, and ids where some were named.
     shards: tuple[str, ...]
-    coordinator: CoordinatorLine
+    coordinator: CoordinatorConnection
     #: How strongly they are named: by a flag 4, a variable 3, a file 2, a context 1.
     shard_said: int = 0
     coordinator_said: int = 0
@@ -71,7 +71,7 @@ class Line(RequestOptions):
         by_flag = self.shard_said == len(_SOURCES) - 1
         return by_flag or self.shard_said > self.coordinator_said
 
-    def only(self, address: str) -> "Line":
+    def only(self, address: str) -> "Connection":
         """About the shard at this address alone, and no coordinator."""
         return replace(self, shards=(address,), shard_said=len(_SOURCES) - 1, coordinator_said=0)
 
@@ -217,24 +217,24 @@ async def asked(request_options: RequestOptions, address: str, question: Questio
 
 
 def shard_verb(command: Callable[..., None]) -> Callable[..., None]:
-    """The command gets its Line first, and the flags it is made of."""
+    """The command gets its Connection first, and the flags it is made of."""
 
     @wraps(command)
     def run(configuration: Configuration, **given: Any) -> None:
         output = configuration.of(CliSettings).output
-        answer(output, given, lambda: command(_line(configuration), **given))
+        answer(output, given, lambda: command(_connection(configuration), **given))
 
     return configured(CLI, TLS)(reading_options(run))
 
 
-def _line(configuration: Configuration) -> Line:
+def _connection(configuration: Configuration) -> Connection:
     said, request_options = configuration.of(CliSettings), manner_of(configuration)
     if not said.shards():
         raise refuse(["cli.shard is empty: name a shard with --shard"])
     # Shards that are named by their addresses need not be of the context's fleet.
     named = _strength(configuration, "shard") and all(map(is_address, said.shards()))
     elsewhere = named and request_options.context and not said.context
-    return Line(
+    return Connection(
         timeout=request_options.timeout,
         tls=request_options.tls,
         json=request_options.json,
@@ -242,7 +242,7 @@ def _line(configuration: Configuration) -> Line:
         now=request_options.now,
         context=request_options.context,
         shards=said.shards(),
-        coordinator=coordinator_line(configuration, request_options),
+        coordinator=coordinator_connection(configuration, request_options),
         shard_said=_strength(configuration, "shard"),
         coordinator_said=0 if elsewhere else _strength(configuration, "coordinator"),
     )
@@ -258,7 +258,7 @@ def audited(command: Callable[..., None]) -> Callable[..., None]:
     return _owner(reason(command))
 
 
-_owner = click.option("--owner", default=None, help="Who wants it.  [default: your login name]")
+_owner = click.option("--owner", default=None, help="Who asks for it.  [default: your login name]")
 
 
 def audit_of(owner: str | None, reason: str) -> "Audit":

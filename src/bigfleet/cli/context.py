@@ -125,7 +125,7 @@ def use(name: str, nothing: bool) -> None:
 @click.option("--coordinator", multiple=True, help="Address of its coordinator; may be repeated.")
 @click.option("--tls-cert", type=_file, default=None, help="Your certificate, PEM.")
 @click.option("--tls-key", type=_file, default=None, help="Its private key, PEM.")
-@click.option("--tls-ca", type=_file, default=None, help="Authorities that are believed, PEM.")
+@click.option("--tls-ca", type=_file, default=None, help="Trusted authorities, PEM.")
 @click.option("--use", "choose", is_flag=True, help="Choose it as well.")
 @_document_form
 def set_context(

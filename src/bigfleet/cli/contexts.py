@@ -132,7 +132,7 @@ def read_contexts(path: Path) -> Contexts:
 
 def change_contexts(path: Path, change: Callable[[Contexts], Contexts]) -> Contexts:
     """What is there now, changed, on disk; two processes wait for each other. Raises BadInput."""
-    from bigfleet.edge.whole_files import write_whole
+    from bigfleet.edge.files import write_whole
 
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

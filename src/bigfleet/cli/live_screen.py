@@ -27,7 +27,7 @@ class LiveScreen:
     def open(self, banner: str) -> None:
         self._banner = banner
         self._console.print(banner, highlight=False, markup=False)
-        self._open.enter_context(redirect_stderr(_Above(self)))
+        self._open.enter_context(redirect_stderr(_StderrAbovePage(self)))
         self._write(_HIDE)
 
     def draw(self, page: RenderableType) -> None:
@@ -66,7 +66,7 @@ class LiveScreen:
         self._console.file.flush()
 
 
-class _Above(io.TextIOBase):
+class _StderrAbovePage(io.TextIOBase):
     """Standard error while a page is drawn; whole lines only."""
 
     def __init__(self, screen: LiveScreen) -> None:

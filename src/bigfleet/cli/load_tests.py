@@ -15,7 +15,7 @@ from bigfleet.bench.coordinator import failover, load, rebalance
 from bigfleet.bench.coordinator.etcd_members import HOW_TO_GET_ETCD, etcd_program
 from bigfleet.bench.measures import Measure, Say, beside_the_machine
 from bigfleet.bench.shard import load as shard_load
-from bigfleet.bench.shard.fleet import Scale
+from bigfleet.bench.shard.fleet import ShardScale
 from bigfleet.bench.shard.load import FULL
 from bigfleet.cli.durations import DURATION
 from bigfleet.cli.measures import print_measures, prints_measures, run_load_test
@@ -134,7 +134,7 @@ def shard(
     Four phases: at rest; with roll-ups; at rest with clusters that ask for a machine each; with
     both. The exit code is 0 with every verdict, because a busy machine is not a defect.
     """
-    scale = FULL if full else Scale(machines, sessions, rows, rollups_per_second, seconds)
+    scale = FULL if full else ShardScale(machines, sessions, rows, rollups_per_second, seconds)
     if scale.sessions * scale.bound + scale.idle > scale.machines:
         raise click.UsageError(
             f"{scale.sessions:,} sessions with {scale.rows} Needs each take "

@@ -15,7 +15,7 @@ from bigfleet import __version__
 from bigfleet.cli.output import with_watch_interval
 
 
-class Verb(NamedTuple):
+class LazyVerb(NamedTuple):
     module: str
     attribute: str
     summary: str
@@ -25,60 +25,70 @@ class Verb(NamedTuple):
 _SHARD = "bigfleet.cli.shard_verbs"
 #: Verbs that ask a live coordinator.
 _COORDINATOR = "bigfleet.cli.coordinator_verbs"
-VERBS: dict[str, Verb] = {
-    "up": Verb("bigfleet.cli.up", "up", "The whole system on this machine, alive."),
-    "plan": Verb(
+VERBS: dict[str, LazyVerb] = {
+    "up": LazyVerb("bigfleet.cli.up", "up", "The whole system on this machine, alive."),
+    "plan": LazyVerb(
         "bigfleet.cli.plan", "plan", "What one cycle would decide on a fleet file, and why."
     ),
-    "replay": Verb("bigfleet.cli.replay", "replay", "Decide recorded cycles again, and compare."),
-    "bench": Verb("bigfleet.cli.bench", "bench", "How fast engine, shard and provider are here."),
-    "warm": Verb("bigfleet.cli.warm", "warm", "Compile the engine once, for all later starts."),
-    "shard": Verb("bigfleet.cli.shard", "shard", "Run a shard: one engine, many clusters."),
-    "coordinator": Verb(
+    "replay": LazyVerb(
+        "bigfleet.cli.replay", "replay", "Decide recorded cycles again, and compare."
+    ),
+    "bench": LazyVerb(
+        "bigfleet.cli.bench", "bench", "How fast engine, shard and provider are here."
+    ),
+    "warm": LazyVerb("bigfleet.cli.warm", "warm", "Compile the engine once, for all later starts."),
+    "shard": LazyVerb("bigfleet.cli.shard", "shard", "Run a shard: one engine, many clusters."),
+    "coordinator": LazyVerb(
         "bigfleet.cli.coordinator", "coordinator", "Run a coordinator: many shards, one fleet."
     ),
-    "operator": Verb(
+    "operator": LazyVerb(
         "bigfleet.cli.operator", "operator", "Run a cluster's operator; print its CRDs."
     ),
-    "podwatch": Verb(
+    "podwatch": LazyVerb(
         "bigfleet.cli.podwatch", "podwatch", "Run a cluster's pod controller: pods as demand."
     ),
-    "status": Verb(f"{_SHARD}.status", "status", "How the fleet is, or one shard of it."),
-    "needs": Verb(f"{_SHARD}.needs", "needs", "What clusters ask for, and what is short, and why."),
-    "clusters": Verb(f"{_SHARD}.clusters", "clusters", "Clusters, their shards and sessions."),
-    "machines": Verb(f"{_SHARD}.machines", "machines", "Machines of a shard, and their stories."),
-    "describe": Verb(
+    "status": LazyVerb(f"{_SHARD}.status", "status", "How the fleet is, or one shard of it."),
+    "needs": LazyVerb(
+        f"{_SHARD}.needs", "needs", "What clusters ask for, and what is short, and why."
+    ),
+    "clusters": LazyVerb(f"{_SHARD}.clusters", "clusters", "Clusters, their shards and sessions."),
+    "machines": LazyVerb(
+        f"{_SHARD}.machines", "machines", "Machines of a shard, and their stories."
+    ),
+    "describe": LazyVerb(
         f"{_SHARD}.describe", "describe", "Everything known of a machine, need, cluster or shard."
     ),
-    "top": Verb(f"{_SHARD}.top", "top", "The largest clusters and shards first."),
-    "quarantines": Verb(
+    "top": LazyVerb(f"{_SHARD}.top", "top", "The largest clusters and shards first."),
+    "quarantines": LazyVerb(
         f"{_SHARD}.quarantines", "quarantines", "Roll-ups and Lists that are held as suspicious."
     ),
-    "pause": Verb(f"{_SHARD}.pauses", "pause", "Stop actions: all, of a cluster, of a kind."),
-    "resume": Verb(f"{_SHARD}.pauses", "resume", "Lift a pause."),
-    "reports": Verb(f"{_SHARD}.reports", "reports", "How much there is, short, and sold out."),
-    "shards": Verb(f"{_COORDINATOR}.shards", "shards", "Shards, and what moves between them."),
-    "domains": Verb(f"{_COORDINATOR}.domains", "domains", "Which shard owns which machines."),
-    "quotas": Verb(f"{_COORDINATOR}.quotas", "quotas", "How much of a region a fleet may hold."),
-    "providers": Verb(f"{_COORDINATOR}.providers", "providers", "Providers, and their shards."),
-    "snapshot": Verb(
+    "pause": LazyVerb(f"{_SHARD}.pauses", "pause", "Stop actions: all, of a cluster, of a kind."),
+    "resume": LazyVerb(f"{_SHARD}.pauses", "resume", "Lift a pause."),
+    "reports": LazyVerb(f"{_SHARD}.reports", "reports", "How much there is, short, and sold out."),
+    "shards": LazyVerb(f"{_COORDINATOR}.shards", "shards", "Shards, and what moves between them."),
+    "domains": LazyVerb(f"{_COORDINATOR}.domains", "domains", "Which shard owns which machines."),
+    "quotas": LazyVerb(
+        f"{_COORDINATOR}.quotas", "quotas", "How much of a region a fleet may hold."
+    ),
+    "providers": LazyVerb(f"{_COORDINATOR}.providers", "providers", "Providers, and their shards."),
+    "snapshot": LazyVerb(
         f"{_COORDINATOR}.snapshot",
         "snapshot",
         "The state of the coordinator, or the live fleet, as a file.",
     ),
-    "provider": Verb(
+    "provider": LazyVerb(
         "bigfleet.cli.provider", "provider", "Run a provider of machines, and look into one."
     ),
-    "conformance": Verb(
+    "conformance": LazyVerb(
         "bigfleet.cli.conformance", "conformance", "Whether a provider keeps its contract."
     ),
-    "context": Verb("bigfleet.cli.context", "context", "Fleets by name: which one verbs ask."),
-    "certs": Verb("bigfleet.cli.certs", "certs", "Certificates for development, one per role."),
-    "completion": Verb(
+    "context": LazyVerb("bigfleet.cli.context", "context", "Fleets by name: which one verbs ask."),
+    "certs": LazyVerb("bigfleet.cli.certs", "certs", "Certificates for development, one per role."),
+    "completion": LazyVerb(
         "bigfleet.cli.completion", "completion", "A completion script for your shell."
     ),
-    "help": Verb("bigfleet.cli.about", "show_help", "What a verb does, with examples."),
-    "version": Verb("bigfleet.cli.about", "version", "The version of this command line."),
+    "help": LazyVerb("bigfleet.cli.about", "show_help", "What a verb does, with examples."),
+    "version": LazyVerb("bigfleet.cli.about", "version", "The version of this command line."),
 }
 
 

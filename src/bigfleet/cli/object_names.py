@@ -10,7 +10,7 @@ import click
 from bigfleet.cli.connections import Clients, Question
 
 if TYPE_CHECKING:
-    from bigfleet.cli.whole_fleet import Thing, Unknown
+    from bigfleet.cli.whole_fleet import SoughtObject, Unknown
     from bigfleet.model.provider_calls import Rejected
     from bigfleet.model.shard_views import MachineView
 
@@ -40,16 +40,16 @@ MACHINE, CLUSTER, OFFERING = ObjectName("machine"), ObjectName("cluster"), Objec
 SHARD, PAUSE = ObjectName("shard"), ObjectName("pause")
 
 
-def machine_thing(machine_id: str) -> "Thing":
-    from bigfleet.cli.whole_fleet import Thing
+def machine_thing(machine_id: str) -> "SoughtObject":
+    from bigfleet.cli.whole_fleet import SoughtObject
 
-    return Thing("machine", machine_id, "bigfleet machines shows those there are")
+    return SoughtObject("machine", machine_id, "bigfleet machines shows those there are")
 
 
-def cluster_thing(cluster: str) -> "Thing":
-    from bigfleet.cli.whole_fleet import Thing
+def cluster_thing(cluster: str) -> "SoughtObject":
+    from bigfleet.cli.whole_fleet import SoughtObject
 
-    return Thing("cluster", cluster, "bigfleet clusters shows those there are")
+    return SoughtObject("cluster", cluster, "bigfleet clusters shows those there are")
 
 
 def about_machine(machine_id: str, question: Question[T]) -> "Question[T | Unknown]":

@@ -60,7 +60,7 @@ _WORTH_A_SPINNER_BYTES = 2_000_000
     type=click.IntRange(0),
     default=20,
     show_default=True,
-    help="Rows per table; 0 shows all. What is for programs is never cut.",
+    help="Rows per table; 0 shows all. JSON, YAML and CSV are never cut.",
 )
 def plan(
     file: str,

@@ -72,7 +72,7 @@ def _connected(talk: Talk) -> Callable[..., None]:
         tls, address = tls_in(flags), flags.pop("addr")
 
         async def connected() -> None:
-            async with SimControlClient(address, tls) as client:
+            async with SimControlClient(address, tls, deadline=_DEADLINE_SECONDS) as client:
                 await talk(client, flags)
 
         answer_to(connected())
@@ -82,14 +82,14 @@ def _connected(talk: Talk) -> Callable[..., None]:
 
 def _do(verb: str) -> Talk:
     async def talk(client: "SimControlClient", flags: dict[str, Any]) -> None:
-        answer = await client.do(verb, flags["words"], deadline=_DEADLINE_SECONDS)
+        answer = await client.do(verb, flags["words"])
         _show(answer, flags["output"])
 
     return talk
 
 
 @sim.command("events")
-@click.option("--follow", is_flag=True, help="Stay and show what comes.")
+@click.option("--follow", is_flag=True, help="Stay and show new ones as they come.")
 @click.option("--after", type=click.IntRange(0), default=0, help="Only after this number.")
 def events(follow: bool, after: int, **flags: Any) -> None:
     """What happened on the substrate, one document a line."""

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     from bigfleet.edge.logs import Log
     from bigfleet.model.coordination import Transfer
-    from bigfleet.up.plans import Plan
+    from bigfleet.up.plans import FleetPlan
     from bigfleet.up.reports import CycleReport
 
 
 @click.command()
 @click.option("--size", type=click.Choice(list(SIZES)), default="small", show_default=True,
               help="1,200, 25,000 or 250,000 machines.")  # fmt: skip
-@click.option("--seed", type=int, default=1, show_default=True, help="Of fleet and workloads.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of fleet and workloads.")
 @click.option("--speed", type=click.FloatRange(0.1, 60), default=1.0, show_default=True,
               help="How fast simulated time passes.")  # fmt: skip
 @click.option("--data-dir", type=click.Path(file_okay=False, path_type=Path), default=None,
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 @click.option("--shards", type=click.IntRange(min=1), default=1, show_default=True,
               help="Shards that share the simulated fleet, with zones of their own.")  # fmt: skip
 @click.option("--port-base", type=click.IntRange(1, LAST_PORT_BASE), default=None, metavar="N",
-              help="First of the ports, all of which are the next ones.  [default: 7780, 7790, "
+              help="First port; the others follow it.  [default: 7780, 7790, "
                    "8780, 8790, 9000, or the next that are free]")  # fmt: skip
 @click.option("--headless", is_flag=True, help="Lines instead of the live view.")
 @click.option("--for", "lasting", type=DURATION, default=None, metavar="DURATION",
-              help="Stop by itself, after real time like 60s; default: Ctrl-C.")  # fmt: skip
+              help="Stop after this real time, such as 60s; default: Ctrl-C.")  # fmt: skip
 @click.option("--assert", "asserting", is_flag=True,
               help="Exit 1 if demand was left unmet although supply was there, a pod waited "
                    "although a free machine would take it, a machine went back and forth, or was "
@@ -96,9 +96,9 @@ def up(
     from bigfleet.model.errors import StartRefused
     from bigfleet.process import exit_now
     from bigfleet.up.local_fleet import ProviderSilent
-    from bigfleet.up.plans import Plan
+    from bigfleet.up.plans import FleetPlan
 
-    plan = Plan(SIZES[size], seed, speed, data_dir, provider_addr, shards)
+    plan = FleetPlan(SIZES[size], seed, speed, data_dir, provider_addr, shards)
     if port_base is not None:
         plan = plan.on_ports_from(port_base)
     if shards > 1 and provider_addr:
@@ -118,7 +118,7 @@ def up(
 
 
 async def _lived(
-    plan: "Plan",
+    plan: "FleetPlan",
     began: float,
     headless: bool,
     lasting: float | None,

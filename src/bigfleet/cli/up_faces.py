@@ -23,7 +23,7 @@ from bigfleet.up.lines import (
     transfer_line_of,
 )
 from bigfleet.up.local_fleet import LocalFleet
-from bigfleet.up.plans import COORDINATOR_PORT, Plan
+from bigfleet.up.plans import COORDINATOR_PORT, FleetPlan
 from bigfleet.up.reports import CycleReport
 
 #: Between two lines of a shard, in real seconds.
@@ -42,7 +42,7 @@ class Face(Protocol):
     def close(self) -> None: ...
 
 
-def banner(plan: Plan, fleet: LocalFleet, ready_seconds: float, how_to_ask: str) -> str:
+def banner(plan: FleetPlan, fleet: LocalFleet, ready_seconds: float, how_to_ask: str) -> str:
     """`how_to_ask`: the verb that asks this fleet in another shell."""
     where = "simulated fleet" if plan.simulated else f"machines of {plan.provider_addr}"
     pace = "" if plan.speed == 1 else f", speed {plan.speed:g}"

@@ -24,7 +24,7 @@ _PARTIAL = 5
 
 
 @dataclass(slots=True)
-class Round:
+class PrintedAnswer:
     """What one answer printed, and how it ended."""
 
     out: bytes = b""
@@ -79,17 +79,17 @@ def _captured() -> Iterator[tuple[_Captured, _Captured]]:
         sys.stdout, sys.stderr = streams
 
 
-def _asked(ask: Callable[[], None]) -> Round:
+def _asked(ask: Callable[[], None]) -> PrintedAnswer:
     code = 0
     with _captured() as (out, problems):
         try:
             ask()
         except click.exceptions.Exit as ended:
             code = ended.exit_code
-    return Round(out.taken(), problems.taken(), code)
+    return PrintedAnswer(out.taken(), problems.taken(), code)
 
 
-def _shown(found: Round, *, first: bool) -> bool:
+def _shown(found: PrintedAnswer, *, first: bool) -> bool:
     """False: the reader has gone."""
     if sys.stdout.isatty():
         screen = _fitting((found.out + found.problems).splitlines())

@@ -15,7 +15,7 @@ import click
 
 from bigfleet.cli.connections import (
     Clients,
-    Line,
+    Connection,
     Question,
     asked,
     is_address,
@@ -35,7 +35,7 @@ from bigfleet.model.durations import short_text
 
 if TYPE_CHECKING:
     from bigfleet.model.provider_calls import Rejected
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
 #: How long shards may take that are asked for something beside the point.
 _GLANCE_SECONDS = 5.0
@@ -61,9 +61,9 @@ class FleetAnswers(Generic[T]):
         ]
         return {"unreachable": silent}
 
-    def leave_partial(self, line: Line) -> None:
+    def leave_partial(self, connection: Connection) -> None:
         """Leaves with 5 where shards are missing in what was shown."""
-        leave_partial(line, self.addresses, self.failed)
+        leave_partial(connection, self.addresses, self.failed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,41 +74,45 @@ class Unknown:
     near: tuple[str, ...] = ()
 
 
-def ask_fleet(line: Line, question: "Question[T]", whole: float | None = None) -> "FleetAnswers[T]":
+def ask_fleet(
+    connection: Connection, question: "Question[T]", whole: float | None = None
+) -> "FleetAnswers[T]":
     """Every shard that is meant; leaves with 2, 3 or 4 where none of them answers.
 
     `whole`: seconds for the answer where it may take longer than --timeout.
     """
-    if line.is_led():
-        addresses, answers = line.coordinator.ask(lambda c: _led(line, c, question, whole))
+    if connection.is_led():
+        addresses, answers = connection.coordinator.ask(
+            lambda c: _led(connection, c, question, whole)
+        )
         said, failed = told_apart(answers)
-    elif len(line.shards) == 1:
-        shard_id, answer = line.ask(_with_id(question))
-        return FleetAnswers({shard_id: answer}, {}, {shard_id: line.shards[0]})
+    elif len(connection.shards) == 1:
+        shard_id, answer = connection.ask(_with_id(question))
+        return FleetAnswers({shard_id: answer}, {}, {shard_id: connection.shards[0]})
     else:
-        pairs, failed = told_apart(line.ask_each(_with_id(question)))
+        pairs, failed = told_apart(connection.ask_each(_with_id(question)))
         said = dict(pairs.values())
         addresses = {shard_id: at for at, (shard_id, _) in pairs.items()}
         addresses |= {at: at for at in failed}
     if not said:
         shard, why = next(iter(failed.items()))
-        raise leave(line.explained("shard", f"{shard} at {addresses[shard]}", why), why)
+        raise leave(connection.explained("shard", f"{shard} at {addresses[shard]}", why), why)
     return FleetAnswers(said, failed, addresses)
 
 
 async def _led(
-    line: Line,
+    connection: Connection,
     coordinator: "CoordinatorAdminClient",
     question: "Question[T]",
     whole: float | None,
 ) -> "tuple[dict[str, str], dict[str, T | Rejected]]":
     from bigfleet.model.provider_calls import Code, Rejected
 
-    addresses = await shards_meant(line, coordinator)
+    addresses = await shards_meant(connection, coordinator)
     if not addresses:
         text = "the coordinator knows no shard yet; start one with --coordinator-addr"
         raise Rejected(Code.NOT_FOUND, text)
-    return addresses, await side_by_side(line, addresses, question, whole)
+    return addresses, await side_by_side(connection, addresses, question, whole)
 
 
 def _with_id(question: "Question[T]") -> "Question[tuple[str, T]]":
@@ -119,10 +123,10 @@ def _with_id(question: "Question[T]") -> "Question[tuple[str, T]]":
 
 
 def ask_owner(
-    line: Line,
+    connection: Connection,
     look: "Question[object | Unknown]",
     act: "Question[T | Unknown]",
-    thing: "Thing",
+    thing: "SoughtObject",
 ) -> T:
     """Change something at the one shard that has it; leaves with 2, 3 or 4 where that fails.
 
@@ -132,26 +136,26 @@ def ask_owner(
 
     from bigfleet.model.provider_calls import Rejected
 
-    if len(line.shards) == 1 and not line.is_led():
-        answers = FleetAnswers({line.shards[0]: line.ask(act)}, {}, {})
-        return next(iter(known_in(line, answers, thing).said.values()))
-    owners = known_in(line, ask_fleet(line, look), thing)
+    if len(connection.shards) == 1 and not connection.is_led():
+        answers = FleetAnswers({connection.shards[0]: connection.ask(act)}, {}, {})
+        return next(iter(known_in(connection, answers, thing).said.values()))
+    owners = known_in(connection, ask_fleet(connection, look), thing)
     if len(owners.said) > 1:
         names = named_text(sorted(owners.said))
         raise click.UsageError(f"several shards have it ({names}): name one with --shard")
     (shard_id,) = owners.said
     address = owners.addresses[shard_id]
     try:
-        answer = asyncio.run(asked(line, address, act))
+        answer = asyncio.run(asked(connection, address, act))
     except Rejected as rejected:
-        said = line.explained("shard", f"{shard_id} at {address}", rejected)
+        said = connection.explained("shard", f"{shard_id} at {address}", rejected)
         raise leave(said, rejected) from None
     found = FleetAnswers({shard_id: answer}, {}, {})
-    return known_in(line, found, thing).said[shard_id]
+    return known_in(connection, found, thing).said[shard_id]
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class SoughtObject:
     """What is looked for in all shards."""
 
     kind: str
@@ -160,7 +164,9 @@ class Thing:
     hint: str
 
 
-def known_in(line: Line, answers: "FleetAnswers[T | Unknown]", thing: Thing) -> "FleetAnswers[T]":
+def known_in(
+    connection: Connection, answers: "FleetAnswers[T | Unknown]", thing: SoughtObject
+) -> "FleetAnswers[T]":
     """Without the shards that do not know it; leaves with 3 where none does, with 5 where one that
     gave no answer might."""
     said = {shard: each for shard, each in answers.said.items() if not isinstance(each, Unknown)}
@@ -168,7 +174,7 @@ def known_in(line: Line, answers: "FleetAnswers[T | Unknown]", thing: Thing) -> 
         return FleetAnswers(said, answers.failed, answers.addresses)
     near = [name for each in answers.said.values() for name in _near(each)]
     click.echo(plain(not_found_text(thing, near, len(answers.said))), err=True)
-    answers.leave_partial(line)
+    answers.leave_partial(connection)
     raise click.exceptions.Exit(EXIT_UNREACHABLE)
 
 
@@ -176,7 +182,7 @@ def _near(answer: object) -> tuple[str, ...]:
     return answer.near if isinstance(answer, Unknown) else ()
 
 
-def not_found_text(thing: Thing, near: list[str], shards: int) -> str:
+def not_found_text(thing: SoughtObject, near: list[str], shards: int) -> str:
     """`no machine od-1 in these 2 shards; nearest are od-10, od-11`."""
     where = "this shard" if shards == 1 else f"these {shards} shards"
     hint, close = thing.hint, get_close_matches(thing.wanted, list(dict.fromkeys(near)), n=_NEAREST)
@@ -187,29 +193,31 @@ def not_found_text(thing: Thing, near: list[str], shards: int) -> str:
     return f"no {thing.kind} {thing.wanted} in {where}; {hint}"
 
 
-async def shards_meant(line: Line, coordinator: "CoordinatorAdminClient") -> dict[str, str]:
+async def shards_meant(
+    connection: Connection, coordinator: "CoordinatorAdminClient"
+) -> dict[str, str]:
     """Address by id: of those that are named, else of all; raises Rejected for an unknown one."""
     known = {entry.shard_id: entry.address for entry in await coordinator.shards()}
-    if not line.narrows:
+    if not connection.narrows:
         return known
     id_at = {address: shard_id for shard_id, address in known.items()}
     meant = {}
-    for word in line.shards:
+    for word in connection.shards:
         shard_id = word
         if is_address(word):
-            shard_id = id_at.get(word) or await _id_at(line, word)
+            shard_id = id_at.get(word) or await _id_at(connection, word)
         if shard_id not in known:
             raise no_such_shard(shard_id, known)
         meant[shard_id] = word if is_address(word) else known[word]
     return meant
 
 
-async def _id_at(line: Line, address: str) -> str:
+async def _id_at(connection: Connection, address: str) -> str:
     """A shard may be reached where its coordinator does not reach it: through a tunnel."""
     from bigfleet.model.provider_calls import Code, Rejected
 
     try:
-        status = await asked(line, address, lambda shard: shard.admin.status())
+        status = await asked(connection, address, lambda shard: shard.admin.status())
     except Rejected as rejected:
         why = cause_of(rejected)
         text = f"the coordinator knows no shard at {address}, and it does not answer: {why}"

@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from bigfleet.conformance.caller import Caller
 from bigfleet.conformance.claims import Broken, NotServed
-from bigfleet.conformance.hand import Hand
 from bigfleet.conformance.rows import Capabilities
 from bigfleet.model.machines import MachineState as S
 from bigfleet.model.provider_calls import MachineRecord
@@ -46,8 +46,8 @@ class Allocation:
 
 
 class Broker:
-    def __init__(self, hand: Hand, capabilities: Capabilities) -> None:
-        self._hand, self._can = hand, capabilities
+    def __init__(self, caller: Caller, capabilities: Capabilities) -> None:
+        self._hand, self._can = caller, capabilities
         #: Every id is in exactly one of: a pool, an allocation, `_spent`.
         self._speculative: deque[str] = deque()
         self._idle: deque[str] = deque()

@@ -1,4 +1,4 @@
-"""The reference provider inside this process, behind a real port: a lab for the self-test.
+"""The reference provider inside this process, behind a real port, for the self-test.
 
 A kill drops everything the provider knew; only what its journal held comes back.
 """
@@ -6,16 +6,16 @@ A kill drops everything the provider knew; only what its journal held comes back
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from bigfleet.conformance.lab import Boot, CannotBoot
+from bigfleet.conformance.launchers import Boot, CannotBoot
 from bigfleet.conformance.pace import Clock
-from bigfleet.conformance.reference.provider import Habits
+from bigfleet.conformance.reference.provider import ReferenceSettings
 from bigfleet.conformance.reference.server import Served, serve
 from bigfleet.conformance.reference.statefile import Damaged
 from bigfleet.model.provider_calls import MachineRecord
 from bigfleet.wire.provider_client import ProviderClient
 
 if TYPE_CHECKING:
-    from bigfleet.conformance.lab import Running
+    from bigfleet.conformance.launchers import RunningProvider
     from bigfleet.wire.lines import TlsFiles
 
 
@@ -44,28 +44,28 @@ class EmbeddedProvider:
 
 
 @dataclass(slots=True)
-class EmbeddedLab:
+class EmbeddedLauncher:
     clock: Clock
     mutant: str = ""
-    habits: Habits = field(default_factory=Habits)
+    settings: ReferenceSettings = field(default_factory=ReferenceSettings)
     served: list[EmbeddedProvider] = field(default_factory=list)
 
     def why_no_boot(self) -> str | None:
         return None
 
     async def boot(self, boot: Boot) -> EmbeddedProvider:
-        habits = replace(
-            self.habits,
+        settings = replace(
+            self.settings,
             provider="certify",
             seed_count=boot.seed_count,
             faults=boot.faults,
-            transition_timeout=boot.transition_timeout or self.habits.transition_timeout,
+            transition_timeout=boot.transition_timeout or self.settings.transition_timeout,
             failed_hold=_failed_hold(boot),
         )
         try:
             served = await serve(
                 "127.0.0.1:0",
-                habits,
+                settings,
                 self.clock,
                 mutant=self.mutant,
                 state=boot.state,
@@ -77,10 +77,10 @@ class EmbeddedLab:
         self.served.append(running)
         return running
 
-    def connect(self, running: "Running", tls: "TlsFiles | None" = None) -> ProviderClient:
+    def connect(self, running: "RunningProvider", tls: "TlsFiles | None" = None) -> ProviderClient:
         return ProviderClient(running.address, tls)
 
-    async def hook(self, running: "Running", name: str, record: MachineRecord) -> None:
+    async def hook(self, running: "RunningProvider", name: str, record: MachineRecord) -> None:
         assert isinstance(running, EmbeddedProvider)
         provider = running.served.provider
         act = provider.price_changed if name == "price" else provider.host_vanished

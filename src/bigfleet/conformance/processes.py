@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from bigfleet.conformance.claims import NotServed
-from bigfleet.conformance.lab import Boot, CannotBoot, Running, Unreachable
+from bigfleet.conformance.launchers import Boot, CannotBoot, RunningProvider, Unreachable
 from bigfleet.conformance.pace import Clock
 from bigfleet.model.errors import BadInput, Problem
 from bigfleet.model.provider_calls import MachineRecord, Rejected
@@ -185,7 +185,7 @@ class ProcessProvider:
 
 
 @dataclass(slots=True)
-class ExecLab:
+class ExecLauncher:
     """Every lane has a command; each boot is a new process on a new port."""
 
     commands: Mapping[str, Command]
@@ -245,10 +245,10 @@ class ExecLab:
                 raise CannotBoot(f"the provider {what}: {_last_words(running.log)}")
             await self.clock.sleep(POLL)
 
-    def connect(self, running: Running, tls: "TlsFiles | None" = None) -> ProviderClient:
+    def connect(self, running: RunningProvider, tls: "TlsFiles | None" = None) -> ProviderClient:
         return ProviderClient(running.address, tls or self.tls)
 
-    async def hook(self, running: Running, name: str, record: MachineRecord) -> None:
+    async def hook(self, running: RunningProvider, name: str, record: MachineRecord) -> None:
         await act(name, record, self.hooks, running.address, self.tls)
 
     async def close(self) -> None:
@@ -282,7 +282,7 @@ class StandingProvider:
 
 
 @dataclass(slots=True)
-class TargetLab:
+class TargetLauncher:
     """One address: what needs a boot or a kill is not run here."""
 
     address: str
@@ -314,10 +314,10 @@ class TargetLab:
         async with self.connect(StandingProvider(self.address)) as client:
             return len((await client.list())[0])
 
-    def connect(self, running: Running, tls: "TlsFiles | None" = None) -> ProviderClient:
+    def connect(self, running: RunningProvider, tls: "TlsFiles | None" = None) -> ProviderClient:
         return ProviderClient(running.address, tls or self.tls)
 
-    async def hook(self, running: Running, name: str, record: MachineRecord) -> None:
+    async def hook(self, running: RunningProvider, name: str, record: MachineRecord) -> None:
         await act(name, record, self.hooks, running.address, self.tls)
 
     async def close(self) -> None:
@@ -359,7 +359,7 @@ def commands_of(path: Path) -> dict[str, Command]:
 def _problems_of(path: str, lane: str, entry: object) -> list[Problem]:
     where = f"{path}: {lane}"
     if lane not in LANES:
-        return [Problem(where, f"is no lane; the lanes are {', '.join(LANES)}")]
+        return [Problem(where, f"is not a lane; the lanes are {', '.join(LANES)}")]
     if isinstance(entry, str):
         return []
     if not isinstance(entry, dict) or "command" not in entry:

@@ -14,9 +14,9 @@ import pytest
 
 from bigfleet.conformance.catalogue import ROWS, profiles_of, selected
 from bigfleet.conformance.driver import SystemClock
-from bigfleet.conformance.lab import Lab
+from bigfleet.conformance.launchers import Launcher
 from bigfleet.conformance.pace import CUT_OFF, SETTLE, Pace
-from bigfleet.conformance.processes import ExecLab, TargetLab, command_of
+from bigfleet.conformance.processes import ExecLauncher, TargetLauncher, command_of
 from bigfleet.conformance.rows import Findings, Row, RowOutcome
 from bigfleet.conformance.runner import Run, run_rows
 from bigfleet.conformance.trial import Settings
@@ -76,21 +76,21 @@ class Certification:
 
     async def _run(self, scratch: Path) -> Findings:
         clock = SystemClock()
-        lab = self._lab(clock, scratch)
+        launcher = self._launcher(clock, scratch)
         settings = Settings(bare_metal="bare-metal" in self._profiles, scratch=scratch)
         option = self._config.getoption
         pace = Pace(settle=option("--conformance-settle"), cut_off=option("--conformance-cut-off"))
         try:
-            return await run_rows(Run(lab, clock, settings, pace), self.rows)
+            return await run_rows(Run(launcher, clock, settings, pace), self.rows)
         finally:
-            await lab.close()
+            await launcher.close()
 
-    def _lab(self, clock: SystemClock, scratch: Path) -> Lab:
+    def _launcher(self, clock: SystemClock, scratch: Path) -> Launcher:
         if target := self._config.getoption("--conformance-target"):
-            return TargetLab(target, clock)
+            return TargetLauncher(target, clock)
         command = command_of(self._config.getoption("--conformance-exec"))
         patience: float = self._config.getoption("--conformance-boot-timeout")
-        return ExecLab({"default": command}, clock, scratch / "logs", patience)
+        return ExecLauncher({"default": command}, clock, scratch / "logs", patience)
 
 
 class Rows(pytest.Collector):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 #: Which report section a row belongs to.
 Suite = Literal["baseline", "core", "fault", "durable", "scale", "strict"]
 #: Which running provider a row is given; `own`: it boots and kills its own.
-Station = Literal["core", "fault", "scale", "own"]
+RunsOn = Literal["core", "fault", "scale", "own"]
 Gate = Literal["delete", "since_revision", "create", "fault", "restart", "seed"]
 Check = Callable[["Trial"], Awaitable[None]]
 
@@ -40,7 +40,7 @@ class Row:
     title: str
     check: Check
     suite: Suite
-    station: Station
+    runs_on: RunsOn
     profiles: tuple[str, ...]
     #: The switch of the reference provider that must make this row fail.
     mutant: str = ""
@@ -53,7 +53,7 @@ class Row:
     gates: tuple[Gate, ...] = ()
     #: Driven by a generated list of steps that can be shortened after a failure.
     generated: bool = False
-    #: Starts a second provider, and fixed ports may clash: where it can, it runs without a station.
+    #: Starts a second provider, and fixed ports may clash: where it can, it runs alone.
     boots: bool = False
     #: Looks at what another row of its kind booted and left running, where there is one.
     inherits: bool = False
@@ -70,11 +70,11 @@ class Row:
 
 @dataclass(slots=True)
 class Area:
-    """Rows that share a heading, a suite and a station."""
+    """Rows that share a heading, a suite and a provider to run on."""
 
     name: str
     suite: Suite = "core"
-    station: Station = "core"
+    runs_on: RunsOn = "core"
     profiles: tuple[str, ...] = ("core",)
     exclusive: bool = False
     rows: list[Row] = field(default_factory=list)
@@ -91,7 +91,7 @@ class Area:
         exclusive: bool | None = None,
         gates: tuple[Gate, ...] = (),
         also: tuple[str, ...] = (),
-        station: Station | None = None,
+        runs_on: RunsOn | None = None,
         generated: bool = False,
         boots: bool = False,
         inherits: bool = False,
@@ -107,7 +107,7 @@ class Area:
                     title=title,
                     check=check,
                     suite=self.suite,
-                    station=station or self.station,
+                    runs_on=runs_on or self.runs_on,
                     profiles=(*self.profiles, *also),
                     mutant=mutant,
                     creates=creates,

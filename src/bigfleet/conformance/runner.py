@@ -1,4 +1,4 @@
-"""Runs rows: station by station, many at a time where they share, alone where they must.
+"""Runs rows: provider by provider, many at a time where they share, alone where they must.
 
 A row ends in one of four ways and never ends another row; its machines are cleaned before they
 are lent again.
@@ -12,14 +12,13 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from bigfleet.conformance.broker import Allocation
+from bigfleet.conformance.caller import Caller, Shards
 from bigfleet.conformance.claims import Broken, NotServed, Skipped
-from bigfleet.conformance.hand import Hand, Shards
-from bigfleet.conformance.lab import Boot, CannotBoot, Lab, Legacy, Unreachable
+from bigfleet.conformance.launchers import Boot, CannotBoot, KeptProvider, Launcher, Unreachable
 from bigfleet.conformance.pace import LONGEST_PATIENCE, Clock, Pace
-from bigfleet.conformance.rows import Capabilities, Findings, Row, RowOutcome, Status
-from bigfleet.conformance.rows import Station as StationName
-from bigfleet.conformance.station import Station, open_station
-from bigfleet.conformance.trial import Seat, Settings, Trial
+from bigfleet.conformance.provider_under_test import ProviderUnderTest, open_provider
+from bigfleet.conformance.rows import Capabilities, Findings, Row, RowOutcome, RunsOn, Status
+from bigfleet.conformance.trial import RowContext, Settings, Trial
 from bigfleet.conformance.wirelog import WireLog
 from bigfleet.model.provider_calls import Rejected
 
@@ -54,7 +53,7 @@ async def _without_a_part(
     return None
 
 
-ORDER: tuple[StationName, ...] = ("core", "fault", "own", "scale")
+ORDER: tuple[RunsOn, ...] = ("core", "fault", "own", "scale")
 SHORTENING_SECONDS = 30.0
 
 
@@ -72,19 +71,19 @@ class RunProgress(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    lab: Lab
+    launcher: Launcher
     clock: Clock
     settings: Settings
     pace: Pace = field(default_factory=Pace)
     parallel: int = 8
     progress: RunProgress | None = None
-    legacy: Legacy = field(default_factory=Legacy)
+    kept_provider: KeptProvider = field(default_factory=KeptProvider)
 
 
 async def run_rows(run: Run, rows: Sequence[Row]) -> Findings:
     findings = Findings()
     for name in ORDER:
-        batch = [row for row in rows if _station_of(run, row) == name]
+        batch = [row for row in rows if _runs_on(run, row) == name]
         if not batch:
             continue
         if name == "own":
@@ -96,15 +95,13 @@ async def run_rows(run: Run, rows: Sequence[Row]) -> Findings:
     return findings
 
 
-def _station_of(run: Run, row: Row) -> StationName:
-    return "own" if row.boots and run.lab.why_no_boot() is None else row.station
+def _runs_on(run: Run, row: Row) -> RunsOn:
+    return "own" if row.boots and run.launcher.why_no_boot() is None else row.runs_on
 
 
-async def _run_station(
-    run: Run, name: StationName, rows: Sequence[Row], findings: Findings
-) -> None:
+async def _run_station(run: Run, name: RunsOn, rows: Sequence[Row], findings: Findings) -> None:
     try:
-        station = await _opened(run, name)
+        provider = await _opened(run, name)
     except (NotServed, CannotBoot) as problem:
         if name == "core" and isinstance(problem, CannotBoot):
             raise  # nothing can be said about a provider that does not even start
@@ -114,29 +111,29 @@ async def _run_station(
                 run.progress.outcome(findings.outcomes[-1])
         return
     if name == "core" or not findings.outcomes:
-        findings.capabilities = station.capabilities
-        findings.stock = station.broker.stock
-        findings.need = _need(rows, station.capabilities)
+        findings.capabilities = provider.capabilities
+        findings.stock = provider.broker.stock
+        findings.need = _need(rows, provider.capabilities)
         if run.progress is not None:
             run.progress.preflight(findings.need, findings.stock)
     elif name == "fault":
-        findings.capabilities.fault = station.capabilities.fault
+        findings.capabilities.fault = provider.capabilities.fault
     try:
-        await _run_together(run, station, [r for r in rows if not r.exclusive], findings)
+        await _run_together(run, provider, [r for r in rows if not r.exclusive], findings)
         for row in rows:
             if row.exclusive:
-                await _reported(run, row, station, findings)
+                await _reported(run, row, provider, findings)
     finally:
-        await station.close()
+        await provider.close()
 
 
-async def _opened(run: Run, name: StationName) -> Station:
-    running = await run.lab.boot(_boot(run, name))
+async def _opened(run: Run, name: RunsOn) -> ProviderUnderTest:
+    running = await run.launcher.boot(_boot(run, name))
     faults = name == "fault" and running.takes_faults
     try:
-        return await open_station(run.lab, running, run.clock, run.pace, faults=faults)
+        return await open_provider(run.launcher, running, run.clock, run.pace, faults=faults)
     except Broken as broken:
-        raise Unreachable(f"{running.address} is no provider we can talk to: {broken}") from broken
+        raise Unreachable(f"{running.address} does not answer as a provider: {broken}") from broken
 
 
 def _need(rows: Sequence[Row], can: Capabilities) -> int:
@@ -148,13 +145,13 @@ def _need(rows: Sequence[Row], can: Capabilities) -> int:
 
 
 async def _run_together(
-    run: Run, station: Station, rows: Sequence[Row], findings: Findings
+    run: Run, provider: ProviderUnderTest, rows: Sequence[Row], findings: Findings
 ) -> None:
     room = asyncio.Semaphore(run.parallel)
 
     async def one(row: Row) -> None:
         async with room:
-            await _reported(run, row, station, findings)
+            await _reported(run, row, provider, findings)
 
     await asyncio.gather(*(one(row) for row in rows))
 
@@ -162,14 +159,14 @@ async def _run_together(
 async def _run_own(run: Run, rows: Sequence[Row], findings: Findings) -> None:
     for row in rows:
         if row.inherits and (await _reported(run, row, None, findings)).status != "passed":
-            await run.legacy.close()
-    await run.legacy.close()
+            await run.kept_provider.close()
+    await run.kept_provider.close()
     for row in rows:
         if not row.inherits:
             await _reported(run, row, None, findings)
 
 
-def _boot(run: Run, name: StationName) -> Boot:
+def _boot(run: Run, name: RunsOn) -> Boot:
     settings = run.settings
     if name == "fault":
         return Boot(
@@ -183,10 +180,12 @@ def _boot(run: Run, name: StationName) -> Boot:
     return Boot("core", seed_count=settings.seed_count)
 
 
-async def _reported(run: Run, row: Row, station: Station | None, findings: Findings) -> RowOutcome:
-    outcome = await _tried(run, row, station, findings)
+async def _reported(
+    run: Run, row: Row, provider: ProviderUnderTest | None, findings: Findings
+) -> RowOutcome:
+    outcome = await _tried(run, row, provider, findings)
     if outcome.status == "failed" and row.generated and outcome.steps:
-        outcome = replace(outcome, replay=await _replay(run, outcome, station, findings))
+        outcome = replace(outcome, replay=await _replay(run, outcome, provider, findings))
     findings.outcomes.append(outcome)
     if run.progress is not None:
         run.progress.outcome(outcome)
@@ -194,7 +193,7 @@ async def _reported(run: Run, row: Row, station: Station | None, findings: Findi
 
 
 async def _replay(
-    run: Run, outcome: RowOutcome, station: Station | None, findings: Findings
+    run: Run, outcome: RowOutcome, provider: ProviderUnderTest | None, findings: Findings
 ) -> str:
     """The fewest steps found in half a minute that still fail, as arguments of the command."""
     settings = run.settings
@@ -202,7 +201,7 @@ async def _replay(
 
     async def fails(steps: tuple[int, ...]) -> bool:
         again = replace(run, settings=replace(settings, steps=steps))
-        return (await _tried(again, outcome.row, station, findings)).status == "failed"
+        return (await _tried(again, outcome.row, provider, findings)).status == "failed"
 
     if settings.steps is None:
         end = run.clock.now() + SHORTENING_SECONDS
@@ -212,33 +211,35 @@ async def _replay(
     return f"{shown} --steps {','.join(map(str, steps))}"
 
 
-async def _tried(run: Run, row: Row, station: Station | None, findings: Findings) -> RowOutcome:
-    if (absent := _why_not(run, row, station)) is not None:
+async def _tried(
+    run: Run, row: Row, provider: ProviderUnderTest | None, findings: Findings
+) -> RowOutcome:
+    if (absent := _why_not(run, row, provider)) is not None:
         return absent
     allocation = None
-    if station is not None:
+    if provider is not None:
         try:
-            allocation = await station.broker.admit(
+            allocation = await provider.broker.admit(
                 row.creates, row.machines, slots_first=row.slots_first
             )
         except NotServed as problem:
             return RowOutcome(row, "not_implemented", str(problem))
     try:
-        return await _judged(run, row, station, allocation, findings)
+        return await _judged(run, row, provider, allocation, findings)
     finally:
-        if station is not None and allocation is not None:
-            await station.broker.give_back(allocation)
+        if provider is not None and allocation is not None:
+            await provider.broker.give_back(allocation)
 
 
-def _why_not(run: Run, row: Row, station: Station | None) -> RowOutcome | None:
+def _why_not(run: Run, row: Row, provider: ProviderUnderTest | None) -> RowOutcome | None:
     """The outcome of a row that is not even tried."""
     if run.settings.shared and row.exclusive:
         reason = "needs the provider to itself, and --shared says others use it"
         return RowOutcome(row, "not_implemented", reason)
-    if station is None:
-        no_boot = run.lab.why_no_boot()
+    if provider is None:
+        no_boot = run.launcher.why_no_boot()
         return RowOutcome(row, "not_implemented", no_boot) if no_boot else None
-    can = station.capabilities
+    can = provider.capabilities
     gates = (*row.gates, *(("create",) if row.creates else ()))
     for gate in gates:
         if not can.has(gate):
@@ -252,7 +253,7 @@ def _why_not(run: Run, row: Row, station: Station | None) -> RowOutcome | None:
 async def _judged(
     run: Run,
     row: Row,
-    station: Station | None,
+    provider: ProviderUnderTest | None,
     allocation: Allocation | None,
     findings: Findings,
 ) -> RowOutcome:
@@ -260,7 +261,7 @@ async def _judged(
     if run.progress is not None:
         run.progress.start(row)
     log = WireLog(findings.latencies)
-    trial = _trial(run, row, station, allocation, log)
+    trial = _trial(run, row, provider, allocation, log)
     status, reason = await _ended(run, row, trial)
     return RowOutcome(
         row,
@@ -274,15 +275,19 @@ async def _judged(
 
 
 def _trial(
-    run: Run, row: Row, station: Station | None, allocation: Allocation | None, log: WireLog
+    run: Run,
+    row: Row,
+    provider: ProviderUnderTest | None,
+    allocation: Allocation | None,
+    log: WireLog,
 ) -> Trial:
-    client = station.client if station else None
-    hand = Hand(client, run.clock, run.pace, Shards(row.id.lower(), run.clock), log)
-    if station is None:
-        alone = Seat(Capabilities(restart=True, seed=True), legacy=run.legacy)
-        return Trial(row, hand, run.settings, run.lab, alone)
-    seat = Seat(station.capabilities, station.broker, allocation, station.running)
-    return Trial(row, hand, run.settings, run.lab, seat)
+    client = provider.client if provider else None
+    caller = Caller(client, run.clock, run.pace, Shards(row.id.lower(), run.clock), log)
+    if provider is None:
+        alone = RowContext(Capabilities(restart=True, seed=True), kept_provider=run.kept_provider)
+        return Trial(row, caller, run.settings, run.launcher, alone)
+    context = RowContext(provider.capabilities, provider.broker, allocation, provider.running)
+    return Trial(row, caller, run.settings, run.launcher, context)
 
 
 async def _ended(run: Run, row: Row, trial: Trial) -> tuple[Status, str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bigfleet.conformance.catalogue import ROWS
-from bigfleet.conformance.embedded import EmbeddedLab
+from bigfleet.conformance.embedded import EmbeddedLauncher
 from bigfleet.conformance.pace import Clock, Pace
 from bigfleet.conformance.reference.mutants.catalogue import mutant_names
 from bigfleet.conformance.rows import Row, RowOutcome
@@ -76,14 +76,14 @@ def runs_of(row: Row, seeds: Sequence[int]) -> list[int]:
 async def tried(row: Row, mutant: str, seed: int, clock: Clock, scratch: Path) -> RowOutcome:
     """The row alone against the reference provider with this switch."""
     settings = replace(SETTINGS, seed=seed, scratch=scratch, steps=None)
-    lab = EmbeddedLab(clock, mutant=mutant)
+    launcher = EmbeddedLauncher(clock, mutant=mutant)
     # A failure is all that is asked for: shortening it would cost half a minute.
     plain = replace(row, generated=False)
-    run = Run(lab, clock, settings, Pace().brisk(), parallel=1)
+    run = Run(launcher, clock, settings, Pace().brisk(), parallel=1)
     try:
         return (await run_rows(run, [plain])).outcomes[0]
     finally:
-        await lab.close()
+        await launcher.close()
 
 
 async def is_sound(row: Row, seed: int, clock: Clock, scratch: Path) -> bool:

@@ -1,4 +1,4 @@
-"""One row at work: its hand on the provider, the machines it leased, its share of chance."""
+"""One row at work: its calls to the provider, the machines it leased, its own random numbers."""
 
 import asyncio
 import random
@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from bigfleet.conformance.broker import Allocation, Broker
+from bigfleet.conformance.caller import Caller
 from bigfleet.conformance.claims import NotServed
-from bigfleet.conformance.hand import Hand
-from bigfleet.conformance.lab import Boot, Lab, Legacy, Running
+from bigfleet.conformance.launchers import Boot, KeptProvider, Launcher, RunningProvider
 from bigfleet.conformance.rows import Capabilities, Row
 from bigfleet.model.machines import MachineState as S
 from bigfleet.model.provider_calls import MachineRecord
@@ -44,24 +44,30 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class RowContext:
     """What a row is given of a running provider; nothing for a row that boots its own."""
 
     capabilities: Capabilities
     broker: Broker | None = None
     allocation: Allocation | None = None
-    running: Running | None = None
-    legacy: Legacy = field(default_factory=Legacy)
+    running: RunningProvider | None = None
+    kept_provider: KeptProvider = field(default_factory=KeptProvider)
 
 
-class Trial(Hand):
-    def __init__(self, row: Row, hand: Hand, settings: Settings, lab: Lab, seat: Seat) -> None:
-        super().__init__(hand._client, hand.clock, hand.pace, hand.shards, hand.log)
-        self.row, self.settings, self.lab = row, settings, lab
-        self.can, self.running = seat.capabilities, seat.running
-        self._broker, self._allocation, self._legacy = seat.broker, seat.allocation, seat.legacy
+class Trial(Caller):
+    def __init__(
+        self, row: Row, caller: Caller, settings: Settings, launcher: Launcher, context: RowContext
+    ) -> None:
+        super().__init__(caller._client, caller.clock, caller.pace, caller.shards, caller.log)
+        self.row, self.settings, self.launcher = row, settings, launcher
+        self.can, self.running = context.capabilities, context.running
+        self._broker, self._allocation, self._kept_provider = (
+            context.broker,
+            context.allocation,
+            context.kept_provider,
+        )
         self._opened: list[ProviderClient] = []
-        self._booted: list[Running] = []
+        self._booted: list[RunningProvider] = []
         #: How many steps the generator made; 0 for rows without one.
         self.total_steps = 0
         #: Facts for the report beside the outcome.
@@ -137,36 +143,36 @@ class Trial(Hand):
         (await self.drain(machine_id, grace)).must_be_ok()
         return await self.settles(machine_id, S.IDLE)
 
-    def second_connection(self) -> Hand:
+    def second_connection(self) -> Caller:
         if self.running is None:
             raise NotServed("no provider is running for this row")
-        return self.on(self._keep(self.lab.connect(self.running)))
+        return self.on(self._keep(self.launcher.connect(self.running)))
 
     async def act(self, name: str, record: MachineRecord) -> None:
         """Do something to the machine that the provider is not told."""
         if self.running is None:
             raise NotServed("no provider is running for this row")
-        await self.lab.hook(self.running, name, record)
+        await self.launcher.hook(self.running, name, record)
 
-    def connected(self, running: Running, tls: "TlsFiles | None") -> Hand:
-        return self.on(self._keep(self.lab.connect(running, tls)))
+    def connected(self, running: RunningProvider, tls: "TlsFiles | None") -> Caller:
+        return self.on(self._keep(self.launcher.connect(running, tls)))
 
-    async def boot(self, boot: Boot) -> tuple[Running, Hand]:
+    async def boot(self, boot: Boot) -> tuple[RunningProvider, Caller]:
         """A provider of the row's own; killed at the end of the row."""
-        if why := self.lab.why_no_boot():
+        if why := self.launcher.why_no_boot():
             raise NotServed(why)
-        running = await self.lab.boot(boot)
+        running = await self.launcher.boot(boot)
         self._booted.append(running)
-        return running, self.on(self._keep(self.lab.connect(running)))
+        return running, self.on(self._keep(self.launcher.connect(running)))
 
     def hand_down(self, left: object) -> None:
         """Leave what this row booted, and what it knows about it, to the rows after it."""
-        self._legacy.adopt(left, self._opened, self._booted)
+        self._kept_provider.adopt(left, self._opened, self._booted)
         self._opened, self._booted = [], []
 
     @property
     def inherited(self) -> object | None:
-        return self._legacy.left
+        return self._kept_provider.left
 
     async def close(self) -> None:
         for client in self._opened:

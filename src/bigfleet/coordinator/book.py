@@ -70,11 +70,17 @@ class ShardMemory:
 
 
 class Book:
-    def __init__(self, tables: Tables, settings: CoordinatorSettings, term: int) -> None:
+    def __init__(
+        self,
+        tables: Tables,
+        settings: CoordinatorSettings,
+        term: int,
+        counts: Counts | None = None,
+    ) -> None:
         self.tables = tables
         self.settings = settings
         self.term = term
-        self.counts = Counts()
+        self.counts = counts or Counts()
         self.shards: dict[str, ShardMemory] = {}
         self.events: deque[CoordinatorEvent] = deque(maxlen=REMEMBERED)
         #: The last that expired or were lifted, oldest first.
@@ -158,8 +164,8 @@ class Book:
 
     def reread(self, tables: Tables) -> "Book":
         """Over what the store really has; what may be forgotten is kept."""
-        fresh = Book(tables, self.settings, self.term)
-        fresh.counts, fresh.shards, fresh.events = self.counts, self.shards, self.events
+        fresh = Book(tables, self.settings, self.term, self.counts)
+        fresh.shards, fresh.events = self.shards, self.events
         fresh._next_event = self._next_event
         fresh.past_pauses, fresh.merging_since = self.past_pauses, self.merging_since
         return fresh

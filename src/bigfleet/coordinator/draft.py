@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from bigfleet.coordinator.keys import key_text, value_bytes
-from bigfleet.coordinator.stores.contract import Change
+from bigfleet.coordinator.stores.contract import RowChange
 from bigfleet.coordinator.tables import (
     AllocationRow,
     ClusterRow,
@@ -85,7 +85,7 @@ class DraftTable(Generic[R]):
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class EventNote:
     """Becomes a CoordinatorEvent once the transaction is committed."""
 
     kind: str
@@ -105,7 +105,7 @@ class Count:
 class Draft:
     def __init__(self, tables: Tables, at: Instant) -> None:
         self.at = at
-        self.notes: list[Note] = []
+        self.notes: list[EventNote] = []
         self.counts: list[Count] = []
         self.partition_keys: DraftTable[PartitionKeysRow] = DraftTable(tables.partition_keys)
         self.seq: DraftTable[SeqRow] = DraftTable(tables.seq)
@@ -131,7 +131,7 @@ class Draft:
         return sum(len(table.changed) for table in self._tables)
 
     def note(self, kind: str, subject: str, text: str, peer: str = "") -> None:
-        self.notes.append(Note(kind, subject, text, peer))
+        self.notes.append(EventNote(kind, subject, text, peer))
 
     def count(self, name: str, amount: float = 1, **labels: str) -> None:
         """Counted when the transaction is committed."""
@@ -171,14 +171,14 @@ class Draft:
 
     # -- ending ----------------------------------------------------------------------------------
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[RowChange]:
         found = []
         for table in self._tables:
             for key, row in table.changed.items():
                 if table.table.rows.get(key) == row:
                     continue
                 value = value_bytes(row) if row is not None else None
-                found.append(Change(key_text(table.table.name, key), value))
+                found.append(RowChange(key_text(table.table.name, key), value))
         return found
 
     def apply(self) -> None:

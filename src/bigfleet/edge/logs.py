@@ -13,7 +13,7 @@ class Log(Protocol):
     def error(self, event: str, **facts: Any) -> Any: ...
 
 
-class Silence:
+class NullLog:
     def info(self, event: str, **facts: Any) -> None:
         """Says nothing."""
 

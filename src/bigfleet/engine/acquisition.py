@@ -13,8 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bigfleet.engine.broker import Mode
-from bigfleet.engine.decision import Counters
+from bigfleet.engine.decision import Counters, Mode
 from bigfleet.engine.kernels.broker import (
     Ledger,
     commit_queue,

@@ -21,7 +21,7 @@ _UNBOUND = (MachineState.IDLE, MachineState.SPECULATIVE)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StateChange:
     """A machine whose state or cluster is another than before."""
 
     machine: str
@@ -32,11 +32,11 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Adopted:
+class AdoptedBatch:
     """What a batch changed."""
 
     new: tuple[str, ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[StateChange, ...] = ()
     #: Machines by the field that is another now, beside state and cluster.
     refreshed: Mapping[str, int] = field(default_factory=dict)
     #: Known from another source; left as they were.
@@ -94,10 +94,10 @@ def fields_changed(offerings: Sequence[Offering], before: Int32s, after: Int32s)
 
 def steps_of(
     ids: Sequence[str], clusters: Sequence[str], before: MachineColumns, after: MachineColumns
-) -> tuple[Step, ...]:
+) -> tuple[StateChange, ...]:
     names = [*clusters, ""]
     return tuple(
-        Step(
+        StateChange(
             machine,
             MachineState(int(before.state[i])),
             MachineState(int(after.state[i])),

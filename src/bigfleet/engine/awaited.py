@@ -18,7 +18,7 @@ from bigfleet.model.machines import MachineState
 _COMING = (MachineState.CREATING, MachineState.CONFIGURING)
 
 
-class Awaiting(NamedTuple):
+class AwaitedMachine(NamedTuple):
     cluster: str
     #: Of the demand, as the cluster asked.
     fingerprint: str
@@ -26,7 +26,7 @@ class Awaiting(NamedTuple):
     stamped: str
 
 
-def awaiting_in(decision: Decision, clusters: Collection[str]) -> list[Awaiting]:
+def awaiting_in(decision: Decision, clusters: Collection[str]) -> list[AwaitedMachine]:
     """Each once; clusters that are not named are not looked at."""
     outcome = decision.outcome
     normalised, demand = outcome.normalised, outcome.scene.demand
@@ -44,7 +44,7 @@ def awaiting_in(decision: Decision, clusters: Collection[str]) -> list[Awaiting]
     each = (cluster.astype(np.int64) * len(profiles) + wanted) * len(profiles) + stamped
     _, distinct = number_by_value(each)
     return [
-        Awaiting(names.rows[c], profiles[w].fingerprint, profiles[s].fingerprint)
+        AwaitedMachine(names.rows[c], profiles[w].fingerprint, profiles[s].fingerprint)
         for c, w, s in zip(
             cluster[distinct].tolist(),
             wanted[distinct].tolist(),

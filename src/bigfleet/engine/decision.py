@@ -5,12 +5,12 @@ Inside they are columns; the records of this module are made when they are read.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bigfleet.engine.broker import Mode
 from bigfleet.engine.kernels.compiled import Int64s
 from bigfleet.model.actions import Action, ActionKind, Rule, UnmetReason
 from bigfleet.model.memory import EngineMemory
@@ -43,6 +43,15 @@ class Verdict:
     parked: bool
     matching_supply: bool
     unmet_reason: UnmetReason | None
+
+
+class Mode(Enum):
+    """How a proposal treats machines that it cannot have."""
+
+    #: It takes the others.
+    INCREMENTAL = "incremental"
+    #: It takes none.
+    ALL_OR_NOTHING = "all-or-nothing"
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Victim:
+class DonationVictim:
     machine: str
     #: Of the Need that claims it, else the stamped one.
     priority: int
@@ -67,7 +67,7 @@ def victims_below(
     asked: Callable[[str], bool],
     options: EngineOptions,
     most: int,
-) -> list[Victim]:
+) -> list[DonationVictim]:
     """Configured machines of strictly lower priority that would do, best victims first."""
     outcome = decision.outcome
     scene, holder = outcome.scene, outcome.credit.holder
@@ -86,7 +86,9 @@ def victims_below(
     gaps = priority - priorities
     score = _scores(snapshot, rows, gaps, options)
     found = (
-        Victim(snapshot.ids[rows[at]], int(priorities[at]), int(grace_seconds(int(gaps[at]))))
+        DonationVictim(
+            snapshot.ids[rows[at]], int(priorities[at]), int(grace_seconds(int(gaps[at])))
+        )
         for at in np.lexsort((rows, -score, ~leaving)).tolist()
     )
     return list(islice((victim for victim in found if asked(victim.machine)), most))

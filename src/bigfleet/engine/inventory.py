@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from bigfleet.engine.adoption import Adopted, adopted_columns, as_new, fields_changed, steps_of
+from bigfleet.engine.adoption import AdoptedBatch, adopted_columns, as_new, fields_changed, steps_of
 from bigfleet.engine.columns import MachineColumns
 from bigfleet.engine.encoding import (
     HELD_BY,
@@ -135,7 +135,7 @@ class Inventory:
         source: str,
         now: Instant | None = None,
         busy: Bools | None = None,
-    ) -> Adopted:
+    ) -> AdoptedBatch:
         """Take over what a provider lists: new machines, and what differs in known ones.
 
         `busy` machines keep their state. An id another source brought is left alone. A batch with
@@ -473,11 +473,11 @@ class Inventory:
         ours: Bools,
         busy: Bools | None,
         now: Instant | None,
-    ) -> Adopted:
+    ) -> AdoptedBatch:
         """Known machines of this source as the batch says."""
         at = np.flatnonzero(ours)
         if not len(at):
-            return Adopted()
+            return AdoptedBatch()
         rows, acting = rows[at], np.zeros(len(at), np.bool_) if busy is None else busy[at]
         before = self._live.taken(rows)
         after = adopted_columns(before, columns.taken(at), acting, now)
@@ -498,7 +498,7 @@ class Inventory:
         refreshed["last_error"] += int(np.count_nonzero(errors))
         ids, clusters = [batch.ids[i] for i in at[steps].tolist()], self.tables.clusters.rows
         told = steps_of(ids, clusters, before.taken(steps), after.taken(steps))
-        return Adopted(steps=told, refreshed=+refreshed)
+        return AdoptedBatch(steps=told, refreshed=+refreshed)
 
     def _errors_of(self, batch: MachineBatch, at: Int64s, busy: Bools) -> Bools:
         """Keeps the last errors of these machines; which of them are others than before."""

@@ -39,7 +39,7 @@ class FrozenNeeds:
         blocks: Mapping[str, NeedColumns],
         tables: NeedTables,
         profiles: ProfileColumns,
-        joining: "_Joining",
+        joining: "_JoinedBlocks",
     ) -> None:
         self.blocks = blocks
         self.tables = tables
@@ -123,7 +123,7 @@ class NeedsTable:
         self._tables = NeedTables.empty()
         self._blocks: dict[str, NeedColumns] = {}
         self._rows = 0
-        self._joining = _Joining()
+        self._joining = _JoinedBlocks()
         self._frozen: FrozenNeeds | None = None
 
     def __len__(self) -> int:
@@ -218,10 +218,10 @@ class NeedsTable:
                 blocks[cluster] = _block_of(cluster, needs, tables)
         self._tables, self._blocks = tables, blocks
         forget_texts()
-        self._joining, self._frozen = _Joining(), None
+        self._joining, self._frozen = _JoinedBlocks(), None
 
 
-class _Joining:
+class _JoinedBlocks:
     """All blocks behind each other, by name of cluster; what did not change is not copied again.
 
     Belongs to the code that sorts: a result is valid until the next call.

@@ -1,6 +1,7 @@
 """Snapshot: the machines of one instant, immutable, with the orders the engine walks."""
 
 from bisect import bisect_left
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -9,7 +10,7 @@ from bigfleet.engine.columns import MachineColumns
 from bigfleet.engine.kernels.compiled import Floats, Int32s, Int64s
 from bigfleet.engine.kinds import Attributes
 from bigfleet.engine.vocabulary import Offerings, Stamps, Vectors, Words
-from bigfleet.model.batches import NEVER
+from bigfleet.model.batches import NEVER, Offering
 from bigfleet.model.fleet import FleetMachine, Held, HeldBy, Marks
 from bigfleet.model.machines import Host, Machine, MachineState
 from bigfleet.model.requirements import HOSTNAME_KEY
@@ -136,6 +137,20 @@ class Snapshot:
 
     def _ids_of(self, rows: Int64s | Int32s) -> list[str]:
         return [self.ids[row] for row in rows]
+
+
+def slots_of(snapshot: Snapshot, wanted: Callable[[Offering], bool]) -> dict[Offering, list[str]]:
+    """Ids ascending, by what they offer."""
+    rows_of_table = snapshot.tables.offerings.table.rows
+    chosen = np.array([wanted(offering) for offering in rows_of_table], np.bool_)
+    if not chosen.any():
+        return {}
+    columns = snapshot.columns
+    speculative = columns.state == MachineState.SPECULATIVE
+    found: dict[Offering, list[str]] = {}
+    for row in np.flatnonzero(speculative & chosen[columns.offering]).tolist():
+        found.setdefault(rows_of_table[columns.offering[row]], []).append(snapshot.ids[row])
+    return found
 
 
 _HELD_BY = (None, *HeldBy)

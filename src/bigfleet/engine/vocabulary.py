@@ -57,7 +57,7 @@ class Interned(Generic[T]):
         return self._number_of.get(value, -1)
 
 
-class Grown:
+class GrowingColumn:
     """A list of numbers that only grows; becomes a column when it is read."""
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class WeighedWords(Words):
 
     def __init__(self) -> None:
         super().__init__()
-        self.weights = Grown()
+        self.weights = GrowingColumn()
 
     def number(self, value: str) -> int:
         found = self._number_of.get(value)
@@ -157,7 +157,7 @@ class Profiles:
         self.stripped: list[int] = []
         self._number_of: dict[str, int] = {}
         self._columns = ProfileColumns.empty()
-        self.weights = Grown()
+        self.weights = GrowingColumn()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -204,10 +204,10 @@ class Vectors:
         self._dimensions: tuple[str, ...] = ()
         #: Every dimension some vector has.
         self.names: set[str] = set()
-        self.weights = Grown()
+        self.weights = GrowingColumn()
         #: The dimensions of each vector: few combinations, however many amounts.
         self._combinations: Interned[tuple[str, ...]] = Interned()
-        self._combination_of = Grown()
+        self._combination_of = GrowingColumn()
 
     def __len__(self) -> int:
         return len(self._table)

@@ -39,7 +39,7 @@ _ShapeKey = tuple[str, str, tuple[tuple[str, str], ...], Resources]
 _Asked = tuple[tuple[Requirement, ...], Resources]
 
 
-class Decided(Protocol):
+class CycleDecision(Protocol):
     """What a cycle decided, as a shard or a plan keeps it."""
 
     @property
@@ -70,7 +70,7 @@ class CandidatePool:
 @dataclass(frozen=True, slots=True)
 class Situation:
     fleet: Fleet
-    decision: Decided
+    decision: CycleDecision
     #: The cycle all reasons speak about.
     cycle: str
     machine_of_id: Mapping[str, FleetMachine]
@@ -86,7 +86,7 @@ class Situation:
     _fitting: dict[_Asked, tuple[FleetMachine, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, fleet: Fleet, decision: Decided, cycle: str) -> "Situation":
+    def of(cls, fleet: Fleet, decision: CycleDecision, cycle: str) -> "Situation":
         shapes: dict[_ShapeKey, AlikeMachines] = {}
         configured: Counter[str] = Counter()
         claimed: Counter[str] = Counter()
@@ -362,7 +362,7 @@ def _cost_for(need: Need, machine: Machine) -> float:
     return effective_cost(machine.price_per_hour, machine.interruption_probability, penalty)
 
 
-def _preempts_of(decision: Decided) -> dict[NeedKey, list[Action]]:
+def _preempts_of(decision: CycleDecision) -> dict[NeedKey, list[Action]]:
     preempts: dict[NeedKey, list[Action]] = {}
     for action in decision.actions:
         if action.kind is ActionKind.PREEMPT and action.need is not None:

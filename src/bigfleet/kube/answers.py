@@ -97,7 +97,7 @@ class _Versioned(msgspec.Struct, rename="camel"):
     continue_: str = msgspec.field(default="", name="continue")
 
 
-class _Bare(msgspec.Struct):
+class _OnlyVersion(msgspec.Struct):
     metadata: _Versioned = msgspec.field(default_factory=_Versioned)
 
 
@@ -138,7 +138,7 @@ class _ServedList(msgspec.Struct):
 
 #: Bytes that are no JSON, no text, or do not fit.
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError)
-_BARE = msgspec.json.Decoder(_Bare)
+_BARE = msgspec.json.Decoder(_OnlyVersion)
 _LINE = msgspec.json.Decoder(_Line)
 _STATUS = msgspec.json.Decoder(_Status)
 _SERVED = msgspec.json.Decoder(_ServedList)

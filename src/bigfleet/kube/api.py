@@ -9,7 +9,7 @@ is an answer. Time on the line is real time; the waits between attempts are the 
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Self, TypeVar
+from typing import Protocol, Self, TypeVar
 
 import httpx2
 import msgspec
@@ -34,8 +34,8 @@ from bigfleet.kube.calls import Body, Calls
 from bigfleet.kube.credentials import NoCredentials
 from bigfleet.kube.kinds import LEASES, PODS, Kind
 from bigfleet.kube.objects import Pod
-from bigfleet.kube.rate_limiter import RateLimiter
 from bigfleet.model.backoffs import Backoff
+from bigfleet.model.token_buckets import TokenBucket
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -67,6 +67,16 @@ class _Request:
     is_paced: bool = True
 
 
+class Writer(Protocol):
+    """The replica whose writes an Api sends."""
+
+    def may_write(self) -> bool:
+        """Asked right before each attempt of a write, but not of one to a lease: while it says no,
+        nothing is sent. A process that slept through its lease or session learns it here first.
+        """
+        ...
+
+
 class Api(Calls):
     def __init__(
         self,
@@ -79,7 +89,9 @@ class Api(Calls):
         deadline_seconds: float = 30,
         ca_bundle: bytes = b"",
         counts: Counts | None = None,
+        writer: Writer | None = None,
     ) -> None:
+        """Without `writer` every write is sent."""
         self._client = client
         self._clock = clock
         self._draw = draw
@@ -88,12 +100,13 @@ class Api(Calls):
         self._counts = counts or Counts()
         #: Requests sent that change something, each attempt on its own.
         self.writes = 0
-        #: Asked right before each attempt of a write, but not of one to a lease: while it says no,
-        #: nothing is sent. A process that slept through its lease or session learns it here first.
-        self.may_write: Callable[[], bool] = lambda: True
+        self._writer = writer
         self.server = str(client.base_url).rstrip("/")
         #: PEM, as a kubelet needs it to trust `server`; empty where the system's trust is used.
         self.ca_bundle = ca_bundle
+
+    def may_write(self) -> bool:
+        return self._writer is None or self._writer.may_write()
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -338,3 +351,26 @@ def _lost(asked: str, server: str, problem: Exception) -> Unreachable:
     why = str(problem) or type(problem).__name__
     reason = SILENT if isinstance(problem, httpx2.ReadTimeout) else "Unreachable"
     return Unreachable(0, reason, f"no answer to {asked} from {server}: {why}")
+
+
+class RateLimiter:
+    """How fast we ask the API server: a bucket of tokens by a clock."""
+
+    def __init__(self, clock: Clock, qps: float, burst: int) -> None:
+        if qps <= 0 or burst < 1:
+            text = f"qps {qps} and burst {burst} would let nothing through"
+            raise ValueError(f"{text}; set qps above 0 and burst to 1 or more")
+        self._clock = clock
+        self._bucket = TokenBucket(qps, burst)
+
+    def reserve(self) -> float:
+        """Takes a token, now or in the future; the seconds until it is there."""
+        return self._bucket.take(self._clock.now())
+
+    async def take(self) -> None:
+        if (seconds := self.reserve()) > 0:
+            try:
+                await self._clock.sleep(seconds)
+            except BaseException:
+                self._bucket.give_back()
+                raise

@@ -7,13 +7,13 @@ from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 import httpx2
 
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.counts import Counts
-from bigfleet.kube.api import Api
-from bigfleet.kube.connection_attempts import ClosedWhenBrokenOff
+from bigfleet.kube.api import Api, Writer
 from bigfleet.kube.credentials import auth_of
 from bigfleet.kube.kubeconfigs import (
     DEFAULT_NAMESPACE,
@@ -38,6 +38,7 @@ def open_api(
     burst: int,
     user_agent: str,
     counts: Counts | None = None,
+    writer: Writer | None = None,
     environ: Mapping[str, str] = os.environ,
     service_account: Path = SERVICE_ACCOUNT,
 ) -> Api:
@@ -50,7 +51,16 @@ def open_api(
         transport=_transport(target, environ),
         follow_redirects=False,
     )
-    return Api(client, clock, draw, qps=qps, burst=burst, ca_bundle=target.ca_bundle, counts=counts)
+    return Api(
+        client,
+        clock,
+        draw,
+        qps=qps,
+        burst=burst,
+        ca_bundle=target.ca_bundle,
+        counts=counts,
+        writer=writer,
+    )
 
 
 def own_namespace(
@@ -139,6 +149,44 @@ class _ServerName(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         request.extensions = {**request.extensions, "sni_hostname": self._name}
+        return await self._inner.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+class _Stream(Protocol):
+    async def aclose(self) -> None: ...
+
+
+class _ConnectionAttempt:
+    """What is known of the connection that one request may have to open."""
+
+    def __init__(self) -> None:
+        #: Connected, and nothing more yet.
+        self._beneath: _Stream | None = None
+
+    async def __call__(self, event: str, facts: Mapping[str, _Stream]) -> None:
+        if event == "connection.connect_tcp.complete":
+            self._beneath = facts["return_value"]
+        elif event == "connection.start_tls.failed" and self._beneath is not None:
+            await self._beneath.aclose()
+
+
+class ClosedWhenBrokenOff(httpx2.AsyncBaseTransport):
+    """Closes connections that are broken off while they open, at once.
+
+    Our own time limits and a stop cancel calls at any moment, also in the middle of a TLS
+    handshake. The library then forgets the socket beneath, and it stays open until it is collected:
+    before a server that does not answer, one for every attempt. Its trace, the documented way to
+    see a connection open, gives us that socket.
+    """
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        request.extensions = {**request.extensions, "trace": _ConnectionAttempt()}
         return await self._inner.handle_async_request(request)
 
     async def aclose(self) -> None:

@@ -6,7 +6,6 @@ in ten minutes, what may not be written now waits, what cannot be written is dro
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Callable
 from typing import Literal, Protocol
 
 from bigfleet.edge.clock import SECOND, Clock
@@ -48,8 +47,6 @@ class Events:
         self._told: OrderedDict[tuple[str, str, str], Instant] = OrderedDict()
         #: Not written, for want of room or because the server would not.
         self.dropped = 0
-        #: While it says no, events wait; call `resume` once it says yes again.
-        self.may_write: Callable[[], bool] = lambda: True
 
     def tell(self, about: Reference, kind: EventType, reason: str, message: str) -> None:
         """Never waits."""
@@ -69,7 +66,7 @@ class Events:
         """Writes what is told, for ever."""
         while True:
             self._filled.clear()
-            while self._waiting and self.may_write():
+            while self._waiting:
                 about, body = self._waiting.popleft()
                 if not await self._write(about, body):
                     self._waiting.appendleft((about, body))
@@ -81,6 +78,7 @@ class Events:
         return {"eventsWaiting": len(self._waiting), "eventsRemembered": len(self._told)}
 
     def resume(self) -> None:
+        """Writes are allowed again."""
         self._filled.set()
 
     async def _write(self, about: Reference, body: dict[str, object]) -> bool:

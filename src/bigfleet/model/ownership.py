@@ -143,7 +143,7 @@ class Lingering:
 
 
 @dataclass(frozen=True, slots=True)
-class Was:
+class PastOwner:
     """How a pair stood for a shard until a turn."""
 
     #: The shard itself; empty: it was being given up; None: there was no row; OTHERS.
@@ -181,7 +181,7 @@ class Ownership:
     #: How often what is owned has changed.
     turn: int = 0
     #: What has changed since something lingers, the oldest first.
-    past: Mapping[Pair, tuple[Was, ...]] = field(default_factory=dict)
+    past: Mapping[Pair, tuple[PastOwner, ...]] = field(default_factory=dict)
     #: Every key that was asked while something lingered, in order; some may have no row any more.
     asked: tuple[str, ...] = ()
 
@@ -406,12 +406,14 @@ class Ownership:
         yield from ((PROVIDER_KEY, a) for a in _changed(old.default_owners, view.default_owners))
         yield from ((_MACHINE, m) for m in _changed(old.overrides, view.overrides))
 
-    def _past_of(self, after: "Ownership", pairs: Iterable[Pair]) -> dict[Pair, tuple[Was, ...]]:
+    def _past_of(
+        self, after: "Ownership", pairs: Iterable[Pair]
+    ) -> dict[Pair, tuple[PastOwner, ...]]:
         """With how these stood until `after`, where they stand otherwise then."""
         past = dict(self.past)
         for pair in pairs:
             if (stood := self._standing(pair)) != after._standing(pair):
-                past[pair] = (*past.get(pair, ()), Was(stood, after.turn))
+                past[pair] = (*past.get(pair, ()), PastOwner(stood, after.turn))
         return past
 
     def _was_ours(self, path: Sequence[Pair]) -> bool:

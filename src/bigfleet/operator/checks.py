@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
-from bigfleet.operator.drain_steps import Check, Checked
+from bigfleet.operator.drain_steps import Check, ServerCheck
 from bigfleet.operator.pods_on_nodes import PodOnNode, PodsOnNodes
 
 #: What a Node can be called; a machine's id may be anything.
@@ -53,7 +53,7 @@ class Checks:
         return asking is not None and asking.asked == check
 
     def on_checked(
-        self, check: Check, found: Checked, retry_seconds: float, at: Instant
+        self, check: Check, found: ServerCheck, retry_seconds: float, at: Instant
     ) -> Check | None:
         """The check, if it was asked and found nothing that would have to be waited for."""
         if not self.is_asked(check):
@@ -110,7 +110,7 @@ class Checks:
         self._asking[check.instruction_id] = _Asking(None, at + pause, trouble)
 
 
-def _unheard_of(found: Checked, left: Collection[PodOnNode]) -> str:
+def _unheard_of(found: ServerCheck, left: Collection[PodOnNode]) -> str:
     if found.nodes:
         return " and ".join(found.nodes)
     if left:

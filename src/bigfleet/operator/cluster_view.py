@@ -20,7 +20,7 @@ from bigfleet.model.session_frames import (
 from bigfleet.model.taints import Taint
 from bigfleet.operator.machine_nodes import Health, MachineNodes
 from bigfleet.operator.pods_on_nodes import NotMoved, PodOnNode
-from bigfleet.operator.translator import Demand
+from bigfleet.operator.translator import TranslatedDemand
 from bigfleet.placement.occupancy import Occupancy
 from bigfleet.placement.records import DEFAULT_POD_LIMIT, NodeView, PodView, do_not_disrupt
 
@@ -33,7 +33,7 @@ class Requests(Protocol):
 
     def need_of(self, key: ObjectKey) -> NeedKey | None: ...
 
-    def demand_of(self, key: ObjectKey) -> Demand | None: ...
+    def demand_of(self, key: ObjectKey) -> TranslatedDemand | None: ...
 
 
 class PodListener(Protocol):

@@ -15,7 +15,7 @@ from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.profiles import Profile
 from bigfleet.model.quantities import LARGEST_OF_NEED
 from bigfleet.model.resources import Resources
-from bigfleet.placement.overhead import Split
+from bigfleet.placement.overhead import ShapeSplit
 from bigfleet.wire.rollups import need_row
 
 
@@ -28,7 +28,7 @@ class Units(Protocol):
         """Whether some kind of machine takes all of it, or no kind is known."""
         ...
 
-    def split_of(self, shapes: Sequence[Resources]) -> Split | None:
+    def split_of(self, shapes: Sequence[Resources]) -> ShapeSplit | None:
         """How pods of these sizes ask, where no kind of machine takes them together."""
         ...
 
@@ -42,7 +42,7 @@ class PlainUnits:
     def is_taken(self, largest: Resources) -> bool:
         return True
 
-    def split_of(self, shapes: Sequence[Resources]) -> Split | None:
+    def split_of(self, shapes: Sequence[Resources]) -> ShapeSplit | None:
         return None
 
 

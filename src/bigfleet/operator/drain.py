@@ -11,12 +11,11 @@ from typing import Protocol
 from bigfleet.kube.objects import Node
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
-from bigfleet.operator.attached_volumes import AttachedVolumes
 from bigfleet.operator.checks import names_for_nodes
 from bigfleet.operator.drain_steps import Check
 from bigfleet.operator.node_map import NodeMap
-from bigfleet.operator.pods_on_nodes import PodOnNode, PodsOnNodes
-from bigfleet.placement.admission import Refusal
+from bigfleet.operator.pods_on_nodes import AttachedVolumes, PodOnNode, PodsOnNodes
+from bigfleet.placement.admission import AdmissionRefusal
 
 
 class DrainedCluster(Protocol):
@@ -39,7 +38,7 @@ _SPARED_SECONDS = 30.0
 
 
 @dataclass(slots=True)
-class Look:
+class NodesOfDrain:
     """What an open drain finds when it looks around."""
 
     present: list[Node] = field(default_factory=list)
@@ -86,7 +85,7 @@ class Drain:
     #: Every eviction depends on the pods having a place.
     is_checked: bool = False
     #: Why its pods had no place when that was last asked.
-    refusal: Refusal | None = None
+    refusal: AdmissionRefusal | None = None
     #: Before then it is not asked (again).
     look_at: Instant = 0
 
@@ -141,8 +140,10 @@ class Drain:
 
     # -- what it finds ---------------------------------------------------------------------------
 
-    def look_around(self, cluster: DrainedCluster, at: Instant, *, is_replayed: bool) -> Look:
-        look, knows_all = Look(), cluster.nodes_are_fresh(at)
+    def look_around(
+        self, cluster: DrainedCluster, at: Instant, *, is_replayed: bool
+    ) -> NodesOfDrain:
+        look, knows_all = NodesOfDrain(), cluster.nodes_are_fresh(at)
         for entry in self.machine_of_entry:
             found = cluster.node_map.find(entry)
             self.machine_of_entry[entry] = found.machine_id or self.machine_of_entry[entry]
@@ -158,14 +159,14 @@ class Drain:
         return look
 
     def sees_all(
-        self, look: Look, cordoned: Collection[Node], cluster: DrainedCluster, at: Instant
+        self, look: NodesOfDrain, cordoned: Collection[Node], cluster: DrainedCluster, at: Instant
     ) -> bool:
         """Whether the cache shows all pods there are, and no new ones can come."""
         if look.unknown or len(cordoned) < len(look.present):
             return False
         return not look.present or (at >= self.settled_at and cluster.pods_are_fresh(at))
 
-    def check_of(self, look: Look, nodes: NodeMap) -> Check:
+    def check_of(self, look: NodesOfDrain, nodes: NodeMap) -> Check:
         """What the server is asked before this is called empty."""
         absent = set[str]()
         for entry in look.missing:

@@ -8,12 +8,12 @@ from collections.abc import Collection, Iterator
 
 from bigfleet.model.machines import Instant
 from bigfleet.operator.drain import Drain
-from bigfleet.operator.node_map import Names, NodeMap
+from bigfleet.operator.node_map import NodeMap, NodeNames
 
 
 class DrainIndex:
     def __init__(self) -> None:
-        self._by_node, self._by_machine, self._by_entry = Names(), Names(), Names()
+        self._by_node, self._by_machine, self._by_entry = NodeNames(), NodeNames(), NodeNames()
         #: Where each drain is noted: its Nodes, machines and entries.
         self._noted: dict[str, tuple[frozenset[str], frozenset[str], frozenset[str]]] = {}
 
@@ -49,7 +49,7 @@ class DrainIndex:
         return found
 
     @property
-    def _indexes(self) -> tuple[Names, Names, Names]:
+    def _indexes(self) -> tuple[NodeNames, NodeNames, NodeNames]:
         return self._by_node, self._by_machine, self._by_entry
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from bigfleet.edge.counts import Counts
 from bigfleet.kube.objects import Node, Reference
 from bigfleet.model.session_frames import INSTRUCTION_PREFIX, ReclaimAck
-from bigfleet.operator.drain import Drain, Look
+from bigfleet.operator.drain import Drain, NodesOfDrain
 from bigfleet.operator.drain_steps import (
     DrainPhase,
     DrainStanding,
@@ -20,7 +20,7 @@ from bigfleet.operator.drain_steps import (
     reference_of,
 )
 from bigfleet.operator.evictions import shortened
-from bigfleet.placement.admission import Refusal
+from bigfleet.placement.admission import AdmissionRefusal
 
 
 class DrainReports:
@@ -41,7 +41,7 @@ class DrainReports:
         standing = DrainStanding(drain.id, DrainPhase.DRAINING)
         return [_acknowledge(drain), *told, *self._stand(drain.machines, standing)]
 
-    def finish_evicted(self, drain: Drain, look: Look, attached: int) -> list[Instruction]:
+    def finish_evicted(self, drain: Drain, look: NodesOfDrain, attached: int) -> list[Instruction]:
         """`attached`: volumes that are still attached, and are not waited for any longer."""
         drain.evicted = len(look.present) + len(look.missing)
         is_missing = not drain.started and not look.present
@@ -55,7 +55,7 @@ class DrainReports:
         return [*_complete(drain), *told, *self._stand(drain.machines, standing)]
 
     def finish_late(
-        self, drain: Drain, look: Look, cordoned: list[Node], why: str
+        self, drain: Drain, look: NodesOfDrain, cordoned: list[Node], why: str
     ) -> list[Instruction]:
         """A shard takes anything above 0 for an empty machine, so one pod left makes it 0."""
         drain.evicted = 0
@@ -69,7 +69,7 @@ class DrainReports:
         steps += [*_complete(drain), *_told_of_deadline(look, text)]
         return [*steps, *self._stand(drain.machines, standing)]
 
-    def refuse(self, drain: Drain, refusal: Refusal, *, is_new: bool) -> list[Instruction]:
+    def refuse(self, drain: Drain, refusal: AdmissionRefusal, *, is_new: bool) -> list[Instruction]:
         """Its Nodes are not cordoned; the shard hears nothing but the demand."""
         text = shortened(f"not given back now: {refusal.sentence}")
         if is_new:
@@ -77,7 +77,7 @@ class DrainReports:
         told = _told_of_refusal(refusal, text) if is_new else []
         return [*told, *self._stand(drain.machines, DrainStanding(drain.id, DrainPhase.KEPT, text))]
 
-    def call_off(self, drain: Drain, refusal: Refusal) -> list[Instruction]:
+    def call_off(self, drain: Drain, refusal: AdmissionRefusal) -> list[Instruction]:
         """Its Nodes are uncordoned, and the shard is told that nothing was emptied."""
         drain.evicted, drain.is_admitted = 0, False
         self._count(drain, "called_off")
@@ -151,14 +151,14 @@ def _told_of_missing(drain: Drain) -> list[Tell]:
     return [Tell(_entry(entry), "Normal", "ReclaimNodeMissing", text) for entry in entries]
 
 
-def _told_of_deadline(look: Look, text: str) -> list[Tell]:
+def _told_of_deadline(look: NodesOfDrain, text: str) -> list[Tell]:
     about = [reference_of(node) for node in look.present]
     about += [_entry(entry) for entry in look.unknown]
     about = about or [_entry(entry) for entry in look.missing]
     return [Tell(reference, "Warning", "ReclaimBlocked", text) for reference in about]
 
 
-def _told_of_refusal(refusal: Refusal, text: str) -> list[Tell]:
+def _told_of_refusal(refusal: AdmissionRefusal, text: str) -> list[Tell]:
     about = [Reference(api_version="v1", kind="Node", name=refusal.node)]
     if (pod := refusal.pod) is not None:
         namespace, _, name = pod.key.partition("/")

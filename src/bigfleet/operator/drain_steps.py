@@ -46,7 +46,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class ServerCheck:
     """What the server has, by a read that is of now."""
 
     pods: tuple[PodOnNode, ...] = ()

@@ -29,15 +29,15 @@ from bigfleet.model.session_frames import NodeStateUpdate, ReclaimInstruction
 from bigfleet.model.settings import CurrentSettings
 from bigfleet.operator.checks import Checks
 from bigfleet.operator.cordons import Cordons
-from bigfleet.operator.drain import Drain, DrainedCluster, Look
+from bigfleet.operator.drain import Drain, DrainedCluster, NodesOfDrain
 from bigfleet.operator.drain_index import KnownDrains
 from bigfleet.operator.drain_reports import DrainReports
 from bigfleet.operator.drain_steps import (
     Check,
-    Checked,
     DrainStanding,
     Instruction,
     SendDemand,
+    ServerCheck,
     Tell,
     reference_of,
 )
@@ -45,7 +45,7 @@ from bigfleet.operator.evictions import Evictions, text_of_pods
 from bigfleet.operator.pods_on_nodes import PodOnNode
 from bigfleet.operator.reclaim_admission import AdmissionVerdict, ReclaimAdmission
 from bigfleet.operator.settings import OperatorSettings
-from bigfleet.placement.admission import Refusal
+from bigfleet.placement.admission import AdmissionRefusal
 
 S = MachineState
 #: A machine in another state has left, or is not the cluster's to empty.
@@ -271,7 +271,7 @@ class Drains:
         self._evictions.on_failed(pod, text, self._settings.now.evict_retry, at)
         return []
 
-    def on_checked(self, check: Check, found: Checked, at: Instant) -> Step:
+    def on_checked(self, check: Check, found: ServerCheck, at: Instant) -> Step:
         drain = self._drains.get(check.instruction_id)
         if drain is None or not self._checks.is_asked(check):
             return []
@@ -325,7 +325,7 @@ class Drains:
             steps += self._checks.ask(check, at)
         return steps + (self._evict(drain, look, left, at) if drain.is_acked else [])
 
-    def _admit(self, drain: Drain, look: Look, at: Instant) -> Step:
+    def _admit(self, drain: Drain, look: NodesOfDrain, at: Instant) -> Step:
         """Sets `drain.is_admitted` if its Nodes may be cordoned."""
         if self._admission is None:
             drain.is_admitted = True
@@ -341,16 +341,18 @@ class Drains:
                 return self._refuse(drain, drain.refusal, before, at)
         return []
 
-    def _refuse(self, drain: Drain, refusal: Refusal, before: Refusal | None, at: Instant) -> Step:
+    def _refuse(
+        self, drain: Drain, refusal: AdmissionRefusal, before: AdmissionRefusal | None, at: Instant
+    ) -> Step:
         is_new = before is None or (before.code, before.pod) != (refusal.code, refusal.pod)
         steps = self._telling.refuse(drain, refusal, is_new=is_new)
         return steps + self._revise_demand(refusal, at)
 
-    def _revise_demand(self, refusal: Refusal, at: Instant) -> Step:
+    def _revise_demand(self, refusal: AdmissionRefusal, at: Instant) -> Step:
         is_revised = self._admission is not None and self._admission.refused(refusal, at)
         return [SendDemand()] if is_revised else []
 
-    def _evict(self, drain: Drain, look: Look, left: list[PodOnNode], at: Instant) -> Step:
+    def _evict(self, drain: Drain, look: NodesOfDrain, left: list[PodOnNode], at: Instant) -> Step:
         self._evictions.only(drain.nodes, left)
         if self._admission is None or not drain.is_checked:
             spared = at < drain.spared_until
@@ -394,7 +396,7 @@ class Drains:
         return []
 
     def _why_late(
-        self, drain: Drain, look: Look, cordoned: list[Node], left: list[PodOnNode]
+        self, drain: Drain, look: NodesOfDrain, cordoned: list[Node], left: list[PodOnNode]
     ) -> str:
         if left and len(cordoned) == len(look.present):
             count = "1 pod" if len(left) == 1 else f"{len(left)} pods"

@@ -19,8 +19,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bigfleet.edge.counts import Counts
-from bigfleet.kube.label_selectors import selects
-from bigfleet.kube.objects import LabelSelector, ObjectKey, PodDisruptionBudget
+from bigfleet.kube.objects import LabelSelector, ObjectKey, PodDisruptionBudget, selects
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.operator.drain_steps import Evict

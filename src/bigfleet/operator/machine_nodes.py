@@ -18,6 +18,7 @@ from bigfleet.model.cluster_reports import LostCause, LostMachine
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import NodeStateUpdate
+from bigfleet.model.settings import CurrentSettings
 from bigfleet.operator.node_health import broken, why_not_usable
 from bigfleet.operator.node_map import NodeMap
 from bigfleet.operator.node_rules import NodeRules
@@ -53,7 +54,7 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
-class Losses:
+class NodeLosses:
     """Sorted by machine."""
 
     found: tuple[Loss, ...] = ()
@@ -83,12 +84,12 @@ class MachineNodes:
         self,
         nodes: NodeMap,
         devices_asked: Callable[[], Collection[str]],
-        rules: NodeRules = NodeRules(),  # noqa: B008  frozen
+        rules: CurrentSettings[NodeRules] | None = None,
     ) -> None:
         """`devices_asked`: extended resources that any Need of the cluster asks for."""
         self._nodes = nodes
         self._devices_asked = devices_asked
-        self.rules = rules
+        self._rules = rules or CurrentSettings(NodeRules())
         self._machines: dict[str, _Machine] = {}
         #: Machines named since the session began.
         self._fresh: set[str] = set()
@@ -187,12 +188,12 @@ class MachineNodes:
             )
         )
 
-    def lost(self, nodes_are_fresh: bool, at: Instant) -> Losses:
+    def lost(self, nodes_are_fresh: bool, at: Instant) -> NodeLosses:
         """Once per report."""
         if not nodes_are_fresh or not self._replayed:
             self._stop_clocks()
-            return Losses()
-        rules = self.rules
+            return NodeLosses()
+        rules = self._rules.now
         broken_ones = self._broken(rules, at)
         found = [*self._gone(rules, at), *broken_ones.found]
         found.sort(key=lambda each: each.lost.machine_id)
@@ -210,7 +211,7 @@ class MachineNodes:
             return "it has no Node"
         asked = self._devices_asked()
         devices = [name for name, amount in update.resources.amounts if amount and name in asked]
-        return why_not_usable(node, devices, at, self.rules.usable)
+        return why_not_usable(node, devices, at, self._rules.now.usable)
 
     def _gone(self, rules: NodeRules, at: Instant) -> Iterator[Loss]:
         for machine, known in self._machines.items():
@@ -227,7 +228,7 @@ class MachineNodes:
             text = f"{what} for {gone // SECOND} s while the machine is Configured"
             yield Loss(LostMachine(machine, cause), None, text)
 
-    def _broken(self, rules: NodeRules, at: Instant) -> Losses:
+    def _broken(self, rules: NodeRules, at: Instant) -> NodeLosses:
         machines = len(self._machines)
         most = max(1, int(machines * _REPAIRED_AT_ONCE))
         leaving, overdue, broken_count = 0, [], 0
@@ -247,7 +248,7 @@ class MachineNodes:
         may = 0 if broken_count > most else max(0, most - leaving)
         taken = tuple(loss for _, _, loss in overdue[:may])
         held = tuple(sorted(machine for _, machine, _ in overdue[may:]))
-        return Losses(taken, held, broken_count, machines)
+        return NodeLosses(taken, held, broken_count, machines)
 
     def _stop_clocks(self) -> None:
         """What is not seen without a break is timed anew."""

@@ -36,7 +36,7 @@ class _Machine:
     reference: Reference | None = None
 
 
-class Names:
+class NodeNames:
     """Many to many; unused names are forgotten."""
 
     def __init__(self) -> None:
@@ -63,11 +63,11 @@ class NodeMap:
         self._nodes: dict[str, Node] = {}
         self._machines: dict[str, _Machine] = {}
         #: Nodes by their provider id, and by every end of it that follows a slash.
-        self._nodes_by_provider_id = Names()
-        self._nodes_by_label = Names()
-        self._machines_by_provider_id = Names()
-        self._machines_by_node_name = Names()
-        self._machines_by_reference = Names()
+        self._nodes_by_provider_id = NodeNames()
+        self._nodes_by_label = NodeNames()
+        self._machines_by_provider_id = NodeNames()
+        self._machines_by_node_name = NodeNames()
+        self._machines_by_reference = NodeNames()
 
     # -- Nodes -----------------------------------------------------------------------------------
 

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from bigfleet.kube.label_selectors import selects
-from bigfleet.kube.objects import Pod, PodAffinity
+from bigfleet.kube.objects import Pod, PodAffinity, selects
 from bigfleet.kube.pod_requests import (
     DEFAULT_REQUESTS,
     NO_DEFAULTS,
@@ -21,7 +20,7 @@ from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.resources import Resources
 from bigfleet.model.taints import Toleration
 from bigfleet.operator.translator import canonical_selector
-from bigfleet.placement.records import Term, host_port
+from bigfleet.placement.records import PodGroupTerm, host_port
 
 _SHARED = 65_536
 
@@ -33,8 +32,8 @@ class PodShape:
     requirements: tuple[Requirement, ...] = ()
     #: See `bigfleet.placement.records`.
     groups: frozenset[str] = frozenset()
-    apart: tuple[Term, ...] = ()
-    near: tuple[Term, ...] = ()
+    apart: tuple[PodGroupTerm, ...] = ()
+    near: tuple[PodGroupTerm, ...] = ()
     priority: int = 0
     tolerations: tuple[Toleration, ...] = ()
 
@@ -44,7 +43,7 @@ NO_SHAPE = PodShape()
 
 def shape_of(pod: Pod) -> PodShape:
     groups: set[str] = set()
-    apart: list[Term] = []
+    apart: list[PodGroupTerm] = []
     for container in (*pod.spec.containers, *pod.spec.init_containers):
         for port in container.ports:
             if port.host_port:
@@ -96,7 +95,7 @@ def _requests_of(pod: Pod) -> Resources:
 # -- affinities ----------------------------------------------------------------------------------
 
 
-def _among_replicas(pod: Pod, affinity: PodAffinity | None) -> tuple[Term, ...]:
+def _among_replicas(pod: Pod, affinity: PodAffinity | None) -> tuple[PodGroupTerm, ...]:
     found = []
     for term in affinity.required if affinity is not None else ():
         meta, selector = pod.metadata, term.label_selector
@@ -105,5 +104,5 @@ def _among_replicas(pod: Pod, affinity: PodAffinity | None) -> tuple[Term, ...]:
         )
         if not elsewhere and selects(selector, meta.labels):
             group = f"{meta.namespace}/{canonical_selector(selector)}"
-            found.append(Term(term.topology_key, group))
+            found.append(PodGroupTerm(term.topology_key, group))
     return tuple(found)

@@ -1,4 +1,4 @@
-"""Which pods lie on which Node, which of them an eviction can move, and which found no Node at all.
+"""Which pods and volumes are on which Node, which pods can be evicted, which found no Node at all.
 
 A pod is kept as a few strings, so that the cache of a large cluster stays small. Not moved are pods
 of a DaemonSet (they would come back to the same Node), mirror pods (the API cannot end them) and
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 
-from bigfleet.kube.objects import Meta, ObjectKey, Pod
+from bigfleet.kube.objects import Meta, ObjectKey, Pod, VolumeAttachment
 from bigfleet.model.instants import instant_of
 from bigfleet.model.machines import Instant
 from bigfleet.operator.other_autoscalers import autoscaler_of_pod
@@ -171,3 +171,32 @@ class PodsOnNodes:
         """Pods a drain has to wait for, those that are ending included; in a stable order."""
         pods = self._on_node.get(node, _NOTHING).values()
         return sorted((p for p in pods if p.why_not_evicted is None), key=lambda p: p.key)
+
+
+def node_of_attachment(attachment: VolumeAttachment) -> str | None:
+    """What is kept of one; None: nothing."""
+    return attachment.spec.node_name or None
+
+
+class AttachedVolumes:
+    """VolumeAttachments, by the Node they name.
+
+    A cache that was never filled has none, so an operator without the right to read them does not
+    wait for them.
+    """
+
+    def __init__(self) -> None:
+        #: By Node, names of VolumeAttachments; of no Node without one.
+        self._on_node: dict[str, set[str]] = {}
+
+    def put(self, name: str, node: str) -> None:
+        self._on_node.setdefault(node, set()).add(name)
+
+    def remove(self, name: str, node: str) -> None:
+        names = self._on_node.get(node, set())
+        names.discard(name)
+        if not names:
+            self._on_node.pop(node, None)
+
+    def count_on(self, node: str) -> int:
+        return len(self._on_node.get(node, ()))

@@ -27,10 +27,10 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.session_frames import INSTRUCTION_PREFIX
 from bigfleet.model.settings import CurrentSettings
-from bigfleet.operator.drain import Drain, DrainedCluster, Look
+from bigfleet.operator.drain import Drain, DrainedCluster, NodesOfDrain
 from bigfleet.operator.pods_on_nodes import PodOnNode
 from bigfleet.operator.settings import OperatorSettings
-from bigfleet.placement.admission import Admissions, Refusal, RefusedBy
+from bigfleet.placement.admission import AdmissionRefusal, Admissions, RefusedBy
 from bigfleet.placement.occupancy import Occupancy
 
 
@@ -90,7 +90,7 @@ _LOOK_AGAIN = 1 * SECOND
 class RefusalListener(Protocol):
     """What revises demand: a machine that must stay is asked for."""
 
-    def on_refused(self, refusal: Refusal, at: Instant) -> bool:
+    def on_refused(self, refusal: AdmissionRefusal, at: Instant) -> bool:
         """True: demand has changed, and is to be sent at once."""
         ...
 
@@ -116,7 +116,7 @@ class NextEvictions:
     """`called_off`: why the rest has no place any more; then there are none."""
 
     pods: tuple[PodOnNode, ...] = ()
-    called_off: Refusal | None = None
+    called_off: AdmissionRefusal | None = None
 
 
 class ReclaimAdmission:
@@ -141,7 +141,7 @@ class ReclaimAdmission:
     # -- before the cordon -----------------------------------------------------------------------
 
     def verdict(
-        self, drain: Drain, look: Look, cluster: DrainedCluster, at: Instant
+        self, drain: Drain, look: NodesOfDrain, cluster: DrainedCluster, at: Instant
     ) -> AdmissionVerdict:
         """REFUSED: `drain.refusal` says why. What was refused is looked at again later."""
         self.learn_kind(drain)
@@ -182,7 +182,7 @@ class ReclaimAdmission:
     def next_evictions(
         self,
         drain: Drain,
-        look: Look,
+        look: NodesOfDrain,
         left: Collection[PodOnNode],
         cluster: DrainedCluster,
         at: Instant,
@@ -207,7 +207,7 @@ class ReclaimAdmission:
         if (view := self._occupancy.pods.get(pod.uid)) is not None:
             self._admissions.on_evicted(view, at)
 
-    def refused(self, refusal: Refusal, at: Instant) -> bool:
+    def refused(self, refusal: AdmissionRefusal, at: Instant) -> bool:
         """True: demand has changed."""
         return self._refusals.on_refused(refusal, at)
 
@@ -224,7 +224,7 @@ class ReclaimAdmission:
     def _is_asked(self, drain: Drain, at: Instant) -> bool:
         return drain.id.startswith(INSTRUCTION_PREFIX) and not self._kinds.is_silent(at)
 
-    def _check(self, drain: Drain, look: Look, at: Instant) -> AdmissionVerdict:
+    def _check(self, drain: Drain, look: NodesOfDrain, at: Instant) -> AdmissionVerdict:
         for name in look.names:
             refusal = self._admissions.why_not_drained(name, at)
             if refusal is None:
@@ -236,7 +236,7 @@ class ReclaimAdmission:
             return AdmissionVerdict.REFUSED
         return self._admit(drain, look, at)
 
-    def _admit(self, drain: Drain, look: Look, at: Instant) -> AdmissionVerdict:
+    def _admit(self, drain: Drain, look: NodesOfDrain, at: Instant) -> AdmissionVerdict:
         drain.refusal, drain.is_checked = None, True
         for name in look.names:
             self._admissions.admit(name)

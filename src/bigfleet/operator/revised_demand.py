@@ -20,11 +20,11 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.resources import Resources
 from bigfleet.operator.rollup import DemandBook
 from bigfleet.operator.settings import OperatorSettings
-from bigfleet.placement.admission import Admissions, Refusal
-from bigfleet.placement.margin_notes import MarginFigures, Note
+from bigfleet.placement.admission import AdmissionRefusal, Admissions
+from bigfleet.placement.margin_notes import MarginFigures, MarginNote
 from bigfleet.placement.margins import Margins
 from bigfleet.placement.occupancy import Occupancy
-from bigfleet.placement.overhead import Kind, Overheads, Split, min_unit, split_of
+from bigfleet.placement.overhead import MachineKind, Overheads, ShapeSplit, min_unit, split_of
 from bigfleet.placement.subjects import MarginSettings
 from bigfleet.wire.rollups import need_row, rollup_of_rows
 
@@ -40,7 +40,7 @@ class OverheadUnits:
 
     def __init__(self, overheads: Overheads) -> None:
         self._overheads = overheads
-        self._kinds: list[Kind] = []
+        self._kinds: list[MachineKind] = []
         self._otherwise = Resources()
         self._known: dict[Resources, Resources] = {}
 
@@ -61,7 +61,7 @@ class OverheadUnits:
     def is_taken(self, largest: Resources) -> bool:
         return not self._kinds or any(kind.takes(largest) for kind in self._kinds)
 
-    def split_of(self, shapes: Sequence[Resources]) -> Split | None:
+    def split_of(self, shapes: Sequence[Resources]) -> ShapeSplit | None:
         return split_of(shapes, self._kinds)
 
 
@@ -150,7 +150,7 @@ class RevisedDemand:
         waits = self.awaits_first_reply and not self._unanswered
         return waits and self._connected_at is not None and self._is_trustworthy(at)
 
-    def on_reply(self, reply: ClusterReportReply, at: Instant) -> list[Note]:
+    def on_reply(self, reply: ClusterReportReply, at: Instant) -> list[MarginNote]:
         if self._is_trustworthy(at):
             self._tell_demand()
         while self._untold:
@@ -199,7 +199,7 @@ class RevisedDemand:
 
     # -- revising --------------------------------------------------------------------------------
 
-    def turn(self, at: Instant) -> tuple[Note, ...]:
+    def turn(self, at: Instant) -> tuple[MarginNote, ...]:
         """Once a second, with fresh caches, in a session; cheap while nothing is in play."""
         if not self._in_play():
             self._margins.stuck = {}
@@ -211,7 +211,7 @@ class RevisedDemand:
             self._change()
         return turn.notes
 
-    def on_refused(self, refusal: Refusal, at: Instant) -> bool:
+    def on_refused(self, refusal: AdmissionRefusal, at: Instant) -> bool:
         """True: demand has changed and goes out at once."""
         self._tell_demand()
         changed = self._margins.on_refused(refusal, at)

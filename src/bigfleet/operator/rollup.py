@@ -20,8 +20,8 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.needs import Need, NeedKey
 from bigfleet.operator.demand_budget import BudgetLimits, DemandBudget, Weight, weight_of
 from bigfleet.operator.demand_rows import DemandRow, PlainUnits, Units
-from bigfleet.operator.translator import Demand, Translator, Untranslatable
-from bigfleet.placement.overhead import Split
+from bigfleet.operator.translator import TranslatedDemand, Translator, Untranslatable
+from bigfleet.placement.overhead import ShapeSplit
 from bigfleet.wire.rollups import rollup_of_rows
 
 ACKNOWLEDGED = "Acknowledged"
@@ -33,11 +33,13 @@ class _Text:
 
     __slots__ = ("content", "count", "demand", "held", "refusal", "row", "told", "weight")
 
-    def __init__(self, cluster: str, content: bytes, meaning: Demand | Untranslatable) -> None:
+    def __init__(
+        self, cluster: str, content: bytes, meaning: TranslatedDemand | Untranslatable
+    ) -> None:
         self.content = content
         #: Exactly one of these two is there.
-        self.demand = meaning if isinstance(meaning, Demand) else None
-        self.refusal = None if isinstance(meaning, Demand) else meaning
+        self.demand = meaning if isinstance(meaning, TranslatedDemand) else None
+        self.refusal = None if isinstance(meaning, TranslatedDemand) else meaning
         #: Requests that have it, and how many of them its row knows of.
         self.count = self.told = 0
         #: None: untranslatable, or not told yet.
@@ -45,7 +47,7 @@ class _Text:
         #: Why it is left out although it was understood; None: it is not.
         self.held: Untranslatable | None = None
         self.weight: Weight | None = None
-        if isinstance(meaning, Demand):
+        if isinstance(meaning, TranslatedDemand):
             key = NeedKey(cluster, meaning.profile.fingerprint, meaning.group)
             self.weight = weight_of(key, meaning.unit, meaning.size)
 
@@ -104,7 +106,7 @@ class DemandBook:
         self._skipped: dict[ObjectKey, Untranslatable] = {}
         #: Texts that are told and may be split, by the key of the row they would be together.
         self._together: dict[NeedKey, dict[bytes, _Text]] = {}
-        self._splits: dict[NeedKey, Split] = {}
+        self._splits: dict[NeedKey, ShapeSplit] = {}
         #: Of these the sizes have changed since it was looked whether they are split.
         self._unsized: set[NeedKey] = set()
         #: Requests have come under another Need without being changed.
@@ -182,7 +184,7 @@ class DemandBook:
         moved, self._moved = self._moved, False
         return moved
 
-    def demand_of(self, key: ObjectKey) -> Demand | None:
+    def demand_of(self, key: ObjectKey) -> TranslatedDemand | None:
         """None: unknown, untranslatable, or left out."""
         request = self._requests.get(key)
         if request is None or request.text.held is not None:
@@ -233,7 +235,7 @@ class DemandBook:
             del self._waiting[key]
         return taken
 
-    def taken_demand_of(self, key: ObjectKey) -> Demand | None:
+    def taken_demand_of(self, key: ObjectKey) -> TranslatedDemand | None:
         """None: what bears the name now was in no roll-up that was taken; it waits on its own."""
         request = self._requests.get(key)
         return request.text.demand if request is not None and request.acknowledged else None

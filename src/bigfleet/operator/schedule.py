@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
+from bigfleet.model.settings import CurrentSettings
+from bigfleet.operator.settings import OperatorSettings
 
 
 @dataclass(slots=True)
 class RollupSchedule:
-    interval_seconds: float
-    debounce_seconds: float
+    settings: CurrentSettings[OperatorSettings]
     #: Of this session; None: nothing has been sent on it.
     sent_at: Instant | None = None
     sent_version: int = -1
@@ -36,7 +37,7 @@ class RollupSchedule:
     def due(self, version: int, trustworthy: bool, at: Instant) -> bool:
         if not trustworthy:
             return False
-        if self.sent_at is None or at - self.sent_at >= self.interval_seconds * SECOND:
+        if self.sent_at is None or at - self.sent_at >= self.settings.now.rollup_interval * SECOND:
             return True
         if version == self.sent_version:
             return False
@@ -44,4 +45,4 @@ class RollupSchedule:
             self.changed_at = at
         if self.is_hurried:
             return True
-        return at - self.changed_at >= self.debounce_seconds * SECOND
+        return at - self.changed_at >= self.settings.now.rollup_debounce * SECOND

@@ -63,7 +63,7 @@ _PLACE = re.compile(r"(?P<what>.*?)(?: - at `(?:key in )?\$\.?(?P<field>.*)`)?",
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class TranslatedDemand:
     """What one unit (a pod) of a request asks for."""
 
     #: With a Same where the request is co-located.
@@ -108,9 +108,9 @@ class Translator:
     """Remembers what it has read, so pods of one template are read once."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, Demand | Untranslatable] = {}
+        self._known: dict[bytes, TranslatedDemand | Untranslatable] = {}
 
-    def translate(self, spec: bytes) -> Demand | Untranslatable:
+    def translate(self, spec: bytes) -> TranslatedDemand | Untranslatable:
         known = self._known.get(spec)
         if known is None:
             if len(self._known) >= _MEMORY:
@@ -119,7 +119,7 @@ class Translator:
         return known
 
 
-def translate(spec: bytes) -> Demand | Untranslatable:
+def translate(spec: bytes) -> TranslatedDemand | Untranslatable:
     """`spec`: JSON as the API server has it."""
     try:
         return _demand_of(_read(spec))
@@ -143,7 +143,7 @@ def _read(spec: bytes) -> CapacityRequestSpec:
         raise _Refusal("malformed", field or "", text) from None
 
 
-def _demand_of(spec: CapacityRequestSpec) -> Demand:
+def _demand_of(spec: CapacityRequestSpec) -> TranslatedDemand:
     _fits("requirements", "requirements", len(spec.requirements), LIMITS.max_requirements - 1)
     _fits("spreads", "topologySpread", len(spec.topology_spread), LIMITS.max_requirements)
     requirements = [_requirement(i, term) for i, term in enumerate(spec.requirements)]
@@ -165,7 +165,7 @@ def _demand_of(spec: CapacityRequestSpec) -> Demand:
     _fits("resource names", "resources", len(unit.amounts), MOST_RESOURCES)
     size = len(need_row(Need("", profile, unit, unit, group=group)))
     _fits("bytes as a row", "", size, LARGEST_ROW)
-    return Demand(profile, group, unit, size)
+    return TranslatedDemand(profile, group, unit, size)
 
 
 def _fits(what: str, field: str, count: int, most: int) -> None:

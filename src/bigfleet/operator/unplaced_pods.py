@@ -58,7 +58,7 @@ class MachineSight:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class CacheContents:
     """What the caches show now."""
 
     requests: Mapping[ObjectKey, Request]
@@ -87,7 +87,7 @@ class CoveredPod:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PodsReport:
     report: ClusterReport
     #: Every pod that is covered and not placed, by name.
     covered: tuple[CoveredPod, ...]
@@ -118,7 +118,7 @@ class UnplacedPods:
         """As of the last reply; None: the shard has said nothing of it."""
         return self._standings.get(need)
 
-    def look(self, sight: Sight, at: Instant) -> Look:
+    def look(self, sight: CacheContents, at: Instant) -> PodsReport:
         """Once per report."""
         waiting = {pod.uid: pod for pod in sight.unscheduled}
         requests = _acknowledged(sight.requests, waiting)
@@ -144,7 +144,7 @@ class UnplacedPods:
             ask=sight.ask,
             refused=sight.refused,
         )
-        return Look(report, tuple(covered))
+        return PodsReport(report, tuple(covered))
 
     def _covered(
         self, waiting: Mapping[str, PodOnNode], requests: Mapping[str, ObjectKey], at: Instant

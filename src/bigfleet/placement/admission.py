@@ -19,7 +19,7 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.resources import Resources
 from bigfleet.placement.occupancy import Occupancy
-from bigfleet.placement.packing import Trial, decreasing
+from bigfleet.placement.packing import TrialPlacements, decreasing
 from bigfleet.placement.records import PodView
 
 #: Pods without a place that one drain may cause at a time.
@@ -37,7 +37,7 @@ class RefusedBy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class AdmissionRefusal:
     """Why a Node is not drained."""
 
     code: RefusedBy
@@ -92,7 +92,7 @@ class Admissions:
 
     # -- questions -------------------------------------------------------------------------------
 
-    def why_not_drained(self, node: str, at: Instant) -> Refusal | None:
+    def why_not_drained(self, node: str, at: Instant) -> AdmissionRefusal | None:
         """None: its pods have a place to go. Nothing is noted; see `admit`."""
         if (refusal := self._why_kept(node)) is not None:
             return refusal
@@ -113,7 +113,7 @@ class Admissions:
     def is_admitted(self, node: str) -> bool:
         return node in self._admitted
 
-    def why_called_off(self, node: str, at: Instant) -> Refusal | None:
+    def why_called_off(self, node: str, at: Instant) -> AdmissionRefusal | None:
         """Of an admitted drain: why its remaining pods no longer may go, or have no place.
 
         Budgets are not asked again: they hold a pod for a while, since others were evicted.
@@ -170,38 +170,38 @@ class Admissions:
 
     # -- within ----------------------------------------------------------------------------------
 
-    def _why_kept(self, node: str) -> Refusal | None:
+    def _why_kept(self, node: str) -> AdmissionRefusal | None:
         """What the Node itself has against it."""
         view = self._occupancy.nodes.get(node)
         if view is None:
-            return Refusal(RefusedBy.UNKNOWN_NODE, node, f"Node {node} is not known")
+            return AdmissionRefusal(RefusedBy.UNKNOWN_NODE, node, f"Node {node} is not known")
         if view.do_not_disrupt:
             sentence = f"Node {node} is annotated {view.do_not_disrupt}"
-            return Refusal(RefusedBy.DO_NOT_DISRUPT, node, sentence)
+            return AdmissionRefusal(RefusedBy.DO_NOT_DISRUPT, node, sentence)
         return None
 
-    def _why_never_moved(self, pod: PodView, node: str) -> Refusal | None:
+    def _why_never_moved(self, pod: PodView, node: str) -> AdmissionRefusal | None:
         if pod.do_not_disrupt:
             sentence = f"pod {pod.key} is annotated {pod.do_not_disrupt}"
-            return Refusal(RefusedBy.DO_NOT_DISRUPT, node, sentence, pod)
+            return AdmissionRefusal(RefusedBy.DO_NOT_DISRUPT, node, sentence, pod)
         if not pod.owner:
             sentence = f"pod {pod.key} has no controller that would start it again"
-            return Refusal(RefusedBy.NO_CONTROLLER, node, sentence, pod)
+            return AdmissionRefusal(RefusedBy.NO_CONTROLLER, node, sentence, pod)
         return None
 
-    def _why_not_moved(self, pod: PodView, node: str) -> Refusal | None:
+    def _why_not_moved(self, pod: PodView, node: str) -> AdmissionRefusal | None:
         if (refusal := self._why_never_moved(pod, node)) is not None:
             return refusal
         budget = self._budgets.budget_of(pod)
         if budget is not None and budget.allowed <= 0:
             sentence = f"budget {budget.name} lets no pod go, {pod.key} among them"
-            return Refusal(RefusedBy.BUDGET, node, sentence, pod)
+            return AdmissionRefusal(RefusedBy.BUDGET, node, sentence, pod)
         return None
 
-    def _why_no_room(self, node: str, at: Instant) -> Refusal | None:
+    def _why_no_room(self, node: str, at: Instant) -> AdmissionRefusal | None:
         """Schedulers fill Nodes or spread pods: everything must fit in both cases."""
         others = [each for each in self._admitted if each != node]
-        for pack in (Trial.pack, Trial.pack_spreading):
+        for pack in (TrialPlacements.pack, TrialPlacements.pack_spreading):
             trial = self._occupancy.trial(without={node, *others})
             for each in (*others, node):
                 for pod in self._occupancy.movable_on(each):
@@ -216,9 +216,9 @@ class Admissions:
                 return self._no_room(left[0], node, trial)
         return None
 
-    def _no_room(self, pod: PodView, node: str, trial: Trial) -> Refusal:
+    def _no_room(self, pod: PodView, node: str, trial: TrialPlacements) -> AdmissionRefusal:
         sentence = f"pod {pod.key} would find no place on the other Nodes ({_reasons(trial, pod)})"
-        return Refusal(RefusedBy.NO_ROOM, node, sentence, pod)
+        return AdmissionRefusal(RefusedBy.NO_ROOM, node, sentence, pod)
 
     def _to_be_placed(self, node: str, at: Instant) -> list[PodView]:
         """Pods that will leave it, and those that left it and have no Node yet."""
@@ -259,7 +259,7 @@ def _sum(pods: Iterable[PodView]) -> Resources:
     return total
 
 
-def _reasons(trial: Trial, pod: PodView) -> str:
+def _reasons(trial: TrialPlacements, pod: PodView) -> str:
     """What stands against the pod, most frequent first."""
     counts: Counter[str] = Counter()
     for name in trial.open_nodes:

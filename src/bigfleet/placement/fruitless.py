@@ -28,7 +28,7 @@ class _Case:
     rests_until: Instant | None = None
 
 
-class Fruitless:
+class FruitlessRounds:
     def __init__(self) -> None:
         self._cases: dict[OwnerShape, _Case] = {}
 

@@ -22,7 +22,7 @@ class NoteKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class MarginNote:
     kind: NoteKind
     sentence: str
     need: NeedKey | None = None
@@ -63,7 +63,7 @@ class Notes:
         at: Instant,
         *,
         machines: int = 0,
-    ) -> list[Note]:
+    ) -> list[MarginNote]:
         """One note for each controller that was not told of it lately."""
         notes = []
         for pod in pods:
@@ -71,10 +71,10 @@ class Notes:
             told_at = self._told_at.get(who)
             if told_at is None or at - told_at >= self._every:
                 self._told_at[who] = at
-                notes.append(Note(kind, _sentence(kind, pod, machines), need, (pod,)))
+                notes.append(MarginNote(kind, _sentence(kind, pod, machines), need, (pod,)))
         return notes
 
-    def not_revised(self, cluster: str) -> list[Note]:
+    def not_revised(self, cluster: str) -> list[MarginNote]:
         """Once: this shard does not say what it counts for a Need."""
         if self._told_not_revised:
             return []
@@ -83,7 +83,7 @@ class Notes:
             f"the shard of cluster {cluster} does not say what it counts for a Need: pods that are"
             " covered and cannot be placed get no further machines"
         )
-        return [Note(NoteKind.NOT_REVISED, sentence)]
+        return [MarginNote(NoteKind.NOT_REVISED, sentence)]
 
     def forget(self, at: Instant) -> None:
         for who in [who for who, told in self._told_at.items() if at - told >= self._every]:

@@ -42,7 +42,7 @@ def margin_key_of(need: Need, form: Form) -> NeedKey:
 
 
 @dataclass(slots=True)
-class Round:
+class StuckRound:
     """Machines asked for stuck pods; open until it is known whether they helped."""
 
     pods: dict[str, OwnerShape]
@@ -77,7 +77,7 @@ class Margin:
     may_buy: bool = False
     #: Machines refused for a drain since the last reply: each is to be kept.
     refused: dict[str, int] = field(default_factory=dict)
-    round: Round | None = None
+    round: StuckRound | None = None
     probe: Probe | None = None
     probe_interval: Instant = 0
     probe_at: Instant = 0

@@ -20,10 +20,10 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.needs import Need, NeedKey, is_margin
 from bigfleet.model.options import SECOND
 from bigfleet.model.resources import Resources
-from bigfleet.placement.admission import Admissions, Refusal
-from bigfleet.placement.fruitless import Fruitless
-from bigfleet.placement.margin_notes import MarginFigures, Note, NoteKind, Notes
-from bigfleet.placement.margin_rows import Form, Margin, Probe, Round
+from bigfleet.placement.admission import AdmissionRefusal, Admissions
+from bigfleet.placement.fruitless import FruitlessRounds
+from bigfleet.placement.margin_notes import MarginFigures, MarginNote, NoteKind, Notes
+from bigfleet.placement.margin_rows import Form, Margin, Probe, StuckRound
 from bigfleet.placement.occupancy import Occupancy
 from bigfleet.placement.overhead import Overheads
 from bigfleet.placement.records import NodeView, PodView
@@ -43,10 +43,10 @@ LATELY = 5 * SECOND
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class MarginChange:
     #: Rows differ from what was last sent for another reason than demand: send them at once.
     changed: bool
-    notes: tuple[Note, ...] = ()
+    notes: tuple[MarginNote, ...] = ()
 
 
 class Margins:
@@ -65,7 +65,7 @@ class Margins:
         self._subjects = Subjects(occupancy, overheads, settings)
         #: By the key of the margin.
         self._margins: dict[NeedKey, Margin] = {}
-        self._fruitless = Fruitless()
+        self._fruitless = FruitlessRounds()
         self._notes = Notes(settings.event_every)
         #: What the last roll-up asked for; None: none was sent since the start.
         self._sent: dict[NeedKey, Resources] | None = None
@@ -113,7 +113,7 @@ class Margins:
         while self._sent_lately and at - self._sent_lately[0][0] >= LATELY:
             self._sent_lately.popleft()
 
-    def on_reply(self, reply: ClusterReportReply, at: Instant) -> list[Note]:
+    def on_reply(self, reply: ClusterReportReply, at: Instant) -> list[MarginNote]:
         self._replied_at = at
         if self._sent is None:
             self._first_reply = reply
@@ -151,7 +151,7 @@ class Margins:
         """Margins stay; nothing is revised until a reply of the next session."""
         self._confirmed = {}
 
-    def on_refused(self, refusal: Refusal, at: Instant) -> bool:
+    def on_refused(self, refusal: AdmissionRefusal, at: Instant) -> bool:
         """A drain was refused: the machine is to stay. True: send the rows at once."""
         node = self._occupancy.nodes.get(refusal.node)
         if node is None:
@@ -274,19 +274,19 @@ class Margins:
 
     # -- a turn ----------------------------------------------------------------------------------
 
-    def turn(self, at: Instant) -> Turn:
+    def turn(self, at: Instant) -> MarginChange:
         """Looks at every Need that has a margin or a pod that waits."""
         self._changed = False
         self._stuck_before, self.stuck = self.stuck, {}
         self._forget(at)
-        notes: list[Note] = []
+        notes: list[MarginNote] = []
         for subject in self._subjects.in_play(self._margins):
             notes += self._turn_of(subject, at)
         for key in [k for k, margin in self._margins.items() if margin.is_idle]:
             del self._margins[key]
-        return Turn(self._changed, tuple(notes))
+        return MarginChange(self._changed, tuple(notes))
 
-    def _turn_of(self, subject: Subject, at: Instant) -> list[Note]:
+    def _turn_of(self, subject: Subject, at: Instant) -> list[MarginNote]:
         margin = self._margins.get(subject.key)
         standing = self._standing_of(subject, at)
         if standing is None:
@@ -301,7 +301,7 @@ class Margins:
             return []
         stuck = subject.stuck(at)
         self.stuck.update(subject.count_by_need(stuck))
-        notes: list[Note] = []
+        notes: list[MarginNote] = []
         coming = self._on_their_way(subject)
         opened = margin.round if margin is not None else None
         if margin is not None and opened is not None and not coming:
@@ -339,7 +339,7 @@ class Margins:
 
     def _raise(
         self, subject: Subject, standing: RowCoverage, stuck: list[PodView], at: Instant
-    ) -> list[Note]:
+    ) -> list[MarginNote]:
         if subject.form is Form.NONE:
             return self._notes.told(NoteKind.GANG_SPANS, subject.key, stuck, at)
         k = subject.machines_for(stuck) - self._on_their_way(subject)
@@ -355,7 +355,7 @@ class Margins:
         if (dimension, amount) == (margin.dimension, margin.scaled(asked)):
             return []
         machines = standing.machines + standing.row_machines
-        opened = margin.round or Round({}, margin.amount, at, machines)
+        opened = margin.round or StuckRound({}, margin.amount, at, machines)
         for uid in [uid for uid in opened.pods if uid not in self._occupancy.pods]:
             del opened.pods[uid]
         opened.pods.update((pod.uid, pod.owner_shape) for pod in stuck)
@@ -373,11 +373,11 @@ class Margins:
         self,
         subject: Subject,
         margin: Margin,
-        opened: Round,
+        opened: StuckRound,
         standing: RowCoverage,
         stuck: list[PodView],
         at: Instant,
-    ) -> list[Note]:
+    ) -> list[MarginNote]:
         """Whether the machines of a round helped."""
         pods = self._occupancy.pods
         bound = {s for uid, s in opened.pods.items() if uid in pods and pods[uid].node}
@@ -394,13 +394,13 @@ class Margins:
         margin.round = None
         return self._count_fruitless(subject, margin, opened, still, at) if still else []
 
-    def _came(self, subject: Subject, opened: Round, standing: RowCoverage) -> bool:
+    def _came(self, subject: Subject, opened: StuckRound, standing: RowCoverage) -> bool:
         """A machine came since the round began, as the cluster or the shard has it."""
         counted = standing.machines + standing.row_machines
         return subject.has_got_machine(opened) or counted > opened.machines
 
     def _has_been_tried(
-        self, subject: Subject, opened: Round, standing: RowCoverage, at: Instant
+        self, subject: Subject, opened: StuckRound, standing: RowCoverage, at: Instant
     ) -> bool:
         """A machine the shard counts and whose Node does not match helps no pod: that counts too,
         once a Node had time to show up."""
@@ -410,8 +410,13 @@ class Margins:
         return late and self._came(subject, opened, standing)
 
     def _count_fruitless(
-        self, subject: Subject, margin: Margin, opened: Round, still: list[PodView], at: Instant
-    ) -> list[Note]:
+        self,
+        subject: Subject,
+        margin: Margin,
+        opened: StuckRound,
+        still: list[PodView],
+        at: Instant,
+    ) -> list[MarginNote]:
         self.figures.fruitless += 1
         given_up = []
         for shape in dict.fromkeys(pod.owner_shape for pod in still):
@@ -423,7 +428,7 @@ class Margins:
 
     def _lower(
         self, subject: Subject, margin: Margin, standing: RowCoverage, at: Instant
-    ) -> list[Note]:
+    ) -> list[MarginNote]:
         if margin.probe is not None:
             if at - margin.probe.began >= self._settings.probe_timeout:
                 self._end_probe(margin, at, failed=False)

@@ -10,7 +10,7 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.needs import NeedKey
 from bigfleet.model.requirements import Requirement
 from bigfleet.model.resources import Resources
-from bigfleet.placement.packing import Room, Trial
+from bigfleet.placement.packing import NodeRoom, TrialPlacements
 from bigfleet.placement.records import NodeView, PodView
 
 _NO_PODS: Mapping[str, PodView] = {}
@@ -45,7 +45,7 @@ class Occupancy:
         self.pods: dict[str, PodView] = {}
         self.nodes: dict[str, NodeView] = {}
         #: By Node; only of Nodes that are known.
-        self.rooms: dict[str, Room] = {}
+        self.rooms: dict[str, NodeRoom] = {}
         self._on_node: dict[str, dict[str, PodView]] = {}
         self._waiting: dict[NeedKey | None, dict[str, PodView]] = {}
         #: Requests of DaemonSet and mirror pods on each Node.
@@ -89,7 +89,7 @@ class Occupancy:
             return
         self.nodes[node.name] = node
         self.nodes_version += 1
-        room = Room.of(node)
+        room = NodeRoom.of(node)
         for pod in self.pods_on(node.name).values():
             room.take(pod)
         self.rooms[node.name] = room
@@ -162,9 +162,11 @@ class Occupancy:
             self._taking = (self.nodes_version, taking)
         return self._taking[1]
 
-    def trial(self, *, without: Collection[str] = ()) -> Trial:
+    def trial(self, *, without: Collection[str] = ()) -> TrialPlacements:
         """Tries placements on the Nodes that take pods, by name, except those named."""
-        return Trial(self.rooms, (name for name in self.taking_pods() if name not in without))
+        return TrialPlacements(
+            self.rooms, (name for name in self.taking_pods() if name not in without)
+        )
 
     def sizes(self) -> dict[str, int]:
         return {

@@ -28,7 +28,7 @@ NO_KNOWN_KIND = "no-known-kind"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class MachineKind:
     """A kind of machine: what the shard counts for one, and what of it pods do not get."""
 
     name: str
@@ -80,9 +80,9 @@ class Overheads:
             return known
         return node, followers, overhead_of(node, followers).positive()
 
-    def kinds(self) -> list[Kind]:
+    def kinds(self) -> list[MachineKind]:
         """Those of which a Node was seen, by name."""
-        return [Kind(n, s.declared, s.overhead) for n, s in sorted(self._seen.items())]
+        return [MachineKind(n, s.declared, s.overhead) for n, s in sorted(self._seen.items())]
 
     def of_kind(self, kind: str) -> Resources:
         seen = self._seen.get(kind)
@@ -95,12 +95,12 @@ class Overheads:
             most = most.most(seen.overhead)
         return most
 
-    def known(self, offered: Iterable[tuple[str, Resources]] = ()) -> list[Kind]:
+    def known(self, offered: Iterable[tuple[str, Resources]] = ()) -> list[MachineKind]:
         """Kinds seen, and kinds on offer with what is known or supposed of their overhead."""
         kinds = {kind.name: kind for kind in self.kinds()}
         for name, declared in offered:
             if name not in kinds:
-                kinds[name] = Kind(name, declared, self.of_cluster())
+                kinds[name] = MachineKind(name, declared, self.of_cluster())
         return [kinds[name] for name in sorted(kinds)]
 
     def _see(self, kind: str, declared: Resources, overhead: Resources, at: Instant) -> bool:
@@ -132,7 +132,7 @@ def overhead_of(node: NodeView, followers: Resources) -> Resources:
     return followers.plus(Resources.of(missing))
 
 
-def min_unit(largest: Resources, kinds: Sequence[Kind], otherwise: Resources) -> Resources:
+def min_unit(largest: Resources, kinds: Sequence[MachineKind], otherwise: Resources) -> Resources:
     """The unit of a Need: kinds that take its largest pod cover the unit, others do not.
 
     Where no known kind takes the pod, `otherwise` is its overhead. Dimensions that are not asked
@@ -155,7 +155,7 @@ def min_unit(largest: Resources, kinds: Sequence[Kind], otherwise: Resources) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class ShapeSplit:
     """Groups of one Need's shapes, so that those some kind of machine takes are not held up."""
 
     groups: tuple[tuple[str, frozenset[Resources]], ...]
@@ -165,7 +165,7 @@ class Split:
         return next((name for name, shapes in self.groups if requests in shapes), "")
 
 
-def split_of(shapes: Sequence[Resources], kinds: Sequence[Kind]) -> Split | None:
+def split_of(shapes: Sequence[Resources], kinds: Sequence[MachineKind]) -> ShapeSplit | None:
     """How to split a Need whose joint unit no kind covers; None: it is covered, or no use.
 
     A unit is per dimension: a pod of much cpu and one of much memory ask together for a machine
@@ -181,7 +181,7 @@ def split_of(shapes: Sequence[Resources], kinds: Sequence[Kind]) -> Split | None
         by_cpu, by_memory = _halves(rest)
         if all(_some_kind_takes(kinds, half) for half in (by_cpu, by_memory)):
             groups += [(LARGE_CPU, by_cpu), (LARGE_MEMORY, by_memory)]
-    return Split(tuple((name, frozenset(of)) for name, of in groups)) if groups else None
+    return ShapeSplit(tuple((name, frozenset(of)) for name, of in groups)) if groups else None
 
 
 def _halves(shapes: Sequence[Resources]) -> tuple[list[Resources], list[Resources]]:
@@ -196,7 +196,7 @@ def _halves(shapes: Sequence[Resources]) -> tuple[list[Resources], list[Resource
     return by_cpu, by_memory
 
 
-def _some_kind_takes(kinds: Sequence[Kind], shapes: Sequence[Resources]) -> bool:
+def _some_kind_takes(kinds: Sequence[MachineKind], shapes: Sequence[Resources]) -> bool:
     return bool(shapes) and any(kind.takes(_joint(shapes)) for kind in kinds)
 
 

@@ -1,7 +1,8 @@
 """First fit in decreasing size: which pods fit on which Nodes, and how many machines they take.
 
-A `Room` is what is left on one Node and who is there. A `Trial` tries placements on rooms without
-changing them, so a check of a few pods among thousands of Nodes copies only what it touches.
+A `NodeRoom` is what is left on one Node and who is there. `TrialPlacements` tries placements on
+rooms without changing them, so a check of a few pods among thousands of Nodes copies only what it
+touches.
 
 The check reads requests, the limit of pods, requirements, taints, and groups that must be apart or
 near.
@@ -18,13 +19,13 @@ from typing import TypeVar
 from bigfleet.model.requirements import HOSTNAME_KEY
 from bigfleet.model.resources import Resources
 from bigfleet.model.taints import Taint
-from bigfleet.placement.records import NodeView, PodView, Term, taint_not_tolerated
+from bigfleet.placement.records import NodeView, PodGroupTerm, PodView, taint_not_tolerated
 
-K = TypeVar("K", bound=str | Term)
+K = TypeVar("K", bound=str | PodGroupTerm)
 _SCORED = ("cpu", "memory")
 
 
-class Room:
+class NodeRoom:
     """What is left on one Node."""
 
     __slots__ = (
@@ -58,15 +59,15 @@ class Room:
         self.groups: Counter[str] = Counter()
         self.kept_away: Counter[str] = Counter()
         #: The terms of pods here that reach beyond this Node.
-        self.far_apart: Counter[Term] = Counter()
+        self.far_apart: Counter[PodGroupTerm] = Counter()
 
     @classmethod
-    def of(cls, node: NodeView) -> "Room":
+    def of(cls, node: NodeView) -> "NodeRoom":
         """Of a Node without pods."""
         return cls(node.name, node.allocatable, node.pod_limit, node.labels, node.taints)
 
-    def copy(self) -> "Room":
-        twin = Room(self.name, Resources(), self.pods_left, self.labels, self.taints)
+    def copy(self) -> "NodeRoom":
+        twin = NodeRoom(self.name, Resources(), self.pods_left, self.labels, self.taints)
         twin.whole, twin.free = self.whole, dict(self.free)
         twin.groups = self.groups.copy()
         twin.kept_away = self.kept_away.copy()
@@ -135,19 +136,19 @@ class Packing:
     left: tuple[PodView, ...]
 
 
-class Trial:
+class TrialPlacements:
     """Placements that are tried and never made."""
 
-    def __init__(self, rooms: Mapping[str, Room], open_nodes: Iterable[str]) -> None:
+    def __init__(self, rooms: Mapping[str, NodeRoom], open_nodes: Iterable[str]) -> None:
         """`rooms` of all Nodes, and the names of those that take pods, in the order to try them."""
         self._rooms = rooms
         self.open_nodes = list(open_nodes)
-        self._changed: dict[str, Room] = {}
+        self._changed: dict[str, NodeRoom] = {}
         #: Pods by group within each value of a topology key; made when first asked for.
         self._within: dict[str, dict[str, Counter[str]]] = {}
         self._has_far_terms = any(room.far_apart for room in rooms.values())
 
-    def room(self, name: str) -> Room:
+    def room(self, name: str) -> NodeRoom:
         return self._changed.get(name) or self._rooms[name]
 
     def take(self, pod: PodView, name: str) -> None:
@@ -234,7 +235,7 @@ class Trial:
                 return f"no pod to be near to in its {term.topology_key}"
         return None
 
-    def _are_within(self, room: Room, term: Term) -> bool:
+    def _are_within(self, room: NodeRoom, term: PodGroupTerm) -> bool:
         if term.topology_key == HOSTNAME_KEY:
             return room.groups[term.group] > 0
         value = room.labels.get(term.topology_key)
@@ -243,7 +244,7 @@ class Trial:
         counts = self._groups_by(term.topology_key).get(value)
         return counts is not None and counts[term.group] > 0
 
-    def _is_kept_away(self, pod: PodView, room: Room) -> bool:
+    def _is_kept_away(self, pod: PodView, room: NodeRoom) -> bool:
         for each in map(self.room, self._rooms):
             for term in each.far_apart:
                 value = room.labels.get(term.topology_key)
@@ -252,7 +253,7 @@ class Trial:
                     return True
         return False
 
-    def _is_first(self, pod: PodView, term: Term) -> bool:
+    def _is_first(self, pod: PodView, term: PodGroupTerm) -> bool:
         """No pod of the group is there yet, and the pod is a member of it itself."""
         return term.group in pod.groups and not any(
             self.room(name).groups[term.group] for name in self._rooms
@@ -297,13 +298,13 @@ def share_of(requests: Resources, whole: Resources) -> float:
     return most
 
 
-def machines_for(pods: Sequence[PodView], machine: Room) -> int:
+def machines_for(pods: Sequence[PodView], machine: NodeRoom) -> int:
     """How many empty machines of this kind the pods take; one that fits on none takes one alone.
 
     What a pod requires of labels is not asked: the engine picks machines that have them. Pods that
     must be near to each other are placed like any others.
     """
-    rooms: list[Room] = []
+    rooms: list[NodeRoom] = []
     alone = 0
     began: dict[object, int] = {}
     for pod in decreasing(pods, Resources.of({n: max(0, a) for n, a in machine.free.items()})):
@@ -322,7 +323,7 @@ def machines_for(pods: Sequence[PodView], machine: Room) -> int:
     return len(rooms) + alone
 
 
-def _why_not_beside(room: Room, pod: PodView) -> str | None:
+def _why_not_beside(room: NodeRoom, pod: PodView) -> str | None:
     for name, amount in pod.requests.amounts:
         if amount > 0 and room.free.get(name, 0) < amount:
             return name

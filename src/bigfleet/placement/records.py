@@ -33,7 +33,7 @@ _ANY_ADDRESS = ("", "0.0.0.0", "::")
 _KEEPING_OFF = ("NoSchedule", "NoExecute")
 
 
-class Term(NamedTuple):
+class PodGroupTerm(NamedTuple):
     """A group of pods, within one value of a topology key."""
 
     topology_key: str
@@ -62,8 +62,8 @@ class PodView:
     #: What it requires of a Node's labels.
     requirements: tuple[Requirement, ...] = ()
     groups: frozenset[str] = frozenset()
-    apart: tuple[Term, ...] = ()
-    near: tuple[Term, ...] = ()
+    apart: tuple[PodGroupTerm, ...] = ()
+    near: tuple[PodGroupTerm, ...] = ()
     #: Empty until it is bound.
     node: str = ""
     #: When the scheduler first said that it fits nowhere; None: it has not said so.
@@ -141,7 +141,7 @@ def do_not_disrupt(annotations: Mapping[str, str]) -> str:
 
 def host_port(
     port: int, protocol: str = "TCP", address: str = ""
-) -> tuple[frozenset[str], tuple[Term, ...]]:
+) -> tuple[frozenset[str], tuple[PodGroupTerm, ...]]:
     """The groups of a pod with this host port, and what it stays apart from.
 
     A port on all addresses meets every use of it; two addresses of their own do not meet.
@@ -149,7 +149,10 @@ def host_port(
     used = f"port/{protocol or 'TCP'}/{port}"
     everywhere, somewhere = f"{used}/all", f"{used}/some"
     if address in _ANY_ADDRESS:
-        met = (Term(HOSTNAME_KEY, everywhere), Term(HOSTNAME_KEY, somewhere))
+        met = (PodGroupTerm(HOSTNAME_KEY, everywhere), PodGroupTerm(HOSTNAME_KEY, somewhere))
         return frozenset({everywhere}), met
     mine = f"{used}/{address}"
-    return frozenset({somewhere, mine}), (Term(HOSTNAME_KEY, everywhere), Term(HOSTNAME_KEY, mine))
+    return frozenset({somewhere, mine}), (
+        PodGroupTerm(HOSTNAME_KEY, everywhere),
+        PodGroupTerm(HOSTNAME_KEY, mine),
+    )

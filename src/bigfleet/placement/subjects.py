@@ -15,10 +15,10 @@ from bigfleet.model.needs import Need, NeedKey
 from bigfleet.model.options import SECOND
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.resources import Resources
-from bigfleet.placement.margin_rows import Form, Margin, Round, margin_key_of
+from bigfleet.placement.margin_rows import Form, Margin, StuckRound, margin_key_of
 from bigfleet.placement.occupancy import Matching, Occupancy
-from bigfleet.placement.overhead import Kind, Overheads, min_unit
-from bigfleet.placement.packing import Room, machines_for
+from bigfleet.placement.overhead import MachineKind, Overheads, min_unit
+from bigfleet.placement.packing import NodeRoom, machines_for
 from bigfleet.placement.records import NodeView, PodView, taint_not_tolerated
 
 
@@ -175,7 +175,7 @@ class Subject:
     def machines(self) -> frozenset[str]:
         return frozenset(node.machine for node in self.nodes.nodes)
 
-    def has_got_machine(self, opened: Round) -> bool:
+    def has_got_machine(self, opened: StuckRound) -> bool:
         """A Node of a new machine became usable since the round began; not one that flaps."""
         if self.nodes.usable_at <= opened.began:
             return False
@@ -267,7 +267,7 @@ class Subject:
                 return 1
         free = newest.allocatable.less(self.occupancy.followers_on(newest.name))
         daemons = sum(p.follows_node for p in self.occupancy.pods_on(newest.name).values())
-        room = Room("", free, newest.pod_limit - daemons, newest.labels)
+        room = NodeRoom("", free, newest.pod_limit - daemons, newest.labels)
         return machines_for(self._placed_together(stuck), room)
 
     def _placed_together(self, stuck: Sequence[PodView]) -> list[PodView]:
@@ -304,7 +304,7 @@ class Subjects:
         self._by_margin: dict[NeedKey, Subject] = {}
         self._of_need: dict[NeedKey, Subject] = {}
         self._read: dict[NeedKey, _Read] = {}
-        self._kinds: list[Kind] = []
+        self._kinds: list[MachineKind] = []
 
     def __len__(self) -> int:
         return len(self._needs)

@@ -17,7 +17,7 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.penalties import upper_bound_dollars
 from bigfleet.model.reclaim_cap import PastReclaims
 from bigfleet.plan.cycle import FileDecision, cycle_input
-from bigfleet.plan.rails import Kept, kept_of
+from bigfleet.plan.rails import RailResult, kept_of
 
 #: Where a plan's new machines stand; the provider of every host a fleet file does not name.
 PLANNED_PROVIDER = "sim"
@@ -89,7 +89,7 @@ class PlannedCycle:
     number: int
     fleet: Fleet
     decision: FileDecision
-    kept: Kept
+    kept: RailResult
     #: How long the decision itself took, by the clock given.
     seconds: float
 

@@ -21,7 +21,7 @@ WINDOW = 10 * SECOND
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RailResult:
     """What the rails let through."""
 
     actions: tuple[Action, ...]
@@ -32,12 +32,14 @@ class Kept:
     reclaims: tuple[PastReclaims, ...] = ()
 
 
-def kept_of(decision: FileDecision, fleet: Fleet, past: tuple[PastReclaims, ...] = ()) -> Kept:
+def kept_of(
+    decision: FileDecision, fleet: Fleet, past: tuple[PastReclaims, ...] = ()
+) -> RailResult:
     recent = _recent(past, fleet.now)
     within_cap = _within_reclaim_cap(decision.actions, fleet, recent)
     kept = _within_budget(within_cap, fleet.plan.max_actions_per_cycle)
     lost = Counter(a.cluster for a in kept if a.kind is ActionKind.RECLAIM)
-    return Kept(
+    return RailResult(
         actions=kept,
         memory=_without_cut_preemptions(decision, kept),
         capped=len(decision.actions) - len(within_cap),

@@ -31,20 +31,20 @@ _requirements_in = lru_cache(maxsize=4096)(requirements_in)
 
 
 @dataclass(frozen=True, slots=True)
-class Supply:
+class TermSupply:
     """Of an AvailableCapacity."""
 
     requirements: frozenset[Requirement]
     is_there: bool
 
 
-def supply_of(capacity: AvailableCapacity) -> Supply:
+def supply_of(capacity: AvailableCapacity) -> TermSupply:
     spec = capacity.spec
     asked = frozenset(requirement_of(each) for each in spec.requirements)
-    return Supply(asked, spec.availability != "None")
+    return TermSupply(asked, spec.availability != "None")
 
 
-def has_supply(spec: bytes, hints: Iterable[Supply]) -> bool:
+def has_supply(spec: bytes, hints: Iterable[TermSupply]) -> bool:
     """By the hint about exactly these requirements, else by any that does not contradict them."""
     asked = frozenset(_requirements_in(spec))
     found = False
@@ -79,7 +79,7 @@ class AffinityTerms:
         uid: str,
         specs: Sequence[bytes | None],
         request: OwnRequest | None,
-        hints: Iterable[Supply],
+        hints: Iterable[TermSupply],
         at: Instant,
     ) -> Choice:
         """Of a pod that waits. None in `specs`: its volumes rule that alternative out."""
@@ -139,7 +139,9 @@ def term_text(number: int, count: int) -> str:
     return f"{number + 1}/{count}" if count > 1 else ""
 
 
-def _first(specs: Sequence[bytes | None], usable: Sequence[int], hints: Iterable[Supply]) -> int:
+def _first(
+    specs: Sequence[bytes | None], usable: Sequence[int], hints: Iterable[TermSupply]
+) -> int:
     hints = tuple(hints)
     for number in usable:
         spec = specs[number]

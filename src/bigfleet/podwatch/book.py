@@ -13,16 +13,16 @@ from dataclasses import dataclass, field, replace
 from bigfleet.kube.objects import ObjectKey
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
-from bigfleet.podwatch.affinity_terms import AffinityTerms, Supply, term_of_node, term_text
+from bigfleet.podwatch.affinity_terms import AffinityTerms, TermSupply, term_of_node, term_text
 from bigfleet.podwatch.fleet_nodes import FleetNodes
-from bigfleet.podwatch.notes import Note
+from bigfleet.podwatch.notes import PodNote
 from bigfleet.podwatch.penalties import Defaults
 from bigfleet.podwatch.pod_demand import (
     IS_DEMAND,
     NotDemand,
     NotYetKnown,
+    PodWait,
     Standing,
-    Wait,
     standing_of_hosts,
     standing_on,
     standing_without_node,
@@ -34,9 +34,48 @@ from bigfleet.podwatch.pod_reconciler import (
     decide,
     requests_there,
 )
-from bigfleet.podwatch.pods_index import PodsIndex
 from bigfleet.podwatch.records import OwnRequest, WatchedPod
-from bigfleet.podwatch.volumes import Reach, Volumes, conflict_note, reached
+from bigfleet.podwatch.volumes import VolumeReach, Volumes, conflict_note, reached
+
+
+@dataclass(slots=True)
+class PodsIndex:
+    """Which pods are on a Node, and which use a claim: to be looked at when those change."""
+
+    _on_node: dict[str, set[str]] = field(default_factory=dict)
+    _with_claim: dict[ObjectKey, set[str]] = field(default_factory=dict)
+
+    def add(self, pod: WatchedPod) -> None:
+        if pod.node:
+            self._on_node.setdefault(pod.node, set()).add(pod.uid)
+        for claim in pod.claims:
+            key = ObjectKey(pod.key.namespace, claim.name)
+            self._with_claim.setdefault(key, set()).add(pod.uid)
+
+    def remove(self, pod: WatchedPod) -> None:
+        if pod.node and (there := self._on_node.get(pod.node)) is not None:
+            there.discard(pod.uid)
+            if not there:
+                del self._on_node[pod.node]
+        for claim in pod.claims:
+            key = ObjectKey(pod.key.namespace, claim.name)
+            if (users := self._with_claim.get(key)) is not None:
+                users.discard(pod.uid)
+                if not users:
+                    del self._with_claim[key]
+
+    def on(self, nodes: Iterable[str]) -> list[str]:
+        return [uid for node in nodes for uid in self._on_node.get(node, ())]
+
+    def with_claim(self, claim: ObjectKey) -> list[str]:
+        return list(self._with_claim.get(claim, ()))
+
+    def with_claims(self) -> list[str]:
+        return list({uid for users in self._with_claim.values() for uid in users})
+
+    def sizes(self) -> dict[str, int]:
+        return {"nodesWithPods": len(self._on_node), "claimsOfPods": len(self._with_claim)}
+
 
 #: A request that was made shows in the cache by then, or it was deleted unseen.
 SHOWS_WITHIN_SECONDS = 60.0
@@ -55,7 +94,7 @@ class Book:
     nodes: FleetNodes = field(default_factory=FleetNodes)
     volumes: Volumes = field(default_factory=Volumes)
     #: AvailableCapacities by their names.
-    supplies: Mapping[ObjectKey, Supply] = field(default_factory=dict)
+    supplies: Mapping[ObjectKey, TermSupply] = field(default_factory=dict)
     unjudged_grace_seconds: float = UNJUDGED_GRACE_SECONDS
     #: By UID: a pod that is deleted and made again under its name is another one.
     pods: dict[str, WatchedPod] = field(default_factory=dict)
@@ -68,7 +107,7 @@ class Book:
     #: Until when a request that was patched rests; swept as new ones come.
     _resting: dict[str, Instant] = field(default_factory=dict)
     #: What was told about each pod. All and only those of pods that are there.
-    _told: dict[str, frozenset[Note]] = field(default_factory=dict)
+    _told: dict[str, frozenset[PodNote]] = field(default_factory=dict)
     #: Owners of pods, with the hints that were told on one of them.
     _owners_told: OrderedDict[tuple[str, str], None] = field(default_factory=OrderedDict)
     #: Since when a pod is known that the scheduler has said nothing of.
@@ -228,8 +267,10 @@ class Book:
         due = [each for each in (decision.again_at, until) if each is not None]
         return replace(decision, again_at=min(due, default=None), notes=notes)
 
-    def _standing(self, pod: WatchedPod, reach: Reach, has_request: bool, at: Instant) -> Standing:
-        if pod.node or pod.wait is not Wait.UNJUDGED:
+    def _standing(
+        self, pod: WatchedPod, reach: VolumeReach, has_request: bool, at: Instant
+    ) -> Standing:
+        if pod.node or pod.wait is not PodWait.UNJUDGED:
             self._unjudged_since.pop(pod.uid, None)
         if pod.node:
             return standing_on(pod.node, self.nodes, has_request=has_request, at=at)
@@ -238,7 +279,7 @@ class Book:
         if there is not IS_DEMAND:
             return there
         due = at
-        if pod.wait is Wait.UNJUDGED:
+        if pod.wait is PodWait.UNJUDGED:
             since = self._unjudged_since.setdefault(pod.uid, at)
             due = since + round(self.unjudged_grace_seconds * SECOND)
         return standing_without_node(pod.wait, has_request=has_request, judged_by=due, at=at)
@@ -276,8 +317,8 @@ class Book:
         return at
 
     def notes_for(
-        self, uid: str, outcome: PodOutcome, more: tuple[Note, ...] = ()
-    ) -> tuple[Note, ...]:
+        self, uid: str, outcome: PodOutcome, more: tuple[PodNote, ...] = ()
+    ) -> tuple[PodNote, ...]:
         """What is to be told about the pod now: each once in its life, over restarts too.
 
         Where the request was there before this process, an earlier one has told already. Of a pod
@@ -297,7 +338,7 @@ class Book:
             new = tuple(note for note in now if note not in told)
         return tuple(note for note in new if not note.is_hint or self._is_first(pod.owner, note))
 
-    def _is_first(self, owner: str, note: Note) -> bool:
+    def _is_first(self, owner: str, note: PodNote) -> bool:
         """Whether no other pod of that owner was told the same."""
         key = (owner, note.reason)
         if key in self._owners_told:
@@ -308,7 +349,7 @@ class Book:
         return True
 
 
-def _specs(pod: WatchedPod, reach: Reach) -> list[bytes | None]:
+def _specs(pod: WatchedPod, reach: VolumeReach) -> list[bytes | None]:
     """Of each alternative, with what its volumes ask for; None: the two contradict each other."""
     found = [reached(body.spec, reach) for body in pod.alternatives]
     if not pod.node:
@@ -318,7 +359,9 @@ def _specs(pod: WatchedPod, reach: Reach) -> list[bytes | None]:
     return [spec if spec is not None else body.spec for spec, body in both]
 
 
-def _why_impossible(pod: WatchedPod, reach: Reach, specs: Sequence[bytes | None]) -> Note | None:
+def _why_impossible(
+    pod: WatchedPod, reach: VolumeReach, specs: Sequence[bytes | None]
+) -> PodNote | None:
     if pod.impossible is not None:
         return pod.impossible
     return conflict_note(reach) if all(spec is None for spec in specs) else None

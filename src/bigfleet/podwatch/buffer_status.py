@@ -13,7 +13,7 @@ from bigfleet.kube.buffers import (
     BufferCondition,
     CapacityBuffer,
 )
-from bigfleet.podwatch.buffers import Plan, Refusal
+from bigfleet.podwatch.buffers import BufferPlan, BufferRefusal
 from bigfleet.podwatch.records import OwnRequest
 
 
@@ -25,20 +25,20 @@ class _Said:
     text: str
 
 
-def covered(plan: Plan | Refusal, have: Sequence[OwnRequest]) -> int:
+def covered(plan: BufferPlan | BufferRefusal, have: Sequence[OwnRequest]) -> int:
     """Chunks that are acknowledged as they are asked for now."""
-    if isinstance(plan, Refusal):
+    if isinstance(plan, BufferRefusal):
         return 0
     fine = [each for each in have if each.acknowledged and each.body.spec == plan.spec]
     return min(plan.chunks, len(fine))
 
 
 def status_patch(
-    buffer: CapacityBuffer, plan: Plan | Refusal, covered_chunks: int, at: str
+    buffer: CapacityBuffer, plan: BufferPlan | BufferRefusal, covered_chunks: int, at: str
 ) -> dict[str, object] | None:
     """None: it says so already. Conditions of others stay as they are."""
     status = buffer.status
-    made = plan if isinstance(plan, Plan) else None
+    made = plan if isinstance(plan, BufferPlan) else None
     wanted: dict[str, object] = {
         "replicas": covered_chunks,
         "provisioningStrategy": buffer.spec.provisioning_strategy or ACTIVE_CAPACITY,
@@ -58,8 +58,8 @@ def status_patch(
     return {"status": wanted | {"conditions": [_condition_json(each) for each in conditions]}}
 
 
-def _said(plan: Plan | Refusal, covered_chunks: int) -> tuple[_Said, _Said]:
-    if isinstance(plan, Refusal):
+def _said(plan: BufferPlan | BufferRefusal, covered_chunks: int) -> tuple[_Said, _Said]:
+    if isinstance(plan, BufferRefusal):
         return (
             _Said(READY_FOR_PROVISIONING, False, plan.reason, plan.text),
             _Said(PROVISIONING, False, plan.reason, plan.text),

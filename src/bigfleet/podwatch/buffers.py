@@ -16,7 +16,7 @@ from bigfleet.kube.buffers import (
 )
 from bigfleet.kube.pod_requests import Amounts, amounts_of, effective_requests
 from bigfleet.model.quantities import BadQuantity
-from bigfleet.podwatch.notes import Note
+from bigfleet.podwatch.notes import PodNote
 from bigfleet.podwatch.penalties import Penalties, annotated
 from bigfleet.podwatch.pod_reconciler import (
     Delete,
@@ -27,7 +27,7 @@ from bigfleet.podwatch.pod_reconciler import (
     spec_patch,
 )
 from bigfleet.podwatch.records import OwnRequest, with_penalties
-from bigfleet.podwatch.requests import Template, asking_of
+from bigfleet.podwatch.requests import RequestTemplate, asking_of
 from bigfleet.podwatch.taints import FleetTaint
 
 #: Limits of a terabyte and a template of one byte would be a flood; no buffer needs more chunks.
@@ -50,35 +50,37 @@ class BufferTarget:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BufferPlan:
     chunks: int
     spec: bytes
     #: What is to be told about it besides.
-    notes: tuple[Note, ...] = ()
+    notes: tuple[PodNote, ...] = ()
     template_name: str | None = None
     template_generation: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class BufferRefusal:
     """Why a buffer asks for nothing: a word for the condition, and what to do."""
 
     reason: str
     text: str
 
 
-def why_refused(spec: CapacityBufferSpec) -> Refusal | None:
+def why_refused(spec: CapacityBufferSpec) -> BufferRefusal | None:
     """What is wrong with it before anything it points at was read."""
     strategy = spec.provisioning_strategy or ACTIVE_CAPACITY
     if strategy != ACTIVE_CAPACITY:
         text = f"strategy {strategy!r} is not supported; leave it out or write {ACTIVE_CAPACITY}"
-        return Refusal("UnsupportedStrategy", text)
+        return BufferRefusal("UnsupportedStrategy", text)
     if (spec.pod_template_ref is None) == (spec.scalable_ref is None):
-        return Refusal("NoTemplate", "name either podTemplateRef or scalableRef, one of them")
+        return BufferRefusal("NoTemplate", "name either podTemplateRef or scalableRef, one of them")
     if (ref := spec.scalable_ref) is not None and (ref.api_group, ref.kind) not in SCALABLE_KINDS:
         known = ", ".join(f"{group}/{kind}" for group, kind in SCALABLE_KINDS)
         said = f"{ref.api_group or 'core'}/{ref.kind}"
-        return Refusal("UnsupportedScalable", f"{said} has no template we read; known: {known}")
+        return BufferRefusal(
+            "UnsupportedScalable", f"{said} has no template we read; known: {known}"
+        )
     return None
 
 
@@ -87,26 +89,28 @@ def plan_of(
     found: BufferTarget,
     buffer_priority: int,
     taints: Sequence[FleetTaint] = (),
-) -> Plan | Refusal:
+) -> BufferPlan | BufferRefusal:
     template = found.template
     penalties, notes = annotated(template.metadata.annotations)
     priority = buffer_priority if found.priority is None else found.priority
     try:
-        asking = asking_of(Template(template.spec, priority, template.metadata.labels), taints)
+        asking = asking_of(
+            RequestTemplate(template.spec, priority, template.metadata.labels), taints
+        )
         chunks = chunks_of(spec, effective_requests(template.spec), found.replicas)
     except BadQuantity as problem:
-        return Refusal("InvalidQuantity", str(problem))
-    if isinstance(chunks, Refusal):
+        return BufferRefusal("InvalidQuantity", str(problem))
+    if isinstance(chunks, BufferRefusal):
         return chunks
     if asking.impossible is not None:
-        return Refusal(asking.impossible.reason, asking.impossible.text)
+        return BufferRefusal(asking.impossible.reason, asking.impossible.text)
     told = tuple(note for note in asking.notes if not note.is_hint)
     if len(asking.alternatives) > 1:
         told = (*told, _first_term_note(len(asking.alternatives)))
     if chunks > MOST_CHUNKS:
         text = f"it would be {chunks} chunks; {MOST_CHUNKS} are the most: larger ones do the same"
-        return Refusal("TooManyChunks", text)
-    return Plan(
+        return BufferRefusal("TooManyChunks", text)
+    return BufferPlan(
         chunks,
         with_penalties(asking.alternatives[0], penalties.otherwise(_NO_PENALTY)),
         notes + told,
@@ -117,7 +121,7 @@ def plan_of(
 
 def chunks_of(
     spec: CapacityBufferSpec, requests: Mapping[str, int], scalable_replicas: int | None
-) -> int | Refusal:
+) -> int | BufferRefusal:
     """Raises BadQuantity for a malformed limit."""
     wanted = [spec.replicas] if spec.replicas is not None else []
     if spec.percentage is not None and scalable_replicas is not None:
@@ -128,12 +132,12 @@ def chunks_of(
         return most if fitting is None else min(most, fitting)
     if fitting is None:
         text = "it says neither replicas nor percentage, and its limits end at no number of chunks"
-        return Refusal("NoSize", f"{text}; say how many")
+        return BufferRefusal("NoSize", f"{text}; say how many")
     return fitting
 
 
 def instructions_for(
-    namespace: str, owner: Owner, plan: Plan | None, have: Sequence[OwnRequest]
+    namespace: str, owner: Owner, plan: BufferPlan | None, have: Sequence[OwnRequest]
 ) -> tuple[Instruction, ...]:
     """`plan` None: it asks for nothing. Of too many chunks those with the highest numbers go."""
     there = {request.key: request for request in have if not request.deleting}
@@ -153,13 +157,13 @@ def instructions_for(
     return tuple(steps)
 
 
-def _first_term_note(count: int) -> Note:
+def _first_term_note(count: int) -> PodNote:
     """A chunk never waits for a node, so nothing says when to try the next."""
     text = (
         f"BigFleet asks for machines of the first of {count} required node affinity terms only; "
         "put what must be bought first, or write one term"
     )
-    return Note("OnlyFirstAffinityTermUsed", text)
+    return PodNote("OnlyFirstAffinityTermUsed", text)
 
 
 def _fitting(limits: Amounts, requests: Mapping[str, int]) -> int | None:

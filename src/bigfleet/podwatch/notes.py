@@ -5,7 +5,7 @@ from functools import lru_cache
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class PodNote:
     reason: str
     text: str
     #: What of the pod is not translated, as a label of a gauge; empty: nothing is lost.
@@ -15,6 +15,6 @@ class Note:
 
 
 @lru_cache(maxsize=4096)
-def shared(notes: tuple[Note, ...]) -> tuple[Note, ...]:
+def shared(notes: tuple[PodNote, ...]) -> tuple[PodNote, ...]:
     """The same object for equal notes: thousands of pods of one template keep one copy."""
     return notes

@@ -15,7 +15,7 @@ from bigfleet.fleetfile.yaml_dialect import decode_yaml, lines_of
 from bigfleet.kube.names import INTERRUPTION_PENALTY, RECLAMATION_PENALTY
 from bigfleet.model.errors import BadInput, Problem
 from bigfleet.model.quantities import BadQuantity, exactly
-from bigfleet.podwatch.notes import Note
+from bigfleet.podwatch.notes import PodNote
 
 #: What the CapacityRequest's schema takes (wire.md 1), so that no object is refused for it.
 _QUANTITY = re.compile(
@@ -45,8 +45,8 @@ NO_PENALTIES = Penalties()
 Defaults = Mapping[str, Penalties]
 
 
-def annotated(annotations: Mapping[str, str]) -> tuple[Penalties, tuple[Note, ...]]:
-    notes: list[Note] = []
+def annotated(annotations: Mapping[str, str]) -> tuple[Penalties, tuple[PodNote, ...]]:
+    notes: list[PodNote] = []
     interruption = _annotation(annotations, INTERRUPTION_PENALTY, notes)
     reclamation = _annotation(annotations, RECLAMATION_PENALTY, notes)
     if interruption is None and reclamation is None:
@@ -115,12 +115,12 @@ class _Reading:
         self.problems.append(Problem(f"{place}: {'.'.join(path)}", text))
 
 
-def _annotation(annotations: Mapping[str, str], name: str, notes: list[Note]) -> str | None:
+def _annotation(annotations: Mapping[str, str], name: str, notes: list[PodNote]) -> str | None:
     text = annotations.get(name, "").strip()
     if name not in annotations:
         return None
     if is_quantity(text):
         return text
     said = f"annotation {name}: {text[:60]!r} is not a quantity and is ignored; {_WRITE}"
-    notes.append(Note("InvalidPenalty", said))
+    notes.append(PodNote("InvalidPenalty", said))
     return None

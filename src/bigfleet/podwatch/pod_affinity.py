@@ -10,15 +10,15 @@ label selector when the pod was made.
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from bigfleet.kube.label_selectors import selects
 from bigfleet.kube.objects import (
     Affinity,
     LabelSelector,
     PodAffinityTerm,
     TopologySpreadConstraint,
+    selects,
 )
 from bigfleet.model.requirements import HOSTNAME_KEY
-from bigfleet.podwatch.notes import Note
+from bigfleet.podwatch.notes import PodNote
 from bigfleet.podwatch.requirements import requirement_json, requirement_of
 
 Json = dict[str, object]
@@ -52,19 +52,19 @@ def spreads_of(
 
 def affinity_notes(
     affinity: Affinity | None, labels: Mapping[str, str], namespace: str
-) -> Iterator[Note]:
+) -> Iterator[PodNote]:
     if affinity is None:
         return
     near = _near(affinity)
     if len(near) > 1:
-        yield Note(
+        yield PodNote(
             "PodAffinityNotTranslated",
             f"BigFleet brings machines for the first of {len(near)} required podAffinity terms; "
             "if the others keep the pod waiting, write them as one",
             "pod_affinity",
         )
     if any(not _is_of_own_namespace(term, namespace) for term in near[:1]):
-        yield Note(
+        yield PodNote(
             "PodAffinityNotTranslated",
             "BigFleet tells pods that belong together by their label selector alone: the "
             "namespaces of the required podAffinity term are not part of it; give such pods a "
@@ -73,7 +73,7 @@ def affinity_notes(
         )
     _, left = _apart(affinity, labels, namespace)
     if left:
-        yield Note(
+        yield PodNote(
             "PodAntiAffinityNotTranslated",
             f"BigFleet does not choose machines by the required podAntiAffinity on "
             f"{', '.join(left)}: only one term per label, which selects the pod itself in its own "
@@ -83,7 +83,7 @@ def affinity_notes(
         )
     preferred = _preferred(affinity)
     if preferred:
-        yield Note(
+        yield PodNote(
             "PreferenceNotTranslated",
             f"preferred {' and '.join(preferred)} guides the scheduler, not which machines "
             "BigFleet brings; what must hold has to be required",

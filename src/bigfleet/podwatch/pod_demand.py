@@ -19,7 +19,7 @@ FOREIGN_SECONDS = 60.0
 _FOREIGN_FOR = round(FOREIGN_SECONDS * SECOND)
 
 
-class Wait(Enum):
+class PodWait(Enum):
     """Where a pod without a Node stands."""
 
     UNJUDGED = "the scheduler has not spoken of it"
@@ -82,13 +82,13 @@ def standing_of_hosts(
 
 
 def standing_without_node(
-    wait: Wait, *, has_request: bool, judged_by: Instant, at: Instant
+    wait: PodWait, *, has_request: bool, judged_by: Instant, at: Instant
 ) -> Standing:
     """`judged_by`: until when an unjudged pod is left alone."""
     match wait:
-        case Wait.GATED:
+        case PodWait.GATED:
             return NotDemand("it has scheduling gates, so no machine would run it")
-        case Wait.UNSCHEDULABLE:
+        case PodWait.UNSCHEDULABLE:
             return IS_DEMAND
-        case Wait.UNJUDGED:
+        case PodWait.UNJUDGED:
             return IS_DEMAND if has_request or at >= judged_by else NotYetKnown(judged_by)

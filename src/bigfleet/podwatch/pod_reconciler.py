@@ -15,7 +15,7 @@ import msgspec
 from bigfleet.kube.names import AFFINITY_TERM, OWNED_BY_BUFFER, OWNED_BY_POD
 from bigfleet.kube.objects import ObjectKey
 from bigfleet.model.machines import Instant
-from bigfleet.podwatch.notes import Note
+from bigfleet.podwatch.notes import PodNote
 from bigfleet.podwatch.pod_demand import IS_DEMAND, NotDemand, NotYetKnown, Standing
 from bigfleet.podwatch.records import OwnRequest, WatchedPod
 
@@ -123,7 +123,7 @@ class Decision:
     #: When to look again though nothing changed; None: never.
     again_at: Instant | None = None
     #: What is to be told besides the notes of the pod itself.
-    notes: tuple[Note, ...] = ()
+    notes: tuple[PodNote, ...] = ()
     #: Why it is not demand; empty: it is, or that is not known.
     why: str = ""
 

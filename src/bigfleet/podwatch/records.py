@@ -13,10 +13,16 @@ import msgspec
 from bigfleet.kube.names import AFFINITY_TERM, OWNED_BY_BUFFER, OWNED_BY_POD
 from bigfleet.kube.objects import CapacityRequest, ObjectKey, Pod
 from bigfleet.model.quantities import BadQuantity
-from bigfleet.podwatch.notes import Note, shared
+from bigfleet.podwatch.notes import PodNote, shared
 from bigfleet.podwatch.penalties import NO_PENALTIES, Defaults, Penalties, annotated
-from bigfleet.podwatch.pod_demand import Wait
-from bigfleet.podwatch.requests import Asking, Template, asking_of, canonical, is_pinned
+from bigfleet.podwatch.pod_demand import PodWait
+from bigfleet.podwatch.requests import (
+    RequestBodies,
+    RequestTemplate,
+    asking_of,
+    canonical,
+    is_pinned,
+)
 from bigfleet.podwatch.taints import FleetTaint
 from bigfleet.podwatch.volumes import PodClaim, claims_of
 
@@ -58,14 +64,14 @@ class WatchedPod:
     alternatives: tuple[Body, ...] = ()
     penalties: Penalties = NO_PENALTIES
     priority_class: str = ""
-    notes: tuple[Note, ...] = ()
+    notes: tuple[PodNote, ...] = ()
     #: Its requests cannot be read; a note says why.
     is_unreadable: bool = False
     #: Why no machine of the fleet would take it.
-    impossible: Note | None = None
+    impossible: PodNote | None = None
     #: Empty: it waits.
     node: str = ""
-    wait: Wait = Wait.UNJUDGED
+    wait: PodWait = PodWait.UNJUDGED
     claims: tuple[PodClaim, ...] = ()
     #: The UID of its controller, else its own.
     owner: str = ""
@@ -174,8 +180,8 @@ def with_penalties(spec: bytes, penalties: Penalties) -> bytes:
     return canonical(body | {name: text for name, text in said.items() if text is not None})
 
 
-def _asking(pod: Pod, policy: Policy) -> Asking:
-    template = Template(
+def _asking(pod: Pod, policy: Policy) -> RequestBodies:
+    template = RequestTemplate(
         pod.spec,
         pod.spec.priority or 0,
         pod.metadata.labels,
@@ -187,15 +193,15 @@ def _asking(pod: Pod, policy: Policy) -> Asking:
         return asking_of(template, policy.taints)
     except BadQuantity as problem:
         text = f"no capacity is requested for this pod: {problem}"
-        return Asking((), (Note("InvalidRequests", text),), is_unreadable=True)
+        return RequestBodies((), (PodNote("InvalidRequests", text),), is_unreadable=True)
 
 
-def _wait_of(pod: Pod) -> Wait:
+def _wait_of(pod: Pod) -> PodWait:
     if pod.spec.node_name:
-        return Wait.UNJUDGED
+        return PodWait.UNJUDGED
     if pod.spec.scheduling_gates:
-        return Wait.GATED
+        return PodWait.GATED
     said = next((each for each in pod.status.conditions if each.type == "PodScheduled"), None)
     # A condition that still says SchedulingGated: the scheduler has not looked since the last went.
     judged = said is not None and said.status == "False" and said.reason == _UNSCHEDULABLE
-    return Wait.UNSCHEDULABLE if judged else Wait.UNJUDGED
+    return PodWait.UNSCHEDULABLE if judged else PodWait.UNJUDGED

@@ -12,7 +12,7 @@ import msgspec
 
 from bigfleet.kube.objects import Affinity, NodeSelectorTerm, PodSpec, PodStatus
 from bigfleet.kube.pod_requests import effective_requests, texts_of
-from bigfleet.podwatch.notes import Note
+from bigfleet.podwatch.notes import PodNote
 from bigfleet.podwatch.pod_affinity import affinity_notes, co_location_of, spreads_of
 from bigfleet.podwatch.requirements import (
     ANY_TYPE,
@@ -33,19 +33,19 @@ _ENCODER = msgspec.json.Encoder(order="sorted")
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class RequestBodies:
     """Specs but for the penalties, which have sources of their own."""
 
     alternatives: tuple[bytes, ...]
-    notes: tuple[Note, ...] = ()
+    notes: tuple[PodNote, ...] = ()
     #: What it requests is not a quantity: there is nothing to ask for.
     is_unreadable: bool = False
     #: Why no machine of the fleet would take it; told for itself, and not one of the notes.
-    impossible: Note | None = None
+    impossible: PodNote | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class RequestTemplate:
     """What a pod is made of, or would be."""
 
     spec: PodSpec
@@ -62,9 +62,9 @@ def canonical(spec: object) -> bytes:
     return _ENCODER.encode(spec)
 
 
-def asking_of(template: Template, taints: Sequence[FleetTaint] = ()) -> Asking:
+def asking_of(template: RequestTemplate, taints: Sequence[FleetTaint] = ()) -> RequestBodies:
     """Raises BadQuantity."""
-    spec, notes = template.spec, list[Note]()
+    spec, notes = template.spec, list[PodNote]()
     alternatives: list[tuple[Requirement, ...]] = [(ANY_TYPE,)]
     impossible = None
     if not template.is_pinned:
@@ -81,7 +81,7 @@ def asking_of(template: Template, taints: Sequence[FleetTaint] = ()) -> Asking:
     notes += affinity_notes(spec.affinity, labels, namespace)
     notes += _other_notes(spec)
     specs = tuple(_with(body, each) for each in alternatives)
-    return Asking(specs, tuple(notes), impossible=impossible)
+    return RequestBodies(specs, tuple(notes), impossible=impossible)
 
 
 def is_pinned(affinity: Affinity | None) -> bool:
@@ -115,7 +115,7 @@ def _with(body: Json, requirements: Sequence[Requirement]) -> bytes:
     return canonical(body | {"requirements": [requirement_json(each) for each in requirements]})
 
 
-def _alternatives(spec: PodSpec, notes: list[Note]) -> list[tuple[Requirement, ...]]:
+def _alternatives(spec: PodSpec, notes: list[PodNote]) -> list[tuple[Requirement, ...]]:
     """Each sorted; those that can be asked for, as long as there are any."""
     terms = _terms(spec.affinity)
     # A Node that is named is there already; the other terms are what machines can serve.
@@ -151,7 +151,7 @@ def _untainted(
     alternatives: list[tuple[Requirement, ...]],
     spec: PodSpec,
     taints: Sequence[FleetTaint],
-) -> tuple[list[tuple[Requirement, ...]], Note | None]:
+) -> tuple[list[tuple[Requirement, ...]], PodNote | None]:
     """Without machines whose taint the pod does not tolerate; if none are left, as they were."""
     against = not_tolerated(taints, spec.tolerations)
     if not against:
@@ -166,7 +166,7 @@ def _untainted(
         f"({', '.join(map(str, against))}): no capacity is requested for this pod; add the "
         "toleration, or change what it requires"
     )
-    return alternatives, Note("TaintNotTolerated", text, "taint")
+    return alternatives, PodNote("TaintNotTolerated", text, "taint")
 
 
 def _terms(affinity: Affinity | None) -> tuple[NodeSelectorTerm, ...]:
@@ -186,7 +186,7 @@ def _compared(requirements: Iterable[Requirement]) -> list[str]:
     return [f"{key} {operator}" for key, operator, _ in requirements if operator in _COMPARISONS]
 
 
-def _comparison_note(compared: Sequence[str], has_others: bool) -> Note:
+def _comparison_note(compared: Sequence[str], has_others: bool) -> PodNote:
     then = (
         "its other node affinity terms are asked for"
         if has_others
@@ -196,21 +196,21 @@ def _comparison_note(compared: Sequence[str], has_others: bool) -> Note:
         f"BigFleet cannot ask for machines by comparison ({', '.join(compared)}): {then}; use In "
         "with the values that will do"
     )
-    return Note("UnsupportedOperator", text, "comparison")
+    return PodNote("UnsupportedOperator", text, "comparison")
 
 
-def _alternatives_note(count: int) -> Note:
+def _alternatives_note(count: int) -> PodNote:
     text = (
         f"BigFleet asks for machines of one of {count} required node affinity terms at a time: the "
         "first with supply, then, after each 60 s without a node, the next; the annotation "
         "bigfleet.lucy.sh/affinity-term of the CapacityRequest says which"
     )
-    return Note("AffinityTermsInTurn", text, is_hint=True)
+    return PodNote("AffinityTermsInTurn", text, is_hint=True)
 
 
-def _other_notes(spec: PodSpec) -> Iterator[Note]:
+def _other_notes(spec: PodSpec) -> Iterator[PodNote]:
     if spec.resource_claims:
-        yield Note(
+        yield PodNote(
             "ResourceClaimsNotTranslated",
             "BigFleet does not read dynamic resource claims: machines are brought for its other "
             "requests; require a label of the machines that have the device",

@@ -21,7 +21,7 @@ from bigfleet.kube.volumes import (
     VolumeClaim,
 )
 from bigfleet.model.requirements import HOSTNAME_KEY, REGION_KEY, ZONE_KEY
-from bigfleet.podwatch.notes import Note
+from bigfleet.podwatch.notes import PodNote
 from bigfleet.podwatch.requests import requirements_in, with_requirements
 from bigfleet.podwatch.requirements import Requirement, in_values, narrowed, requirement_of
 
@@ -68,11 +68,11 @@ class VolumeFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class VolumeReach:
     """Of all volumes of a pod together."""
 
     requirements: tuple[Requirement, ...] = ()
-    notes: tuple[Note, ...] = ()
+    notes: tuple[PodNote, ...] = ()
     #: Why no machine reaches all of them; empty: one can.
     conflict: str = ""
 
@@ -82,7 +82,7 @@ class Reach:
         return next(lists, ())
 
 
-EVERYWHERE = Reach()
+EVERYWHERE = VolumeReach()
 
 
 def claims_of(pod_name: str, volumes: Iterable[PodVolume]) -> tuple[PodClaim, ...]:
@@ -155,7 +155,7 @@ class Volumes:
     volumes: Mapping[ObjectKey, VolumeFacts] = field(default_factory=dict)
     classes: Mapping[ObjectKey, Topology] = field(default_factory=dict)
 
-    def reach_of(self, namespace: str, claims: Sequence[PodClaim]) -> Reach:
+    def reach_of(self, namespace: str, claims: Sequence[PodClaim]) -> VolumeReach:
         if not claims:
             return EVERYWHERE
         requirements: tuple[Requirement, ...] = ()
@@ -165,9 +165,11 @@ class Volumes:
             left_out |= set(topology.left_out)
             both = narrowed(requirements, topology.requirements)
             if both is None:
-                return Reach(conflict=f"no machine reaches both {claim.name} and its other volumes")
+                return VolumeReach(
+                    conflict=f"no machine reaches both {claim.name} and its other volumes"
+                )
             requirements = both
-        return Reach(requirements, _notes(sorted(left_out)))
+        return VolumeReach(requirements, _notes(sorted(left_out)))
 
     def _topology_of(self, namespace: str, claim: PodClaim) -> Topology:
         facts = self.claims.get(ObjectKey(namespace, claim.name))
@@ -179,7 +181,7 @@ class Volumes:
 
 
 @lru_cache(maxsize=4096)
-def reached(spec: bytes, reach: Reach) -> bytes | None:
+def reached(spec: bytes, reach: VolumeReach) -> bytes | None:
     """A spec that also asks for the reach of the volumes; None: the two contradict each other."""
     if reach.conflict:
         return None
@@ -220,19 +222,19 @@ def _is_a_list(of_key: Sequence[Requirement]) -> bool:
     return len(of_key) == 1 and of_key[0][1] == "In"
 
 
-def conflict_note(reach: Reach) -> Note:
+def conflict_note(reach: VolumeReach) -> PodNote:
     """Of a pod that no machine can run."""
     where = "; ".join(f"{key} {word} {', '.join(v)}" for key, word, v in reach.requirements)
     why = reach.conflict or f"its volumes are reached from {where}, which it does not accept"
     text = f"{why}: no capacity is requested for this pod; change what it requires, or its volumes"
-    return Note("VolumeTopologyConflict", text, "volume_topology")
+    return PodNote("VolumeTopologyConflict", text, "volume_topology")
 
 
-def _notes(left_out: Sequence[str]) -> tuple[Note, ...]:
+def _notes(left_out: Sequence[str]) -> tuple[PodNote, ...]:
     if not left_out:
         return ()
     text = (
         f"its volumes can only be reached from Nodes with certain values of {', '.join(left_out)}, "
         "which BigFleet cannot ask for: a machine may come that does not reach them"
     )
-    return (Note("VolumeTopologyNotTranslated", text, "volume_topology"),)
+    return (PodNote("VolumeTopologyNotTranslated", text, "volume_topology"),)

@@ -16,7 +16,7 @@ import msgspec
 
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.edge.driver import stopwatch
-from bigfleet.edge.logs import Log, Silence
+from bigfleet.edge.logs import Log, NullLog
 from bigfleet.model.machines import Instant
 from bigfleet.provider.ledger.entries import FRESH, Entry, Standing
 from bigfleet.provider.ledger.fences import Fences, KeptMark, Mark, MarkKey
@@ -26,7 +26,7 @@ from bigfleet.provider.metrics import CALLS, ProviderMetrics
 from bigfleet.provider.stores.store import (
     Batch,
     JournalRow,
-    Loaded,
+    LoadedState,
     MachineRow,
     Store,
     StoreFailed,
@@ -92,7 +92,7 @@ class Committer:
         self._before_commit = before_commit
         self._prefix = operation_prefix
         self._journal_rows = journal_rows
-        self._log = log or Silence()
+        self._log = log or NullLog()
         #: Why the last write failed; empty: it did not.
         self.trouble = ""
         self._counter = 0
@@ -123,7 +123,7 @@ class Committer:
         loaded = await self.in_store_thread(self._load)
         return loaded.pending
 
-    def _load(self) -> Loaded:
+    def _load(self) -> LoadedState:
         loaded = self._store.load()
         self.incarnation = loaded.incarnation
         self._counter = loaded.counter

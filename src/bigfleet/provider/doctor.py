@@ -28,7 +28,7 @@ from bigfleet.provider.ledger.entries import seeded
 from bigfleet.provider.ledger.transitions import Kind
 from bigfleet.provider.operations.attempts import DeadlinePassed, done_by
 from bigfleet.provider.options import ProviderOptions
-from bigfleet.provider.reconciling.record_checks import Screened, screened
+from bigfleet.provider.reconciling.record_checks import ScreenedInstances, screened
 from bigfleet.wire.lines import TlsFiles
 
 SHOWN = 10
@@ -128,7 +128,7 @@ async def _looked_at(
         yield await _inspected(calls, hosted, options.provider)
 
 
-def _inventory_findings(inventory: Inventory, found: Screened) -> list[Finding]:
+def _inventory_findings(inventory: Inventory, found: ScreenedInstances) -> list[Finding]:
     count = len(found.sound)
     hosts = sum(1 for instance in found.sound.values() if instance.host is not None)
     kinds = Counter(instance.capacity_type.label for instance in found.sound.values())

@@ -17,7 +17,7 @@ from bigfleet.provider.operations.operations import Operations
 from bigfleet.provider.options import ProviderOptions
 from bigfleet.provider.own_changes import Changes
 from bigfleet.provider.reconciling.reconciler import Reconciler
-from bigfleet.provider.service import Answers
+from bigfleet.provider.service import ProviderService
 from bigfleet.provider.signals import Signals
 
 
@@ -29,7 +29,7 @@ class Parts:
     reconciler: Reconciler
     healer: Healer
     signals: Signals
-    answers: Answers
+    answers: ProviderService
 
 
 def assembled(
@@ -57,5 +57,5 @@ def assembled(
     signals = Signals(
         calls, committer, changes, reconciler, clock, metrics, log, options.timing.prices
     )
-    answers = Answers(committer, operations, locks, calls, clock, options, metrics, log)
+    answers = ProviderService(committer, operations, locks, calls, clock, options, metrics, log)
     return Parts(committer, operations, changes, reconciler, healer, signals, answers)

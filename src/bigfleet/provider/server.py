@@ -18,7 +18,7 @@ import orjson
 from bigfleet import __version__
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.driver import RealClock
-from bigfleet.edge.logs import Log, Silence
+from bigfleet.edge.logs import Log, NullLog
 from bigfleet.edge.pages import HttpAnswer, Route
 from bigfleet.model.errors import BadInput, Problem, StartRefused
 from bigfleet.model.syntax import why_not_label_value
@@ -92,7 +92,7 @@ class ProviderServer(Process):
             backend.make_clock() if isinstance(backend, KeepsTime) else RealClock()
         )
         super().__init__(
-            ProcessContext(self.clock, log or Silence(), tls=self.options.tls, version=__version__)
+            ProcessContext(self.clock, log or NullLog(), tls=self.options.tls, version=__version__)
         )
         self.metrics = ProviderMetrics(__version__, self.context.certificate_ends)
         self._backend = backend

@@ -53,7 +53,7 @@ _METHODS = {
 }
 
 
-class Answers:
+class ProviderService:
     """A ProviderHandler."""
 
     def __init__(

@@ -47,7 +47,7 @@ def read(content: bytes) -> Snapshot:
     try:
         document = msgspec.json.decode(content)
     except msgspec.DecodeError as error:
-        raise BadInput([Problem("", f"this is no JSON: {error}")]) from None
+        raise BadInput([Problem("", f"the snapshot is not JSON: {error}")]) from None
     if not isinstance(document, dict) or "machines" not in document:
         raise BadInput([Problem("", "a state document is an object with machines")])
     try:

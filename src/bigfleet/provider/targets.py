@@ -34,7 +34,13 @@ def _class_of(target: str) -> type[Backend]:
     except (ImportError, AttributeError) as error:
         raise BadInput([Problem(target, str(error))]) from None
     if not (isinstance(found, type) and issubclass(found, Backend)):
-        raise BadInput([Problem(target, "this is no bigfleet.provider.Backend")])
+        raise BadInput(
+            [
+                Problem(
+                    target, "is not a bigfleet.provider.Backend; name a class that inherits from it"
+                )
+            ]
+        )
     return found
 
 

@@ -71,6 +71,8 @@ def every(number: int, fault: Fault, *methods: str) -> Plan:
 
 
 class FaultyBackend(Backend):
+    """An author's own Backend whose calls go wrong: the sim only makes its own substrate fail."""
+
     def __init__(self, inner: Backend, plan: Plan) -> None:
         self._inner = inner
         self._plan = plan
@@ -242,11 +244,17 @@ class FakeHost:
 
 
 class FakeSubstrate(Backend):
-    """Does everything at once; calls can be held, failed, and looked back at."""
+    """Does everything at once; calls can be held, failed, and looked back at.
+
+    The sim is a whole cloud with prices, latencies and chance; this one does nothing by itself, so
+    that a test says everything that happens.
+    """
 
     fake = True
 
-    def __init__(self, instances: Iterable[Instance] = ()) -> None:
+    def __init__(self, instances: Iterable[Instance] = (), *, remember: bool = True) -> None:
+        """`remember`: keep every operation that arrives in `seen`."""
+        self._remember = remember
         self.instances = {instance.id: instance for instance in instances}
         self.hosts: dict[str, FakeHost] = {}
         for instance in self.instances.values():
@@ -287,7 +295,8 @@ class FakeSubstrate(Backend):
         del self.hosts[machine_id]
 
     async def _arrive(self, op: Operation) -> None:
-        self.seen.append(op)
+        if self._remember:
+            self.seen.append(op)
         if held := self._held.get(op.kind):
             await held.wait()
         if self.errors[op.kind]:

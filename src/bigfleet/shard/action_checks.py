@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # they ask these questions too
     from bigfleet.shard.coordination.owned_machines import OwnedMachines
     from bigfleet.shard.decision_loop import DecisionLoop
     from bigfleet.shard.drains.drains import Drains
+    from bigfleet.shard.effects import KeptState
     from bigfleet.shard.execution.execution import Execution
     from bigfleet.shard.ingest.ingest import Ingest
     from bigfleet.shard.machines import Machines
@@ -36,9 +37,7 @@ class CheckedParts(Protocol):
     reconciler: "Reconciler"
     owned_machines: "OwnedMachines"
     decision_loop: "DecisionLoop"
-
-    @property
-    def store_trouble(self) -> str: ...
+    store: "KeptState"
 
 
 class ActionChecks:
@@ -65,7 +64,7 @@ class ActionChecks:
         parts = self._parts
         held = parts.pauses.is_paused(ActionKind.RECLAIM, cluster) or parts.settings.now.dry_run
         return (
-            not (held or parts.store_trouble or self.under_way(machine))
+            not (held or parts.store.trouble or self.under_way(machine))
             and cluster in parts.ingest.reported
             and parts.reconciler.is_owned(machine)
         )
@@ -88,7 +87,7 @@ class ActionChecks:
             return "this shard owns everything it is told of, by its own setting"
         if parts.settings.now.dry_run:
             return "dry-run: nothing is carried out"
-        if problem := parts.store_trouble:
+        if problem := parts.store.trouble:
             return f"state.db cannot be written ({problem})"
         pause = next((each for each in parts.pauses.active() if self._stops_moves(each)), None)
         if pause is not None:
@@ -134,7 +133,7 @@ class ActionChecks:
     def why_backed_off(self, action: Action, at: Instant) -> Reason | None:
         parts, machine = self._parts, action.machine
         drains = action.kind in (ActionKind.RECLAIM, ActionKind.PREEMPT)
-        if drains and (problem := parts.store_trouble):
+        if drains and (problem := parts.store.trouble):
             return Reason("rail.store", {"problem": problem})
         if parts.reconciler.unseen_lists(machine):
             provider = parts.machines.provider_of(machine)

@@ -61,6 +61,7 @@ class Calls:
     def ask(
         self, provider: str, call: Mutation | GetCall, seconds: float, at: Instant, then: Then
     ) -> None:
+        """`driving/outlet.py` `Outlet.obey` makes the call; `then` is told its answer."""
         machine = call.machine_id
         assert machine not in self._busy, f"a call for {machine} is without an answer"
         self._last += 1

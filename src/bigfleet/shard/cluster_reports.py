@@ -138,7 +138,7 @@ class ClusterReports:
                 kept.connected_at = at
             elif at - kept.connected_at >= KEPT_AFTER_SESSION:
                 del self._kept[cluster]
-            if kept.is_fresh and (at - kept.received_at >= STALE_AFTER or kept.connected_at != at):
+            if kept.is_fresh and at - kept.received_at >= STALE_AFTER:
                 self._end_freshness(cluster, kept)
 
     # -- within ----------------------------------------------------------------------------------

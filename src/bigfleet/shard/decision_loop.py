@@ -36,16 +36,14 @@ from bigfleet.shard.fleet_dump import CycleGiven
 from bigfleet.shard.hints import Hints
 from bigfleet.shard.ingest.ingest import Ingest
 from bigfleet.shard.instructions import WriteAudit
-from bigfleet.shard.ledgers.contention import measure_contention
 from bigfleet.shard.ledgers.first_machines import FirstMachines
 from bigfleet.shard.ledgers.needs import NeedsLedger
 from bigfleet.shard.ledgers.shortfalls import Shortfalls
+from bigfleet.shard.ledgers.summaries import measure_contention
 from bigfleet.shard.machines import Machines
-from bigfleet.shard.need_holds import NeedJudge
-from bigfleet.shard.rails.disposition_log import record
-from bigfleet.shard.rails.dispositions import Disposed, Limits, Ruling, dispose
-from bigfleet.shard.rails.preempt_cap import PreemptWindow
-from bigfleet.shard.rails.reclaim_cap import ReclaimWindow
+from bigfleet.shard.need_judge import NeedJudge
+from bigfleet.shard.rails.caps import PreemptWindow, ReclaimWindow
+from bigfleet.shard.rails.dispositions import Disposed, Limits, Ruling, dispose, record
 from bigfleet.shard.settings import CurrentShardSettings
 
 if TYPE_CHECKING:

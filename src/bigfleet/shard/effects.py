@@ -4,11 +4,49 @@ One collector is shared by all parts, so that instructions keep the order in whi
 for; `taken` hands them to the driver.
 """
 
-from typing import Any
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from bigfleet.edge.counts import Counts
+from bigfleet.model.shard_views import StoryEvent
 from bigfleet.shard.instructions import Instruction, Log, Persist, WakeCycle
-from bigfleet.shard.stories import Stories
+
+PER_MACHINE = 64
+#: Machines with a story; the ones longest untouched are forgotten first.
+MACHINES = 50_000
+
+
+class Stories:
+    """What happened to each machine, in order, bounded twice: per machine and in all."""
+
+    def __init__(self, per_machine: int = PER_MACHINE, machines: int = MACHINES) -> None:
+        self._per_machine = per_machine
+        self._machines = machines
+        #: Least recently touched first.
+        self._events: OrderedDict[str, deque[StoryEvent]] = OrderedDict()
+        #: Machines whose first events were forgotten.
+        self._cut: set[str] = set()
+
+    def tell(self, machine: str, event: StoryEvent) -> None:
+        events = self._events.get(machine)
+        if events is None:
+            events = self._events[machine] = deque(maxlen=self._per_machine)
+        else:
+            self._events.move_to_end(machine)
+        if len(events) == self._per_machine:
+            self._cut.add(machine)
+        events.append(event)
+        while len(self._events) > self._machines:
+            forgotten, _ = self._events.popitem(last=False)
+            self._cut.discard(forgotten)
+
+    def of(self, machine: str) -> Iterable[StoryEvent]:
+        return tuple(self._events.get(machine, ()))
+
+    def is_cut(self, machine: str) -> bool:
+        return machine in self._cut
 
 
 class Effects:
@@ -19,6 +57,7 @@ class Effects:
         self._awake = False
 
     def ask(self, instruction: Instruction) -> None:
+        """`driving/outlet.py` `Outlet.obey` carries it out, when the event at hand is handled."""
         self._asked.append(instruction)
 
     def wake(self) -> None:
@@ -36,6 +75,32 @@ class Effects:
     def taken(self) -> list[Instruction]:
         asked, self._asked, self._awake = self._asked, [], False
         return asked
+
+
+#: The rows of `state.db`, by table and key.
+Stored = Mapping[str, Mapping[str, bytes]]
+
+
+class KeptState(Protocol):
+    """`state.db`, as the parts see it; `Effects.persist` writes it."""
+
+    @property
+    def rows(self) -> Stored:
+        """What was kept of an earlier life."""
+        ...
+
+    @property
+    def trouble(self) -> str:
+        """Why it cannot be written; empty: it can."""
+        ...
+
+
+@dataclass(slots=True)
+class KeptRows:
+    """A KeptState without a file."""
+
+    rows: Stored = field(default_factory=dict)
+    trouble: str = ""
 
 
 #: The tables of `state.db`.

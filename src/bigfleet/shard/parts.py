@@ -5,7 +5,7 @@ small Protocol beside each part says which. Order matters where parts watch the 
 that remembers why a machine failed hears of it before the one that counts how its action ended.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 
 from bigfleet.engine.needs_table import NeedsTable
@@ -30,13 +30,13 @@ from bigfleet.shard.effects import (
     PAUSES,
     RESERVATIONS,
     Effects,
+    KeptState,
 )
 from bigfleet.shard.execution.execution import Execution
-from bigfleet.shard.execution.mutation import ExecutionContext
+from bigfleet.shard.execution.mutation import ExecutionContext, FencingTokens
 from bigfleet.shard.execution.outcomes import Outcomes
 from bigfleet.shard.execution.phases import Phases
 from bigfleet.shard.execution.pool import ActionPool
-from bigfleet.shard.execution.tokens import Tokens
 from bigfleet.shard.failures.deadlines import StateDeadlines
 from bigfleet.shard.failures.failures import Failures
 from bigfleet.shard.failures.lost import LostMachines
@@ -46,14 +46,13 @@ from bigfleet.shard.ledgers.failing_actions import FailingActions
 from bigfleet.shard.ledgers.first_machines import FirstMachines
 from bigfleet.shard.ledgers.shortfalls import Shortfalls
 from bigfleet.shard.machines import Machines
-from bigfleet.shard.need_holds import NeedJudge
+from bigfleet.shard.need_judge import NeedJudge
 from bigfleet.shard.offerings.offerings import Offerings
 from bigfleet.shard.rails.pauses import Pauses
+from bigfleet.shard.reconciling.adoption import FailedMachines, PendingActions
 from bigfleet.shard.reconciling.reconciler import Reconciler
 from bigfleet.shard.sessions.sessions import Sessions
 from bigfleet.shard.settings import CurrentShardSettings, ShardSettings
-
-Stored = Mapping[str, Mapping[str, bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +66,18 @@ class ShardStart:
     #: Random names: of requests, instructions, pauses.
     new_id: Callable[[], str]
     at: Instant
-    #: What state.db kept of an earlier life.
-    stored: Stored
+    store: KeptState
     ownership: Ownership
-    #: Why state.db cannot be written; empty: it can.
-    store_trouble: Callable[[], str] = str
 
     def rows(self, table: str) -> Mapping[str, bytes]:
         """What state.db kept in a table."""
-        return self.stored.get(table, {})
+        return self.store.rows.get(table, {})
 
 
 class Parts:
     def __init__(self, start: ShardStart, workers: int = 1) -> None:
         """`workers`: threads of a decision."""
-        self._store_trouble = start.store_trouble
+        self.store = start.store
         self.settings = settings = CurrentShardSettings(start.settings)
         #: Addresses by name; more may come while the shard runs.
         self.providers = providers = dict(start.providers)
@@ -107,7 +103,7 @@ class Parts:
                 self.sessions,
                 machines,
                 self.calls,
-                Tokens(start.settings.id, start.epoch),
+                FencingTokens(start.settings.id, start.epoch),
                 self.failures,
                 self.offerings,
                 self.pauses,
@@ -146,18 +142,9 @@ class Parts:
         self.ingest = Ingest(
             effects, settings, self.needs, self.sessions, self.first_machines, self
         )
-        self.reconciler = Reconciler(
-            effects,
-            machines,
-            settings,
-            providers,
-            start.ownership,
-            {machine for table in (DRAINS, FAILURES, LOST) for machine in start.rows(table)},
-            sessions=self.sessions,
-            calls=self.calls,
-            execution=self.execution,
-            failures=self.failures,
-            parts=self,
+        with_rows = {name for table in (DRAINS, FAILURES, LOST) for name in start.rows(table)}
+        self.reconciler = self._make_reconciler(
+            start.ownership, with_rows, self.calls, self.execution, self.failures
         )
         self.hints = Hints(settings, self.sessions, self.reconciler)
         kept = start.rows(COORDINATION)
@@ -214,7 +201,25 @@ class Parts:
             kept,
         )
 
-    @property
-    def store_trouble(self) -> str:
-        """Why state.db cannot be written; empty: it can."""
-        return self._store_trouble()
+    def _make_reconciler(
+        self,
+        ownership: Ownership,
+        remembered: Set[str],
+        calls: Calls | None,
+        execution: PendingActions,
+        failures: FailedMachines,
+    ) -> Reconciler:
+        """Tests of Lists say themselves what is pending and what has failed."""
+        return Reconciler(
+            self.effects,
+            self.machines,
+            self.settings,
+            self.providers,
+            ownership,
+            remembered,
+            sessions=self.sessions,
+            calls=calls,
+            execution=execution,
+            failures=failures,
+            parts=self,
+        )

@@ -17,7 +17,6 @@ from bigfleet.model.session_frames import ShardFrame
 from bigfleet.model.shard_views import (
     Quarantine,
     QuarantineKind,
-    SessionView,
     ShardStatus,
 )
 from bigfleet.shard.coordination.coordination import Found
@@ -38,9 +37,8 @@ from bigfleet.shard.ingest.ingest import NothingHeld
 from bigfleet.shard.instructions import GetCall, Instruction
 from bigfleet.shard.ledgers.summaries import measure_demand, measure_machines
 from bigfleet.shard.parts import Parts, ShardStart
-from bigfleet.shard.reconciling.list_reading import ListReading, Remembered
+from bigfleet.shard.reconciling.list_reading import LastList, ListReading
 from bigfleet.shard.reconciling.list_schedule import ListPlan
-from bigfleet.shard.sessions.sessions import ClusterFacts
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.shard.views import MachineViews
 
@@ -231,7 +229,7 @@ class ShardState:
     def next_list(self, provider: str, at: Instant) -> ListPlan:
         return self.parts.reconciler.next_list(provider, at)
 
-    def known_machines(self, provider: str) -> Remembered:
+    def known_machines(self, provider: str) -> LastList:
         return self.parts.reconciler.known_machines(provider)
 
     def continue_list(self, provider: str) -> bool:
@@ -288,25 +286,10 @@ class ShardState:
             ownership_revision=parts.reconciler.ownership.revision,
             need_states=decision_loop.ledger.counts(),
             stuck_pods=decision_loop.ledger.stuck_pods(),
-            store_error=parts.store_trouble,
+            store_error=parts.store.trouble,
             failed_machines=parts.failures.count(),
             clusters_refused=parts.ingest.refused_clusters(),
         )
-
-    def sessions(self, cluster: str = "") -> tuple[SessionView, ...]:
-        parts = self.parts
-        ledger = self.decision_loop.ledger
-        bootstraps, reclaims = parts.execution.open_bootstraps(), parts.drains.open_by_cluster()
-
-        def facts_of(name: str) -> ClusterFacts:
-            last, rows = parts.ingest.last_rollup_at(name), parts.ingest.rows_of(name)
-            told = parts.cluster_reports.of(name)
-            counts, stuck = ledger.counts(name), ledger.stuck_pods(name)
-            held, due = bootstraps[name], reclaims[name]
-            refused = parts.ingest.refusal_of(name)
-            return ClusterFacts(last, rows, held, due, told, counts, stuck, refused)
-
-        return parts.sessions.views(facts_of, cluster)
 
     def quarantines(self) -> tuple[Quarantine, ...]:
         parts = self.parts

@@ -1,4 +1,4 @@
-"""`state.db`: the little a shard keeps through a restart, written behind its back.
+"""The data dir of a shard: its epoch, and `state.db` with the little it keeps through a restart.
 
 Tables of keys and values in one SQLite file. A thread of its own writes; rows that wait are
 replaced by newer ones of the same key, so what waits is never more than what is kept. While the
@@ -13,8 +13,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
+from bigfleet.edge.files import write_whole
 from bigfleet.edge.sqlite_files import FileKind, FileRefused, disk_problem, opened, transaction
 from bigfleet.model.errors import StartRefused
+from bigfleet.shard.effects import Stored
 
 STATE_FILE = "state.db"
 STATE = FileKind(
@@ -27,7 +29,6 @@ STATE = FileKind(
 )
 RETRY_SECONDS = 1.0
 
-Rows = Mapping[str, Mapping[str, bytes]]
 #: Hears, in the store's thread, of trouble and (empty) of its end.
 Trouble = Callable[[str], None]
 _Waiting = dict[tuple[str, str], bytes | None]
@@ -57,7 +58,7 @@ class StateStore:
         self._on_trouble = on_trouble
         self._retry_seconds = retry_seconds
         self._connection = _opened(self.path)
-        self.rows: Rows = _read(self._connection, self.path)
+        self.rows: Stored = _read(self._connection, self.path)
         self._changed = threading.Condition()
         #: What is not on disk yet, newest value of each key; None deletes.
         self._waiting: _Waiting = {}
@@ -193,7 +194,7 @@ def _opened(path: Path) -> sqlite3.Connection:
         raise _refused(path, str(refused)) from refused
 
 
-def _read(connection: sqlite3.Connection, path: Path) -> Rows:
+def _read(connection: sqlite3.Connection, path: Path) -> Stored:
     rows: dict[str, dict[str, bytes]] = {}
     try:
         for part, key, value in connection.execute("SELECT part, key, value FROM kept"):
@@ -209,4 +210,47 @@ def _refused(path: Path, problem: str) -> StartRefused:
         f"{path} cannot be used: {problem}. Losing it is safe: move {path.name}, {path.name}-wal "
         f"and {path.name}-shm away and start again. Pauses set by RPC are then lifted, open drains "
         "follow what the provider says, and with a coordinator nothing is owned until it answers"
+    )
+
+
+EPOCH_FILE = "epoch"
+_HIGHEST = 2**62
+
+
+def next_epoch(data_dir: Path) -> int:
+    """One more than the last start had, durable when this returns; raises StartRefused.
+
+    Providers refuse what comes from a lower one, so it is on disk before anything is sent with it.
+    """
+    path = data_dir / EPOCH_FILE
+    epoch = _last_epoch(path) + 1
+    try:
+        write_whole(path, f"{epoch}\n".encode())
+    except OSError as problem:
+        raise StartRefused(
+            f"{path} cannot be written: {problem.strerror}; without a new epoch this shard could "
+            "be taken for its former self, so free the disk or mend the rights and start again"
+        ) from problem
+    return epoch
+
+
+def _last_epoch(path: Path) -> int:
+    try:
+        text = path.read_text()
+    except FileNotFoundError:
+        return 0
+    except (OSError, UnicodeDecodeError) as problem:
+        raise _unreadable(path, str(problem)) from problem
+    digits = text.strip()
+    if not (digits.isascii() and digits.isdecimal() and 0 < int(digits) < _HIGHEST):
+        raise _unreadable(path, f"it holds {text[:40]!r}, not a number above 0")
+    return int(digits)
+
+
+def _unreadable(path: Path, problem: str) -> StartRefused:
+    return StartRefused(
+        f"{path} cannot be read: {problem}. It holds the number of this shard's last start; with a "
+        "lower one every provider refuses it. Write a number into it that is surely higher than "
+        "the last (the metric bigfleet_shard_epoch and every provider's log have it), then start "
+        "again"
     )

@@ -15,7 +15,7 @@ from bigfleet.model.session_frames import NodeStateUpdate
 from bigfleet.placement.admission import Budget
 from bigfleet.placement.occupancy import Occupancy
 from bigfleet.placement.records import PodView
-from bigfleet.sim.nodes import Node
+from bigfleet.sim.nodes import SimNode
 from bigfleet.sim.scheduler import Policy, open_nodes, place_gang, schedule
 from bigfleet.sim.workloads import DAEMON_SETS, DaemonSet, Workload
 
@@ -46,7 +46,7 @@ class Cluster:
         #: Pods that have a Node, by workload; never zero.
         self.placed: dict[str, int] = {}
         #: Nodes and machines that become Nodes, by machine id.
-        self.nodes: dict[str, Node] = {}
+        self.nodes: dict[str, SimNode] = {}
         #: Raised with every change of demand.
         self.demand_version = 0
         #: Raised when room has come: a Node, or a place that a pod has left.
@@ -109,7 +109,7 @@ class Cluster:
 
     # -- nodes -----------------------------------------------------------------------------------
 
-    def on_node_state(self, update: NodeStateUpdate, at: Instant) -> Node | None:
+    def on_node_state(self, update: NodeStateUpdate, at: Instant) -> SimNode | None:
         """The machine as the shard tells it; None: its node is gone."""
         node = self.nodes.get(update.machine_id)
         if update.state not in _PRESENT:
@@ -118,7 +118,9 @@ class Cluster:
             return None
         if node is None:
             name = update.node_name or update.machine_id
-            node = Node(name, update.machine_id, update.state, update.labels, update.resources, at)
+            node = SimNode(
+                name, update.machine_id, update.state, update.labels, update.resources, at
+            )
             self.nodes[update.machine_id] = node
             self._machine_of_name[name] = update.machine_id
         joins = node.name not in self.occupancy.nodes and update.state is MachineState.CONFIGURED
@@ -130,38 +132,38 @@ class Cluster:
         self._show(node, at)
         return node
 
-    def lose(self, node: Node, at: Instant) -> None:
+    def lose(self, node: SimNode, at: Instant) -> None:
         """The machine has left, its Node and pods with it."""
         self._clear(node, at)
         self.occupancy.remove_node(node.name)
         del self.nodes[node.machine]
         self._machine_of_name.pop(node.name, None)
 
-    def delete_node(self, node: Node, at: Instant) -> None:
+    def delete_node(self, node: SimNode, at: Instant) -> None:
         """The Node object is deleted; the machine stays and does not join again."""
         self._clear(node, at)
         node.gone_since = node.since = at
         self._show(node, at)
 
-    def node_called(self, name: str) -> Node | None:
+    def node_called(self, name: str) -> SimNode | None:
         """By the Node's name or by the machine's id."""
         return self.nodes.get(self._machine_of_name.get(name, name))
 
-    def node_at(self, place: float) -> Node | None:
+    def node_at(self, place: float) -> SimNode | None:
         """Of the nodes that take pods, by name, the one so far along: 0.5 is in the middle."""
         names = open_nodes(self.occupancy)
         return self.node_called(names[int(place * len(names))]) if names else None
 
-    def cordon(self, node: Node, at: Instant, instruction: str = "") -> None:
+    def cordon(self, node: SimNode, at: Instant, instruction: str = "") -> None:
         node.cordoned, node.instruction = True, instruction
         self._show(node, at)
 
-    def uncordon(self, node: Node, at: Instant) -> None:
+    def uncordon(self, node: SimNode, at: Instant) -> None:
         if node.cordoned or node.instruction:
             node.cordoned, node.instruction = False, ""
             self._show(node, at)
 
-    def announce(self, node: Node, instruction: str, at: Instant) -> None:
+    def announce(self, node: SimNode, instruction: str, at: Instant) -> None:
         """There is an instruction about the node that was not acted on yet."""
         node.instruction = instruction
         self._show(node, at)
@@ -265,14 +267,14 @@ class Cluster:
 
     # -- within ----------------------------------------------------------------------------------
 
-    def _show(self, node: Node, at: Instant) -> None:
+    def _show(self, node: SimNode, at: Instant) -> None:
         if node.has_joined:
             view = node.view()
             if view != self.occupancy.nodes.get(node.name):
                 self.occupancy.put_node(view, at)
                 self.room_version += 1
 
-    def _clear(self, node: Node, at: Instant) -> None:
+    def _clear(self, node: SimNode, at: Instant) -> None:
         """All pods on it end; those with a controller start again elsewhere."""
         for pod in list(self.occupancy.pods_on(node.name).values()):
             if pod.follows_node:

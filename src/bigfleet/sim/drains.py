@@ -18,9 +18,9 @@ from bigfleet.model.session_frames import (
     ReclaimAck,
     ReclaimInstruction,
 )
-from bigfleet.placement.admission import Admissions, Refusal
+from bigfleet.placement.admission import AdmissionRefusal, Admissions
 from bigfleet.sim.cluster import Cluster
-from bigfleet.sim.nodes import Node
+from bigfleet.sim.nodes import SimNode
 
 #: An instruction must be this old: the shard may change its mind.
 ADMITTED_AFTER = 15 * SECOND
@@ -49,12 +49,12 @@ class Drain:
 class DrainTick:
     acks: list[ReclaimAck] = field(default_factory=list)
     #: Why nodes are not drained, or not any more.
-    refusals: list[Refusal] = field(default_factory=list)
+    refusals: list[AdmissionRefusal] = field(default_factory=list)
     #: Nodes whose voluntary drain has begun since the last tick.
     admitted: list[str] = field(default_factory=list)
 
 
-class Drains:
+class SimDrains:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.admissions = Admissions(cluster.occupancy, cluster)
@@ -133,7 +133,7 @@ class Drains:
         due.sort(key=lambda drain: (drain.looked_at or drain.told_at, drain.instruction))
         return {drain.instruction for drain in due[:_LOOKS_PER_TICK]}
 
-    def _look(self, drain: Drain, node: Node, at: Instant, tick: DrainTick) -> None:
+    def _look(self, drain: Drain, node: SimNode, at: Instant, tick: DrainTick) -> None:
         drain.looked_at = at
         refusal = self.admissions.why_not_drained(node.name, at)
         if refusal is None:
@@ -142,7 +142,7 @@ class Drains:
             self.refusals += 1
             tick.refusals.append(refusal)
 
-    def _begin(self, drain: Drain, node: Node, at: Instant) -> list[ReclaimAck]:
+    def _begin(self, drain: Drain, node: SimNode, at: Instant) -> list[ReclaimAck]:
         self.cluster.cordon(node, at, drain.instruction)
         if drain.voluntary:
             self.admissions.admit(node.name)
@@ -150,7 +150,7 @@ class Drains:
         drain.begun_at = drain.looked_at = at
         return [ReclaimAck(drain.instruction, 1)]
 
-    def _call_off(self, drain: Drain, node: Node, at: Instant, tick: DrainTick) -> bool:
+    def _call_off(self, drain: Drain, node: SimNode, at: Instant, tick: DrainTick) -> bool:
         """True: the pods that are left have no place any more, so they stay."""
         drain.looked_at = at
         refusal = self.admissions.why_called_off(node.name, at)
@@ -164,7 +164,7 @@ class Drains:
         drain.begun_at = None
         return True
 
-    def _go_on(self, drain: Drain, node: Node, at: Instant) -> list[ReclaimAck]:
+    def _go_on(self, drain: Drain, node: SimNode, at: Instant) -> list[ReclaimAck]:
         occupancy = self.cluster.occupancy
         pods = (
             self.admissions.next_evictions(node.name, at)

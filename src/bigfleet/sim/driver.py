@@ -18,7 +18,7 @@ from bigfleet.model.provider_calls import Rejected
 from bigfleet.model.session_frames import OperatorFrame, RollupFrame
 from bigfleet.sim.cluster import Cluster
 from bigfleet.sim.operator import Operator, Rollup, Said
-from bigfleet.sim.script import Change, NodeLoss, Scale
+from bigfleet.sim.script import Change, NodeLoss, WorkloadScale
 from bigfleet.wire.real_times import WireTimes
 from bigfleet.wire.rollups import rollup_bytes
 from bigfleet.wire.session_client import Session, SessionClient
@@ -207,7 +207,7 @@ class SimClusters:
     def _apply(self, change: Change, at: Instant) -> None:
         cluster = self.lines[change.cluster].operator.cluster
         match change:
-            case Scale():
+            case WorkloadScale():
                 cluster.scale(change.workload, change.replicas, at)
             case NodeLoss():
                 node = cluster.node_at(change.place)

@@ -13,7 +13,7 @@ KUBELET_RESERVE = Resources.parse({"memory": "100Mi"})
 
 
 @dataclass(slots=True)
-class Node:
+class SimNode:
     #: The Node's name where the machine has one, else the machine's id.
     name: str
     machine: str

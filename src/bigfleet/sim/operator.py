@@ -40,7 +40,7 @@ from bigfleet.model.session_frames import (
 from bigfleet.placement.margins import Margins
 from bigfleet.placement.overhead import Overheads, min_unit
 from bigfleet.sim.cluster import Cluster
-from bigfleet.sim.drains import Drains
+from bigfleet.sim.drains import SimDrains
 
 ROLLUP_SECONDS = 10.0
 #: From a change to the roll-up that tells it: several changes become one.
@@ -68,7 +68,7 @@ class Operator:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.connected = False
-        self.drains = Drains(cluster)
+        self.drains = SimDrains(cluster)
         self.overheads = Overheads()
         self.margins = Margins(
             cluster.name, cluster.occupancy, self.drains.admissions, self.overheads

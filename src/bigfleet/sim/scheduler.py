@@ -20,7 +20,7 @@ from enum import StrEnum
 from heapq import heapify, heappop, heapreplace
 
 from bigfleet.placement.occupancy import Occupancy
-from bigfleet.placement.packing import Trial
+from bigfleet.placement.packing import TrialPlacements
 from bigfleet.placement.records import NodeView, PodView
 
 
@@ -58,7 +58,7 @@ def schedule(
     been acted on.
     """
     names = open_nodes(occupancy)
-    scoring = _Scoring(Trial(occupancy.rooms, names), occupancy.nodes, policy)
+    scoring = _Scoring(TrialPlacements(occupancy.rooms, names), occupancy.nodes, policy)
     bindings: list[Binding] = []
     refused: list[Judgement] = []
     known: dict[object, _Candidates] = {}
@@ -87,7 +87,9 @@ def open_nodes(occupancy: Occupancy) -> list[str]:
 
 
 class _Scoring:
-    def __init__(self, trial: Trial, nodes: Mapping[str, NodeView], policy: Policy) -> None:
+    def __init__(
+        self, trial: TrialPlacements, nodes: Mapping[str, NodeView], policy: Policy
+    ) -> None:
         self.trial = trial
         self.nodes = nodes
         self._policy = policy

@@ -67,7 +67,7 @@ _JOBS = (LARGE_JOB, SMALL_JOB, HUNGRY_JOB)
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class WorkloadScale:
     """From then on the workload has this many pods; none: it is gone."""
 
     at_seconds: float
@@ -94,7 +94,7 @@ class NodeLoss:
         return (self.at_seconds, self.cluster, "")
 
 
-Change = Scale | NodeLoss
+Change = WorkloadScale | NodeLoss
 
 
 def living_script(
@@ -117,7 +117,7 @@ def living_script(
     return heapq.merge(*streams, key=lambda scale: scale.order)
 
 
-def _shop(chance: Random, size: float, *, mixed: bool) -> Iterator[Scale]:
+def _shop(chance: Random, size: float, *, mixed: bool) -> Iterator[WorkloadScale]:
     """Each deployment follows the tide; a rollout holds old and new pods side by side."""
     streams = [
         _deployment(
@@ -125,24 +125,24 @@ def _shop(chance: Random, size: float, *, mixed: bool) -> Iterator[Scale]:
         )
         for name, (share, request) in _DEPLOYMENTS.items()
     ]
-    exporters = Scale(_FIRST_SECONDS, SHOP, web("exporter", TINY), round(_EXPORTERS * size))
+    exporters = WorkloadScale(_FIRST_SECONDS, SHOP, web("exporter", TINY), round(_EXPORTERS * size))
     return heapq.merge([exporters], *streams, key=lambda scale: scale.order)
 
 
-def _deployment(chance: Random, workload: Workload, share: float) -> Iterator[Scale]:
+def _deployment(chance: Random, workload: Workload, share: float) -> Iterator[WorkloadScale]:
     def pods(nodes: float) -> int:
         return max(1, round(nodes * share * _PODS_PER_NODE[workload.request]))
 
     at, next_deploy = _FIRST_SECONDS, chance.uniform(45, 75) * len(_DEPLOYMENTS)
     while True:
         nodes = _tide(at, chance)
-        yield Scale(at, SHOP, workload, pods(nodes))
+        yield WorkloadScale(at, SHOP, workload, pods(nodes))
         after = _NEXT_SECONDS.get(at, at + _TIDE_STEP_SECONDS)
         if at <= next_deploy < after:
             began = max(at + 1.0, next_deploy)
             ends = min(began + chance.uniform(20, 30), after + _TIDE_STEP_SECONDS)
-            yield Scale(began, SHOP, workload, pods(nodes * 1.25))
-            yield Scale(ends, SHOP, workload, pods(nodes))
+            yield WorkloadScale(began, SHOP, workload, pods(nodes * 1.25))
+            yield WorkloadScale(ends, SHOP, workload, pods(nodes))
             next_deploy = began + chance.uniform(45, 75) * len(_DEPLOYMENTS)
             after = max(after, ends + 1.0)
         at = after
@@ -158,7 +158,7 @@ def _tide(at: float, chance: Random) -> float:
     return 165.0 + 45.0 * math.cos(2 * math.pi * phase) + chance.uniform(-5.0, 5.0)
 
 
-def _gangs(chance: Random, size: float) -> Iterator[Scale]:
+def _gangs(chance: Random, size: float) -> Iterator[WorkloadScale]:
     """A larger fleet trains more runs at a time, each of the same size."""
     twins = max(1, round(size))
     number, start = 0, 0.0
@@ -166,41 +166,45 @@ def _gangs(chance: Random, size: float) -> Iterator[Scale]:
     while True:
         for twin in range(twins):
             name = f"train-{number}" + (f"-{twin}" if twin else "")
-            yield Scale(start, ML, gang(name), GANG_NODES)
+            yield WorkloadScale(start, ML, gang(name), GANG_NODES)
             heapq.heappush(ends, (start + chance.uniform(90, 240), name))
         next_start = _GANG_STARTS.get(number + 1, start + chance.uniform(40, 70))
         while ends and ends[0][0] <= next_start:
             at, name = heapq.heappop(ends)
-            yield Scale(at, ML, gang(name), 0)
+            yield WorkloadScale(at, ML, gang(name), 0)
         number, start = number + 1, next_start
 
 
-def _etl(size: float) -> Iterator[Scale]:
-    yield Scale(_FIRST_SECONDS, BATCH, job("etl"), round(90 * size) * _PODS_PER_NODE[SMALL_JOB])
+def _etl(size: float) -> Iterator[WorkloadScale]:
+    yield WorkloadScale(
+        _FIRST_SECONDS, BATCH, job("etl"), round(90 * size) * _PODS_PER_NODE[SMALL_JOB]
+    )
 
 
-def _waves(chance: Random, size: float, *, mixed: bool) -> Iterator[Scale]:
+def _waves(chance: Random, size: float, *, mixed: bool) -> Iterator[WorkloadScale]:
     number, start = 0, 12.0
     ends: list[tuple[float, str]] = []
     while True:
         while ends and ends[0][0] <= start:
             at, name = heapq.heappop(ends)
-            yield Scale(at, BATCH, job(name), 0)
+            yield WorkloadScale(at, BATCH, job(name), 0)
         name = f"wave-{number}"
         nodes = 80 if number == 0 else chance.randint(40, 100)
         request = _JOBS[number % len(_JOBS)] if mixed else SMALL_JOB
-        yield Scale(start, BATCH, job(name, request), round(nodes * size) * _PODS_PER_NODE[request])
+        yield WorkloadScale(
+            start, BATCH, job(name, request), round(nodes * size) * _PODS_PER_NODE[request]
+        )
         heapq.heappush(ends, (start + chance.uniform(60, 110), name))
         number, start = number + 1, start + chance.uniform(45, 80)
 
 
-def _surges(chance: Random, size: float, *, secure: bool) -> Iterator[Scale]:
+def _surges(chance: Random, size: float, *, secure: bool) -> Iterator[WorkloadScale]:
     number, start = 0, 48.0
     while True:
         workload = checkout(f"checkout-{number}", secure=secure)
         nodes = chance.randint(36, 44)
-        yield Scale(start, SHOP, workload, round(nodes * size) * _PODS_PER_NODE[SMALL_WEB])
-        yield Scale(start + chance.uniform(40, 60), SHOP, workload, 0)
+        yield WorkloadScale(start, SHOP, workload, round(nodes * size) * _PODS_PER_NODE[SMALL_WEB])
+        yield WorkloadScale(start + chance.uniform(40, 60), SHOP, workload, 0)
         number, start = number + 1, start + chance.uniform(150, 210)
 
 

@@ -19,7 +19,7 @@ from bigfleet.model.requirements import (
     Requirement,
 )
 from bigfleet.model.resources import Resources
-from bigfleet.placement.records import PodView, Term
+from bigfleet.placement.records import PodGroupTerm, PodView
 
 SHOP, ML, BATCH = "shop", "ml", "batch"
 CLUSTERS = (SHOP, ML, BATCH)
@@ -57,8 +57,8 @@ class Workload:
         """New pods, which the scheduler has not looked at. They share what is equal."""
         same = self.profile.same
         groups = frozenset({self.name}) if same or self.exclusive else frozenset[str]()
-        apart = (Term(HOSTNAME_KEY, self.name),) if self.exclusive else ()
-        near = (Term(same.key, self.name),) if same else ()
+        apart = (PodGroupTerm(HOSTNAME_KEY, self.name),) if self.exclusive else ()
+        near = (PodGroupTerm(same.key, self.name),) if same else ()
         for number in numbers:
             name = f"{self.name}-{number}"
             yield PodView(

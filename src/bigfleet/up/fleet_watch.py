@@ -21,7 +21,7 @@ from bigfleet.up.reports import CycleReport, UnmetNeed
 LONGEST_UNMET_SECONDS = 60.0
 
 
-class Watch:
+class ShardWatch:
     """Of one shard."""
 
     def __init__(self) -> None:
@@ -114,7 +114,7 @@ class FleetWatch:
     """Of all shards."""
 
     def __init__(self) -> None:
-        self._watches: defaultdict[str, Watch] = defaultdict(Watch)
+        self._watches: defaultdict[str, ShardWatch] = defaultdict(ShardWatch)
 
     @property
     def findings(self) -> list[str]:

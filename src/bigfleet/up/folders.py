@@ -5,9 +5,9 @@ from typing import Any
 
 import orjson
 
-from bigfleet.edge.whole_files import write_whole
+from bigfleet.edge.files import write_whole
 from bigfleet.model.errors import StartRefused
-from bigfleet.up.plans import Plan
+from bigfleet.up.plans import FleetPlan
 from bigfleet.up.sizes import SIZES
 
 FLEET_FILE = "fleet.json"
@@ -16,7 +16,7 @@ _PROVIDER_PORT = "provider_port"
 _ONLY_SHARD = "shard"
 
 
-def claim(folder: Path, plan: Plan) -> None:
+def claim(folder: Path, plan: FleetPlan) -> None:
     """Writes down which fleet lives here; raises StartRefused where another one does."""
     known = _read(folder)
     if known is None:

@@ -14,9 +14,11 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from bigfleet.coordinator.driving.process import CoordinatorProcess
 from bigfleet.edge.clock import Clock
+from bigfleet.edge.logs import Log
 from bigfleet.model.coordination import Transfer
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
@@ -29,10 +31,9 @@ from bigfleet.sim.driver import SimClusters
 from bigfleet.sim.script import Change, living_script
 from bigfleet.sim.workloads import CLUSTERS
 from bigfleet.up.folders import claim
-from bigfleet.up.living_log import LogOfTheLiving
 from bigfleet.up.overdue_pods import OverduePods
-from bigfleet.up.owner_watch import Moves
-from bigfleet.up.plans import Plan
+from bigfleet.up.owner_watch import TransferLog
+from bigfleet.up.plans import FleetPlan
 from bigfleet.up.reports import CycleReport, report_of
 from bigfleet.up.simulated_time import (
     KEEP_SECONDS,
@@ -44,7 +45,7 @@ from bigfleet.up.simulated_time import (
 )
 from bigfleet.up.starter import Starter
 from bigfleet.up.zone_assignment import assign_zones, dealt
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 from bigfleet.wire.real_times import WireTimes
 
 #: What running actions get at the end; the machines are simulated and lose nothing.
@@ -63,7 +64,10 @@ class PartDied(Exception):
 
 class LocalFleet:
     def __init__(
-        self, plan: Plan, context: ProcessContext, changed: Callable[[Change], None] | None = None
+        self,
+        plan: FleetPlan,
+        context: ProcessContext,
+        changed: Callable[[Change], None] | None = None,
     ) -> None:
         """`changed` hears of every step of the script."""
         self.plan = plan
@@ -71,7 +75,7 @@ class LocalFleet:
         self.times = _times_of(plan, context.clock.now())
         self.clock: Clock = ScaledClock(context.clock, plan.speed, self.times.began)
         self._wire_times = None if self.times.is_real else WireTimes(self.times)
-        self._log = LogOfTheLiving(context.log)
+        self._log = ClosableLog(context.log)
         self._context = replace(context, log=self._log)
         self._changed = changed
         self._closing = AsyncExitStack()
@@ -168,7 +172,7 @@ class LocalFleet:
 
     async def follow_moves(self, heard: Callable[[Transfer], None]) -> None:
         """For ever: tells of machines on their way between shards."""
-        await Moves(self.admin, self._context.clock, self._log).follow(heard)
+        await TransferLog(self.admin, self._context.clock, self._log).follow(heard)
 
     # -- within ----------------------------------------------------------------------------------
 
@@ -291,7 +295,35 @@ class LocalFleet:
             self._closing.callback(keeping.cancel)
 
 
-def _times_of(plan: Plan, now: Instant) -> SimulatedTimes:
+def _times_of(plan: FleetPlan, now: Instant) -> SimulatedTimes:
     """Simulated time never runs backwards, not from one life of a data dir to the next either."""
     kept = kept_instant(plan.data_dir) if plan.data_dir is not None else 0
     return SimulatedTimes(now, max(now, kept), plan.speed)
+
+
+#: What faces show anyhow: Needs that are short.
+_SHOWN = ("shortfalls",)
+
+
+class ClosableLog:
+    """Hides what parts log about each other's end once everything ends."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self.is_over = False
+
+    def debug(self, event: str, **facts: Any) -> None:
+        self._write("debug", event, facts)
+
+    def info(self, event: str, **facts: Any) -> None:
+        self._write("info", event, facts)
+
+    def warning(self, event: str, **facts: Any) -> None:
+        self._write("warning", event, facts)
+
+    def error(self, event: str, **facts: Any) -> None:
+        self._write("error", event, facts)
+
+    def _write(self, level: str, event: str, facts: Mapping[str, Any]) -> None:
+        if event not in _SHOWN and (not self.is_over or level == "error"):
+            getattr(self._log, level)(event, **facts)

@@ -33,15 +33,15 @@ class Teller(Protocol):
     """Of a coordinator, what is asked here."""
 
     async def transfers(
-        self, include_finished: bool = False, limit: int = 0
+        self, *, include_finished: bool = False, limit: int = 0
     ) -> Sequence[Transfer]: ...
 
     def events(
-        self, from_revision: int = 0, *, follow: bool = False
+        self, *, from_revision: int = 0, follow: bool = False
     ) -> AsyncGenerator[CoordinatorEvent, None]: ...
 
 
-class Moves:
+class TransferLog:
     def __init__(self, coordinator: Teller, clock: Clock, log: Log) -> None:
         self._coordinator = coordinator
         self._clock = clock

@@ -40,7 +40,7 @@ _LAPTOP_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FleetPlan:
     machines: int = SMALL
     seed: int = 1
     speed: float = 1.0
@@ -59,7 +59,7 @@ class Plan:
     #: Whether a port that is taken is an error; else the next free one is used.
     exact_ports: bool = False
 
-    def on_ports_from(self, base: int) -> "Plan":
+    def on_ports_from(self, base: int) -> "FleetPlan":
         """The coordinator, its metrics, the provider, the shards, and their metrics, in a row."""
         shards = base + 3
         return replace(

@@ -15,13 +15,13 @@ from bigfleet.provider.stores.memory import MemoryStore
 from bigfleet.provider.stores.sqlite import SQLiteStore
 from bigfleet.shard.driving.process import ShardProcess
 from bigfleet.up.folders import keep_provider_port, kept_provider_port
-from bigfleet.up.plans import PROVIDER, Plan
+from bigfleet.up.plans import PROVIDER, FleetPlan
 from bigfleet.up.ports import free_from, is_free, started_on
 
 
 @dataclass(frozen=True, slots=True)
 class Starter:
-    plan: Plan
+    plan: FleetPlan
     #: With the real clock.
     context: ProcessContext
     #: The same with simulated time.

@@ -18,7 +18,7 @@ from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.requirements import ZONE_KEY
 from bigfleet.model.shard_admin import Audit
 from bigfleet.provider.sim.world.presets import preset_of
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
 
 def zones_of(preset: str) -> tuple[str, ...]:
@@ -74,7 +74,9 @@ async def _assigned(
 ) -> None:
     while True:
         try:
-            return await coordinator.assign_domain(ZONE_KEY, zone, shard, _AUDIT)
+            return await coordinator.assign_domain(
+                _AUDIT, topology_key=ZONE_KEY, topology_value=zone, shard_id=shard
+            )
         except Rejected as problem:
             if problem.code not in _LATER:
                 raise

@@ -21,10 +21,10 @@ from grpc_health.v1 import health
 from grpc_reflection.v1alpha import reflection
 
 from bigfleet.model.provider_calls import Code, Peer, Rejected
-from bigfleet.wire.audits import require_admin, require_reader
+from bigfleet.wire.coordinator_admin import COORDINATOR, COORDINATOR_ADMIN
 from bigfleet.wire.handler_runner import Context, ignore
 from bigfleet.wire.lines import peer_of
-from bigfleet.wire.rpcs import CLUSTER_PREFIX, Gate, Service, refused
+from bigfleet.wire.rpcs import Gate, Service, require
 from bigfleet.wire.shard_admin import SHARD_ADMIN
 from bigfleet.wire.shard_read import SHARD_READ
 from bigfleet.wire.statuses import end_with
@@ -33,63 +33,26 @@ from bigfleet.wire.statuses import end_with
 FIRST_FRAME_SECONDS = 60.0
 
 
-_TABLES: tuple[Service[Any], ...] = (SHARD_READ, SHARD_ADMIN)
-_COORDINATOR = "/bigfleet.v1alpha1.Coordinator/"
-_COORDINATOR_ADMIN = "/bigfleet.admin.v1alpha1.CoordinatorAdmin/"
+#: Of a shard's and the coordinator's port; a provider checks its own.
+TABLES: tuple[Service[Any], ...] = (SHARD_READ, SHARD_ADMIN, COORDINATOR, COORDINATOR_ADMIN)
 GATES: Mapping[str, Gate] = {
     "/bigfleet.v1alpha1.Shard/Session": Gate.CLUSTER,
-    **{rpc.path: rpc.gate for service in _TABLES for rpc in service.rpcs.values()},
-    _COORDINATOR + "ReportShard": Gate.SHARD,
-    _COORDINATOR + "AssignDomain": Gate.ADMINS,
-    _COORDINATOR + "UnassignDomain": Gate.ADMINS,
-    _COORDINATOR + "RemoveShard": Gate.ADMINS,
-    _COORDINATOR + "ListShards": Gate.READERS,
-    _COORDINATOR + "ListDomainAssignments": Gate.READERS,
-    _COORDINATOR + "ListShardReports": Gate.READERS,
-    _COORDINATOR + "JoinRaftCluster": Gate.ADMINS,
-    _COORDINATOR + "SnapshotSave": Gate.ADMINS,
-    _COORDINATOR_ADMIN + "GetStatus": Gate.READERS,
-    _COORDINATOR_ADMIN + "SyncShard": Gate.SHARD,
-    _COORDINATOR_ADMIN + "ListQuotas": Gate.READERS,
-    _COORDINATOR_ADMIN + "SetQuota": Gate.ADMINS,
-    _COORDINATOR_ADMIN + "DeleteQuota": Gate.ADMINS,
-    _COORDINATOR_ADMIN + "ListProviders": Gate.READERS,
-    _COORDINATOR_ADMIN + "UpsertProvider": Gate.ADMINS,
-    _COORDINATOR_ADMIN + "DeleteProvider": Gate.ADMINS,
-    _COORDINATOR_ADMIN + "ListClusterBindings": Gate.READERS,
-    _COORDINATOR_ADMIN + "UnbindCluster": Gate.ADMINS,
-    _COORDINATOR_ADMIN + "SetDefaultOwner": Gate.ADMINS,
-    _COORDINATOR_ADMIN + "ListDefaultOwners": Gate.READERS,
-    _COORDINATOR_ADMIN + "ListTransfers": Gate.READERS,
-    _COORDINATOR_ADMIN + "CancelTransfer": Gate.ADMINS,
-    _COORDINATOR_ADMIN + "ListInstructions": Gate.READERS,
-    _COORDINATOR_ADMIN + "Pause": Gate.ADMINS,
-    _COORDINATOR_ADMIN + "Resume": Gate.ADMINS,
-    _COORDINATOR_ADMIN + "ListPauses": Gate.READERS,
-    _COORDINATOR_ADMIN + "TailEvents": Gate.READERS,
+    **{rpc.path: rpc.gate for service in TABLES for rpc in service.rpcs.values()},
     # Probes have no role of their own; the names of RPCs are no secret.
-    f"/{health.SERVICE_NAME}/Check": Gate.ANYBODY,
-    f"/{health.SERVICE_NAME}/Watch": Gate.ANYBODY,
-    f"/{health.SERVICE_NAME}/List": Gate.ANYBODY,
-    f"/{reflection.SERVICE_NAME}/ServerReflectionInfo": Gate.ANYBODY,
+    f"/{health.SERVICE_NAME}/Check": Gate.EVERY_CALLER,
+    f"/{health.SERVICE_NAME}/Watch": Gate.EVERY_CALLER,
+    f"/{health.SERVICE_NAME}/List": Gate.EVERY_CALLER,
+    f"/{reflection.SERVICE_NAME}/ServerReflectionInfo": Gate.EVERY_CALLER,
 }
 
 
 def authorise(path: str, peer: Peer) -> None:
     """Raises Rejected(PERMISSION_DENIED)."""
-    match GATES.get(path):
-        case Gate.ANYBODY | Gate.SHARD:
-            return
-        case Gate.READERS:
-            require_reader(peer)
-        case Gate.ADMINS:
-            require_admin(peer)
-        case Gate.CLUSTER:
-            if peer.authenticated and not (peer.identity or "").startswith(CLUSTER_PREFIX):
-                raise refused(peer, f"{CLUSTER_PREFIX}<cluster id>")
-        case None:
-            text = f"no role may call {path}: it has no line in the table of who may"
-            raise Rejected(Code.PERMISSION_DENIED, text, "identity")
+    gate = GATES.get(path)
+    if gate is None:
+        text = f"no role may call {path}: it has no line in the table of who may"
+        raise Rejected(Code.PERMISSION_DENIED, text, "identity")
+    require(gate, peer)
 
 
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"

@@ -30,7 +30,7 @@ from bigfleet.model.cluster_reports import (
 )
 from bigfleet.model.rollups import RollupRefusal
 from bigfleet.wire.needs import resources_message, resources_of
-from bigfleet.wire.record_codecs import Field, Joint, RecordCodec, Values, first_rows
+from bigfleet.wire.record_codecs import ByHand, Conversion, Field, RecordCodec, first_rows
 
 _COUNTS = (
     "nodes_ready",
@@ -85,8 +85,8 @@ def _resources_in(message: pb.NeedStanding) -> Mapping[str, Any]:
 
 
 #: A text of which as much is told as may be.
-CUT = Values(cut_text)
-_PHASES_TOLD = Values(_told, dict)
+CUT = Conversion(cut_text)
+_PHASES_TOLD = Conversion(_told, dict)
 _MACHINES = first_rows(MOST_MACHINES)
 UNPLACED = RecordCodec(UnplacedPod, pb.UnplacedPod, pod=CUT, need_id=CUT, text=CUT)
 LOST = RecordCodec(LostMachine, pb.LostMachine)
@@ -102,7 +102,7 @@ REPORT = RecordCodec(
     unusable_machines=Field("unusable_machine_ids", _MACHINES),
     lost=first_rows(MOST_MACHINES, LOST),
     stuck=first_rows(MOST_NAMED_NEEDS, STUCK),
-    ask=Values(_asked, _asked_of),
+    ask=Conversion(_asked, _asked_of),
     refused=first_rows(MOST_REFUSED, REFUSED),
 )
 REFUSAL = RecordCodec(RollupRefusal, pb.RollupRefusal, text=CUT)
@@ -110,7 +110,7 @@ REFUSAL = RecordCodec(RollupRefusal, pb.RollupRefusal, text=CUT)
 STANDING = RecordCodec(
     NeedStanding,
     pb.NeedStanding,
-    Joint(("wanted", "claimed"), ("wanted", "claimed"), _resources_told, _resources_in),
+    ByHand(("wanted", "claimed"), ("wanted", "claimed"), _resources_told, _resources_in),
     fingerprint="profile_fingerprint",
     reason="unmet_reason",
 )
@@ -133,7 +133,7 @@ def _standings_told(reply: ClusterReportReply) -> Mapping[str, Any]:
 REPLY = RecordCodec(
     ClusterReportReply,
     pb.ReportClusterResponse,
-    Joint(
+    ByHand(
         ("standings",),
         ("standings",),
         _standings_told,

@@ -1,223 +1,182 @@
-"""`bigfleet.admin.v1alpha1.CoordinatorAdmin`: syncs of shards, and people's side of the fleet.
+"""The coordinator's two services, both ends: `bigfleet.v1alpha1.Coordinator`, which shards report
+to, and `bigfleet.admin.v1alpha1.CoordinatorAdmin`, for syncs of shards and for people.
 
-That only a leader answers and who may call what is decided before anything here runs; only that a
-shard syncs for itself is looked at here. Calls that change something say who and why.
+That only a leader answers and who may call what is checked before a handler is asked; only that a
+shard speaks for itself is looked at here. A report without a shard id is refused as such before
+its sender's name is looked at; arguments of all other calls are looked at last. Those who change
+something say who and why: in the request, and for the older service in its metadata.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-
-import grpc
-from google.protobuf.message import Message
 
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import coordinator_admin_pb2 as pb
-from bigfleet.model.coordination import SyncRequest
-from bigfleet.model.provider_calls import Code, Peer, Rejected
-from bigfleet.wire import coordination as records
-from bigfleet.wire.audits import audit_of, name_of, needed
-from bigfleet.wire.coordinator_handlers import CoordinatorAdminHandler
-from bigfleet.wire.coordinator_paths import ADMIN_SERVICE
-from bigfleet.wire.coordinator_service import MOST_ASKED
-from bigfleet.wire.handler_runner import HandlerRunner, answering
-from bigfleet.wire.ownership_views import ViewWriter, default_messages
-from bigfleet.wire.pause_rpcs import (
-    pause_call_of,
-    pause_list_message,
-    paused_message,
-    resume_call_of,
-    resumed_message,
+from bigfleet.model.coordination import (
+    CoordinatorStatus,
+    ProviderEntry,
+    ReportView,
+    SyncRequest,
 )
-from bigfleet.wire.row_answers import answer_of
-from bigfleet.wire.rpcs import Answering, read_as, require_shard
-from bigfleet.wire.shard_reports import most_of
-from bigfleet.wire.shard_syncs import sync_of, sync_reply_bytes
+from bigfleet.model.coordinator_calls import ShardReport
+from bigfleet.model.provider_calls import Code, Peer, Rejected
+from bigfleet.v1alpha1 import coordinator_pb2 as contract
+from bigfleet.wire import coordination as records
+from bigfleet.wire.audits import name_of, needed
+from bigfleet.wire.coordinator_handlers import (
+    CoordinatorAdminHandler,
+    CoordinatorHandler,
+    SnapshotMeta,
+)
+from bigfleet.wire.leader_lines import LeaderLines
+from bigfleet.wire.lines import TlsFiles
+from bigfleet.wire.pause_rpcs import PAUSE_CALL, PAUSE_LIST, PAUSED, RESUME_CALL, RESUMED
+from bigfleet.wire.rpcs import (
+    DEADLINE,
+    Answer,
+    Answering,
+    Gate,
+    Kind,
+    RpcClient,
+    Service,
+    no_arguments,
+    nothing,
+    one,
+    read_as,
+    require_shard,
+    rows,
+)
+from bigfleet.wire.shard_reports import most_of, reply_bytes, report_of
+from bigfleet.wire.snapshot_frames import SnapshotReader, chunks_of
 
+#: Bytes of a report: more than a shard of this version sends. One of an earlier version sends a
+#: hundred rows however long they are; what does not fit of them is not kept.
+MOST_REPORTED = 64 * 1024 * 1024
 #: Bytes of a sync: half a million machines that lie elsewhere than their domain.
 MOST_SYNCED = 64 * 1024 * 1024
-#: Bytes of a sync that is read beside the event loop.
+#: Bytes of a report or a sync that is read beside the event loop.
 _LARGE = 256 * 1024
+#: Bytes of all reports that are listed at once.
+_MOST_LISTED = 64 * 1024 * 1024
+#: Bytes of any other request.
+MOST_ASKED = 1024 * 1024
+#: Characters of a label's key: a prefix of 253, a slash and a name of 63, and a little more.
+LONGEST_KEY = 512
 #: Shards a registry entry may name.
 MOST_ATTACHED = 1_000
 
+COORDINATOR: Service[CoordinatorHandler] = Service(
+    "bigfleet.v1alpha1.Coordinator", "coordinator", MOST_ASKED
+)
+COORDINATOR_ADMIN: Service[CoordinatorAdminHandler] = Service(
+    "bigfleet.admin.v1alpha1.CoordinatorAdmin", "coordinator", MOST_ASKED
+)
 
-class CoordinatorAdminService:
-    name = ADMIN_SERVICE
+# -- calls of shards, whose clients are CoordinatorLines -------------------------------------------
 
-    def __init__(self, handler: CoordinatorAdminHandler) -> None:
-        self._handler = handler
-        self._views = ViewWriter()
-        #: Held while a view is written, which may happen in a thread.
-        self._writing = asyncio.Lock()
 
-    def rpc_handler(self, serving: HandlerRunner) -> grpc.GenericRpcHandler:
-        return grpc.method_handlers_generic_handler(
-            ADMIN_SERVICE,
-            {
-                "SyncShard": serving.writes("SyncShard", self._sync),
-                **{name: serving.reads(name, each) for name, each in self._reads().items()},
-                **{name: serving.writes(name, each) for name, each in self._writes().items()},
-                "TailEvents": serving.streams("TailEvents", self._events),
-            },
-        )
+def _answering_reports(handler: CoordinatorHandler) -> Answering:
+    def read(content: bytes, peer: Peer) -> ShardReport:
+        request = read_as(contract.ShardReport, content, MOST_REPORTED)
+        if not request.shard_id:
+            raise Rejected(Code.INVALID_ARGUMENT, "shard_id is missing; a report names its shard")
+        require_shard(peer, request.shard_id)
+        return report_of(request)
 
-    def _reads(self) -> dict[str, Answering]:
-        return {
-            "GetStatus": answering(pb.GetCoordinatorStatusRequest, self._status, MOST_ASKED),
-            "ListQuotas": answering(pb.ListQuotasRequest, self._quotas, MOST_ASKED),
-            "ListProviders": answering(pb.ListProvidersRequest, self._providers, MOST_ASKED),
-            "ListClusterBindings": answering(
-                pb.ListClusterBindingsRequest, self._bindings, MOST_ASKED
-            ),
-            "ListDefaultOwners": answering(
-                pb.ListDefaultOwnersRequest, self._default_owners, MOST_ASKED
-            ),
-            "ListTransfers": answering(pb.ListTransfersRequest, self._transfers, MOST_ASKED),
-            "ListInstructions": answering(
-                pb.ListInstructionsRequest, self._instructions, MOST_ASKED
-            ),
-            "ListPauses": answering(shared.ListPausesRequest, self._pauses, MOST_ASKED),
-        }
-
-    def _writes(self) -> dict[str, Answering]:
-        return {
-            "SetQuota": answering(pb.SetQuotaRequest, self._set_quota, MOST_ASKED),
-            "DeleteQuota": answering(pb.DeleteQuotaRequest, self._delete_quota, MOST_ASKED),
-            "UpsertProvider": answering(pb.UpsertProviderRequest, self._upsert, MOST_ASKED),
-            "DeleteProvider": answering(
-                pb.DeleteProviderRequest, self._delete_provider, MOST_ASKED
-            ),
-            "UnbindCluster": answering(pb.UnbindClusterRequest, self._unbind, MOST_ASKED),
-            "SetDefaultOwner": answering(
-                pb.SetDefaultOwnerRequest, self._set_default_owner, MOST_ASKED
-            ),
-            "CancelTransfer": answering(pb.CancelTransferRequest, self._cancel, MOST_ASKED),
-            "Pause": answering(shared.PauseRequest, self._pause, MOST_ASKED),
-            "Resume": answering(shared.ResumeRequest, self._resume, MOST_ASKED),
-        }
-
-    async def _status(self, _request: pb.GetCoordinatorStatusRequest, _peer: Peer) -> Message:
-        return records.status_message(await self._handler.status())
-
-    async def _sync(self, content: bytes, peer: Peer) -> bytes:
+    async def answer(content: bytes, peer: Peer) -> bytes:
         if len(content) < _LARGE:
-            request = _sync_in(content, peer)
+            report = read(content, peer)
         else:
-            request = await asyncio.to_thread(_sync_in, content, peer)
-        reply = await self._handler.sync(request, peer)
+            report = await asyncio.to_thread(read, content, peer)
+        return reply_bytes(await handler.report(report, peer))
+
+    return answer
+
+
+def _answering_syncs(handler: CoordinatorAdminHandler) -> Answering:
+    # For servers only: commands that use the client start sooner.
+    from bigfleet.wire.ownership_views import ViewWriter
+    from bigfleet.wire.shard_syncs import sync_of, sync_reply_bytes
+
+    views = ViewWriter()
+    #: Held while a view is written, which may happen in a thread.
+    writing = asyncio.Lock()
+
+    def read(content: bytes, peer: Peer) -> SyncRequest:
+        request = read_as(pb.SyncShardRequest, content, MOST_SYNCED)
+        require_shard(peer, request.shard_id)
+        if not request.shard_id:
+            raise Rejected(Code.INVALID_ARGUMENT, "shard_id is missing; a sync names its shard")
+        return sync_of(request)
+
+    async def answer(content: bytes, peer: Peer) -> bytes:
+        if len(content) < _LARGE:
+            request = read(content, peer)
+        else:
+            request = await asyncio.to_thread(read, content, peer)
+        reply = await handler.sync(request, peer)
         if reply.ownership is None:
-            return sync_reply_bytes(reply, self._views)
-        async with self._writing:
-            if self._views.has_written(reply.ownership):
-                return sync_reply_bytes(reply, self._views)
+            return sync_reply_bytes(reply, views)
+        async with writing:
+            if views.has_written(reply.ownership):
+                return sync_reply_bytes(reply, views)
             # A hundred thousand domains would hold up other calls for too long.
-            content = await asyncio.to_thread(sync_reply_bytes, reply, self._views)
-        self._handler.require_leader()
-        return content
+            answered = await asyncio.to_thread(sync_reply_bytes, reply, views)
+        handler.require_leader()
+        return answered
 
-    async def _quotas(self, _request: pb.ListQuotasRequest, _peer: Peer) -> bytes:
-        return await answer_of(
-            await self._handler.quotas(),
-            lambda some: pb.ListQuotasResponse(quotas=map(records.quota_message, some)),
-        )
+    return answer
 
-    async def _set_quota(self, request: pb.SetQuotaRequest, peer: Peer) -> Message:
-        audit, (provider, region) = audit_of(request.audit), _pool_of(request)
-        if request.total < 0:
-            text = f"total is {request.total}; a quota is 0 or more, and none is unlimited"
-            raise Rejected(Code.INVALID_ARGUMENT, text)
-        quota = await self._handler.set_quota(
-            provider, region, request.total, audit, peer, force=request.force
-        )
-        return pb.SetQuotaResponse(quota=records.quota_message(quota))
 
-    async def _delete_quota(self, request: pb.DeleteQuotaRequest, peer: Peer) -> Message:
-        audit, (provider, region) = audit_of(request.audit), _pool_of(request)
-        await self._handler.delete_quota(provider, region, audit, peer)
-        return pb.DeleteQuotaResponse()
+def _answering_no_raft(_handler: CoordinatorHandler) -> Answering:
+    async def answer(content: bytes, _peer: Peer) -> bytes:
+        read_as(contract.JoinRaftClusterRequest, content, MOST_ASKED)
+        text = "there is no Raft here: replicas find each other in their etcd; start one more there"
+        raise Rejected(Code.UNIMPLEMENTED, text)
 
-    async def _providers(self, _request: pb.ListProvidersRequest, _peer: Peer) -> bytes:
-        return await answer_of(
-            await self._handler.providers(),
-            lambda some: pb.ListProvidersResponse(providers=map(records.provider_message, some)),
-        )
+    return answer
 
-    async def _upsert(self, request: pb.UpsertProviderRequest, peer: Peer) -> Message:
-        audit, told = audit_of(request.audit), request.provider
-        needed("provider.name", told.name)
-        needed("provider.address", told.address)
-        name_of("provider.region", told.region)
-        most_of("provider.attached_shards", len(told.attached_shards), MOST_ATTACHED)
-        entry = await self._handler.upsert_provider(records.provider_of(told), audit, peer)
-        return pb.UpsertProviderResponse(provider=records.provider_message(entry))
 
-    async def _delete_provider(self, request: pb.DeleteProviderRequest, peer: Peer) -> Message:
-        audit = audit_of(request.audit)
-        await self._handler.delete_provider(needed("name", request.name), audit, peer)
-        return pb.DeleteProviderResponse()
+REPORT_SHARD = COORDINATOR.by_hand("ReportShard", Kind.WRITE, Gate.SHARD, _answering_reports)
+SYNC_SHARD = COORDINATOR_ADMIN.by_hand("SyncShard", Kind.WRITE, Gate.SHARD, _answering_syncs)
+JOIN_RAFT_CLUSTER = COORDINATOR.by_hand(
+    "JoinRaftCluster", Kind.READ, Gate.ADMINS, _answering_no_raft
+)
 
-    async def _bindings(self, request: pb.ListClusterBindingsRequest, _peer: Peer) -> bytes:
-        return await answer_of(
-            await self._handler.bindings(name_of("shard_id", request.shard_id)),
-            lambda some: pb.ListClusterBindingsResponse(
-                bindings=map(records.binding_message, some)
-            ),
-        )
+# -- requests and answers of people ----------------------------------------------------------------
 
-    async def _unbind(self, request: pb.UnbindClusterRequest, peer: Peer) -> Message:
-        audit = audit_of(request.audit)
-        await self._handler.unbind(needed("cluster_id", request.cluster_id), audit, peer)
-        return pb.UnbindClusterResponse()
 
-    async def _set_default_owner(self, request: pb.SetDefaultOwnerRequest, peer: Peer) -> Message:
-        audit = audit_of(request.audit)
-        address = needed("provider_address", request.provider_address)
-        shard = needed("shard_id", request.shard_id)
-        owner = await self._handler.set_default_owner(address, shard, audit, peer)
-        row = pb.DefaultOwner(provider_address=address, shard_id=owner)
-        return pb.SetDefaultOwnerResponse(default_owner=row)
+def _pair_of(
+    request: contract.AssignDomainRequest | contract.UnassignDomainRequest,
+) -> tuple[str, str]:
+    key = needed("topology_key", request.topology_key, LONGEST_KEY)
+    return key, needed("topology_value", request.topology_value)
 
-    async def _default_owners(self, _request: pb.ListDefaultOwnersRequest, _peer: Peer) -> bytes:
-        return await answer_of(
-            await self._handler.default_owners(),
-            lambda some: pb.ListDefaultOwnersResponse(default_owners=default_messages(some)),
-        )
 
-    async def _transfers(self, request: pb.ListTransfersRequest, _peer: Peer) -> bytes:
-        return await answer_of(
-            await self._handler.transfers(request.include_finished, max(0, request.limit)),
-            lambda some: pb.ListTransfersResponse(transfers=map(records.transfer_message, some)),
-        )
+def _reports_message(found: Sequence[ReportView]) -> contract.ListShardReportsResponse:
+    most_bytes = _MOST_LISTED // max(1, len(found))
+    views = (records.fitting_report_view(each, most_bytes) for each in found)
+    return contract.ListShardReportsResponse(reports=views)
 
-    async def _cancel(self, request: pb.CancelTransferRequest, peer: Peer) -> Message:
-        audit = audit_of(request.audit)
-        transfer = needed("transfer_id", request.transfer_id)
-        cancelled = await self._handler.cancel_transfer(transfer, audit, peer)
-        return pb.CancelTransferResponse(transfer=records.transfer_message(cancelled))
 
-    async def _instructions(self, request: pb.ListInstructionsRequest, _peer: Peer) -> bytes:
-        return await answer_of(
-            await self._handler.instructions(name_of("shard_id", request.shard_id)),
-            lambda some: pb.ListInstructionsResponse(
-                instructions=map(records.pending_message, some)
-            ),
-        )
+async def _snapshot_chunks(
+    handler: CoordinatorHandler, _request: contract.SnapshotSaveRequest
+) -> AsyncGenerator[contract.SnapshotSaveChunk, None]:
+    for chunk in chunks_of(await handler.snapshot()):
+        yield chunk
 
-    async def _pause(self, request: shared.PauseRequest, peer: Peer) -> Message:
-        return paused_message(await self._handler.pause(pause_call_of(request), peer))
 
-    async def _resume(self, request: shared.ResumeRequest, peer: Peer) -> Message:
-        return resumed_message(await self._handler.resume(resume_call_of(request), peer))
+def _itself(chunk: contract.SnapshotSaveChunk) -> contract.SnapshotSaveChunk:
+    return chunk
 
-    async def _pauses(self, request: shared.ListPausesRequest, _peer: Peer) -> Message:
-        return pause_list_message(await self._handler.pauses(request.include_expired))
 
-    async def _events(self, request: bytes, _peer: Peer) -> AsyncGenerator[bytes, None]:
-        asked = read_as(pb.TailEventsRequest, request, MOST_ASKED)
-        async with aclosing(self._handler.events(asked.from_revision, asked.follow)) as events:
-            async for event in events:
-                yield records.event_message(event).SerializeToString()
+def _set_quota_arguments(request: pb.SetQuotaRequest) -> tuple[str, str, int, bool]:
+    provider, region = _pool_of(request)
+    if request.total < 0:
+        text = f"total is {request.total}; a quota is 0 or more, and none is unlimited"
+        raise Rejected(Code.INVALID_ARGUMENT, text)
+    return provider, region, request.total, request.force
 
 
 def _pool_of(request: pb.SetQuotaRequest | pb.DeleteQuotaRequest) -> tuple[str, str]:
@@ -225,10 +184,297 @@ def _pool_of(request: pb.SetQuotaRequest | pb.DeleteQuotaRequest) -> tuple[str, 
     return needed("provider", request.provider), name_of("region", request.region)
 
 
-def _sync_in(content: bytes, peer: Peer) -> SyncRequest:
-    """Raises Rejected or DecodeError."""
-    request = read_as(pb.SyncShardRequest, content, MOST_SYNCED)
-    require_shard(peer, request.shard_id)
-    if not request.shard_id:
-        raise Rejected(Code.INVALID_ARGUMENT, "shard_id is missing; a sync names its shard")
-    return sync_of(request)
+def _upsert_request(entry: ProviderEntry) -> pb.UpsertProviderRequest:
+    return pb.UpsertProviderRequest(provider=records.PROVIDER.message(entry))
+
+
+def _upsert_arguments(request: pb.UpsertProviderRequest) -> tuple[ProviderEntry]:
+    told = request.provider
+    needed("provider.name", told.name)
+    needed("provider.address", told.address)
+    name_of("provider.region", told.region)
+    most_of("provider.attached_shards", len(told.attached_shards), MOST_ATTACHED)
+    return (records.PROVIDER.record(told),)
+
+
+def _default_owner_message(row: tuple[str, str]) -> pb.DefaultOwner:
+    return pb.DefaultOwner(provider_address=row[0], shard_id=row[1])
+
+
+def _default_owners_message(
+    owners: Sequence[tuple[str, str]],
+) -> pb.ListDefaultOwnersResponse:
+    return pb.ListDefaultOwnersResponse(default_owners=map(_default_owner_message, owners))
+
+
+def _default_owners_of(answer: pb.ListDefaultOwnersResponse) -> tuple[tuple[str, str], ...]:
+    return tuple((row.provider_address, row.shard_id) for row in answer.default_owners)
+
+
+def _owner_in(answer: pb.SetDefaultOwnerResponse) -> str:
+    return answer.default_owner.shard_id
+
+
+async def _event_frames(
+    handler: CoordinatorAdminHandler, request: pb.TailEventsRequest
+) -> AsyncGenerator[pb.CoordinatorEvent, None]:
+    async with aclosing(handler.events(request.from_revision, request.follow)) as events:
+        async for event in events:
+            yield records.EVENT.message(event)
+
+
+GET_STATUS = COORDINATOR_ADMIN.read(
+    "GetStatus",
+    pb.GetCoordinatorStatusRequest,
+    no_arguments,
+    CoordinatorAdminHandler.status,
+    records.STATUS,
+    "status",
+)
+
+
+class CoordinatorAdminClient(RpcClient):
+    """Records out, records back, failures a Rejected.
+
+    It takes every address of a coordinator and follows the leader; only a status is of the one
+    replica that is named.
+    """
+
+    def __init__(
+        self, addresses: Sequence[str], tls: TlsFiles | None = None, *, deadline: float = DEADLINE
+    ) -> None:
+        self._lines = LeaderLines(addresses, tls)
+        self.line = self._lines
+        self.deadline = self.list_deadline = deadline
+
+    def stream(self, path: str, request: bytes) -> AsyncGenerator[bytes, None]:
+        """Nothing but the search for the leader has a deadline."""
+        return self._lines.stream(path, request, self.deadline)
+
+    async def status(self, address: str) -> CoordinatorStatus:
+        """Of the replica at this address, leader or not."""
+        request = pb.GetCoordinatorStatusRequest()
+        return await GET_STATUS.call(self._lines.line(address), self.deadline, request)
+
+    async def snapshot(self, write: Callable[[bytes], None]) -> SnapshotMeta:
+        """The state as it is now, piece by piece to `write`; it came whole where this returns."""
+        reader = SnapshotReader()
+        async with aclosing(self._snapshot()) as chunks:
+            async for chunk in chunks:
+                try:
+                    data = reader.data_in(chunk)
+                except ValueError as problem:
+                    raise CoordinatorAdminClient._snapshot.unreadable(problem) from None
+                if data:
+                    write(data)
+        return reader.meta()
+
+    shards = COORDINATOR.read(
+        "ListShards",
+        contract.ListShardsRequest,
+        no_arguments,
+        CoordinatorHandler.shards,
+        rows(contract.ListShardsResponse, "shards", records.SHARD),
+        "shards list",
+    )
+    domains = COORDINATOR.read(
+        "ListDomainAssignments",
+        contract.ListDomainAssignmentsRequest,
+        no_arguments,
+        CoordinatorHandler.domains,
+        rows(contract.ListDomainAssignmentsResponse, "assignments", records.DOMAIN),
+        "domains list",
+    )
+    #: Empty right after a fail-over: the shards have not spoken yet.
+    reports = COORDINATOR.read(
+        "ListShardReports",
+        contract.ListShardReportsRequest,
+        lambda request: (name_of("shard_id", request.shard_id),),
+        CoordinatorHandler.reports,
+        Answer(
+            contract.ListShardReportsResponse,
+            _reports_message,
+            lambda m: tuple(map(records.REPORT_VIEW.record, m.reports)),
+        ),
+        "reports shards",
+    )
+    assign_domain = COORDINATOR.write_with_metadata(
+        "AssignDomain",
+        contract.AssignDomainRequest,
+        lambda request: (*_pair_of(request), needed("shard_id", request.shard_id)),
+        CoordinatorHandler.assign_domain,
+        nothing(contract.AssignDomainResponse),
+        "domains assign",
+    )
+    unassign_domain = COORDINATOR.write_with_metadata(
+        "UnassignDomain",
+        contract.UnassignDomainRequest,
+        _pair_of,
+        CoordinatorHandler.unassign_domain,
+        nothing(contract.UnassignDomainResponse),
+        "domains unassign",
+    )
+    remove_shard = COORDINATOR.write_with_metadata(
+        "RemoveShard",
+        contract.RemoveShardRequest,
+        lambda request: (needed("shard_id", request.shard_id),),
+        CoordinatorHandler.remove_shard,
+        nothing(contract.RemoveShardResponse),
+        "shards remove",
+    )
+    _snapshot = COORDINATOR.stream(
+        "SnapshotSave",
+        contract.SnapshotSaveRequest,
+        _snapshot_chunks,
+        contract.SnapshotSaveChunk,
+        _itself,
+        "snapshot save",
+        Gate.ADMINS,
+    )
+
+    quotas = COORDINATOR_ADMIN.read(
+        "ListQuotas",
+        pb.ListQuotasRequest,
+        no_arguments,
+        CoordinatorAdminHandler.quotas,
+        rows(pb.ListQuotasResponse, "quotas", records.QUOTA),
+        "quotas list",
+    )
+    #: Raises Rejected with ABORTED where more than that is in use, but for `force`.
+    set_quota = COORDINATOR_ADMIN.write(
+        "SetQuota",
+        pb.SetQuotaRequest,
+        _set_quota_arguments,
+        CoordinatorAdminHandler.set_quota,
+        one(pb.SetQuotaResponse, "quota", records.QUOTA),
+        "quotas set",
+    )
+    delete_quota = COORDINATOR_ADMIN.write(
+        "DeleteQuota",
+        pb.DeleteQuotaRequest,
+        _pool_of,
+        CoordinatorAdminHandler.delete_quota,
+        nothing(pb.DeleteQuotaResponse),
+        "quotas delete",
+    )
+    providers = COORDINATOR_ADMIN.read(
+        "ListProviders",
+        pb.ListProvidersRequest,
+        no_arguments,
+        CoordinatorAdminHandler.providers,
+        rows(pb.ListProvidersResponse, "providers", records.PROVIDER),
+        "providers list",
+    )
+    upsert_provider = COORDINATOR_ADMIN.write(
+        "UpsertProvider",
+        _upsert_request,
+        _upsert_arguments,
+        CoordinatorAdminHandler.upsert_provider,
+        one(pb.UpsertProviderResponse, "provider", records.PROVIDER),
+        "providers set",
+    )
+    delete_provider = COORDINATOR_ADMIN.write(
+        "DeleteProvider",
+        pb.DeleteProviderRequest,
+        lambda request: (needed("name", request.name),),
+        CoordinatorAdminHandler.delete_provider,
+        nothing(pb.DeleteProviderResponse),
+        "providers delete",
+    )
+    bindings = COORDINATOR_ADMIN.read(
+        "ListClusterBindings",
+        pb.ListClusterBindingsRequest,
+        lambda request: (name_of("shard_id", request.shard_id),),
+        CoordinatorAdminHandler.bindings,
+        rows(pb.ListClusterBindingsResponse, "bindings", records.BINDING),
+        "clusters list",
+    )
+    unbind = COORDINATOR_ADMIN.write(
+        "UnbindCluster",
+        pb.UnbindClusterRequest,
+        lambda request: (needed("cluster_id", request.cluster_id),),
+        CoordinatorAdminHandler.unbind,
+        nothing(pb.UnbindClusterResponse),
+        "clusters unbind",
+    )
+    #: The owner as it is shown now: empty while it changes hands.
+    set_default_owner = COORDINATOR_ADMIN.write(
+        "SetDefaultOwner",
+        pb.SetDefaultOwnerRequest,
+        lambda request: (
+            needed("provider_address", request.provider_address),
+            needed("shard_id", request.shard_id),
+        ),
+        CoordinatorAdminHandler.set_default_owner,
+        Answer(
+            pb.SetDefaultOwnerResponse,
+            lambda row: pb.SetDefaultOwnerResponse(default_owner=_default_owner_message(row)),
+            _owner_in,
+        ),
+        "domains default",
+    )
+    #: Address of a provider and its owner; no owner while it changes hands.
+    default_owners = COORDINATOR_ADMIN.read(
+        "ListDefaultOwners",
+        pb.ListDefaultOwnersRequest,
+        no_arguments,
+        CoordinatorAdminHandler.default_owners,
+        Answer(pb.ListDefaultOwnersResponse, _default_owners_message, _default_owners_of),
+        "domains list",
+    )
+    transfers = COORDINATOR_ADMIN.read(
+        "ListTransfers",
+        pb.ListTransfersRequest,
+        lambda request: (request.include_finished, max(0, request.limit)),
+        CoordinatorAdminHandler.transfers,
+        rows(pb.ListTransfersResponse, "transfers", records.TRANSFER),
+        "shards transfers",
+    )
+    cancel_transfer = COORDINATOR_ADMIN.write(
+        "CancelTransfer",
+        pb.CancelTransferRequest,
+        lambda request: (needed("transfer_id", request.transfer_id),),
+        CoordinatorAdminHandler.cancel_transfer,
+        one(pb.CancelTransferResponse, "transfer", records.TRANSFER),
+        "shards cancel",
+    )
+    instructions = COORDINATOR_ADMIN.read(
+        "ListInstructions",
+        pb.ListInstructionsRequest,
+        lambda request: (name_of("shard_id", request.shard_id),),
+        CoordinatorAdminHandler.instructions,
+        rows(pb.ListInstructionsResponse, "instructions", records.PENDING),
+        "shards instructions",
+    )
+    pause = COORDINATOR_ADMIN.write_record(
+        "Pause",
+        PAUSE_CALL.message,
+        PAUSE_CALL.record,
+        CoordinatorAdminHandler.pause,
+        PAUSED,
+        "pause set",
+    )
+    resume = COORDINATOR_ADMIN.write_record(
+        "Resume",
+        RESUME_CALL.message,
+        RESUME_CALL.record,
+        CoordinatorAdminHandler.resume,
+        RESUMED,
+        "resume",
+    )
+    pauses = COORDINATOR_ADMIN.read(
+        "ListPauses",
+        shared.ListPausesRequest,
+        lambda request: (request.include_expired,),
+        CoordinatorAdminHandler.pauses,
+        PAUSE_LIST,
+        "pause list",
+    )
+    #: Until there are no more, or with `follow` until the line breaks; that is a Rejected.
+    events = COORDINATOR_ADMIN.stream(
+        "TailEvents",
+        pb.TailEventsRequest,
+        _event_frames,
+        pb.CoordinatorEvent,
+        records.EVENT.record,
+    )

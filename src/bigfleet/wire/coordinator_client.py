@@ -15,7 +15,7 @@ from bigfleet.model.coordination import SyncReply, SyncRequest
 from bigfleet.model.coordinator_calls import ReportReply, ShardReport
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.wire.client_line import ClientLine
-from bigfleet.wire.coordinator_paths import REPORT_SHARD, SYNC_SHARD
+from bigfleet.wire.coordinator_admin import REPORT_SHARD, SYNC_SHARD
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.real_times import WireTimes
 from bigfleet.wire.shard_reports import reply_of, report_bytes
@@ -37,12 +37,12 @@ class CoordinatorLines:
 
     async def report(self, address: str, report: ShardReport, deadline: float) -> ReportReply:
         content = await asyncio.to_thread(report_bytes, report)
-        answer = await self._call(address, REPORT_SHARD, content, deadline)
+        answer = await self._call(address, REPORT_SHARD.path, content, deadline)
         return _read("ReportShard", reply_of, answer)
 
     async def sync(self, address: str, request: SyncRequest, deadline: float) -> SyncReply:
         content = await asyncio.to_thread(sync_bytes, request)
-        answer = await self._call(address, SYNC_SHARD, content, deadline)
+        answer = await self._call(address, SYNC_SHARD.path, content, deadline)
         if len(answer) < _LARGE:
             return _read("SyncShard", sync_reply_of, answer)
         return await asyncio.to_thread(_read, "SyncShard", sync_reply_of, answer)

@@ -81,10 +81,9 @@ class CoordinatorAdminHandler(Protocol):
         provider: str,
         region: str,
         total: int,
+        force: bool,
         audit: Audit,
         peer: Peer,
-        *,
-        force: bool = False,
     ) -> QuotaAllocation: ...
     async def delete_quota(self, provider: str, region: str, audit: Audit, peer: Peer) -> None: ...
     async def providers(self) -> Sequence[ProviderEntry]: ...
@@ -96,8 +95,8 @@ class CoordinatorAdminHandler(Protocol):
     async def unbind(self, cluster: str, audit: Audit, peer: Peer) -> None: ...
     async def set_default_owner(
         self, provider_address: str, shard: str, audit: Audit, peer: Peer
-    ) -> str:
-        """The owner as it is shown now: empty while it changes hands."""
+    ) -> tuple[str, str]:
+        """The address, and the owner as it is shown now: empty while it changes hands."""
         ...
 
     async def default_owners(self) -> Sequence[tuple[str, str]]:

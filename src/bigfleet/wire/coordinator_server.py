@@ -13,20 +13,20 @@ from grpc_reflection.v1alpha import reflection as grpc_reflection
 
 from bigfleet.model.provider_calls import Peer, Rejected
 from bigfleet.wire.authorisation import Authorisation
-from bigfleet.wire.coordinator_admin import CoordinatorAdminService
-from bigfleet.wire.coordinator_handlers import CoordinatorAdminHandler, CoordinatorHandler
-from bigfleet.wire.coordinator_paths import (
-    ADMIN_SERVICE,
+from bigfleet.wire.coordinator_admin import (
+    COORDINATOR,
+    COORDINATOR_ADMIN,
     GET_STATUS,
     JOIN_RAFT_CLUSTER,
-    SERVICE,
 )
-from bigfleet.wire.coordinator_service import CoordinatorService
+from bigfleet.wire.coordinator_handlers import CoordinatorAdminHandler, CoordinatorHandler
 from bigfleet.wire.handler_runner import Failed, HandlerRunner, Observe, ignore
 from bigfleet.wire.lines import SERVER_OPTIONS, TlsFiles, bind
 from bigfleet.wire.real_times import WireTimes, interceptors_of
+from bigfleet.wire.rpc_service import RpcService
 
-_LED = (f"/{SERVICE}/", f"/{ADMIN_SERVICE}/")
+_LED = (f"/{COORDINATOR.name}/", f"/{COORDINATOR_ADMIN.name}/")
+_OF_EVERY_REPLICA = (GET_STATUS.path, JOIN_RAFT_CLUSTER.path)
 #: What the end of all streams, and of what is being written, may take beyond the grace at a stop.
 STOP_MARGIN_SECONDS = 4.0
 
@@ -49,7 +49,10 @@ class CoordinatorEndpoint:
         self._address = address
         self._tls = tls
         self._reflection = reflection
-        self._services = (CoordinatorService(handler), CoordinatorAdminService(admin))
+        self._services = (
+            RpcService(COORDINATOR, handler),
+            RpcService(COORDINATOR_ADMIN, admin),
+        )
         self._observe = observe or ignore
         self._serving = HandlerRunner(secured=tls is not None, observe=observe, failed=failed)
         self._health = health.aio.HealthServicer()
@@ -69,8 +72,8 @@ class CoordinatorEndpoint:
         server.add_generic_rpc_handlers(tuple(handlers))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         if self._reflection:
-            names = (SERVICE, ADMIN_SERVICE, health.SERVICE_NAME, grpc_reflection.SERVICE_NAME)
-            grpc_reflection.enable_server_reflection(names, server)
+            names = [*(service.name for service in self._services), health.SERVICE_NAME]
+            grpc_reflection.enable_server_reflection((*names, grpc_reflection.SERVICE_NAME), server)
         self.port = bind(server, self._address, self._tls)
         await self._health.set("", health_pb2.HealthCheckResponse.SERVING)
         await self.set_leader_known(False)
@@ -80,7 +83,7 @@ class CoordinatorEndpoint:
     async def set_leader_known(self, known: bool) -> None:
         """Whether a caller can be answered, here or by the one it is sent to."""
         status = health_pb2.HealthCheckResponse
-        await self._health.set(SERVICE, status.SERVING if known else status.NOT_SERVING)
+        await self._health.set(COORDINATOR.name, status.SERVING if known else status.NOT_SERVING)
 
     async def stop(self, grace: float = 0.0) -> None:
         """No new calls; running ones get the grace, and those that write some seconds more."""
@@ -93,7 +96,7 @@ class CoordinatorEndpoint:
                 await self._serving.settled()
 
     def _require_leader(self, path: str) -> None:
-        if path.startswith(_LED) and path not in (GET_STATUS, JOIN_RAFT_CLUSTER):
+        if path.startswith(_LED) and path not in _OF_EVERY_REPLICA:
             self._handler.require_leader()
 
     def _denied(self, path: str, _peer: Peer, rejected: Rejected) -> None:

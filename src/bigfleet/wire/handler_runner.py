@@ -5,16 +5,16 @@ its code; anything else it raises is INTERNAL, told to `failed`, and the caller 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import aclosing
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import grpc
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import DecodeError
 
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.wire.lines import peer_of
-from bigfleet.wire.rpcs import Answering, read_as
+from bigfleet.wire.rpcs import Answering
 from bigfleet.wire.statuses import end_with
 
 Context = grpc.aio.ServicerContext[bytes, bytes]
@@ -27,7 +27,6 @@ AnsweringTold = Callable[[bytes, Peer, "Told"], Coroutine[Any, Any, bytes]]
 Streaming = Callable[[bytes, Peer], AsyncGenerator[bytes, None]]
 #: Metadata of a request.
 Told = tuple[tuple[str, str | bytes], ...]
-M = TypeVar("M", bound=Message)
 
 
 def ignore(*_told: object) -> None:
@@ -118,22 +117,6 @@ class HandlerRunner:
             return Rejected(Code.INVALID_ARGUMENT, f"the request is not a message of {method}")
         self._failed(method, problem)
         return Rejected(Code.INTERNAL, "internal error")
-
-
-def answering(
-    request_type: type[M],
-    answer: Callable[[M, Peer], Awaitable[Message | bytes]],
-    most_bytes: int | None = None,
-) -> Answering:
-    """A message in, and a message out or the bytes of one; larger requests are not read."""
-
-    async def on_bytes(request: bytes, peer: Peer) -> bytes:
-        answered = await answer(read_as(request_type, request, most_bytes), peer)
-        if isinstance(answered, bytes):
-            return answered
-        return answered.SerializeToString(deterministic=True)
-
-    return on_bytes
 
 
 async def _sent(outcome: bytes | Rejected, context: Context) -> bytes:

@@ -2,7 +2,7 @@
 
 One that does not lead names the leader, who is asked next; one that is not there, or does not
 answer in its share of the time, is passed over for the next address. The last known leader is asked
-first. A call whose answer got lost may so be made twice: every call of people can be. Only what a
+first. A call whose answer was lost may be sent twice; every admin call may be repeated. Only what a
 leader itself calls unclear is told at once: the caller has to look.
 """
 
@@ -105,7 +105,7 @@ class LeaderLines:
         raise search.verdict()
 
     async def stream(
-        self, path: str, request: bytes, deadline: float
+        self, path: str, request: bytes, deadline: float = 30.0
     ) -> AsyncGenerator[bytes, None]:
         """Frames for as long as they come; `deadline` is for finding who sends them."""
         search, until = Search(self._addresses, self._leader), _now() + deadline

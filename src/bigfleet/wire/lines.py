@@ -104,7 +104,7 @@ def bind(server: grpc.aio.Server, address: str, tls: TlsFiles | None) -> int:
         return server.add_secure_port(address, server_credentials(tls))
     except RuntimeError as problem:
         # gRPC does not say which of the two it is, and names a variable of its own to find out.
-        why = "the port is taken, or the address is none of this machine"
+        why = "the port is taken, or this machine does not have the address"
         what = "free that address, or choose another"
         raise OSError(f"cannot listen on {address}: {why}; {what}") from problem
 

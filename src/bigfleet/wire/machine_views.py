@@ -25,7 +25,16 @@ from bigfleet.model.shard_views import (
 )
 from bigfleet.v1alpha1 import provider_pb2
 from bigfleet.wire.needs import RESOURCES
-from bigfleet.wire.record_codecs import Field, Joint, RecordCodec, Told, Unset, Values, by_number
+from bigfleet.wire.record_codecs import (
+    NOT_NEGATIVE,
+    ByHand,
+    Conversion,
+    Derived,
+    Field,
+    RecordCodec,
+    Unused,
+    by_number,
+)
 
 _NO_STAMPS = Assigned()
 
@@ -85,10 +94,10 @@ def _cost_message(view: MachineView) -> shared.CostView:
 MACHINE = RecordCodec(
     Machine,
     provider_pb2.Machine,
-    host=Values(_host_message, _host_of),
+    host=Conversion(_host_message, _host_of),
     resources=RESOURCES,
     allocatable=RESOURCES,
-    assigned=Field("shard_metadata", Values(_stamps, _assigned_of)),
+    assigned=Field("shard_metadata", Conversion(_stamps, _assigned_of)),
 )
 NEED_KEY = RecordCodec(NeedKey, shared.NeedRef, fingerprint="profile_fingerprint")
 ACTION = RecordCodec(
@@ -98,19 +107,20 @@ ACTION = RecordCodec(
 RESERVATION = RecordCodec(
     Reservation,
     shared.Reservation,
-    Told("reservation_id", "machine"),
-    Unset("priority"),
-    Unset("created_unix_nanos"),
+    Derived("reservation_id", "machine"),
+    Unused("priority"),
+    Unused("created_unix_nanos"),
     holder=Field("need", NEED_KEY),
 )
+#: Written and read, a row costs as much as by hand, up to a fifth more where it has everything.
 MACHINE_VIEW = RecordCodec(
     MachineView,
     pb.MachineView,
-    Joint(("machine", "claimed_by"), ("machine", "need", "claimed"), _machine_fields, _machine_of),
-    Told("assigned_priority", "machine.assigned.priority"),
-    Told("assigned_interruption_dollars", "machine.assigned.interruption_penalty"),
-    Told("assigned_reclamation_dollars", "machine.assigned.reclamation_penalty"),
-    Told("cost", make=_cost_message),
+    ByHand(("machine", "claimed_by"), ("machine", "need", "claimed"), _machine_fields, _machine_of),
+    Derived("assigned_priority", "machine.assigned.priority"),
+    Derived("assigned_interruption_dollars", "machine.assigned.interruption_penalty"),
+    Derived("assigned_reclamation_dollars", "machine.assigned.reclamation_penalty"),
+    Derived("cost", make=_cost_message),
     provider="provider_name",
     owner_source=by_number(OwnerSource, OwnerSource.ALL),
     pending=ACTION,
@@ -125,12 +135,8 @@ QUERY = RecordCodec(
     selector=RecordCodec(
         MachineSelector,
         shared.MachineSelector,
-        Unset("max_count"),
-        labels=Values(dict, lambda labels: tuple(sorted(labels.items()))),
+        Unused("max_count"),
+        labels=Conversion(dict, lambda labels: tuple(sorted(labels.items()))),
     ),
-    limit=Values(read=lambda limit: max(0, limit)),
+    limit=NOT_NEGATIVE,
 )
-
-#: Until the services use the codecs themselves.
-machine_view_message, machine_view_of = MACHINE_VIEW.message, MACHINE_VIEW.record
-query_message, query_of = QUERY.message, QUERY.record

@@ -14,9 +14,16 @@ from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.model.reasons import ToldReason
 from bigfleet.model.shard_views import NeedListing, NeedQuery, NeedRow
 from bigfleet.wire.cluster_report_records import CUT
-from bigfleet.wire.record_codecs import Document, Field, RecordCodec, Values, first_rows
+from bigfleet.wire.record_codecs import (
+    NOT_NEGATIVE,
+    Conversion,
+    Document,
+    Field,
+    RecordCodec,
+    first_rows,
+)
 from bigfleet.wire.shard_read import NEED_VIEW
-from bigfleet.wire.shard_views import NEED_COUNTS, known, number
+from bigfleet.wire.shard_views import NEED_COUNTS, known
 
 #: Facts and refs of a reason.
 MOST_FACTS = 32
@@ -33,33 +40,33 @@ class NeedHandler(Protocol):
 async def need_frames(
     handler: NeedHandler, request: pb.ListNeedsRequest
 ) -> AsyncGenerator[pb.ListNeedsResponse, None]:
-    listing = await handler.list_needs(query_of(request))
+    listing = await handler.list_needs(NEED_QUERY.record(request))
     yield pb.ListNeedsResponse(header=_header_message(listing))
     for row in listing.rows:
         yield pb.ListNeedsResponse(need=NEED_ROW.message(row))
 
 
-def query_of(message: pb.ListNeedsRequest) -> NeedQuery:
+def _states_of(numbers: Sequence[int]) -> tuple[NeedState, ...]:
     """Raises Rejected where a state is not one."""
-    states = tuple(found for value in message.states[:_MOST_STATES] if (found := _state(value)))
-    if len(states) != len(message.states):
+    states = tuple(state for value in numbers[:_MOST_STATES] if (state := known(NeedState, value)))
+    if len(states) != len(numbers):
         names = ", ".join(state.label for state in NeedState)
         text = f"states names a state this shard does not know; it knows {names}"
         raise Rejected(Code.INVALID_ARGUMENT, text)
-    return NeedQuery(message.cluster_id, max(0, message.limit), states, message.need_id_prefix)
+    return states
 
 
-def _state(value: int) -> NeedState | None:
-    return known(NeedState, value)
+NEED_QUERY = RecordCodec(
+    NeedQuery,
+    pb.ListNeedsRequest,
+    limit=NOT_NEGATIVE,
+    states=Conversion(read=_states_of),
+    id_prefix="need_id_prefix",
+)
 
 
 def need_query_message(query: NeedQuery = _EVERY_NEED) -> pb.ListNeedsRequest:
-    return pb.ListNeedsRequest(
-        cluster_id=query.cluster,
-        limit=query.limit,
-        states=map(number, query.states),
-        need_id_prefix=query.id_prefix,
-    )
+    return NEED_QUERY.message(query)
 
 
 def need_listing(header: pb.ListNeedsHeader, rows: tuple[NeedRow, ...]) -> NeedListing:
@@ -86,7 +93,11 @@ def _refs_told(refs: Sequence[str]) -> list[str]:
 
 
 REASON = RecordCodec(
-    ToldReason, pb.Reason, text=CUT, facts=Values(_facts_told, dict), refs=Values(_refs_told, tuple)
+    ToldReason,
+    pb.Reason,
+    text=CUT,
+    facts=Conversion(_facts_told, dict),
+    refs=Conversion(_refs_told, tuple),
 )
 NEED_ROW = RecordCodec(
     NeedRow,

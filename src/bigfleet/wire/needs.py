@@ -15,7 +15,7 @@ from bigfleet.model.resources import Resources
 from bigfleet.model.syntax import cached_by_text
 from bigfleet.v1alpha1 import capacity_pb2 as pb
 from bigfleet.v1alpha1 import provider_pb2
-from bigfleet.wire.record_codecs import Values
+from bigfleet.wire.record_codecs import Conversion
 
 _OPERATORS = {int(operator): operator for operator in Operator}
 _RULES = {int(rule): rule for rule in WhenUnsatisfiable}
@@ -124,4 +124,4 @@ def resources_message(resources: Resources) -> provider_pb2.Resources | None:
 
 
 #: In a table of fields.
-RESOURCES = Values(resources_message, resources_of)
+RESOURCES = Conversion(resources_message, resources_of)

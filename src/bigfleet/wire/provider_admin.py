@@ -8,7 +8,6 @@ beside them; it returns a JSON object, whose `content`, if it is bytes, travels 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Self
 
 import grpc
 import orjson
@@ -17,18 +16,13 @@ from google.protobuf.message import Message
 from bigfleet.admin.v1alpha1 import common_pb2
 from bigfleet.admin.v1alpha1 import provider_admin_pb2 as pb
 from bigfleet.model.provider_calls import Code, Peer, Rejected
-from bigfleet.wire.audits import require_admin, require_reader
-from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.handler_runner import HandlerRunner
-from bigfleet.wire.lines import TlsFiles
-from bigfleet.wire.rpcs import Answering
+from bigfleet.wire.rpcs import Answering, Gate, Kind, Rpc, RpcClient, Service, require
 
 Argument = str | int | bool | bytes
 Arguments = Mapping[str, Argument]
 JsonObject = Mapping[str, object]
 AdminHandler = Callable[[Arguments, Peer], Awaitable[JsonObject]]
-
-SERVICE = "bigfleet.admin.v1alpha1.ProviderAdmin"
 
 
 class Verb(StrEnum):
@@ -46,35 +40,42 @@ class Verb(StrEnum):
     BACKUP = "state backup"
 
 
-@dataclass(frozen=True, slots=True)
-class _Rpc:
-    method: str
-    request: type[Message]
-    gate: Callable[[Peer], None]
+@dataclass(frozen=True, eq=False, repr=False)
+class VerbRpc(Rpc):
+    """Its request names a verb's arguments, its answer is a ProviderAnswer."""
 
-    @property
-    def path(self) -> str:
-        return f"/{SERVICE}/{self.method}"
+    request: type[Message]
 
     @property
     def writes(self) -> bool:
         return "audit" in self.request.DESCRIPTOR.fields_by_name
 
 
-RPCS: Mapping[Verb, _Rpc] = {
-    Verb.MACHINES: _Rpc("ListMachines", pb.ListProviderMachinesRequest, require_reader),
-    Verb.OPS: _Rpc("ListOperations", pb.ListOperationsRequest, require_reader),
-    Verb.FENCES: _Rpc("ListFences", pb.ListFencesRequest, require_reader),
-    Verb.FAILED: _Rpc("ListFailed", pb.ListFailedRequest, require_reader),
-    Verb.PRUNE_FENCES: _Rpc("PruneFences", pb.PruneFencesRequest, require_admin),
-    Verb.REPAIR: _Rpc("RepairFailed", pb.RepairFailedRequest, require_admin),
-    Verb.ADOPT: _Rpc("AdoptFailed", pb.AdoptFailedRequest, require_admin),
-    Verb.FORGET: _Rpc("ForgetFailed", pb.ForgetFailedRequest, require_admin),
-    Verb.ACCEPT_DESCRIBE: _Rpc("AcceptDescribe", pb.AcceptDescribeRequest, require_admin),
+PROVIDER_ADMIN: Service[Mapping[Verb, AdminHandler]] = Service(
+    "bigfleet.admin.v1alpha1.ProviderAdmin", "provider"
+)
+
+
+_TABLE: Mapping[Verb, tuple[str, type[Message], Gate]] = {
+    Verb.MACHINES: ("ListMachines", pb.ListProviderMachinesRequest, Gate.READERS),
+    Verb.OPS: ("ListOperations", pb.ListOperationsRequest, Gate.READERS),
+    Verb.FENCES: ("ListFences", pb.ListFencesRequest, Gate.READERS),
+    Verb.FAILED: ("ListFailed", pb.ListFailedRequest, Gate.READERS),
+    Verb.PRUNE_FENCES: ("PruneFences", pb.PruneFencesRequest, Gate.ADMINS),
+    Verb.REPAIR: ("RepairFailed", pb.RepairFailedRequest, Gate.ADMINS),
+    Verb.ADOPT: ("AdoptFailed", pb.AdoptFailedRequest, Gate.ADMINS),
+    Verb.FORGET: ("ForgetFailed", pb.ForgetFailedRequest, Gate.ADMINS),
+    Verb.ACCEPT_DESCRIBE: ("AcceptDescribe", pb.AcceptDescribeRequest, Gate.ADMINS),
     # A state holds bindings and metadata of every cluster: not for the read-only role.
-    Verb.EXPORT: _Rpc("ExportState", pb.ExportStateRequest, require_admin),
-    Verb.IMPORT: _Rpc("ImportState", pb.ImportStateRequest, require_admin),
-    Verb.BACKUP: _Rpc("BackupState", pb.BackupStateRequest, require_admin),
+    Verb.EXPORT: ("ExportState", pb.ExportStateRequest, Gate.ADMINS),
+    Verb.IMPORT: ("ImportState", pb.ImportStateRequest, Gate.ADMINS),
+    Verb.BACKUP: ("BackupState", pb.BackupStateRequest, Gate.ADMINS),
+}
+RPCS: Mapping[Verb, VerbRpc] = {
+    verb: PROVIDER_ADMIN.add(
+        VerbRpc(PROVIDER_ADMIN, method, Kind.WRITE, gate, f"provider {verb}", request)
+    )
+    for verb, (method, request, gate) in _TABLE.items()
 }
 
 
@@ -87,7 +88,7 @@ class AdminAnswer:
 class ProviderAdminService:
     """Serves the verbs it has handlers for; the others are UNIMPLEMENTED."""
 
-    name = SERVICE
+    name = PROVIDER_ADMIN.name
 
     def __init__(self, handlers: Mapping[Verb, AdminHandler]) -> None:
         self._handlers = handlers
@@ -97,12 +98,12 @@ class ProviderAdminService:
             RPCS[verb].method: serving.writes(RPCS[verb].method, _answering(RPCS[verb], handler))
             for verb, handler in self._handlers.items()
         }
-        return grpc.method_handlers_generic_handler(SERVICE, served)
+        return grpc.method_handlers_generic_handler(self.name, served)
 
 
-def _answering(rpc: _Rpc, handler: AdminHandler) -> Answering:
+def _answering(rpc: VerbRpc, handler: AdminHandler) -> Answering:
     async def answer(request: bytes, peer: Peer) -> bytes:
-        rpc.gate(peer)
+        require(rpc.gate, peer)
         message = rpc.request()
         message.ParseFromString(request)
         arguments = _arguments_of(message)
@@ -129,30 +130,17 @@ def _arguments_of(message: Message) -> dict[str, Argument]:
     return found
 
 
-class ProviderAdminClient:
-    def __init__(self, address: str, tls: TlsFiles | None = None) -> None:
-        self._line = ClientLine(address, tls)
-
-    async def do(
-        self, verb: Verb, arguments: Arguments | None = None, deadline: float = 30.0
-    ) -> AdminAnswer:
+class ProviderAdminClient(RpcClient):
+    async def do(self, verb: Verb, arguments: Arguments | None = None) -> AdminAnswer:
         """TypeError where the verb has no such argument; else what the provider says."""
         rpc = RPCS[verb]
         request = _request_of(rpc, arguments or {}).SerializeToString()
-        answer = pb.ProviderAnswer.FromString(await self._line.call(rpc.path, request, deadline))
+        content = await self.line.call(rpc.path, request, self.deadline)
+        answer = pb.ProviderAnswer.FromString(content)
         return AdminAnswer(orjson.loads(answer.json or "{}"), answer.content)
 
-    async def close(self) -> None:
-        await self._line.close()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_failure: object) -> None:
-        await self.close()
-
-
-def _request_of(rpc: _Rpc, arguments: Arguments) -> Message:
+def _request_of(rpc: VerbRpc, arguments: Arguments) -> Message:
     fields: dict[str, object] = dict(arguments)
     if rpc.writes:
         audit = {word: fields.pop(word, "") for word in ("owner", "reason")}

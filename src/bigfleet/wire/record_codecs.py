@@ -3,7 +3,7 @@
 A codec pairs every attribute of a record with the field of a message that carries it:
 
     QUARANTINE = RecordCodec(Quarantine, pb.Quarantine)
-    STATUS = RecordCodec(ShardStatus, pb.ShardStatus, Told("ready"), epoch="shard_epoch")
+    STATUS = RecordCodec(ShardStatus, pb.ShardStatus, Derived("ready"), epoch="shard_epoch")
 
 An attribute `x` that is not listed is carried by the field `x`, `x_id` or `x_unix_nanos` (without
 the `_at` of a time), and its type says how: a time that is not known is 0 on the wire and None
@@ -11,7 +11,7 @@ here; an enum is its number, and a number of a later version is None where the a
 None, UNSPECIFIED where the enum has it, and a ValueError elsewhere. A codec is checked when it is
 first used: an attribute without a field, or a field without an attribute, is a TypeError.
 
-For what few people read now and then. What is sent by the thousand is written by hand and benched.
+For records that people ask for. What is sent all the time by many is written by hand and benched.
 """
 
 import math
@@ -36,8 +36,8 @@ _FLOATS = (FieldDescriptor.CPPTYPE_DOUBLE, FieldDescriptor.CPPTYPE_FLOAT)
 _NANOS = ("_unix_nanos", "_unix_ns")
 
 
-class Values(NamedTuple):
-    """How the value of an attribute becomes the value of a field and back; None: it is the same."""
+class Conversion(NamedTuple):
+    """How an attribute's value becomes its field's and back; None: it is the same."""
 
     write: Convert | None = None
     read: Convert | None = None
@@ -47,10 +47,10 @@ class Field(NamedTuple):
     """A field of another name whose value is converted as well."""
 
     name: str
-    values: "Values | RecordCodec[Any, Any]"
+    conversion: "Conversion | RecordCodec[Any, Any]"
 
 
-class Told(NamedTuple):
+class Derived(NamedTuple):
     """A field that is made from the record and not read back."""
 
     name: str
@@ -60,18 +60,18 @@ class Told(NamedTuple):
     make: Convert | None = None
 
 
-class Joint(NamedTuple):
+class ByHand(NamedTuple):
     """Attributes and fields that do not pair one by one; both ways are written by hand."""
 
     attributes: tuple[str, ...]
-    names: tuple[str, ...]
+    fields: tuple[str, ...]
     #: Fields of the message by name, from the record.
     write: Callable[[Any], Mapping[str, Any]]
     #: Attributes by name, from the message.
     read: Callable[[Any], Mapping[str, Any]]
 
 
-class Unset(NamedTuple):
+class Unused(NamedTuple):
     """A field that the record has nothing to say about."""
 
     name: str
@@ -82,34 +82,34 @@ class RecordCodec(Generic[Record, M]):
         self,
         record: type[Record],
         message: type[M],
-        *others: Told | Joint | Unset,
-        **listed: "str | Values | RecordCodec[Any, Any] | Field",
+        *others: Derived | ByHand | Unused,
+        **listed: "str | Conversion | RecordCodec[Any, Any] | Field",
     ) -> None:
         self.record_type, self.message_type = record, message
         self._others, self._listed = others, listed
 
     def message(self, record: Record) -> M:
         plan = self._plan
-        values = dict(zip(plan.told, plan.attributes(record), strict=False))
+        values = dict(zip(plan.written, plan.values_to_write(record), strict=False))
         for name, write in plan.writes:
             if (value := values[name]) is not None:
                 values[name] = write(value)
-        for name, make in plan.made:
+        for name, make in plan.makes:
             values[name] = make(record)
-        for joint in plan.joints:
-            values.update(joint.write(record))
+        for part in plan.by_hand:
+            values.update(part.write(record))
         return self.message_type(**values)
 
     def record(self, message: M) -> Record:
         """Raises ValueError for a number of a later version that the record has no place for."""
         plan = self._plan
-        values = dict(zip(plan.heard, plan.fields(message), strict=False))
+        values = dict(zip(plan.read, plan.values_to_read(message), strict=False))
         for name, read in plan.reads:
             values[name] = read(values[name])
         for name, field, read in plan.optional:
             values[name] = read(getattr(message, field)) if message.HasField(field) else None
-        for joint in plan.joints:
-            values.update(joint.read(message))
+        for part in plan.by_hand:
+            values.update(part.read(message))
         return self.record_type(**values)
 
     def messages(self, records: Iterable[Record]) -> list[M]:
@@ -133,71 +133,73 @@ class RecordCodec(Generic[Record, M]):
 class _Plan(NamedTuple):
     """All values are taken at once; most of them need no conversion."""
 
-    #: Fields of the message, and the attributes they carry in the same order.
-    told: tuple[str, ...]
-    attributes: Callable[[Any], tuple[Any, ...]]
-    #: Fields of values that are converted where they are not None.
+    #: Fields of the message, and what gets their values from a record in the same order.
+    written: tuple[str, ...]
+    values_to_write: Callable[[Any], tuple[Any, ...]]
+    #: Fields whose values are converted where they are not None.
     writes: tuple[tuple[str, Convert], ...]
-    #: Fields made from the whole record.
-    made: tuple[tuple[str, Convert], ...]
-    #: Attributes of the record, and the fields that carry them in the same order.
-    heard: tuple[str, ...]
-    fields: Callable[[Any], tuple[Any, ...]]
+    #: Fields that are made from the whole record.
+    makes: tuple[tuple[str, Convert], ...]
+    #: Attributes of the record, and what gets their values from a message in the same order.
+    read: tuple[str, ...]
+    values_to_read: Callable[[Any], tuple[Any, ...]]
+    #: Attributes whose values are converted.
     reads: tuple[tuple[str, Convert], ...]
     #: Attributes that are None where the message in their field is absent.
     optional: tuple[tuple[str, str, Convert], ...]
-    joints: tuple[Joint, ...]
+    by_hand: tuple[ByHand, ...]
 
 
 def _plan_of(
     record: type,
     message: type[Message],
-    others: Iterable[Told | Joint | Unset],
-    listed: Mapping[str, "str | Values | RecordCodec[Any, Any] | Field"],
+    others: Iterable[Derived | ByHand | Unused],
+    listed: Mapping[str, "str | Conversion | RecordCodec[Any, Any] | Field"],
 ) -> _Plan:
     known, hints = message.DESCRIPTOR.fields_by_name, get_type_hints(record)
-    joints = tuple(each for each in others if isinstance(each, Joint))
-    together = {name for joint in joints for name in joint.attributes}
-    left = set(known) - {name for joint in joints for name in joint.names}
-    told: dict[str, str] = {}
-    heard: dict[str, str] = {}
-    writes, made, reads, optional = [], [], [], []
+    by_hand = tuple(each for each in others if isinstance(each, ByHand))
+    done = {name for part in by_hand for name in part.attributes}
+    left = set(known) - {name for part in by_hand for name in part.fields}
+    #: Path in the record by field, and field by attribute.
+    path_of: dict[str, str] = {}
+    field_of: dict[str, str] = {}
+    writes, makes, reads, optional = [], [], [], []
     for other in others:
-        if isinstance(other, Joint):
+        if isinstance(other, ByHand):
             continue
         left.remove(other.name)
-        if isinstance(other, Told) and other.make is not None:
-            made.append((other.name, other.make))
-        elif isinstance(other, Told):
-            told[other.name] = other.path or other.name
-    for attribute in (name for name in hints if name not in together):
+        if isinstance(other, Derived) and other.make is not None:
+            makes.append((other.name, other.make))
+        elif isinstance(other, Derived):
+            path_of[other.name] = other.path or other.name
+    for attribute in (name for name in hints if name not in done):
+        where = f"{record.__name__}.{attribute}"
         name, given = _field_for(attribute, listed.get(attribute, ""), left)
         if name not in left:
-            raise TypeError(f"{record.__name__}.{attribute} has no field in {message.__name__}")
+            raise TypeError(f"{where} has no field in {message.__name__}")
         left.remove(name)
-        where = f"{record.__name__}.{attribute}"
         (write, read), may_be_absent = _conversion(where, hints[attribute], known[name], given)
-        told[name] = attribute
+        path_of[name] = attribute
         if write is not None:
             writes.append((name, write))
         if may_be_absent and read is not None:
             optional.append((attribute, name, read))
             continue
-        heard[attribute] = name
+        field_of[attribute] = name
         if read is not None:
             reads.append((attribute, read))
     if unknown := sorted(left) + sorted(set(listed) - set(hints)):
         raise TypeError(f"{message.__name__} and {record.__name__} differ in {', '.join(unknown)}")
     return _Plan(
-        *(tuple(told), _getter(told.values()), tuple(writes), tuple(made)),
-        *(tuple(heard), _getter(heard.values()), tuple(reads), tuple(optional)),
-        joints,
+        *(tuple(path_of), _getter(path_of.values()), tuple(writes), tuple(makes)),
+        *(tuple(field_of), _getter(field_of.values()), tuple(reads), tuple(optional)),
+        by_hand,
     )
 
 
 def _field_for(
-    attribute: str, given: "str | Values | RecordCodec[Any, Any] | Field", left: set[str]
-) -> "tuple[str, Values | RecordCodec[Any, Any] | None]":
+    attribute: str, given: "str | Conversion | RecordCodec[Any, Any] | Field", left: set[str]
+) -> "tuple[str, Conversion | RecordCodec[Any, Any] | None]":
     if isinstance(given, Field):
         return given
     if isinstance(given, str) and given:
@@ -221,40 +223,42 @@ def _getter(paths: Iterable[str]) -> Callable[[Any], tuple[Any, ...]]:
 
 
 def _conversion(
-    where: str, hint: Any, field: Any, given: "Values | RecordCodec[Any, Any] | None"
-) -> tuple[Values, bool]:
+    where: str, hint: Any, field: Any, given: "Conversion | RecordCodec[Any, Any] | None"
+) -> tuple[Conversion, bool]:
     """How a value is converted, and whether a message that is absent is None."""
     kinds = [kind for kind in get_args(hint) if kind is not NoneType]
     optional = NoneType in get_args(hint)
     if isinstance(given, RecordCodec):
         if field.is_repeated:
-            return Values(given.messages, given.records), False
-        return Values(given.message, given.record), optional
-    if isinstance(given, Values):
+            return Conversion(given.messages, given.records), False
+        return Conversion(given.message, given.record), optional
+    if isinstance(given, Conversion):
         return given, optional and field.has_presence
     many = get_origin(hint)
     if optional or many is None:
-        return _values_of(where, kinds[0] if optional else hint, field, optional=optional), False
+        return _conversion_of(
+            where, kinds[0] if optional else hint, field, optional=optional
+        ), False
     if issubclass(many, Mapping):
-        return Values(read=dict), False
-    one = _values_of(where, kinds[0], field, optional=False)
-    return Values(sorted if many is frozenset else None, _all(many, one.read)), False
+        return Conversion(read=dict), False
+    each = _conversion_of(where, kinds[0], field, optional=False)
+    return Conversion(sorted if many is frozenset else None, _all(many, each.read)), False
 
 
 def _all(kind: Callable[[Iterable[Any]], Any], read: Convert | None) -> Convert:
     return kind if read is None else lambda values: kind(map(read, values))
 
 
-def _values_of(where: str, hint: Any, field: Any, *, optional: bool) -> Values:
+def _conversion_of(where: str, hint: Any, field: Any, *, optional: bool) -> Conversion:
     if hint in _PLAIN:
-        return Values(read=_or_none) if optional else Values()
+        return Conversion(read=_or_none) if optional else Conversion()
     if not (isinstance(hint, type) and issubclass(hint, Enum)):
         raise TypeError(f"{where}: say how a {hint} is carried")
     if issubclass(hint, IntEnum):
         zero = {int(each): each for each in hint}.get(0)
-        return by_number(hint, zero) if optional or zero is not None else Values(read=hint)
+        return by_number(hint, zero) if optional or zero is not None else Conversion(read=hint)
     if field.enum_type is None:
-        return Values(read=hint)
+        return Conversion(read=hint)
     return _by_name(hint, field.enum_type, optional)
 
 
@@ -262,20 +266,24 @@ def _or_none(value: Any) -> Any:
     return value or None
 
 
-def first_rows(most: int, codec: RecordCodec[Any, Any] | None = None) -> Values:
+#: A count of a request; less than nothing is nothing.
+NOT_NEGATIVE = Conversion(read=lambda count: max(0, count))
+
+
+def first_rows(most: int, codec: RecordCodec[Any, Any] | None = None) -> Conversion:
     """Rows beyond the most are not told."""
     if codec is None:
-        return Values(lambda rows: rows[:most], tuple)
-    return Values(lambda rows: codec.messages(rows[:most]), codec.records)
+        return Conversion(lambda rows: rows[:most], tuple)
+    return Conversion(lambda rows: codec.messages(rows[:most]), codec.records)
 
 
-def by_number(kind: type[E], otherwise: E | None) -> Values:
+def by_number(kind: type[E], otherwise: E | None) -> Conversion:
     """An enum as its number; UNSPECIFIED and numbers of a later version are `otherwise`."""
     known = {int(each): each for each in kind}
-    return Values(read=lambda number: known.get(number, otherwise))
+    return Conversion(read=lambda number: known.get(number, otherwise))
 
 
-def _by_name(kind: type[Enum], wire: EnumDescriptor, optional: bool) -> Values:
+def _by_name(kind: type[Enum], wire: EnumDescriptor, optional: bool) -> Conversion:
     """An enum whose members are texts of ours: the wire's names end in theirs."""
     prefix = wire.values_by_number[0].name.removesuffix("UNSPECIFIED")
     number_of = {each: wire.values_by_name[prefix + each.name].number for each in kind}
@@ -286,7 +294,7 @@ def _by_name(kind: type[Enum], wire: EnumDescriptor, optional: bool) -> Values:
             raise ValueError(f"{number} is not a valid {kind.__name__}")
         return known.get(number)
 
-    return Values(number_of.get, read)
+    return Conversion(number_of.get, read)
 
 
 def message_document(message: Message) -> Document:

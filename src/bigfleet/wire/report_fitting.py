@@ -24,7 +24,7 @@ from bigfleet.wire.shard_reports import (
     shortfall_row_bytes,
 )
 from bigfleet.wire.shard_syncs import LONGEST_ID, MOST_OFFERED, MOST_ROWS
-from bigfleet.wire.sync_records import backoff_message, offer_reply_message, shortfall_message
+from bigfleet.wire.sync_records import BACKOFF, OFFER_REPLY, SHORTFALL
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ _FRAME = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted(Generic[T]):
+class FittedMessage(Generic[T]):
     message: T
     #: Rows that are not in it, by field; fields without any are missing.
     left_off: dict[str, int]
@@ -93,7 +93,7 @@ class _Cut:
         return dict(kept)
 
 
-def fitted_report(report: ShardReport) -> Fitted[ShardReport]:
+def fitted_report(report: ShardReport) -> FittedMessage[ShardReport]:
     """Acknowledgements that are left off wait for the next report."""
     cut = _Cut()
     summary = report.summary
@@ -121,10 +121,10 @@ def fitted_report(report: ShardReport) -> Fitted[ShardReport]:
             shortfall_row_bytes,
         ),
     )
-    return Fitted(fitted, cut.left_off)
+    return FittedMessage(fitted, cut.left_off)
 
 
-def fitted_sync(request: SyncRequest, left_off_before: int = 0) -> Fitted[SyncRequest]:
+def fitted_sync(request: SyncRequest, left_off_before: int = 0) -> FittedMessage[SyncRequest]:
     """`left_off_before`: of the report of the same round; the coordinator is told the sum."""
     cut = _Cut()
     fitted = replace(
@@ -143,7 +143,7 @@ def fitted_sync(request: SyncRequest, left_off_before: int = 0) -> Fitted[SyncRe
             request.shortfalls,
             MOST_ROWS["shortfalls"],
             MOST_SHORTFALL_BYTES,
-            lambda row: shortfall_message(row).ByteSize(),
+            lambda row: SHORTFALL.message(row).ByteSize(),
         ),
         quota_usage=cut.rows(
             "quota_usage",
@@ -158,7 +158,7 @@ def fitted_sync(request: SyncRequest, left_off_before: int = 0) -> Fitted[SyncRe
             request.offer_replies,
             MOST_ROWS["offer_replies"],
             _MOST_OFFER_BYTES,
-            lambda row: offer_reply_message(row).ByteSize(),
+            lambda row: OFFER_REPLY.message(row).ByteSize(),
             _is_readable_offer,
         ),
         returnable=cut.rows(
@@ -173,11 +173,11 @@ def fitted_sync(request: SyncRequest, left_off_before: int = 0) -> Fitted[SyncRe
             request.backoffs,
             MOST_ROWS["backoffs"],
             _MOST_BACKOFF_BYTES,
-            lambda row: backoff_message(row).ByteSize(),
+            lambda row: BACKOFF.message(row).ByteSize(),
         ),
     )
     total = left_off_before + sum(cut.left_off.values())
-    return Fitted(replace(fitted, rows_left_off=total), cut.left_off)
+    return FittedMessage(replace(fitted, rows_left_off=total), cut.left_off)
 
 
 def is_small_report(report: ShardReport) -> bool:

@@ -11,7 +11,7 @@ from google.protobuf.descriptor_pool import Default
 from google.protobuf.message import Message
 
 from bigfleet.model.provider_calls import Peer
-from bigfleet.wire.audits import audit_in
+from bigfleet.wire.audits import audit_in, audit_of
 from bigfleet.wire.handler_runner import AnsweringTold, HandlerRunner, RpcHandler, Streaming, Told
 from bigfleet.wire.row_answers import answer_of
 from bigfleet.wire.rpcs import (
@@ -24,6 +24,7 @@ from bigfleet.wire.rpcs import (
     StreamRpc,
     UnaryRpc,
     read_as,
+    require,
 )
 
 H = TypeVar("H")
@@ -32,8 +33,10 @@ H = TypeVar("H")
 class RpcService(Generic[H]):
     """Answers the RPCs of a table from a handler."""
 
-    def __init__(self, service: Service[H], handler: H) -> None:
+    def __init__(self, service: Service[H], handler: H, *, checks_callers: bool = False) -> None:
+        """`checks_callers`: of all but those by hand, on a port without `Authorisation`."""
         self.name = service.name
+        self._checks_callers = checks_callers
         self._service = service
         self._handler = handler
 
@@ -55,8 +58,8 @@ class RpcService(Generic[H]):
     def _reading(self, rpc: UnaryRpc[Any, Any]) -> Answering:
         answer = getattr(self._handler, rpc.handler.__name__)
 
-        async def on_bytes(request: bytes, _peer: Peer) -> bytes:
-            arguments = rpc.arguments(read_request(rpc, request))
+        async def on_bytes(request: bytes, peer: Peer) -> bytes:
+            arguments = rpc.arguments(self._message(rpc, request, peer))
             return await _answer_bytes(rpc, await answer(*arguments))
 
         return on_bytes
@@ -65,31 +68,38 @@ class RpcService(Generic[H]):
         answer = getattr(self._handler, rpc.handler.__name__)
 
         async def on_bytes(request: bytes, peer: Peer, told: Told) -> bytes:
-            arguments = rpc.arguments(read_request(rpc, request))
-            if rpc.kind is Kind.WRITE_WITH_METADATA:
-                arguments = (*arguments, audit_in(told))
-            return await _answer_bytes(rpc, await answer(*arguments, peer))
+            message = self._message(rpc, request, peer)
+            match rpc.kind:
+                case Kind.WRITE:
+                    further: tuple[object, ...] = (audit_of(message.audit), peer)
+                case Kind.WRITE_WITH_METADATA:
+                    further = (audit_in(told), peer)
+                case _:
+                    further = (peer,)
+            return await _answer_bytes(rpc, await answer(*rpc.arguments(message), *further))
 
         return on_bytes
 
     def _streaming(self, rpc: StreamRpc[Any, Any] | ListingRpc[Any, Any]) -> Streaming:
-        async def on_bytes(request: bytes, _peer: Peer) -> AsyncGenerator[bytes, None]:
-            async with aclosing(rpc.frames(self._handler, read_request(rpc, request))) as frames:
+        async def on_bytes(request: bytes, peer: Peer) -> AsyncGenerator[bytes, None]:
+            message = self._message(rpc, request, peer)
+            async with aclosing(rpc.frames(self._handler, message)) as frames:
                 async for frame in frames:
                     yield frame.SerializeToString(deterministic=True)
 
         return on_bytes
 
+    def _message(self, rpc: Rpc, content: bytes, peer: Peer) -> Any:
+        """Raises Rejected or DecodeError."""
+        if self._checks_callers:
+            require(rpc.gate, peer)
+        return read_as(_request_type(rpc.service.name, rpc.method), content, rpc.service.most_bytes)
+
 
 async def _answer_bytes(rpc: UnaryRpc[Any, Any], told: Any) -> bytes:
-    if rpc.answer.in_pieces:
+    if getattr(rpc.answer, "in_pieces", False):
         return await answer_of(told, rpc.answer.message)
     return rpc.answer.message(told).SerializeToString(deterministic=True)
-
-
-def read_request(rpc: Rpc, content: bytes) -> Any:
-    """The request's message; raises Rejected or DecodeError."""
-    return read_as(_request_type(rpc.service.name, rpc.method), content, rpc.service.most_bytes)
 
 
 @cache

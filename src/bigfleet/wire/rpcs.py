@@ -13,15 +13,26 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
-from typing import Any, Generic, ParamSpec, Protocol, Self, TypeVar, TypeVarTuple, overload
+from typing import (
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypeVar,
+    TypeVarTuple,
+    overload,
+)
 
 from google.protobuf.message import DecodeError, Message
 
 from bigfleet.model.provider_calls import Code, Peer, Rejected
 from bigfleet.model.shard_admin import Audit
-from bigfleet.wire.audits import metadata_of
+from bigfleet.wire.audits import audit_message, metadata_of, require_admin, require_reader
 from bigfleet.wire.client_line import ClientLine
 from bigfleet.wire.lines import Metadata, TlsFiles
+from bigfleet.wire.record_codecs import RecordCodec
 
 DEADLINE = 30.0
 #: A listing of everything is long.
@@ -39,7 +50,9 @@ R = TypeVar("R")
 H = TypeVar("H")
 #: What a handler answers, and what the caller gets: the same, or a tuple of the rows.
 Told = TypeVar("Told")
+Told_contra = TypeVar("Told_contra", contravariant=True)
 A = TypeVar("A")
+A_co = TypeVar("A_co", covariant=True)
 T = TypeVar("T")
 E = TypeVar("E", bound="Rpc")
 
@@ -48,7 +61,7 @@ class Gate(Enum):
     """Who may call."""
 
     #: Every caller that got through the handshake.
-    ANYBODY = "anybody"
+    EVERY_CALLER = "every caller"
     #: `bigfleet://cluster/<id>`; the id is compared with that of the Hello or the report.
     CLUSTER = "cluster"
     #: `bigfleet://shard/<id>`; the reader of the request compares all of it, as a report without a
@@ -56,6 +69,18 @@ class Gate(Enum):
     SHARD = "shard"
     READERS = "readers"
     ADMINS = "admins"
+
+
+def require(gate: Gate, peer: Peer) -> None:
+    """Raises Rejected(PERMISSION_DENIED); that a shard speaks for itself is checked later."""
+    match gate:
+        case Gate.READERS:
+            require_reader(peer)
+        case Gate.ADMINS:
+            require_admin(peer)
+        case Gate.CLUSTER:
+            if peer.authenticated and not (peer.identity or "").startswith(CLUSTER_PREFIX):
+                raise refused(peer, f"{CLUSTER_PREFIX}<cluster id>")
 
 
 def require_cluster(peer: Peer, cluster: str) -> None:
@@ -79,15 +104,18 @@ def refused(peer: Peer, wanted: str) -> Rejected:
 class Kind(Enum):
     #: Dropped when its caller hangs up.
     READ = "read"
-    #: Finished even if its caller hangs up; its handler is told who calls.
+    #: Finished even if its caller hangs up. The handler is told who calls, and the owner and reason
+    #: that the request names.
     WRITE = "write"
-    #: A write whose request has no place for who and why: its metadata says it.
+    #: A write whose request has no place for owner and reason: its metadata names them.
     WRITE_WITH_METADATA = "write with metadata"
+    #: A write whose request is one record, owner and reason in it.
+    WRITE_RECORD = "write record"
     #: Many answers, until the caller hangs up or the handler is done.
     STREAM = "stream"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Rpc:
     """What every entry says."""
 
@@ -115,37 +143,48 @@ class Rpc:
         return Rejected(Code.INTERNAL, text)
 
 
-class Answer(Generic[Told, A]):
-    """How an answer is written by the server and read by the client."""
+class AnswerCodec(Protocol[Told_contra, A_co]):
+    """How the server writes an answer and the client reads it: a RecordCodec, or an Answer."""
 
-    def __init__(
-        self,
-        message_type: type[N],
-        message: Callable[[Told], N],
-        record: Callable[[N], A],
-        *,
-        in_pieces: bool = False,
-    ) -> None:
-        """`in_pieces`: of rows, which may be written some at a time."""
-        self.message_type: type[Message] = message_type
-        self.message: Callable[[Told], Message] = message
-        self.record: Callable[[Any], A] = record
-        self.in_pieces = in_pieces
+    @property
+    def message_type(self) -> type[Message]: ...
+    def message(self, told: Told_contra, /) -> Message: ...
+    def record(self, message: Any, /) -> A_co: ...
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Answer(Generic[Told, A]):
+    """An answer that is not one record of a RecordCodec."""
+
+    message_type: type[Message]
+    message: Callable[[Told], Message]
+    record: Callable[[Any], A]
+    #: Of rows: the server writes some of them at a time.
+    in_pieces: bool = False
+
+
+def one(message_type: type[Message], field: str, codec: RecordCodec[R, Any]) -> Answer[R, R]:
+    """An answer whose one field holds the record."""
+    return Answer(
+        message_type,
+        lambda told: message_type(**{field: codec.message(told)}),
+        lambda answer: codec.record(getattr(answer, field)),
+    )
 
 
 def rows(
-    message_type: type[N], field: str, message: Callable[[R], Message], record: Callable[[Any], R]
+    message_type: type[Message], field: str, codec: RecordCodec[R, Any]
 ) -> Answer[Sequence[R], tuple[R, ...]]:
-    """An answer that has one repeated field."""
+    """An answer whose one field is repeated."""
     return Answer(
         message_type,
-        lambda some: message_type(**{field: map(message, some)}),
-        lambda answer: tuple(map(record, getattr(answer, field))),
+        lambda some: message_type(**{field: codec.messages(some)}),
+        lambda answer: codec.records(getattr(answer, field)),
         in_pieces=True,
     )
 
 
-def nothing(message_type: type[N]) -> Answer[None, None]:
+def nothing(message_type: type[Message]) -> Answer[None, None]:
     return Answer(message_type, lambda _told: message_type(), lambda _answer: None)
 
 
@@ -174,7 +213,7 @@ class Line(Protocol):
     async def close(self) -> None: ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ByHandRpc(Rpc):
     """Both ends are written by hand; the client's is elsewhere."""
 
@@ -182,7 +221,6 @@ class ByHandRpc(Rpc):
     answering: Callable[[Any], Answering]
 
 
-@dataclass(frozen=True, eq=False)
 class CalledRpc(Rpc, Generic[P, T]):
     """An entry as an attribute of a client's class: `client.status()` calls `on(client)`."""
 
@@ -197,30 +235,37 @@ class CalledRpc(Rpc, Generic[P, T]):
         raise NotImplementedError
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class UnaryRpc(CalledRpc[P, Coroutine[Any, Any, A]], Generic[P, A]):
-    #: What the client is called with as a message; as a pair where who and why goes into the
-    #: metadata.
-    request: Callable[P, Message | tuple[Message, Audit]]
+    """One request, one answer."""
+
+    #: What the client is called with as a message, but for owner and reason of a write.
+    request: Callable[..., Message]
     #: What the message says, as arguments of the handler; raises Rejected.
     arguments: Callable[[Any], tuple[Any, ...]]
     #: The method of the handler's Protocol; the handler's own has the same name.
     handler: Callable[..., Coroutine[Any, Any, Any]]
-    answer: Answer[Any, A]
+    answer: AnswerCodec[Any, A]
 
     async def on(self, client: "RpcClient", *args: P.args, **kwargs: P.kwargs) -> A:
-        return await self.call(client.line, client.deadline, self.request(*args, **kwargs))
+        audit: Any = None
+        given: Any = args
+        if self.kind in (Kind.WRITE, Kind.WRITE_WITH_METADATA):
+            audit, *given = given
+        request: Any = self.request(*given, **kwargs)
+        if self.kind is Kind.WRITE:
+            request.audit.CopyFrom(audit_message(audit))
+        metadata = metadata_of(audit) if self.kind is Kind.WRITE_WITH_METADATA else ()
+        return await self.call(client.line, client.deadline, request, metadata)
 
     async def call(
-        self, line: Line, deadline: float, request: Message | tuple[Message, Audit]
+        self, line: Line, deadline: float, request: Message, metadata: Metadata = ()
     ) -> A:
-        message, audit = request if isinstance(request, tuple) else (request, None)
-        metadata = metadata_of(audit) if audit else ()
-        content = await line.call(self.path, message.SerializeToString(), deadline, metadata)
+        content = await line.call(self.path, request.SerializeToString(), deadline, metadata)
         return self.read(content, self.answer.message_type, self.answer.record)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StreamRpc(CalledRpc[P, AsyncGenerator[A, None]], Generic[P, A]):
     """The answers are handed on as they come, and the caller keeps the deadline."""
 
@@ -239,30 +284,25 @@ class StreamRpc(CalledRpc[P, AsyncGenerator[A, None]], Generic[P, A]):
                 yield self.read(frame, self.message_type, self.record)
 
 
-class Page(Generic[A]):
+@dataclass(frozen=True, eq=False, repr=False)
+class Page(Generic[R, A]):
     """A stream of a header and rows, as one record."""
 
-    def __init__(
-        self,
-        message_type: type[Message],
-        row: str,
-        record: Callable[[Any], R],
-        page: Callable[[Any, tuple[R, ...]], A],
-    ) -> None:
-        """`row`: the field that holds one; `page`: of the header's message and all rows."""
-        self.message_type = message_type
-        self.row = row
-        self.record: Callable[[Any], Any] = record
-        self.page: Callable[[Any, tuple[Any, ...]], A] = page
+    message_type: type[Message]
+    #: The field that holds a row.
+    row: str
+    record: Callable[[Any], R]
+    #: From the header's message and all rows.
+    page: Callable[[Any, tuple[R, ...]], A]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ListingRpc(CalledRpc[P, Coroutine[Any, Any, A]], Generic[P, A]):
     """The answers are collected within the deadline."""
 
     request: Callable[P, Message]
     frames: Callable[[Any, Any], AsyncGenerator[Message, None]]
-    page: Page[A]
+    page: Page[Any, A]
     #: What is listed, in the plural.
     noun: str
 
@@ -306,35 +346,47 @@ class Service(Generic[H]):
         request: Callable[P, M],
         arguments: Callable[[M], tuple[*Arguments]],
         handler: Callable[[H, *Arguments], Coroutine[Any, Any, Told]],
-        answer: Answer[Told, A],
+        answer: AnswerCodec[Told, A],
         verb: str = "",
     ) -> UnaryRpc[P, A]:
         head = (self, method, Kind.READ, Gate.READERS, verb)
-        return self._entry(UnaryRpc(*head, request, arguments, handler, answer))
+        return self.add(UnaryRpc(*head, request, arguments, handler, answer))
 
     def write(
         self,
         method: str,
         request: Callable[P, M],
         arguments: Callable[[M], tuple[*Arguments]],
-        handler: Callable[[H, *Arguments, Peer], Coroutine[Any, Any, Told]],
-        answer: Answer[Told, A],
+        handler: Callable[[H, *Arguments, Audit, Peer], Coroutine[Any, Any, Told]],
+        answer: AnswerCodec[Told, A],
+        verb: str = "",
+    ) -> UnaryRpc[Concatenate[Audit, P], A]:
+        head = (self, method, Kind.WRITE, Gate.ADMINS, verb)
+        return self.add(UnaryRpc(*head, request, arguments, handler, answer))
+
+    def write_record(
+        self,
+        method: str,
+        request: Callable[P, M],
+        record: Callable[[M], R],
+        handler: Callable[[H, R, Peer], Coroutine[Any, Any, Told]],
+        answer: AnswerCodec[Told, A],
         verb: str = "",
     ) -> UnaryRpc[P, A]:
-        head = (self, method, Kind.WRITE, Gate.ADMINS, verb)
-        return self._entry(UnaryRpc(*head, request, arguments, handler, answer))
+        head = (self, method, Kind.WRITE_RECORD, Gate.ADMINS, verb)
+        return self.add(UnaryRpc(*head, request, lambda m: (record(m),), handler, answer))
 
     def write_with_metadata(
         self,
         method: str,
-        request: Callable[P, tuple[M, Audit]],
+        request: Callable[P, M],
         arguments: Callable[[M], tuple[*Arguments]],
         handler: Callable[[H, *Arguments, Audit, Peer], Coroutine[Any, Any, Told]],
-        answer: Answer[Told, A],
+        answer: AnswerCodec[Told, A],
         verb: str = "",
-    ) -> UnaryRpc[P, A]:
+    ) -> UnaryRpc[Concatenate[Audit, P], A]:
         head = (self, method, Kind.WRITE_WITH_METADATA, Gate.ADMINS, verb)
-        return self._entry(UnaryRpc(*head, request, arguments, handler, answer))
+        return self.add(UnaryRpc(*head, request, arguments, handler, answer))
 
     def stream(
         self,
@@ -347,26 +399,31 @@ class Service(Generic[H]):
         gate: Gate = Gate.READERS,
     ) -> StreamRpc[P, A]:
         head = (self, method, Kind.STREAM, gate, verb)
-        return self._entry(StreamRpc(*head, request, frames, message_type, record))
+        return self.add(StreamRpc(*head, request, frames, message_type, record))
 
     def listing(
         self,
         method: str,
         request: Callable[P, M],
         frames: Callable[[H, M], AsyncGenerator[Message, None]],
-        page: Page[A],
+        page: Page[R, A],
         noun: str,
         verb: str = "",
     ) -> ListingRpc[P, A]:
         head = (self, method, Kind.STREAM, Gate.READERS, verb)
-        return self._entry(ListingRpc(*head, request, frames, page, noun))
+        return self.add(ListingRpc(*head, request, frames, page, noun))
 
     def by_hand(
-        self, method: str, kind: Kind, gate: Gate, answering: Callable[[H], Answering]
+        self,
+        method: str,
+        kind: Kind,
+        gate: Gate,
+        answering: Callable[[H], Answering],
+        verb: str = "",
     ) -> ByHandRpc:
-        return self._entry(ByHandRpc(self, method, kind, gate, "", answering))
+        return self.add(ByHandRpc(self, method, kind, gate, verb, answering))
 
-    def _entry(self, rpc: E) -> E:
+    def add(self, rpc: E) -> E:
         assert rpc.method not in self.rpcs, f"{rpc.path} has two entries"
         self.rpcs[rpc.method] = rpc
         return rpc

@@ -42,33 +42,12 @@ from bigfleet.model.shard_views import (
     ShardStatus,
 )
 from bigfleet.wire import shard_views as views
-from bigfleet.wire.audits import audit_message, audit_of
 from bigfleet.wire.cluster_report_records import MOST_BYTES, REPLY, REPORT, why_out_of_bounds
 from bigfleet.wire.lines import TlsFiles
-from bigfleet.wire.machine_views import (
-    machine_view_message,
-    machine_view_of,
-    query_message,
-    query_of,
-)
-from bigfleet.wire.need_listings import (
-    NEED_ROW,
-    need_frames,
-    need_listing,
-    need_query_message,
-)
-from bigfleet.wire.pause_rpcs import (
-    pause_call_of,
-    pause_list_message,
-    pause_list_of,
-    pause_request,
-    paused_message,
-    paused_of,
-    resume_call_of,
-    resume_request,
-    resumed_message,
-    resumed_of,
-)
+from bigfleet.wire.machine_views import MACHINE_VIEW, QUERY
+from bigfleet.wire.need_listings import NEED_ROW, need_frames, need_listing, need_query_message
+from bigfleet.wire.pause_rpcs import PAUSE_CALL, PAUSE_LIST, PAUSED, RESUME_CALL, RESUMED
+from bigfleet.wire.record_codecs import NOT_NEGATIVE, RecordCodec
 from bigfleet.wire.rpcs import (
     Answer,
     Answering,
@@ -139,67 +118,33 @@ class ShardAdminHandler(ReportHandler, Protocol):
 SHARD_ADMIN: Service[ShardAdminHandler] = Service("bigfleet.admin.v1alpha1.ShardAdmin", "shard")
 
 
-def _story_request(call: StoryCall) -> pb.GetMachineStoryRequest:
-    return pb.GetMachineStoryRequest(
-        machine_id=call.machine_id, since_unix_nanos=call.since, limit=call.limit
-    )
+_STORY_CALL = RecordCodec(StoryCall, pb.GetMachineStoryRequest, limit=NOT_NEGATIVE)
 
 
-def _story_arguments(request: pb.GetMachineStoryRequest) -> tuple[StoryCall]:
-    return (StoryCall(request.machine_id, request.since_unix_nanos, max(0, request.limit)),)
+def _clear_request(machine_id: str, mode: ClearMode) -> pb.ClearFailedMachineRequest:
+    return pb.ClearFailedMachineRequest(machine_id=machine_id, mode=views.number(mode))
 
 
-def _story_message(story: MachineStory) -> pb.GetMachineStoryResponse:
-    return pb.GetMachineStoryResponse(
-        machine=machine_view_message(story.machine) if story.machine else None,
-        events=map(views.event_message, story.events),
-        truncated=story.truncated,
-    )
-
-
-def _clear_request(machine_id: str, mode: ClearMode, audit: Audit) -> pb.ClearFailedMachineRequest:
-    return pb.ClearFailedMachineRequest(
-        machine_id=machine_id, mode=views.number(mode), audit=audit_message(audit)
-    )
-
-
-def _clear_arguments(request: pb.ClearFailedMachineRequest) -> tuple[str, ClearMode, Audit]:
-    audit, mode = audit_of(request.audit), views.known(ClearMode, request.mode)
+def _clear_arguments(request: pb.ClearFailedMachineRequest) -> tuple[str, ClearMode]:
+    mode = views.known(ClearMode, request.mode)
     if mode is None:
         raise Rejected(Code.INVALID_ARGUMENT, "clear it how? RECHECK, RETRY or FORGET")
-    return request.machine_id, mode, audit
-
-
-def _cleared_message(cleared: ClearedMachine) -> pb.ClearFailedMachineResponse:
-    machine = machine_view_message(cleared.machine) if cleared.machine else None
-    return pb.ClearFailedMachineResponse(machine=machine, text=cleared.text)
-
-
-def _machine_in(
-    answer: pb.GetMachineStoryResponse | pb.ClearFailedMachineResponse,
-) -> MachineView | None:
-    return machine_view_of(answer.machine) if answer.HasField("machine") else None
+    return request.machine_id, mode
 
 
 def _release_request(
-    kind: QuarantineKind, subject: str, accept: bool, audit: Audit
+    kind: QuarantineKind, subject: str, accept: bool
 ) -> pb.ReleaseQuarantineRequest:
-    return pb.ReleaseQuarantineRequest(
-        kind=views.number(kind), subject=subject, accept=accept, audit=audit_message(audit)
-    )
+    return pb.ReleaseQuarantineRequest(kind=views.number(kind), subject=subject, accept=accept)
 
 
 def _release_arguments(
     request: pb.ReleaseQuarantineRequest,
-) -> tuple[QuarantineKind, str, bool, Audit]:
-    audit, kind = audit_of(request.audit), views.known(QuarantineKind, request.kind)
+) -> tuple[QuarantineKind, str, bool]:
+    kind = views.known(QuarantineKind, request.kind)
     if kind is None:
         raise Rejected(Code.INVALID_ARGUMENT, "release what? ROLLUP or PROVIDER_LIST")
-    return kind, request.subject, request.accept, audit
-
-
-def _reset_request(name: str, audit: Audit) -> pb.ResetOfferingRequest:
-    return pb.ResetOfferingRequest(name=name, audit=audit_message(audit))
+    return kind, request.subject, request.accept
 
 
 def _text_in(answer: pb.ResetOfferingResponse) -> str:
@@ -207,7 +152,7 @@ def _text_in(answer: pb.ResetOfferingResponse) -> str:
 
 
 def _machines_request(query: MachineQuery = _EVERYTHING) -> pb.ListMachinesRequest:
-    return query_message(query)
+    return QUERY.message(query)
 
 
 async def _machine_frames(
@@ -218,14 +163,14 @@ async def _machine_frames(
     if max(map(len, many)) > _MOST_SELECTED:
         text = f"a selector names {_MOST_SELECTED} ids, zones, types or labels at most"
         raise Rejected(Code.INVALID_ARGUMENT, text)
-    listing = await handler.machines(query_of(request))
+    listing = await handler.machines(QUERY.record(request))
     header = pb.ListMachinesHeader(
         cycle=listing.cycle, computed_at_unix_nanos=listing.computed_at, total=listing.total
     )
     yield pb.ListMachinesResponse(header=header)
     async with aclosing(listing.machines) as machines:
         async for view in machines:
-            yield pb.ListMachinesResponse(machine=machine_view_message(view))
+            yield pb.ListMachinesResponse(machine=MACHINE_VIEW.message(view))
 
 
 def _machine_page(header: pb.ListMachinesHeader, machines: tuple[MachineView, ...]) -> MachinePage:
@@ -303,23 +248,23 @@ class ShardAdminClient(RpcClient):
         pb.GetShardStatusRequest,
         no_arguments,
         ShardAdminHandler.status,
-        Answer(pb.ShardStatus, views.status_message, views.status_of),
+        views.STATUS,
         "status",
     )
-    pause = SHARD_ADMIN.write(
+    pause = SHARD_ADMIN.write_record(
         "Pause",
-        pause_request,
-        lambda request: (pause_call_of(request),),
+        PAUSE_CALL.message,
+        PAUSE_CALL.record,
         ShardAdminHandler.pause,
-        Answer(shared.PauseResponse, paused_message, paused_of),
-        "pause",
+        PAUSED,
+        "pause set",
     )
-    resume = SHARD_ADMIN.write(
+    resume = SHARD_ADMIN.write_record(
         "Resume",
-        resume_request,
-        lambda request: (resume_call_of(request),),
+        RESUME_CALL.message,
+        RESUME_CALL.record,
         ShardAdminHandler.resume,
-        Answer(shared.ResumeResponse, resumed_message, resumed_of),
+        RESUMED,
         "resume",
     )
     pauses = SHARD_ADMIN.read(
@@ -327,7 +272,7 @@ class ShardAdminClient(RpcClient):
         shared.ListPausesRequest,
         lambda request: (request.include_expired,),
         ShardAdminHandler.pauses,
-        Answer(shared.ListPausesResponse, pause_list_message, pause_list_of),
+        PAUSE_LIST,
         "pause list",
     )
     sessions = SHARD_ADMIN.read(
@@ -335,28 +280,24 @@ class ShardAdminClient(RpcClient):
         pb.ListSessionsRequest,
         lambda request: (request.cluster_id,),
         ShardAdminHandler.sessions,
-        rows(pb.ListSessionsResponse, "sessions", views.session_message, views.session_of),
-        "clusters",
+        rows(pb.ListSessionsResponse, "sessions", views.SESSION),
+        "clusters list",
     )
     machines = SHARD_ADMIN.listing(
         "ListMachines",
         _machines_request,
         _machine_frames,
-        Page(pb.ListMachinesResponse, "machine", machine_view_of, _machine_page),
+        Page(pb.ListMachinesResponse, "machine", MACHINE_VIEW.record, _machine_page),
         "machines",
         "machines list",
     )
     story = SHARD_ADMIN.read(
         "GetMachineStory",
-        _story_request,
-        _story_arguments,
+        _STORY_CALL.message,
+        lambda request: (_STORY_CALL.record(request),),
         ShardAdminHandler.story,
-        Answer(
-            pb.GetMachineStoryResponse,
-            _story_message,
-            lambda m: MachineStory(
-                _machine_in(m), tuple(map(views.event_of, m.events)), m.truncated
-            ),
+        RecordCodec(
+            MachineStory, pb.GetMachineStoryResponse, machine=MACHINE_VIEW, events=views.EVENT
         ),
         "machines story",
     )
@@ -365,11 +306,7 @@ class ShardAdminClient(RpcClient):
         _clear_request,
         _clear_arguments,
         ShardAdminHandler.clear,
-        Answer(
-            pb.ClearFailedMachineResponse,
-            _cleared_message,
-            lambda m: ClearedMachine(_machine_in(m), m.text),
-        ),
+        RecordCodec(ClearedMachine, pb.ClearFailedMachineResponse, machine=MACHINE_VIEW),
         "machines clear",
     )
     quarantines = SHARD_ADMIN.read(
@@ -377,23 +314,15 @@ class ShardAdminClient(RpcClient):
         pb.ListQuarantinesRequest,
         no_arguments,
         ShardAdminHandler.quarantines,
-        rows(
-            pb.ListQuarantinesResponse, "quarantines", views.quarantine_message, views.quarantine_of
-        ),
-        "quarantines",
+        rows(pb.ListQuarantinesResponse, "quarantines", views.QUARANTINE),
+        "quarantines list",
     )
     release = SHARD_ADMIN.write(
         "ReleaseQuarantine",
         _release_request,
         _release_arguments,
         ShardAdminHandler.release,
-        Answer(
-            pb.ReleaseQuarantineResponse,
-            lambda released: pb.ReleaseQuarantineResponse(
-                quarantine=views.quarantine_message(released.quarantine), text=released.text
-            ),
-            lambda m: ReleasedQuarantine(views.quarantine_of(m.quarantine), m.text),
-        ),
+        RecordCodec(ReleasedQuarantine, pb.ReleaseQuarantineResponse, quarantine=views.QUARANTINE),
         "quarantines release",
     )
     offerings = SHARD_ADMIN.read(
@@ -401,13 +330,13 @@ class ShardAdminClient(RpcClient):
         pb.ListOfferingsRequest,
         no_arguments,
         ShardAdminHandler.offerings,
-        rows(pb.ListOfferingsResponse, "offerings", views.offering_message, views.offering_of),
+        rows(pb.ListOfferingsResponse, "offerings", views.OFFERING),
         "reports offerings",
     )
     reset_offering = SHARD_ADMIN.write(
         "ResetOffering",
-        _reset_request,
-        lambda request: (request.name, audit_of(request.audit)),
+        pb.ResetOfferingRequest,
+        lambda request: (request.name,),
         ShardAdminHandler.reset_offering,
         Answer(
             pb.ResetOfferingResponse,
@@ -422,7 +351,7 @@ class ShardAdminClient(RpcClient):
         need_frames,
         Page(pb.ListNeedsResponse, "need", NEED_ROW.record, need_listing),
         "needs",
-        "needs list",
+        "needs",
     )
     #: Pieces of a .jsonl fleet file, whole lines each.
     fleet = SHARD_ADMIN.stream(
@@ -431,5 +360,5 @@ class ShardAdminClient(RpcClient):
         _fleet_frames,
         pb.DumpFleetResponse,
         lambda m: m.lines,
-        "fleet snapshot",
+        "snapshot fleet",
     )

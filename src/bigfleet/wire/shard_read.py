@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from bigfleet.model.shard_views import DomainCoverage, MatchingSupply, NeedPage, NeedView
 from bigfleet.v1alpha1 import shardread_pb2 as pb
 from bigfleet.wire.needs import need_message, need_of, resources_message, resources_of
-from bigfleet.wire.record_codecs import Document, Joint, RecordCodec, first_rows
+from bigfleet.wire.record_codecs import ByHand, Document, RecordCodec, first_rows
 from bigfleet.wire.rpcs import Page, RpcClient, Service
 
 #: Domains shown of a gang that cannot be placed.
@@ -83,13 +83,13 @@ COVERAGE = RecordCodec(DomainCoverage, pb.DomainCoverage, per_mille="coverage_pe
 NEED_VIEW = RecordCodec(
     NeedView,
     pb.NeedView,
-    Joint(
+    ByHand(
         ("need",),
         ("need", "cluster_id", "arrival_unix_nanos", "profile_fingerprint"),
         _need_fields,
         _need_in,
     ),
-    Joint(
+    ByHand(
         ("deficit", "supply", "victims", "freed"),
         ("residual_deficit", "matching_supply", "preemption"),
         _shortage_fields,
@@ -116,5 +116,5 @@ class ShardReadClient(RpcClient):
         _need_frames,
         Page(pb.InspectNeedsResponse, "need", NEED_VIEW.record, _need_page),
         "needs",
-        "reports",
+        "reports shards",
     )

@@ -5,11 +5,11 @@ into its memory, reasons are cut, and other too long fields are refused by name.
 that do not fit into an answer come with the next one.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import cast
 
 from bigfleet.model.coordinator_calls import (
-    AckOutcome,
     CoordinatorInstruction,
     InstructionAck,
     InstructionKind,
@@ -30,6 +30,7 @@ from bigfleet.wire.needs import (
     resources_message,
     resources_of,
 )
+from bigfleet.wire.record_codecs import Conversion, Field, RecordCodec
 
 #: The most pressing ones come first.
 MOST_SHORTFALLS = 100
@@ -40,7 +41,33 @@ MOST_INSTRUCTED_BYTES = 32 * 1024 * 1024
 #: Instance types, zones, and instructions answered at once.
 MOST_COUNTED, MOST_ACKS = 10_000, 10_000
 
-_OUTCOMES = {int(outcome): outcome for outcome in AckOutcome}
+
+def most_of(field: str, count: int, most: int) -> None:
+    if count > most:
+        text = f"{field} has {count} rows; {most} are the most"
+        raise Rejected(Code.INVALID_ARGUMENT, text)
+
+
+def _counts_of(field: str) -> Field:
+    def read(counts: Mapping[str, int]) -> dict[str, int]:
+        most_of(field, len(counts), MOST_COUNTED)
+        return dict(counts)
+
+    return Field(field, Conversion(read=read))
+
+
+def _cut(reason: str) -> str:
+    return reason[:LONGEST_REASON]
+
+
+SUMMARY = RecordCodec(
+    ShardSummary,
+    pb.ShardSummary,
+    count_of_instance_type=_counts_of("per_instance_type_counts"),
+    count_of_zone=_counts_of("per_zone_counts"),
+    provider_address=Conversion(read=partial(name_of, "provider_address")),
+)
+ACK = RecordCodec(InstructionAck, pb.InstructAck, reason=Conversion(_cut, _cut))
 
 
 def report_bytes(report: ShardReport) -> bytes:
@@ -49,9 +76,9 @@ def report_bytes(report: ShardReport) -> bytes:
         cycle=report.cycle,
         timestamp_unix_nanos=report.at,
         shard_epoch=report.epoch,
-        summary=summary_message(report.summary),
+        summary=SUMMARY.message(report.summary),
         shortfalls=[_shortfall_message(row) for row in report.shortfalls],
-        instruction_acks=[_ack_message(ack) for ack in report.acks],
+        instruction_acks=ACK.messages(report.acks),
         shard_address=report.address,
     ).SerializeToString(deterministic=True)
 
@@ -68,9 +95,9 @@ def report_of(message: pb.ShardReport) -> ShardReport:
         at=message.timestamp_unix_nanos,
         epoch=message.shard_epoch,
         address=name_of("shard_address", message.shard_address),
-        summary=summary_of(message.summary),
+        summary=SUMMARY.record(message.summary),
         shortfalls=tuple(map(_shortfall_of, kept)),
-        acks=tuple(_ack_of(ack) for ack in acks),
+        acks=ACK.records(acks),
         rows_left_off=len(told) - len(kept),
     )
 
@@ -161,29 +188,6 @@ def instruction_of(message: pb.CoordinatorInstruction) -> CoordinatorInstruction
     )
 
 
-def summary_message(summary: ShardSummary) -> pb.ShardSummary:
-    return pb.ShardSummary(
-        total_machines=summary.total_machines,
-        free_machines=summary.free_machines,
-        per_instance_type_counts=summary.count_of_instance_type,
-        per_zone_counts=summary.count_of_zone,
-        provider_address=summary.provider_address,
-    )
-
-
-def summary_of(message: pb.ShardSummary) -> ShardSummary:
-    counts = message.per_instance_type_counts, message.per_zone_counts
-    most_of("per_instance_type_counts", len(counts[0]), MOST_COUNTED)
-    most_of("per_zone_counts", len(counts[1]), MOST_COUNTED)
-    return ShardSummary(
-        message.total_machines,
-        message.free_machines,
-        dict(counts[0]),
-        dict(counts[1]),
-        name_of("provider_address", message.provider_address),
-    )
-
-
 def bucket_of(number: int) -> Bucket:
     """UNSPECIFIED for a number of a later version."""
     return number if 0 <= number <= PINNED else UNSPECIFIED
@@ -193,26 +197,12 @@ def bucket_number(bucket: Bucket) -> "capacity_pb2.PenaltyBucket.ValueType":
     return cast("capacity_pb2.PenaltyBucket.ValueType", bucket)
 
 
-def outcome_of(number: int) -> AckOutcome:
-    return _OUTCOMES.get(number, AckOutcome.UNSPECIFIED)
-
-
-def outcome_number(outcome: AckOutcome) -> "pb.InstructAck.Outcome.ValueType":
-    return cast("pb.InstructAck.Outcome.ValueType", outcome.value)
-
-
-def most_of(field: str, count: int, most: int) -> None:
-    if count > most:
-        text = f"{field} has {count} rows; {most} are the most"
-        raise Rejected(Code.INVALID_ARGUMENT, text)
-
-
 def shortfall_row_bytes(row: ShortfallRow) -> int:
     return _shortfall_message(row).ByteSize()
 
 
 def ack_row_bytes(ack: InstructionAck) -> int:
-    return _ack_message(ack).ByteSize()
+    return ACK.message(ack).ByteSize()
 
 
 def _fitting(rows: Iterable[pb.Shortfall], most_bytes: int) -> list[pb.Shortfall]:
@@ -248,17 +238,3 @@ def _shortfall_of(message: pb.Shortfall) -> ShortfallRow:
         bucket_of(message.interruption_penalty_bucket),
     )
     return ShortfallRow(Need("", profile, deficit), deficit, message.age_cycles)
-
-
-def _ack_message(ack: InstructionAck) -> pb.InstructAck:
-    return pb.InstructAck(
-        instruction_id=ack.instruction_id,
-        outcome=outcome_number(ack.outcome),
-        reason=ack.reason[:LONGEST_REASON],
-    )
-
-
-def _ack_of(message: pb.InstructAck) -> InstructionAck:
-    return InstructionAck(
-        message.instruction_id, outcome_of(message.outcome), message.reason[:LONGEST_REASON]
-    )

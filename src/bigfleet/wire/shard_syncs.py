@@ -4,14 +4,15 @@ The reader of a request bounds what it takes. The reader of a reply leaves out w
 cannot act on: an offer or a transfer of a kind it does not know, a pause of other actions only.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
+from typing import Any
 
 from bigfleet.admin.v1alpha1 import common_pb2 as shared
 from bigfleet.admin.v1alpha1 import coordinator_admin_pb2 as pb
 from bigfleet.model.actions import ActionKind
 from bigfleet.model.coordination import SyncReply, SyncRequest, TransferState, TransferTier
-from bigfleet.model.ownership import PROVIDER_KEY, Pair
+from bigfleet.model.ownership import PROVIDER_KEY
 from bigfleet.model.pauses import Pause, PauseSource
 from bigfleet.v1alpha1 import coordinator_pb2 as contract
 from bigfleet.wire import coordination as records
@@ -26,6 +27,7 @@ from bigfleet.wire.ownership_views import (
     override_of,
     view_of,
 )
+from bigfleet.wire.record_codecs import NOT_NEGATIVE, ByHand, Conversion, RecordCodec
 from bigfleet.wire.shard_reports import most_of
 
 #: Rows of a request, by its field: a shard holds half a million machines.
@@ -52,29 +54,48 @@ _TIERS = frozenset(int(tier) for tier in TransferTier)
 _STATES = frozenset(int(state) for state in TransferState)
 
 
-def sync_bytes(request: SyncRequest) -> bytes:
-    domains, defaults = _held(request)
-    return pb.SyncShardRequest(
-        shard_id=request.shard_id,
-        shard_epoch=request.epoch,
-        ownership_revision=request.ownership_revision,
-        cluster_ids=request.cluster_ids,
-        providers=map(records.provider_message, request.providers),
-        shortfalls=map(rows.shortfall_message, request.shortfalls),
-        quota_usage=map(rows.usage_message, request.quota_usage),
-        offer_replies=map(rows.offer_reply_message, request.offer_replies),
-        returnable_machine_ids=request.returnable,
-        cycle=request.cycle,
-        held_overrides=map(override_message, request.held_overrides),
-        backoffs=map(rows.backoff_message, request.backoffs),
-        held_domains=(
-            contract.DomainAssignment(topology_key=k, topology_value=v, shard_id=request.shard_id)
-            for k, v in domains
+def _held_fields(request: SyncRequest) -> Mapping[str, Any]:
+    """Pairs of domains, and those of default ownership."""
+    shard, pairs = request.shard_id, request.held_pairs
+    return {
+        "held_domains": [
+            contract.DomainAssignment(topology_key=key, topology_value=value, shard_id=shard)
+            for key, value in pairs
+            if key != PROVIDER_KEY
+        ],
+        "held_defaults": default_messages(
+            (address, shard) for key, address in pairs if key == PROVIDER_KEY
         ),
-        held_defaults=default_messages((address, request.shard_id) for _, address in defaults),
-        tells_all=request.tells_all,
-        rows_left_off=request.rows_left_off,
-    ).SerializeToString(deterministic=True)
+    }
+
+
+def _held_of(message: pb.SyncShardRequest) -> Mapping[str, Any]:
+    pairs = ((row.topology_key, row.topology_value) for row in message.held_domains)
+    defaults = ((PROVIDER_KEY, row.provider_address) for row in message.held_defaults)
+    return {"held_pairs": tuple(chain(pairs, defaults))}
+
+
+SYNC = RecordCodec(
+    SyncRequest,
+    pb.SyncShardRequest,
+    ByHand(("held_pairs",), ("held_domains", "held_defaults"), _held_fields, _held_of),
+    epoch="shard_epoch",
+    providers=records.PROVIDER,
+    shortfalls=rows.SHORTFALL,
+    quota_usage=rows.USAGE,
+    offer_replies=rows.OFFER_REPLY,
+    returnable="returnable_machine_ids",
+    # By hand: there may be half a million of them.
+    held_overrides=Conversion(
+        lambda held: map(override_message, held), lambda held: tuple(map(override_of, held))
+    ),
+    backoffs=rows.BACKOFF,
+    rows_left_off=NOT_NEGATIVE,
+)
+
+
+def sync_bytes(request: SyncRequest) -> bytes:
+    return SYNC.message(request).SerializeToString(deterministic=True)
 
 
 def sync_of(message: pb.SyncShardRequest) -> SyncRequest:
@@ -90,39 +111,21 @@ def sync_of(message: pb.SyncShardRequest) -> SyncRequest:
         most_of("offer_replies.regions", len(reply.regions), MOST_OFFERED)
         for region in reply.regions:
             name_of("offer_replies.regions", region)
-    pairs = ((row.topology_key, row.topology_value) for row in message.held_domains)
-    defaults = ((PROVIDER_KEY, row.provider_address) for row in message.held_defaults)
-    return SyncRequest(
-        shard_id=message.shard_id,
-        epoch=message.shard_epoch,
-        cycle=message.cycle,
-        ownership_revision=message.ownership_revision,
-        cluster_ids=tuple(message.cluster_ids),
-        providers=tuple(map(records.provider_of, message.providers)),
-        shortfalls=tuple(map(rows.shortfall_of, message.shortfalls)),
-        quota_usage=tuple(map(rows.usage_of, message.quota_usage)),
-        offer_replies=tuple(map(rows.offer_reply_of, message.offer_replies)),
-        returnable=tuple(message.returnable_machine_ids),
-        held_overrides=tuple(map(override_of, message.held_overrides)),
-        backoffs=tuple(map(rows.backoff_of, message.backoffs)),
-        held_pairs=tuple(chain(pairs, defaults)),
-        tells_all=message.tells_all,
-        rows_left_off=max(0, message.rows_left_off),
-    )
+    return SYNC.record(message)
 
 
 def sync_reply_bytes(reply: SyncReply, views_as_bytes: ViewWriter) -> bytes:
     """The view is not made of messages: it may have a hundred thousand rows."""
     head = pb.SyncShardResponse(coordinator_term=reply.term).SerializeToString()
     rest = pb.SyncShardResponse(
-        quotas=map(rows.grant_message, reply.quotas),
-        pauses=map(views.pause_message, reply.pauses),
-        offers=map(rows.offer_message, reply.offers),
-        transfers=map(records.transfer_message, reply.transfers),
-        misbound=map(records.binding_message, reply.misbound),
-        providers=map(records.provider_message, reply.providers),
+        quotas=rows.GRANT.messages(reply.quotas),
+        pauses=views.PAUSE.messages(reply.pauses),
+        offers=rows.OFFER.messages(reply.offers),
+        transfers=records.TRANSFER.messages(reply.transfers),
+        misbound=records.BINDING.messages(reply.misbound),
+        providers=records.PROVIDER.messages(reply.providers),
         next_sync_millis=reply.next_sync_millis,
-        backoffs=map(rows.backoff_message, reply.backoffs),
+        backoffs=rows.BACKOFF.messages(reply.backoffs),
         merging=reply.merging,
     ).SerializeToString(deterministic=True)
     if reply.ownership is None:
@@ -138,28 +141,19 @@ def sync_reply_of(content: bytes) -> SyncReply:
     return SyncReply(
         term=message.coordinator_term,
         ownership=view_of(message.ownership) if message.HasField("ownership") else None,
-        quotas=tuple(map(rows.grant_of, message.quotas)),
+        quotas=rows.GRANT.records(message.quotas),
         pauses=tuple(_known_pauses(message)),
-        offers=tuple(rows.offer_of(each) for each in message.offers if each.tier in _TIERS),
+        offers=tuple(rows.OFFER.record(each) for each in message.offers if each.tier in _TIERS),
         transfers=tuple(
-            records.transfer_of(each)
+            records.TRANSFER.record(each)
             for each in message.transfers
             if each.tier in _TIERS and each.state in _STATES
         ),
-        misbound=tuple(map(records.binding_of, message.misbound)),
-        providers=tuple(map(records.provider_of, message.providers)),
+        misbound=records.BINDING.records(message.misbound),
+        providers=records.PROVIDER.records(message.providers),
         next_sync_millis=message.next_sync_millis,
-        backoffs=tuple(map(rows.backoff_of, message.backoffs)),
+        backoffs=rows.BACKOFF.records(message.backoffs),
         merging=message.merging,
-    )
-
-
-def _held(request: SyncRequest) -> tuple[list[Pair], list[Pair]]:
-    """Of domains, and of default ownership."""
-    pairs = request.held_pairs
-    return (
-        [pair for pair in pairs if pair[0] != PROVIDER_KEY],
-        [pair for pair in pairs if pair[0] == PROVIDER_KEY],
     )
 
 
@@ -185,4 +179,4 @@ def _known_pauses(message: pb.SyncShardResponse) -> Iterator[Pause]:
         told.scope.kinds.extend(kinds)
         if views.known(PauseSource, told.source) is None:
             told.source = shared.PAUSE_SOURCE_COORDINATOR
-        yield views.pause_of(told)
+        yield views.PAUSE.record(told)

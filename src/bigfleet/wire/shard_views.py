@@ -23,7 +23,7 @@ from bigfleet.model.shard_views import (
     StoryEvent,
 )
 from bigfleet.wire.cluster_report_records import REFUSAL, REPORT
-from bigfleet.wire.record_codecs import Joint, RecordCodec, Told, Unset
+from bigfleet.wire.record_codecs import ByHand, Derived, RecordCodec, Unused
 
 E = TypeVar("E", bound=IntEnum)
 
@@ -69,7 +69,7 @@ SCOPE = RecordCodec(PauseScope, shared.PauseScope)
 PAUSE = RecordCodec(
     Pause,
     shared.Pause,
-    Joint(("owner", "reason"), ("audit",), _audit_fields, _audit_of),
+    ByHand(("owner", "reason"), ("audit",), _audit_fields, _audit_of),
     scope=SCOPE,
 )
 PROVIDER = RecordCodec(ProviderStatus, pb.ProviderStatus)
@@ -78,7 +78,7 @@ NEED_COUNTS = RecordCodec(NeedCounts, pb.NeedCounts)
 STATUS = RecordCodec(
     ShardStatus,
     pb.ShardStatus,
-    Told("ready"),
+    Derived("ready"),
     epoch="shard_epoch",
     pauses=PAUSE,
     providers=PROVIDER,
@@ -88,7 +88,7 @@ STATUS = RecordCodec(
 SESSION = RecordCodec(
     SessionView,
     pb.SessionView,
-    Joint(
+    ByHand(
         ("report",),
         ("report", "report_received_unix_nanos", "report_stale"),
         _report_fields,
@@ -99,13 +99,4 @@ SESSION = RecordCodec(
 )
 QUARANTINE = RecordCodec(Quarantine, pb.Quarantine)
 OFFERING = RecordCodec(OfferingView, pb.OfferingView)
-EVENT = RecordCodec(StoryEvent, pb.StoryEvent, Unset("action"), sequence="sequence_number")
-
-#: Until the services use the codecs themselves.
-scope_message, scope_of = SCOPE.message, SCOPE.record
-pause_message, pause_of = PAUSE.message, PAUSE.record
-status_message, status_of = STATUS.message, STATUS.record
-session_message, session_of = SESSION.message, SESSION.record
-quarantine_message, quarantine_of = QUARANTINE.message, QUARANTINE.record
-offering_message, offering_of = OFFERING.message, OFFERING.record
-event_message, event_of = EVENT.message, EVENT.record
+EVENT = RecordCodec(StoryEvent, pb.StoryEvent, Unused("action"), sequence="sequence_number")

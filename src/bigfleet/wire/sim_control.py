@@ -6,19 +6,15 @@ open until the caller leaves or the provider stops.
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Protocol, Self
+from typing import Protocol
 
-import grpc
 import orjson
 
 from bigfleet.admin.v1alpha1 import provider_admin_pb2 as pb
 from bigfleet.model.provider_calls import Peer
 from bigfleet.wire.audits import require_admin
-from bigfleet.wire.client_line import ClientLine
-from bigfleet.wire.handler_runner import HandlerRunner
-from bigfleet.wire.lines import TlsFiles
+from bigfleet.wire.rpcs import Answering, Gate, Kind, RpcClient, Service
 
-SERVICE = "bigfleet.admin.v1alpha1.SimControl"
 JsonObject = Mapping[str, object]
 
 
@@ -29,69 +25,49 @@ class SimHandler(Protocol):
     def events(self, follow: bool, after: int) -> AsyncGenerator[JsonObject, None]: ...
 
 
-class SimControlService:
-    name = SERVICE
+SIM_CONTROL: Service[SimHandler] = Service("bigfleet.admin.v1alpha1.SimControl", "provider")
 
-    def __init__(self, handler: SimHandler) -> None:
-        self._handler = handler
 
-    def rpc_handler(self, serving: HandlerRunner) -> grpc.GenericRpcHandler:
-        return grpc.method_handlers_generic_handler(
-            SERVICE,
-            {
-                "Do": serving.writes("Do", self._do),
-                "Events": serving.streams("Events", self._events),
-            },
-        )
-
-    async def _do(self, request: bytes, peer: Peer) -> bytes:
+def _answering_verbs(handler: SimHandler) -> Answering:
+    async def answer(content: bytes, peer: Peer) -> bytes:
         require_admin(peer)
-        command = pb.SimCommand.FromString(request)
-        answer = await self._handler.do(command.verb, tuple(command.words), dict(command.args))
-        return pb.SimAnswer(json=orjson.dumps(answer).decode()).SerializeToString()
+        command = pb.SimCommand.FromString(content)
+        told = await handler.do(command.verb, tuple(command.words), dict(command.args))
+        return pb.SimAnswer(json=orjson.dumps(told).decode()).SerializeToString()
 
-    async def _events(self, request: bytes, peer: Peer) -> AsyncGenerator[bytes, None]:
-        require_admin(peer)
-        asked = pb.SimEventsRequest.FromString(request)
-        async with aclosing(self._handler.events(asked.follow, asked.after)) as events:
-            async for event in events:
-                yield pb.SimEvent(json=orjson.dumps(event).decode()).SerializeToString()
+    return answer
 
 
-class SimControlClient:
-    def __init__(self, address: str, tls: TlsFiles | None = None) -> None:
-        self._line = ClientLine(address, tls)
+async def _event_frames(
+    handler: SimHandler, request: pb.SimEventsRequest
+) -> AsyncGenerator[pb.SimEvent, None]:
+    async with aclosing(handler.events(request.follow, request.after)) as events:
+        async for event in events:
+            yield pb.SimEvent(json=orjson.dumps(event).decode())
 
+
+def _object_in(message: pb.SimAnswer | pb.SimEvent) -> dict[str, object]:
+    found: dict[str, object] = orjson.loads(message.json or "{}")
+    return found
+
+
+DO = SIM_CONTROL.by_hand("Do", Kind.WRITE, Gate.ADMINS, _answering_verbs, "provider sim")
+
+
+class SimControlClient(RpcClient):
     async def do(
-        self,
-        verb: str,
-        words: Sequence[str] = (),
-        args: Mapping[str, str] | None = None,
-        deadline: float = 30.0,
+        self, verb: str, words: Sequence[str] = (), args: Mapping[str, str] | None = None
     ) -> dict[str, object]:
         command = pb.SimCommand(verb=verb, words=words, args=args or {})
-        answer = await self._line.call(f"/{SERVICE}/Do", command.SerializeToString(), deadline)
-        return _object_of(pb.SimAnswer.FromString(answer).json)
+        answer = await self.line.call(DO.path, command.SerializeToString(), self.deadline)
+        return _object_in(pb.SimAnswer.FromString(answer))
 
-    async def events(
-        self, *, follow: bool = False, after: int = 0
-    ) -> AsyncGenerator[dict[str, object], None]:
-        asked = pb.SimEventsRequest(follow=follow, after=after)
-        stream = self._line.stream(f"/{SERVICE}/Events", asked.SerializeToString())
-        async with aclosing(stream) as frames:
-            async for frame in frames:
-                yield _object_of(pb.SimEvent.FromString(frame).json)
-
-    async def close(self) -> None:
-        await self._line.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_failure: object) -> None:
-        await self.close()
-
-
-def _object_of(json: str) -> dict[str, object]:
-    found: dict[str, object] = orjson.loads(json or "{}")
-    return found
+    events = SIM_CONTROL.stream(
+        "Events",
+        pb.SimEventsRequest,
+        _event_frames,
+        pb.SimEvent,
+        _object_in,
+        "provider sim events",
+        Gate.ADMINS,
+    )

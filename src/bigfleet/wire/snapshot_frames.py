@@ -8,6 +8,7 @@ import orjson
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.v1alpha1 import coordinator_pb2 as pb
 from bigfleet.wire.coordinator_handlers import Snapshot, SnapshotMeta
+from bigfleet.wire.record_codecs import Document
 
 #: Bytes of data in a frame: the whole frame has a mebibyte at most.
 MOST_IN_FRAME = 1024 * 1024 - 16
@@ -23,11 +24,10 @@ _KEYS = {
 }
 
 
-def frames_of(snapshot: Snapshot) -> Iterator[bytes]:
-    yield pb.SnapshotSaveChunk(meta_json=meta_json(snapshot.meta)).SerializeToString()
+def chunks_of(snapshot: Snapshot) -> Iterator[pb.SnapshotSaveChunk]:
+    yield pb.SnapshotSaveChunk(meta_json=meta_json(snapshot.meta))
     for start in range(0, len(snapshot.data), MOST_IN_FRAME):
-        data = snapshot.data[start : start + MOST_IN_FRAME]
-        yield pb.SnapshotSaveChunk(data=data).SerializeToString()
+        yield pb.SnapshotSaveChunk(data=snapshot.data[start : start + MOST_IN_FRAME])
 
 
 def meta_json(meta: SnapshotMeta) -> bytes:
@@ -46,16 +46,15 @@ def meta_of(content: bytes) -> SnapshotMeta:
 
 
 class SnapshotReader:
-    """Takes the frames in order; what it gives is of no use until `meta` says that it is whole."""
+    """Takes the chunks in order; what it gives is of no use until `meta` says that it is whole."""
 
     def __init__(self) -> None:
         self._meta: SnapshotMeta | None = None
         self._digest = hashlib.sha256()
         self._size = 0
 
-    def data_in(self, frame: bytes) -> bytes:
-        """Empty for the frame that says what it is; ValueError or DecodeError for none at all."""
-        chunk = pb.SnapshotSaveChunk.FromString(frame)
+    def data_in(self, chunk: pb.SnapshotSaveChunk) -> bytes:
+        """Empty for the chunk that says what it is; ValueError where it cannot be read."""
         if chunk.HasField("meta_json"):
             self._meta = meta_of(chunk.meta_json)
         self._digest.update(chunk.data)
@@ -71,3 +70,16 @@ class SnapshotReader:
             text = f"of {meta.size} bytes {self._size} came, or others than were sent; take another"
             raise Rejected(Code.DATA_LOSS, text)
         return meta
+
+
+def snapshot_document(meta: SnapshotMeta) -> Document:
+    """By what people call it, not by the names on the line."""
+    return {
+        "id": meta.id,
+        "revision": meta.index,
+        "term": meta.term,
+        "bytes": meta.size,
+        "backend": meta.backend,
+        "sha256": meta.sha256,
+        "createdUnixNanos": meta.created_unix_nanos,
+    }

@@ -99,7 +99,7 @@ async def test_every_change_is_confirmed_in_json_too(tmp_path: Path) -> None:
 
 async def test_what_is_not_said_of_a_provider_stays_as_it_was(tmp_path: Path) -> None:
     async with living_fleet(tmp_path) as fleet:
-        await fleet.rig.client.upsert_provider(ProviderEntry("aws", "a:1", "eu", True), ADA)
+        await fleet.rig.client.upsert_provider(ADA, ProviderEntry("aws", "a:1", "eu", True))
         said = await fleet.shown("providers", "set", "aws", "--address", "b:2", *WHY)
         assert said == "aws is at b:2 in eu\n"
         (entry,) = await fleet.rig.client.providers()

@@ -15,7 +15,13 @@ from bigfleet.cli.coordinator_verbs.shards import state_of
 from bigfleet.cli.coordinator_verbs.transfers import ids_text
 from bigfleet.cli.main import VERBS, cli
 from bigfleet.cli.request_options import cause_of
-from bigfleet.cli.shard_verbs.fleet_status import Seen, Surveyed, headline_of, link_text, state_text
+from bigfleet.cli.shard_verbs.fleet_status import (
+    FleetCondition,
+    ShardCondition,
+    headline_of,
+    link_text,
+    state_text,
+)
 from bigfleet.cli.shard_verbs.shard_reports import counts_text, totals_text
 from bigfleet.cli.tables import Page, Table, cell, table_of
 from bigfleet.model.coordination import ShardEntry
@@ -89,18 +95,20 @@ def test_a_shard_is_stale_after_three_intervals(heard: int | None, state: str) -
 
 
 def test_the_headline_of_a_fleet_says_who_leads_and_what_waits() -> None:
-    led = Surveyed({"c:7790": samples.STATUS}, {}, {})
+    led = FleetCondition({"c:7790": samples.STATUS}, {}, {})
     assert headline_of(led) == (
         "c-0 leads in term 3; 2 shards, 3 clusters, 4 domains; 5 instructions pending, "
         "6 transfers open; rebalancing is paused"
     )
     follower = replace(samples.STATUS, is_leader=False)
-    assert headline_of(Surveyed({"c:7790": follower}, {}, {})).startswith("no coordinator leads")
+    assert headline_of(FleetCondition({"c:7790": follower}, {}, {})).startswith(
+        "no coordinator leads"
+    )
 
 
 def test_the_line_of_a_shard_says_all_that_holds_it_back() -> None:
     held = replace(STATUS, not_ready_reason="not listed yet")
-    assert state_text(Seen(held, (QUARANTINE,), (OFFERING, OFFERING))) == (
+    assert state_text(ShardCondition(held, (QUARANTINE,), (OFFERING, OFFERING))) == (
         "not ready: not listed yet; 2 arriving, 3 blocked, 4 short; 5 pods stuck; "
         "2 pauses in force; dry-run; 1 quarantine; "
         "2 offerings out of stock; breaker open: sim; the journal cannot be written"
@@ -108,8 +116,8 @@ def test_the_line_of_a_shard_says_all_that_holds_it_back() -> None:
     well = replace(STATUS, not_ready_reason="", pauses=(), dry_run=False, journal_degraded=False)
     well = replace(well, need_states=NeedCounts(met=3), stuck_pods=0)
     closed = replace(STATUS.providers[0], breaker_open=False)
-    assert state_text(Seen(replace(well, providers=(closed,)), (), ())) == "ready"
-    assert state_text(Seen(replace(well, providers=()), (), ())) == "ready; no provider"
+    assert state_text(ShardCondition(replace(well, providers=(closed,)), (), ())) == "ready"
+    assert state_text(ShardCondition(replace(well, providers=()), (), ())) == "ready; no provider"
 
 
 def test_the_link_of_a_shard_to_its_coordinator_has_an_age() -> None:

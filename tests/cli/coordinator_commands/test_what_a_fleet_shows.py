@@ -50,7 +50,9 @@ async def test_a_fleet_is_shown_in_one_screen(tmp_path: Path) -> None:
             await shard.until_bound("shop", 3)
             await fleet.sync("shard-0", "shop")
             await fleet.sync("shard-1", "ml")
-            await fleet.rig.client.assign_domain(ZONE, "z1", "shard-1", ADA)
+            await fleet.rig.client.assign_domain(
+                ADA, topology_key=ZONE, topology_value="z1", shard_id="shard-1"
+            )
             varying = ((r"(?<=sqlite )\d+", "N"), (r"(?<=ADDRESS )\d+(?= \d 14)", "N"))
             assert steady(await fleet.shown("status"), *varying) == STATUS
 

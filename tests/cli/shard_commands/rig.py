@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 from bigfleet.cli.main import cli
 from bigfleet.edge.driver import RealClock
-from bigfleet.edge.logs import Silence
+from bigfleet.edge.logs import NullLog
 from bigfleet.model.machines import MachineState
 from bigfleet.model.needs import Need
 from bigfleet.model.profiles import Profile
@@ -163,7 +163,7 @@ async def running(
 ) -> ShardProcess:
     ids = map(str, count(1))
     context = ProcessContext(
-        RealClock(), Silence(), new_id=lambda: next(ids), tls=tls, version="1.2.3"
+        RealClock(), NullLog(), new_id=lambda: next(ids), tls=tls, version="1.2.3"
     )
     process = ShardProcess(replace(settings, data_dir=str(data)), context)
     await process.start()

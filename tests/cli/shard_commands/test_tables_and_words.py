@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from bigfleet.cli.listings import show_listing
 from bigfleet.cli.main import VERBS, cli
 from bigfleet.cli.selectors import Term, selector_of
-from bigfleet.cli.shard_verbs.clusters import Served, reported_cells, rows_of
+from bigfleet.cli.shard_verbs.clusters import ServedClusters, reported_cells, rows_of
 from bigfleet.cli.shard_verbs.machine_tables import (
     machine_listing,
     machines_in,
@@ -266,5 +266,5 @@ def test_the_help_of_a_group_shows_the_flags_of_what_is_meant() -> None:
 
 
 def test_machines_of_no_cluster_are_not_a_cluster() -> None:
-    served = Served("shard-0", {}, Counter(), Counter({"": 6, "shop": 2}))
+    served = ServedClusters("shard-0", {}, Counter(), Counter({"": 6, "shop": 2}))
     assert [row.cluster for row in rows_of([], {"shard-0": served})] == ["shop"]

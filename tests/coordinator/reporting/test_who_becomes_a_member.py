@@ -88,7 +88,7 @@ def test_a_new_life_brings_its_address_and_its_epoch() -> None:
     row = fleet.book.shard("a")
     assert row is not None
     assert (row.epoch, row.registered_at) == (2, START)
-    assert notes(fleet, "shard_restarted") == ["a lives its life 2, at a:7780"]
+    assert notes(fleet, "shard_restarted") == ["a has restarted: epoch 2, at a:7780"]
 
 
 def test_an_older_life_is_not_acknowledged_told_nothing_and_counted() -> None:

@@ -9,7 +9,7 @@ from typing import Any, Self
 import httpx2
 
 from bigfleet.edge.driver import RealClock
-from bigfleet.kube.connection_attempts import ClosedWhenBrokenOff
+from bigfleet.kube.connection import ClosedWhenBrokenOff
 
 Object = dict[str, Any]
 MERGE = "application/merge-patch+json"
@@ -36,7 +36,7 @@ class Refused(Exception):
         self.text = text
 
 
-class Away(Exception):
+class ApiUnreachable(Exception):
     """No answer: no server is there, or the line broke."""
 
 
@@ -136,7 +136,7 @@ class KubeApi:
                     if line:
                         yield json.loads(line)
         except httpx2.TransportError as problem:
-            raise Away(f"watch {path}: {problem!r}") from problem
+            raise ApiUnreachable(f"watch {path}: {problem!r}") from problem
 
     async def text(self, path: str) -> str:
         answer = await self._client.get(path)
@@ -189,7 +189,7 @@ class KubeApi:
         try:
             return await self._client.send(request)
         except httpx2.TransportError as problem:
-            raise Away(f"{request.method} {request.url.path}: {problem!r}") from problem
+            raise ApiUnreachable(f"{request.method} {request.url.path}: {problem!r}") from problem
 
 
 def _root(version: str) -> str:

@@ -21,7 +21,7 @@ from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import ListCall, MachineRecord, Rejected
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.provider_client import ProviderClient
-from tests.e2e.rig.api import APPLY, STRATEGIC, Away, KubeApi, Object, Refused
+from tests.e2e.rig.api import APPLY, STRATEGIC, ApiUnreachable, KubeApi, Object, Refused
 from tests.e2e.rig.nodes import (
     LEASES,
     Naming,
@@ -113,7 +113,7 @@ class NodeActor:
                 raise
             self.troubles.append(str(refused))
             return False
-        except (Away, Rejected) as trouble:
+        except (ApiUnreachable, Rejected) as trouble:
             self.troubles.append(repr(trouble))
             return False
         return True
@@ -227,7 +227,7 @@ class NodeActor:
         try:
             body = {"metadata": {"uid": uid}, "status": status}
             await self._api.patch(f"{_path(key)}/status", body, STRATEGIC)
-        except (Away, Refused):
+        except (ApiUnreachable, Refused):
             # Perhaps done: told again, and the same pod may then run at another address. One that
             # is gone, or gone and made again, is tried until the watch tells.
             self._started.discard(uid)

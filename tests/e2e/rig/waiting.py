@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from bigfleet.edge.driver import RealClock
 from bigfleet.model.provider_calls import Rejected
-from tests.e2e.rig.api import Away, Refused
+from tests.e2e.rig.api import ApiUnreachable, Refused
 
 #: A test that waits longer than this waits for what will not come.
 PATIENCE = 120.0
@@ -27,7 +27,7 @@ async def until_so(
                 try:
                     if await holds():
                         return
-                except (Refused, Away, Rejected) as problem:
+                except (Refused, ApiUnreachable, Rejected) as problem:
                     last = problem
                 await clock.sleep(_POLL_SECONDS)
     except TimeoutError:

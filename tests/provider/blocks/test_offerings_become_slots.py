@@ -93,7 +93,7 @@ def test_a_running_object_is_a_host_and_a_stopped_one_is_left_out() -> None:
     assert list(merged(index, Vm(FIRST, "i-1", on=False))) == [SECOND]
 
 
-def test_an_object_without_a_slot_is_an_orphan_somebody_can_reap() -> None:
+def test_an_object_without_a_slot_is_an_orphan_that_can_be_reaped() -> None:
     index = SlotIndex("a", offerings())
 
     def described(vm: Vm) -> Instance:

@@ -1,4 +1,4 @@
-"""AgentLongPoll over TLS: jobs out, reports in, and nobody without the machine's own proof."""
+"""AgentLongPoll over TLS: jobs out, reports in, and only callers with the machine's own proof."""
 
 import asyncio
 import base64

@@ -31,7 +31,7 @@ def node(name: str, provider_id: str, ready: str = "True") -> dict[str, object]:
 
 
 class Cluster:
-    """What can be seen of a cluster, and how often somebody looked."""
+    """The nodes of a cluster, and how often they were listed."""
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
@@ -58,7 +58,7 @@ async def until_done(clock: ManualClock, waiting: asyncio.Task[None]) -> None:
     await waiting
 
 
-async def test_whoever_waits_for_a_cluster_shares_its_looks() -> None:
+async def test_all_who_wait_for_a_cluster_share_one_look() -> None:
     cluster, clock = Cluster(), ManualClock()
     ready = KubeNodeReady({"shop": cluster.look}, clock)
     cluster.add("sim:///z1/i-1")
@@ -83,7 +83,7 @@ async def test_a_cluster_that_is_down_is_asked_again() -> None:
     await until_done(clock, waiting)
 
 
-async def test_a_cluster_nobody_knows_cannot_get_ready() -> None:
+async def test_an_unknown_cluster_cannot_get_ready() -> None:
     with pytest.raises(Permanent, match="no kubeconfig for cluster shop"):
         await KubeNodeReady({}).wait("shop", provider_id="i-1")
 

@@ -9,8 +9,8 @@ from click.testing import CliRunner, Result
 
 from bigfleet.cli.main import cli
 from bigfleet.conformance.driver import SystemClock
-from bigfleet.conformance.embedded import EmbeddedLab
-from bigfleet.conformance.lab import Boot
+from bigfleet.conformance.embedded import EmbeddedLauncher
+from bigfleet.conformance.launchers import Boot
 from bigfleet.model.machines import MachineState
 from bigfleet.model.provider_calls import Token
 from bigfleet.provider import Kind, Permanent, SQLiteStore
@@ -63,7 +63,7 @@ async def test_a_change_needs_a_reason() -> None:
         assert result.exit_code == 2
 
 
-async def test_nobody_there_is_3_and_a_refusal_is_4() -> None:
+async def test_an_unreachable_provider_is_3_and_a_refusal_is_4() -> None:
     async with running() as rig:
         assert (await asked(rig, "failed", "adopt", "m-0", *WHY)).exit_code == 4
         assert (await asked(rig, "failed", "adopt", "x", *WHY)).exit_code == 3
@@ -89,11 +89,11 @@ async def test_a_backup_and_an_export_are_private_files(tmp_path: Path) -> None:
 
 
 async def test_a_provider_without_the_admin_service_is_said_to_have_none() -> None:
-    lab = EmbeddedLab(SystemClock())
-    provider = await lab.boot(Boot("core", seed_count=1))
+    launcher = EmbeddedLauncher(SystemClock())
+    provider = await launcher.boot(Boot("core", seed_count=1))
     arguments = ["provider", "machines", "--addr", provider.address]
     result = await asyncio.to_thread(CliRunner().invoke, cli, arguments)
-    await lab.close()
+    await launcher.close()
     assert result.exit_code == 3
     assert "has no admin service" in result.output
     assert "bigfleet machines" in result.output

@@ -109,7 +109,7 @@ def test_a_backends_own_defaults_hold_until_a_flag_says_otherwise(
     [
         (["nonsense"], "MODULE:CLASS"),
         (["no.such.module:X"], "No module named"),
-        (["bigfleet.provider:MemoryStore"], "no bigfleet.provider.Backend"),
+        (["bigfleet.provider:MemoryStore"], "not a bigfleet.provider.Backend"),
         ([FAKE, "--tls-cert=c.pem"], "all or none"),
         ([FAKE, "--colour", "red"], "colour"),
         ([FAKE, "--set", "x"], "key=value"),

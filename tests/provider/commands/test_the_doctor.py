@@ -84,7 +84,7 @@ def test_a_used_up_quota_is_told_once_per_offering() -> None:
     assert "WRONG inspect: h-0 is gone, yet describe shows its host" in result.output
 
 
-def test_a_quota_nobody_can_ask_for_is_said_to_be_unknown() -> None:
+def test_a_quota_that_cannot_be_asked_for_is_said_to_be_unknown() -> None:
     result = doctor("bigfleet.provider.testing:FakeSubstrate")
     assert "ok    quota: unknown" in result.output
 

@@ -41,7 +41,7 @@ class Load:
     sequence: int = 0
     #: The last acknowledged mutation of each machine.
     promises: dict[str, Promise] = field(default_factory=dict)
-    #: Mutations whose answer was lost: done wholly or not at all, nobody knows.
+    #: Mutations whose answer was lost: done wholly or not at all; the caller does not know which.
     unanswered: dict[str, Promise] = field(default_factory=dict)
     #: Operation id -> (machine, kind): one id never means two things.
     ids: dict[str, tuple[str, Kind]] = field(default_factory=dict)

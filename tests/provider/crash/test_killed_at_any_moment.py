@@ -16,7 +16,7 @@ from tests.provider.crash.process import MACHINES, provider_process
 
 KILLS = 200 if IS_NIGHTLY else 12
 MOST_ACKS = 60
-#: A busy machine lets a restarted provider finish before anybody looks: then more kills are needed
+#: A busy machine lets a restarted provider finish before the test looks: then more kills are needed
 #: until enough of them are seen to have hit something.
 MOST_KILLS = 3 * KILLS
 
@@ -57,7 +57,7 @@ async def unlike(client: ProviderClient, hosts: Path) -> list[str]:
 
 
 async def acknowledged(load: Load, acks: int, work: list[asyncio.Task[None]]) -> None:
-    """Returns when so many acknowledgements have arrived; the moment is nobody's choice."""
+    """Returns when so many acknowledgements have arrived; the moment is not chosen."""
     while load.acks < acks and not all(task.done() for task in work):
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.shield(work[0]), 0.001)

@@ -1,4 +1,4 @@
-"""Pages over a fleet: every machine once, every later change afterwards, whatever moves between."""
+"""Pages over a fleet: every machine once, every later change after it, also while machines move."""
 
 from dataclasses import replace
 

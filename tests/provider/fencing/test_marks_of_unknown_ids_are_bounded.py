@@ -1,4 +1,4 @@
-"""Whoever invents ids cannot fill the memory; marks of real machines are never the price."""
+"""Invented ids cannot fill the memory, and marks of real machines are never dropped for them."""
 
 from bigfleet.provider.ledger.fences import Fences, KeptMark, Mark, MarkKey
 

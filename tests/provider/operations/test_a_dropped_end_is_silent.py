@@ -1,4 +1,4 @@
-"""An end nobody waits for any more is dropped without a word of asyncio's."""
+"""An operation's end without a waiter is dropped, and asyncio does not complain."""
 
 import asyncio
 import gc
@@ -13,7 +13,7 @@ from bigfleet.provider.testing import settle
 
 
 async def _cancelled_as_it_fails() -> None:
-    """The work fails in the very turn in which whoever waits for it is cancelled."""
+    """The work fails in the very turn in which its waiter is cancelled."""
     go = asyncio.Event()
 
     async def work() -> None:
@@ -46,7 +46,7 @@ async def _failing_after_the_deadline() -> None:
 
 
 @pytest.mark.parametrize("story", [_cancelled_as_it_fails, _failing_after_the_deadline])
-async def test_nobody_is_told_of_an_end_nobody_waits_for(
+async def test_an_end_without_a_waiter_is_not_reported(
     story: Callable[[], Awaitable[None]],
 ) -> None:
     heard: list[str] = []

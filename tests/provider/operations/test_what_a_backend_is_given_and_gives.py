@@ -57,7 +57,7 @@ async def test_a_shape_that_can_be_replaces_that_of_the_slot() -> None:
         assert (await rig.get("m-0")).resources == {"cpu": "3"}
 
 
-async def test_a_host_nobody_can_name_is_not_shown_as_idle() -> None:
+async def test_a_host_without_a_name_is_not_shown_as_idle() -> None:
     class Vague(FakeSubstrate):
         async def inspect(self, machine: object) -> object:  # type: ignore[override]
             from bigfleet.provider import BOUND

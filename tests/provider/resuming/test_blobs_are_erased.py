@@ -9,7 +9,7 @@ from bigfleet.provider import Kind, SQLiteStore
 from bigfleet.provider.testing import slots
 from tests.provider.rig import Rig, running
 
-BLOB = b"a credential nobody may find"
+BLOB = b"a credential that must be erased"
 
 
 def files_with_it(folder: Path) -> list[str]:

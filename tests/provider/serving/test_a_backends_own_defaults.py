@@ -1,4 +1,4 @@
-"""What a Backend asks for holds where nobody said otherwise: options, and limits of its API."""
+"""What a Backend asks for holds unless a setting says otherwise: options, and limits of its API."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Whatever a Backend raises at the start is one clear refusal, and everything is closed again."""
+"""An error of the Backend at the start becomes one clear refusal, and everything is closed."""
 
 from pathlib import Path
 

@@ -11,14 +11,14 @@ from tests.provider.rig import OPTIONS, Told, running
 from tests.provider.serving.test_coming_up_and_going_down import page
 
 
-async def _nobody(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _closes(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     writer.close()
 
 
 @pytest.fixture
 async def taken() -> AsyncIterator[ProviderOptions]:
-    """Options whose address for metrics somebody else has."""
-    async with await asyncio.start_server(_nobody, "127.0.0.1", 0) as other:
+    """Options whose address for metrics is in use."""
+    async with await asyncio.start_server(_closes, "127.0.0.1", 0) as other:
         port = other.sockets[0].getsockname()[1]
         yield replace(OPTIONS, metrics_address=f"127.0.0.1:{port}")
 

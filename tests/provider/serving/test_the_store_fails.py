@@ -62,7 +62,7 @@ async def test_readiness_follows_the_store(store: Failing) -> None:
         assert await rig.client.health() == "SERVING"
 
 
-async def test_after_three_failures_nobody_writes_until_a_probe_has(store: Failing) -> None:
+async def test_after_three_failures_only_a_probe_writes(store: Failing) -> None:
     async with running(store=store) as rig:
         store.broken = True
         for _ in range(3):

@@ -10,7 +10,7 @@ import pytest
 from bigfleet.provider import SQLiteStore
 from bigfleet.provider.stores.store import (
     Batch,
-    Loaded,
+    LoadedState,
     MachineRow,
     StoreDamaged,
     StoreFailed,
@@ -45,7 +45,7 @@ def test_overwritten_bytes_are_refused_or_harmless_but_never_an_empty_fleet(
     content = bytearray(filled(path))
     content[place : place + 200] = b"\xa5" * 200
     path.write_bytes(content)
-    loaded: Loaded | None = None
+    loaded: LoadedState | None = None
     try:
         store = SQLiteStore(path, "new")
         loaded = store.load()
@@ -60,7 +60,7 @@ def test_a_foreign_database_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE meta (key, value)")
     connection.close()
-    with pytest.raises(StoreDamaged, match="no provider state"):
+    with pytest.raises(StoreDamaged, match="not a provider's state"):
         SQLiteStore(path, "new").load()
 
 
@@ -78,7 +78,7 @@ def test_an_empty_file_that_never_had_content_is_a_new_start(tmp_path: Path) -> 
     path = tmp_path / "state.db"
     path.touch()
     store = SQLiteStore(path, "inc")
-    assert store.load() == Loaded("inc")
+    assert store.load() == LoadedState("inc")
     store.close()
 
 
@@ -93,7 +93,7 @@ def test_one_process_has_one_file(tmp_path: Path) -> None:
     again.close()
 
 
-def test_nobody_else_may_read_the_file(tmp_path: Path) -> None:
+def test_only_the_owner_may_read_the_file(tmp_path: Path) -> None:
     path = tmp_path / "state.db"
     store = SQLiteStore(path, "inc")
     store.load()

@@ -1,4 +1,4 @@
-"""When an absent machine counts as gone, and when nobody believes the describe."""
+"""When an absent machine counts as gone, and when the describe is not believed."""
 
 from bigfleet.edge.clock import SECOND
 from bigfleet.provider.reconciling.comparison import Absences, Rule, judged

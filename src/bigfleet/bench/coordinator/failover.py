@@ -18,17 +18,17 @@ from pathlib import Path
 from bigfleet.bench.coordinator.etcd_members import etcd_members
 from bigfleet.bench.coordinator.metrics_pages import Distribution, Series, page
 from bigfleet.bench.measures import Measure, Say
-from bigfleet.bench.processes import Processes, Running, child, processes
-from bigfleet.bench.shard.fleet import Scale as ProviderScale
+from bigfleet.bench.processes import Processes, RunningProcess, child, processes
+from bigfleet.bench.shard.fleet import ShardScale as ProviderScale
 from bigfleet.model.coordinator_calls import NotLeader, ShardReport
 from bigfleet.model.provider_calls import Rejected
 from bigfleet.model.shard_views import ShardSummary
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 from bigfleet.wire.coordinator_client import CoordinatorLines
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FailoverPlan:
     #: Of each kind.
     rounds: int = 1
     #: As a coordinator is set.
@@ -38,7 +38,7 @@ class Plan:
     seconds: float = 8.0
 
 
-QUICK, FULL = Plan(), Plan(rounds=5)
+QUICK, FULL = FailoverPlan(), FailoverPlan(rounds=5)
 REPLICAS = 3
 #: Simulated shards that do nothing but report.
 REPORTERS = 2
@@ -50,16 +50,16 @@ _PROBE_SECONDS, _REPORT_SECONDS, _LOOK_SECONDS = 0.01, 0.1, 0.05
 
 
 class Replica:
-    def __init__(self, name: str, process: Running, address: str) -> None:
+    def __init__(self, name: str, process: RunningProcess, address: str) -> None:
         self.name = name
         self.process = process
         self.address = address
 
 
-class Rig:
+class FailoverHarness:
     """Everything that runs."""
 
-    def __init__(self, running: Processes, etcd: Sequence[str], plan: Plan) -> None:
+    def __init__(self, running: Processes, etcd: Sequence[str], plan: FailoverPlan) -> None:
         self.plan = plan
         self._running = running
         self._etcd = etcd
@@ -149,12 +149,12 @@ def _report(shard: str, cycle: int) -> ShardReport:
     return ShardReport(shard, cycle, time.time_ns(), 1, "", ShardSummary(0, 0, {}, {}))
 
 
-async def measured(plan: Plan, say: Say) -> list[Measure]:
+async def measured(plan: FailoverPlan, say: Say) -> list[Measure]:
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         running = await stack.enter_async_context(processes())
         say("starting etcd, three coordinators, a provider and a shard")
-        rig = Rig(running, await etcd_members(running, folder), plan)
+        rig = FailoverHarness(running, await etcd_members(running, folder), plan)
         rig.replicas = [await rig.start_replica(f"node-{n}") for n in range(REPLICAS)]
         scale = json.dumps(asdict(ProviderScale(plan.machines, 100, 10, 1.0, 1.0)))
         provider = await stack.enter_async_context(
@@ -171,7 +171,7 @@ async def measured(plan: Plan, say: Say) -> list[Measure]:
         return found
 
 
-async def _rounds(rig: Rig, say: Say) -> list[Measure]:
+async def _rounds(rig: FailoverHarness, say: Say) -> list[Measure]:
     plan = rig.plan
     say("an undisturbed leader")
     await _settled(rig)
@@ -204,7 +204,7 @@ class Loss:
     after: Series
 
 
-async def _lost(rig: Rig, number: signal.Signals) -> Loss:
+async def _lost(rig: FailoverHarness, number: signal.Signals) -> Loss:
     leader = await rig.leader()
     reported = await rig.shard_reported()
     before = await page(rig.shard_metrics)
@@ -225,7 +225,7 @@ async def _lost(rig: Rig, number: signal.Signals) -> Loss:
     return loss
 
 
-async def _after_a_cycle(rig: Rig, before: Series) -> Series:
+async def _after_a_cycle(rig: FailoverHarness, before: Series) -> Series:
     """The page once it shows a cycle since `before`: on a busy machine that takes longer."""
     after = await page(rig.shard_metrics)
     while not Distribution.between(before, after, _CYCLES).count:
@@ -257,7 +257,7 @@ async def _answer(address: str) -> float:
         await lines.close()
 
 
-async def _settled(rig: Rig) -> None:
+async def _settled(rig: FailoverHarness) -> None:
     """Every shard is answered, and the real one has its machines."""
     began = time.perf_counter()
     for reporter in rig.reporters:

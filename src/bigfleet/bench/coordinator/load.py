@@ -17,19 +17,19 @@ from typing import Any
 
 from bigfleet.bench.coordinator.load_fleet import (
     DOMAIN_KEY,
-    Scale,
+    CoordinatorScale,
     domain_value,
     shard_name,
     stored_rows,
 )
 from bigfleet.bench.coordinator.metrics_pages import Distribution, page
 from bigfleet.bench.measures import Measure, Say, percentile
-from bigfleet.bench.processes import Child, Running, child, processes
+from bigfleet.bench.processes import Child, RunningProcess, child, processes
 from bigfleet.coordinator.stores.restore import restore_into_file
 from bigfleet.model.shard_admin import Audit
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
-QUICK, FULL = Scale(), Scale(seconds=120.0)
+QUICK, FULL = CoordinatorScale(), CoordinatorScale(seconds=120.0)
 _AUDIT = Audit("bench", "a domain changes hands")
 #: Between two changes of hands.
 _CHANGE_SECONDS = 1.0
@@ -38,7 +38,7 @@ _COMMITS = "bigfleet_coordinator_store_write_seconds"
 _MOST_MS, _MOST_MB = 50, 300
 
 
-async def measured(scale: Scale, say: Say) -> list[Measure]:
+async def measured(scale: CoordinatorScale, say: Say) -> list[Measure]:
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         say(f"writing {scale.domains:,} domains of {scale.shards} shards")
@@ -82,7 +82,9 @@ def _words(folder: Path) -> tuple[str, ...]:
     )
 
 
-async def _phase(coordinator: Running, driver: Child, when: str, seconds: float) -> list[Measure]:
+async def _phase(
+    coordinator: RunningProcess, driver: Child, when: str, seconds: float
+) -> list[Measure]:
     spent, began = coordinator.cpu_seconds(), time.perf_counter()
     await driver.ask()
     await asyncio.sleep(seconds)
@@ -122,9 +124,12 @@ def _latency_rows(name: str, seconds: list[float], budget: float | None = None) 
 
 
 async def _changes(
-    coordinator: Running, driver: Child, admin: CoordinatorAdminClient, scale: Scale
+    coordinator: RunningProcess,
+    driver: Child,
+    admin: CoordinatorAdminClient,
+    scale: CoordinatorScale,
 ) -> list[Measure]:
-    changing = Changing(admin, scale)
+    changing = DomainMover(admin, scale)
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(changing.run()), group.create_task(changing.follow())]
         found = await _phase(coordinator, driver, "changing hands", scale.seconds)
@@ -139,10 +144,10 @@ async def _changes(
     ]
 
 
-class Changing:
+class DomainMover:
     """Takes a domain from its shard and gives it to the next one, a second after another."""
 
-    def __init__(self, admin: CoordinatorAdminClient, scale: Scale) -> None:
+    def __init__(self, admin: CoordinatorAdminClient, scale: CoordinatorScale) -> None:
         self._admin = admin
         self._scale = scale
         #: When each domain was asked to go, by what events call it.
@@ -156,8 +161,14 @@ class Changing:
             to = shard_name((number + 1) % self._scale.shards)
             value, began = domain_value(number), time.perf_counter()
             self._asked[f"{DOMAIN_KEY}={value}"] = began
-            await self._timed(self._admin.unassign_domain(DOMAIN_KEY, value, _AUDIT))
-            await self._timed(self._admin.assign_domain(DOMAIN_KEY, value, to, _AUDIT))
+            await self._timed(
+                self._admin.unassign_domain(_AUDIT, topology_key=DOMAIN_KEY, topology_value=value)
+            )
+            await self._timed(
+                self._admin.assign_domain(
+                    _AUDIT, topology_key=DOMAIN_KEY, topology_value=value, shard_id=to
+                )
+            )
             await asyncio.sleep(_CHANGE_SECONDS - (time.perf_counter() - began))
 
     async def follow(self) -> None:

@@ -42,7 +42,7 @@ EPOCH = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class CoordinatorScale:
     shards: int = 200
     domains: int = 100_000
     clusters: int = 20_000
@@ -64,15 +64,15 @@ def domain_value(number: int) -> str:
     return f"dc-{number // 10_000}-row-{number // 100 % 100:02d}-rack-{number % 100:02d}"
 
 
-def owner_of_domain(scale: Scale, number: int) -> str:
+def owner_of_domain(scale: CoordinatorScale, number: int) -> str:
     return shard_name(number % scale.shards)
 
 
-def provider_address(scale: Scale, number: int) -> str:
+def provider_address(scale: CoordinatorScale, number: int) -> str:
     return f"provider-{number % scale.providers}.example:9000"
 
 
-def stored_rows(scale: Scale) -> dict[str, bytes]:
+def stored_rows(scale: CoordinatorScale) -> dict[str, bytes]:
     """The store of a coordinator that all shards have reported to, with nothing under way."""
     tables = Tables()
     _put(tables.term, TermRow(1))
@@ -103,7 +103,7 @@ def stored_rows(scale: Scale) -> dict[str, bytes]:
     }
 
 
-def report_of(scale: Scale, number: int) -> ShardReport:
+def report_of(scale: CoordinatorScale, number: int) -> ShardReport:
     """What is the same in each report of the shard."""
     share = dict.fromkeys(_TYPES, _MACHINES // len(_TYPES))
     zones = dict.fromkeys(_ZONES, _MACHINES // len(_ZONES))
@@ -122,7 +122,7 @@ def report_of(scale: Scale, number: int) -> ShardReport:
     )
 
 
-def sync_of(scale: Scale, number: int) -> SyncRequest:
+def sync_of(scale: CoordinatorScale, number: int) -> SyncRequest:
     """What is the same in each sync of the shard."""
     address = provider_address(scale, number)
     return SyncRequest(
@@ -146,7 +146,7 @@ def sync_of(scale: Scale, number: int) -> SyncRequest:
     )
 
 
-def _short_of(scale: Scale, number: int) -> list[tuple[Profile, Resources, int]]:
+def _short_of(scale: CoordinatorScale, number: int) -> list[tuple[Profile, Resources, int]]:
     profiles = islice(product(_TYPES, _ZONES, _PRIORITIES), scale.shortfalls)
     return [
         (
@@ -170,7 +170,7 @@ def _profile(instance_type: str, zone: str, priority: int) -> Profile:
     )
 
 
-def _clusters(scale: Scale, number: int) -> tuple[str, ...]:
+def _clusters(scale: CoordinatorScale, number: int) -> tuple[str, ...]:
     each = scale.clusters // scale.shards
     return tuple(f"cluster-{number * each + place:05d}" for place in range(each))
 

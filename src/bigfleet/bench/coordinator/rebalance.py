@@ -29,7 +29,7 @@ from bigfleet.coordinator.stores.restore import restore_into_file
 from bigfleet.model.coordination import Transfer, TransferState
 from bigfleet.model.requirements import ZONE_KEY
 from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse, Hello, RollupFrame
-from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 from bigfleet.wire.session_client import Session, SessionClient
 
 M6 = RebalanceScale()
@@ -46,7 +46,7 @@ _MOST_SECONDS = 5
 _MOVED = (TransferState.GRANTED, TransferState.DONE)
 
 
-class Rig:
+class RebalanceHarness:
     """Everything that runs."""
 
     def __init__(
@@ -116,7 +116,7 @@ async def _machines(metrics_port: int) -> int:
     return round(sum(value for name, value in told.items() if name.startswith(_MACHINES)))
 
 
-class Watch:
+class RebalanceWatch:
     """What happened since the roll-up, in seconds from it."""
 
     def __init__(self) -> None:
@@ -141,7 +141,7 @@ class Watch:
         moved = (each for each in self.transfers if each.state in _MOVED)
         return [machine for each in moved for machine in each.machine_ids]
 
-    async def look(self, rig: Rig, admin: CoordinatorAdminClient) -> None:
+    async def look(self, rig: RebalanceHarness, admin: CoordinatorAdminClient) -> None:
         self.transfers = await admin.transfers(include_finished=True)
         now = self.since(time.monotonic_ns())
         if self.transfers and self.first_offer is None:
@@ -160,7 +160,7 @@ async def measured(shape: RebalanceScale, say: Say) -> list[Measure]:
     return [*found, *_rows(await _watched(at_once, say), at_once)]
 
 
-async def _watched(shape: RebalanceScale, say: Say) -> Watch:
+async def _watched(shape: RebalanceScale, say: Say) -> RebalanceWatch:
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         running = await stack.enter_async_context(processes())
@@ -168,7 +168,7 @@ async def _watched(shape: RebalanceScale, say: Say) -> Watch:
         provider = await stack.enter_async_context(
             child("bigfleet.bench.coordinator.rebalance_fleet", "provider", given)
         )
-        rig = Rig(shape, running, folder, provider)
+        rig = RebalanceHarness(shape, running, folder, provider)
         say("starting a coordinator and three shards")
         await rig.start()
         say("waiting until every shard has its machines")
@@ -179,8 +179,10 @@ async def _watched(shape: RebalanceScale, say: Say) -> Watch:
         return await _moved(rig, shape, admin, say)
 
 
-async def _moved(rig: Rig, shape: RebalanceScale, admin: CoordinatorAdminClient, say: Say) -> Watch:
-    watch, client = Watch(), SessionClient(f"127.0.0.1:{rig.ports[0][0]}")
+async def _moved(
+    rig: RebalanceHarness, shape: RebalanceScale, admin: CoordinatorAdminClient, say: Say
+) -> RebalanceWatch:
+    watch, client = RebalanceWatch(), SessionClient(f"127.0.0.1:{rig.ports[0][0]}")
     async with client.open(Hello(CLUSTER)) as session, asyncio.TaskGroup() as group:
         operating = group.create_task(_operate(session))
         await session.send(RollupFrame(first_rollup(time.time_ns())))
@@ -206,7 +208,7 @@ async def _operate(session: Session) -> None:
             await session.send(BootstrapResponse(frame.request_id, b"#!/bin/sh"))
 
 
-def _rows(watch: Watch, shape: RebalanceScale) -> list[Measure]:
+def _rows(watch: RebalanceWatch, shape: RebalanceScale) -> list[Measure]:
     arrived = sorted(watch.configured.values())
     # Where they never came, as long as they were waited for: no program reads an infinite number.
     last = arrived[shape.machines - 1] if len(arrived) >= shape.machines else GIVE_UP_SECONDS

@@ -18,14 +18,14 @@ import time
 from dataclasses import dataclass, replace
 from random import Random
 
-from bigfleet.bench.coordinator.load_fleet import EPOCH, Scale, report_of, sync_of
+from bigfleet.bench.coordinator.load_fleet import EPOCH, CoordinatorScale, report_of, sync_of
 from bigfleet.bench.processes import answer_lines
 from bigfleet.model.coordination import OfferReply, SyncRequest
 from bigfleet.model.coordinator_calls import AckOutcome, InstructionAck, ShardReport
 from bigfleet.model.provider_calls import Rejected
 from bigfleet.model.shard_views import ShardSummary
 from bigfleet.wire.client_line import ClientLine
-from bigfleet.wire.coordinator_paths import REPORT_SHARD, SYNC_SHARD
+from bigfleet.wire.coordinator_admin import REPORT_SHARD, SYNC_SHARD
 from bigfleet.wire.shard_reports import reply_of, report_bytes
 from bigfleet.wire.shard_syncs import sync_bytes, sync_reply_of
 
@@ -86,7 +86,7 @@ _LOOK_SECONDS = 0.005
 _KEEPS = "it is short of such machines itself"
 
 
-class Seen:
+class ReceivedViews:
     """By all shards of the process since it was last told."""
 
     def __init__(self) -> None:
@@ -118,7 +118,9 @@ class Seen:
 
 
 class SimulatedShard:
-    def __init__(self, address: str, scale: Scale, number: int, seen: Seen) -> None:
+    def __init__(
+        self, address: str, scale: CoordinatorScale, number: int, seen: ReceivedViews
+    ) -> None:
         self._line = ClientLine(address)
         self._scale = scale
         self._chance = Random(number)
@@ -147,14 +149,14 @@ class SimulatedShard:
         """Seconds until the next one."""
         self._cycle += 1
         acks, self._acks = self._acks, ()
-        answer, took = await self._timed(REPORT_SHARD, self._report + self._changing(acks))
+        answer, took = await self._timed(REPORT_SHARD.path, self._report + self._changing(acks))
         self._seen.reports.append(took)
         told = reply_of(answer).instructions
         self._seen.instructions += len(told)
         self._acks = tuple(InstructionAck(each.id, AckOutcome.ACCEPTED) for each in told)
         replies, self._replies = self._replies, ()
         request = SyncRequest(self._id, EPOCH, self._cycle, self._revision, offer_replies=replies)
-        answer, took = await self._timed(SYNC_SHARD, self._sync + sync_bytes(request))
+        answer, took = await self._timed(SYNC_SHARD.path, self._sync + sync_bytes(request))
         self._seen.syncs.append(took)
         head = sync_head_of(answer)
         if head.revision:
@@ -179,8 +181,8 @@ class SimulatedShard:
         return answer, time.perf_counter() - began
 
 
-async def _driven(address: str, scale: Scale) -> None:
-    seen = Seen()
+async def _driven(address: str, scale: CoordinatorScale) -> None:
+    seen = ReceivedViews()
     shards = [SimulatedShard(address, scale, n, seen) for n in range(scale.shards)]
     tasks = [asyncio.create_task(shard.live()) for shard in shards]
     tasks.append(asyncio.create_task(seen.watch_itself()))
@@ -194,4 +196,4 @@ async def _driven(address: str, scale: Scale) -> None:
 def main() -> None:
     """Arguments: the coordinator's address, and the scale as JSON."""
     address, scale = sys.argv[1:]
-    asyncio.run(_driven(address, Scale(**json.loads(scale))))
+    asyncio.run(_driven(address, CoordinatorScale(**json.loads(scale))))

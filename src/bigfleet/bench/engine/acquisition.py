@@ -11,7 +11,7 @@ from math import lcm
 import numpy as np
 
 from bigfleet.bench.engine.catalog import B8192, CAT6, SAME_RACK, Archetype, cat6_at, of_types
-from bigfleet.bench.engine.workload import Workload, arrival_of, interned, scaled, tier_of
+from bigfleet.bench.engine.workload import EngineWorkload, arrival_of, interned, scaled, tier_of
 from bigfleet.model.batches import MachineBatch, Offering
 from bigfleet.model.machines import Assigned, CapacityType, MachineState
 from bigfleet.model.needs import Need
@@ -23,31 +23,33 @@ LATE_CLUSTERS = 20
 LATE_BOUND_PER_CLUSTER = 250
 
 
-def realistic_50k(scale: float) -> Workload:
+def realistic_50k(scale: float) -> EngineWorkload:
     """B1: 60,000 Idle machines, 50 clusters of 1,000 single-unit Needs."""
-    return Workload(_idle_by_weight(scaled(60_000, scale)), _single_units(50, scaled(1_000, scale)))
+    return EngineWorkload(
+        _idle_by_weight(scaled(60_000, scale)), _single_units(50, scaled(1_000, scale))
+    )
 
 
-def realistic_50k_all_same(scale: float) -> Workload:
+def realistic_50k_all_same(scale: float) -> EngineWorkload:
     """B1 with Same(rack) on every Need."""
     needs = _single_units(50, scaled(1_000, scale), always_same=True)
-    return Workload(_idle_by_weight(scaled(60_000, scale)), needs)
+    return EngineWorkload(_idle_by_weight(scaled(60_000, scale)), needs)
 
 
-def late_run(scale: float) -> Workload:
+def late_run(scale: float) -> EngineWorkload:
     """B2: 18,000 machines and 160 Needs, each for 3,125 units."""
     clusters = scaled(LATE_CLUSTERS, scale)
     needs = {
         f"c-{c}": [_need(c, fp, cat6_at(c * 8 + fp), units=3_125) for fp in range(8)]
         for c in range(clusters)
     }
-    return Workload(_late_machines(clusters, scale), needs)
+    return EngineWorkload(_late_machines(clusters, scale), needs)
 
 
-def late_run_unaggregated(scale: float) -> Workload:
+def late_run_unaggregated(scale: float) -> EngineWorkload:
     """B2's machines with 20 clusters of 12,500 single-unit Needs."""
     needs = _single_units(LATE_CLUSTERS, scaled(12_500, scale))
-    return Workload(_late_machines(scaled(LATE_CLUSTERS, scale), scale), needs)
+    return EngineWorkload(_late_machines(scaled(LATE_CLUSTERS, scale), scale), needs)
 
 
 def _idle_by_weight(total: int) -> tuple[MachineBatch, ...]:

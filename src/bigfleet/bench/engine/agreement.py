@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bigfleet.bench.engine.exercises import lent_threads, loaded_inventory, loaded_needs
-from bigfleet.bench.engine.workload import NOW, Shape, Workload
+from bigfleet.bench.engine.workload import NOW, EngineWorkload, Shape
 from bigfleet.engine.decide import decide
 from bigfleet.model.batches import MachineBatch
 from bigfleet.model.memory import EngineMemory
@@ -58,7 +58,7 @@ def check(shape: Shape) -> Agreement:
     )
 
 
-def reduced(shape: Shape) -> Workload:
+def reduced(shape: Shape) -> EngineWorkload:
     """The largest power-of-two part of the shape that fits the limits, or its smallest form."""
     scale = 2.0**-12
     workload = shape.build(scale)
@@ -71,7 +71,7 @@ def reduced(shape: Shape) -> Workload:
     return workload
 
 
-def _actions_of(workload: Workload, workers: int) -> list[str]:
+def _actions_of(workload: EngineWorkload, workers: int) -> list[str]:
     with lent_threads(workers) as run_workers:
         decision = decide(
             loaded_inventory(workload.batches).snapshot(),
@@ -84,14 +84,14 @@ def _actions_of(workload: Workload, workers: int) -> list[str]:
     return [repr(action) for action in decision.actions]
 
 
-def _shuffled(workload: Workload) -> Workload:
+def _shuffled(workload: EngineWorkload) -> EngineWorkload:
     rng = np.random.Generator(np.random.PCG64(SHUFFLE_SEED))
     batches = tuple(
         _reordered(batch, rng.permutation(len(batch.ids))) for batch in reversed(workload.batches)
     )
     clusters: Sequence[str] = list(workload.needs)
     order = [clusters[i] for i in rng.permutation(len(clusters))]
-    return Workload(batches, {cluster: workload.needs[cluster] for cluster in order})
+    return EngineWorkload(batches, {cluster: workload.needs[cluster] for cluster in order})
 
 
 def _reordered(batch: MachineBatch, order: NDArray[np.int64]) -> MachineBatch:

@@ -16,7 +16,7 @@ work. Where B7 and B8 only say "unresolved Needs with a deficit of five machines
 from collections.abc import Sequence
 
 from bigfleet.bench.engine.catalog import B8192, FIVE_TYPES, ZONES, amounts, of_types
-from bigfleet.bench.engine.workload import Workload, arrival_of, dealt, scaled, tier_of
+from bigfleet.bench.engine.workload import EngineWorkload, arrival_of, dealt, scaled, tier_of
 from bigfleet.model.batches import MachineBatch, Offering
 from bigfleet.model.machines import Assigned, CapacityType, MachineState
 from bigfleet.model.needs import Need
@@ -29,30 +29,30 @@ DEFICIT_MACHINES = 5
 A3 = FIVE_TYPES[0]
 
 
-def scale_inversions(scale: float) -> Workload:
+def scale_inversions(scale: float) -> EngineWorkload:
     """B7: 100 critical Needs preempt five machines each out of 500,000 at priority 100."""
     machines, clusters = scaled(500_000, scale), 10
     stamp = Assigned(100, 1.0, 1.0)
     wanting = [_wanting(i, FIVE_TYPES[i % 5], 1_000_000, B8192, PINNED) for i in range(UNRESOLVED)]
-    return Workload(
+    return EngineWorkload(
         (_bound(machines, clusters, FIVE_TYPES, stamp),),
         _keepers(machines, clusters, FIVE_TYPES, stamp) | {"wanting": wanting},
     )
 
 
-def no_preemptable_victims(scale: float) -> Workload:
+def no_preemptable_victims(scale: float) -> EngineWorkload:
     """B8: 100 Needs of priority 1000 find every one of 450,000 machines above them."""
     machines, clusters = scaled(450_000, scale), 50
     stamp = Assigned(1_000_000, 8192.0, 65536.0)
     bucket = bucket_of_dollars(65536)
     wanting = [_wanting(i, A3, 1000, B8192, bucket) for i in range(UNRESOLVED)]
-    return Workload(
+    return EngineWorkload(
         (_bound(machines, clusters, (A3,), stamp),),
         _keepers(machines, clusters, (A3,), stamp) | {"wanting": wanting},
     )
 
 
-def high_demand(scale: float) -> Workload:
+def high_demand(scale: float) -> EngineWorkload:
     """B9: 50 clusters of 10,000 OnDemand machines of one type keep a third of them each.
 
     Five types and fifty clusters dealt in turn give each cluster one type only, so of its three
@@ -68,10 +68,12 @@ def high_demand(scale: float) -> Workload:
         for c in range(clusters)
     }
     stamp = Assigned(100, 1.0, 1.0)
-    return Workload((_bound(machines, clusters, FIVE_TYPES, stamp, CapacityType.ON_DEMAND),), needs)
+    return EngineWorkload(
+        (_bound(machines, clusters, FIVE_TYPES, stamp, CapacityType.ON_DEMAND),), needs
+    )
 
 
-def kept_but_short(scale: float) -> Workload:
+def kept_but_short(scale: float) -> EngineWorkload:
     """B10: 50 clusters keep 9,000 machines each and are 1,000 short."""
     clusters, each = 50, scaled(9_000, scale)
     profile = Profile.of([of_types(A3)], (), 1000, B8192, bucket_of_dollars(65536))
@@ -82,7 +84,7 @@ def kept_but_short(scale: float) -> Workload:
         for c in range(clusters)
     }
     stamp = Assigned(1_000_000, 8192.0, 65536.0)
-    return Workload((_bound(clusters * each, clusters, (A3,), stamp),), needs)
+    return EngineWorkload((_bound(clusters * each, clusters, (A3,), stamp),), needs)
 
 
 def _bound(

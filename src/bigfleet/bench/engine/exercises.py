@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Protocol
 
-from bigfleet.bench.engine.workload import NOW, Workload, machine_at
+from bigfleet.bench.engine.workload import NOW, EngineWorkload, machine_at
 from bigfleet.bench.timing import Stopwatch
 from bigfleet.engine.acquisition import RunWorkers
 from bigfleet.engine.decide import decide
@@ -44,7 +44,7 @@ def loaded_inventory(batches: Sequence[MachineBatch]) -> Inventory:
     return inventory
 
 
-def loaded_needs(workload: Workload) -> NeedsTable:
+def loaded_needs(workload: EngineWorkload) -> NeedsTable:
     table = NeedsTable()
     for cluster, needs in workload.needs.items():
         table.replace(cluster, needs)
@@ -65,7 +65,7 @@ class WholeCycle:
     """Both snapshots and a decision with an empty memory."""
 
     def __init__(
-        self, workload: Workload, inventory: Inventory, workers: int, run_workers: RunWorkers
+        self, workload: EngineWorkload, inventory: Inventory, workers: int, run_workers: RunWorkers
     ) -> None:
         self._inventory = inventory
         self._needs = loaded_needs(workload)
@@ -107,7 +107,7 @@ class InventorySnapshot:
 
     conflict_fraction = 0.0
 
-    def __init__(self, workload: Workload) -> None:
+    def __init__(self, workload: EngineWorkload) -> None:
         self._batches = workload.batches
         self._machines = _first_machines(workload, MANY_CHANGES)
         self._inventory = Inventory()
@@ -132,7 +132,7 @@ class NeedsSnapshot:
 
     conflict_fraction = 0.0
 
-    def __init__(self, workload: Workload) -> None:
+    def __init__(self, workload: EngineWorkload) -> None:
         self._needs = loaded_needs(workload)
         self._cluster, self._cluster_needs = next(iter(workload.needs.items()))
 
@@ -149,6 +149,6 @@ class NeedsSnapshot:
         return 0
 
 
-def _first_machines(workload: Workload, count: int) -> list[Machine]:
+def _first_machines(workload: EngineWorkload, count: int) -> list[Machine]:
     rows = ((batch, row) for batch in workload.batches for row in range(len(batch.ids)))
     return [machine_at(batch, row) for (batch, row), _ in zip(rows, range(count), strict=False)]

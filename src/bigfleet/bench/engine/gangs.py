@@ -9,7 +9,7 @@ All run through the whole cycle with the fold, as the product does, so gangs tha
 import numpy as np
 
 from bigfleet.bench.engine.catalog import B8192, SAME_RACK, ZONES, amounts, of_types
-from bigfleet.bench.engine.workload import Workload, arrival_of, interned, scaled, tier_of
+from bigfleet.bench.engine.workload import EngineWorkload, arrival_of, interned, scaled, tier_of
 from bigfleet.model.batches import MachineBatch, Offering
 from bigfleet.model.machines import Assigned, CapacityType, MachineState
 from bigfleet.model.needs import Need
@@ -28,24 +28,24 @@ _CACHE = amounts("4", "32Gi")
 _GPU = amounts("64", gpu=8)
 
 
-def bucket_sized_buckets(scale: float) -> Workload:
+def bucket_sized_buckets(scale: float) -> EngineWorkload:
     """B3: 100,000 Idle machines in eight racks, 20,000 clusters with one gang each."""
     ids = [f"idle-{i}" for i in range(scaled(100_000, scale))]
     racks = [_racked("r6i.2xlarge", f"rack-mem-{rack}", _CACHE) for rack in range(RACKS)]
     needs = _one_gang_each(scaled(20_000, scale), _gang_profile("r6i.2xlarge"), _CACHE)
-    return Workload((tier_of(ids, MachineState.IDLE, racks),), needs)
+    return EngineWorkload((tier_of(ids, MachineState.IDLE, racks),), needs)
 
 
-def repeated_co_located(scale: float) -> Workload:
+def repeated_co_located(scale: float) -> EngineWorkload:
     """B5: 10,000 Idle machines for 50,000 clusters with one gang each, so 40,000 stay short."""
     unit = amounts("4")
     ids = [f"idle-{i}" for i in range(scaled(10_000, scale))]
     racks = [_racked("c6i.4xlarge", f"rack-{rack}", unit) for rack in range(RACKS)]
     needs = _one_gang_each(scaled(50_000, scale), _gang_profile("c6i.4xlarge"), unit)
-    return Workload((tier_of(ids, MachineState.IDLE, racks),), needs)
+    return EngineWorkload((tier_of(ids, MachineState.IDLE, racks),), needs)
 
 
-def acquirable_totals(scale: float) -> Workload:
+def acquirable_totals(scale: float) -> EngineWorkload:
     """B6: one gang chooses among 30 racks of 12,000 Speculative machines.
 
     The definition gives neither aggregate nor priority: five units, so that the gang does not fold
@@ -57,10 +57,10 @@ def acquirable_totals(scale: float) -> Workload:
     need = Need(
         "c-0", _gang_profile("r6i.2xlarge", UNSPECIFIED), unit.times(5), unit, arrival_of(0), "g-0"
     )
-    return Workload((tier_of(ids, MachineState.SPECULATIVE, racks),), {"c-0": [need]})
+    return EngineWorkload((tier_of(ids, MachineState.SPECULATIVE, racks),), {"c-0": [need]})
 
 
-def co_located(scale: float) -> Workload:
+def co_located(scale: float) -> EngineWorkload:
     """B4: 20 clusters with 250 bound machines and 129 Needs each, 98 % of them with Same.
 
     In a rack number `(i/8)%12`, `i` counts the machines of one type and cluster.
@@ -69,7 +69,7 @@ def co_located(scale: float) -> Workload:
     rotation = [_rotated(i) for i in range(3 * MACHINES_PER_RACK_STEP * CO_LOCATED_RACKS)]
     idle = [f"idle-{i}" for i in range(scaled(1_000, scale))]
     speculative = [f"spec-{i}" for i in range(scaled(12_000, scale))]
-    return Workload(
+    return EngineWorkload(
         (
             _co_located_bound(clusters),
             tier_of(idle, MachineState.IDLE, rotation),

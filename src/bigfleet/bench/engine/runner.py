@@ -26,7 +26,7 @@ from bigfleet.bench.engine.exercises import (
     loaded_inventory,
 )
 from bigfleet.bench.engine.shapes import SHAPES
-from bigfleet.bench.engine.workload import Measure, Shape, Workload
+from bigfleet.bench.engine.workload import EngineWorkload, Measure, Shape
 from bigfleet.bench.timing import Stopwatch, percentile_ms, unit_ms
 from bigfleet.edge.process_usage import cores, resident_bytes
 from bigfleet.engine.acquisition import RunWorkers
@@ -145,7 +145,7 @@ def _weighed_inventory(shape: Shape, scale: float) -> tuple[Inventory, float]:
 
 def _exercise_of(
     shape: Shape,
-    workload: Workload,
+    workload: EngineWorkload,
     inventory: Inventory,
     workers: int,
     run_workers: RunWorkers,

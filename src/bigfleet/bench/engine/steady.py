@@ -5,7 +5,14 @@ cycle alone. `scale` multiplies the machines and the Needs (or units) of each cl
 """
 
 from bigfleet.bench.engine.catalog import B8192, FIVE_TYPES, SAME_RACK, ZONES, amounts, of_types
-from bigfleet.bench.engine.workload import Workload, arrival_of, dealt, interned, scaled, tier_of
+from bigfleet.bench.engine.workload import (
+    EngineWorkload,
+    arrival_of,
+    dealt,
+    interned,
+    scaled,
+    tier_of,
+)
 from bigfleet.model.batches import MachineBatch, Offering
 from bigfleet.model.machines import Assigned, CapacityType, MachineState
 from bigfleet.model.needs import Need
@@ -30,7 +37,7 @@ CLUSTERS = 50
 NEEDS_PER_CLUSTER = 1_000
 
 
-def steady(idle: int, scale: float) -> Workload:
+def steady(idle: int, scale: float) -> EngineWorkload:
     """B11: an Idle pool of five types, and a Need for one machine in every row."""
     profiles = {
         (kind, priority): Profile.of([of_types(FIVE_TYPES[kind])], (), priority, B8192, B8192)
@@ -50,10 +57,10 @@ def steady(idle: int, scale: float) -> Workload:
         ]
         for c in range(CLUSTERS)
     }
-    return Workload((_five_types(scaled(idle, scale)),), needs)
+    return EngineWorkload((_five_types(scaled(idle, scale)),), needs)
 
 
-def scaleway_500k(scale: float) -> Workload:
+def scaleway_500k(scale: float) -> EngineWorkload:
     """500,000 Idle machines; each of 50 clusters wants 1,000 GPU nodes in one aggregated Need.
 
     The definition gives no priority: 1000.
@@ -64,10 +71,10 @@ def scaleway_500k(scale: float) -> Workload:
     needs = {
         f"c-{c}": [Need(f"c-{c}", profile, aggregate, unit, arrival_of(c))] for c in range(CLUSTERS)
     }
-    return Workload((_five_types(scaled(500_000, scale)),), needs)
+    return EngineWorkload((_five_types(scaled(500_000, scale)),), needs)
 
 
-def inventory_snapshot(scale: float) -> Workload:
+def inventory_snapshot(scale: float) -> EngineWorkload:
     """B12: 40,000 Idle and 20,000 Configured machines; the index runs over a whole tier."""
     idle, bound = CLUSTERS * scaled(800, scale), CLUSTERS * scaled(400, scale)
     priced = [
@@ -91,12 +98,12 @@ def inventory_snapshot(scale: float) -> Workload:
         stamps=stamps,
         stamp_of_machine=stamp_of_machine,
     )
-    return Workload(
+    return EngineWorkload(
         (tier_of([f"idle-{i}" for i in range(idle)], MachineState.IDLE, priced), configured), {}
     )
 
 
-def needs_snapshot(scale: float) -> Workload:
+def needs_snapshot(scale: float) -> EngineWorkload:
     """B13: 50 clusters of 1,000 gangs, every row with an arrival and a group of its own.
 
     The definition gives no resources: four CPUs a row.
@@ -109,7 +116,7 @@ def needs_snapshot(scale: float) -> Workload:
         ]
         for c in range(CLUSTERS)
     }
-    return Workload((), needs)
+    return EngineWorkload((), needs)
 
 
 def _five_types(count: int) -> MachineBatch:

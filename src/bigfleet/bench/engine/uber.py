@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bigfleet.bench.engine.catalog import STANDING, ZONES, DrawnArchetype, of_types, of_zones
-from bigfleet.bench.engine.workload import Workload, arrival_of, scaled, tier_of
+from bigfleet.bench.engine.workload import EngineWorkload, arrival_of, scaled, tier_of
 from bigfleet.model.batches import MachineBatch, Offering
 from bigfleet.model.machines import Assigned, CapacityType, MachineState
 from bigfleet.model.needs import Need
@@ -49,11 +49,11 @@ _PLACES = (len(STANDING), _MOST_TYPES, len(ZONES), RACKS_PER_ZONE, _MOST_SIZES)
 Ints = NDArray[np.int64]
 
 
-def uber(bound_machines: int, scale: float) -> Workload:
+def uber(bound_machines: int, scale: float) -> EngineWorkload:
     clusters = scaled(bound_machines // CONFIGURED_PER_CLUSTER, scale)
     size = clusters * CONFIGURED_PER_CLUSTER
     names = [f"cluster-{c}" for c in range(clusters)]
-    return Workload(
+    return EngineWorkload(
         (
             _configured(names),
             _pool("idle", MachineState.IDLE, round(size * IDLE_FRACTION), SEED_IDLE),

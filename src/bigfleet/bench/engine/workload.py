@@ -21,7 +21,7 @@ Shared = TypeVar("Shared", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
+class EngineWorkload:
     batches: tuple[MachineBatch, ...]
     needs: Mapping[str, Sequence[Need]]
 
@@ -46,7 +46,7 @@ class Shape:
     name: str
     summary: str
     #: From a scale (1 is the size the shape is defined with) to the workload.
-    build: Callable[[float], Workload]
+    build: Callable[[float], EngineWorkload]
     measure: Measure = Measure.CYCLE
 
 

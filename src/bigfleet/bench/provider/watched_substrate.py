@@ -17,7 +17,6 @@ from bigfleet.provider.backend import (
     Host,
     Inventory,
     OpenContext,
-    Operation,
     ServerExtension,
 )
 from bigfleet.provider.testing import FakeSubstrate
@@ -25,15 +24,9 @@ from bigfleet.provider.testing import FakeSubstrate
 EVERY_SECONDS = 0.002
 
 
-class _NotKept(list[Operation]):
-    def append(self, operation: Operation) -> None:
-        """A substrate remembers no operations; a test's fake does, and that would be measured."""
-
-
 class WatchedSubstrate(FakeSubstrate, ServerExtension):
     def __init__(self) -> None:
-        super().__init__()
-        self.seen = _NotKept()
+        super().__init__(remember=False)  # a list of all operations would be measured too
 
     async def open(self, ctx: OpenContext) -> None:
         await super().open(ctx)

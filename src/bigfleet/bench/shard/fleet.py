@@ -29,7 +29,7 @@ _PRIORITY = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class ShardScale:
     machines: int
     sessions: int
     #: Needs of each cluster.
@@ -58,7 +58,7 @@ def cluster_name(cluster: int) -> str:
     return f"c{cluster:05d}"
 
 
-def records(scale: Scale) -> Iterator[MachineRecord]:
+def records(scale: ShardScale) -> Iterator[MachineRecord]:
     for cluster in range(scale.sessions):
         for place in range(scale.bound):
             row = place % scale.rows
@@ -77,7 +77,7 @@ def records(scale: Scale) -> Iterator[MachineRecord]:
         yield _record(number, state, TYPES[number % len(TYPES)])
 
 
-def rollup(scale: Scale, cluster: int, variant: int, more: int, at: int) -> bytes:
+def rollup(scale: ShardScale, cluster: int, variant: int, more: int, at: int) -> bytes:
     """The cluster's whole demand: `variant` moves one amount a little, `more` adds machines."""
     machines = scale.bound // scale.rows
     pieces = [rollup_bytes(cluster_name(cluster), at, ())]

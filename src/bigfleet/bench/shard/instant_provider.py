@@ -1,8 +1,8 @@
 """A provider as a process of its own that does everything at once and remembers every Configure.
 
-It keeps nothing and checks nothing: all time between a roll-up and its Configure is the shard's.
-Asked by a line on its standard input, it tells the Configures since it was last asked, by the blob
-they carried, with the monotonic time of their arrival.
+It is the SDK with the fake substrate: almost all time between a roll-up and its Configure is the
+shard's. Asked by a line on its standard input, it tells the Configures since it was last asked, by
+the blob they carried, with the monotonic time of their arrival.
 """
 
 import asyncio
@@ -10,106 +10,69 @@ import json
 import sys
 import time
 from collections.abc import Iterable
-from dataclasses import replace
 
 from bigfleet.bench.processes import answer_lines
-from bigfleet.bench.shard.fleet import Scale, records
-from bigfleet.model.machines import Host, MachineState
-from bigfleet.model.provider_calls import (
-    Code,
-    ConfigureCall,
-    CreateCall,
-    DeleteCall,
-    DrainCall,
-    ListCall,
-    MachineRecord,
-    Peer,
-    Rejected,
-)
-from bigfleet.wire.machines import ack_bytes, list_bytes, list_entry
-from bigfleet.wire.provider_records import machine_bytes
-from bigfleet.wire.provider_server import ProviderEndpoint
+from bigfleet.bench.shard.fleet import ShardScale, records
+from bigfleet.model.provider_calls import MachineRecord
+from bigfleet.provider.backend import Binding, Host, Instance, Inventory, Operation
+from bigfleet.provider.options import ProviderOptions, Timing
+from bigfleet.provider.server import ProviderServer
+from bigfleet.provider.testing import FakeSubstrate
 
 
-class InstantProvider:
-    def __init__(self, machines: Iterable[MachineRecord]) -> None:
-        self._records = {record.id: record for record in machines}
-        self._entries = {
-            name: list_entry(machine_bytes(record)) for name, record in self._records.items()
-        }
-        #: Ids in the order of their changes; a revision is how many there had been.
-        self._changes: list[str] = []
+class InstantSubstrate(FakeSubstrate):
+    def __init__(self, instances: Iterable[Instance]) -> None:
+        super().__init__(instances, remember=False)
         #: Blob and arrival in nanoseconds.
         self.configured: list[tuple[str, int]] = []
         #: The same by machine.
         self.machines: list[tuple[str, int]] = []
 
-    async def list(self, call: ListCall, peer: Peer) -> bytes:
-        revision = b"%d" % len(self._changes)
-        if not call.since_revision:
-            return list_bytes(self._entries.values(), revision)
-        changed = dict.fromkeys(self._changes[int(call.since_revision) :])
-        return list_bytes((self._entries[name] for name in changed), revision)
+    async def describe(self) -> Inventory:
+        """Without names of nodes: each would be a label more for the shard to keep."""
+        return Inventory(list(self.instances.values()), complete=False)
 
-    async def get(self, machine_id: str, peer: Peer) -> bytes:
-        return machine_bytes(self._known(machine_id))
-
-    async def create(self, call: CreateCall, peer: Peer) -> bytes:
-        host = Host("bench", f"h-{call.machine_id}")
-        return self._moved(replace(self._known(call.machine_id), state=_IDLE, host=host))
-
-    async def configure(self, call: ConfigureCall, peer: Peer) -> bytes:
+    async def configure(self, op: Operation) -> None:
         at = time.monotonic_ns()
-        self.configured.append((call.bootstrap_blob.decode(), at))
-        self.machines.append((call.machine_id, at))
-        machine = replace(
-            self._known(call.machine_id),
-            state=MachineState.CONFIGURED,
-            cluster=call.cluster_id,
-            shard_metadata=call.shard_metadata,
-        )
-        return self._moved(machine)
-
-    async def drain(self, call: DrainCall, peer: Peer) -> bytes:
-        machine = self._known(call.machine_id)
-        return self._moved(replace(machine, state=_IDLE, cluster="", shard_metadata={}))
-
-    async def delete(self, call: DeleteCall, peer: Peer) -> bytes:
-        machine = self._known(call.machine_id)
-        return self._moved(replace(machine, state=MachineState.SPECULATIVE, host=None))
-
-    def _known(self, machine_id: str) -> MachineRecord:
-        try:
-            return self._records[machine_id]
-        except KeyError:
-            raise Rejected(Code.NOT_FOUND, f"no machine {machine_id}") from None
-
-    def _moved(self, machine: MachineRecord) -> bytes:
-        content = machine_bytes(machine)
-        self._records[machine.id] = machine
-        self._entries[machine.id] = list_entry(content)
-        self._changes.append(machine.id)
-        return ack_bytes(f"op-{len(self._changes)}", content)
+        self.configured.append((op.bootstrap_blob.decode(), at))
+        self.machines.append((op.machine.id, at))
+        await super().configure(op)
 
 
-_IDLE = MachineState.IDLE
+def instance_of(record: MachineRecord) -> Instance:
+    return Instance(
+        record.id,
+        record.instance_type,
+        record.zone,
+        record.capacity_type,
+        host=Host(record.host.ref) if record.host else None,
+        resources=record.resources,
+        allocatable=record.allocatable,
+        bound=Binding(record.cluster, record.shard_metadata) if record.cluster else None,
+    )
 
 
 async def serve(machines: Iterable[MachineRecord]) -> None:
     """Until its standard input is closed."""
-    provider = InstantProvider(machines)
-    endpoint = ProviderEndpoint(provider, reflection=False)
-    port = await endpoint.start()
-    await endpoint.set_serving(True)
+    substrate = InstantSubstrate(instance_of(record) for record in machines)
+    # Hosts change by calls only: describing the fleet again would only take a core away.
+    options = ProviderOptions(
+        provider="bench",
+        address="127.0.0.1:0",
+        reflection=False,
+        timing=Timing(reconcile=3600.0),
+    )
+    server = ProviderServer(substrate, options=options)
+    port = await server.start()
 
     def told() -> dict[str, object]:
-        configured, provider.configured = provider.configured, []
-        machines, provider.machines = provider.machines, []
+        configured, substrate.configured = substrate.configured, []
+        machines, substrate.machines = substrate.machines, []
         return {"port": port, "configured": configured, "machines": machines}
 
     await answer_lines(told)
-    await endpoint.stop()
+    await server.stop(0.0)
 
 
 def main() -> None:
-    asyncio.run(serve(records(Scale(**json.loads(sys.argv[1])))))
+    asyncio.run(serve(records(ShardScale(**json.loads(sys.argv[1])))))

@@ -19,20 +19,21 @@ from typing import Any
 
 from bigfleet.bench.measures import Measure, percentile
 from bigfleet.bench.processes import Child, child
-from bigfleet.bench.shard.fleet import Scale, cluster_name, rollup
+from bigfleet.bench.shard.fleet import ShardScale, cluster_name, rollup
 from bigfleet.bench.shard.operators import Operators
 from bigfleet.bench.timing import unit_ms
 from bigfleet.model.ownership import Ownership
+from bigfleet.shard.effects import KeptRows
 from bigfleet.shard.parts import Parts, ShardStart
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.wire.rollups import RollupReader
 
 
-def rows_per_second(scale: Scale) -> tuple[float, float]:
+def rows_per_second(scale: ShardScale) -> tuple[float, float]:
     """Of CPU time of this thread: for first roll-ups, and for roll-ups with one row changed."""
     reader = RollupReader()
     settings = ShardSettings()
-    start = ShardStart(settings, 1, {}, str, 0, {}, Ownership(settings.id))
+    start = ShardStart(settings, 1, {}, str, 0, KeptRows(), Ownership(settings.id))
     ingest = Parts(start).ingest
     limit = scale.sessions * scale.rows
     rates = []
@@ -48,13 +49,13 @@ def rows_per_second(scale: Scale) -> tuple[float, float]:
     return rates[0], rates[1]
 
 
-def large_rollups(scale: Scale) -> Scale:
+def large_rollups(scale: ShardScale) -> ShardScale:
     """As many rows in all, in fewer and larger roll-ups."""
     clusters = max(1, scale.sessions * scale.rows // 1000)
     return replace(scale, sessions=clusters, rows=min(1000, scale.sessions * scale.rows))
 
 
-FULL = Scale(machines=100_000, sessions=5_000, rows=10, rollups_per_second=500, seconds=20)
+FULL = ShardScale(machines=100_000, sessions=5_000, rows=10, rollups_per_second=500, seconds=20)
 #: At rest, so that both phases see a comparable number of cycles; 1 s is what a shard is set to.
 CYCLE_SECONDS = 0.2
 #: What may be lost of a rate while it still counts as offered.
@@ -69,16 +70,16 @@ Told = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Rig:
+class ShardHarness:
     """Everything that runs."""
 
-    scale: Scale
+    scale: ShardScale
     shard: Child
     provider: Child
     operators: Operators
 
 
-async def measured(scale: Scale) -> list[Measure]:
+async def measured(scale: ShardScale) -> list[Measure]:
     found = [
         Measure("load of the machine before", os.getloadavg()[0], ""),
         Measure("machine-speed unit", unit_ms(), "ms"),
@@ -96,7 +97,7 @@ async def measured(scale: Scale) -> list[Measure]:
 
 
 @asynccontextmanager
-async def _running(scale: Scale) -> AsyncIterator[Rig]:
+async def _running(scale: ShardScale) -> AsyncIterator[ShardHarness]:
     modules = "bigfleet.bench.shard"
     given = json.dumps(asdict(scale))
     with tempfile.TemporaryDirectory() as data_dir:
@@ -106,7 +107,7 @@ async def _running(scale: Scale) -> AsyncIterator[Rig]:
             async with child(f"{modules}.watched_shard", "shard", *words) as shard:
                 operators = Operators(f"127.0.0.1:{(await shard.ask())['port']}", scale)
                 try:
-                    yield Rig(scale, shard, provider, operators)
+                    yield ShardHarness(scale, shard, provider, operators)
                 finally:
                     await operators.close()
 
@@ -121,7 +122,7 @@ async def _scrape(port: int) -> None:
         await asyncio.sleep(_SCRAPE_SECONDS)
 
 
-def _ingest_rows(scale: Scale) -> list[Measure]:
+def _ingest_rows(scale: ShardScale) -> list[Measure]:
     first, changed = rows_per_second(scale)
     large, _ = rows_per_second(large_rollups(scale))
     name = "roll-up rows read and taken over, one core"
@@ -132,7 +133,7 @@ def _ingest_rows(scale: Scale) -> list[Measure]:
     ]
 
 
-async def _start_rows(rig: Rig) -> list[Measure]:
+async def _start_rows(rig: ShardHarness) -> list[Measure]:
     """The first List, and all operators dialling in at once."""
     worst = told = await rig.shard.ask()
     while told["not_ready"] or not told["machines"]:
@@ -162,7 +163,7 @@ async def _with_a_cycle(shard: Child) -> Told:
     return told
 
 
-async def _cycle_rows(rig: Rig) -> list[Measure]:
+async def _cycle_rows(rig: ShardHarness) -> list[Measure]:
     scale, shard, operators = rig.scale, rig.shard, rig.operators
     before = (await shard.ask())["rollups"]
     spent = shard.cpu_seconds()
@@ -188,7 +189,7 @@ async def _cycle_rows(rig: Rig) -> list[Measure]:
     ]
 
 
-async def _probe_rows(rig: Rig) -> list[Measure]:
+async def _probe_rows(rig: ShardHarness) -> list[Measure]:
     scale, operators = rig.scale, rig.operators
     found: list[Measure] = []
     for when, busy in (("at rest", False), ("with roll-ups", True)):

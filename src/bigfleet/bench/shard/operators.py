@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import click
 
-from bigfleet.bench.shard.fleet import Scale, cluster_name, rollup
+from bigfleet.bench.shard.fleet import ShardScale, cluster_name, rollup
 from bigfleet.model.provider_calls import Rejected
 from bigfleet.model.session_frames import (
     Acknowledgement,
@@ -26,7 +26,7 @@ _PACE_SECONDS = 0.01
 
 
 class Operators:
-    def __init__(self, address: str, scale: Scale) -> None:
+    def __init__(self, address: str, scale: ShardScale) -> None:
         self._scale = scale
         self._address = address
         self._clients: list[SessionClient] = []

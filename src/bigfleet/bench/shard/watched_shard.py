@@ -25,7 +25,7 @@ from bigfleet.shard.settings import ShardSettings
 LOOK_SECONDS = 0.02
 
 
-class Watched:
+class WatchedShard:
     """What the parent asks for."""
 
     def __init__(self, process: ShardProcess, watch: LoopWatch) -> None:
@@ -77,7 +77,7 @@ async def _served(settings: ShardSettings) -> None:
     process = ShardProcess(settings, real_context(log, None, ""))
     watch = LoopWatch()
     watch.start()
-    watched = Watched(process, watch)
+    watched = WatchedShard(process, watch)
     # Only a load test measures what the engine's thread spends.
     setattr(driving_cycles, "deliberate", watched.deliberate)  # noqa: B010
     await process.start()

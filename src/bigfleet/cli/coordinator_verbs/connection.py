@@ -1,4 +1,4 @@
-"""How a verb reaches the leading coordinator: the shared flags, the line, and how it may end.
+"""How a verb reaches the leading coordinator: the shared flags, the connection, and how it may end.
 
 Ends like the verbs of a shard. Verbs that ask only the coordinator have no flag --shard for where
 to ask: where some have it, it says what they are to do.
@@ -19,7 +19,7 @@ from bigfleet.cli.terminal import refuse
 
 if TYPE_CHECKING:
     from bigfleet.model.provider_calls import Rejected
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
     Led = Callable[[CoordinatorAdminClient], Awaitable["T"]]
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CoordinatorLine(RequestOptions):
+class CoordinatorConnection(RequestOptions):
     addresses: tuple[str, ...]
 
     def ask(self, question: "Led[T]") -> T:
@@ -51,7 +51,7 @@ class CoordinatorLine(RequestOptions):
         from bigfleet.wire.light_imports import load_python_messages_late
 
         load_python_messages_late()
-        from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+        from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
         async with CoordinatorAdminClient(
             self.addresses, self.tls, deadline=self.timeout
@@ -60,26 +60,26 @@ class CoordinatorLine(RequestOptions):
 
 
 def coordinator_verb(command: Callable[..., None]) -> Callable[..., None]:
-    """The command gets its CoordinatorLine first, and the flags it is made of."""
+    """The command gets its CoordinatorConnection first, and the flags it is made of."""
 
     @wraps(command)
     def run(configuration: Configuration, **given: Any) -> None:
         def ask() -> None:
-            command(coordinator_line(configuration, manner_of(configuration)), **given)
+            command(coordinator_connection(configuration, manner_of(configuration)), **given)
 
         answer(configuration.of(CliSettings).output, given, ask)
 
     return configured(CLI, TLS, without=("cli.shard",))(reading_options(run))
 
 
-def coordinator_line(
+def coordinator_connection(
     configuration: Configuration, request_options: RequestOptions
-) -> CoordinatorLine:
+) -> CoordinatorConnection:
     """Leaves with 2 where no coordinator is named."""
     addresses = configuration.of(CliSettings).coordinators()
     if not addresses:
         raise refuse(["cli.coordinator is empty: name an address with --coordinator"])
-    return CoordinatorLine(
+    return CoordinatorConnection(
         addresses=addresses,
         timeout=request_options.timeout,
         tls=request_options.tls,

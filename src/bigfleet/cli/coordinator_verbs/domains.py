@@ -11,7 +11,7 @@ import click
 
 from bigfleet.cli.connections import audit_of, audited
 from bigfleet.cli.coordinator_verbs.confirmations import confirm
-from bigfleet.cli.coordinator_verbs.connection import CoordinatorLine, coordinator_verb
+from bigfleet.cli.coordinator_verbs.connection import CoordinatorConnection, coordinator_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.object_names import SHARD
 from bigfleet.cli.output import shows
@@ -21,7 +21,7 @@ from bigfleet.model.syntax import is_address
 if TYPE_CHECKING:
     from bigfleet.model.coordination import DomainAssignment
     from bigfleet.model.provider_calls import Rejected
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
     Owners = tuple[tuple[DomainAssignment, ...], tuple[tuple[str, str], ...]]
 
@@ -49,24 +49,24 @@ def domains() -> None:
 @domains.command("list", short_help="Every assigned domain, and who owns it.")
 @coordinator_verb
 @shows(lambda: ("KEY", "VALUE", "SHARD"))
-def list_domains(line: CoordinatorLine) -> None:
+def list_domains(connection: CoordinatorConnection) -> None:
     """Every assigned domain and its owner; it has none while it changes hands.
 
     The last rows are the default owners, by the address of the provider.
     """
     from bigfleet.cli.tables import Page, cell, table_of, write_items
     from bigfleet.model.ownership import PROVIDER_KEY
-    from bigfleet.wire.coordinator_documents import default_owner_document, document_of
+    from bigfleet.wire.coordination import DOMAIN
 
     async def look(coordinator: "CoordinatorAdminClient") -> "Owners":
         return await coordinator.domains(), await coordinator.default_owners()
 
-    found, defaults = line.ask(look)
-    if line.json:
-        rest = [default_owner_document(*each) for each in defaults]
-        write_items(map(document_of, found), line.now, defaultOwners=rest)
+    found, defaults = connection.ask(look)
+    if connection.json:
+        rest = [{"providerAddress": address, "shardId": shard} for address, shard in defaults]
+        write_items(map(DOMAIN.document, found), connection.now, defaultOwners=rest)
         return
-    page = Page.on_stdout(line.color)
+    page = Page.on_stdout(connection.color)
     table = table_of("KEY", "VALUE", "SHARD")
     rows = [(each.key, each.value, each.shard) for each in found]
     for key, value, shard in (*rows, *((PROVIDER_KEY, *each) for each in defaults)):
@@ -86,7 +86,12 @@ def list_domains(line: CoordinatorLine) -> None:
 @_shard
 @audited
 def assign(
-    line: CoordinatorLine, key: str, value: str, shard_id: str, owner: str | None, reason: str
+    connection: CoordinatorConnection,
+    key: str,
+    value: str,
+    shard_id: str,
+    owner: str | None,
+    reason: str,
 ) -> None:
     """Give a domain to a shard.
 
@@ -100,13 +105,15 @@ def assign(
     """
 
     async def act(coordinator: "CoordinatorAdminClient") -> list[str]:
-        await coordinator.assign_domain(key, value, shard_id, audit_of(owner, reason))
+        await coordinator.assign_domain(
+            audit_of(owner, reason), topology_key=key, topology_value=value, shard_id=shard_id
+        )
         return await holders(coordinator, key, value)
 
     said = f"{key}={value} belongs to {shard_id}"
-    if waits := line.ask(act):
+    if waits := connection.ask(act):
         said = f"{key}={value} goes to {shard_id} {_once_given_up(waits)}"
-    confirm(line, said)
+    confirm(connection, said)
 
 
 @domains.command(short_help="Take a domain back.")
@@ -114,7 +121,9 @@ def assign(
 @_key
 @_value
 @audited
-def unassign(line: CoordinatorLine, key: str, value: str, owner: str | None, reason: str) -> None:
+def unassign(
+    connection: CoordinatorConnection, key: str, value: str, owner: str | None, reason: str
+) -> None:
     """Take a domain back: its machines go to the shard that owns them without it.
 
     \b
@@ -123,13 +132,15 @@ def unassign(line: CoordinatorLine, key: str, value: str, owner: str | None, rea
     """
 
     async def act(coordinator: "CoordinatorAdminClient") -> list[str]:
-        await coordinator.unassign_domain(key, value, audit_of(owner, reason))
+        await coordinator.unassign_domain(
+            audit_of(owner, reason), topology_key=key, topology_value=value
+        )
         return await holders(coordinator, key, value)
 
     said = f"{key}={value} is not assigned"
-    if waits := line.ask(act):
+    if waits := connection.ask(act):
         said = f"{said} {_once_given_up(waits)}"
-    confirm(line, said)
+    confirm(connection, said)
 
 
 @domains.command(short_help="Who owns what is in no assigned domain.")
@@ -138,7 +149,7 @@ def unassign(line: CoordinatorLine, key: str, value: str, owner: str | None, rea
 @_shard
 @audited
 def default(
-    line: CoordinatorLine, provider: str, shard_id: str, owner: str | None, reason: str
+    connection: CoordinatorConnection, provider: str, shard_id: str, owner: str | None, reason: str
 ) -> None:
     """Make a shard the owner of a provider's machines outside every assigned domain.
 
@@ -155,14 +166,16 @@ def default(
             raise _no_such_provider(provider, listed)
         address = listed.get(provider, provider)
         audit = audit_of(owner, reason)
-        shown = await coordinator.set_default_owner(address, shard_id, audit)
+        shown = await coordinator.set_default_owner(
+            audit, provider_address=address, shard_id=shard_id
+        )
         return address, shown, await holders(coordinator, PROVIDER_KEY, address)
 
-    address, shown, waits = line.ask(act)
+    address, shown, waits = connection.ask(act)
     said = f"{shard_id} owns machines of {provider} outside every assigned domain"
     if shown != shard_id:
         said = f"{said} {_once_given_up(waits)}"
-    confirm(line, said, defaultOwner={"providerAddress": address, "shardId": shown})
+    confirm(connection, said, defaultOwner={"providerAddress": address, "shardId": shown})
 
 
 async def holders(coordinator: "CoordinatorAdminClient", key: str, value: str) -> list[str]:

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 import click
 
 from bigfleet.cli.connections import no_such_shard
-from bigfleet.cli.coordinator_verbs.connection import CoordinatorLine, coordinator_verb
+from bigfleet.cli.coordinator_verbs.connection import CoordinatorConnection, coordinator_verb
 from bigfleet.cli.object_names import SHARD
 from bigfleet.cli.output import shows
 
 if TYPE_CHECKING:
     from bigfleet.model.coordination import PendingInstruction
     from bigfleet.model.coordinator_calls import CoordinatorInstruction
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
 _COLUMNS = ("SHARD", "SEQUENCE", "INSTRUCTION", "KIND", "AGE", "TRIES", "LAST", "WHAT")
 
@@ -21,7 +21,7 @@ _COLUMNS = ("SHARD", "SEQUENCE", "INSTRUCTION", "KIND", "AGE", "TRIES", "LAST", 
 @coordinator_verb
 @shows(lambda: _COLUMNS)
 @click.argument("shard_id", metavar="[ID]", type=SHARD, required=False, default="")
-def instructions(line: CoordinatorLine, shard_id: str) -> None:
+def instructions(connection: CoordinatorConnection, shard_id: str) -> None:
     """What shards were told and have not yet confirmed; with ID only that shard.
 
     They are told again with every report until they confirm. TRIES counts those it answered
@@ -34,17 +34,17 @@ def instructions(line: CoordinatorLine, shard_id: str) -> None:
     """
     from bigfleet.cli.listings import Column, Listing, write_listing
     from bigfleet.cli.tables import since_text
-    from bigfleet.wire.coordinator_documents import document_of
+    from bigfleet.wire.coordination import PENDING
 
     async def look(coordinator: "CoordinatorAdminClient") -> "tuple[PendingInstruction, ...]":
-        waiting = await coordinator.instructions(shard_id)
+        waiting = await coordinator.instructions(shard_id=shard_id)
         if shard_id and not waiting:
             known = {entry.shard_id: entry for entry in await coordinator.shards()}
             if shard_id not in known:
                 raise no_such_shard(shard_id, known)
         return waiting
 
-    found = line.ask(look)
+    found = connection.ask(look)
     columns: list[Column[PendingInstruction]] = [
         Column("SHARD", lambda each: each.shard),
         Column("SEQUENCE", lambda each: each.instruction.sequence, number=True),
@@ -52,19 +52,19 @@ def instructions(line: CoordinatorLine, shard_id: str) -> None:
         Column("KIND", lambda each: each.instruction.kind.replace("_", "-")),
         Column(
             "AGE",
-            lambda each: since_text(each.created_at, line.now),
-            sort=lambda each: line.now - each.created_at,
+            lambda each: since_text(each.created_at, connection.now),
+            sort=lambda each: connection.now - each.created_at,
         ),
         Column("TRIES", lambda each: each.attempts, number=True),
         Column("LAST", _last_text, style=lambda each: "red"),
         Column("WHAT", what_text, sentence=True),
     ]
     write_listing(
-        line,
+        connection,
         Listing(
             columns=columns,
             rows=found,
-            document=document_of,
+            document=PENDING.document,
             name=lambda each: f"instruction/{each.instruction.id}",
             empty="No instruction waits.",
         ),

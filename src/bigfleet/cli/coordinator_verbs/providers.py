@@ -11,7 +11,7 @@ import click
 
 from bigfleet.cli.connections import Clients, audit_of, audited, side_by_side
 from bigfleet.cli.coordinator_verbs.confirmations import confirm
-from bigfleet.cli.coordinator_verbs.connection import CoordinatorLine, coordinator_verb
+from bigfleet.cli.coordinator_verbs.connection import CoordinatorConnection, coordinator_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.output import shows
 from bigfleet.cli.request_options import named_text
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bigfleet.model.coordination import ProviderEntry
     from bigfleet.model.provider_calls import Rejected
     from bigfleet.model.shard_views import ProviderStatus
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
     Attached = Mapping[str, tuple[ProviderStatus, ...]]
     Seen = tuple[
@@ -51,18 +51,18 @@ def providers() -> None:
 @providers.command("list", short_help="Every provider, its shards, and its breakers.")
 @coordinator_verb
 @shows(lambda: _COLUMNS)
-def list_providers(line: CoordinatorLine) -> None:
+def list_providers(connection: CoordinatorConnection) -> None:
     """Every provider, its shards, and its breakers.
 
     BREAKER is open where a shard's calls fail, and names those shards; - where none could be asked.
     """
-    found, addresses, answers = line.ask(lambda coordinator: _look(line, coordinator))
+    found, addresses, answers = connection.ask(lambda coordinator: _look(connection, coordinator))
     attached, failed = told_apart(answers)
-    _show(line, [(entry, breakers_of(entry, attached)) for entry in found])
-    leave_partial(at_a_glance(line), addresses, failed)
+    _show(connection, [(entry, breakers_of(entry, attached)) for entry in found])
+    leave_partial(at_a_glance(connection), addresses, failed)
 
 
-async def _look(line: CoordinatorLine, coordinator: "CoordinatorAdminClient") -> "Seen":
+async def _look(connection: CoordinatorConnection, coordinator: "CoordinatorAdminClient") -> "Seen":
     async def statuses_of(shard: Clients) -> "tuple[ProviderStatus, ...]":
         return (await shard.admin.status()).providers
 
@@ -70,7 +70,7 @@ async def _look(line: CoordinatorLine, coordinator: "CoordinatorAdminClient") ->
     wanted = {shard for entry in found for shard in entry.attached_shards}
     known = await coordinator.shards() if wanted else ()
     addresses = {each.shard_id: each.address for each in known if each.shard_id in wanted}
-    return found, addresses, await side_by_side(at_a_glance(line), addresses, statuses_of)
+    return found, addresses, await side_by_side(at_a_glance(connection), addresses, statuses_of)
 
 
 def breakers_of(entry: "ProviderEntry", attached: "Attached") -> dict[str, str]:
@@ -90,9 +90,11 @@ def breaker_text(breakers: Mapping[str, str]) -> str:
     return "closed" if breakers else ""
 
 
-def _show(line: CoordinatorLine, found: "list[tuple[ProviderEntry, dict[str, str]]]") -> None:
+def _show(
+    connection: CoordinatorConnection, found: "list[tuple[ProviderEntry, dict[str, str]]]"
+) -> None:
     from bigfleet.cli.listings import Column, Listing, write_listing
-    from bigfleet.wire.coordinator_documents import document_of
+    from bigfleet.wire.coordination import PROVIDER
 
     columns: list[Column[tuple[ProviderEntry, dict[str, str]]]] = [
         Column("NAME", lambda row: row[0].name),
@@ -106,11 +108,11 @@ def _show(line: CoordinatorLine, found: "list[tuple[ProviderEntry, dict[str, str
         ),
     ]
     write_listing(
-        line,
+        connection,
         Listing(
             columns=columns,
             rows=found,
-            document=lambda row: {**document_of(row[0]), "breakers": row[1]},
+            document=lambda row: {**PROVIDER.document(row[0]), "breakers": row[1]},
             name=lambda row: f"provider/{row[0].name}",
             empty="No provider is listed, and no shard reports one.",
         ),
@@ -121,10 +123,10 @@ def _show(line: CoordinatorLine, found: "list[tuple[ProviderEntry, dict[str, str
 @coordinator_verb
 @click.argument("name")
 @click.option("--address", required=True, help="HOST:PORT, as the shards reach it.")
-@click.option("--region", default=None, help="Of machines that have no label of their own for it.")
+@click.option("--region", default=None, help="Region of machines without a region label.")
 @audited
 def set_provider(
-    line: CoordinatorLine,
+    connection: CoordinatorConnection,
     name: str,
     address: str,
     region: str | None,
@@ -138,7 +140,7 @@ def set_provider(
       bigfleet providers set aws --address aws-provider:9000 --region eu-west-1 --reason "new"
     """
     from bigfleet.model.coordination import ProviderEntry
-    from bigfleet.wire.coordinator_documents import document_of
+    from bigfleet.wire.coordination import PROVIDER
 
     if not is_address(address):
         raise click.UsageError(f"--address {address!r} is not HOST:PORT; shards dial it")
@@ -148,18 +150,20 @@ def set_provider(
         before = listed.get(name, ProviderEntry(name, address))
         where = before.region if region is None else region
         entry = replace(before, address=address, region=where, attached_shards=())
-        return await coordinator.upsert_provider(entry, audit_of(owner, reason))
+        return await coordinator.upsert_provider(audit_of(owner, reason), entry)
 
-    entry = line.ask(act)
+    entry = connection.ask(act)
     where = f" in {entry.region}" if entry.region else ""
-    confirm(line, f"{entry.name} is at {entry.address}{where}", provider=document_of(entry))
+    confirm(
+        connection, f"{entry.name} is at {entry.address}{where}", provider=PROVIDER.document(entry)
+    )
 
 
 @providers.command(short_help="Take a provider off the list.")
 @coordinator_verb
 @click.argument("name")
 @audited
-def delete(line: CoordinatorLine, name: str, owner: str | None, reason: str) -> None:
+def delete(connection: CoordinatorConnection, name: str, owner: str | None, reason: str) -> None:
     """Take a provider off the list; refused while a shard reports it.
 
     \b
@@ -168,7 +172,7 @@ def delete(line: CoordinatorLine, name: str, owner: str | None, reason: str) -> 
     """
 
     async def act(coordinator: "CoordinatorAdminClient") -> None:
-        await coordinator.delete_provider(name, audit_of(owner, reason))
+        await coordinator.delete_provider(audit_of(owner, reason), name=name)
 
-    line.ask(act)
-    confirm(line, f"{name} is not listed any more")
+    connection.ask(act)
+    confirm(connection, f"{name} is not listed any more")

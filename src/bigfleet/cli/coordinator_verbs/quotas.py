@@ -6,13 +6,13 @@ import click
 
 from bigfleet.cli.connections import audit_of, audited
 from bigfleet.cli.coordinator_verbs.confirmations import confirm
-from bigfleet.cli.coordinator_verbs.connection import CoordinatorLine, coordinator_verb
+from bigfleet.cli.coordinator_verbs.connection import CoordinatorConnection, coordinator_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.output import shows
 
 if TYPE_CHECKING:
     from bigfleet.model.coordination import QuotaAllocation
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
 _COUNTS = ("TOTAL", "ALLOCATED", "IN_USE")
 _COLUMNS = ("PROVIDER", "REGION", *_COUNTS, "BY_SHARD")
@@ -40,19 +40,19 @@ def quotas() -> None:
 @quotas.command("list", short_help="Every quota, and what is made of it.")
 @coordinator_verb
 @shows(lambda: _COLUMNS)
-def list_quotas(line: CoordinatorLine) -> None:
+def list_quotas(connection: CoordinatorConnection) -> None:
     """Every quota, and what is made of it.
 
     ALLOCATED is what shards were given, IN_USE what they hold; BY_SHARD has both, as in_use/given.
     """
     from bigfleet.cli.tables import Page, cell, table_of, write_items
-    from bigfleet.wire.coordinator_documents import document_of
+    from bigfleet.wire.coordination import QUOTA
 
-    found = line.ask(lambda coordinator: coordinator.quotas())
-    if line.json:
-        write_items(map(document_of, found), line.now)
+    found = connection.ask(lambda coordinator: coordinator.quotas())
+    if connection.json:
+        write_items(map(QUOTA.document, found), connection.now)
         return
-    page = Page.on_stdout(line.color)
+    page = Page.on_stdout(connection.color)
     *columns, sentence = _COLUMNS
     table = table_of(*columns, sentence=sentence, numbers=_COUNTS)
     for each in found:
@@ -75,10 +75,10 @@ def list_quotas(line: CoordinatorLine) -> None:
 @_provider
 @_region
 @click.option("--total", type=click.IntRange(0), required=True, help="Machines of all shards.")
-@click.option("--force", is_flag=True, help="Even though more than that is in use.")
+@click.option("--force", is_flag=True, help="Also if more than that is in use.")
 @audited
 def set_quota(
-    line: CoordinatorLine,
+    connection: CoordinatorConnection,
     provider: str,
     region: str,
     total: int,
@@ -95,18 +95,20 @@ def set_quota(
     Example:
       bigfleet quotas set --provider aws --region eu-west-1 --total 5000 --reason "new contract"
     """
-    from bigfleet.wire.coordinator_documents import document_of
+    from bigfleet.wire.coordination import QUOTA
 
     async def act(coordinator: "CoordinatorAdminClient") -> "QuotaAllocation":
         audit = audit_of(owner, reason)
-        return await coordinator.set_quota(provider, region, total, audit, force=force)
+        return await coordinator.set_quota(
+            audit, provider=provider, region=region, total=total, force=force
+        )
 
-    quota = line.ask(act)
+    quota = connection.ask(act)
     used = sum(quota.in_use.values())
     said = f"{pool_text(provider, region)} is limited to {quota.total:,}; {used:,} in use"
     if used > quota.total:
         said += f": nothing is bought until {used - quota.total:,} are given back"
-    confirm(line, said, quota=document_of(quota))
+    confirm(connection, said, quota=QUOTA.document(quota))
 
 
 @quotas.command(short_help="Lift a limit.")
@@ -115,7 +117,7 @@ def set_quota(
 @_region
 @audited
 def delete(
-    line: CoordinatorLine, provider: str, region: str, owner: str | None, reason: str
+    connection: CoordinatorConnection, provider: str, region: str, owner: str | None, reason: str
 ) -> None:
     """Lift a limit.
 
@@ -125,10 +127,10 @@ def delete(
     """
 
     async def act(coordinator: "CoordinatorAdminClient") -> None:
-        await coordinator.delete_quota(provider, region, audit_of(owner, reason))
+        await coordinator.delete_quota(audit_of(owner, reason), provider=provider, region=region)
 
-    line.ask(act)
-    confirm(line, f"{pool_text(provider, region)} is not limited any more")
+    connection.ask(act)
+    confirm(connection, f"{pool_text(provider, region)} is not limited any more")
 
 
 def by_shard_text(quota: "QuotaAllocation") -> str:

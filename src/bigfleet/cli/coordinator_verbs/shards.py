@@ -17,7 +17,7 @@ from bigfleet.cli.connections import (
     side_by_side,
 )
 from bigfleet.cli.coordinator_verbs.confirmations import confirm
-from bigfleet.cli.coordinator_verbs.connection import CoordinatorLine, coordinator_verb
+from bigfleet.cli.coordinator_verbs.connection import CoordinatorConnection, coordinator_verb
 from bigfleet.cli.coordinator_verbs.instructions import instructions
 from bigfleet.cli.coordinator_verbs.transfers import cancel, transfers
 from bigfleet.cli.default_verbs import DefaultVerb
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bigfleet.model.coordination import ShardEntry
     from bigfleet.model.machines import Instant
     from bigfleet.model.provider_calls import Rejected
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
     Seen = tuple[tuple[ShardEntry, ...], dict[str, int | Rejected]]
 
@@ -56,29 +56,29 @@ def shards() -> None:
 @shards.command("list", short_help="Every shard that has reported and was not removed.")
 @coordinator_verb
 @shows(lambda: _COLUMNS)
-def list_shards(line: CoordinatorLine) -> None:
+def list_shards(connection: CoordinatorConnection) -> None:
     """Every shard that has reported and was not removed.
 
     STATE is live; stale after 30 s of silence; or silent, where nothing was heard since this
     coordinator leads. EPOCH counts a shard's starts, and is asked of the shard itself.
     """
-    entries, answers = line.ask(lambda coordinator: _look(line, coordinator))
+    entries, answers = connection.ask(lambda coordinator: _look(connection, coordinator))
     epochs, failed = told_apart(answers)
-    states = {entry.shard_id: state_of(entry, line.now) for entry in entries}
-    _show(line, entries, states, epochs)
+    states = {entry.shard_id: state_of(entry, connection.now) for entry in entries}
+    _show(connection, entries, states, epochs)
     # A shard that is not live is not expected to answer either.
     surprising = {name: each for name, each in failed.items() if states[name] == LIVE}
     addresses = {entry.shard_id: entry.address for entry in entries}
-    leave_partial(at_a_glance(line), addresses, surprising)
+    leave_partial(at_a_glance(connection), addresses, surprising)
 
 
-async def _look(line: CoordinatorLine, coordinator: "CoordinatorAdminClient") -> "Seen":
+async def _look(connection: CoordinatorConnection, coordinator: "CoordinatorAdminClient") -> "Seen":
     async def epoch_of(shard: Clients) -> int:
         return (await shard.admin.status()).epoch
 
     entries = await coordinator.shards()
     addresses = {entry.shard_id: entry.address for entry in entries}
-    return entries, await side_by_side(at_a_glance(line), addresses, epoch_of)
+    return entries, await side_by_side(at_a_glance(connection), addresses, epoch_of)
 
 
 def state_of(entry: "ShardEntry", now: "Instant") -> str:
@@ -89,17 +89,17 @@ def state_of(entry: "ShardEntry", now: "Instant") -> str:
 
 
 def _show(
-    line: CoordinatorLine,
+    connection: CoordinatorConnection,
     entries: "tuple[ShardEntry, ...]",
     states: dict[str, str],
     epochs: dict[str, int],
 ) -> None:
     from bigfleet.cli.listings import Column, Listing, write_listing
     from bigfleet.cli.tables import since_text
-    from bigfleet.wire.coordinator_documents import document_of
+    from bigfleet.wire.coordination import SHARD
 
     def document(entry: "ShardEntry") -> dict[str, Any]:
-        shown = {**document_of(entry), "state": states[entry.shard_id]}
+        shown = {**SHARD.document(entry), "state": states[entry.shard_id]}
         if entry.shard_id in epochs:
             shown["epoch"] = epochs[entry.shard_id]
         return shown
@@ -110,13 +110,13 @@ def _show(
         Column("EPOCH", lambda each: epochs.get(each.shard_id), number=True),
         Column(
             "REGISTERED",
-            lambda each: since_text(each.registered_at, line.now),
-            sort=lambda each: line.now - each.registered_at,
+            lambda each: since_text(each.registered_at, connection.now),
+            sort=lambda each: connection.now - each.registered_at,
         ),
         Column(
             "LAST_HEARTBEAT",
-            lambda each: since_text(each.last_heartbeat_at, line.now),
-            sort=lambda each: line.now - (each.last_heartbeat_at or 0),
+            lambda each: since_text(each.last_heartbeat_at, connection.now),
+            sort=lambda each: connection.now - (each.last_heartbeat_at or 0),
         ),
         Column(
             "STATE",
@@ -125,7 +125,7 @@ def _show(
         ),
     ]
     write_listing(
-        line,
+        connection,
         Listing(
             columns=columns,
             rows=entries,
@@ -139,10 +139,10 @@ def _show(
 @shards.command(short_help="Forget a shard that is gone.")
 @coordinator_verb
 @click.argument("shard_id", metavar="ID", type=SHARD)
-@click.option("--force", is_flag=True, help="Even though it lives.")
+@click.option("--force", is_flag=True, help="Also if the shard is live.")
 @audited
 def remove(
-    line: CoordinatorLine, shard_id: str, force: bool, owner: str | None, reason: str
+    connection: CoordinatorConnection, shard_id: str, force: bool, owner: str | None, reason: str
 ) -> None:
     """Forget a shard that is gone.
 
@@ -160,26 +160,28 @@ def remove(
         known = {entry.shard_id: entry for entry in await coordinator.shards()}
         if shard_id not in known:
             raise no_such_shard(shard_id, known)
-        alive = "" if force else await _sign_of_life(line, known[shard_id])
+        alive = "" if force else await _sign_of_life(connection, known[shard_id])
         if alive:
             text = f"{shard_id} {alive}; stop it first, or give --force"
             raise Rejected(Code.ABORTED, text)
-        await coordinator.remove_shard(shard_id, audit_of(owner, reason))
+        await coordinator.remove_shard(audit_of(owner, reason), shard_id=shard_id)
 
-    line.ask(act)
-    confirm(line, f"{shard_id} is removed: its domains, clusters, quota and transfers are free")
+    connection.ask(act)
+    confirm(
+        connection, f"{shard_id} is removed: its domains, clusters, quota and transfers are free"
+    )
 
 
-async def _sign_of_life(line: CoordinatorLine, entry: "ShardEntry") -> str:
+async def _sign_of_life(connection: CoordinatorConnection, entry: "ShardEntry") -> str:
     """Empty: there is none. A coordinator that has just begun to lead has heard no shard yet."""
     from bigfleet.cli.tables import since_text
     from bigfleet.model.provider_calls import Rejected
 
     if entry.last_heartbeat_at is not None:
-        heard = since_text(entry.last_heartbeat_at, line.now)
-        return f"reported {heard} ago" if state_of(entry, line.now) == LIVE else ""
+        heard = since_text(entry.last_heartbeat_at, connection.now)
+        return f"reported {heard} ago" if state_of(entry, connection.now) == LIVE else ""
     try:
-        glance = at_a_glance(line)
+        glance = at_a_glance(connection)
         status = await asked(glance, entry.address, lambda shard: shard.admin.status())
     except Rejected:
         return ""

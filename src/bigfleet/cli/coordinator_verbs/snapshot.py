@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bigfleet.cli.connections import audit_of, audited
-from bigfleet.cli.coordinator_verbs.connection import CoordinatorLine, coordinator_verb
+from bigfleet.cli.coordinator_verbs.connection import CoordinatorConnection, coordinator_verb
 from bigfleet.cli.output import answers_once, current_output, prints_document
 from bigfleet.cli.request_options import EXIT_REFUSED, EXIT_UNREACHABLE
 from bigfleet.cli.shard_verbs.fleet_snapshot import fleet_snapshot
@@ -40,23 +40,23 @@ snapshot.add_command(fleet_snapshot)
 @coordinator_verb
 @answers_once
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-def save(line: CoordinatorLine, file: Path) -> None:
+def save(connection: CoordinatorConnection, file: Path) -> None:
     """Everything a live coordinator holds, as of now, into FILE.
 
     The leader is asked; only finding it has a deadline (--timeout). The file appears when all of it
     has arrived, and replaces one of that name.
     """
     from bigfleet.cli.tables import write_json
-    from bigfleet.wire.coordinator_documents import snapshot_document
+    from bigfleet.wire.snapshot_frames import snapshot_document
 
     pieces: list[bytes] = []
-    meta = line.ask(lambda coordinator: coordinator.snapshot(pieces.append))
+    meta = connection.ask(lambda coordinator: coordinator.snapshot(pieces.append))
     try:
         _write(file, meta, b"".join(pieces))
     except OSError as problem:
         raise refuse([f"{file} cannot be written: {problem.strerror}"]) from None
-    if line.json:
-        write_json({"file": str(file), **snapshot_document(meta)}, line.now)
+    if connection.json:
+        write_json({"file": str(file), **snapshot_document(meta)}, connection.now)
         return
     click.echo(plain(f"saved {file}: {_text_of(meta)}"))
 
@@ -65,10 +65,12 @@ def save(line: CoordinatorLine, file: Path) -> None:
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--data-dir", type=click.Path(path_type=Path), default=None, help="For SQLite.")
 @click.option("--etcd-endpoints", multiple=True, help="host:port of a member, may be repeated.")
-@click.option("--etcd-prefix", default="/bigfleet/v1", show_default=True, help="Where in etcd.")
+@click.option(
+    "--etcd-prefix", default="/bigfleet/v1", show_default=True, help="Prefix of its keys."
+)
 @click.option("--etcd-tls-cert", default="", help="Client certificate for etcd, PEM.")
 @click.option("--etcd-tls-key", default="", help="Its key, PEM.")
-@click.option("--etcd-tls-ca", default="", help="Who signed etcd's certificates, PEM.")
+@click.option("--etcd-tls-ca", default="", help="Authority that signed etcd's certificates, PEM.")
 @prints_document()
 @audited
 def restore(
@@ -106,7 +108,7 @@ def restore(
     into = str(data_dir) if data_dir is not None else f"etcd below {etcd_prefix}"
     if current_output().is_document:
         from bigfleet.cli.tables import write_json
-        from bigfleet.wire.coordinator_documents import snapshot_document
+        from bigfleet.wire.snapshot_frames import snapshot_document
 
         document = {"file": str(file), "into": into, **snapshot_document(meta)}
         write_json(document, time.time_ns())
@@ -182,7 +184,7 @@ def _tls(cert: str, key: str, ca: str) -> "TlsFiles | None":
 
 def _write(file: Path, meta: "SnapshotMeta", content: bytes) -> None:
     from bigfleet.coordinator.snapshots import file_bytes
-    from bigfleet.edge.whole_files import write_whole
+    from bigfleet.edge.files import write_whole
     from bigfleet.wire.coordinator_handlers import Snapshot
 
     write_whole(file, file_bytes(Snapshot(meta, content)))

@@ -6,12 +6,12 @@ import click
 
 from bigfleet.cli.connections import audit_of, audited
 from bigfleet.cli.coordinator_verbs.confirmations import confirm
-from bigfleet.cli.coordinator_verbs.connection import CoordinatorLine, coordinator_verb
+from bigfleet.cli.coordinator_verbs.connection import CoordinatorConnection, coordinator_verb
 from bigfleet.cli.output import shows
 
 if TYPE_CHECKING:
     from bigfleet.model.coordination import Transfer
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
 #: Machines that a row names.
 _NAMED = 3
@@ -23,7 +23,7 @@ _SENTENCE = "REASON"
 @coordinator_verb
 @shows(lambda: (*_COLUMNS, _SENTENCE))
 @click.option("--all", "everything", is_flag=True, help="Also those that have ended.")
-def transfers(line: CoordinatorLine, everything: bool) -> None:
+def transfers(connection: CoordinatorConnection, everything: bool) -> None:
     """Machines on their way from one shard to another, and why.
 
     TIER: idle machines, speculative slots, machines that are drained first, or a return home. A
@@ -36,13 +36,13 @@ def transfers(line: CoordinatorLine, everything: bool) -> None:
       bigfleet shards transfers --all -o json | jq '.items[] | {transferId, machineIds, reason}'
     """
     from bigfleet.cli.tables import Page, cell, since_text, table_of, write_items
-    from bigfleet.wire.coordinator_documents import document_of
+    from bigfleet.wire.coordination import TRANSFER
 
-    found = line.ask(lambda coordinator: coordinator.transfers(everything))
-    if line.json:
-        write_items(map(document_of, found), line.now)
+    found = connection.ask(lambda coordinator: coordinator.transfers(include_finished=everything))
+    if connection.json:
+        write_items(map(TRANSFER.document, found), connection.now)
         return
-    page = Page.on_stdout(line.color)
+    page = Page.on_stdout(connection.color)
     table = table_of(*_COLUMNS, sentence=_SENTENCE, numbers=["MACHINES"])
     for each in found:
         table.add_row(
@@ -52,7 +52,7 @@ def transfers(line: CoordinatorLine, everything: bool) -> None:
             cell(each.to_shard),
             cell(len(each.machine_ids)),
             cell(each.state.label, "yellow" if each.state.open else ""),
-            cell(since_text(each.created_at, line.now)),
+            cell(since_text(each.created_at, connection.now)),
             cell(ids_text(each.machine_ids)),
             cell(each.reason),
         )
@@ -64,7 +64,9 @@ def transfers(line: CoordinatorLine, everything: bool) -> None:
 @coordinator_verb
 @click.argument("transfer", metavar="TRANSFER")
 @audited
-def cancel(line: CoordinatorLine, transfer: str, owner: str | None, reason: str) -> None:
+def cancel(
+    connection: CoordinatorConnection, transfer: str, owner: str | None, reason: str
+) -> None:
     """Stop a transfer before its machines change hands; its donor keeps them.
 
     After the grant they belong to the receiver, and it is refused.
@@ -73,13 +75,13 @@ def cancel(line: CoordinatorLine, transfer: str, owner: str | None, reason: str)
     Example:
       bigfleet shards cancel 7f3a --reason "the shortage is over"
     """
-    from bigfleet.wire.coordinator_documents import document_of
+    from bigfleet.wire.coordination import TRANSFER
 
     async def act(coordinator: "CoordinatorAdminClient") -> "Transfer":
-        return await coordinator.cancel_transfer(transfer, audit_of(owner, reason))
+        return await coordinator.cancel_transfer(audit_of(owner, reason), transfer_id=transfer)
 
-    ended = line.ask(act)
-    confirm(line, f"{_name(ended)} is {ended.state.label}", transfer=document_of(ended))
+    ended = connection.ask(act)
+    confirm(connection, f"{_name(ended)} is {ended.state.label}", transfer=TRANSFER.document(ended))
 
 
 def ids_text(ids: "tuple[str, ...]") -> str:

@@ -43,7 +43,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SettingChange:
     key: Key
     before: Any
     after: Any
@@ -76,7 +76,7 @@ class Configuration:
         settings = dict(self.settings)
         for name in changed:
             key = fresh.settings[name].key
-            change = Change(key, self._value(name), fresh.settings[name].value)
+            change = SettingChange(key, self._value(name), fresh.settings[name].value)
             if key.reloadable:
                 applied.append(change)
                 settings[name] = fresh.settings[name]
@@ -94,9 +94,9 @@ class Configuration:
 @dataclass(frozen=True, slots=True)
 class Reloaded:
     configuration: Configuration
-    applied: tuple[Change, ...]
+    applied: tuple[SettingChange, ...]
     #: Changed in the file, but read at start only.
-    needs_restart: tuple[Change, ...]
+    needs_restart: tuple[SettingChange, ...]
 
 
 def loaded(sections: tuple[Section, ...], sources: Sources) -> Configuration:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from bigfleet.cli.settings.asking_sections import TLS as TLS
 from bigfleet.cli.settings.asking_sections import TlsSettings as TlsSettings
 from bigfleet.cli.settings.keys import Alias, Section
-from bigfleet.coordinator.contradictions import (
+from bigfleet.coordinator.settings import CoordinatorSettings
+from bigfleet.coordinator.settings import (
     contradictions_of as coordinator_contradictions,
 )
-from bigfleet.coordinator.settings import CoordinatorSettings
 from bigfleet.edge.logs import LEVELS
 from bigfleet.model.settings import setting
 from bigfleet.operator.settings import OperatorSettings

@@ -25,7 +25,7 @@ def value_of(key: Key, said: Any) -> Any:
     if value is None:
         raise BadValue(f"{said!r} is not {key.shape.value}")
     if key.choices and value not in key.choices:
-        raise BadValue(f"{said!r} is none of {', '.join(key.choices)}")
+        raise BadValue(f"{said!r} is not one of {', '.join(key.choices)}")
     if isinstance(value, int | float) and not isinstance(value, bool):
         if value < key.least:
             raise BadValue(f"{said!r} is too small; the least is {text_of(key, key.least)}")

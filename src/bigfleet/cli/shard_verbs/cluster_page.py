@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bigfleet.cli.connections import Clients, Line
+from bigfleet.cli.connections import Clients, Connection
 from bigfleet.cli.object_names import require_cluster
 from bigfleet.cli.shard_verbs.needs import (
     counts_text,
@@ -70,28 +70,28 @@ def _margins_in(found: "NeedListing | NeedPage") -> "tuple[NeedRow, ...]":
     return tuple(row for row in rows if is_margin(row.view.need.group))
 
 
-def show_cluster(line: Line, cluster: str, seen: ClusterSeen) -> None:
+def show_cluster(connection: Connection, cluster: str, seen: ClusterSeen) -> None:
     from bigfleet.cli.shard_verbs.clusters import refused_text
     from bigfleet.cli.tables import Page, write_json
     from bigfleet.model.shard_views import NeedListing
     from bigfleet.wire.shard_views import PAUSE, SESSION
 
     listing = seen.needs if isinstance(seen.needs, NeedListing) else None
-    if line.json:
+    if connection.json:
         shown = SESSION.document(seen.session) if seen.session else {"clusterId": cluster}
         unmet = [row_document(row) for row in listing.rows] if listing else []
         margins = [row_document(row) for row in seen.margins]
         paused = [PAUSE.document(pause) for pause in seen.pauses]
         known = {"shardId": seen.shard_id, "unmetNeeds": unmet, "margins": margins}
         known["pauses"] = paused
-        write_json({**shown, **known}, line.now)
+        write_json({**shown, **known}, connection.now)
         return
-    page = Page.on_stdout(line.color)
-    page.say(_headline(cluster, seen, line), "bold")
+    page = Page.on_stdout(connection.color)
+    page.say(_headline(cluster, seen, connection), "bold")
     for pause in seen.pauses:
         page.say(_pause_line(pause), "red")
     if seen.session is not None:
-        if said := refused_text(seen.session, line.now):
+        if said := refused_text(seen.session, connection.now):
             page.say(said, "red")
         _show_report(page, seen.session)
     if seen.margins:
@@ -99,7 +99,7 @@ def show_cluster(line: Line, cluster: str, seen: ClusterSeen) -> None:
     if listing is None:
         click.echo(plain(f"{seen.shard_id} is older: bigfleet needs --cluster {cluster}"), err=True)
     elif listing.rows:
-        page.show(rows_table(listing.rows, line.now))
+        page.show(rows_table(listing.rows, connection.now))
         tell_reasons(page, listing.rows)
         if listing.matching > len(listing.rows):
             page.say("")
@@ -107,14 +107,14 @@ def show_cluster(line: Line, cluster: str, seen: ClusterSeen) -> None:
     page.write()
 
 
-def _headline(cluster: str, seen: ClusterSeen, line: Line) -> str:
+def _headline(cluster: str, seen: ClusterSeen, connection: Connection) -> str:
     from bigfleet.cli.tables import counted, since_text
     from bigfleet.model.shard_views import NeedListing
 
     session = seen.session
     link = "not connected"
     if session is not None and session.connected:
-        link = f"connected for {since_text(session.connected_at, line.now)}"
+        link = f"connected for {since_text(session.connected_at, connection.now)}"
     demand = "needs unknown"
     if isinstance(seen.needs, NeedListing):
         counts = seen.needs.counts

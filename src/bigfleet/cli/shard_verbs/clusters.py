@@ -12,9 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bigfleet.cli.connections import Clients, Line, audit_of, audited, shard_verb, side_by_side
+from bigfleet.cli.connections import (
+    Clients,
+    Connection,
+    audit_of,
+    audited,
+    shard_verb,
+    side_by_side,
+)
 from bigfleet.cli.coordinator_verbs.confirmations import confirm
-from bigfleet.cli.coordinator_verbs.connection import CoordinatorLine, coordinator_verb
+from bigfleet.cli.coordinator_verbs.connection import CoordinatorConnection, coordinator_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.object_names import CLUSTER
 from bigfleet.cli.output import shows
@@ -30,7 +37,7 @@ if TYPE_CHECKING:
     from bigfleet.model.pauses import Pause
     from bigfleet.model.provider_calls import Rejected
     from bigfleet.model.shard_views import SessionView
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
 _COLUMNS = ("CLUSTER", "SHARD", "SESSION", "NEEDS", "UNMET", "MACHINES", "BOUND_SINCE")
 _LAST_COLUMN = "PAUSED"
@@ -41,7 +48,7 @@ _STATES = ("ARRIVING", "BLOCKED", "SHORT")
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServedClusters:
     """What one shard has of its clusters."""
 
     shard_id: str
@@ -60,11 +67,11 @@ class Served:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ClusterCells:
     cluster: str
     shard_id: str
     #: None: its shard gave no answer.
-    served: Served | None
+    served: ServedClusters | None
     #: None: it is not bound to that shard.
     binding: "ClusterBinding | None" = None
 
@@ -115,7 +122,7 @@ def clusters() -> None:
 @clusters.command("list", short_help="Every cluster, with its shard and what it has.")
 @shard_verb
 @shows(lambda: (*_COLUMNS, *_REPORTED, *_STATES, _LAST_COLUMN))
-def list_clusters(line: Line) -> None:
+def list_clusters(connection: Connection) -> None:
     """Every cluster that is bound, connected, has asked for something, or holds machines.
 
     UNMET counts the Needs that are not met; the last columns say how many of them are arriving,
@@ -125,25 +132,30 @@ def list_clusters(line: Line) -> None:
 
     With a coordinator: of all its shards, or of those that --shard names.
     """
-    if not line.is_led():
-        served = line.ask(_look)
-        _show(line, [Row(name, served.shard_id, served) for name in sorted(served.names())])
+    if not connection.is_led():
+        served = connection.ask(_look)
+        _show(
+            connection,
+            [ClusterCells(name, served.shard_id, served) for name in sorted(served.names())],
+        )
         return
-    bound, addresses, answers = line.coordinator.ask(lambda coordinator: _survey(line, coordinator))
+    bound, addresses, answers = connection.coordinator.ask(
+        lambda coordinator: _survey(connection, coordinator)
+    )
     told, failed = told_apart(answers)
     silent = [
         {"shardId": shard, "address": addresses[shard], "error": failure_document(why)}
         for shard, why in failed.items()
     ]
-    _show(line, rows_of(bound, told), unreachable=silent)
-    leave_partial(line, addresses, failed)
+    _show(connection, rows_of(bound, told), unreachable=silent)
+    leave_partial(connection, addresses, failed)
 
 
 @clusters.command(short_help="One cluster: its Needs by state, nodes, and pods that wait.")
 @shard_verb
 @shows(lambda: NEED_COLUMNS)
 @click.argument("cluster_id", metavar="ID", type=CLUSTER)
-def show(line: Line, cluster_id: str) -> None:
+def show(connection: Connection, cluster_id: str) -> None:
     """One cluster: how many of its Needs are in which state, and everything that is not met.
 
     Where its operator reports: Nodes, and pods that wait although the machines of their Need are
@@ -155,27 +167,31 @@ def show(line: Line, cluster_id: str) -> None:
     """
     from bigfleet.cli.shard_verbs.cluster_page import look_at, show_cluster
 
-    if not line.is_led():
-        show_cluster(line, cluster_id, line.ask(lambda shard: look_at(shard, cluster_id)))
+    if not connection.is_led():
+        show_cluster(
+            connection, cluster_id, connection.ask(lambda shard: look_at(shard, cluster_id))
+        )
         return
     show_cluster(
-        line, cluster_id, line.coordinator.ask(lambda c: _asked_of_its_shard(line, c, cluster_id))
+        connection,
+        cluster_id,
+        connection.coordinator.ask(lambda c: _asked_of_its_shard(connection, c, cluster_id)),
     )
 
 
 async def _asked_of_its_shard(
-    line: Line, coordinator: "CoordinatorAdminClient", cluster_id: str
+    connection: Connection, coordinator: "CoordinatorAdminClient", cluster_id: str
 ) -> "ClusterSeen":
     from bigfleet.cli.shard_verbs.cluster_page import look_at
     from bigfleet.model.provider_calls import Code, Rejected
 
-    meant = await shards_meant(line, coordinator)
+    meant = await shards_meant(connection, coordinator)
     bound = {each.cluster: each.shard for each in await coordinator.bindings()}
     shard = bound.get(cluster_id, "")
     if shard not in meant:
         raise Rejected(Code.NOT_FOUND, f"no shard serves a cluster {cluster_id}")
     answers = await side_by_side(
-        line, {shard: meant[shard]}, lambda clients: look_at(clients, cluster_id)
+        connection, {shard: meant[shard]}, lambda clients: look_at(clients, cluster_id)
     )
     found = answers[shard]
     if isinstance(found, Rejected):
@@ -187,7 +203,9 @@ async def _asked_of_its_shard(
 @coordinator_verb
 @click.argument("cluster_id", metavar="ID", type=CLUSTER)
 @audited
-def unbind(line: CoordinatorLine, cluster_id: str, owner: str | None, reason: str) -> None:
+def unbind(
+    connection: CoordinatorConnection, cluster_id: str, owner: str | None, reason: str
+) -> None:
     """Free a cluster from its shard: for clusters that are gone for good.
 
     Refused while its shard reports it. The next shard it connects to is its own from then on.
@@ -198,42 +216,48 @@ def unbind(line: CoordinatorLine, cluster_id: str, owner: str | None, reason: st
     """
 
     async def act(coordinator: "CoordinatorAdminClient") -> None:
-        await coordinator.unbind(cluster_id, audit_of(owner, reason))
+        await coordinator.unbind(audit_of(owner, reason), cluster_id=cluster_id)
 
-    line.ask(act)
-    confirm(line, f"cluster {cluster_id} is bound to no shard")
+    connection.ask(act)
+    confirm(connection, f"cluster {cluster_id} is bound to no shard")
 
 
 async def _survey(
-    line: Line, coordinator: "CoordinatorAdminClient"
-) -> "tuple[list[ClusterBinding], dict[str, str], dict[str, Served | Rejected]]":
-    meant = await shards_meant(line, coordinator)
+    connection: Connection, coordinator: "CoordinatorAdminClient"
+) -> "tuple[list[ClusterBinding], dict[str, str], dict[str, ServedClusters | Rejected]]":
+    meant = await shards_meant(connection, coordinator)
     bound = [each for each in await coordinator.bindings() if each.shard in meant]
-    return bound, meant, await side_by_side(line, meant, _look)
+    return bound, meant, await side_by_side(connection, meant, _look)
 
 
-def rows_of(bound: "Iterable[ClusterBinding]", told: dict[str, Served]) -> list[Row]:
+def rows_of(
+    bound: "Iterable[ClusterBinding]", told: dict[str, ServedClusters]
+) -> list[ClusterCells]:
     """By cluster; also those that a shard serves though they are not bound to it."""
-    rows = {(b.cluster, b.shard): Row(b.cluster, b.shard, told.get(b.shard), b) for b in bound}
+    rows = {
+        (b.cluster, b.shard): ClusterCells(b.cluster, b.shard, told.get(b.shard), b) for b in bound
+    }
     for shard, served in told.items():
         for name in served.names():
-            rows.setdefault((name, shard), Row(name, shard, served))
+            rows.setdefault((name, shard), ClusterCells(name, shard, served))
     return [rows[key] for key in sorted(rows)]
 
 
-def _show(line: Line, rows: list[Row], **head: Any) -> None:
+def _show(connection: Connection, rows: list[ClusterCells], **head: Any) -> None:
     from bigfleet.cli.tables import Page, cell, since_text, table_of, write_items
 
-    if line.json:
-        write_items((row.document() for row in rows), line.now, **head)
+    if connection.json:
+        write_items((row.document() for row in rows), connection.now, **head)
         return
-    page = Page.on_stdout(line.color)
+    page = Page.on_stdout(connection.color)
     numbers = ["NEEDS", "UNMET", "MACHINES", *_REPORTED, *_STATES]
     table = table_of(*_COLUMNS, *_REPORTED, *_STATES, _LAST_COLUMN, numbers=numbers)
     for row in rows:
         view = row.served.views.get(row.cluster) if row.served else None
         up = view is not None and view.connected
-        session = f"open {since_text(view.connected_at, line.now)}" if view and up else "closed"
+        session = (
+            f"open {since_text(view.connected_at, connection.now)}" if view and up else "closed"
+        )
         unmet = row.served.unmet[row.cluster] if row.served else None
         table.add_row(
             cell(row.cluster),
@@ -242,7 +266,7 @@ def _show(line: Line, rows: list[Row], **head: Any) -> None:
             cell(view.needs if view else ""),
             cell(unmet, "red" if unmet else ""),
             cell(row.served.machines[row.cluster] if row.served else ""),
-            cell(since_text(row.binding.bound_at, line.now) if row.binding else ""),
+            cell(since_text(row.binding.bound_at, connection.now) if row.binding else ""),
             *reported_cells(view),
             *state_cells(row),
             cell(paused_text(row.pauses()), "red"),
@@ -250,7 +274,7 @@ def _show(line: Line, rows: list[Row], **head: Any) -> None:
     page.show(table)
     for row in rows:
         view = row.served.views.get(row.cluster) if row.served else None
-        if view is not None and (said := refused_text(view, line.now)):
+        if view is not None and (said := refused_text(view, connection.now)):
             page.say("")
             page.say(f"{row.cluster}: {said}", "red")
     page.write()
@@ -298,7 +322,7 @@ def reported_cells(view: "SessionView | None") -> "list[Text]":
     ]
 
 
-def state_cells(row: Row) -> "list[Text]":
+def state_cells(row: ClusterCells) -> "list[Text]":
     from bigfleet.cli.tables import cell
 
     found = row.states()
@@ -308,7 +332,7 @@ def state_cells(row: Row) -> "list[Text]":
     return [cell(count, styles.get(name, "") if count else "") for name, count in found.items()]
 
 
-async def _look(shard: Clients) -> Served:
+async def _look(shard: Clients) -> ServedClusters:
     from bigfleet.cli.shard_verbs.needs import listed_needs
     from bigfleet.model.machines import MachineState
     from bigfleet.model.need_states import NeedState
@@ -328,4 +352,4 @@ async def _look(shard: Clients) -> Served:
     found = await shard.admin.machines(query)
     machines = Counter(view.machine.cluster for view in found.machines)
     pauses = tuple({pause.pause_id: pause for pause in status.pauses}.values())
-    return Served(status.shard_id, views, unmet, machines, of_state, pauses)
+    return ServedClusters(status.shard_id, views, unmet, machines, of_state, pauses)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bigfleet.cli.connections import Line, shard_verb
+from bigfleet.cli.connections import Connection, shard_verb
 from bigfleet.cli.object_names import KINDS
 from bigfleet.cli.output import shows
 
@@ -24,7 +24,7 @@ DESCRIBED = ("machine", "need", "cluster", "shard")
 @shows(lambda: FACT_COLUMNS)
 @click.argument("kind", metavar="KIND")
 @click.argument("name", metavar="NAME", required=False, default="")
-def describe(line: Line, kind: str, name: str) -> None:
+def describe(connection: Connection, kind: str, name: str) -> None:
     """Everything known of one machine, need, cluster or shard, and the commands that help.
 
     Its state and binding, why it is so, the pauses that hold it, its story. It is looked for in all
@@ -38,8 +38,8 @@ def describe(line: Line, kind: str, name: str) -> None:
       bigfleet describe shard shard-1
     """
     kind, name = named(kind, name)
-    description = _described(line, kind, name)
-    description.write(line)
+    description = _described(connection, kind, name)
+    description.write(connection)
 
 
 def named(kind: str, name: str) -> tuple[str, str]:
@@ -62,21 +62,21 @@ def named(kind: str, name: str) -> tuple[str, str]:
     return kind, name
 
 
-def _described(line: Line, kind: str, name: str) -> "Description":
+def _described(connection: Connection, kind: str, name: str) -> "Description":
     match kind:
         case "machine":
             from bigfleet.cli.shard_verbs.described_machine import describe_machine
 
-            return describe_machine(line, name)
+            return describe_machine(connection, name)
         case "need":
             from bigfleet.cli.shard_verbs.described_need import describe_need
 
-            return describe_need(line, name)
+            return describe_need(connection, name)
         case "cluster":
             from bigfleet.cli.shard_verbs.described_cluster import describe_cluster
 
-            return describe_cluster(line, name)
+            return describe_cluster(connection, name)
         case _:
             from bigfleet.cli.shard_verbs.described_shard import describe_shard
 
-            return describe_shard(line, name)
+            return describe_shard(connection, name)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bigfleet.cli.connections import Line
+from bigfleet.cli.connections import Connection
 from bigfleet.cli.shard_verbs.describe import FACT_COLUMNS
 from bigfleet.cli.shard_verbs.pause_words import scope_text, until_text
 from bigfleet.cli.tables import Page, Table, cell, since_text, table_of, write_json
@@ -36,15 +36,15 @@ class Description:
     #: Commands to copy, each with what it does.
     commands: Sequence[tuple[str, str]] = field(default=())
 
-    def write(self, line: Line) -> None:
+    def write(self, connection: Connection) -> None:
         """Leaves with 5 where a shard gave no answer."""
-        if line.json:
-            self._write_document(line)
+        if connection.json:
+            self._write_document(connection)
         else:
-            self._write_page(line)
-        self.answers.leave_partial(line)
+            self._write_page(connection)
+        self.answers.leave_partial(connection)
 
-    def _write_document(self, line: Line) -> None:
+    def _write_document(self, connection: Connection) -> None:
         from bigfleet.wire.shard_views import PAUSE
 
         write_json(
@@ -58,11 +58,11 @@ class Description:
                 "shards": sorted(self.answers.said),
                 **self.answers.document(),
             },
-            line.now,
+            connection.now,
         )
 
-    def _write_page(self, line: Line) -> None:
-        page = Page.on_stdout(line.color)
+    def _write_page(self, connection: Connection) -> None:
+        page = Page.on_stdout(connection.color)
         page.say(self.headline, "bold")
         field_heading, value_heading = FACT_COLUMNS
         facts = table_of(field_heading, sentence=value_heading)
@@ -75,7 +75,7 @@ class Description:
             page.say("")
             page.say(sentence)
         if self.pauses:
-            page.show(_pause_table(self.pauses, line.now), aside=True)
+            page.show(_pause_table(self.pauses, connection.now), aside=True)
         for title, table in self.tables:
             page.say("")
             page.say(title, "bold")

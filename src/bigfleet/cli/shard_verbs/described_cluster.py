@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from bigfleet.cli.connections import Clients, Line
+from bigfleet.cli.connections import Clients, Connection
 from bigfleet.cli.object_names import about_cluster, cluster_thing, require_cluster
 from bigfleet.cli.shard_verbs.clusters import refused_text
 from bigfleet.cli.shard_verbs.described import (
@@ -48,7 +48,7 @@ class DescribedCluster:
     needs: NeedListing | None
 
 
-def describe_cluster(line: Line, cluster: str) -> Description:
+def describe_cluster(connection: Connection, cluster: str) -> Description:
     async def look(shard: Clients) -> DescribedCluster:
         await require_cluster(shard, cluster)
         sessions = await shard.admin.sessions(cluster_id=cluster)
@@ -59,13 +59,13 @@ def describe_cluster(line: Line, cluster: str) -> Description:
         listing = needs if isinstance(needs, NeedListing) else None
         return DescribedCluster(status, sessions[0] if sessions else None, machines, listing)
 
-    asked = ask_fleet(line, about_cluster(cluster, look))
-    answers = known_in(line, asked, cluster_thing(cluster))
-    return _description(line, cluster, answers)
+    asked = ask_fleet(connection, about_cluster(cluster, look))
+    answers = known_in(connection, asked, cluster_thing(cluster))
+    return _description(connection, cluster, answers)
 
 
 def _description(
-    line: Line, cluster: str, answers: "FleetAnswers[DescribedCluster]"
+    connection: Connection, cluster: str, answers: "FleetAnswers[DescribedCluster]"
 ) -> Description:
     told = list(answers.said.values())
     views = sorted(
@@ -77,7 +77,7 @@ def _description(
     tables = [(machines_title(views, "are bound to it"), machine_table(views, at))] if views else []
     if rows:
         title = f"{counted(len(rows), 'need')} not met:"
-        tables.append((title, rows_table(rows, line.now)))
+        tables.append((title, rows_table(rows, connection.now)))
     sessions = [each.session for each in told if each.session]
     spent = sum(view.machine.price_per_hour for view in views)
     return Description(
@@ -86,8 +86,11 @@ def _description(
         f"{_needs_text(told)}",
         [
             ("shard", ", ".join(answers.said)),
-            ("session", _session_text(sessions, line)),
-            ("roll-ups", "; ".join(filter(None, (refused_text(s, line.now) for s in sessions)))),
+            ("session", _session_text(sessions, connection)),
+            (
+                "roll-ups",
+                "; ".join(filter(None, (refused_text(s, connection.now) for s in sessions))),
+            ),
             ("machines", _states_text(Counter(view.machine.state.label for view in views))),
             ("price", f"{dollars_text(spent)}/h"),
             ("needs", _needs_text(told)),
@@ -114,10 +117,10 @@ def _why(row: NeedRow) -> str:
     return f"need/{row.view.need.cluster}/{row.view.need.key.need_id}: {why_text(row)}"
 
 
-def _session_text(sessions: list[SessionView], line: Line) -> str:
+def _session_text(sessions: list[SessionView], connection: Connection) -> str:
     connected = [each for each in sessions if each.connected]
     if connected:
-        return f"open for {since_text(connected[0].connected_at, line.now)}"
+        return f"open for {since_text(connected[0].connected_at, connection.now)}"
     return "not connected: its operator does not run, or cannot reach the shard"
 
 

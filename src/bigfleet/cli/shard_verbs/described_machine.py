@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from bigfleet.cli.connections import Clients, Line
+from bigfleet.cli.connections import Clients, Connection
 from bigfleet.cli.object_names import about_machine, machine_thing
 from bigfleet.cli.shard_verbs.described import Description, lifting, pauses_of
 from bigfleet.cli.shard_verbs.failed_remedies import remedy_of
@@ -28,7 +28,7 @@ class DescribedMachine:
     status: ShardStatus
 
 
-def describe_machine(line: Line, machine_id: str) -> Description:
+def describe_machine(connection: Connection, machine_id: str) -> Description:
     from bigfleet.wire.machine_views import MACHINE_VIEW
     from bigfleet.wire.shard_views import EVENT
 
@@ -37,7 +37,9 @@ def describe_machine(line: Line, machine_id: str) -> Description:
         return DescribedMachine(story, await shard.admin.status())
 
     answers = known_in(
-        line, ask_fleet(line, about_machine(machine_id, look)), machine_thing(machine_id)
+        connection,
+        ask_fleet(connection, about_machine(machine_id, look)),
+        machine_thing(machine_id),
     )
     owners = {shard: told for shard, told in answers.said.items() if told.story.machine}
     view = next((told.story.machine for told in owners.values()), None)
@@ -47,8 +49,8 @@ def describe_machine(line: Line, machine_id: str) -> Description:
     events = [event for story in stories.values() for event in story.events]
     return Description(
         f"machine/{machine_id}",
-        present_text(machine_id, view, line.now),
-        _facts(view, ", ".join(owners or answers.said), line) if view else (),
+        present_text(machine_id, view, connection.now),
+        _facts(view, ", ".join(owners or answers.said), connection) if view else (),
         {
             **({"machine": MACHINE_VIEW.document(view)} if view else {}),
             "events": [EVENT.document(event) for event in events],
@@ -60,7 +62,7 @@ def describe_machine(line: Line, machine_id: str) -> Description:
     )
 
 
-def _facts(view: MachineView, shard: str, line: Line) -> list[tuple[str, str]]:
+def _facts(view: MachineView, shard: str, connection: Connection) -> list[tuple[str, str]]:
     machine, kept, failed = view.machine, view.reservation, view.failed
     labels = ", ".join(f"{key}={value}" for key, value in sorted(machine.labels.items()))
     held = "beyond the quota" if view.withheld_by_quota else ""
@@ -74,7 +76,7 @@ def _facts(view: MachineView, shard: str, line: Line) -> list[tuple[str, str]]:
         ("reserved for", f"need/{kept.holder.cluster}/{kept.holder.need_id}" if kept else ""),
         ("reserved until", instant_text(kept.expires_at) if kept and kept.expires_at else ""),
         ("failed", f"{failed.cause} after {failed.attempts} tries" if failed else ""),
-        ("next look", next_text(failed, line.now) if failed else ""),
+        ("next look", next_text(failed, connection.now) if failed else ""),
         ("error", machine.last_error),
         ("given up by its cluster", view.lost),
         ("held", ", ".join(filter(None, (held, unseen)))),

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import click
 
-from bigfleet.cli.connections import Clients, Line
+from bigfleet.cli.connections import Clients, Connection
 from bigfleet.cli.request_options import named_text
 from bigfleet.cli.shard_verbs.described import (
     Description,
@@ -15,7 +15,7 @@ from bigfleet.cli.shard_verbs.described import (
 )
 from bigfleet.cli.shard_verbs.needs import listed_needs, profile_text, row_document
 from bigfleet.cli.tables import counted, since_text
-from bigfleet.cli.whole_fleet import FleetAnswers, Thing, Unknown, ask_fleet, known_in
+from bigfleet.cli.whole_fleet import FleetAnswers, SoughtObject, Unknown, ask_fleet, known_in
 from bigfleet.model.need_states import NeedState
 from bigfleet.model.reasons import resources_text
 from bigfleet.model.shard_views import (
@@ -39,9 +39,9 @@ class DescribedNeed:
     status: ShardStatus
 
 
-def describe_need(line: Line, name: str) -> Description:
+def describe_need(connection: Connection, name: str) -> Description:
     cluster, _, prefix = name.rpartition("/")
-    rows = _rows_of(line, cluster, prefix)
+    rows = _rows_of(connection, cluster, prefix)
     (shard_id,) = rows.said
     (row,) = rows.said[shard_id]
     need = row.view.need
@@ -51,12 +51,16 @@ def describe_need(line: Line, name: str) -> Description:
         machines = await shard.admin.machines(query)
         return DescribedNeed(row, machines, await shard.admin.status())
 
-    answers = ask_fleet(line.only(rows.addresses[shard_id]), look)
+    answers = ask_fleet(connection.only(rows.addresses[shard_id]), look)
     told = next(iter(answers.said.values()))
-    return _description(line, told, FleetAnswers({shard_id: told}, rows.failed, rows.addresses))
+    return _description(
+        connection, told, FleetAnswers({shard_id: told}, rows.failed, rows.addresses)
+    )
 
 
-def _rows_of(line: Line, cluster: str, prefix: str) -> "FleetAnswers[tuple[NeedRow, ...]]":
+def _rows_of(
+    connection: Connection, cluster: str, prefix: str
+) -> "FleetAnswers[tuple[NeedRow, ...]]":
     """The one Need that is meant, under its shard; leaves with 2 where there are several."""
 
     async def look(shard: Clients) -> "tuple[NeedRow, ...] | Unknown":
@@ -67,8 +71,10 @@ def _rows_of(line: Line, cluster: str, prefix: str) -> "FleetAnswers[tuple[NeedR
         return rows or Unknown(await _ids_in(shard))
 
     said = f"{cluster}/{prefix}" if cluster else prefix
-    asked = ask_fleet(line, look)
-    found = known_in(line, asked, Thing("need", said, "bigfleet needs shows those there are"))
+    asked = ask_fleet(connection, look)
+    found = known_in(
+        connection, asked, SoughtObject("need", said, "bigfleet needs shows those there are")
+    )
     keys = {row.view.need.key for rows in found.said.values() for row in rows}
     if len(keys) > 1:
         names = named_text(sorted(f"{key.cluster}/{key.need_id}" for key in keys))
@@ -85,7 +91,7 @@ async def _ids_in(shard: Clients) -> tuple[str, ...]:
 
 
 def _description(
-    line: Line, told: DescribedNeed, answers: "FleetAnswers[DescribedNeed]"
+    connection: Connection, told: DescribedNeed, answers: "FleetAnswers[DescribedNeed]"
 ) -> Description:
     row, need = told.row, told.row.view.need
     held = pauses_of((told.status,), need.cluster)
@@ -97,7 +103,7 @@ def _description(
     title = machines_title(serving, f"of cluster {need.cluster} serve it")
     return Description(
         name,
-        f"{name} is {row.state.label}, for {since_text(row.since, line.now)}; "
+        f"{name} is {row.state.label}, for {since_text(row.since, connection.now)}; "
         f"priority {need.profile.priority}, {resources_text(need.aggregate.texts())}",
         _facts(told, next(iter(answers.said))),
         {**row_document(row), "machineIds": [view.machine.id for view in serving]},

@@ -3,12 +3,12 @@
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from bigfleet.cli.connections import Clients, Line, is_address
+from bigfleet.cli.connections import Clients, Connection, is_address
 from bigfleet.cli.shard_verbs.described import Description, lifting, pauses_of
 from bigfleet.cli.shard_verbs.status import headline_of
 from bigfleet.cli.shard_verbs.top import cores_text, memory_text
 from bigfleet.cli.tables import Table, cell, counted, since_text, table_of
-from bigfleet.cli.whole_fleet import Thing, Unknown, ask_fleet, known_in
+from bigfleet.cli.whole_fleet import SoughtObject, Unknown, ask_fleet, known_in
 from bigfleet.model.machines import MachineState
 from bigfleet.model.reasons import dollars_text
 from bigfleet.model.shard_views import (
@@ -34,7 +34,7 @@ class DescribedShard:
     offerings: tuple[OfferingView, ...]
 
 
-def describe_shard(line: Line, name: str) -> Description:
+def describe_shard(connection: Connection, name: str) -> Description:
     async def look(shard: Clients) -> "DescribedShard | Unknown":
         admin = shard.admin
         status = await admin.status()
@@ -49,9 +49,11 @@ def describe_shard(line: Line, name: str) -> Description:
             await admin.offerings(),
         )
 
-    meant = line.only(name) if is_address(name) else line
+    meant = connection.only(name) if is_address(name) else connection
     asked = ask_fleet(meant, look)
-    answers = known_in(line, asked, Thing("shard", name, "bigfleet shards shows those there are"))
+    answers = known_in(
+        connection, asked, SoughtObject("shard", name, "bigfleet shards shows those there are")
+    )
     # The others were asked only for their names.
     answers = replace(answers, failed={})
     told = next(iter(answers.said.values()))
@@ -59,11 +61,11 @@ def describe_shard(line: Line, name: str) -> Description:
     held = pauses_of((status,), None)
     return Description(
         f"shard/{status.shard_id}",
-        headline_of(status, line.now),
+        headline_of(status, connection.now),
         _facts(told, answers.addresses.get(status.shard_id, "")),
         _document(told),
         answers,
-        [("Clusters it serves:", _cluster_table(told, line))] if told.sessions else [],
+        [("Clusters it serves:", _cluster_table(told, connection))] if told.sessions else [],
         reasons=_reasons(told),
         pauses=held,
         commands=[*_commands(told), *lifting(held)],
@@ -110,7 +112,7 @@ def _reasons(told: DescribedShard) -> list[str]:
     return [*broken, *held, *resting]
 
 
-def _cluster_table(told: DescribedShard, line: Line) -> Table:
+def _cluster_table(told: DescribedShard, connection: Connection) -> Table:
     machines = Counter(view.machine.cluster for view in told.machines)
     table = table_of(
         *("CLUSTER", "SESSION", "NEEDS", "UNMET", "MACHINES"),
@@ -118,7 +120,9 @@ def _cluster_table(told: DescribedShard, line: Line) -> Table:
     )
     for each in told.sessions:
         counts = each.need_states
-        opened = f"open {since_text(each.connected_at, line.now)}" if each.connected else "closed"
+        opened = (
+            f"open {since_text(each.connected_at, connection.now)}" if each.connected else "closed"
+        )
         table.add_row(
             cell(each.cluster),
             cell(opened),

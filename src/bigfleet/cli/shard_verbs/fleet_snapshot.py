@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bigfleet.cli.connections import Clients, Line, shard_verb
+from bigfleet.cli.connections import Clients, Connection, shard_verb
 from bigfleet.cli.output import answers_once
 from bigfleet.cli.request_options import EXIT_PARTIAL, named_text
 from bigfleet.cli.terminal import plain, refuse, refuse_input, write_out
@@ -32,7 +32,7 @@ _LINES = ".jsonl"
 @shard_verb
 @answers_once
 @click.argument("file")
-def fleet_snapshot(line: Line, file: str) -> None:
+def fleet_snapshot(connection: Connection, file: str) -> None:
     """The live fleet as a fleet file: machines, needs, options and memory of the last cycle.
 
     FILE is written as YAML, JSON or .jsonl by its suffix, packed for .gz; "-" writes lines of JSON
@@ -45,10 +45,10 @@ def fleet_snapshot(line: Line, file: str) -> None:
       bigfleet snapshot fleet - --shard shard-1 | bigfleet plan -
       bigfleet snapshot fleet - | sed 's/"cpu":"8"/"cpu":"16"/' | bigfleet plan -
     """
-    answers = ask_fleet(line, _dump, _LONGEST)
+    answers = ask_fleet(connection, _dump, _LONGEST)
     if answers.failed:
         silent = [
-            f"{name} at {answers.addresses[name]} ({silence_text(line, why)})"
+            f"{name} at {answers.addresses[name]} ({silence_text(connection, why)})"
             for name, why in answers.failed.items()
         ]
         said = f"{len(silent)} of {len(answers.addresses)} shards gave no answer: "
@@ -59,16 +59,18 @@ def fleet_snapshot(line: Line, file: str) -> None:
     if file == "-":
         write_out(content)
         return
-    from bigfleet.edge.whole_files import write_whole
+    from bigfleet.edge.files import write_whole
 
     try:
         write_whole(Path(file), content, mode=0o666)
     except OSError as problem:
         raise refuse([f"{file} cannot be written: {problem.strerror}"]) from None
-    if line.json:
+    if connection.json:
         from bigfleet.cli.tables import write_json
 
-        write_json({"file": file, "bytes": len(content), "shards": sorted(answers.said)}, line.now)
+        write_json(
+            {"file": file, "bytes": len(content), "shards": sorted(answers.said)}, connection.now
+        )
     else:
         click.echo(plain(f"saved {file}: {said}; bigfleet plan {file} reads it"))
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bigfleet.cli.connections import Clients, Line, side_by_side
+from bigfleet.cli.connections import Clients, Connection, side_by_side
 from bigfleet.cli.request_options import EXIT_PARTIAL, cause_in, exit_code_of, leave, named_text
 from bigfleet.cli.terminal import plain
 from bigfleet.cli.whole_fleet import (
@@ -17,7 +17,7 @@ from bigfleet.cli.whole_fleet import (
 )
 
 if TYPE_CHECKING:
-    from bigfleet.cli.shard_verbs.pause_tables import Known
+    from bigfleet.cli.shard_verbs.pause_tables import PauseWithShards
     from bigfleet.cli.tables import Page
     from bigfleet.model.coordination import CoordinatorStatus, QuotaAllocation
     from bigfleet.model.machines import Instant
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         Quarantine,
         ShardStatus,
     )
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
     Replicas = dict[str, CoordinatorStatus | Rejected]
 
@@ -39,7 +39,7 @@ COLUMNS = ("SHARD", "ADDRESS", *_NUMBERS, "LINK", "STATE")
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ShardCondition:
     """One shard, and what holds it back."""
 
     status: "ShardStatus"
@@ -48,22 +48,22 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Surveyed:
+class FleetCondition:
     replicas: "Replicas"
     addresses: dict[str, str]
-    answers: "dict[str, Seen | Rejected]"
+    answers: "dict[str, ShardCondition | Rejected]"
     #: Why there are no shards to show.
     leaderless: "Rejected | None" = None
     #: Those of the coordinator; shards tell theirs in their status.
     pauses: "PauseList | None" = None
     quotas: "tuple[QuotaAllocation, ...]" = ()
 
-    def seen(self) -> "dict[str, Seen]":
+    def seen(self) -> "dict[str, ShardCondition]":
         return told_apart(self.answers)[0]
 
-    def pauses_in_force(self) -> "list[Known]":
+    def pauses_in_force(self) -> "list[PauseWithShards]":
         """Each once, with who knows of it: the coordinator and its shards know the same ones."""
-        from bigfleet.cli.shard_verbs.pause_calls import Answers
+        from bigfleet.cli.shard_verbs.pause_calls import PauseAnswers
         from bigfleet.cli.shard_verbs.pause_tables import united
         from bigfleet.model.shard_admin import PauseList
 
@@ -71,54 +71,56 @@ class Surveyed:
             name: PauseList(each.status.pauses, each.status.dry_run)
             for name, each in self.seen().items()
         }
-        return united(Answers(shards, self.pauses))
+        return united(PauseAnswers(shards, self.pauses))
 
 
-def show_fleet(line: Line) -> None:
+def show_fleet(connection: Connection) -> None:
     """Leaves with 3 where no replica leads, with 5 where a shard or a replica gave no answer."""
     import asyncio
 
     from bigfleet.cli.tables import Page
 
-    found = asyncio.run(line.coordinator.asked(lambda coordinator: _survey(line, coordinator)))
+    found = asyncio.run(
+        connection.coordinator.asked(lambda coordinator: _survey(connection, coordinator))
+    )
     there, absent = told_apart(found.replicas)
     if not there:
         rejected = next(iter(absent.values()))
-        raise leave(line.coordinator.told(rejected), rejected)
-    if line.json:
-        _write(line, found)
+        raise leave(connection.coordinator.told(rejected), rejected)
+    if connection.json:
+        _write(connection, found)
     else:
-        page = Page.on_stdout(line.color)
+        page = Page.on_stdout(connection.color)
         page.say(headline_of(found), "bold")
-        _show_replicas(page, line, found)
-        _show_shards(page, line, found)
-        _show_rails(page, line, found)
+        _show_replicas(page, connection, found)
+        _show_shards(page, connection, found)
+        _show_rails(page, connection, found)
         page.write()
     if found.leaderless is not None:
-        click.echo(plain(line.coordinator.told(found.leaderless)), err=True)
+        click.echo(plain(connection.coordinator.told(found.leaderless)), err=True)
         raise click.exceptions.Exit(exit_code_of(found.leaderless))
-    leave_partial(line, found.addresses, told_apart(found.answers)[1])
+    leave_partial(connection, found.addresses, told_apart(found.answers)[1])
     if absent:
         click.echo(plain(f"no coordinator answers at {named_text(list(absent))}"), err=True)
         raise click.exceptions.Exit(EXIT_PARTIAL)
 
 
-async def _survey(line: Line, coordinator: "CoordinatorAdminClient") -> Surveyed:
+async def _survey(connection: Connection, coordinator: "CoordinatorAdminClient") -> FleetCondition:
     from bigfleet.model.provider_calls import Rejected
 
-    replicas = await _replicas(line, coordinator)
+    replicas = await _replicas(connection, coordinator)
     if not told_apart(replicas)[0]:
-        return Surveyed(replicas, {}, {})
+        return FleetCondition(replicas, {}, {})
     try:
-        meant = await shards_meant(line, coordinator)
+        meant = await shards_meant(connection, coordinator)
         pauses, quotas = await coordinator.pauses(), await coordinator.quotas()
     except Rejected as rejected:
-        return Surveyed(replicas, {}, {}, rejected)
-    answers = await side_by_side(line, meant, _look)
-    return Surveyed(replicas, meant, answers, pauses=pauses, quotas=quotas)
+        return FleetCondition(replicas, {}, {}, rejected)
+    answers = await side_by_side(connection, meant, _look)
+    return FleetCondition(replicas, meant, answers, pauses=pauses, quotas=quotas)
 
 
-async def _replicas(line: Line, coordinator: "CoordinatorAdminClient") -> "Replicas":
+async def _replicas(connection: Connection, coordinator: "CoordinatorAdminClient") -> "Replicas":
     """Every address that is named, and the leader where one of them names another."""
     import asyncio
 
@@ -130,7 +132,7 @@ async def _replicas(line: Line, coordinator: "CoordinatorAdminClient") -> "Repli
         except Rejected as rejected:
             return rejected
 
-    addresses = line.coordinator.addresses
+    addresses = connection.coordinator.addresses
     found = dict(zip(addresses, await asyncio.gather(*map(one, addresses)), strict=True))
     there, _absent = told_apart(found)
     if not any(each.is_leader for each in there.values()):
@@ -141,18 +143,18 @@ async def _replicas(line: Line, coordinator: "CoordinatorAdminClient") -> "Repli
     return found
 
 
-async def _look(shard: Clients) -> Seen:
+async def _look(shard: Clients) -> ShardCondition:
     admin = shard.admin
     status = await admin.status()
-    return Seen(status, await admin.quarantines(), await admin.offerings())
+    return ShardCondition(status, await admin.quarantines(), await admin.offerings())
 
 
-def leader_in(found: Surveyed) -> "CoordinatorStatus | None":
+def leader_in(found: FleetCondition) -> "CoordinatorStatus | None":
     there, _absent = told_apart(found.replicas)
     return next((each for each in there.values() if each.is_leader), None)
 
 
-def headline_of(found: Surveyed) -> str:
+def headline_of(found: FleetCondition) -> str:
     from bigfleet.cli.tables import counted
 
     leader = leader_in(found)
@@ -179,7 +181,7 @@ def headline_of(found: Surveyed) -> str:
     return said
 
 
-def _show_replicas(page: "Page", line: Line, found: Surveyed) -> None:
+def _show_replicas(page: "Page", connection: Connection, found: FleetCondition) -> None:
     from bigfleet.cli.tables import cell, table_of
     from bigfleet.model.provider_calls import Rejected
 
@@ -188,7 +190,7 @@ def _show_replicas(page: "Page", line: Line, found: Surveyed) -> None:
     for address, each in found.replicas.items():
         if isinstance(each, Rejected):
             unknown = [cell("")] * (len(columns) - 1)
-            table.add_row(cell(address), *unknown, cell(silence_text(line, each), "red"))
+            table.add_row(cell(address), *unknown, cell(silence_text(connection, each), "red"))
             continue
         table.add_row(
             cell(address),
@@ -203,7 +205,7 @@ def _show_replicas(page: "Page", line: Line, found: Surveyed) -> None:
     page.show(table, aside=True)
 
 
-def _show_shards(page: "Page", line: Line, found: Surveyed) -> None:
+def _show_shards(page: "Page", connection: Connection, found: FleetCondition) -> None:
     from bigfleet.cli.tables import cell, table_of
     from bigfleet.model.provider_calls import Rejected
 
@@ -213,7 +215,7 @@ def _show_shards(page: "Page", line: Line, found: Surveyed) -> None:
         seen = found.answers[name]
         if isinstance(seen, Rejected):
             unknown = [cell("")] * (len(_NUMBERS) + 1)
-            said = f"no answer: {silence_text(line, seen)}"
+            said = f"no answer: {silence_text(connection, seen)}"
             table.add_row(cell(name), cell(address), *unknown, cell(said, "red"))
             continue
         status, link = seen.status, seen.status.coordinator
@@ -227,14 +229,14 @@ def _show_shards(page: "Page", line: Line, found: Surveyed) -> None:
             cell(f"{status.failed_machines:,}", "red" if status.failed_machines else ""),
             cell(f"{status.needs:,}"),
             cell(f"{status.shortfalls:,}", "red" if status.shortfalls else ""),
-            cell(link_text(link, line.now), "" if up else "red"),
+            cell(link_text(link, connection.now), "" if up else "red"),
             cell(state_text(seen), "" if status.ready else "red"),
         )
     if table.row_count:
         page.show(table)
 
 
-def _show_rails(page: "Page", line: Line, found: Surveyed) -> None:
+def _show_rails(page: "Page", connection: Connection, found: FleetCondition) -> None:
     """Only what holds something back: an empty table would be read as a loss of data."""
     if found.leaderless is not None:
         return
@@ -243,7 +245,7 @@ def _show_rails(page: "Page", line: Line, found: Surveyed) -> None:
     if pauses:
         _show_pauses(page, pauses, len(found.addresses))
     if held:
-        _show_quarantines(page, seen, line.now)
+        _show_quarantines(page, seen, connection.now)
     if found.quotas:
         _show_quotas(page, found.quotas)
     if not (pauses or held):
@@ -252,7 +254,7 @@ def _show_rails(page: "Page", line: Line, found: Surveyed) -> None:
         page.say(f"No pause or quarantine is in force{none}.")
 
 
-def _show_pauses(page: "Page", pauses: "list[Known]", shards: int) -> None:
+def _show_pauses(page: "Page", pauses: "list[PauseWithShards]", shards: int) -> None:
     from bigfleet.cli.shard_verbs.pause_words import scope_text, until_text
     from bigfleet.cli.tables import cell, table_of
 
@@ -270,7 +272,7 @@ def _show_pauses(page: "Page", pauses: "list[Known]", shards: int) -> None:
     page.show(table)
 
 
-def _show_quarantines(page: "Page", seen: dict[str, Seen], now: "Instant") -> None:
+def _show_quarantines(page: "Page", seen: dict[str, ShardCondition], now: "Instant") -> None:
     from bigfleet.cli.shard_verbs.quarantines import kind_word
     from bigfleet.cli.tables import cell, since_text, table_of
 
@@ -314,7 +316,7 @@ def link_text(link: "CoordinatorLink | None", now: "Instant") -> str:
     return f"{state} {since_text(link.last_report_at, now)}" if link.last_report_at else state
 
 
-def state_text(seen: Seen) -> str:
+def state_text(seen: ShardCondition) -> str:
     """`ready`, or what is wrong and what holds it back."""
     from bigfleet.cli.shard_verbs.needs import counts_text
     from bigfleet.cli.tables import counted
@@ -349,16 +351,16 @@ def state_text(seen: Seen) -> str:
     return "; ".join(said)
 
 
-def _write(line: Line, found: Surveyed) -> None:
+def _write(connection: Connection, found: FleetCondition) -> None:
     from bigfleet.cli.tables import write_items
     from bigfleet.model.provider_calls import Rejected
-    from bigfleet.wire.coordinator_documents import document_of as coordinator_document
+    from bigfleet.wire import coordination
     from bigfleet.wire.shard_views import OFFERING, QUARANTINE, STATUS
 
     replicas = [
         {"address": address, "error": failure_document(each)}
         if isinstance(each, Rejected)
-        else {"address": address, **coordinator_document(each)}
+        else {"address": address, **coordination.STATUS.document(each)}
         for address, each in found.replicas.items()
     ]
     items: list[dict[str, Any]] = []
@@ -373,8 +375,8 @@ def _write(line: Line, found: Surveyed) -> None:
         }
         items.append({**STATUS.document(seen.status), "address": address, **rails})
     leader = leader_in(found)
-    head: dict[str, Any] = {"coordinator": coordinator_document(leader)} if leader else {}
+    head: dict[str, Any] = {"coordinator": coordination.STATUS.document(leader)} if leader else {}
     if found.leaderless is None:
         head["pauses"] = [known.document() for known in found.pauses_in_force()]
-        head["quotas"] = [coordinator_document(each) for each in found.quotas]
-    write_items(items, line.now, **head, replicas=replicas)
+        head["quotas"] = [coordination.QUOTA.document(each) for each in found.quotas]
+    write_items(items, connection.now, **head, replicas=replicas)

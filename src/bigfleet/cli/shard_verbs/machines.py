@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from bigfleet.cli.connections import Clients, Line, audit_of, audited, shard_verb
+from bigfleet.cli.connections import Clients, Connection, audit_of, audited, shard_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.object_names import (
     CLUSTER,
@@ -74,7 +74,7 @@ machines.help = f"{machines.help}\n{SYNTAX}"
 @click.option("--failed", is_flag=True, help="Only Failed machines, with cause and next look.")
 @_limit
 def list_machines(
-    line: Line,
+    connection: Connection,
     selector: tuple[tuple[str, tuple[str, ...]], ...],
     cluster: str,
     failed: bool,
@@ -101,17 +101,17 @@ def list_machines(
         addresses = {each.name: each.address for each in providers}
         return MachinesFound(page, seen, await _nearest(shard, named - seen), addresses)
 
-    answers = ask_fleet(line, look)
+    answers = ask_fleet(connection, look)
     unknown = named.difference(*(found.known for found in answers.said.values()))
     if len(unknown) < len(named) or not named:
         pages = {shard: found.page for shard, found in answers.said.items()}
         addresses = {shard: found.addresses for shard, found in answers.said.items() if failed}
         shown = machines_in(pages, limit, addresses)
-        write_listing(line, machine_listing(shown, failed=failed, missing=answers.document()))
+        write_listing(connection, machine_listing(shown, failed=failed, missing=answers.document()))
     for each in sorted(unknown):
         near = [name for found in answers.said.values() for name in found.near.get(each, ())]
         click.echo(plain(not_found_text(machine_thing(each), near, len(answers.said))), err=True)
-    answers.leave_partial(line)
+    answers.leave_partial(connection)
     if unknown:
         raise click.exceptions.Exit(EXIT_UNREACHABLE)
 
@@ -140,8 +140,8 @@ list_machines.help = f"{list_machines.help}\n{SYNTAX}"
 @shard_verb
 @shows(lambda: _tables().STORY_COLUMNS)
 @click.argument("machine_id", metavar="ID", type=MACHINE)
-@click.option("--limit", type=click.IntRange(0), default=0, help="The newest so many; 0: all.")
-def story(line: Line, machine_id: str, limit: int) -> None:
+@click.option("--limit", type=click.IntRange(0), default=0, help="How many of the newest; 0: all.")
+def story(connection: Connection, machine_id: str, limit: int) -> None:
     """What touched a machine, oldest first.
 
     Decisions, calls to the provider, changes of state, people. A machine that is gone keeps its
@@ -152,40 +152,42 @@ def story(line: Line, machine_id: str, limit: int) -> None:
     from bigfleet.wire.machine_views import MACHINE_VIEW
     from bigfleet.wire.shard_views import EVENT
 
-    answers = _stories_of(line, machine_id, limit)
+    answers = _stories_of(connection, machine_id, limit)
     told = answers.said
     machine = next((story.machine for story in told.values() if story.machine), None)
-    if line.json:
+    if connection.json:
         now = {"machine": MACHINE_VIEW.document(machine)} if machine else {}
         parts = ((shard, event) for shard, story in told.items() for event in story.events)
         events = [{**EVENT.document(event), "shardId": shard} for shard, event in parts]
         events.sort(key=lambda event: event["atUnixNanos"])
         cut = any(story.truncated for story in told.values())
         rest = {"shards": sorted(told), **answers.document()}
-        write_json({**now, "events": events, "truncated": cut, **rest}, line.now)
+        write_json({**now, "events": events, "truncated": cut, **rest}, connection.now)
     else:
-        page = Page.on_stdout(line.color)
-        page.say(present_text(machine_id, machine, line.now), "bold")
+        page = Page.on_stdout(connection.color)
+        page.say(present_text(machine_id, machine, connection.now), "bold")
         show_stories(page, told)
         page.write()
-    answers.leave_partial(line)
+    answers.leave_partial(connection)
 
 
-def _stories_of(line: Line, machine_id: str, limit: int) -> "FleetAnswers[MachineStory]":
+def _stories_of(
+    connection: Connection, machine_id: str, limit: int
+) -> "FleetAnswers[MachineStory]":
     """Of every shard that knows or knew it; leaves with 3 where none does."""
     from bigfleet.model.shard_admin import StoryCall
 
     async def look(shard: Clients) -> "MachineStory":
         return await shard.admin.story(StoryCall(machine_id, limit=limit))
 
-    asked = ask_fleet(line, about_machine(machine_id, look))
-    return known_in(line, asked, machine_thing(machine_id))
+    asked = ask_fleet(connection, about_machine(machine_id, look))
+    return known_in(connection, asked, machine_thing(machine_id))
 
 
 @machines.command()
 @shard_verb
 @shows(lambda: _tables().reservation_columns())
-def reservations(line: Line) -> None:
+def reservations(connection: Connection) -> None:
     """Machines that are reserved.
 
     The victim of a preemption waits for the Need that asked for it.
@@ -193,10 +195,10 @@ def reservations(line: Line) -> None:
     from bigfleet.cli.listings import write_listing
     from bigfleet.cli.shard_verbs.machine_tables import machines_in, reservation_listing
 
-    answers = ask_fleet(line, lambda shard: shard.admin.machines())
+    answers = ask_fleet(connection, lambda shard: shard.admin.machines())
     found = machines_in(answers.said)
-    write_listing(line, reservation_listing(found, answers.document()))
-    answers.leave_partial(line)
+    write_listing(connection, reservation_listing(found, answers.document()))
+    answers.leave_partial(connection)
 
 
 @machines.command()
@@ -209,7 +211,9 @@ def reservations(line: Line) -> None:
     help="recheck: look now. retry: as if it had never failed, then look. forget: drop the record.",
 )
 @audited
-def clear(line: Line, machine_id: str, mode: str, owner: str | None, reason: str) -> None:
+def clear(
+    connection: Connection, machine_id: str, mode: str, owner: str | None, reason: str
+) -> None:
     """Help a Failed machine out.
 
     \b
@@ -227,16 +231,16 @@ def clear(line: Line, machine_id: str, mode: str, owner: str | None, reason: str
 
     async def act(shard: Clients) -> "ClearedMachine":
         audit = audit_of(owner, reason)
-        return await shard.admin.clear(machine_id, ClearMode[mode.upper()], audit)
+        return await shard.admin.clear(audit, machine_id, ClearMode[mode.upper()])
 
     cleared = ask_owner(
-        line,
+        connection,
         about_machine(machine_id, lambda shard: one_machine(shard, machine_id)),
         about_machine(machine_id, act),
         machine_thing(machine_id),
     )
-    if line.json:
+    if connection.json:
         now = {"machine": MACHINE_VIEW.document(cleared.machine)} if cleared.machine else {}
-        write_json({**now, "text": cleared.text}, line.now)
+        write_json({**now, "text": cleared.text}, connection.now)
         return
     click.echo(f"machine/{machine_id}: {cleared.text}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bigfleet.cli.connections import Clients, Line, shard_verb
+from bigfleet.cli.connections import Clients, Connection, shard_verb
 from bigfleet.cli.object_names import CLUSTER, about_cluster, cluster_thing, require_cluster
 from bigfleet.cli.output import shows
 from bigfleet.cli.terminal import plain
@@ -43,7 +43,7 @@ _OLDER = (
     show_default=True,
     help="Rows at most; 0 shows all.",
 )
-def needs(line: Line, cluster: str, unmet: bool, limit: int) -> None:
+def needs(connection: Connection, cluster: str, unmet: bool, limit: int) -> None:
     """What clusters ask for, and whether they have it, highest precedence first.
 
     PROFILE begins with the Need's id; (margin) is what is asked for beyond requests, for pods that
@@ -71,15 +71,17 @@ def needs(line: Line, cluster: str, unmet: bool, limit: int) -> None:
 
     answers: FleetAnswers[NeedListing | NeedPage]
     if cluster:
-        asked = ask_fleet(line, about_cluster(cluster, look))
-        answers = known_in(line, asked, cluster_thing(cluster))
+        asked = ask_fleet(connection, about_cluster(cluster, look))
+        answers = known_in(connection, asked, cluster_thing(cluster))
     else:
-        answers = ask_fleet(line, look)
+        answers = ask_fleet(connection, look)
     found = needs_in(answers.said, unmet=unmet, limit=limit)
     if found.older:
         click.echo(plain(_OLDER), err=True)
-    write_listing(line, listing_of(found, line.now, unmet=unmet, missing=answers.document()))
-    answers.leave_partial(line)
+    write_listing(
+        connection, listing_of(found, connection.now, unmet=unmet, missing=answers.document())
+    )
+    answers.leave_partial(connection)
 
 
 async def listed_needs(

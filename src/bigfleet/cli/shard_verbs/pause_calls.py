@@ -9,7 +9,7 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from bigfleet.cli.connections import Line, Question, is_address, side_by_side
+from bigfleet.cli.connections import Connection, Question, is_address, side_by_side
 from bigfleet.cli.request_options import leave
 from bigfleet.cli.whole_fleet import shards_meant
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from bigfleet.model.pauses import Pause
     from bigfleet.model.provider_calls import Rejected
     from bigfleet.model.shard_admin import PauseCall, Paused, PauseList, ResumeCall, Resumed
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Answers(Generic[T]):
+class PauseAnswers(Generic[T]):
     """What each of them said, or what went wrong there."""
 
     #: By id; by address where no coordinator was asked.
@@ -35,85 +35,91 @@ class Answers(Generic[T]):
     addresses: dict[str, str] = field(default_factory=dict)
 
 
-def paused(line: Line, call: "PauseCall") -> "Answers[Paused]":
+def paused(connection: Connection, call: "PauseCall") -> "PauseAnswers[Paused]":
     import asyncio
 
-    async def everywhere(coordinator: "CoordinatorAdminClient") -> "Answers[Paused]":
-        meant = await _meant(line, coordinator)
+    async def everywhere(coordinator: "CoordinatorAdminClient") -> "PauseAnswers[Paused]":
+        meant = await _meant(connection, coordinator)
         if not isinstance(meant, dict):
-            return await _only_directly(line, meant, lambda shard: shard.admin.pause(call))
-        narrow = replace(call.scope, shard_ids=tuple(meant) if line.narrows else ())
+            return await _only_directly(connection, meant, lambda shard: shard.admin.pause(call))
+        narrow = replace(call.scope, shard_ids=tuple(meant) if connection.narrows else ())
         told = replace(call, scope=narrow)
         shards, lead = await asyncio.gather(
-            side_by_side(line, meant, lambda shard: shard.admin.pause(told)),
+            side_by_side(connection, meant, lambda shard: shard.admin.pause(told)),
             _caught(coordinator.pause(told)),
         )
-        return Answers(shards, lead, meant)
+        return PauseAnswers(shards, lead, meant)
 
-    if not line.is_led():
-        return Answers(line.ask_each(lambda shard: shard.admin.pause(call)))
-    return _led(line, everywhere)
+    if not connection.is_led():
+        return PauseAnswers(connection.ask_each(lambda shard: shard.admin.pause(call)))
+    return _led(connection, everywhere)
 
 
-def resumed(line: Line, call: "ResumeCall") -> "Answers[Resumed]":
-    async def everywhere(coordinator: "CoordinatorAdminClient") -> "Answers[Resumed]":
-        meant = await _meant(line, coordinator)
+def resumed(connection: Connection, call: "ResumeCall") -> "PauseAnswers[Resumed]":
+    async def everywhere(coordinator: "CoordinatorAdminClient") -> "PauseAnswers[Resumed]":
+        meant = await _meant(connection, coordinator)
         if not isinstance(meant, dict):
-            return await _only_directly(line, meant, lambda shard: shard.admin.resume(call))
+            return await _only_directly(connection, meant, lambda shard: shard.admin.resume(call))
         # First, so that no shard hears of the pause again after it was lifted there.
-        lead = await _caught(_lifted(line, coordinator, call, meant))
-        shards = await side_by_side(line, meant, lambda shard: shard.admin.resume(call))
-        return Answers({name: _as_led(said, lead) for name, said in shards.items()}, lead, meant)
+        lead = await _caught(_lifted(connection, coordinator, call, meant))
+        shards = await side_by_side(connection, meant, lambda shard: shard.admin.resume(call))
+        return PauseAnswers(
+            {name: _as_led(said, lead) for name, said in shards.items()}, lead, meant
+        )
 
-    if not line.is_led():
-        return Answers(line.ask_each(lambda shard: shard.admin.resume(call)))
-    return _led(line, everywhere)
+    if not connection.is_led():
+        return PauseAnswers(connection.ask_each(lambda shard: shard.admin.resume(call)))
+    return _led(connection, everywhere)
 
 
-def pauses_of_all(line: Line, include_expired: bool) -> "Answers[PauseList]":
+def pauses_of_all(connection: Connection, include_expired: bool) -> "PauseAnswers[PauseList]":
     """Only for a fleet that has a coordinator."""
 
-    async def everywhere(coordinator: "CoordinatorAdminClient") -> "Answers[PauseList]":
-        meant = await shards_meant(line, coordinator)
-        lead = await coordinator.pauses(include_expired)
+    async def everywhere(coordinator: "CoordinatorAdminClient") -> "PauseAnswers[PauseList]":
+        meant = await shards_meant(connection, coordinator)
+        lead = await coordinator.pauses(include_expired=include_expired)
         shards = await side_by_side(
-            line, meant, lambda shard: shard.admin.pauses(include_expired=include_expired)
+            connection, meant, lambda shard: shard.admin.pauses(include_expired=include_expired)
         )
-        return Answers(shards, lead, meant)
+        return PauseAnswers(shards, lead, meant)
 
-    return line.coordinator.ask(everywhere)
+    return connection.coordinator.ask(everywhere)
 
 
-def _led(line: Line, everywhere: "Led[Answers[T]]") -> "Answers[T]":
+def _led(connection: Connection, everywhere: "Led[PauseAnswers[T]]") -> "PauseAnswers[T]":
     import asyncio
 
     from bigfleet.model.provider_calls import Code, Rejected
 
     try:
-        return asyncio.run(line.coordinator.asked(everywhere))
+        return asyncio.run(connection.coordinator.asked(everywhere))
     except Rejected as rejected:
-        said = line.coordinator.told(rejected)
+        said = connection.coordinator.told(rejected)
         if rejected.code in (Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED):
             said = f"{said}; without a coordinator, name shards by address: --shard HOST:PORT"
         raise leave(said, rejected) from None
 
 
-async def _meant(line: Line, coordinator: "CoordinatorAdminClient") -> "dict[str, str] | Rejected":
+async def _meant(
+    connection: Connection, coordinator: "CoordinatorAdminClient"
+) -> "dict[str, str] | Rejected":
     """Rejected if the coordinator does not answer, unless every shard is named by its address."""
     from bigfleet.model.provider_calls import Rejected
 
     try:
-        return await shards_meant(line, coordinator)
+        return await shards_meant(connection, coordinator)
     except Rejected as rejected:
-        if line.narrows and all(map(is_address, line.shards)):
+        if connection.narrows and all(map(is_address, connection.shards)):
             return rejected
         raise
 
 
-async def _only_directly(line: Line, rejected: "Rejected", question: "Question[T]") -> "Answers[T]":
+async def _only_directly(
+    connection: Connection, rejected: "Rejected", question: "Question[T]"
+) -> "PauseAnswers[T]":
     """The kill switch must work where the coordinator does not."""
-    addresses = {address: address for address in line.shards}
-    return Answers(await side_by_side(line, addresses, question), rejected, addresses)
+    addresses = {address: address for address in connection.shards}
+    return PauseAnswers(await side_by_side(connection, addresses, question), rejected, addresses)
 
 
 async def _caught(answer: "Awaitable[T]") -> "T | Rejected":
@@ -126,12 +132,15 @@ async def _caught(answer: "Awaitable[T]") -> "T | Rejected":
 
 
 async def _lifted(
-    line: Line, coordinator: "CoordinatorAdminClient", call: "ResumeCall", meant: dict[str, str]
+    connection: Connection,
+    coordinator: "CoordinatorAdminClient",
+    call: "ResumeCall",
+    meant: dict[str, str],
 ) -> "Resumed":
     """All of some shards are all that name only them: others' stay in force."""
     from bigfleet.model.shard_admin import Resumed
 
-    if not (call.everything and line.narrows):
+    if not (call.everything and connection.narrows):
         return await coordinator.resume(call)
     removed: list[Pause] = []
     for pause in (await coordinator.pauses()).pauses:

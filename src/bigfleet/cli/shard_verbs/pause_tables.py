@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bigfleet.cli.connections import Line
+from bigfleet.cli.connections import Connection
 from bigfleet.cli.request_options import named_text
 from bigfleet.cli.shard_verbs.pause_words import scope_text, until_text
 from bigfleet.cli.whole_fleet import leave_partial, told_apart
 
 if TYPE_CHECKING:
-    from bigfleet.cli.shard_verbs.pause_calls import Answers
+    from bigfleet.cli.shard_verbs.pause_calls import PauseAnswers
     from bigfleet.cli.tables import Page
     from bigfleet.model.pauses import Pause
     from bigfleet.model.shard_admin import PauseList
@@ -20,7 +20,7 @@ COLUMNS = ("ID", "SCOPE", "SOURCE", "OWNER", "AGE", "EXPIRES", "WHERE", "REASON"
 
 
 @dataclass(slots=True)
-class Known:
+class PauseWithShards:
     """One pause, and who knows of it."""
 
     pause: "Pause"
@@ -41,59 +41,61 @@ class Known:
         return {**known, "coordinator": self.coordinator, "shardIds": self.shards}
 
 
-def show_pauses(line: Line, found: "PauseList") -> None:
+def show_pauses(connection: Connection, found: "PauseList") -> None:
     from bigfleet.cli.tables import Page, write_items
     from bigfleet.wire.shard_views import PAUSE
 
-    if line.json:
-        write_items(map(PAUSE.document, found.pauses), line.now, dryRun=found.dry_run)
+    if connection.json:
+        write_items(map(PAUSE.document, found.pauses), connection.now, dryRun=found.dry_run)
         return
-    page = Page.on_stdout(line.color)
-    _show(page, line, found.pauses, ())
+    page = Page.on_stdout(connection.color)
+    _show(page, connection, found.pauses, ())
     if found.dry_run:
         page.say("dry-run is on: decisions are logged, nothing is started")
     page.write()
 
 
-def show_fleet(line: Line, answers: "Answers[PauseList]") -> None:
+def show_fleet(connection: Connection, answers: "PauseAnswers[PauseList]") -> None:
     """Leaves with 5 where a shard gave no answer."""
     from bigfleet.cli.tables import Page, write_items
 
     said, failed = told_apart(answers.shards)
     known = united(answers)
     dry = [shard for shard, found in said.items() if found.dry_run]
-    if line.json:
+    if connection.json:
         items = [each.document() for each in known]
-        write_items(items, line.now, dryRun=bool(dry), dryRunShardIds=dry)
+        write_items(items, connection.now, dryRun=bool(dry), dryRunShardIds=dry)
     else:
-        page = Page.on_stdout(line.color)
+        page = Page.on_stdout(connection.color)
         where = [each.where_text(len(answers.shards)) for each in known]
-        _show(page, line, [each.pause for each in known], where)
+        _show(page, connection, [each.pause for each in known], where)
         if dry:
             said_where = named_text(dry)
             page.say(f"dry-run is on at {said_where}: decisions are logged, nothing is started")
         page.write()
-    leave_partial(line, answers.addresses, failed)
+    leave_partial(connection, answers.addresses, failed)
 
 
-def united(answers: "Answers[PauseList]") -> list[Known]:
+def united(answers: "PauseAnswers[PauseList]") -> list[PauseWithShards]:
     """The coordinator's first: shards hear of them, and have them directly too."""
     from bigfleet.model.shard_admin import PauseList
 
-    found: dict[tuple[str, object], Known] = {}
+    found: dict[tuple[str, object], PauseWithShards] = {}
     if isinstance(answers.coordinator, PauseList):
         for pause in answers.coordinator.pauses:
-            found[pause.pause_id, pause.scope] = Known(pause, coordinator=True)
+            found[pause.pause_id, pause.scope] = PauseWithShards(pause, coordinator=True)
     said, _failed = told_apart(answers.shards)
     for shard, listed in said.items():
         for pause in listed.pauses:
-            known = found.setdefault((pause.pause_id, pause.scope), Known(pause))
+            known = found.setdefault((pause.pause_id, pause.scope), PauseWithShards(pause))
             if shard not in known.shards:
                 known.shards.append(shard)
     return list(found.values())
 
 
-def _show(page: "Page", line: Line, pauses: "Iterable[Pause]", where: Iterable[str]) -> None:
+def _show(
+    page: "Page", connection: Connection, pauses: "Iterable[Pause]", where: Iterable[str]
+) -> None:
     from bigfleet.cli.tables import cell, since_text, table_of
 
     places = list(where)
@@ -106,7 +108,7 @@ def _show(page: "Page", line: Line, pauses: "Iterable[Pause]", where: Iterable[s
             cell(scope_text(each.scope)),
             cell(each.source.name.lower()),
             cell(each.who),
-            cell(since_text(each.created_at, line.now)),
+            cell(since_text(each.created_at, connection.now)),
             cell(until_text(each)),
             *([cell(places[number])] if places else []),
             cell(each.reason),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bigfleet.cli.connections import Line, audit_of, audited, shard_verb
+from bigfleet.cli.connections import Connection, audit_of, audited, shard_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.durations import DURATION
 from bigfleet.cli.object_names import CLUSTER, PAUSE
@@ -65,11 +65,11 @@ def pause() -> None:
     help="Only this kind of action.",
 )
 @click.option("--rebalance", is_flag=True, help="Only moves of machines between shards.")
-@click.option("--ttl", type=DURATION, default=None, help="Ends by itself then.  [default: 4h]")
+@click.option("--ttl", type=DURATION, default=None, help="When it ends by itself.  [default: 4h]")
 @click.option("--no-expiry", is_flag=True, help="Until it is resumed.")
 @audited
 def set_pause(
-    line: Line,
+    connection: Connection,
     clusters: tuple[str, ...],
     kinds: tuple[str, ...],
     rebalance: bool,
@@ -102,22 +102,24 @@ def set_pause(
         made = done.pause
         return [made.pause_id, scope_text(made.scope), until_text(made)]
 
-    confirm(line, paused(line, call), ("PAUSE", "SCOPE", "EXPIRES"), cells, document)
+    confirm(connection, paused(connection, call), ("PAUSE", "SCOPE", "EXPIRES"), cells, document)
 
 
 @pause.command("list", short_help="Who paused what, why, until when.")
 @shard_verb
 @shows(lambda: COLUMNS)
 @click.option("--expired", is_flag=True, help="Also the last that expired or were lifted.")
-def list_pauses(line: Line, expired: bool) -> None:
+def list_pauses(connection: Connection, expired: bool) -> None:
     """Who paused what, why, until when.
 
     In a fleet also WHERE: at the coordinator, at which shards, or all of them.
     """
-    if line.is_led():
-        show_fleet(line, pauses_of_all(line, expired))
+    if connection.is_led():
+        show_fleet(connection, pauses_of_all(connection, expired))
     else:
-        show_pauses(line, line.ask(lambda shard: shard.admin.pauses(include_expired=expired)))
+        show_pauses(
+            connection, connection.ask(lambda shard: shard.admin.pauses(include_expired=expired))
+        )
 
 
 @click.command()
@@ -125,7 +127,9 @@ def list_pauses(line: Line, expired: bool) -> None:
 @click.argument("pause_id", type=PAUSE, metavar="[ID]", required=False, default="")
 @click.option("--all", "everything", is_flag=True, help="Every pause set by `bigfleet pause`.")
 @audited
-def resume(line: Line, pause_id: str, everything: bool, owner: str | None, reason: str) -> None:
+def resume(
+    connection: Connection, pause_id: str, everything: bool, owner: str | None, reason: str
+) -> None:
     """Lift a pause: the next cycle decides afresh.
 
     Pauses of the flag, the pause file and the coordinator are lifted where they were set.
@@ -150,7 +154,7 @@ def resume(line: Line, pause_id: str, everything: bool, owner: str | None, reaso
             "active": [PAUSE.document(each) for each in done.active],
         }
 
-    answers = resumed(line, call)
+    answers = resumed(connection, call)
     lifted = {pause.pause_id for pause in getattr(answers.coordinator, "removed", ())}
 
     def cells(done: "Resumed") -> list[str]:
@@ -158,7 +162,7 @@ def resume(line: Line, pause_id: str, everything: bool, owner: str | None, reaso
         left = ", ".join(_left_text(each, lifted) for each in done.active)
         return [removed or "nothing", left or "nothing"]
 
-    confirm(line, answers, ("LIFTED", "STILL_PAUSED"), cells, document)
+    confirm(connection, answers, ("LIFTED", "STILL_PAUSED"), cells, document)
     said = [answers.coordinator, *answers.shards.values()]
     if pause_id and not any(getattr(each, "removed", ()) for each in said):
         text = f"no pause {pause_id} is in force: lifted, expired or misspelt"

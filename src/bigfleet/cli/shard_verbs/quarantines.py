@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bigfleet.cli.connections import Clients, Line, Question, audit_of, audited, shard_verb
+from bigfleet.cli.connections import Clients, Connection, Question, audit_of, audited, shard_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.output import shows
-from bigfleet.cli.whole_fleet import Thing, Unknown, ask_fleet, ask_owner
+from bigfleet.cli.whole_fleet import SoughtObject, Unknown, ask_fleet, ask_owner
 
 if TYPE_CHECKING:
     from bigfleet.cli.listings import Column
@@ -33,7 +33,7 @@ def quarantines() -> None:
 @quarantines.command("list", short_help="What is held now.")
 @shard_verb
 @shows(lambda: [column.name for column in _columns(0)])
-def list_quarantines(line: Line) -> None:
+def list_quarantines(connection: Connection) -> None:
     """What is held now, by all shards or by those that --shard names.
 
     HOLDS counts those in a row, of how many are believed.
@@ -41,18 +41,18 @@ def list_quarantines(line: Line) -> None:
     from bigfleet.cli.listings import Listing, write_listing
     from bigfleet.wire.shard_views import QUARANTINE
 
-    answers = ask_fleet(line, lambda shard: shard.admin.quarantines())
+    answers = ask_fleet(connection, lambda shard: shard.admin.quarantines())
     held = [(shard, each) for shard, some in answers.said.items() for each in some]
     listing: Listing[tuple[str, Quarantine]] = Listing(
-        columns=_columns(line.now),
+        columns=_columns(connection.now),
         rows=held,
         document=lambda row: {**QUARANTINE.document(row[1]), "shardId": row[0]},
         name=lambda row: f"{kind_word(row[1].kind)}/{row[1].subject}",
         head=answers.document(),
         empty="Nothing is held.",
     )
-    write_listing(line, listing)
-    answers.leave_partial(line)
+    write_listing(connection, listing)
+    answers.leave_partial(connection)
 
 
 def _columns(now: "Instant") -> "list[Column[tuple[str, Quarantine]]]":
@@ -83,11 +83,16 @@ def _red(_row: object) -> str:
     "--accept/--discard",
     "accept",
     default=None,
-    help="Believe what is held, or keep what was there and wait for the next.",
+    help="Apply what is held, or drop it and wait for the next one.",
 )
 @audited
 def release(
-    line: Line, kind: str, subject: str, accept: bool | None, owner: str | None, reason: str
+    connection: Connection,
+    kind: str,
+    subject: str,
+    accept: bool | None,
+    owner: str | None,
+    reason: str,
 ) -> None:
     """Decide about what is held: a cluster's roll-up, or a provider's List."""
     from bigfleet.cli.tables import write_json
@@ -100,13 +105,15 @@ def release(
     name = subject.removeprefix("cluster/") if kind == "rollup" else subject
 
     async def act(shard: Clients) -> "ReleasedQuarantine":
-        return await shard.admin.release(chosen, name, accept, audit_of(owner, reason))
+        return await shard.admin.release(audit_of(owner, reason), chosen, name, accept)
 
     hint = "bigfleet quarantines shows what is held"
-    released = ask_owner(line, _holds(chosen, name), act, Thing(f"held {kind} of", name, hint))
-    if line.json:
+    released = ask_owner(
+        connection, _holds(chosen, name), act, SoughtObject(f"held {kind} of", name, hint)
+    )
+    if connection.json:
         held = {"quarantine": QUARANTINE.document(released.quarantine)}
-        write_json({**held, "text": released.text}, line.now)
+        write_json({**held, "text": released.text}, connection.now)
         return
     click.echo(released.text)
 

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bigfleet.cli.connections import Clients, Line, Question, audit_of, shard_verb
+from bigfleet.cli.connections import Clients, Connection, Question, audit_of, shard_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.object_names import OFFERING
 from bigfleet.cli.output import shows
 from bigfleet.cli.shard_verbs.shard_reports import COLUMNS, show_reports
-from bigfleet.cli.whole_fleet import FleetAnswers, Thing, Unknown, ask_fleet, ask_owner
+from bigfleet.cli.whole_fleet import FleetAnswers, SoughtObject, Unknown, ask_fleet, ask_owner
 
 if TYPE_CHECKING:
     from bigfleet.cli.listings import Column, Listing
@@ -37,7 +37,7 @@ def reports() -> None:
 @reports.command(short_help="Machines and shortfalls of every shard.")
 @shard_verb
 @shows(lambda: COLUMNS)
-def shards(line: Line) -> None:
+def shards(connection: Connection) -> None:
     """Machines and shortfalls of every shard, as each last reported them to the coordinator.
 
     FREE machines are idle, or can be bought. With --shard only of that one. Without a coordinator
@@ -48,16 +48,16 @@ def shards(line: Line) -> None:
       bigfleet reports shards
       bigfleet reports shards -o json | jq '.items[] | {shardId, free: .summary.freeMachines}'
     """
-    show_reports(line)
+    show_reports(connection)
 
 
 @reports.command(short_help="Offerings that rest after failed Creates.")
 @shard_verb
 @shows(lambda: [column.name for column in _columns(0)])
 @click.option("--reset", type=OFFERING, default="", help="Let this one be bought again at once.")
-@click.option("--owner", default=None, help="With --reset: who wants it.")
+@click.option("--owner", default=None, help="With --reset: who asks for it.")
 @click.option("--reason", default="", help="With --reset: why; it is logged.")
-def offerings(line: Line, reset: str, owner: str | None, reason: str) -> None:
+def offerings(connection: Connection, reset: str, owner: str | None, reason: str) -> None:
     """Offerings that rest after failed Creates: nothing is bought there until the next probe.
 
     An offering is PROVIDER/TYPE/ZONE/CAPACITY; an empty part stands for all of them. Of all shards,
@@ -71,18 +71,20 @@ def offerings(line: Line, reset: str, owner: str | None, reason: str) -> None:
             raise click.UsageError("--reset changes something: say why with --reason")
 
         async def act(shard: Clients) -> str:
-            return await shard.admin.reset_offering(reset, audit_of(owner, reason))
+            return await shard.admin.reset_offering(audit_of(owner, reason), name=reset)
 
         hint = "bigfleet reports offerings shows those that rest"
-        text = ask_owner(line, _rests(reset), act, Thing("resting offering", reset, hint))
-        if line.json:
-            write_json({"text": text}, line.now)
+        text = ask_owner(
+            connection, _rests(reset), act, SoughtObject("resting offering", reset, hint)
+        )
+        if connection.json:
+            write_json({"text": text}, connection.now)
         else:
             click.echo(text)
         return
-    answers = ask_fleet(line, lambda shard: shard.admin.offerings())
-    write_listing(line, _listing(line, answers))
-    answers.leave_partial(line)
+    answers = ask_fleet(connection, lambda shard: shard.admin.offerings())
+    write_listing(connection, _listing(connection, answers))
+    answers.leave_partial(connection)
 
 
 def _rests(name: str) -> "Question[OfferingView | Unknown]":
@@ -96,13 +98,13 @@ def _rests(name: str) -> "Question[OfferingView | Unknown]":
 
 
 def _listing(
-    line: Line, answers: "FleetAnswers[tuple[OfferingView, ...]]"
+    connection: Connection, answers: "FleetAnswers[tuple[OfferingView, ...]]"
 ) -> "Listing[tuple[str, OfferingView]]":
     from bigfleet.cli.listings import Listing
     from bigfleet.wire.shard_views import OFFERING
 
     return Listing(
-        columns=_columns(line.now),
+        columns=_columns(connection.now),
         rows=[(shard, each) for shard, some in answers.said.items() for each in some],
         document=lambda row: {**OFFERING.document(row[1]), "shardId": row[0]},
         name=lambda row: f"offering/{row[1].name}",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bigfleet.cli.connections import Clients, Line
+from bigfleet.cli.connections import Clients, Connection
 from bigfleet.cli.request_options import EXIT_PARTIAL, named_text
 from bigfleet.cli.terminal import plain
 from bigfleet.cli.whole_fleet import shards_meant
@@ -18,7 +18,7 @@ from bigfleet.cli.whole_fleet import shards_meant
 if TYPE_CHECKING:
     from bigfleet.cli.tables import Page
     from bigfleet.model.coordination import ReportedShortfall, ReportView
-    from bigfleet.wire.coordinator_admin_client import CoordinatorAdminClient
+    from bigfleet.wire.coordinator_admin import CoordinatorAdminClient
 
 _NUMBERS = ("TOTAL", "FREE", "SHORTFALLS")
 COLUMNS = ("SHARD", *_NUMBERS, "AGE", "BY_ZONE", "BY_TYPE")
@@ -26,19 +26,21 @@ COLUMNS = ("SHARD", *_NUMBERS, "AGE", "BY_ZONE", "BY_TYPE")
 _NAMED, _SHORTFALLS = 4, 20
 
 
-def show_reports(line: Line) -> None:
+def show_reports(connection: Connection) -> None:
     """Leaves with 5 where a shard the coordinator knows has not reported to this leader."""
-    if line.is_led():
-        found, silent = line.coordinator.ask(lambda coordinator: _reported(line, coordinator))
+    if connection.is_led():
+        found, silent = connection.coordinator.ask(
+            lambda coordinator: _reported(connection, coordinator)
+        )
     else:
-        found, silent = [line.ask(_made)], []
-    if line.json:
+        found, silent = [connection.ask(_made)], []
+    if connection.json:
         from bigfleet.cli.tables import write_items
-        from bigfleet.wire.coordinator_documents import document_of
+        from bigfleet.wire.coordination import REPORT_VIEW
 
-        write_items(map(document_of, found), line.now)
+        write_items(map(REPORT_VIEW.document, found), connection.now)
     else:
-        _show(line, found, silent)
+        _show(connection, found, silent)
     if silent:
         said = f"{named_text(silent)} told this coordinator nothing since it leads"
         text = f"{said}; a shard that lives does so within 10 s: ask again"
@@ -47,11 +49,11 @@ def show_reports(line: Line) -> None:
 
 
 async def _reported(
-    line: Line, coordinator: "CoordinatorAdminClient"
+    connection: Connection, coordinator: "CoordinatorAdminClient"
 ) -> "tuple[list[ReportView], list[str]]":
-    meant = await shards_meant(line, coordinator)
+    meant = await shards_meant(connection, coordinator)
     (only,) = meant if len(meant) == 1 else ("",)
-    found = [each for each in await coordinator.reports(only) if each.shard_id in meant]
+    found = [each for each in await coordinator.reports(shard_id=only) if each.shard_id in meant]
     heard = {each.shard_id for each in found}
     return found, [shard for shard in meant if shard not in heard]
 
@@ -87,10 +89,10 @@ async def _made(shard: Clients) -> "ReportView":
     return ReportView(status.shard_id, page.cycle, page.computed_at, summary, shortfalls)
 
 
-def _show(line: Line, found: "list[ReportView]", silent: list[str]) -> None:
+def _show(connection: Connection, found: "list[ReportView]", silent: list[str]) -> None:
     from bigfleet.cli.tables import Page, cell, since_text, table_of
 
-    page = Page.on_stdout(line.color)
+    page = Page.on_stdout(connection.color)
     if not (found or silent):
         page.say("No shard has reported yet; start one with --coordinator-addr.")
         page.write()
@@ -106,7 +108,7 @@ def _show(line: Line, found: "list[ReportView]", silent: list[str]) -> None:
             cell(f"{summary.total_machines:,}"),
             cell(f"{summary.free_machines:,}"),
             cell(len(each.shortfalls), "red" if each.shortfalls else ""),
-            cell(since_text(each.received_at, line.now)),
+            cell(since_text(each.received_at, connection.now)),
             cell(counts_text(summary.count_of_zone)),
             cell(counts_text(summary.count_of_instance_type)),
         )

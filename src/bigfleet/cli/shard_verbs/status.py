@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bigfleet.cli.connections import Clients, Line, shard_verb
+from bigfleet.cli.connections import Clients, Connection, shard_verb
 from bigfleet.cli.output import shows
 from bigfleet.cli.shard_verbs.fleet_status import COLUMNS, show_fleet
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.command()
 @shard_verb
 @shows(lambda: COLUMNS)
-def status(line: Line) -> None:
+def status(connection: Connection) -> None:
     """How a fleet is: who leads its coordinator, and every shard in one line.
 
     With --shard, or without a coordinator: how that shard is, its cycle, what holds it back, its
@@ -37,13 +37,13 @@ def status(line: Line) -> None:
       bigfleet status --shard 10.0.0.7:7780 --timeout 2s
       bigfleet status --shard shard-1 -o json | jq '.ready, .lastCycleSeconds'
     """
-    if not line.narrows and line.is_led():
-        show_fleet(line)
+    if not connection.narrows and connection.is_led():
+        show_fleet(connection)
     else:
-        _show_shard(line)
+        _show_shard(connection)
 
 
-def _show_shard(line: Line) -> None:
+def _show_shard(connection: Connection) -> None:
     from bigfleet.cli.tables import Page, write_json
     from bigfleet.wire.shard_views import OFFERING, QUARANTINE, STATUS
 
@@ -51,19 +51,19 @@ def _show_shard(line: Line) -> None:
         admin = shard.admin
         return await admin.status(), await admin.quarantines(), await admin.offerings()
 
-    seen, held, resting = line.ask(look)
-    if line.json:
+    seen, held, resting = connection.ask(look)
+    if connection.json:
         rails = {
             "quarantines": [QUARANTINE.document(each) for each in held],
             "offerings": [OFFERING.document(each) for each in resting],
         }
-        write_json({**STATUS.document(seen), **rails}, line.now)
+        write_json({**STATUS.document(seen), **rails}, connection.now)
         return
-    page = Page.on_stdout(line.color)
-    page.say(headline_of(seen, line.now), "bold" if seen.ready else "bold red")
+    page = Page.on_stdout(connection.color)
+    page.say(headline_of(seen, connection.now), "bold" if seen.ready else "bold red")
     _show_counts(page, seen)
-    _show_rails(page, seen, held, resting, line.now)
-    show_links(page, seen, line.now)
+    _show_rails(page, seen, held, resting, connection.now)
+    show_links(page, seen, connection.now)
     page.write()
 
 

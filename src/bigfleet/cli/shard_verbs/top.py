@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bigfleet.cli.connections import Clients, Line, shard_verb
+from bigfleet.cli.connections import Clients, Connection, shard_verb
 from bigfleet.cli.default_verbs import DefaultVerb
 from bigfleet.cli.output import shows
 from bigfleet.cli.whole_fleet import ask_fleet
@@ -89,7 +89,7 @@ async def _look(shard: Clients) -> ShardTop:
 @top.command("clusters", short_help="Clusters by machines, dollars and what is not met.")
 @shard_verb
 @shows(lambda: _CLUSTER_COLUMNS)
-def top_clusters(line: Line) -> None:
+def top_clusters(connection: Connection) -> None:
     """Clusters, the one with the most machines first.
 
     UNMET counts its Needs that are arriving, blocked or short; SHORT those for which there is no
@@ -98,7 +98,7 @@ def top_clusters(line: Line) -> None:
     from bigfleet.cli.listings import Column, Listing, write_listing
     from bigfleet.model.reasons import dollars_text
 
-    answers = ask_fleet(line, _look)
+    answers = ask_fleet(connection, _look)
     columns: list[Column[ClusterTotals]] = [
         Column("CLUSTER", lambda row: row.cluster),
         Column("MACHINES", lambda row: row.machines, number=True),
@@ -116,8 +116,8 @@ def top_clusters(line: Line) -> None:
         head=answers.document(),
         empty="No cluster is connected or has machines.",
     )
-    write_listing(line, listing)
-    answers.leave_partial(line)
+    write_listing(connection, listing)
+    answers.leave_partial(connection)
 
 
 def _red_if_unmet(row: ClusterTotals) -> str:
@@ -154,7 +154,7 @@ def _of(row: ClusterTotals, cluster: str, shard: str) -> ClusterTotals:
 @top.command("shards", short_help="Shards by machines, dollars and what is not met.")
 @shard_verb
 @shows(lambda: _SHARD_COLUMNS)
-def top_shards(line: Line) -> None:
+def top_shards(connection: Connection) -> None:
     """Shards, the one with the most machines first.
 
     MACHINES are real ones: slots that could be bought are left out. CYCLE_MS is how long its last
@@ -165,7 +165,7 @@ def top_shards(line: Line) -> None:
     from bigfleet.model.machines import MachineState
     from bigfleet.model.reasons import dollars_text
 
-    answers = ask_fleet(line, _look)
+    answers = ask_fleet(connection, _look)
     rows = sorted(answers.said.items(), key=lambda row: (-len(row[1].machines), -row[1].dollars))
 
     def idle(told: ShardTop) -> int:
@@ -203,8 +203,8 @@ def top_shards(line: Line) -> None:
         name=lambda row: f"shard/{row[0]}",
         head=answers.document(),
     )
-    write_listing(line, listing)
-    answers.leave_partial(line)
+    write_listing(connection, listing)
+    answers.leave_partial(connection)
 
 
 def cores_text(status: "ShardStatus") -> str:

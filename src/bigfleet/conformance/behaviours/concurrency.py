@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
+from bigfleet.conformance.caller import Answer
 from bigfleet.conformance.claims import (
     fields_match,
     must,
@@ -11,7 +12,6 @@ from bigfleet.conformance.claims import (
     must_equal,
 )
 from bigfleet.conformance.contract import Check, on
-from bigfleet.conformance.hand import Answer
 from bigfleet.conformance.rows import Area
 from bigfleet.conformance.trial import Trial
 from bigfleet.model.machines import MachineState as S
@@ -151,12 +151,12 @@ async def two_connections(trial: Trial) -> None:
     hands = [trial, other] * (trial.pace.burst // 2)
     operation = one_operation(
         await trial.all_at_once(
-            [hand.configure(machine, "b406", token=fresh(trial)) for hand in hands]
+            [caller.configure(machine, "b406", token=fresh(trial)) for caller in hands]
         )
     )
     await trial.settles(machine, S.CONFIGURED)
-    for hand in (trial, other):
-        again = (await hand.configure(machine, "b406")).must_be_ok()
+    for caller in (trial, other):
+        again = (await caller.configure(machine, "b406")).must_be_ok()
         must_equal(again.operation_id, operation, "operation id of a repeat")
 
 

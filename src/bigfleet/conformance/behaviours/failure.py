@@ -1,20 +1,20 @@
 """Timeouts and failure: what goes wrong ends in FAILED, says why, and stays there for every RPC."""
 
 from bigfleet.conformance.broker import FAULT_CREATE
+from bigfleet.conformance.caller import Caller
 from bigfleet.conformance.claims import WentFailed, must, must_equal
 from bigfleet.conformance.contract import Check, on
-from bigfleet.conformance.hand import Hand
 from bigfleet.conformance.rows import Area
 from bigfleet.conformance.trial import Trial
 from bigfleet.model.machines import MachineState as S
 from bigfleet.model.provider_calls import MachineRecord
 
-FAILURE = Area("Timeouts and failure", suite="fault", station="fault", profiles=("fault",))
+FAILURE = Area("Timeouts and failure", suite="fault", runs_on="fault", profiles=("fault",))
 #: One for the row, the others for its way there.
 MACHINES = 3
 
 
-async def fails(trial: Hand, machine: str, within: float) -> MachineRecord:
+async def fails(trial: Caller, machine: str, within: float) -> MachineRecord:
     record = await trial.reaches(machine, (S.FAILED,), trial.pace.limit(within))
     must(bool(record.last_error), f"{machine} is FAILED and does not say why")
     return record

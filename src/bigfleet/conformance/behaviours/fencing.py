@@ -7,9 +7,9 @@ the same call is out of position, and only stale or not stale is judged.
 import random
 from collections.abc import Iterator
 
+from bigfleet.conformance.caller import Answer
 from bigfleet.conformance.claims import must, must_equal
 from bigfleet.conformance.contract import MUTATIONS, STALE_TOKEN, Check, each, on
-from bigfleet.conformance.hand import Answer
 from bigfleet.conformance.rows import Area
 from bigfleet.conformance.trial import Trial
 from bigfleet.model.machines import MachineState as S

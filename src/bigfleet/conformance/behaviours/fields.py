@@ -108,7 +108,7 @@ async def quantities(trial: Trial) -> None:
 def sign_of(record: MachineRecord, dimension: str, text: str) -> int:
     match = QUANTITY.fullmatch(text)
     if match is None:
-        must(False, f"{record.id}: {dimension} = {text!r} is no Kubernetes quantity")
+        must(False, f"{record.id}: {dimension} = {text!r} is not a Kubernetes quantity")
         return 0
     if not match["digits"].strip("0."):
         return 0

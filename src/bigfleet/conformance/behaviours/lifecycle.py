@@ -122,7 +122,7 @@ async def every_step_is_legal(trial: Trial) -> None:
     states = states_of(samples)
     must_equal(states[0], start, "first state of the trace")
     for before, after in pairwise(states):
-        must(after in NEXT.get(before, ()), f"{before.name} -> {after.name} is no legal step")
+        must(after in NEXT.get(before, ()), f"{before.name} -> {after.name} is not a legal step")
 
 
 @LIFECYCLE.row(

@@ -7,8 +7,8 @@ may not hold is a machine that is as it was, or whose lifecycle moved (2.4 c).
 from collections.abc import Sequence
 from dataclasses import replace
 
+from bigfleet.conformance.caller import Listing
 from bigfleet.conformance.claims import must, must_equal
-from bigfleet.conformance.hand import Listing
 from bigfleet.conformance.rows import Area
 from bigfleet.conformance.trial import Trial
 from bigfleet.model.machines import MachineState as S

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bigfleet.conformance.behaviours.fencing import is_stale, passes
+from bigfleet.conformance.caller import Answer
 from bigfleet.conformance.claims import must, must_be_bound, must_be_clean, must_carry
 from bigfleet.conformance.contract import EMPTY_ID, MUTATIONS, UNKNOWN_ID, Check, each
-from bigfleet.conformance.hand import Answer
 from bigfleet.conformance.rows import Area
 from bigfleet.conformance.trial import Trial
 from bigfleet.model.machines import MachineState as S

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from bigfleet.conformance.behaviours.fields import must_have_sane_costs
 from bigfleet.conformance.behaviours.listing import followed, must_be_quiet
 from bigfleet.conformance.claims import must, must_be_clean, must_equal
-from bigfleet.conformance.lab import Boot
+from bigfleet.conformance.launchers import Boot
 from bigfleet.conformance.pace import TRIES, Call, best_p99, timed
 from bigfleet.conformance.rows import Area
 from bigfleet.conformance.trial import Trial
@@ -15,7 +15,7 @@ from bigfleet.model.machines import MachineState as S
 from bigfleet.model.provider_calls import ListCall, Token
 from bigfleet.wire.provider_client import ProviderClient
 
-SCALE = Area("Scale and soak", suite="scale", station="scale", profiles=("scale",), exclusive=True)
+SCALE = Area("Scale and soak", suite="scale", runs_on="scale", profiles=("scale",), exclusive=True)
 CREW = 8
 CHANGED = 20
 PAGE = 500
@@ -207,8 +207,8 @@ def must_be_quick(seconds: float) -> None:
 
 
 async def booted_list(trial: Trial, seed_count: int) -> float:
-    running, hand = await trial.boot(Boot("scale", seed_count=seed_count))
-    fastest = await fastest_list(trial, hand.client)
+    running, caller = await trial.boot(Boot("scale", seed_count=seed_count))
+    fastest = await fastest_list(trial, caller.client)
     await running.kill()
     return fastest
 

@@ -43,7 +43,7 @@ STRANGE_FIELDS = b"\x12\x01x" + b"\xc2\xbb\x01\x01x"
 async def ids_and_zones(trial: Trial) -> None:
     for record in (await trial.listing()).records:
         legal = DNS_1123.fullmatch(record.id) and len(record.id) <= LONGEST_ID
-        must(bool(legal), f"{record.id!r} is no DNS-1123 subdomain of at most 200 characters")
+        must(bool(legal), f"{record.id!r} is not a DNS-1123 subdomain of at most 200 characters")
         must(bool(record.zone), f"{record.id} is {record.state.name} and has no zone")
 
 

@@ -13,9 +13,9 @@ from bigfleet.conformance.behaviours.durability import (
     to_idle,
 )
 from bigfleet.conformance.behaviours.failure import fails
+from bigfleet.conformance.caller import Answer, Caller
 from bigfleet.conformance.claims import NotServed, must, must_equal
-from bigfleet.conformance.hand import Answer, Hand
-from bigfleet.conformance.lab import Boot, CannotBoot, Certificates
+from bigfleet.conformance.launchers import Boot, CannotBoot, Certificates
 from bigfleet.conformance.pace import best_p99, timed
 from bigfleet.conformance.rows import Area
 from bigfleet.conformance.trial import Trial
@@ -24,7 +24,7 @@ from bigfleet.model.provider_calls import Code, Rejected, Token
 from bigfleet.wire.lines import TlsFiles
 
 RESTARTS = Area(
-    "Strict, with restarts", suite="strict", station="own", profiles=("strict",), exclusive=True
+    "Strict, with restarts", suite="strict", runs_on="own", profiles=("strict",), exclusive=True
 )
 KILLS = 50
 #: So many at once, and so many times, until a kill evidently hits a machine under way.
@@ -51,23 +51,23 @@ async def failed_has_an_exit(trial: Trial) -> None:
         more=(f"--failed-hold={hold:g}s",),
     )
     try:
-        running, hand = await trial.boot(boot)
+        running, caller = await trial.boot(boot)
     except CannotBoot as problem:
         raise NotServed(f"the provider does not take --failed-hold: {problem}") from problem
     if not running.takes_faults:
         raise NotServed("the provider does not take --fault-selectors")
-    machine = (await free_machines(hand, 1))[0]
-    await to_idle(hand, machine)
-    (await hand.configure(machine, "fault-error", {"k": "v"})).must_be_ok()
-    await fails(hand, machine, 7)
+    machine = (await free_machines(caller, 1))[0]
+    await to_idle(caller, machine)
+    (await caller.configure(machine, "fault-error", {"k": "v"})).must_be_ok()
+    await fails(caller, machine, 7)
     patience = trial.patience(hold + trial.pace.limit(10))
-    while not await left_failed(hand, machine):
+    while not await left_failed(caller, machine):
         must(not patience.spent(), f"{machine} is still FAILED {hold:g} s later")
         await trial.clock.sleep(trial.pace.poll)
 
 
-async def left_failed(hand: Hand, machine: str) -> bool:
-    record = (await hand.listing()).by_id().get(machine)
+async def left_failed(caller: Caller, machine: str) -> bool:
+    record = (await caller.listing()).by_id().get(machine)
     if record is None:
         return True
     if record.state not in (S.IDLE, S.SPECULATIVE):
@@ -80,26 +80,26 @@ async def left_failed(hand: Hand, machine: str) -> bool:
     return True
 
 
-async def ready_for(hand: Hand, machine: str, kind: str) -> None:
+async def ready_for(caller: Caller, machine: str, kind: str) -> None:
     """Bring the machine to the start of the edge."""
     if kind == "Create":
         return
-    await to_idle(hand, machine)
+    await to_idle(caller, machine)
     if kind == "Drain":
-        (await hand.configure(machine, "x08", {"k": "v"})).must_be_ok()
-        await hand.settles(machine, S.CONFIGURED)
+        (await caller.configure(machine, "x08", {"k": "v"})).must_be_ok()
+        await caller.settles(machine, S.CONFIGURED)
 
 
-async def asked(hand: Hand, machine: str, kind: str) -> Answer:
+async def asked(caller: Caller, machine: str, kind: str) -> Answer:
     match kind:
         case "Create":
-            return await hand.create(machine)
+            return await caller.create(machine)
         case "Configure":
-            return await hand.configure(machine, "x08", {"k": "v"})
+            return await caller.configure(machine, "x08", {"k": "v"})
         case "Drain":
-            return await hand.drain(machine, 0)
+            return await caller.drain(machine, 0)
         case _:
-            return await hand.delete(machine)
+            return await caller.delete(machine)
 
 
 @RESTARTS.row(
@@ -121,12 +121,12 @@ async def kills_in_every_state(trial: Trial) -> None:
 async def killed_on_the_way(trial: Trial, kind: str, target: S) -> int:
     """Kill behind the first ack of several; how many machines were evidently under way."""
     boot = durable_boot(trial)
-    running, hand = await trial.boot(boot)
-    machines = await free_machines(hand, 1, at_most=ABREAST)
-    if kind == "Create" and not await is_slot(hand, machines[0]):
+    running, caller = await trial.boot(boot)
+    machines = await free_machines(caller, 1, at_most=ABREAST)
+    if kind == "Create" and not await is_slot(caller, machines[0]):
         return ABREAST  # a free pool is never CREATING
-    await asyncio.gather(*(ready_for(hand, machine, kind) for machine in machines))
-    calls = [asyncio.ensure_future(asked(hand, machine, kind)) for machine in machines]
+    await asyncio.gather(*(ready_for(caller, machine, kind) for machine in machines))
+    calls = [asyncio.ensure_future(asked(caller, machine, kind)) for machine in machines]
     done, _ = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
     await running.kill()
     answers = await asyncio.gather(*calls)
@@ -148,32 +148,32 @@ async def killed_on_the_way(trial: Trial, kind: str, target: S) -> int:
 )
 async def acks_are_promises(trial: Trial) -> None:
     boot = durable_boot(trial)
-    running, hand = await trial.boot(boot)
+    running, caller = await trial.boot(boot)
     for _ in range(max(2, round(KILLS * trial.settings.effort))):
-        machine = (await free_machines(hand, 1))[0]
+        machine = (await free_machines(caller, 1))[0]
         token = Token(trial.shards.fresh(), 4, 2)
-        if await is_slot(hand, machine):
-            first = await hand.create(machine, token)
+        if await is_slot(caller, machine):
+            first = await caller.create(machine, token)
         else:
-            first = await hand.configure(machine, "x09", token=token)
+            first = await caller.configure(machine, "x09", token=token)
         first.must_be_ok()
         await running.kill()
-        running, hand = await trial.boot(boot)
-        await must_be_kept(hand, machine, token, first)
+        running, caller = await trial.boot(boot)
+        await must_be_kept(caller, machine, token, first)
 
 
-async def must_be_kept(hand: Hand, machine: str, token: Token, first: Answer) -> None:
-    replay = await hand.create(machine, token)
+async def must_be_kept(caller: Caller, machine: str, token: Token, first: Answer) -> None:
+    replay = await caller.create(machine, token)
     must(replay.stale, f"the mark of {machine} is forgotten; the replay got {replay}")
-    state = (await hand.get(machine)).state
+    state = (await caller.get(machine)).state
     must(state is not S.SPECULATIVE, f"the accepted {first.method} of {machine} is forgotten")
     if state is S.IDLE and first.method == "Create":
-        repeat = (await hand.create(machine)).must_be_ok()
+        repeat = (await caller.create(machine)).must_be_ok()
         must_equal(repeat.operation_id, first.operation_id, "operation id after the kill")
 
 
-async def is_slot(hand: Hand, machine: str) -> bool:
-    return (await hand.get(machine)).state is S.SPECULATIVE
+async def is_slot(caller: Caller, machine: str) -> bool:
+    return (await caller.get(machine)).state is S.SPECULATIVE
 
 
 def state_files(path: Path) -> list[Path]:
@@ -184,8 +184,8 @@ def state_files(path: Path) -> list[Path]:
 @RESTARTS.row("X10", "A truncated state never gives an empty fleet", mutant="damage starts empty")
 async def truncated_states(trial: Trial) -> None:
     boot = durable_boot(trial)
-    running, hand = await trial.boot(boot)
-    before = await prepared(trial, hand, boot)
+    running, caller = await trial.boot(boot)
+    before = await prepared(trial, caller, boot)
     await running.terminate()
     if await running.exit_code(trial.pace.limit(STOPPING)) is None:
         await running.kill()
@@ -214,15 +214,15 @@ async def truncated_states(trial: Trial) -> None:
 async def cursors_from_the_future(trial: Trial) -> None:
     boot = durable_boot(trial)
     assert boot.state is not None
-    running, hand = await trial.boot(boot)
-    await prepared(trial, hand, boot)
+    running, caller = await trial.boot(boot)
+    await prepared(trial, caller, boot)
     await running.kill()
     backup = trial.settings.scratch / f"x11-{trial.clock.wall()}"
     copied(state_files(boot.state), backup)
-    running, hand = await trial.boot(boot)
-    for machine in await free_machines(hand, 3):
-        await to_idle(hand, machine)
-    cursor = (await hand.listing()).revision
+    running, caller = await trial.boot(boot)
+    for machine in await free_machines(caller, 3):
+        await to_idle(caller, machine)
+    cursor = (await caller.listing()).revision
     if not cursor:
         raise NotServed("the provider has no cursors")
     await running.kill()
@@ -243,13 +243,13 @@ def copied(paths: Sequence[Path], folder: Path) -> None:
 
 @RESTARTS.row("X12", "SIGTERM ends the provider in order", mutant="serving to the end")
 async def orderly_ends(trial: Trial) -> None:
-    running, hand = await trial.boot(Boot("core", seed_count=32))
-    machine = (await free_machines(hand, 1))[0]
-    calls = [asyncio.ensure_future(hand.look(machine)) for _ in range(16)]
+    running, caller = await trial.boot(Boot("core", seed_count=32))
+    machine = (await free_machines(caller, 1))[0]
+    calls = [asyncio.ensure_future(caller.look(machine)) for _ in range(16)]
     await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
     await running.terminate()
     patience = trial.patience(trial.pace.limit(10))
-    while (health := await health_of(hand)) == "SERVING":
+    while (health := await health_of(caller)) == "SERVING":
         must(not patience.spent(), "health still says SERVING after SIGTERM")
         await trial.clock.sleep(trial.pace.poll)
     trial.notes["health"] = health
@@ -260,9 +260,9 @@ async def orderly_ends(trial: Trial) -> None:
     must_equal(code, 0, "exit code within 30 s of SIGTERM")
 
 
-async def health_of(hand: Hand) -> str:
+async def health_of(caller: Caller) -> str:
     try:
-        return await hand.client.health("")
+        return await caller.client.health("")
     except Rejected as rejected:
         return str(rejected.code)
 
@@ -278,19 +278,19 @@ async def mutual_tls(trial: Trial) -> None:
     stranger = Certificates.made(certificates.folder / "strangers", now)
     outsider = stranger.issue("outsider", f"bigfleet://shard/{ALICE}")
     running, _ = await trial.boot(Boot("core", seed_count=8, tls=server))
-    hand = trial.connected(running, alice)
-    machine = (await free_machines(hand, 1))[0]
+    caller = trial.connected(running, alice)
+    machine = (await free_machines(caller, 1))[0]
     await must_not_reach(trial.connected(running, None), machine, "plaintext")
     foreign = TlsFiles(outsider.cert, outsider.key, server.ca)
     await must_not_reach(trial.connected(running, foreign), machine, "a foreign certificate")
-    impostor = await hand.create(machine, Token(BOB, 1, 1))
+    impostor = await caller.create(machine, Token(BOB, 1, 1))
     impostor.must_be(Code.PERMISSION_DENIED)
-    own = await hand.create(machine, Token(ALICE, 1, 1))
+    own = await caller.create(machine, Token(ALICE, 1, 1))
     must(own.code is not Code.PERMISSION_DENIED, f"alice may speak for alice; she got {own}")
 
 
-async def must_not_reach(hand: Hand, machine: str, how: str) -> None:
-    answer = await hand.look(machine)
+async def must_not_reach(caller: Caller, machine: str, how: str) -> None:
+    answer = await caller.look(machine)
     must(not answer.ok, f"with {how} the provider must not be reached; it answered")
 
 
@@ -301,12 +301,12 @@ async def must_not_reach(hand: Hand, machine: str, how: str) -> None:
     longest=600,
 )
 async def marks_are_cheap(trial: Trial) -> None:
-    running, hand = await trial.boot(Boot("core", seed_count=64))
-    machine = (await free_machines(hand, 1))[0]
+    running, caller = await trial.boot(Boot("core", seed_count=64))
+    machine = (await free_machines(caller, 1))[0]
     gets = max(3, round(GETS * trial.settings.effort))
 
     async def measured() -> list[float]:
-        return await timed(trial.clock, gets, lambda: hand.get(machine))
+        return await timed(trial.clock, gets, lambda: caller.get(machine))
 
     before = await best_p99(measured)
     memory = running.resident_bytes()
@@ -314,8 +314,8 @@ async def marks_are_cheap(trial: Trial) -> None:
     shard = trial.shards.fresh()
     for start in range(0, total, MARKS_AT_ONCE):
         numbers = range(start, min(start + MARKS_AT_ONCE, total))
-        calls = [hand.create(f"unknown-{n}", Token(shard, 1, 1)) for n in numbers]
-        for answer in await hand.all_at_once(calls):
+        calls = [caller.create(f"unknown-{n}", Token(shard, 1, 1)) for n in numbers]
+        for answer in await caller.all_at_once(calls):
             answer.must_be(Code.NOT_FOUND)
     # Below ten milliseconds the line is measured, not the provider.
     most = 2 * max(before, 0.010)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from bigfleet.conformance.driver import SystemClock
-from bigfleet.conformance.reference.provider import Habits
+from bigfleet.conformance.reference.provider import ReferenceSettings
 from bigfleet.conformance.reference.server import serve, watch
 from bigfleet.conformance.reference.statefile import Damaged
 from bigfleet.model.durations import seconds_of
@@ -72,7 +72,7 @@ def reference(
 ) -> None:
     """A provider that keeps the contract in plain dictionaries."""
     del use_fake_backend
-    habits = Habits(
+    settings = ReferenceSettings(
         provider=provider,
         seed_count=seed_count,
         latency=latency,
@@ -83,12 +83,12 @@ def reference(
         failed_hold=failed_hold,
     )
     tls = TlsFiles(tls_cert, tls_key, tls_ca) if tls_cert and tls_key and tls_ca else None
-    sys.exit(asyncio.run(_serve(addr, habits, mutant, state, tls, substrate)))
+    sys.exit(asyncio.run(_serve(addr, settings, mutant, state, tls, substrate)))
 
 
 async def _serve(
     addr: str,
-    habits: Habits,
+    settings: ReferenceSettings,
     mutant: str,
     state: Path | None,
     tls: TlsFiles | None,
@@ -97,7 +97,7 @@ async def _serve(
     clock = SystemClock()
     try:
         served = await serve(
-            addr, habits, clock, mutant=mutant, state=state, tls=tls, failed=_report
+            addr, settings, clock, mutant=mutant, state=state, tls=tls, failed=_report
         )
     except (Damaged, OSError, KeyError) as problem:
         click.echo(f"cannot start: {problem}", err=True)

@@ -4,7 +4,7 @@ Every change is in the journal before it is visible or acknowledged.
 """
 
 from bigfleet.conformance.reference.fleet import seeded
-from bigfleet.conformance.reference.shelf import Shelf
+from bigfleet.conformance.reference.record_list import RecordList
 from bigfleet.conformance.reference.statefile import Damaged, Fact, StateFile, fact_of, record_of
 from bigfleet.model.provider_calls import MachineRecord
 
@@ -12,8 +12,8 @@ Mark = tuple[int, int]
 
 
 class Memory:
-    def __init__(self, shelf: Shelf, state: StateFile | None = None) -> None:
-        self.shelf = shelf
+    def __init__(self, record_list: RecordList, state: StateFile | None = None) -> None:
+        self.record_list = record_list
         self.marks: dict[tuple[str, str], Mark] = {}
         self.operations: dict[tuple[str, str], str] = {}
         self.counter = 0
@@ -23,7 +23,7 @@ class Memory:
         if state is not None and state.facts:
             self._load(state)
         elif state is not None:
-            state.append({"life": shelf.life})
+            state.append({"life": record_list.life})
 
     def seed(self, provider: str, count: int, *, faults: bool, hosts: int = 0) -> None:
         """A fleet that was stored wins over the seed."""
@@ -36,14 +36,14 @@ class Memory:
 
     def publish(self, record: MachineRecord) -> None:
         self._keep_record(record)
-        self.shelf.publish(record)
+        self.record_list.publish(record)
 
     def accept(self, kind: str, operation: str, record: MachineRecord) -> None:
         self.operations[(record.id, kind)] = operation
         if self._state is not None:
             named = {"op": [record.id, kind, operation], "n": self.counter}
             self._keep(named, {"m": fact_of(record)})
-        self.shelf.publish(record)
+        self.record_list.publish(record)
 
     def set_mark(self, key: tuple[str, str], mark: Mark) -> None:
         self.marks[key] = mark
@@ -84,11 +84,11 @@ class Memory:
     def recall(self, fact: Fact) -> None:
         match fact:
             case {"life": str(life)}:
-                self.shelf.life = life
+                self.record_list.life = life
             case {"seeded": int()}:
                 self._seeded = True
             case {"m": dict(machine)}:
-                self.shelf.publish(record_of(machine))
+                self.record_list.publish(record_of(machine))
             case {"op": [str(machine_id), str(kind), str(operation)], "n": int(counter)}:
                 self.operations[(machine_id, kind)] = operation
                 self.counter = counter

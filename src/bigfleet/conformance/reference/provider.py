@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 from bigfleet.conformance.pace import Clock
 from bigfleet.conformance.reference.fleet import FAULT_LABEL
 from bigfleet.conformance.reference.memory import Memory
-from bigfleet.conformance.reference.shelf import Shelf
+from bigfleet.conformance.reference.record_list import RecordList
 from bigfleet.conformance.reference.statefile import StateFile
 from bigfleet.model.machines import Host
 from bigfleet.model.machines import MachineState as S
@@ -44,17 +44,17 @@ class Kind(StrEnum):
     DELETE = "delete"
 
 
-class Edge(NamedTuple):
+class Transition(NamedTuple):
     source: S
     via: S
     target: S
 
 
 EDGES = {
-    Kind.CREATE: Edge(S.SPECULATIVE, S.CREATING, S.IDLE),
-    Kind.CONFIGURE: Edge(S.IDLE, S.CONFIGURING, S.CONFIGURED),
-    Kind.DRAIN: Edge(S.CONFIGURED, S.DRAINING, S.IDLE),
-    Kind.DELETE: Edge(S.IDLE, S.DELETING, S.SPECULATIVE),
+    Kind.CREATE: Transition(S.SPECULATIVE, S.CREATING, S.IDLE),
+    Kind.CONFIGURE: Transition(S.IDLE, S.CONFIGURING, S.CONFIGURED),
+    Kind.DRAIN: Transition(S.CONFIGURED, S.DRAINING, S.IDLE),
+    Kind.DELETE: Transition(S.IDLE, S.DELETING, S.SPECULATIVE),
 }
 
 
@@ -63,7 +63,7 @@ class Fault(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Habits:
+class ReferenceSettings:
     """What the flags set."""
 
     provider: str = "reference"
@@ -82,7 +82,7 @@ class Habits:
 
 class Reference:
     #: What a mutant of reading or of durability replaces.
-    shelf_kind: ClassVar[type[Shelf]] = Shelf
+    record_list_kind: ClassVar[type[RecordList]] = RecordList
     memory_kind: ClassVar[type[Memory]] = Memory
     state_kind: ClassVar[type[StateFile]] = StateFile
     #: Whether health says SERVING while it serves, and NOT_SERVING once it was asked to stop.
@@ -90,11 +90,11 @@ class Reference:
     shows_end: ClassVar[bool] = True
 
     def __init__(
-        self, habits: Habits, clock: Clock, life: str, state: StateFile | None = None
+        self, settings: ReferenceSettings, clock: Clock, life: str, state: StateFile | None = None
     ) -> None:
-        self.habits, self.clock = habits, clock
-        self.memory = self.memory_kind(self.shelf_kind(life), state)
-        self.latency = habits.latency
+        self.settings, self.clock = settings, clock
+        self.memory = self.memory_kind(self.record_list_kind(life), state)
+        self.latency = settings.latency
         #: The operation a machine is busy with; a completion of any other is too late.
         self.running: dict[str, str] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -102,13 +102,15 @@ class Reference:
 
     @property
     def records(self) -> dict[str, MachineRecord]:
-        return self.memory.shelf.records
+        return self.memory.record_list.records
 
     def prepare(self) -> None:
         """Before the first call: what a crash interrupted ends in FAILED."""
-        habits = self.habits
-        hosts = habits.seed_count if habits.hosts is None else habits.hosts
-        self.memory.seed(habits.provider, habits.seed_count, faults=habits.faults, hosts=hosts)
+        settings = self.settings
+        hosts = settings.seed_count if settings.hosts is None else settings.hosts
+        self.memory.seed(
+            settings.provider, settings.seed_count, faults=settings.faults, hosts=hosts
+        )
         for record in list(self.records.values()):
             if not record.state.stable and record.state is not S.FAILED:
                 self.interrupted(record)
@@ -146,11 +148,11 @@ class Reference:
             raise Rejected(Code.INVALID_ARGUMENT, "machine id is empty")
         if machine_id not in self.records:
             raise Rejected(Code.NOT_FOUND, f"no machine {machine_id}")
-        return self.memory.shelf.content[machine_id]
+        return self.memory.record_list.content[machine_id]
 
     async def list(self, call: ListCall, peer: Peer) -> bytes:
         del peer
-        return self.memory.shelf.answer(call)
+        return self.memory.record_list.answer(call)
 
     # A mutation, check by check.
 
@@ -184,7 +186,7 @@ class Reference:
             raise Rejected(Code.INVALID_ARGUMENT, "grace is negative")
 
     def check_capability(self, kind: Kind) -> None:
-        if kind is Kind.DELETE and not self.habits.can_delete:
+        if kind is Kind.DELETE and not self.settings.can_delete:
             raise Rejected(Code.UNIMPLEMENTED, "this provider keeps its machines")
 
     def check_fence(self, kind: Kind, call: Mutation) -> None:
@@ -264,7 +266,7 @@ class Reference:
     async def work(self, kind: Kind, call: Mutation, operation: str) -> None:
         machine = call.machine_id
         try:
-            async with asyncio.timeout(self.habits.transition_timeout):
+            async with asyncio.timeout(self.settings.transition_timeout):
                 await self.actuate(kind, call, operation)
         except TimeoutError:
             self.fail(machine, operation, f"timeout: {kind} took too long")
@@ -275,7 +277,7 @@ class Reference:
 
     async def actuate(self, kind: Kind, call: Mutation, operation: str) -> None:
         await self.clock.sleep(self.latency)
-        if not self.habits.faults:
+        if not self.settings.faults:
             return
         record = self.records[call.machine_id]
         if kind is Kind.CREATE and record.labels.get(FAULT_LABEL) == "error":
@@ -305,7 +307,7 @@ class Reference:
 
     async def finish_late(self, call: ConfigureCall, operation: str) -> None:
         """Half the timeout after it: one second with the two seconds of the fault lane."""
-        await self.clock.sleep(self.habits.transition_timeout * 1.5)
+        await self.clock.sleep(self.settings.transition_timeout * 1.5)
         self.finish(Kind.CONFIGURE, call, operation)
 
     def finish(self, kind: Kind, call: Mutation, operation: str) -> None:
@@ -319,7 +321,7 @@ class Reference:
         landed = replace(record, state=EDGES[kind].target)
         match kind:
             case Kind.CREATE:
-                host = Host(self.habits.provider, f"host-{self.memory.next_host()}")
+                host = Host(self.settings.provider, f"host-{self.memory.next_host()}")
                 return replace(landed, host=host)
             case Kind.CONFIGURE:
                 return landed
@@ -341,8 +343,8 @@ class Reference:
         self.publish(self.failed(self.records[machine], why))
 
     def failed(self, record: MachineRecord, why: str) -> MachineRecord:
-        if self.habits.failed_hold is not None:
-            self.start(self.heal(record.id, self.habits.failed_hold))
+        if self.settings.failed_hold is not None:
+            self.start(self.heal(record.id, self.settings.failed_hold))
         return replace(record, state=S.FAILED, last_error=why)
 
     async def heal(self, machine: str, hold: float) -> None:

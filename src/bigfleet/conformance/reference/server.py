@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bigfleet.conformance.pace import Clock
 from bigfleet.conformance.reference.mutants.catalogue import provider_named
-from bigfleet.conformance.reference.provider import Habits, Reference
+from bigfleet.conformance.reference.provider import Reference, ReferenceSettings
 from bigfleet.conformance.reference.statefile import Damaged
 from bigfleet.wire.lines import TlsFiles
 from bigfleet.wire.provider_server import ProviderEndpoint
@@ -27,7 +27,7 @@ async def watch(provider: Reference, folder: Path, clock: Clock) -> None:
             if verb in acts and machine_id in provider.records:
                 path.unlink(missing_ok=True)
                 acts[verb](machine_id)
-        await clock.sleep(provider.habits.refresh)
+        await clock.sleep(provider.settings.refresh)
 
 
 if __name__ == "__main__":
@@ -52,7 +52,7 @@ class Served:
 
 async def serve(
     address: str,
-    habits: Habits,
+    settings: ReferenceSettings,
     clock: Clock,
     *,
     mutant: str = "",
@@ -65,7 +65,7 @@ async def serve(
     kind = provider_named(mutant)
     kept = kind.state_kind(state) if state is not None else None
     try:
-        provider = kind(habits, clock, life, kept)
+        provider = kind(settings, clock, life, kept)
     except Damaged:
         if kept is not None:
             kept.close()

@@ -165,4 +165,6 @@ def _rows(path: Path) -> dict[str, dict[str, object]]:
     except OSError as problem:
         raise BadInput([Problem(str(path), problem.strerror or "cannot be read")]) from problem
     except (ValueError, KeyError, TypeError) as problem:
-        raise BadInput([Problem(str(path), "is no report.json of a conformance run")]) from problem
+        raise BadInput(
+            [Problem(str(path), "is not a report.json of a conformance run")]
+        ) from problem

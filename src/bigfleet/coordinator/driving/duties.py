@@ -1,26 +1,62 @@
-"""What a leader does unasked: the second, the sweeps, the snapshots.
+"""A leader's own timers: the tick of every second, the sweeps, the snapshots.
 
 Each is one at a time; one that fails is logged, and the next one comes.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from bigfleet.coordinator.book import Book
 from bigfleet.coordinator.draft import Draft
 from bigfleet.coordinator.driving.leading_replica import LeadingReplica
-from bigfleet.coordinator.driving.snapshot_folder import SnapshotFolder
 from bigfleet.coordinator.membership import expiries
 from bigfleet.coordinator.rebalancing import quotas, sweeps
-from bigfleet.coordinator.snapshots import copied, export, holds_anything
+from bigfleet.coordinator.snapshots import copied, export, file_bytes, holds_anything
 from bigfleet.edge.clock import Clock
+from bigfleet.edge.files import sync_folder, write_whole
 from bigfleet.edge.logs import Log
 from bigfleet.model.coordinator_calls import NotLeader
 from bigfleet.model.machines import Instant
 from bigfleet.model.provider_calls import Code, Rejected
 from bigfleet.wire.coordinator_handlers import Snapshot
+
+LATEST = "latest"
+ENDING = ".snapshot"
+#: An hour of them at the default interval.
+KEPT = 12
+
+
+class SnapshotFolder:
+    """Whole files only, a link to the latest, and not too many of them."""
+
+    def __init__(self, folder: Path, replica: str) -> None:
+        """Replicas may share a folder; each writes under a name of its own first."""
+        self._folder = folder
+        self._unfinished = f".{replica}.new"
+
+    def write(self, snapshot: Snapshot) -> Path:
+        """Durable when it returns; raises OSError, and then `latest` is what it was."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        meta = snapshot.meta
+        # The names sort by time.
+        path = self._folder / f"{meta.created_unix_nanos:020d}-{meta.term}-{meta.index}{ENDING}"
+        write_whole(path, file_bytes(snapshot), self._folder / self._unfinished)
+        link = self._folder / f"{self._unfinished}.link"
+        link.unlink(missing_ok=True)
+        link.symlink_to(path.name)
+        link.replace(self._folder / LATEST)
+        sync_folder(self._folder)
+        self._forget_old(path)
+        return path
+
+    def _forget_old(self, newest: Path) -> None:
+        files = sorted(self._folder.glob(f"*{ENDING}"))
+        for path in files[:-KEPT]:
+            if path != newest:
+                path.unlink(missing_ok=True)
+
 
 TICK_SECONDS = 1.0
 #: Between two pieces of a sweep: a call takes several turns of the event loop to be answered.
@@ -38,7 +74,10 @@ class Duties:
         #: When the newest snapshot of this reign was made, or the reign began: one that is never
         #: made grows old too. None: none is to be made.
         self.saved_at: Instant | None = None
-        leading.duties = (self._seconds, self._sweeps, self._snapshots)
+
+    def begun(self) -> tuple[Coroutine[Any, Any, None], ...]:
+        """What runs while this replica leads, begun anew with every reign."""
+        return self._seconds(), self._sweeps(), self._snapshots()
 
     async def snapshot(self) -> Snapshot:
         """Of everything that is committed now; raises Rejected."""

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from bigfleet.coordinator.book import Book
 from bigfleet.coordinator.draft import Draft
@@ -18,10 +18,10 @@ from bigfleet.coordinator.partition_keys import set_partition_keys
 from bigfleet.coordinator.settings import CoordinatorSettings
 from bigfleet.coordinator.snapshots import copied
 from bigfleet.coordinator.stores.contract import (
-    Change,
     Deposed,
-    Heard,
-    Reign,
+    LatestHeard,
+    Leadership,
+    RowChange,
     Store,
     StoreDown,
     StoreRefused,
@@ -49,7 +49,7 @@ _NO_LEADER = "no leader is known"
 
 
 @dataclass(slots=True)
-class _Reigning:
+class _LeadershipTask:
     """The time this replica leads, from the first load on."""
 
     term: int
@@ -62,6 +62,12 @@ class _Reigning:
     def end(self, why: str) -> None:
         if not self.over.done():
             self.over.set_result(why)
+
+
+class LeaderDuties(Protocol):
+    def begun(self) -> Sequence[Coroutine[Any, Any, None]]:
+        """What runs while this replica leads, begun anew with every reign."""
+        ...
 
 
 class LeadingReplica:
@@ -81,12 +87,10 @@ class LeadingReplica:
         self.counts = Counts()
         #: Of the store, as of the last load or commit of this replica.
         self.revision = 0
-        #: What runs while this replica leads.
-        self.duties: Sequence[Callable[[], Coroutine[Any, Any, None]]] = ()
         self._store: Store | None = None
         self._address = ""
         self._opened = False
-        self._reigning: _Reigning | None = None
+        self._reigning: _LeadershipTask | None = None
         #: Why this replica cannot lead although the store would let it.
         self._unreadable = ""
         self._lock = asyncio.Lock()
@@ -111,9 +115,9 @@ class LeadingReplica:
         if self._reigning is not None:
             self._reigning.book.settings = settings
 
-    def heard(self) -> Heard:
+    def heard(self) -> LatestHeard:
         """Of the store, also by one that does not lead."""
-        return self._store.heard() if self._store is not None else Heard()
+        return self._store.heard() if self._store is not None else LatestHeard()
 
     def trouble(self) -> str:
         """Why nothing can be written, as a sentence; empty: nothing is known against it."""
@@ -194,7 +198,7 @@ class LeadingReplica:
             self.require_leader()
             return result
 
-    async def _commit(self, changes: Sequence[Change]) -> None:
+    async def _commit(self, changes: Sequence[RowChange]) -> None:
         store, reigning = self._store, self._reigning
         assert store is not None, "only a leader commits"
         assert reigning is not None, "only a leader commits"
@@ -241,7 +245,7 @@ class LeadingReplica:
             self._store_failed(problem)
         self._store, self._address = store, address
 
-    async def run(self) -> None:
+    async def run(self, duties: LeaderDuties) -> None:
         """Follows and leads by turns, for ever."""
         store = self._store
         assert store is not None, "it was opened"
@@ -250,7 +254,7 @@ class LeadingReplica:
                 if not self._opened:
                     await store.open()
                     self._opened = True
-                why = await self._reigned(store, await store.campaign())
+                why = await self._reigned(store, await store.campaign(), duties)
                 self._log.warning("coordinator.deposed", msg=f"leads no more: {why}")
             except Deposed as problem:
                 self._log.warning("coordinator.deposed", msg=f"did not come to lead: {problem}")
@@ -275,20 +279,19 @@ class LeadingReplica:
             self._log.warning("coordinator.commit", msg="a commit outlasts the stop")
         await self._store.resign()
 
-    async def _reigned(self, store: Store, reign: Reign) -> str:
+    async def _reigned(self, store: Store, reign: Leadership, duties: LeaderDuties) -> str:
         """Why it is over."""
         async with self._lock:
             # A commit of an earlier reign has ended by now.
             tables = await self._loaded(store)
-        book = Book(tables, self._settings, reign.term)
-        book.counts = self.counts
+        book = Book(tables, self._settings, reign.term, self.counts)
         over: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._reigning = reigning = _Reigning(reign.term, over, asyncio.Event(), book)
+        self._reigning = reigning = _LeadershipTask(reign.term, over, asyncio.Event(), book)
         self.counts.add("elections_total")
         work = (
             self._until_deposed(store, reigning),
             self._reread(store, reigning),
-            *(duty() for duty in self.duties),
+            *duties.begun(),
         )
         async with _running(work) as working:
             try:
@@ -329,11 +332,11 @@ class LeadingReplica:
             draft.seq.put(replace(draft.numbers, restored=""))
             self._log.warning("admin", msg=restored)
 
-    async def _until_deposed(self, store: Store, reigning: _Reigning) -> None:
+    async def _until_deposed(self, store: Store, reigning: _LeadershipTask) -> None:
         reigning.end(await store.until_deposed())
         await asyncio.Event().wait()
 
-    async def _reread(self, store: Store, reigning: _Reigning) -> None:
+    async def _reread(self, store: Store, reigning: _LeadershipTask) -> None:
         """Whenever it is unknown what the store holds."""
         while True:
             await reigning.in_doubt.wait()

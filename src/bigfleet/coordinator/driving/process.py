@@ -6,26 +6,57 @@ another replica leads within a second; then open calls get time to end, and the 
 """
 
 from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
 from typing import Any
 
 from bigfleet.coordinator.driving.duties import Duties
 from bigfleet.coordinator.driving.leading_replica import LeadingReplica
-from bigfleet.coordinator.driving.open_store import store_of
 from bigfleet.coordinator.driving.services import AdminAnswers, CoordinatorAnswers
 from bigfleet.coordinator.metrics import CoordinatorMetrics, measure
 from bigfleet.coordinator.settings import CoordinatorSettings
-from bigfleet.coordinator.stores.contract import Leader, Store
+from bigfleet.coordinator.stores.contract import Leader, Store, StoreRefused
+from bigfleet.coordinator.stores.sqlite import SqliteStore
 from bigfleet.edge.clock import Clock
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import Code
 from bigfleet.process import Process, ProcessContext
 from bigfleet.wire.coordinator_server import CoordinatorEndpoint
+from bigfleet.wire.lines import TlsFiles
 
 #: How long the one process of a file waits for its disk before it gives up.
 STORE_PATIENCE_SECONDS = 30.0
 #: How often it is looked whether a leader is known.
 WATCH_SECONDS = 0.2
+
+
+def store_of(settings: CoordinatorSettings, me: Leader, clock: Clock) -> Store:
+    """Not yet opened; raises StoreRefused.
+
+    A process with a file of its own does not load the client of etcd: most have no etcd at all.
+    """
+    if settings.store == "sqlite":
+        return SqliteStore(Path(settings.data_dir), me, clock)
+    from bigfleet.coordinator.stores.etcd import EtcdStore
+    from bigfleet.wire.etcd.client import EtcdClient
+
+    # As etcd's own tools write them: one flag, commas between.
+    endpoints = [e.strip() for given in settings.etcd_endpoints for e in given.split(",")]
+    client = EtcdClient([each for each in endpoints if each], etcd_tls(settings))
+    return EtcdStore(client, settings.etcd_prefix, me, clock, settings.lease_ttl)
+
+
+def etcd_tls(settings: CoordinatorSettings) -> TlsFiles | None:
+    """Raises StoreRefused where they cannot be used."""
+    if not settings.etcd_tls_cert:
+        return None
+    files = TlsFiles(
+        Path(settings.etcd_tls_cert), Path(settings.etcd_tls_key), Path(settings.etcd_tls_ca)
+    )
+    if why := files.why_unusable():
+        raise StoreRefused(f"the certificates for etcd cannot be used: {why}")
+    return files
+
 
 OpenStore = Callable[[CoordinatorSettings, Leader, Clock], Store]
 
@@ -110,7 +141,7 @@ class CoordinatorProcess(Process):
         await self.leading.open(store, me.address)
 
     def _work(self) -> Mapping[str, Coroutine[Any, Any, None]]:
-        return {"leading": self.leading.run(), "watch": self._watch()}
+        return {"leading": self.leading.run(self._duties), "watch": self._watch()}
 
     def _facts(self) -> Mapping[str, Any]:
         return {"replica": self._settings.id}

@@ -187,10 +187,9 @@ class AdminAnswers(_Answers):
         provider: str,
         region: str,
         total: int,
+        force: bool,
         audit: Audit,
         peer: Peer,
-        *,
-        force: bool = False,
     ) -> QuotaAllocation:
         return await self._changed(
             f"set the quota of {provider} in {region} to {total}",
@@ -248,14 +247,15 @@ class AdminAnswers(_Answers):
 
     async def set_default_owner(
         self, provider_address: str, shard: str, audit: Audit, peer: Peer
-    ) -> str:
-        return await self._changed(
+    ) -> tuple[str, str]:
+        owner = await self._changed(
             f"make {shard} the default owner of {provider_address}",
             provider_address,
             audit,
             peer,
             lambda book, draft: domains.set_default_owner(book, draft, provider_address, shard),
         )
+        return provider_address, owner
 
     async def default_owners(self) -> Sequence[tuple[str, str]]:
         return domains.default_owners(self._leading.book())

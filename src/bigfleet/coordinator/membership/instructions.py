@@ -20,17 +20,17 @@ from bigfleet.coordinator.membership.handovers import (
 )
 from bigfleet.coordinator.rebalancing import transfers
 from bigfleet.coordinator.tables import InstructionRow, sequence_key
+from bigfleet.model.backoffs import Backoff
 from bigfleet.model.coordination import PendingInstruction
 from bigfleet.model.coordinator_calls import AckOutcome, CoordinatorInstruction, InstructionAck
 from bigfleet.model.machines import Instant
-from bigfleet.model.options import SECOND
 
 #: Per reply.
 MOST = 64
 #: Failures after which an instruction is given up.
 TRIES = 5
-#: After the first failure; each further one doubles it.
-REST = SECOND
+#: Between two tries.
+_RESTS = Backoff(1.0, 8.0)
 
 _DOMAIN_KINDS = (ASSIGN, UNASSIGN)
 
@@ -187,7 +187,7 @@ def _on_failed(book: Book, draft: Draft, row: InstructionRow, ack: InstructionAc
             attempts=attempts,
             last_outcome=ack.outcome,
             last_reason=ack.reason,
-            not_before=draft.at + REST * 2 ** (attempts - 1),
+            not_before=_RESTS.after(attempts, draft.at),
         )
     )
 

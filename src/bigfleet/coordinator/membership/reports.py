@@ -86,7 +86,7 @@ def _register(book: Book, draft: Draft, report: ShardReport) -> None:
 def _renew(book: Book, draft: Draft, report: ShardReport, row: ShardRow) -> None:
     if report.epoch > row.epoch:
         row = draft.shards.put(replace(row, epoch=report.epoch, address=report.address))
-        said = f"{row.id} lives its life {row.epoch}, at {row.address}"
+        said = f"{row.id} has restarted: epoch {row.epoch}, at {row.address}"
         draft.note("shard_restarted", row.id, said)
     # A report names the first provider alone; which there are in all, a sync says.
     attach(draft, row, {*row.providers, report.summary.provider_address})

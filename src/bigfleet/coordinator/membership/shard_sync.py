@@ -85,7 +85,7 @@ def _same_life(row: ShardRow, request: SyncRequest) -> None:
     if request.epoch < row.epoch:
         raise Rejected(
             Code.ABORTED,
-            f"shard_epoch {request.epoch} of {row.id} is over: it lives its life {row.epoch}; look"
+            f"shard_epoch {request.epoch} of {row.id} is over: its epoch is now {row.epoch}; look"
             " for a second process with this shard id and stop the older one",
         )
     if request.epoch > row.epoch:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from bigfleet.coordinator.rebalancing import layers
-from bigfleet.coordinator.rebalancing.scene import Possible, Ranked, Scene
+from bigfleet.coordinator.rebalancing.scene import PossibleDonor, RankedDonors, Scene
 from bigfleet.coordinator.rebalancing.shortages import MachineShape, machines_for, may_match
 from bigfleet.model.coordination import ShortfallDetail, TransferTier
 from bigfleet.model.reasons import Reason
@@ -67,7 +67,7 @@ def choose_donor(
 
 
 def _why_not_asked(
-    scene: Scene, each: Possible, receiver: str, shortfall: ShortfallDetail, tier: TransferTier
+    scene: Scene, each: PossibleDonor, receiver: str, shortfall: ShortfallDetail, tier: TransferTier
 ) -> Reason | None:
     """For this receiver, and after what the sweep has decided so far."""
     shard, provider = each.shard, each.provider
@@ -89,7 +89,7 @@ def _most(scene: Scene, shard: str, shortfall: ShortfallDetail) -> int:
 
 def _ranked(
     scene: Scene, providers: tuple[str, ...], shape: MachineShape, tier: TransferTier
-) -> Ranked:
+) -> RankedDonors:
     """Machines that may match: the most first, then by name."""
     in_use = tier is TransferTier.DRAIN
     question = (providers, shape.name, in_use)
@@ -111,12 +111,12 @@ def _ranked(
 
 def _screened(
     scene: Scene, found: Iterable[tuple[int, str, str]], shape: MachineShape, in_use: bool
-) -> Ranked:
+) -> RankedDonors:
     """Separates those that no receiver may ask."""
-    possible: list[Possible] = []
-    refusing: list[tuple[Possible, Reason]] = []
+    possible: list[PossibleDonor] = []
+    refusing: list[tuple[PossibleDonor, Reason]] = []
     for place, (less, shard, provider) in enumerate(found):
-        each = Possible(place, -less, shard, provider)
+        each = PossibleDonor(place, -less, shard, provider)
         reason = layers.why_not_giving(scene, shard)
         reason = reason or layers.why_not_short_itself(scene, shard, shape)
         if reason is None and not in_use:
@@ -125,4 +125,4 @@ def _screened(
             possible.append(each)
         else:
             refusing.append((each, reason))
-    return Ranked(tuple(possible), tuple(refusing))
+    return RankedDonors(tuple(possible), tuple(refusing))

@@ -22,7 +22,7 @@ _HOUR = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Possible:
+class PossibleDonor:
     """A shard that may be asked."""
 
     #: Its place among all that have machines.
@@ -35,12 +35,12 @@ class Possible:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedDonors:
     """Who has machines of a shape, the most first: the same for every shard that asks."""
 
-    possible: tuple[Possible, ...]
+    possible: tuple[PossibleDonor, ...]
     #: Those that no receiver may ask, and why.
-    refusing: tuple[tuple[Possible, Reason], ...]
+    refusing: tuple[tuple[PossibleDonor, Reason], ...]
 
 
 _MOVED = (TransferState.GRANTED, TransferState.DONE)
@@ -65,7 +65,7 @@ class Scene:
         self.asked_to_drain: set[str] = set()
         self._whys: dict[str, str] = {}
         #: What was found out already: donors by what was asked, and which shapes serve which.
-        self.ranked: dict[object, Ranked] = before.ranked if before else {}
+        self.ranked: dict[object, RankedDonors] = before.ranked if before else {}
         self._serves: dict[tuple[str, str], bool] = before._serves if before else {}
         for row in draft.transfers.values():
             self.opened(row)

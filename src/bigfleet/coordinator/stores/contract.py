@@ -16,7 +16,7 @@ Rows = Mapping[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RowChange:
     """One row of a transaction; None deletes it."""
 
     key: str
@@ -24,7 +24,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Reign:
+class Leadership:
     """The time one replica leads."""
 
     #: Only grows, over every reign of every replica and over restores.
@@ -32,7 +32,7 @@ class Reign:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedRows:
     rows: Rows
     #: Of the store; grows with every commit.
     revision: int
@@ -47,7 +47,7 @@ class Leader:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class LatestHeard:
     """The newest term and revision a replica has heard of, from any leader; 0: none yet."""
 
     term: int = 0
@@ -80,7 +80,7 @@ class Store(Protocol):
         """Once, before anything else; raises StoreRefused or StoreDown."""
         ...
 
-    async def campaign(self) -> Reign:
+    async def campaign(self) -> Leadership:
         """Returns when this replica leads, with its term already durable; may wait for ever.
 
         Cancelling it gives up. Raises StoreDown where the store is out of reach: call again later;
@@ -88,11 +88,11 @@ class Store(Protocol):
         """
         ...
 
-    async def load(self) -> Loaded:
+    async def load(self) -> LoadedRows:
         """Every row, as of one moment not before the reign began. Raises Deposed or StoreDown."""
         ...
 
-    async def commit(self, changes: Sequence[Change]) -> int:
+    async def commit(self, changes: Sequence[RowChange]) -> int:
         """The revision after it. Raises Deposed, StoreDown, or StoreUnclear."""
         ...
 
@@ -112,7 +112,7 @@ class Store(Protocol):
         """Who leads, as last heard; None: no leader is known."""
         ...
 
-    def heard(self) -> Heard: ...
+    def heard(self) -> LatestHeard: ...
 
     def trouble(self) -> str:
         """Why the store cannot be reached, as a sentence; empty: it can."""

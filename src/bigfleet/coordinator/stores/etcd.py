@@ -15,19 +15,18 @@ from dataclasses import replace
 from math import ceil
 
 from bigfleet.coordinator.stores.contract import (
-    Change,
     Deposed,
-    Heard,
+    LatestHeard,
     Leader,
-    Loaded,
-    Reign,
+    Leadership,
+    LoadedRows,
+    RowChange,
     StoreDown,
     StoreRefused,
     StoreUnclear,
 )
-from bigfleet.coordinator.stores.election import Tenure
 from bigfleet.coordinator.stores.etcd_keys import Keys, leader_bytes, leader_of
-from bigfleet.coordinator.stores.etcd_seat import Seat
+from bigfleet.coordinator.stores.etcd_leadership import EtcdLeadership, LeaseTimes
 from bigfleet.coordinator.stores.rows import latest, term_bytes, term_of
 from bigfleet.edge.clock import Clock
 from bigfleet.wire.etcd.client import EtcdClient
@@ -77,9 +76,9 @@ class EtcdStore:
         self._clock = clock
         self._ttl_seconds = max(1, ceil(ttl_seconds))
         self._page_rows = page_rows
-        self._seat: Seat | None = None
+        self._seat: EtcdLeadership | None = None
         self._leader: Leader | None = None
-        self._heard = Heard()
+        self._heard = LatestHeard()
         #: Held while a transaction of the reign is out: one after the other.
         self._writing = asyncio.Lock()
         #: Why etcd does not answer, and why it takes no rows; empty: it does.
@@ -99,7 +98,7 @@ class EtcdStore:
 
     # -- leading ---------------------------------------------------------------------------------
 
-    async def campaign(self) -> Reign:
+    async def campaign(self) -> Leadership:
         await self._leave("this replica asked to lead anew")
         while True:
             try:
@@ -108,7 +107,7 @@ class EtcdStore:
                 if page.rows:
                     # Its term is written just after its key, so this may be the one before.
                     term = _term(await self._client.read(Read(self._keys.term)))
-                    self._heard = Heard(term, page.revision)
+                    self._heard = LatestHeard(term, page.revision)
                     await self._until_vacant(page.rows[0], page.revision)
                 elif (reign := await self._take_seat()) is not None:
                     return reign
@@ -134,19 +133,19 @@ class EtcdStore:
             self._reached(str(problem))
         await self._clock.sleep(_PAUSE_SECONDS)
 
-    async def _take_seat(self) -> Reign | None:
+    async def _take_seat(self) -> Leadership | None:
         """None: another replica was faster."""
         self._leader = None
         asked_at = self._clock.now()
         lease = await self._client.grant(self._ttl_seconds)
         try:
-            tenure = Tenure(asked_at, lease.ttl_seconds)
+            tenure = LeaseTimes(asked_at, lease.ttl_seconds)
             return await self._won(lease.id, tenure)
         except BaseException:
             await self._leave("it could not begin", lease.id)
             raise
 
-    async def _won(self, lease: int, tenure: Tenure) -> Reign | None:
+    async def _won(self, lease: int, tenure: LeaseTimes) -> Leadership | None:
         keys = self._keys
         outcome = await self._client.commit(
             Transaction(
@@ -161,7 +160,7 @@ class EtcdStore:
                 raise StoreRefused(_half_restored(keys))
             return None
         term = _term(outcome.pages[0]) + 1
-        seat = self._seat = Seat(
+        seat = self._seat = EtcdLeadership(
             self._client, self._clock, keys.election, lease, outcome.revision, tenure, self._reached
         )
         begun = await self._client.commit(
@@ -175,9 +174,9 @@ class EtcdStore:
             await self._leave("it could not begin", lease)
             return None
         self._leader = self._me
-        self._heard = Heard(term, begun.revision)
+        self._heard = LatestHeard(term, begun.revision)
         self._unwritten = ""
-        return Reign(term)
+        return Leadership(term)
 
     def still_leads(self) -> bool:
         return self._seat is not None and self._seat.is_held()
@@ -211,7 +210,7 @@ class EtcdStore:
 
     # -- rows ------------------------------------------------------------------------------------
 
-    async def load(self) -> Loaded:
+    async def load(self) -> LoadedRows:
         keys = self._keys
         while True:
             revision = await self._fenced()
@@ -227,7 +226,7 @@ class EtcdStore:
                 if problem.compacted:
                     continue
                 raise self._down(problem) from problem
-            return Loaded(rows, revision)
+            return LoadedRows(rows, revision)
 
     async def _fenced(self) -> int:
         """Writes the key anew; the revision of that."""
@@ -254,7 +253,7 @@ class EtcdStore:
             self._heard = replace(self._heard, revision=outcome.revision)
             return outcome.revision
 
-    async def commit(self, changes: Sequence[Change]) -> int:
+    async def commit(self, changes: Sequence[RowChange]) -> int:
         operations = tuple(self._operations(latest(changes)))
         if len(operations) > MOST_CHANGES:
             raise ValueError(f"{len(operations)} rows in a commit; etcd takes {MOST_CHANGES}")
@@ -283,12 +282,12 @@ class EtcdStore:
             self._heard = replace(self._heard, revision=outcome.revision)
             return outcome.revision
 
-    def _operations(self, changes: Iterable[Change]) -> Iterable[Operation]:
+    def _operations(self, changes: Iterable[RowChange]) -> Iterable[Operation]:
         for change in changes:
             key = self._keys.of(change.key)
             yield Delete(key) if change.value is None else Put(key, change.value)
 
-    def _held_seat(self) -> Seat:
+    def _held_seat(self) -> EtcdLeadership:
         seat = self._seat
         if seat is None:
             raise Deposed("this replica has never led")
@@ -296,7 +295,7 @@ class EtcdStore:
             raise Deposed(f"this replica leads no more: {why}")
         return seat
 
-    def _deposed(self, seat: Seat, election: RangePage) -> Deposed | StoreUnclear:
+    def _deposed(self, seat: EtcdLeadership, election: RangePage) -> Deposed | StoreUnclear:
         holder = election.rows[0] if election.rows else None
         if holder is not None and holder.created == seat.created:
             # A load of ours of which we know nothing has written it.
@@ -308,7 +307,7 @@ class EtcdStore:
 
     # -- ending and telling ----------------------------------------------------------------------
 
-    def heard(self) -> Heard:
+    def heard(self) -> LatestHeard:
         return self._heard
 
     def trouble(self) -> str:

@@ -14,7 +14,7 @@ from bigfleet.coordinator.stores.etcd_keys import Keys
 from bigfleet.coordinator.stores.rows import TERM, first_of, term_of
 from bigfleet.coordinator.stores.sqlite import unusable
 from bigfleet.coordinator.stores.sqlite_file import FILE, make
-from bigfleet.edge.dir_locks import DirLock
+from bigfleet.edge.files import DirLock
 from bigfleet.edge.sqlite_files import FileRefused
 from bigfleet.model.errors import StartRefused
 from bigfleet.wire.etcd.client import EtcdClient

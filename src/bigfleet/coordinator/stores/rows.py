@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import msgspec
 
 from bigfleet.coordinator.keys import value_bytes
-from bigfleet.coordinator.stores.contract import Change
+from bigfleet.coordinator.stores.contract import RowChange
 from bigfleet.coordinator.tables import TermRow
 
 #: The highest term there was. Loaded like any row, written only when a replica begins to lead.
@@ -40,7 +40,7 @@ def first_of(key: str) -> str:
     return first
 
 
-def latest(changes: Iterable[Change]) -> tuple[Change, ...]:
+def latest(changes: Iterable[RowChange]) -> tuple[RowChange, ...]:
     """Each row once, as the last change leaves it; ValueError where a commit may not name it."""
     last = {change.key: change for change in changes}
     for key in last:

@@ -16,19 +16,19 @@ from pathlib import Path
 from typing import TypeVar
 
 from bigfleet.coordinator.stores.contract import (
-    Change,
     Deposed,
-    Heard,
+    LatestHeard,
     Leader,
-    Loaded,
-    Reign,
+    Leadership,
+    LoadedRows,
+    RowChange,
     StoreDown,
     StoreRefused,
 )
 from bigfleet.coordinator.stores.rows import latest
 from bigfleet.coordinator.stores.sqlite_file import FILE, CoordinatorFile
 from bigfleet.edge.clock import SECOND, Clock
-from bigfleet.edge.dir_locks import DirLock
+from bigfleet.edge.files import DirLock
 from bigfleet.edge.sqlite_files import FileRefused, disk_problem
 from bigfleet.model.errors import StartRefused
 from bigfleet.model.machines import Instant
@@ -52,7 +52,7 @@ class SqliteStore:
         self._thread = ThreadPoolExecutor(1, "coordinator-db")
         self._lock: DirLock | None = None
         self._file: CoordinatorFile | None = None
-        self._heard = Heard()
+        self._heard = LatestHeard()
         #: Done with why, when the reign is over; None: it has not begun.
         self._over: asyncio.Future[str] | None = None
         self._trouble = ""
@@ -72,7 +72,7 @@ class SqliteStore:
                 raise self._down(str(refused)) from refused
             raise StoreRefused(unusable(self.path, str(refused))) from refused
 
-    async def campaign(self) -> Reign:
+    async def campaign(self) -> Leadership:
         await self.resign()
         try:
             term = await self._written(self._opened().begin_reign)
@@ -80,15 +80,15 @@ class SqliteStore:
             raise StoreRefused(unusable(self.path, str(refused))) from refused
         self._heard = replace(self._heard, term=term)
         self._over = asyncio.get_running_loop().create_future()
-        return Reign(term)
+        return Leadership(term)
 
-    async def load(self) -> Loaded:
+    async def load(self) -> LoadedRows:
         self._check_leads()
         loaded = await self._on_disk(self._opened().load)
         self._heard = replace(self._heard, revision=loaded.revision)
         return loaded
 
-    async def commit(self, changes: Sequence[Change]) -> int:
+    async def commit(self, changes: Sequence[RowChange]) -> int:
         rows = latest(changes)
         self._check_leads()
         file = self._opened()
@@ -111,7 +111,7 @@ class SqliteStore:
     def leader(self) -> Leader | None:
         return self._me if self.still_leads() else None
 
-    def heard(self) -> Heard:
+    def heard(self) -> LatestHeard:
         return self._heard
 
     def trouble(self) -> str:

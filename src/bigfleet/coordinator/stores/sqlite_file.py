@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from bigfleet.coordinator.stores.contract import Change, Loaded, Rows
+from bigfleet.coordinator.stores.contract import LoadedRows, RowChange, Rows
 from bigfleet.coordinator.stores.rows import HIDDEN, REVISION, TERM, first_of, term_bytes, term_of
+from bigfleet.edge.files import sync_folder
 from bigfleet.edge.sqlite_files import FileKind, FileRefused, opened, transaction
-from bigfleet.edge.whole_files import sync_folder
 
 FILE = "coordinator.db"
 
@@ -40,7 +40,9 @@ class CoordinatorFile:
         if not path.exists():
             make(path, {})
         elif path.stat().st_size == 0:
-            raise FileRefused("it is empty, and it was not made so")
+            raise FileRefused(
+                "it is empty, and a new one never is; restore a snapshot, or move it away"
+            )
         self._connection = opened(path, COORDINATOR)
         #: All and only the tables of the file.
         self._tables = _tables_of(self._connection)
@@ -59,10 +61,10 @@ class CoordinatorFile:
             self._count()
         return term
 
-    def load(self) -> Loaded:
-        return Loaded(_rows_of(self._connection, self._tables), self._revision())
+    def load(self) -> LoadedRows:
+        return LoadedRows(_rows_of(self._connection, self._tables), self._revision())
 
-    def commit(self, changes: Sequence[Change]) -> int:
+    def commit(self, changes: Sequence[RowChange]) -> int:
         """The revision after it; raises sqlite3.Error with nothing changed."""
         missing = {first_of(change.key) for change in changes} - self._tables
         with transaction(self._connection):
@@ -95,7 +97,7 @@ def make(path: Path, rows: Rows) -> None:
     if (left := _side_files(path)) and not path.exists():
         names = " and ".join(each.name for each in left)
         raise FileRefused(
-            f"it is gone, but {names} of it lies there: put it back, or move that too"
+            f"it is missing, but {names} is still there: put it back, or move that away too"
         )
     fresh = path.with_name(f"{path.name}.new")
     try:
@@ -103,7 +105,7 @@ def make(path: Path, rows: Rows) -> None:
             each.unlink(missing_ok=True)
         with closing(opened(fresh, COORDINATOR)) as connection, transaction(connection):
             _make_tables(connection, {first_of(key) for key in rows} - _tables_of(connection))
-            _write(connection, [Change(key, value) for key, value in rows.items()])
+            _write(connection, [RowChange(key, value) for key, value in rows.items()])
         os.replace(fresh, path)
         sync_folder(path.parent)
     except (sqlite3.Error, OSError) as problem:
@@ -115,7 +117,7 @@ def _make_tables(connection: sqlite3.Connection, names: Iterable[str]) -> None:
         connection.execute(_table(name))
 
 
-def _write(connection: sqlite3.Connection, changes: Iterable[Change]) -> None:
+def _write(connection: sqlite3.Connection, changes: Iterable[RowChange]) -> None:
     kept: dict[str, list[tuple[str, bytes]]] = {}
     gone: dict[str, list[tuple[str]]] = {}
     for key, value in ((change.key, change.value) for change in changes):

@@ -8,8 +8,8 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.requirements import Operator, Requirement
 from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse
 from bigfleet.model.syntax import why_not_request_id, why_not_requirement
-from bigfleet.operator.bootstrap.templates import RequirementWords, Template, Values
-from bigfleet.operator.bootstrap.tokens import Token
+from bigfleet.operator.bootstrap.templates import RequirementWords, Template, TemplateValues
+from bigfleet.operator.bootstrap.tokens import BootstrapToken
 
 #: For a cluster whose provider needs to be told nothing.
 NO_TEMPLATE = Template.parse(
@@ -60,10 +60,10 @@ def response_of(
     request: BootstrapRequest,
     template: Template,
     facts: ClusterFacts,
-    token: Token | None,
+    token: BootstrapToken | None,
     at: Instant,
 ) -> BootstrapResponse:
-    values = Values(
+    values = TemplateValues(
         cluster_id=facts.cluster_id,
         request_id=request.request_id,
         token=token.text if token else "",

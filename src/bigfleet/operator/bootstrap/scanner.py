@@ -35,7 +35,7 @@ class BadTemplate(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TemplateText:
     content: str
 
 
@@ -53,9 +53,9 @@ class Action:
         return BadTemplate(self.line, self.column, problem)
 
 
-def pieces_of(source: str) -> list[Text | Action]:
+def pieces_of(source: str) -> list[TemplateText | Action]:
     """Raises BadTemplate."""
-    pieces: list[Text | Action] = []
+    pieces: list[TemplateText | Action] = []
     at = 0
     is_trimming = False
     while (start := source.find(_OPEN, at)) >= 0:
@@ -66,13 +66,13 @@ def pieces_of(source: str) -> list[Text | Action]:
         if trims_before:
             text = text.rstrip(_SPACES)
         if text:
-            pieces.append(Text(text))
+            pieces.append(TemplateText(text))
         if inner is not None:
             line, column = _place(source, start)
             pieces.append(Action(_words_of(inner), line, column))
         at = end
     rest = source[at:].lstrip(_SPACES) if is_trimming else source[at:]
-    return [*pieces, Text(rest)] if rest else pieces
+    return [*pieces, TemplateText(rest)] if rest else pieces
 
 
 def _action_at(source: str, start: int) -> tuple[str | None, int, bool, bool]:

@@ -19,9 +19,9 @@ from enum import Enum
 import orjson
 
 from bigfleet.model.syntax import one_line, shell_word, yaml_text
-from bigfleet.operator.bootstrap.scanner import Action, BadTemplate, Text, pieces_of
+from bigfleet.operator.bootstrap.scanner import Action, BadTemplate, TemplateText, pieces_of
 
-__all__ = ["BadTemplate", "RequirementWords", "Template", "Values"]
+__all__ = ["BadTemplate", "RequirementWords", "Template", "TemplateValues"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class RequirementWords:
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class TemplateValues:
     """What a template is filled with."""
 
     cluster_id: str
@@ -57,7 +57,7 @@ class _Dot(Enum):
 
 
 _Value = str | tuple[str, ...] | tuple[RequirementWords, ...]
-_Scope = Values | RequirementWords | str
+_Scope = TemplateValues | RequirementWords | str
 
 _ATTRIBUTES = {
     _Dot.ROOT: {
@@ -95,7 +95,7 @@ class _Field:
     attribute: str
     is_root: bool
 
-    def of(self, root: Values, dot: _Scope) -> _Value:
+    def of(self, root: TemplateValues, dot: _Scope) -> _Value:
         scope = root if self.is_root else dot
         value: _Value = getattr(scope, self.attribute) if self.attribute else str(scope)
         return value
@@ -109,7 +109,7 @@ class _Print:
     separator: str | None = None
     quoting: _Quoting | None = None
 
-    def of(self, root: Values, dot: _Scope) -> str:
+    def of(self, root: TemplateValues, dot: _Scope) -> str:
         value = self.field.of(root, dot)
         # The template's author chose the separator: it is printed as written unless all is quoted.
         plain = str if self.quoting else self._plain
@@ -150,14 +150,14 @@ class Template:
         parser = _Parser(pieces_of(source))
         return cls(parser.whole(), frozenset(parser.used))
 
-    def render(self, values: Values) -> str:
+    def render(self, values: TemplateValues) -> str:
         out: list[str] = []
         _render(self._parts, values, values, out)
         return "".join(out)
 
 
 class _Parser:
-    def __init__(self, pieces: Sequence[Text | Action]) -> None:
+    def __init__(self, pieces: Sequence[TemplateText | Action]) -> None:
         self._pieces = pieces
         self._at = 0
         self.used: set[str] = set()
@@ -174,7 +174,7 @@ class _Parser:
         while self._at < len(self._pieces):
             piece = self._pieces[self._at]
             self._at += 1
-            if isinstance(piece, Text):
+            if isinstance(piece, TemplateText):
                 parts.append(piece.content)
                 continue
             word = piece.words[0] if piece.words else ""
@@ -267,7 +267,7 @@ def _unknown(word: str, name: str, dot: _Dot) -> str:
     return f"{word} is not known of {dot.value}"
 
 
-def _render(parts: tuple[_Part, ...], root: Values, dot: _Scope, out: list[str]) -> None:
+def _render(parts: tuple[_Part, ...], root: TemplateValues, dot: _Scope, out: list[str]) -> None:
     for part in parts:
         match part:
             case str():

@@ -29,7 +29,7 @@ _FAIR = 252
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class BootstrapToken:
     id: str
     secret: str = field(repr=False)
     made_at: Instant
@@ -58,7 +58,7 @@ def object_name(token_id: str) -> str:
 
 def new_token(
     random_bytes: Callable[[int], bytes], at: Instant, ttl_seconds: float, prefix: str = ""
-) -> Token:
+) -> BootstrapToken:
     """`random_bytes` must be fit for secrets. Life is in whole seconds, as the API has it.
 
     `prefix`: how its id begins, so that a policy can tell our tokens by their names.
@@ -66,10 +66,10 @@ def new_token(
     at -= at % SECOND
     letters = prefix + _letters(random_bytes, _ID_LETTERS + _SECRET_LETTERS - len(prefix))
     expires = at + int(ttl_seconds) * SECOND
-    return Token(letters[:_ID_LETTERS], letters[_ID_LETTERS:], at, expires)
+    return BootstrapToken(letters[:_ID_LETTERS], letters[_ID_LETTERS:], at, expires)
 
 
-def secret_body(token: Token, cluster_id: str) -> Body:
+def secret_body(token: BootstrapToken, cluster_id: str) -> Body:
     """The Secret that makes a cluster accept the token."""
     content = {
         "token-id": token.id,

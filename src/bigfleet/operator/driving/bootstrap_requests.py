@@ -19,7 +19,7 @@ from bigfleet.operator.bootstrap.renderer import (
     why_not_answered,
 )
 from bigfleet.operator.bootstrap.templates import BadTemplate, Template
-from bigfleet.operator.driving.tokens import Tokens
+from bigfleet.operator.driving.tokens import BootstrapTokens
 
 #: Size, change and identity: a mounted ConfigMap is swapped, not written.
 _Stamp = tuple[int, int, int]
@@ -66,7 +66,7 @@ class BootstrapRequests:
         log: Log,
         counts: Counts,
         *,
-        tokens: Tokens | None = None,
+        tokens: BootstrapTokens | None = None,
     ) -> None:
         self._templates = templates
         self._facts = facts

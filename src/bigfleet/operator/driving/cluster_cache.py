@@ -36,14 +36,20 @@ from bigfleet.kube.objects import (
 )
 from bigfleet.kube.reflector import Reflector
 from bigfleet.model.machines import Instant
-from bigfleet.operator.attached_volumes import AttachedVolumes, node_of_attachment
+from bigfleet.model.settings import CurrentSettings
 from bigfleet.operator.cluster_view import ClusterView
 from bigfleet.operator.evictions import DisruptionBudgets, HeldBudget, held_budget
 from bigfleet.operator.held_requests import HeldRequest, HeldRequests
 from bigfleet.operator.machine_nodes import MachineNodes
 from bigfleet.operator.node_map import NodeMap
 from bigfleet.operator.node_rules import NodeRules
-from bigfleet.operator.pods_on_nodes import PodOnNode, PodsOnNodes, pod_on_node
+from bigfleet.operator.pods_on_nodes import (
+    AttachedVolumes,
+    PodOnNode,
+    PodsOnNodes,
+    node_of_attachment,
+    pod_on_node,
+)
 from bigfleet.operator.revised_demand import OverheadUnits
 from bigfleet.operator.rollup import DemandBook
 from bigfleet.operator.translator import Untranslatable
@@ -76,9 +82,10 @@ class ClusterCache:
         counts: Counts,
         *,
         stale_after_seconds: float,
-        node_rules: NodeRules = NodeRules(),  # noqa: B008  frozen
+        node_rules: CurrentSettings[NodeRules] | None = None,
         successor_after: Instant = SUCCESSOR_AFTER,
     ) -> None:
+        self._api = api
         self._events = events
         self._counts = counts
         self._log = log
@@ -247,7 +254,7 @@ class ClusterCache:
             self.view.on_request(key, has, True, at)
 
     def _tell(self, key: ObjectKey, uid: str, wrong: Untranslatable) -> bool:
-        if not self._events.may_write():
+        if not self._api.may_write():
             return False
         about = Reference(
             api_version=CAPACITY_REQUESTS.api_version,

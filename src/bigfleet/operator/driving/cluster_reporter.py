@@ -21,7 +21,7 @@ from bigfleet.operator.driving.refused_rollups import RefusedRollups
 from bigfleet.operator.driving.write_back import WriteBack
 from bigfleet.operator.reclaim_admission import ReclaimKinds
 from bigfleet.operator.revised_demand import RevisedDemand
-from bigfleet.operator.unplaced_pods import Sight, UnplacedPods
+from bigfleet.operator.unplaced_pods import CacheContents, UnplacedPods
 from bigfleet.wire.shard_admin import ClusterReportClient
 
 REST_SECONDS = 600.0
@@ -137,7 +137,7 @@ class ClusterReporter:
 
     def _look(self, at: Instant) -> ClusterReport:
         cluster_cache = self._cluster_cache
-        sight = Sight(
+        sight = CacheContents(
             cluster_cache.requests.cache.objects,
             cluster_cache.pods_on_nodes.unscheduled.values(),
             [each.status.phase for each in cluster_cache.upcoming.cache.objects.values()],

@@ -14,7 +14,7 @@ from bigfleet.model.machines import Instant
 from bigfleet.operator.driving.cluster_cache import ClusterCache
 from bigfleet.operator.revised_demand import RevisedDemand
 from bigfleet.operator.schedule import RollupSchedule
-from bigfleet.placement.margin_notes import MarginFigures, Note
+from bigfleet.placement.margin_notes import MarginFigures, MarginNote
 
 LOOK_SECONDS = 1.0
 _MILLI = ("cpu",)
@@ -58,7 +58,7 @@ class DemandReviser:
             self._schedule.hurry()
         self._count()
 
-    def tell(self, notes: tuple[Note, ...] | list[Note]) -> None:
+    def tell(self, notes: tuple[MarginNote, ...] | list[MarginNote]) -> None:
         for note in notes:
             say = self._log.warning if note.is_warning else self._log.info
             need = note.need.need_id if note.need is not None else ""

@@ -22,13 +22,13 @@ from bigfleet.model.machines import Instant
 from bigfleet.model.session_frames import NodeStateUpdate, ReclaimAck, ReclaimInstruction
 from bigfleet.operator.drain_steps import (
     Check,
-    Checked,
     Cordon,
     Evict,
     Instruction,
     Publish,
     Send,
     SendDemand,
+    ServerCheck,
     Tell,
     Uncordon,
     cordon_patch,
@@ -290,7 +290,7 @@ class DrainRunner:
             self._log.warning("reclaim.check_failed", msg=f"{about}: {problem.text}")
             self._obey(drains.on_check_failed(step, problem.text, self._clock.now()))
             return
-        found = Checked(tuple(pods), tuple(nodes), tuple(drained))
+        found = ServerCheck(tuple(pods), tuple(nodes), tuple(drained))
         unheard = [*nodes, *(f"{node.metadata.name} uncordoned" for node in found.uncordoned)]
         if unheard := [*unheard, *(str(p.key) for p in pods if p.why_not_evicted is None)]:
             text = f"the server has {len(unheard)} that the cache has not, such as {unheard[0]}"

@@ -15,13 +15,13 @@ from bigfleet.model.session_frames import (
 )
 from bigfleet.operator.acknowledgements import Acknowledgements
 from bigfleet.operator.driving.acknowledge_requests import AcknowledgeRequests
-from bigfleet.operator.driving.answers import Answers
 from bigfleet.operator.driving.bootstrap_requests import BootstrapRequests
 from bigfleet.operator.driving.cluster_cache import ClusterCache
 from bigfleet.operator.driving.cluster_reporter import ClusterReporter
 from bigfleet.operator.driving.drain_runner import DrainRunner
 from bigfleet.operator.driving.node_cleanup import NodeCleanup
 from bigfleet.operator.driving.write_back import WriteBack
+from bigfleet.operator.outbox import OperatorAnswers
 from bigfleet.operator.reclaim_admission import ReclaimKinds
 from bigfleet.operator.revised_demand import RevisedDemand
 
@@ -42,7 +42,7 @@ class FrameRouter:
         demand: RevisedDemand,
         kinds: ReclaimKinds,
         clock: Clock,
-        answers: Answers,
+        answers: OperatorAnswers,
     ) -> None:
         self._cluster_cache = cluster_cache
         self._acknowledgements = acknowledgements

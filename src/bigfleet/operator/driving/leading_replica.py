@@ -11,7 +11,6 @@ from bigfleet.operator.acknowledgements import Acknowledgements
 from bigfleet.operator.bootstrap.renderer import ClusterFacts
 from bigfleet.operator.drains import Drains
 from bigfleet.operator.driving.acknowledge_requests import AcknowledgeRequests
-from bigfleet.operator.driving.answers import Answers
 from bigfleet.operator.driving.bootstrap_requests import BootstrapRequests, TemplateFile
 from bigfleet.operator.driving.cluster_cache import ClusterCache
 from bigfleet.operator.driving.cluster_reporter import ClusterReporter
@@ -20,12 +19,13 @@ from bigfleet.operator.driving.drain_runner import DrainRunner
 from bigfleet.operator.driving.frame_router import FrameRouter
 from bigfleet.operator.driving.line import Dialling, ShardLine
 from bigfleet.operator.driving.node_cleanup import NodeCleanup
-from bigfleet.operator.driving.tokens import Tokens
+from bigfleet.operator.driving.tokens import BootstrapTokens
 from bigfleet.operator.driving.write_back import WriteBack
+from bigfleet.operator.outbox import OperatorAnswers
 from bigfleet.operator.reclaim_admission import ReclaimAdmission, ReclaimKinds
 from bigfleet.operator.revised_demand import RevisedDemand, RevisionSettings
 from bigfleet.operator.schedule import RollupSchedule
-from bigfleet.operator.settings import OperatorSettings, node_rules_of
+from bigfleet.operator.settings import OperatorSettings
 from bigfleet.process import ProcessContext
 from bigfleet.wire.session_client import SessionClient
 from bigfleet.wire.shard_admin import ClusterReportClient
@@ -34,7 +34,7 @@ from bigfleet.wire.shard_admin import ClusterReportClient
 class LeadingReplica:
     def __init__(
         self,
-        settings: OperatorSettings,
+        current: CurrentSettings[OperatorSettings],
         context: ProcessContext,
         api: Api,
         cluster_cache: ClusterCache,
@@ -42,10 +42,9 @@ class LeadingReplica:
         counts: Counts,
     ) -> None:
         """Raises BadTemplateFile."""
-        self._settings = current = CurrentSettings(settings)
+        settings = current.now
         clock, draw, log = context.clock, context.draw, context.log
-        self._cluster_cache = cluster_cache
-        self._schedule = RollupSchedule(settings.rollup_interval, settings.rollup_debounce)
+        self._schedule = RollupSchedule(current)
         self.demand = RevisedDemand(
             cluster_cache.book,
             cluster_cache.units,
@@ -70,9 +69,8 @@ class LeadingReplica:
             counts,
             log,
         )
-        self._answers = Answers(self.line)
-        events.may_write = lambda: self.line.connected
-        self._tokens = self._tokens_of(context, api)
+        self._answers = OperatorAnswers(self.line)
+        self._tokens = _tokens_of(settings, context, api)
         acknowledgements = Acknowledgements(cluster_cache.book)
         self._marking = AcknowledgeRequests(
             api, acknowledgements, clock, log, counts, concurrency=settings.ack_concurrency
@@ -158,7 +156,7 @@ class LeadingReplica:
             tasks.create_task(self.reporting.run(), name="reporting")
             tasks.create_task(self.demand_reviser.run(), name="revising")
             if self._tokens is not None:
-                swept = self._tokens.keep_swept(lambda: self.line.connected)
+                swept = self._tokens.keep_swept(self.line)
                 tasks.create_task(swept, name="tokens")
             tasks.create_task(self.line.run(self._router), name="line")
 
@@ -175,24 +173,18 @@ class LeadingReplica:
             **self.cleanup.sizes(),
         }
 
-    def apply_settings(self, settings: OperatorSettings) -> None:
-        self._settings.replace(settings)
-        self._cluster_cache.machines.rules = node_rules_of(settings)
-        self._schedule.interval_seconds = settings.rollup_interval
-        self._schedule.debounce_seconds = settings.rollup_debounce
 
-    # -- within ----------------------------------------------------------------------------------
-
-    def _tokens_of(self, context: ProcessContext, api: Api) -> Tokens | None:
-        settings = self._settings.now
-        if not settings.mint_token:
-            return None
-        return Tokens(
-            api,
-            context.clock,
-            context.random_bytes,
-            context.log,
-            cluster_id=settings.cluster_id,
-            ttl_seconds=settings.token_ttl,
-            prefix=settings.token_prefix,
-        )
+def _tokens_of(
+    settings: OperatorSettings, context: ProcessContext, api: Api
+) -> BootstrapTokens | None:
+    if not settings.mint_token:
+        return None
+    return BootstrapTokens(
+        api,
+        context.clock,
+        context.random_bytes,
+        context.log,
+        cluster_id=settings.cluster_id,
+        ttl_seconds=settings.token_ttl,
+        prefix=settings.token_prefix,
+    )

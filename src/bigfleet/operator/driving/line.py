@@ -59,7 +59,7 @@ class Listener(Protocol):
     def on_disconnected(self, at: Instant) -> None: ...
 
 
-class Demand(Protocol):
+class DemandSource(Protocol):
     """What the cluster needs, as it is known now."""
 
     @property
@@ -95,7 +95,7 @@ class ShardLine:
         self,
         dialling: Dialling,
         schedule: RollupSchedule,
-        demand: Demand,
+        demand: DemandSource,
         clock: Clock,
         stopwatch: Callable[[], float],
         draw: Callable[[], float],

@@ -16,7 +16,7 @@ from bigfleet.model.machines import Instant
 from bigfleet.operator.drain_steps import reference_of
 from bigfleet.operator.driving.cluster_cache import ClusterCache
 from bigfleet.operator.driving.write_back import WriteBack
-from bigfleet.operator.machine_nodes import Loss, Losses
+from bigfleet.operator.machine_nodes import Loss, NodeLosses
 from bigfleet.operator.other_autoscalers import autoscaler_of_node, warning
 from bigfleet.operator.unplaced_pods import MachineSight
 
@@ -65,7 +65,7 @@ class NodeWatch:
 
     # -- within ----------------------------------------------------------------------------------
 
-    def _tell(self, losses: Losses) -> None:
+    def _tell(self, losses: NodeLosses) -> None:
         causes = Counter(each.cause for each in losses.records)
         for cause in LostCause:
             self._counts.set("machines_lost", causes[cause], cause=cause.value)

@@ -17,14 +17,15 @@ from bigfleet.edge.logs import Log
 from bigfleet.kube.answers import ApiProblem, Conflict, NotFound, Refused
 from bigfleet.kube.calls import Calls
 from bigfleet.kube.kinds import Kind
+from bigfleet.model.backoffs import Backoff
 from bigfleet.model.machines import Instant
 from bigfleet.operator.writes import Create, Delete, LatestSeen, PatchSpec, PatchStatus, Write
 
 #: The first pause and the longest, in seconds.
-PASSING = (0.5, 30.0)
+PASSING = Backoff(0.5, 30.0)
 #: Asking again will hardly help until a person grants a right or installs a definition. The first
 #: retries come soon all the same: a server that has just started knows neither yet.
-REFUSED = (5.0, 300.0)
+REFUSED = Backoff(5.0, 300.0)
 #: Create, spec, status and delete, each once again after a conflict: more means another writer.
 MOST_STEPS = 8
 
@@ -225,9 +226,8 @@ class Writer:
 
     def _rest(self, key: _Key, write: Write, problem: ApiProblem) -> None:
         failures = self._failures[key] = self._failures.get(key, 0) + 1
-        least, most = REFUSED if isinstance(problem, Refused | NotFound) else PASSING
-        grown = least * 2.0 ** min(failures - 1, 16)
-        pause = max(min(most, grown), problem.retry_after_seconds or 0.0)
+        rests = REFUSED if isinstance(problem, Refused | NotFound) else PASSING
+        pause = max(rests.seconds(failures), problem.retry_after_seconds or 0.0)
         pause *= 0.5 + self._draw() / 2
         self._again.discard(key)
         self._resting[key] = self._clock.call_later(pause, lambda: self._rested(key))

@@ -14,6 +14,7 @@ from bigfleet.kube.api import Api
 from bigfleet.kube.connection import open_api, own_namespace
 from bigfleet.kube.events import Events
 from bigfleet.kube.leases import Election
+from bigfleet.model.settings import CurrentSettings
 from bigfleet.operator.driving.cluster_cache import ClusterCache
 from bigfleet.operator.driving.leading_replica import LeadingReplica
 from bigfleet.operator.metrics import BlockedNamespaces, OperatorMetrics
@@ -29,7 +30,8 @@ class OperatorProcess(Process):
     def __init__(self, settings: OperatorSettings, context: ProcessContext) -> None:
         """Raises BadKubeconfig and BadTemplateFile."""
         super().__init__(context)
-        self._settings = settings
+        self._current = CurrentSettings(settings)
+        self._node_rules = CurrentSettings(node_rules_of(settings))
         self._identity = identity = settings.identity or context.identity
         clock, draw, log = context.clock, context.draw, context.log
         self.counts = counts = Counts()
@@ -44,11 +46,11 @@ class OperatorProcess(Process):
             log,
             counts,
             stale_after_seconds=settings.watch_stale,
-            node_rules=node_rules_of(settings),
+            node_rules=self._node_rules,
             successor_after=round(settings.successor_wait * SECOND),
         )
         self.leading = LeadingReplica(
-            settings, context, api, self.cluster_cache, self._events, counts
+            self._current, context, api, self.cluster_cache, self._events, counts
         )
         self.election = Election(
             api,
@@ -62,20 +64,26 @@ class OperatorProcess(Process):
             renew_deadline=settings.lease.renew,
             retry=settings.lease.retry,
         )
-        # The last word before every write, also before one that waited while the session ended.
-        api.may_write = lambda: self.election.holding and self.leading.line.connected
         self._blocked = BlockedNamespaces(counts, self.cluster_cache.pods_on_nodes.has_placed)
         self.metrics = OperatorMetrics(
             counts, self._refresh, context.version, context.certificate_ends
         )
 
     @property
+    def _settings(self) -> OperatorSettings:
+        return self._current.now
+
+    @property
     def tasks_margin(self) -> float:
         return self._settings.shutdown_grace
 
     def apply_settings(self, settings: OperatorSettings) -> None:
-        self._settings = settings
-        self.leading.apply_settings(settings)
+        self._current.replace(settings)
+        self._node_rules.replace(node_rules_of(settings))
+
+    def may_write(self) -> bool:
+        """The last word before every write, also before one that waited while the session ended."""
+        return self.election.holding and self.leading.line.connected
 
     def why_not_ready(self) -> str:
         """Empty: ready. The shard is never asked."""
@@ -135,6 +143,7 @@ class OperatorProcess(Process):
             burst=settings.burst,
             user_agent=f"bigfleet-operator/{context.version}",
             counts=self.counts,
+            writer=self,
         )
 
     async def _lead(self) -> None:

@@ -7,6 +7,7 @@ list Secrets; where it may not, the cluster's own token cleaner has to do.
 
 import asyncio
 from collections.abc import Callable
+from typing import Protocol
 
 from bigfleet.edge.clock import Clock
 from bigfleet.edge.logs import Log
@@ -18,7 +19,7 @@ from bigfleet.model.machines import Instant
 from bigfleet.operator.bootstrap.tokens import (
     MAKER,
     NAMESPACE,
-    Token,
+    BootstrapToken,
     is_expired,
     new_token,
     secret_body,
@@ -28,7 +29,14 @@ SWEEP_SECONDS = 300.0
 _MOST_TRIES = 3
 
 
-class Tokens:
+class Line(Protocol):
+    @property
+    def connected(self) -> bool:
+        """Whether a session with the shard is open."""
+        ...
+
+
+class BootstrapTokens:
     def __init__(
         self,
         api: Api,
@@ -47,14 +55,14 @@ class Tokens:
         self._cluster_id = cluster_id
         self._ttl_seconds = ttl_seconds
         self._prefix = prefix
-        self._newest: Token | None = None
+        self._newest: BootstrapToken | None = None
         #: Names and ends of the Secrets this process made or may have made.
         self._made: dict[str, Instant] = {}
         #: All callers that ask meanwhile get its token, or its problem.
-        self._minting: asyncio.Task[Token] | None = None
+        self._minting: asyncio.Task[BootstrapToken] | None = None
         self._may_list = True
 
-    async def token(self) -> Token:
+    async def token(self) -> BootstrapToken:
         """One that is good for more than half of a token's life. Raises an ApiProblem."""
         newest = self._newest
         if newest is not None and newest.is_fresh(self._clock.now()):
@@ -73,14 +81,14 @@ class Tokens:
             if await self._is_deleted(name):
                 self._made.pop(name, None)
 
-    async def keep_swept(self, is_connected: Callable[[], bool]) -> None:
+    async def keep_swept(self, line: Line) -> None:
         """For ever; nothing in the cluster changes while no session is open."""
         while True:
-            if is_connected():
+            if line.connected:
                 await self.sweep()
             await self._clock.sleep(SWEEP_SECONDS)
 
-    def _minted(self, minting: asyncio.Task[Token]) -> None:
+    def _minted(self, minting: asyncio.Task[BootstrapToken]) -> None:
         self._minting = None
         if not minting.cancelled() and minting.exception() is None:
             self._newest = minting.result()
@@ -95,7 +103,7 @@ class Tokens:
             return False
         return True
 
-    async def _mint(self) -> Token:
+    async def _mint(self) -> BootstrapToken:
         for left in reversed(range(_MOST_TRIES)):
             now = self._clock.now()
             token = new_token(self._random_bytes, now, self._ttl_seconds, self._prefix)

@@ -5,26 +5,42 @@ follows its scalable within one roll-up.
 """
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bigfleet.edge.clock import SECOND
 from bigfleet.kube.answers import ApiProblem, NotFound
 from bigfleet.kube.api import Api
-from bigfleet.kube.buffers import BUFFER_KINDS, CapacityBuffer
-from bigfleet.kube.kinds import Kind
+from bigfleet.kube.buffers import (
+    BUFFER_KINDS,
+    POD_TEMPLATES,
+    SCALABLE_KINDS,
+    CapacityBuffer,
+    PodTemplateSpec,
+    ScalableRef,
+)
+from bigfleet.kube.calls import Calls
+from bigfleet.kube.kinds import PRIORITY_CLASSES, Kind
 from bigfleet.kube.objects import ObjectKey, Reference
 from bigfleet.kube.reflector import Reflector
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import Instant
 from bigfleet.podwatch.book import COLLECTION_SECONDS
 from bigfleet.podwatch.buffer_status import covered, status_patch
-from bigfleet.podwatch.buffers import Plan, Refusal, instructions_for
+from bigfleet.podwatch.buffers import (
+    BufferPlan,
+    BufferRefusal,
+    BufferTarget,
+    instructions_for,
+    plan_of,
+    why_refused,
+)
 from bigfleet.podwatch.driving.pods import PodwatchContext
-from bigfleet.podwatch.driving.templates import planned
 from bigfleet.podwatch.driving.workers import Workers
-from bigfleet.podwatch.notes import Note
+from bigfleet.podwatch.notes import PodNote
 from bigfleet.podwatch.pod_reconciler import Create, Owner
 from bigfleet.podwatch.records import OwnRequest
+from bigfleet.podwatch.taints import FleetTaint
 
 DISCOVERY_SECONDS = 60.0
 #: Half a roll-up interval; with many buffers longer, so that they take a fifth of the line.
@@ -51,7 +67,7 @@ class BufferKeeping:
         self._known = options.mode == "false"
         self._reflector: Reflector[CapacityBuffer, CapacityBuffer] | None = None
         self._watching: asyncio.Task[None] | None = None
-        self._told: dict[str, tuple[Note, ...]] = {}
+        self._told: dict[str, tuple[PodNote, ...]] = {}
         self.working: Workers[str] = Workers(
             "capacitybuffer",
             self._look,
@@ -145,14 +161,14 @@ class BufferKeeping:
             await self._tell(buffer, plan)
         self.working.offer_at(uid, context.clock.now() + self._reread_after())
 
-    async def _make_so(self, buffer: CapacityBuffer, plan: Plan | Refusal) -> bool:
+    async def _make_so(self, buffer: CapacityBuffer, plan: BufferPlan | BufferRefusal) -> bool:
         """False: it is another buffer by now, or its namespace ends."""
         context, meta = self._context, buffer.metadata
         kind = self._kind
         assert kind is not None
         owner = Owner(kind.api_version, kind.kind, meta.name, meta.uid)
         have = context.book.of(meta.uid)
-        wanted = plan if isinstance(plan, Plan) else None
+        wanted = plan if isinstance(plan, BufferPlan) else None
         expected = context.book.expected(meta.uid, context.clock.now())
         steps = [
             each
@@ -168,9 +184,9 @@ class BufferKeeping:
         now = self._buffers.get(buffer.metadata.uid)
         return now is not None and now.spec == buffer.spec and not _is_leaving(now)
 
-    async def _tell(self, buffer: CapacityBuffer, plan: Plan | Refusal) -> None:
+    async def _tell(self, buffer: CapacityBuffer, plan: BufferPlan | BufferRefusal) -> None:
         context, meta = self._context, buffer.metadata
-        notes = plan.notes if isinstance(plan, Plan) else ()
+        notes = plan.notes if isinstance(plan, BufferPlan) else ()
         if notes != self._told.get(meta.uid, ()):
             self._told[meta.uid] = notes
             for note in notes:
@@ -247,3 +263,61 @@ def _is_leaving(buffer: CapacityBuffer) -> bool:
 def _whole_second(at: Instant) -> Instant:
     """The API keeps no finer times; a finer one would differ from what it keeps, every time."""
     return at - at % SECOND
+
+
+async def planned(
+    calls: Calls, buffer: CapacityBuffer, buffer_priority: int, taints: Sequence[FleetTaint] = ()
+) -> BufferPlan | BufferRefusal:
+    """Raises ApiProblem where the server does not say; what is not there is a refusal."""
+    refusal = why_refused(buffer.spec)
+    if refusal is not None:
+        return refusal
+    found = await _found(calls, buffer)
+    if isinstance(found, BufferRefusal):
+        return found
+    return plan_of(buffer.spec, found, buffer_priority, taints)
+
+
+async def _found(calls: Calls, buffer: CapacityBuffer) -> BufferTarget | BufferRefusal:
+    if (scalable := buffer.spec.scalable_ref) is not None:
+        return await _scaled(calls, buffer, scalable)
+    assert buffer.spec.pod_template_ref is not None
+    name, namespace = buffer.spec.pod_template_ref.name, buffer.metadata.namespace
+    try:
+        there = await calls.get(POD_TEMPLATES, name, namespace)
+    except NotFound:
+        return BufferRefusal("TemplateNotFound", f"there is no PodTemplate {name} in {namespace}")
+    priority = await _priority(calls, there.template)
+    if isinstance(priority, BufferRefusal):
+        return priority
+    return BufferTarget(there.template, priority, None, name, there.metadata.generation or None)
+
+
+async def _scaled(
+    calls: Calls, buffer: CapacityBuffer, ref: ScalableRef
+) -> BufferTarget | BufferRefusal:
+    namespace = buffer.metadata.namespace
+    kind = SCALABLE_KINDS[ref.api_group, ref.kind]
+    try:
+        there = await calls.get(kind, ref.name, namespace)
+    except NotFound:
+        return BufferRefusal(
+            "ScalableNotFound", f"there is no {ref.kind} {ref.name} in {namespace}"
+        )
+    template = there.spec.template
+    priority = await _priority(calls, template)
+    if isinstance(priority, BufferRefusal):
+        return priority
+    return BufferTarget(template, priority, there.replicas)
+
+
+async def _priority(calls: Calls, template: PodTemplateSpec) -> int | BufferRefusal | None:
+    """A template names a class; only in pods the server has put its number beside it."""
+    spec = template.spec
+    if spec.priority is not None or not spec.priority_class_name:
+        return spec.priority
+    try:
+        return (await calls.get(PRIORITY_CLASSES, spec.priority_class_name)).value
+    except NotFound:
+        text = f"its template names PriorityClass {spec.priority_class_name}, which is not there"
+        return BufferRefusal("PriorityClassNotFound", text)

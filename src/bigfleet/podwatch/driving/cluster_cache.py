@@ -24,7 +24,7 @@ from bigfleet.kube.volumes import (
     VolumeClaim,
 )
 from bigfleet.model.machines import Instant
-from bigfleet.podwatch.affinity_terms import Supply, supply_of
+from bigfleet.podwatch.affinity_terms import TermSupply, supply_of
 from bigfleet.podwatch.fleet_nodes import (
     FleetNodes,
     MachineFacts,
@@ -53,7 +53,7 @@ class ClusterCache:
             api, UPCOMING_NODES, machine_facts, *line
         )
         #: Hints alone: nothing waits for them.
-        self.capacities: Reflector[AvailableCapacity, Supply] = Reflector(
+        self.capacities: Reflector[AvailableCapacity, TermSupply] = Reflector(
             api, AVAILABLE_CAPACITIES, supply_of, *line
         )
         self.claims: Reflector[VolumeClaim, ClaimFacts] = Reflector(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Coroutine, Mapping
 from typing import Any
 
 from bigfleet.edge.counts import Counts, Survey
-from bigfleet.kube.api import Api
+from bigfleet.kube.api import Api, Writer
 from bigfleet.kube.connection import open_api, own_namespace
 from bigfleet.kube.events import Events
 from bigfleet.kube.kinds import CAPACITY_REQUESTS, PODS
@@ -47,14 +47,16 @@ COMPONENT = "bigfleet-podwatch"
 #: How often it is looked whether everything has been read.
 SYNC_SECONDS = 0.1
 
-Connect = Callable[[PodwatchSettings, ProcessContext, Counts], Api]
+Connect = Callable[[PodwatchSettings, ProcessContext, Counts, Writer], Api]
 
 
 class NotSynced(Exception):
     """The cluster could not be read in time."""
 
 
-def _connected(settings: PodwatchSettings, context: ProcessContext, counts: Counts) -> Api:
+def _connected(
+    settings: PodwatchSettings, context: ProcessContext, counts: Counts, writer: Writer
+) -> Api:
     return open_api(
         settings.kubeconfig,
         context.clock,
@@ -63,6 +65,7 @@ def _connected(settings: PodwatchSettings, context: ProcessContext, counts: Coun
         burst=settings.burst,
         user_agent=f"{COMPONENT}/{context.version}",
         counts=counts,
+        writer=writer,
     )
 
 
@@ -90,7 +93,7 @@ class PodwatchProcess(Process):
                 taints_of(settings.taints),
             )
             self._defaults.read()
-            self.api = api = connect(settings, context, ApiCounts(self.counts))
+            self.api = api = connect(settings, context, ApiCounts(self.counts), self)
         except BadInput as problem:
             raise StartRefused("\n".join(str(each) for each in problem.problems)) from problem
         self.election = Election(
@@ -102,8 +105,6 @@ class PodwatchProcess(Process):
             namespace=namespace or own_namespace(settings.kubeconfig),
             identity=context.identity,
         )
-        # Also a write that waits between two attempts when the lease goes.
-        api.may_write = lambda: self.election.holding
         self._compose(api)
         self._synced = asyncio.Event()
 
@@ -131,7 +132,7 @@ class PodwatchProcess(Process):
             self.counts,
             self._events,
             book,
-            RequestWriter(api, book, lambda: self.election.holding, clock, log, self._events),
+            RequestWriter(api, book, self.election, clock, log, self._events),
             self._policy,
         )
         self._book = book
@@ -176,6 +177,10 @@ class PodwatchProcess(Process):
 
     async def _close(self) -> None:
         await self.api.close()
+
+    def may_write(self) -> bool:
+        """Also asked for a write that waits between two attempts when the lease goes."""
+        return self.election.holding
 
     def why_not_ready(self) -> str:
         """Empty: it is. A standby is, once it knows that there is a lease to wait for."""

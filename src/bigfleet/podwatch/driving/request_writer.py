@@ -19,6 +19,7 @@ from bigfleet.kube.answers import (
 from bigfleet.kube.calls import Body, Calls
 from bigfleet.kube.events import Events
 from bigfleet.kube.kinds import CAPACITY_REQUESTS
+from bigfleet.kube.leases import Election
 from bigfleet.kube.objects import CapacityRequest, Reference
 from bigfleet.podwatch.book import Book
 from bigfleet.podwatch.driving.workers import NotLeading
@@ -41,14 +42,14 @@ class RequestWriter:
         self,
         calls: Calls,
         book: Book,
-        holds: Callable[[], bool],
+        election: Election,
         clock: Clock,
         log: Log,
         events: Events,
     ) -> None:
         self._calls = calls
         self._book = book
-        self._holds = holds
+        self._election = election
         self._clock = clock
         self._log = log
         self._events = events
@@ -92,7 +93,7 @@ class RequestWriter:
                     await self.delete(request)
 
     def must_lead(self) -> None:
-        if not self._holds():
+        if not self._election.holding:
             raise NotLeading
 
     async def _create(self, create: Create) -> None:

@@ -133,7 +133,7 @@ def looker_of(kubeconfig: Path) -> Look:
         user = _named(document, "users", context["user"])["user"]
         secured = _secured(cluster, user, kubeconfig.parent)
     except (OSError, KeyError, TypeError, StopIteration, yaml.YAMLError, binascii.Error) as bad:
-        raise BadInput([Problem(str(kubeconfig), f"is no usable kubeconfig: {bad!r}")]) from None
+        raise BadInput([Problem(str(kubeconfig), f"is not a usable kubeconfig: {bad!r}")]) from None
     server = str(cluster["server"]).rstrip("/")
 
     def look() -> Iterable[Node]:

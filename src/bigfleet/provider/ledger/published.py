@@ -167,7 +167,7 @@ class PublishedMachines:
         return len(self._slots)
 
     def restore(self, machines: Iterable[Published], head: int) -> None:
-        """Takes stored machines over; only for an empty shelf."""
+        """Takes stored machines over; only while nothing is published."""
         for published in sorted(machines, key=lambda p: p.entry.revision):
             self.publish(published)
         self.head = head

@@ -32,7 +32,7 @@ _TOO_LATE = "the provider was down when the time was up"
 
 
 @dataclass(slots=True)
-class Running:
+class RunningOperation:
     row: JournalRow
     #: Not in the row where blobs are not persisted.
     blob: bytes = field(repr=False)
@@ -45,7 +45,7 @@ class Running:
 class RunningContext(LimitedContext):
     """Keeps the notes of a running operation in its journal row."""
 
-    running: Running
+    running: RunningOperation
     log: Log
 
     def note(self, text: str) -> None:
@@ -76,7 +76,7 @@ class Operations:
         self._log = log
         self._lanes = {kind: Lane(places, clock) for kind, places in options.places.items()}
         #: All and only the operations without an outcome, by id.
-        self._running: dict[str, Running] = {}
+        self._running: dict[str, RunningOperation] = {}
         self.cooldowns = Cooldowns()
 
     def __len__(self) -> int:
@@ -87,7 +87,7 @@ class Operations:
         running = self._running.get(row.operation_id)
         return running.row if running is not None else row
 
-    def prepare(self, kind: Kind, call: Mutation, operation_id: str) -> Running:
+    def prepare(self, kind: Kind, call: Mutation, operation_id: str) -> RunningOperation:
         """The journal row of an operation about to be accepted; takes a free place if any."""
         now, timing = self._clock.now(), self._options.timing
         entered = self._lanes[kind].try_enter()
@@ -107,23 +107,23 @@ class Operations:
             started_at=now if entered else 0,
             deadline=now + round(patience * SECOND),
         )
-        return Running(row, blob, entered)
+        return RunningOperation(row, blob, entered)
 
-    def abandon(self, running: Running) -> None:
+    def abandon(self, running: RunningOperation) -> None:
         """The acceptance could not be made durable: it never happened."""
         if running.entered:
             self._lanes[running.row.kind].leave()
 
-    def start(self, running: Running) -> None:
+    def start(self, running: RunningOperation) -> None:
         self._running[running.row.operation_id] = running
         running.task = asyncio.create_task(self._run(running))
 
     def resume(self, row: JournalRow) -> None:
         """Takes up an operation an earlier life of the process left behind."""
         row = replace(row, attempt=row.attempt + 1)
-        self.start(Running(row, row.blob or b"", entered=False, resumed=True))
+        self.start(RunningOperation(row, row.blob or b"", entered=False, resumed=True))
 
-    async def _run(self, running: Running) -> None:
+    async def _run(self, running: RunningOperation) -> None:
         lane = self._lanes[running.row.kind]
         try:
             if running.resumed and running.row.deadline <= self._clock.now():
@@ -143,7 +143,7 @@ class Operations:
         finally:
             self._running.pop(running.row.operation_id, None)
 
-    async def _worked(self, running: Running) -> End:
+    async def _worked(self, running: RunningOperation) -> End:
         if not running.resumed:
             return await self._attempts.run(self._operation(running))
         row = running.row
@@ -153,7 +153,7 @@ class Operations:
             return Failed(Reason.INTERRUPTED, "the provider restarted and the blob was not kept")
         return await self._attempts.run(self._operation(running), found=found)
 
-    async def _inspected(self, running: Running) -> HostStatus | None:
+    async def _inspected(self, running: RunningOperation) -> HostStatus | None:
         """What has become of the host meanwhile; None: unknown."""
         calls = self._attempts.calls
         if not calls.can_inspect:
@@ -168,7 +168,7 @@ class Operations:
             self._log.warning("inspect.failed", machine=machine.id, text=str(error))
             return None
 
-    async def _enter(self, running: Running) -> bool:
+    async def _enter(self, running: RunningOperation) -> bool:
         lane, row = self._lanes[running.row.kind], running.row
         self._queue(row.kind, 1)
         try:
@@ -189,7 +189,7 @@ class Operations:
         counts = self._metrics.counts
         counts.set("operation_queue", counts.of("operation_queue", kind=kind) + change, kind=kind)
 
-    def _operation(self, running: Running) -> Operation:
+    def _operation(self, running: RunningOperation) -> Operation:
         row = running.row
         entry = self._committer.published.entry(row.machine_id)
         assert entry is not None, row.machine_id
@@ -207,7 +207,7 @@ class Operations:
             context=RunningContext(self._limits, running, self._log),
         )
 
-    async def _settle(self, running: Running, end: End) -> None:
+    async def _settle(self, running: RunningOperation, end: End) -> None:
         settled = False
 
         def write() -> WriteSet | None:
@@ -224,7 +224,7 @@ class Operations:
         if settled:
             self._tell(running.row, end)
 
-    def _after(self, entry: Entry, running: Running, end: End) -> Entry:
+    def _after(self, entry: Entry, running: RunningOperation, end: End) -> Entry:
         row = running.row
         if isinstance(end, Succeeded):
             return completed(entry, row.kind, self._options.provider, end.created)

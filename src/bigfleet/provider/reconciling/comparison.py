@@ -26,7 +26,7 @@ EQUAL_DESCRIBES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Miss:
+class Absence:
     describes: int
     since: Instant
 
@@ -41,7 +41,7 @@ class Rule:
 class Absences:
     """What was missing in the describes so far."""
 
-    misses: Mapping[str, Miss] = field(default_factory=dict)
+    misses: Mapping[str, Absence] = field(default_factory=dict)
     #: The loss that is not believed yet, and how often it was seen; None: nothing is doubted.
     doubted: frozenset[str] | None = None
     seen: int = 0
@@ -84,7 +84,7 @@ def judged(
 def _missed(before: Absences, absent: frozenset[str], now: Instant) -> Absences:
     misses = {}
     for machine_id in absent:
-        miss = before.misses.get(machine_id) or Miss(0, now)
+        miss = before.misses.get(machine_id) or Absence(0, now)
         misses[machine_id] = replace(miss, describes=miss.describes + 1)
     return replace(before, misses=misses)
 
@@ -177,7 +177,7 @@ def merged(older: PriceTable, newer: PriceTable) -> PriceTable:
 
 
 def priced_only(table: PriceTable, described: Mapping[str, Instance]) -> PriceTable:
-    """Without the prices of machines that are no more: ids come and go, the table must not grow."""
+    """Drops the prices of machines that are gone: ids come and go, the table must not grow."""
     if not table.machines:
         return table
     machines = {name: price for name, price in table.machines.items() if name in described}

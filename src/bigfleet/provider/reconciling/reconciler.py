@@ -11,6 +11,7 @@ from typing import ParamSpec, TypeVar
 
 from bigfleet.edge.clock import SECOND, Clock
 from bigfleet.edge.logs import Log
+from bigfleet.model.backoffs import Backoff
 from bigfleet.model.errors import BadInput, Problem
 from bigfleet.model.machines import Instant
 from bigfleet.model.machines import MachineState as S
@@ -40,7 +41,7 @@ from bigfleet.provider.reconciling.comparison import (
     priced,
     priced_only,
 )
-from bigfleet.provider.reconciling.record_checks import Screened, screened
+from bigfleet.provider.reconciling.record_checks import ScreenedInstances, screened
 from bigfleet.provider.stores.store import StoreFailed
 
 P = ParamSpec("P")
@@ -58,10 +59,12 @@ async def off_loop(size: int, work: Callable[P, T], *arguments: P.args, **named:
 
 
 FAILED_DESCRIBES = 3
+#: Until the first describe succeeds, nothing can be served.
+_FIRST_DESCRIBE = Backoff(2.0, 30.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class DescribedFleet:
     """The last describe that could be read."""
 
     #: When it was begun.
@@ -100,7 +103,7 @@ class Reconciler:
         self._rule = Rule(options.miss_threshold, options.miss_seconds)
         #: In a row.
         self._failures = 0
-        self.described: Described | None = None
+        self.described: DescribedFleet | None = None
 
     @property
     def healthy(self) -> bool:
@@ -142,7 +145,7 @@ class Reconciler:
         finally:
             due.cancel()
 
-    async def described_after(self, at: Instant) -> Described | None:
+    async def described_after(self, at: Instant) -> DescribedFleet | None:
         """A describe that was begun after `at`, made now if there is none; None if it fails."""
         if self.described is None or self.described.at <= at:
             await self.once()
@@ -163,7 +166,7 @@ class Reconciler:
             self._metrics.counts.add("describe_total", outcome="error")
             self._log.warning("describe.failed", text=str(error) or type(error).__name__)
             if self.described is None:
-                await self._clock.sleep(min(30.0, 2.0**self._failures))
+                await self._clock.sleep(_FIRST_DESCRIBE.seconds(self._failures))
             return
         found = await off_loop(len(inventory.instances), self._screened, inventory)
         for machine_id, why in found.broken:
@@ -186,14 +189,16 @@ class Reconciler:
         deadline = self._clock.now() + round(self._options.timing.describe * SECOND)
         return await done_by(self._clock, deadline, describe())
 
-    def _screened(self, inventory: Inventory) -> Screened:
+    def _screened(self, inventory: Inventory) -> ScreenedInstances:
         prices = self._prices
         instances = inventory.instances
         if prices.offerings or prices.machines:
             instances = tuple(priced(instance, prices) for instance in instances)
         return screened(instances, allow_any_id=self._allow_any_id)
 
-    async def _take_in(self, found: Screened, complete: bool, head: int, began: Instant) -> None:
+    async def _take_in(
+        self, found: ScreenedInstances, complete: bool, head: int, began: Instant
+    ) -> None:
         entries = self._committer.published.entries()
         provider = self._options.provider
         size = len(entries) + len(found.sound)
@@ -210,7 +215,7 @@ class Reconciler:
             for machine_id, instance in comparison.changed.items()
         )
         self._failures = 0
-        self.described = Described(began, found.sound, complete)
+        self.described = DescribedFleet(began, found.sound, complete)
         outcome = "complete" if complete else "partial"
         self._metrics.counts.add("describe_total", outcome=outcome)
         if complete:

@@ -29,13 +29,13 @@ _DNS = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 
 
 @dataclass(frozen=True, slots=True)
-class Screened:
+class ScreenedInstances:
     sound: dict[str, Instance]
     #: (id, what is wrong)
     broken: list[tuple[str, str]]
 
 
-def screened(instances: Iterable[Instance], *, allow_any_id: bool = False) -> Screened:
+def screened(instances: Iterable[Instance], *, allow_any_id: bool = False) -> ScreenedInstances:
     sound: dict[str, Instance] = {}
     broken: list[tuple[str, str]] = []
     for instance in instances:
@@ -46,7 +46,7 @@ def screened(instances: Iterable[Instance], *, allow_any_id: bool = False) -> Sc
             sound[instance.id] = instance
         else:
             broken.append((instance.id, why))
-    return Screened(sound, broken)
+    return ScreenedInstances(sound, broken)
 
 
 def why_unsound(instance: Instance, *, allow_any_id: bool = False) -> str | None:
@@ -54,7 +54,7 @@ def why_unsound(instance: Instance, *, allow_any_id: bool = False) -> str | None
     if not instance.id:
         return "the id is empty"
     if not allow_any_id and not _is_dns_name(instance.id):
-        return f"the id is no lower-case DNS name of at most {_LONGEST_ID} characters"
+        return f"the id is not a lower-case DNS name of at most {_LONGEST_ID} characters"
     if allow_any_id and (wrong := why_not_machine_id(instance.id)):
         return f"id: {wrong}"
     if not instance.instance_type:
@@ -101,7 +101,7 @@ def _is_dns_name(text: str) -> bool:
 def _why_bad_cost(instance: Instance) -> str | None:
     price, probability = instance.price_per_hour, instance.interruption_probability
     if not (math.isfinite(price) and price >= 0):
-        return f"the price {price} is no finite amount of 0 or more"
+        return f"the price {price} is not a finite amount of 0 or more"
     if not 0.0 <= probability <= 1.0:
         return f"the interruption probability {probability} is not between 0 and 1"
     if instance.capacity_type is CapacityType.SPOT and probability == 0.0:

@@ -40,12 +40,12 @@ from bigfleet.provider.sim.config import SimConfig, read_lines, rules_of
 from bigfleet.provider.sim.control import Control
 from bigfleet.provider.sim.driver import Driver, error_of
 from bigfleet.provider.sim.world.economy import new_substrate
-from bigfleet.provider.sim.world.happenings import (
+from bigfleet.provider.sim.world.events import (
     AdmissionAsked,
     DescribeAsked,
     Refuse,
     ResetAsked,
-    Show,
+    ShowInventory,
     Step,
 )
 from bigfleet.provider.sim.world.offerings import offerings_of
@@ -222,7 +222,7 @@ class SimBackend(Backend):
         await self._adopt_all()
         driver = self.driver
         shown = driver.tell(DescribeAsked(driver.clock.now()))
-        show = next(i for i in shown if isinstance(i, Show))
+        show = next(i for i in shown if isinstance(i, ShowInventory))
         if show.delay_nanos and self.control.handler is not None:
             # The first describe takes no time: a stepped clock cannot be moved before it ends.
             await driver.clock.sleep(show.delay_nanos / SECOND)

@@ -23,7 +23,13 @@ from bigfleet.provider.sim.clocks import ScaledClock, speed_of
 from bigfleet.provider.sim.driver import Driver
 from bigfleet.provider.sim.service import SimAnswers
 from bigfleet.provider.sim.world.distributions import BadDuration, nanos_of
-from bigfleet.provider.sim.world.happenings import Command, Commanded, Noted, Reply, Scripted
+from bigfleet.provider.sim.world.events import (
+    Command,
+    CommandGiven,
+    LoggedEvent,
+    Reply,
+    ScriptGiven,
+)
 from bigfleet.provider.sim.world.report import condition_holds
 from bigfleet.provider.sim.world.state import EventLog, Substrate
 from bigfleet.provider.sim.world.verbs import (
@@ -37,7 +43,8 @@ from bigfleet.provider.sim.world.verbs import (
 )
 from bigfleet.provider.stores.store import StoreFailed
 from bigfleet.wire.provider_server import ExtraService, ProviderHandler
-from bigfleet.wire.sim_control import SimControlService
+from bigfleet.wire.rpc_service import RpcService
+from bigfleet.wire.sim_control import SIM_CONTROL
 
 ROUTE = "/sim/v1/"
 _EVENTS_AT_ONCE = 1_000
@@ -68,7 +75,7 @@ class Control(ServerExtension):
         self._tasks: set[asyncio.Task[JsonObject]] = set()
 
     def services(self) -> Sequence[ExtraService]:
-        return [SimControlService(self)] if self._serves else []
+        return [RpcService(SIM_CONTROL, self, checks_callers=True)] if self._serves else []
 
     def routes(self) -> Mapping[str, Route]:
         return {ROUTE: self.answer_http} if self._serves else {}
@@ -87,8 +94,8 @@ class Control(ServerExtension):
         try:
             entries = script_of(yaml.safe_load(text))
         except yaml.YAMLError as problem:
-            raise BadInput([Problem("script", f"is no YAML: {problem}")]) from problem
-        self.driver.tell(Scripted(entries, self.driver.clock.now()))
+            raise BadInput([Problem("script", f"is not YAML: {problem}")]) from problem
+        self.driver.tell(ScriptGiven(entries, self.driver.clock.now()))
         return {"entries": len(entries)}
 
     async def do(self, verb: str, words: Sequence[str], args: Mapping[str, str]) -> JsonObject:
@@ -106,7 +113,7 @@ class Control(ServerExtension):
     async def carry_out(self, command: Command) -> JsonObject:
         if VERBS[command.verb].outside:
             return await self._outside(command)
-        said = self.driver.tell(Commanded(command, self.driver.clock.now()))
+        said = self.driver.tell(CommandGiven(command, self.driver.clock.now()))
         reply = next(i for i in reversed(said) if isinstance(i, Reply))
         if reply.problem:
             raise BadCommand(reply.problem)
@@ -215,7 +222,7 @@ class Control(ServerExtension):
         return HttpAnswer(orjson.dumps(facts))
 
 
-def _numbered(number: int, noted: Noted) -> JsonObject:
+def _numbered(number: int, noted: LoggedEvent) -> JsonObject:
     """A verb's own argument `n`, how often, is told as `count`: `n` is the number of the line."""
     facts = noted.document()
     if "n" in facts:

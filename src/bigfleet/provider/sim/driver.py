@@ -25,14 +25,12 @@ from bigfleet.provider.backend import (
     Retryable,
     Signal,
 )
-from bigfleet.provider.sim.world.happenings import (
-    Abandoned,
-    Adopted,
-    Asked,
+from bigfleet.provider.sim.world.events import (
     Command,
     Event,
     Failure,
     Finish,
+    HostAdopted,
     Instruction,
     Redescribe,
     Refuse,
@@ -40,6 +38,8 @@ from bigfleet.provider.sim.world.happenings import (
     Reprice,
     RunOutside,
     Step,
+    StepAbandoned,
+    StepAsked,
     TimePassed,
     WarnOfEnd,
 )
@@ -83,7 +83,7 @@ class Driver:
         result: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._results[key] = result
         self.tell(
-            Asked(
+            StepAsked(
                 wanted,
                 op.machine.id,
                 op.operation_id,
@@ -99,13 +99,13 @@ class Driver:
             if self._results.get(key) is result:
                 del self._results[key]
             if result.cancelled():
-                self.tell(Abandoned(wanted, op.operation_id, self.clock.now()))
+                self.tell(StepAbandoned(wanted, op.operation_id, self.clock.now()))
 
     def adopt(self, record: MachineRecord, *, bound: bool) -> None:
         ref = record.host.ref if record.host else ""
         cluster = record.cluster if bound else ""
         price = record.price_per_hour
-        self.tell(Adopted(record.id, self.clock.now(), ref, cluster, price))
+        self.tell(HostAdopted(record.id, self.clock.now(), ref, cluster, price))
 
     def stop(self) -> None:
         if self._timer is not None:

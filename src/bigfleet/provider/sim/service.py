@@ -22,7 +22,7 @@ from bigfleet.model.provider_calls import (
 )
 from bigfleet.provider.sim.driver import Driver
 from bigfleet.provider.sim.world.answers import WrongList
-from bigfleet.provider.sim.world.happenings import Called, Treat
+from bigfleet.provider.sim.world.events import ApiCalled, TreatCall
 from bigfleet.wire.machines import list_bytes, list_entry, list_of
 from bigfleet.wire.provider_records import machine_bytes
 from bigfleet.wire.provider_server import ProviderHandler
@@ -93,8 +93,8 @@ class SimAnswers:
         driver = self._driver
         if driver.substrate.answers.untouched:
             return None
-        said = driver.tell(Called(method, driver.clock.now()))
-        treat = next(instruction for instruction in said if isinstance(instruction, Treat))
+        said = driver.tell(ApiCalled(method, driver.clock.now()))
+        treat = next(instruction for instruction in said if isinstance(instruction, TreatCall))
         if treat.treatment.delay_nanos:
             await driver.clock.sleep(treat.treatment.delay_nanos / SECOND)
         if treat.treatment.code is not None:

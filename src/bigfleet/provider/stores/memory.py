@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bigfleet.provider.driver import fresh_incarnation
 from bigfleet.provider.ledger.fences import KeptMark, MarkKey
-from bigfleet.provider.stores.store import Batch, JournalRow, Loaded, MachineRow
+from bigfleet.provider.stores.store import Batch, JournalRow, LoadedState, MachineRow
 
 #: Memory is dearer than a disk, and old rows are of little use when all end with the process.
 ROWS = 20_000
@@ -25,10 +25,10 @@ class MemoryStore:
         self._marks: dict[MarkKey, KeptMark] = {}
         self._journal: dict[str, JournalRow] = {}
 
-    def load(self) -> Loaded:
+    def load(self) -> LoadedState:
         self._lives += 1
         pending = tuple(row for row in self._journal.values() if not row.outcome)
-        return Loaded(
+        return LoadedState(
             f"{self._incarnation}{self._lives}",
             self._revision,
             self._counter,

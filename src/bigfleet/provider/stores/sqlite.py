@@ -22,7 +22,7 @@ from bigfleet.provider.ledger.transitions import Kind
 from bigfleet.provider.stores.store import (
     Batch,
     JournalRow,
-    Loaded,
+    LoadedState,
     MachineRow,
     StoreDamaged,
     StoreFailed,
@@ -154,7 +154,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     if findings != ["ok"]:
         raise StoreDamaged(f"{path} is damaged: {'; '.join(findings)}. {_hint(path)}")
     if application != APPLICATION_ID or version is None:
-        raise StoreDamaged(f"{path} is no provider state. {_hint(path)}")
+        raise StoreDamaged(f"{path} is not a provider's state file. {_hint(path)}")
     if version[0] != SCHEMA_VERSION:
         raise StoreDamaged(
             f"{path} has schema version {version[0]}, this program knows {SCHEMA_VERSION}; "
@@ -211,7 +211,7 @@ class SQLiteStore:
             raise StoreFailed(f"{self.path} is not open")
         return self._opened
 
-    def load(self) -> Loaded:
+    def load(self) -> LoadedState:
         self._lock = FileLock(self.path)
         try:
             self._opened = opened(self.path, self._lock, self._new_incarnation)
@@ -220,7 +220,7 @@ class SQLiteStore:
             self.close()
             raise
 
-    def _loaded(self) -> Loaded:
+    def _loaded(self) -> LoadedState:
         meta = dict(self._connection.execute("SELECT key, value FROM meta").fetchall())
         machines = self._connection.execute(
             "SELECT id, slot, revision, record, standing FROM machines"
@@ -228,7 +228,7 @@ class SQLiteStore:
         marks = self._connection.execute(
             "SELECT shard_id, machine_id, epoch, sequence, touched_at FROM marks"
         )
-        return Loaded(
+        return LoadedState(
             meta["incarnation"],
             meta["revision"],
             meta["counter"],

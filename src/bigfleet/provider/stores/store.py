@@ -84,7 +84,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedState:
     incarnation: str
     revision: int = 0
     counter: int = 0
@@ -98,7 +98,7 @@ class Store(Protocol):
     #: Whether a commit waits for a disk and must leave the event loop.
     blocking: bool
 
-    def load(self) -> Loaded:
+    def load(self) -> LoadedState:
         """Opens the store; StoreDamaged or StoreInUse refuse the start."""
         ...
 

@@ -11,7 +11,7 @@ from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.memory import ReservationKind
 from bigfleet.model.options import SECOND
 from bigfleet.shard.coordination.context import CoordinationContext, coming_in, transfer_name
-from bigfleet.shard.coordination.transfers import Borne, Transfers
+from bigfleet.shard.coordination.transfers import TransferInstruction, Transfers
 
 ADOPT_STATES = (TransferState.GRANTED, TransferState.DONE)
 _FREE = (MachineState.IDLE, MachineState.SPECULATIVE)
@@ -48,7 +48,7 @@ class Adoptions:
             if transfer is not None and all(map(self._is_given, transfer.machine_ids)):
                 self._mark_of[name] = self._owned_machines.mark
 
-    def adopt(self, borne: Borne, at: Instant) -> Obeyed:
+    def adopt(self, borne: TransferInstruction, at: Instant) -> Obeyed:
         transfer, context = borne.transfer, self._context
         if transfer.to_shard != context.shard_id:
             return Refused(f"transfer {transfer.id} is to {transfer.to_shard}")

@@ -31,15 +31,14 @@ from bigfleet.shard.coordination.context import CoordinationContext
 from bigfleet.shard.coordination.coordinator_pauses import KEY as PAUSES
 from bigfleet.shard.coordination.coordinator_pauses import row_of as pauses_row
 from bigfleet.shard.coordination.evictions import DRAIN_STATES, Evictions
-from bigfleet.shard.coordination.offers import Offers
+from bigfleet.shard.coordination.offers import MachineReturns, Offers
 from bigfleet.shard.coordination.owned_machines import KEY as OWNERSHIP
 from bigfleet.shard.coordination.quotas import KEY as QUOTAS
 from bigfleet.shard.coordination.registry import KEY as REGISTRY
 from bigfleet.shard.coordination.registry import Registry
 from bigfleet.shard.coordination.releases import RELEASE_STATES, Releases
-from bigfleet.shard.coordination.returns import Returns
 from bigfleet.shard.coordination.surveys import Survey, is_surveyed, survey_of
-from bigfleet.shard.coordination.transfers import Borne, Transfers
+from bigfleet.shard.coordination.transfers import TransferInstruction, Transfers
 from bigfleet.shard.effects import COORDINATION
 
 _ASKED = (TransferState.OFFERED, TransferState.DRAINING)
@@ -67,8 +66,8 @@ class Coordination:
         #: None: this shard reports to no coordinator.
         self._client: CoordinatorClient | None = None
         self.transfers = Transfers()
-        self._returns = Returns(context)
-        self._offers = Offers(context)
+        self._returns = MachineReturns(context)
+        self._offers = Offers(context, self.transfers)
         self._evictions = Evictions(context, self._offers)
         self._releases = Releases(context, self.transfers, self._offers)
         self._adoptions = Adoptions(context, self.transfers)
@@ -109,7 +108,7 @@ class Coordination:
             providers=tuple(ProviderEntry(n, a) for n, a in sorted(context.providers.items())),
             shortfalls=short,
             quota_usage=context.quotas.usage(short, of_the_rest=merging),
-            offer_replies=self._offers.replies(self._is_draining),
+            offer_replies=self._offers.replies(),
             returnable=self._returns.returnable(),
             held_overrides=owned_machines.held_overrides(),
             backoffs=context.offerings.found_out(at),
@@ -231,7 +230,7 @@ class Coordination:
         instruction: CoordinatorInstruction,
         step: str,
         states: tuple[TransferState, ...],
-        carry_out: Callable[[Borne, Instant], Obeyed],
+        carry_out: Callable[[TransferInstruction, Instant], Obeyed],
         at: Instant,
     ) -> Obeyed:
         if transfer_of(instruction.id)[1] != step:
@@ -239,7 +238,7 @@ class Coordination:
                 f"{instruction.id} is not a step of a transfer that {instruction.kind} does"
             )
         borne = self.transfers.borne(instruction, states)
-        if not isinstance(borne, Borne):
+        if not isinstance(borne, TransferInstruction):
             return borne
         slots = borne.transfer.tier is TransferTier.SPECULATIVE
         if slots != (instruction.kind is InstructionKind.REASSIGN_SPECULATIVE):
@@ -262,10 +261,6 @@ class Coordination:
             why = transfer.reason if transfer is not None else "the coordinator knows it no more"
             self._evictions.end(name, why, at)
             self._offers.forget(name)
-
-    def _is_draining(self, transfer: str) -> bool:
-        known = self.transfers.get(transfer)
-        return known is not None and known.state is TransferState.DRAINING
 
 
 def _regions(reply: SyncReply) -> dict[str, str]:

@@ -19,7 +19,7 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.shard_views import ActionView, Disposition
 from bigfleet.shard.coordination.context import CoordinationContext, offered, transfer_name
 from bigfleet.shard.coordination.offers import Offers
-from bigfleet.shard.coordination.transfers import Borne
+from bigfleet.shard.coordination.transfers import TransferInstruction
 from bigfleet.shard.effects import COORDINATION
 
 DRAIN_STATES = (TransferState.DRAINING,)
@@ -57,8 +57,8 @@ class Evictions:
                 # The drains go on; the coordinator gives the transfer up when its time is over.
                 self._context.effects.persist(COORDINATION, key, None)
 
-    def begin(self, borne: Borne, at: Instant) -> Obeyed:
-        instruction, transfer, context = borne.instruction, borne.transfer, self._context
+    def begin(self, order: TransferInstruction, at: Instant) -> Obeyed:
+        instruction, transfer, context = order.instruction, order.transfer, self._context
         if transfer.from_shard != context.shard_id:
             return Refused(f"transfer {transfer.id} is from {transfer.from_shard}")
         answer = self._offers.of(transfer.id)
@@ -66,13 +66,13 @@ class Evictions:
             return Done("begun before")
         if why := context.checks.why_nothing_moves():
             return NotYet(why)
-        actions, refusals = self._actions(borne)
+        actions, refusals = self._actions(order)
         for action in actions:
             if context.pauses.is_paused(ActionKind.PREEMPT, action.cluster):
                 return NotYet(f"Preempts of {action.cluster} are paused")
             if reason := context.checks.why_backed_off(action, at):
                 return NotYet(reason.text)
-        begun = [action for action in actions if self._begin(action, borne, at)]
+        begun = [action for action in actions if self._begin(action, order, at)]
         if not begun:
             return Refused("nothing is drained: " + "; ".join(refusals or ["all of them moved"]))
         self._keep(transfer.id, Evicting(tuple(a.machine for a in begun)))
@@ -106,14 +106,14 @@ class Evictions:
 
     # -- within ----------------------------------------------------------------------------------
 
-    def _actions(self, borne: Borne) -> tuple[list[Action], list[str]]:
+    def _actions(self, order: TransferInstruction) -> tuple[list[Action], list[str]]:
         """What may be drained as it is now, and why the others may not."""
-        context, priority = self._context, borne.instruction.preemptor_priority
+        context, priority = self._context, order.instruction.preemptor_priority
         decision = context.decision_loop.decision
         actions: list[Action] = []
         refusals: list[str] = []
-        for name in borne.instruction.machine_ids:
-            if why := context.why_not_at_rest(name, S.CONFIGURED, borne.transfer.id):
+        for name in order.instruction.machine_ids:
+            if why := context.why_not_at_rest(name, S.CONFIGURED, order.transfer.id):
                 refusals.append(why)
                 continue
             machine = context.machines.truth(name)
@@ -127,8 +127,8 @@ class Evictions:
             actions.append(Action(ActionKind.PREEMPT, name, machine.cluster, rule, grace, priority))
         return actions, refusals
 
-    def _begin(self, action: Action, borne: Borne, at: Instant) -> bool:
-        transfer = borne.transfer
+    def _begin(self, action: Action, order: TransferInstruction, at: Instant) -> bool:
+        transfer = order.transfer
         reason = (
             f"priority {action.preemptor_priority} of {transfer.to_shard} goes first"
             f" (transfer {transfer_name(transfer.id)})"

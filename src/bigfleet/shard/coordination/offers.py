@@ -5,13 +5,15 @@ offered is reserved for it, so that no Need here takes it meanwhile. A donor kee
 it offers from: lending the last free machine only moves the shortfall.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from bigfleet.engine.donation import is_claimed
 from bigfleet.model.backoffs import nanos
 from bigfleet.model.coordination import OfferReply, OfferRequest, Transfer, TransferTier
-from bigfleet.model.machines import Instant
+from bigfleet.model.machines import Instant, MachineState
+from bigfleet.model.ownership import OwnershipView
 from bigfleet.model.resources import Resources
 from bigfleet.shard.coordination.context import (
     CoordinationContext,
@@ -21,6 +23,7 @@ from bigfleet.shard.coordination.context import (
     transfer_name,
 )
 from bigfleet.shard.coordination.surveys import STATE_OF_TIER
+from bigfleet.shard.coordination.transfers import Transfers
 from bigfleet.shard.effects import COORDINATION
 
 #: Machines looked at one by one for an offer: nearly all that the survey found are as it saw them.
@@ -29,7 +32,7 @@ LOOKED_AT = 1000
 PREFIX = "offer/"
 
 
-class Answered(msgspec.Struct, frozen=True):
+class AnsweredOffer(msgspec.Struct, frozen=True):
     """An answer, with what is needed to give it again after a restart."""
 
     tier: TransferTier
@@ -41,10 +44,11 @@ class Answered(msgspec.Struct, frozen=True):
 
 
 class Offers:
-    def __init__(self, context: CoordinationContext) -> None:
+    def __init__(self, context: CoordinationContext, transfers: Transfers) -> None:
         self._context = context
+        self._transfers = transfers
         #: By transfer, until it has moved on.
-        self._answers: dict[str, Answered] = {}
+        self._answers: dict[str, AnsweredOffer] = {}
 
     def __len__(self) -> int:
         return len(self._answers)
@@ -55,7 +59,7 @@ class Offers:
             if key.startswith(PREFIX):
                 try:
                     self._answers[key.removeprefix(PREFIX)] = msgspec.json.decode(
-                        row, type=Answered
+                        row, type=AnsweredOffer
                     )
                 except msgspec.MsgspecError:
                     # Asked again it is answered again; what it reserved ends by itself.
@@ -63,7 +67,7 @@ class Offers:
 
     # -- asking ----------------------------------------------------------------------------------
 
-    def of(self, transfer: str) -> Answered | None:
+    def of(self, transfer: str) -> AnsweredOffer | None:
         return self._answers.get(transfer)
 
     def is_answered(self, request: OfferRequest) -> bool:
@@ -73,12 +77,12 @@ class Offers:
             request.provider_address,
         )
 
-    def replies(self, draining: Callable[[str], bool]) -> tuple[OfferReply, ...]:
+    def replies(self) -> tuple[OfferReply, ...]:
         """For the next sync; of what drains by now, only its end is told."""
         return tuple(
             self._current(answer)
             for transfer, answer in self._answers.items()
-            if answer.reply.drained or not draining(transfer)
+            if answer.reply.drained or not self._transfers.is_draining(transfer)
         )
 
     # -- events ----------------------------------------------------------------------------------
@@ -90,7 +94,7 @@ class Offers:
         candidates: Sequence[str],
         at: Instant,
     ) -> None:
-        """`candidates`: what the survey found, the ones to be given first first; a return names
+        """`candidates`: what the survey found, in the order they are given; a return names
         its machines itself.
         """
         if self.is_answered(request):
@@ -101,7 +105,7 @@ class Offers:
             candidates = transfer.machine_ids if transfer else ()
         reply = self._resolved(request, candidates)
         self._keep(
-            Answered(
+            AnsweredOffer(
                 request.tier,
                 reply,
                 request.provider_address,
@@ -132,7 +136,7 @@ class Offers:
         declined = "" if machines else why_none
         regions = self._regions(machines)
         reply = OfferReply(transfer, tuple(machines), covered, declined, True, regions)
-        nothing = Answered(TransferTier.DRAIN, reply)
+        nothing = AnsweredOffer(TransferTier.DRAIN, reply)
         answer = msgspec.structs.replace(self._answers.get(transfer, nothing), reply=reply)
         self._keep(answer)
         until = at + nanos(answer.reserve_seconds)
@@ -164,7 +168,7 @@ class Offers:
 
     # -- within ----------------------------------------------------------------------------------
 
-    def _current(self, answer: Answered) -> OfferReply:
+    def _current(self, answer: AnsweredOffer) -> OfferReply:
         """What was reserved in vain for too long is not offered any more."""
         reply = answer.reply
         if reply.declined_reason or (answer.tier is TransferTier.DRAIN and not reply.drained):
@@ -222,7 +226,7 @@ class Offers:
             return self._context.why_not_at_rest(machine, state, request.transfer)
         return self._context.why_not_free(machine, state, request.transfer)
 
-    def _keep(self, answer: Answered) -> None:
+    def _keep(self, answer: AnsweredOffer) -> None:
         transfer = answer.reply.transfer
         self._answers[transfer] = answer
         self._context.effects.persist(COORDINATION, PREFIX + transfer, msgspec.json.encode(answer))
@@ -239,3 +243,46 @@ def _margin(request: OfferRequest, free: int) -> int:
 def _adds(offers: Resources, missing: Resources) -> bool:
     """Whether a machine brings anything that is still missing."""
     return any(offers[name] > 0 for name, amount in missing.amounts if amount > 0)
+
+
+#: Named at a time: a transfer takes far fewer.
+MOST = 1000
+
+
+class MachineReturns:
+    """Machines of other homes that stand idle here, as long as they do.
+
+    For how long they have, and when that is long enough, is for the coordinator to say: what is
+    named and then taken by a Need is not named again, and is not offered if it is asked for
+    meanwhile.
+    """
+
+    def __init__(self, context: CoordinationContext) -> None:
+        self._context = context
+        self._view: OwnershipView | None = None
+        #: Machines of that view that are this shard's and have their home elsewhere, by id.
+        self._guests: tuple[str, ...] = ()
+
+    def returnable(self) -> tuple[str, ...]:
+        found = (m for m in self._guests_now() if self._is_returnable(m))
+        return tuple(m for m, _ in zip(found, range(MOST), strict=False))
+
+    def _guests_now(self) -> tuple[str, ...]:
+        """Looked up once a view: it may have a row for every machine that ever moved."""
+        view, me = self._context.owned_machines.ownership.view, self._context.shard_id
+        if view is not self._view:
+            self._view = view
+            rows = view.overrides.values() if view is not None else ()
+            self._guests = tuple(
+                sorted(r.machine for r in rows if r.shard == me and r.home not in ("", me))
+            )
+        return self._guests
+
+    def _is_returnable(self, machine: str) -> bool:
+        context = self._context
+        if context.machines.state_of(machine) is not MachineState.IDLE:
+            return False
+        decision = context.decision_loop.decision
+        reserved = machine in context.decision_loop.reservations
+        busy = context.checks.under_way(machine) or reserved
+        return decision is not None and not busy and not is_claimed(decision, machine)

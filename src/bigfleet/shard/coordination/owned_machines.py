@@ -25,7 +25,7 @@ from bigfleet.model.ownership import (
     Ownership,
     OwnershipView,
     Pair,
-    Was,
+    PastOwner,
     owner_of,
 )
 from bigfleet.shard.effects import COORDINATION, Effects
@@ -244,7 +244,7 @@ class _Row(msgspec.Struct):
     unconfirmed: list[Pair]
     released: dict[str, str]
     turn: int
-    past: list[tuple[str, str, tuple[Was, ...]]]
+    past: list[tuple[str, str, tuple[PastOwner, ...]]]
     asked: list[str]
 
 

@@ -170,7 +170,7 @@ class Quotas:
             in_use.update(leaving)
             leaving.clear()
         wanted = self._wanted(places, sorted(shortfalls, key=lambda each: -each.priority))
-        none = _Wish()
+        none = _WantedSlots()
         return tuple(
             QuotaUsage(
                 *place,
@@ -260,11 +260,11 @@ class Quotas:
 
     def _wanted(
         self, places: Places, shortfalls: Sequence[ShortfallDetail]
-    ) -> dict[Place, "_Wish"]:
-        wishes: dict[Place, _Wish] = {}
+    ) -> dict[Place, "_WantedSlots"]:
+        wishes: dict[Place, _WantedSlots] = {}
         for place in self._limits if shortfalls else ():
             left = _withheld(places, place)
-            wish = _Wish()
+            wish = _WantedSlots()
             for shortfall in shortfalls:
                 wish = wish.plus(_taken(left, shortfall), shortfall.priority)
             wishes[place] = wish
@@ -292,15 +292,15 @@ class Quotas:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
+class _WantedSlots:
     slots: int = 0
     priority: int = 0
 
-    def plus(self, slots: int, priority: int) -> "_Wish":
+    def plus(self, slots: int, priority: int) -> "_WantedSlots":
         if not slots:
             return self
         top = max(self.priority, priority) if self.slots else priority
-        return _Wish(self.slots + slots, top)
+        return _WantedSlots(self.slots + slots, top)
 
 
 @dataclass(slots=True)

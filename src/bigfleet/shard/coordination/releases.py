@@ -10,7 +10,7 @@ from bigfleet.model.coordinator_calls import Done, NotYet, Obeyed, Refused
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.shard.coordination.context import CoordinationContext, transfer_name
 from bigfleet.shard.coordination.offers import Offers
-from bigfleet.shard.coordination.transfers import Borne, Transfers
+from bigfleet.shard.coordination.transfers import TransferInstruction, Transfers
 
 S = MachineState
 #: States in which a release is due, or was done: the coordinator may not have heard of it yet.
@@ -24,7 +24,7 @@ class Releases:
         self._transfers = transfers
         self._offers = offers
 
-    def release(self, borne: Borne, at: Instant) -> Obeyed:
+    def release(self, borne: TransferInstruction, at: Instant) -> Obeyed:
         instruction, transfer = borne.instruction, borne.transfer
         context = self._context
         if transfer.from_shard != context.shard_id:
@@ -67,7 +67,7 @@ class Releases:
                 "info", "transfer_cancelled", f"{len(machines)} machines: {text}"
             )
 
-    def _let_go(self, machines: list[str], borne: Borne, at: Instant) -> None:
+    def _let_go(self, machines: list[str], borne: TransferInstruction, at: Instant) -> None:
         transfer, context = borne.transfer, self._context
         text = (
             f"released to {transfer.to_shard} by transfer {transfer_name(transfer.id)}"

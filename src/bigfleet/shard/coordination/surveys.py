@@ -35,12 +35,12 @@ class Survey:
     wanted: Wanted
     #: The provider's name here.
     provider: str
-    #: By machine; empty where there is only one provider, whose all of them are.
+    #: By machine; empty where there is one provider: all machines are its own.
     provider_of: Mapping[str, str]
     taken: frozenset[str]
 
     def run(self) -> list[str]:
-        """Machine ids, the ones to be given first first."""
+        """Machine ids, in the order in which they are given."""
         request = self.request
         if request.tier is TransferTier.DRAIN:
             most = _VICTIMS_LOOKED_AT * request.max_machines

@@ -12,7 +12,7 @@ from bigfleet.model.coordinator_calls import CoordinatorInstruction, NotYet, Obe
 
 
 @dataclass(frozen=True, slots=True)
-class Borne:
+class TransferInstruction:
     """An instruction with the transfer that bears it out."""
 
     instruction: CoordinatorInstruction
@@ -35,6 +35,10 @@ class Transfers:
     def get(self, transfer: str) -> Transfer | None:
         return self._known.get(transfer)
 
+    def is_draining(self, transfer: str) -> bool:
+        known = self._known.get(transfer)
+        return known is not None and known.state is TransferState.DRAINING
+
     def take(self, transfers: Iterable[Transfer]) -> None:
         """All there are for this shard."""
         self._known = {each.id: each for each in transfers}
@@ -44,7 +48,7 @@ class Transfers:
 
     def borne(
         self, instruction: CoordinatorInstruction, states: tuple[TransferState, ...]
-    ) -> Borne | Obeyed:
+    ) -> TransferInstruction | Obeyed:
         """The instruction with its transfer, where that is in one of these states."""
         name, _ = transfer_of(instruction.id)
         transfer = self._known.get(name)
@@ -55,7 +59,7 @@ class Transfers:
                 return Refused(f"{stray[0]} is not a machine of transfer {name}")
             if not instruction.machine_ids:
                 return Refused(f"the instruction names no machine of transfer {name}")
-            return Borne(instruction, transfer)
+            return TransferInstruction(instruction, transfer)
         found = f"transfer {name} is {transfer.state.label}" if transfer else f"no transfer {name}"
         if transfer is not None and not transfer.state.open:
             return Refused(f"{found}: {transfer.reason or 'it is over'}")

@@ -6,6 +6,7 @@ and only then the state takes it over.
 
 import asyncio
 from collections.abc import Mapping
+from typing import Protocol
 
 from bigfleet.model.coordination import SyncReply, SyncRequest
 from bigfleet.model.coordinator_calls import CoordinatorInstruction, Obeyed, ShardReport
@@ -16,13 +17,21 @@ from bigfleet.shard.state import ShardState
 from bigfleet.shard.store import StateStore
 
 
+class Addressed(Protocol):
+    @property
+    def address(self) -> str:
+        """What others are told; its port is known once it listens."""
+        ...
+
+
 class CoordinatorSide:
-    def __init__(self, state: ShardState, outlet: Outlet, store: StateStore) -> None:
+    def __init__(
+        self, state: ShardState, outlet: Outlet, store: StateStore, process: Addressed
+    ) -> None:
         self._state = state
         self._outlet = outlet
         self._store = store
-        #: What others are told; the process sets the port once the kernel has chosen it.
-        self.address = state.settings.advertise_addr or state.settings.listen
+        self._process = process
 
     def marks(self) -> Mapping[str, bytes]:
         """What was kept of an earlier life."""
@@ -36,7 +45,7 @@ class CoordinatorSide:
     async def report(self) -> ShardReport:
         """The report of this moment, without acknowledgements."""
         state = self._state
-        settings = state.settings
+        settings, address = state.settings, self._process.address
         at, cycle = self._outlet.now(), state.decision_loop.number
         provider = next((each.rpartition("=")[2] for each in settings.provider_addr), "")
         snapshot = state.parts.machines.inventory.snapshot()
@@ -44,7 +53,7 @@ class CoordinatorSide:
         summary = await asyncio.to_thread(summary_of, snapshot, provider)
         limit = settings.report.shortfall_limit
         shortfalls = await asyncio.to_thread(state.parts.shortfalls.rows, limit)
-        return ShardReport(settings.id, cycle, at, state.epoch, self.address, summary, shortfalls)
+        return ShardReport(settings.id, cycle, at, state.epoch, address, summary, shortfalls)
 
     async def sync_request(self, merging: bool) -> SyncRequest:
         state = self._state

@@ -1,4 +1,6 @@
-"""Runs cycles: on a wake or at the interval, one at a time, the engine in its own thread.
+"""A shard's own timers: decision cycles, the tick of every second, and compiling at the start.
+
+Cycles run on a wake or at the interval, one at a time, the engine in its own thread.
 
 A cycle that takes too long decides nothing: its late result is thrown away, and no other begins
 before it has ended. Seconds in which the process compiled are not the engine's: they do not count.
@@ -7,10 +9,15 @@ before it has ended. Seconds in which the process compiled are not the engine's:
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
+from bigfleet import compiling
 from bigfleet.compiling import seconds_spent
+from bigfleet.edge.clock import next_turn
+from bigfleet.edge.logs import Log
 from bigfleet.engine.acquisition import RunWorkers
 from bigfleet.journal.writer import JournalWriter
+from bigfleet.model.machines import Instant
 from bigfleet.shard.cycle import Deliberation, deliberate
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.state import ShardState
@@ -99,3 +106,87 @@ class Cycles:
             await waiting
         finally:
             timer.cancel()
+
+
+TICK_SECONDS = 1.0
+SETTLE_SECONDS = 0.2
+
+
+async def every_second(state: ShardState, outlet: Outlet, pause_file: Path) -> None:
+    """Deadlines, rests and expiries; and whether there is a pause file."""
+    while True:
+        await outlet.clock.sleep(TICK_SECONDS)
+        text, written = await asyncio.to_thread(read_pause_file, pause_file)
+        outlet.obey(state.pause_file_read(text, written, outlet.now()))
+        outlet.obey(state.tick(outlet.now()))
+
+
+async def settle_ownership(state: ShardState, outlet: Outlet) -> None:
+    """Machines that became another shard's leave a few at a time, soon after the view came."""
+    while True:
+        await outlet.clock.sleep(SETTLE_SECONDS)
+        while state.continue_sweep():
+            outlet.obey(state.taken())
+            await next_turn()
+        outlet.obey(state.taken())
+
+
+def read_pause_file(path: Path) -> tuple[str | None, Instant | None]:
+    """Its text and when it was written; None: there is none. One that cannot be read pauses."""
+    try:
+        return path.read_text(), path.stat().st_mtime_ns
+    except FileNotFoundError:
+        return None, None
+    except (OSError, UnicodeDecodeError) as problem:
+        return f"unreadable: {problem}", None
+
+
+#: Less is a cache being read: not worth a line.
+_WORTH_A_LINE_SECONDS = 2.0
+
+
+class _Stopped(Exception):
+    """Ends the thread that compiles, between two kernels."""
+
+
+class KernelWarmup:
+    """Compiles once, in a thread of its own; `why_not_ready` is empty when all are compiled.
+
+    Compiled on first use they would stop a cycle for seconds, and some of them the event loop.
+    """
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._is_done = False
+        self._is_stopped = False
+        #: Written by the thread that compiles.
+        self._progress = compiling.Progress(0, len(compiling.all_kernels()), "", 0.0)
+
+    async def run(self) -> None:
+        """Cancelled, it ends at once; its thread ends with the kernel under way."""
+        try:
+            ended = await asyncio.to_thread(compiling.compile_kernels, self._told)
+        except asyncio.CancelledError:
+            self._is_stopped = True
+            raise
+        self._is_done = True
+        if ended.seconds >= _WORTH_A_LINE_SECONDS:
+            text = f"compiled {ended.total} kernels in {ended.seconds:.1f} s"
+            self._log.info("kernels.compiled", msg=text, seconds=round(ended.seconds, 1))
+        if why := compiling.why_not_kept():
+            self._log.warning("kernels.not_kept", msg=why)
+
+    @property
+    def is_done(self) -> bool:
+        return self._is_done
+
+    def why_not_ready(self) -> str:
+        if self._is_done:
+            return ""
+        done, total, _, seconds = self._progress
+        return f"compiling kernels: {done} of {total} after {seconds:.0f} s"
+
+    def _told(self, progress: compiling.Progress) -> None:
+        self._progress = progress
+        if self._is_stopped:
+            raise _Stopped

@@ -45,6 +45,8 @@ class AuditWriter(Protocol):
 
 
 class CallsProviders(Protocol):
+    """`driving/providers.py` `ProviderLines`."""
+
     def call(self, asked: CallProvider, /) -> None: ...
 
 
@@ -57,7 +59,7 @@ class RunsCycles(Protocol):
 
 
 class ShardDriver(Protocol):
-    """The parts of a process that do what the state asks for."""
+    """What of a process does what the state asks for: `driving/process.py` `ShardProcess`."""
 
     @property
     def providers(self) -> CallsProviders: ...

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from bigfleet.edge.counts import Survey
-from bigfleet.edge.dir_locks import DirLock
 from bigfleet.edge.driver import cpu_seconds
+from bigfleet.edge.files import DirLock
 from bigfleet.edge.process_usage import ProcessUsage
 from bigfleet.engine.acquisition import RunWorkers
 from bigfleet.journal.journal_file import JournalFile, JournalLimits
@@ -29,20 +29,17 @@ from bigfleet.shard.coordination.owned_machines import ownership_of
 from bigfleet.shard.coordination.registry import kept_providers, providers_to_attach
 from bigfleet.shard.coordinator_client.driver import CoordinatorClient
 from bigfleet.shard.driving.coordinator_side import CoordinatorSide
-from bigfleet.shard.driving.cycles import Cycles
-from bigfleet.shard.driving.kernel_warmup import KernelWarmup
+from bigfleet.shard.driving.cycles import Cycles, KernelWarmup, every_second, settle_ownership
 from bigfleet.shard.driving.outlet import Outlet
 from bigfleet.shard.driving.providers import ProviderLines
 from bigfleet.shard.driving.services import AdminAnswers, ReadAnswers
 from bigfleet.shard.driving.sessions import SessionLines
-from bigfleet.shard.driving.timers import every_second, settle_ownership
 from bigfleet.shard.effects import COORDINATION
-from bigfleet.shard.epoch import next_epoch
 from bigfleet.shard.metrics import ShardMetrics
 from bigfleet.shard.parts import ShardStart
 from bigfleet.shard.settings import ShardSettings
 from bigfleet.shard.state import ShardState
-from bigfleet.shard.store import StateStore
+from bigfleet.shard.store import StateStore, next_epoch
 from bigfleet.wire.coordinator_client import CoordinatorLines
 from bigfleet.wire.provider_client import ProviderClient
 from bigfleet.wire.rpc_service import RpcService
@@ -76,9 +73,8 @@ class ShardProcess(Process):
             addresses,
             context.new_id,
             context.clock.now(),
-            self._store.rows,
+            self._store,
             _ownership(settings, self._store.rows.get(COORDINATION, {})),
-            lambda: self._store.trouble,
         )
         self.state = state = ShardState(start, version=context.version, workers=workers)
         self._audit = self._audit_file(settings)
@@ -92,7 +88,7 @@ class ShardProcess(Process):
         }
         self.sessions = SessionLines(state, outlet)
         self.providers = ProviderLines(state, outlet, self.sessions, clients, context.stopwatch)
-        self.coordinating = CoordinatorSide(state, outlet, self._store)
+        self.coordinating = CoordinatorSide(state, outlet, self._store, self)
         self._coordinator_client = self._make_coordinator_client()
         self._usage = ProcessUsage(context.stopwatch, cpu_seconds)
         self.metrics = ShardMetrics(
@@ -144,7 +140,6 @@ class ShardProcess(Process):
         if self._journal is not None:
             self._journal.start()
         await self._endpoint.start()
-        self.coordinating.address = self.address
         await self._endpoint.set_serving(True)
 
     def _work(self) -> Mapping[str, Coroutine[Any, Any, None]]:

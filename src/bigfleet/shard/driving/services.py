@@ -133,7 +133,7 @@ class AdminAnswers:
         return PauseList((*pauses.active(), *gone), self._state.settings.dry_run)
 
     async def sessions(self, cluster: str) -> Sequence[SessionView]:
-        return self._state.sessions(cluster)
+        return self._state.parts.sessions.views(cluster)
 
     async def machines(self, query: MachineQuery) -> MachineListing:
         found: list[str] = []

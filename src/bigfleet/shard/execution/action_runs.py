@@ -26,7 +26,7 @@ from bigfleet.shard.execution.outcomes import ActionOutcome
 S = MachineState
 
 
-class Stage(Enum):
+class RunStage(Enum):
     QUEUED = "queued"
     #: The operator was asked for the bootstrap blob.
     AWAITING_BLOB = "awaiting blob"
@@ -58,8 +58,8 @@ class ActionRun:
     provider: str
     #: Told the outcome and why, once.
     on_end: Callable[[ActionOutcome, str, Instant], None]
-    stage: Stage = Stage.QUEUED
-    verb: "Verb | None" = None
+    stage: RunStage = RunStage.QUEUED
+    verb: "ProviderStep | None" = None
     #: Of a Drain: what is left for the machine's pods.
     grace_seconds: int = 0
     #: Whether an answer was lost on the way.
@@ -75,11 +75,11 @@ class ActionRun:
 
     @property
     def is_pending(self) -> bool:
-        return self.stage not in (Stage.UNDER_WAY, Stage.OVER)
+        return self.stage not in (RunStage.UNDER_WAY, RunStage.OVER)
 
 
 @dataclass(frozen=True, slots=True)
-class Verb:
+class ProviderStep:
     name: str
     before: MachineState
     moving: MachineState
@@ -134,10 +134,12 @@ class Verb:
         return unbound(machine, self.after)
 
 
-CREATE = Verb("Create", S.SPECULATIVE, S.CREATING, S.IDLE, ActionOutcome.PROVIDER_ERROR)
-CONFIGURE = Verb("Configure", S.IDLE, S.CONFIGURING, S.CONFIGURED, ActionOutcome.CONFIGURE_ERROR)
-DRAIN = Verb("Drain", S.CONFIGURED, S.DRAINING, S.IDLE, ActionOutcome.DRAIN_ERROR)
-DELETE = Verb("Delete", S.IDLE, S.DELETING, S.SPECULATIVE, ActionOutcome.DELETE_ERROR)
+CREATE = ProviderStep("Create", S.SPECULATIVE, S.CREATING, S.IDLE, ActionOutcome.PROVIDER_ERROR)
+CONFIGURE = ProviderStep(
+    "Configure", S.IDLE, S.CONFIGURING, S.CONFIGURED, ActionOutcome.CONFIGURE_ERROR
+)
+DRAIN = ProviderStep("Drain", S.CONFIGURED, S.DRAINING, S.IDLE, ActionOutcome.DRAIN_ERROR)
+DELETE = ProviderStep("Delete", S.IDLE, S.DELETING, S.SPECULATIVE, ActionOutcome.DELETE_ERROR)
 
 
 def unbound(machine: Machine, state: MachineState) -> Machine:

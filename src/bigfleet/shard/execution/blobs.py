@@ -16,8 +16,8 @@ from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.options import SECOND
 from bigfleet.model.reasons import Reason
 from bigfleet.model.session_frames import BootstrapRequest, BootstrapResponse
-from bigfleet.shard.execution.action_runs import CONFIGURE, ActionRun, Blob, Stage, unbound
-from bigfleet.shard.execution.mutation import ExecutionContext, Mutation
+from bigfleet.shard.execution.action_runs import CONFIGURE, ActionRun, Blob, RunStage, unbound
+from bigfleet.shard.execution.mutation import ExecutionContext, MutationRunner
 from bigfleet.shard.execution.outcomes import ActionOutcome
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _REMEMBERED = 600
 
 
 @dataclass(slots=True)
-class _Rest:
+class _BlobBackoff:
     failures: int
     until: Instant
     what: str
@@ -50,7 +50,7 @@ class Blobs:
     def __init__(
         self,
         context: ExecutionContext,
-        mutation: Mutation,
+        mutation: MutationRunner,
         execution: "Execution",
         new_id: Callable[[], str],
     ) -> None:
@@ -65,7 +65,7 @@ class Blobs:
         #: Runs whose blob waits for the line to the provider, by machine.
         self._waiting: dict[str, ActionRun] = {}
         #: (cluster, "") or (cluster, fingerprint) -> its rest, over or not.
-        self._rests: dict[Subject, _Rest] = {}
+        self._rests: dict[Subject, _BlobBackoff] = {}
         #: How many of the requests are for a subject.
         self._asking: Counter[Subject] = Counter()
         #: Errors in a row, of machines an operator refused.
@@ -162,7 +162,7 @@ class Blobs:
 
     def _ask(self, run: ActionRun, at: Instant) -> None:
         action = run.action
-        run.stage, run.request_id, run.blob = Stage.AWAITING_BLOB, self._new_id(), None
+        run.stage, run.request_id, run.blob = RunStage.AWAITING_BLOB, self._new_id(), None
         self._requests[run.request_id] = _Request(run, at)
         self._asking.update(_subjects(action))
         requirements = action.source_profile.requirements if action.source_profile else ()
@@ -174,7 +174,7 @@ class Blobs:
             self._waiting.pop(run.machine, None)
             self._ask(run, at)
         elif self._context.calls.is_busy(run.machine):
-            run.stage = Stage.AWAITING_LINE
+            run.stage = RunStage.AWAITING_LINE
             self._waiting[run.machine] = run
         else:
             self._waiting.pop(run.machine, None)
@@ -208,7 +208,7 @@ class Blobs:
         if rest is not None and at < rest.until:
             return
         failures = rest.failures + 1 if rest else 1
-        self._rests[subject] = _Rest(failures, _RESTS.after(failures, at), what)
+        self._rests[subject] = _BlobBackoff(failures, _RESTS.after(failures, at), what)
 
 
 def _subjects(action: Action) -> tuple[Subject, Subject]:
@@ -216,7 +216,7 @@ def _subjects(action: Action) -> tuple[Subject, Subject]:
     return (action.cluster, ""), (action.cluster, profile.fingerprint if profile else "-")
 
 
-def _facts(subject: Subject, rest: _Rest) -> dict[str, str | int]:
+def _facts(subject: Subject, rest: _BlobBackoff) -> dict[str, str | int]:
     cluster, fingerprint = subject
     name = f"a profile of cluster {cluster}" if fingerprint else f"cluster {cluster}"
     return {"subject": name, "what": rest.what}

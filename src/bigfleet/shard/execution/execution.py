@@ -24,12 +24,12 @@ from bigfleet.shard.execution.action_runs import (
     DELETE,
     DRAIN,
     ActionRun,
-    Stage,
-    Verb,
+    ProviderStep,
+    RunStage,
     whole_stamp,
 )
 from bigfleet.shard.execution.blobs import Blobs
-from bigfleet.shard.execution.mutation import ANOTHERS, ExecutionContext, Mutation
+from bigfleet.shard.execution.mutation import ANOTHERS, ExecutionContext, MutationRunner
 from bigfleet.shard.execution.outcomes import ActionOutcome, Outcomes
 from bigfleet.shard.execution.pool import ActionPool
 
@@ -54,7 +54,7 @@ class Execution:
         self._parts = context.parts
         self._outcomes = outcomes
         self._pool = pool
-        self._mutation = Mutation(context, self)
+        self._mutation = MutationRunner(context, self)
         self._blobs = Blobs(context, self._mutation, self, new_id)
         #: All and only the actions without an outcome, drains before their last stage apart.
         self._runs: dict[str, ActionRun] = {}
@@ -174,7 +174,7 @@ class Execution:
             self._on_removed(before, at)
             return
         run = self._runs.get(after.id)
-        if run is not None and run.stage not in (Stage.QUEUED, Stage.CALLING):
+        if run is not None and run.stage not in (RunStage.QUEUED, RunStage.CALLING):
             self._on_seen(run, after, at)
         if after.state is S.IDLE and after.id in self._undeletable:
             # Without the time since when it is Idle a machine is never released.
@@ -229,7 +229,7 @@ class Execution:
         self._offerings.bought(machine, at)
         self._mutation.begin(run, CREATE, at, run.view.reason or "bought")
 
-    def _why_raced(self, run: ActionRun, machine: Machine, verb: Verb) -> str:
+    def _why_raced(self, run: ActionRun, machine: Machine, verb: ProviderStep) -> str:
         if not verb.reached(machine, verb.before, run):
             return f"it is {machine.state.label} by now, {verb.name} needs it {verb.before.label}"
         if self._context.calls.is_busy(run.machine):
@@ -294,11 +294,11 @@ class Execution:
         self._pool.leave(run.machine)
 
     def end(self, run: ActionRun, outcome: ActionOutcome, text: str, at: Instant) -> None:
-        if run.stage is Stage.OVER:
+        if run.stage is RunStage.OVER:
             return
-        if run.stage is Stage.QUEUED and not self._pool.holds(run.machine):
+        if run.stage is RunStage.QUEUED and not self._pool.holds(run.machine):
             self._pool.withdraw(run.machine)
-        run.stage, run.blob = Stage.OVER, None
+        run.stage, run.blob = RunStage.OVER, None
         del self._runs[run.machine]
         self._pool.leave(run.machine)
         self._mutation.forget(run)
@@ -340,7 +340,7 @@ def _good(run: ActionRun) -> ActionOutcome:
     return ActionOutcome.UNKNOWN_RESOLVED if run.was_unknown else ActionOutcome.SUCCESS
 
 
-def _outcome_of(cause: str, verb: Verb) -> ActionOutcome:
+def _outcome_of(cause: str, verb: ProviderStep) -> ActionOutcome:
     try:
         return ActionOutcome(cause)
     except ValueError:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from bigfleet.model.backoffs import Backoff
 from bigfleet.model.machines import Instant, Machine, MachineState
-from bigfleet.model.provider_calls import Ack, Code, Rejected
+from bigfleet.model.provider_calls import Ack, Code, Rejected, Token
 from bigfleet.model.shard_views import StoryEvent, StorySource
 from bigfleet.shard.calls import Answer, Calls
 from bigfleet.shard.effects import Effects
@@ -19,12 +19,11 @@ from bigfleet.shard.execution.action_runs import (
     CREATE,
     DELETE,
     ActionRun,
-    Stage,
-    Verb,
+    ProviderStep,
+    RunStage,
     whole_stamp,
 )
 from bigfleet.shard.execution.outcomes import ActionOutcome
-from bigfleet.shard.execution.tokens import Tokens
 from bigfleet.shard.failures.failures import Failures
 from bigfleet.shard.instructions import GetCall
 from bigfleet.shard.machines import Machines
@@ -33,6 +32,24 @@ from bigfleet.shard.rails.pauses import Pauses
 from bigfleet.shard.reconciling.adoption import adopted_machine
 from bigfleet.shard.sessions.sessions import Sessions
 from bigfleet.shard.settings import CurrentShardSettings
+
+
+class FencingTokens:
+    """Fencing tokens: one counter for the life of the process, a fresh number for every attempt."""
+
+    def __init__(self, shard_id: str, epoch: int) -> None:
+        self._shard_id = shard_id
+        self._epoch = epoch
+        self._sequence = 0
+
+    @property
+    def epoch(self) -> int:
+        return self._epoch
+
+    def next(self) -> Token:
+        self._sequence += 1
+        return Token(self._shard_id, self._epoch, self._sequence)
+
 
 if TYPE_CHECKING:  # they use the execution too
     from bigfleet.shard.coordination.quotas import Quotas
@@ -63,21 +80,21 @@ class ExecutionContext:
     sessions: Sessions
     machines: Machines
     calls: Calls
-    tokens: Tokens
+    tokens: FencingTokens
     failures: Failures
     offerings: Offerings
     pauses: Pauses
     parts: ExecutionNeighbours
 
 
-class Mutation:
+class MutationRunner:
     def __init__(self, context: ExecutionContext, execution: "Execution") -> None:
         self._context = context
         self._execution = execution
         #: All and only the runs whose answer was lost, by machine.
         self._unknown: dict[str, ActionRun] = {}
 
-    def begin(self, run: ActionRun, verb: Verb, at: Instant, text: str) -> None:
+    def begin(self, run: ActionRun, verb: ProviderStep, at: Instant, text: str) -> None:
         """Step the machine and call the provider."""
         machine = self._context.machines.truth(run.machine)
         run.verb = verb
@@ -91,14 +108,14 @@ class Mutation:
             return
         verb = _verb_of(run)
         context, token = self._context, self._context.tokens.next()
-        run.stage = Stage.CALLING
+        run.stage = RunStage.CALLING
         call = verb.call(run, token)
         run.blob = None
         _note(context, run, at, f"{verb.name} asked of provider {run.provider}", token.sequence)
         seconds = context.settings.now.execute.rpc_timeout
 
         def then(answer: Answer, at: Instant) -> None:
-            if run.stage is Stage.CALLING:
+            if run.stage is RunStage.CALLING:
                 self._on_answer(run, answer, at)
 
         context.calls.ask(run.provider, call, seconds, at, then)
@@ -150,7 +167,7 @@ class Mutation:
         verb = _verb_of(run)
         self.forget(run)
         # Out of the way of the watcher: this step is the run's own.
-        run.stage = Stage.CALLING
+        run.stage = RunStage.CALLING
         after = verb.as_after(found, run)
         text = f"{verb.name} done"
         step = self._context.machines.step
@@ -160,7 +177,7 @@ class Mutation:
     def _accept(self, run: ActionRun, found: Machine, operation_id: str, at: Instant) -> None:
         verb, context = _verb_of(run), self._context
         self.forget(run)
-        run.stage = Stage.UNDER_WAY
+        run.stage = RunStage.UNDER_WAY
         stamped = replace(found, assigned=context.machines.truth(run.machine).assigned)
         context.machines.step(verb.as_moving(stamped, run), at, "", local=True, adopted=True)
         _note(context, run, at, f"{verb.name} accepted", operation_id=operation_id)
@@ -169,7 +186,7 @@ class Mutation:
     def _on_rejected(self, run: ActionRun, problem: Rejected, at: Instant) -> None:
         verb, code, text = _verb_of(run), problem.code, _said(problem)
         if code in OUTCOME_UNKNOWN:
-            run.stage, run.polls, run.was_unknown = Stage.UNKNOWN, 0, True
+            run.stage, run.polls, run.was_unknown = RunStage.UNKNOWN, 0, True
             run.next_poll_at = _POLLS.after(1, at)
             self._unknown[run.machine] = run
             _note(self._context, run, at, f"{verb.name} broke off ({text}); asking what came of it")
@@ -196,7 +213,7 @@ class Mutation:
         run.polls += 1
 
         def then(answer: Answer, at: Instant) -> None:
-            if run.stage is Stage.UNKNOWN:
+            if run.stage is RunStage.UNKNOWN:
                 self._on_seen(run, answer, at)
 
         seconds = self._context.settings.now.execute.rpc_timeout
@@ -245,7 +262,7 @@ class Mutation:
         self._context.failures.fail(run.machine, outcome.value, text, at)
 
 
-def _verb_of(run: ActionRun) -> Verb:
+def _verb_of(run: ActionRun) -> ProviderStep:
     assert run.verb is not None, f"the run of {run.machine} has not begun"
     return run.verb
 

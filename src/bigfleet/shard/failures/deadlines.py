@@ -16,9 +16,9 @@ from bigfleet.model.shard_views import StorySource
 from bigfleet.shard.calls import Answer, Calls
 from bigfleet.shard.drains.drains import Drains
 from bigfleet.shard.effects import Effects
-from bigfleet.shard.failures.causes import PROVIDER_FAILED, timeout_cause
 from bigfleet.shard.failures.deadline_overrides import deadlines_by_provider
 from bigfleet.shard.failures.failures import Failures
+from bigfleet.shard.failures.records import PROVIDER_FAILED, timeout_cause
 from bigfleet.shard.instructions import GetCall
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.reconciling.adoption import adopted_machine

@@ -25,8 +25,16 @@ from bigfleet.model.provider_calls import MachineRecord
 from bigfleet.model.shard_views import ClearMode, FailedView, StorySource
 from bigfleet.shard.calls import Answer, Calls
 from bigfleet.shard.effects import FAILURES, Effects
-from bigfleet.shard.failures.causes import FENCED, PROVIDER_FAILED, is_automatic
-from bigfleet.shard.failures.records import Failure, Kept, Sighting, kept_of, view_of
+from bigfleet.shard.failures.records import (
+    FENCED,
+    PROVIDER_FAILED,
+    Failure,
+    FailureRow,
+    HealthySighting,
+    is_automatic,
+    kept_of,
+    view_of,
+)
 from bigfleet.shard.instructions import GetCall
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.reconciling.adoption import adopted_machine
@@ -68,11 +76,11 @@ class Failures:
         self._parts = parts
         self._backoff = Backoff(limits.failed_backoff_min, limits.failed_backoff_max)
         #: All and only the machines with something to remember.
-        self._kept: dict[str, Kept] = {}
+        self._kept: dict[str, FailureRow] = {}
         #: All and only the machines that are Failed, with their `Kept.failure`.
         self._failed: dict[str, Failure] = {}
         #: Failed machines that looked healthy in the last read that counts.
-        self._sightings: dict[str, Sighting] = {}
+        self._sightings: dict[str, HealthySighting] = {}
         #: Failed in an earlier life and still moving when they were listed first in this one.
         self._given_up: set[str] = set()
         #: Kept out of the inventory, but named by a List since the last tick.
@@ -132,7 +140,7 @@ class Failures:
 
     def note_lost(self, machine_id: str, cause: str, text: str, at: Instant) -> None:
         """Its cluster lost it; how often that happens counts as if it had failed."""
-        self._count_flap(self._kept.setdefault(machine_id, Kept()), at)
+        self._count_flap(self._kept.setdefault(machine_id, FailureRow()), at)
         self._persist(machine_id)
         self._effects.counts.add("machine_failures_total", cause=cause)
         self._effects.log(
@@ -224,7 +232,7 @@ class Failures:
 
     def _note(self, machine_id: str, cause: str, text: str, at: Instant) -> None:
         """Remember why; what was remembered of the same failure in an earlier life goes on."""
-        kept = self._kept.setdefault(machine_id, Kept())
+        kept = self._kept.setdefault(machine_id, FailureRow())
         older = kept.failure
         if older is not None and machine_id not in self._failed and cause == PROVIDER_FAILED:
             failure = _revived(older, self._epoch, at)
@@ -250,7 +258,7 @@ class Failures:
             return None
         return self._backoff.after(1, at)
 
-    def _meet_again(self, machine: Machine, kept: Kept) -> None:
+    def _meet_again(self, machine: Machine, kept: FailureRow) -> None:
         """Failed in the last life, listed for the first time in this one.
 
         At rest, it is well. Still moving, it was given up before and stays so; the other parts
@@ -308,7 +316,7 @@ class Failures:
             self._adopt(machine_id, seen, at)
             return
         else:
-            self._sightings[machine_id] = Sighting(seen, at)
+            self._sightings[machine_id] = HealthySighting(seen, at)
         self._look_later(machine_id, failure, at)
 
     def _is_confirmed_by_get(self, machine_id: str, failure: Failure) -> bool:
@@ -354,7 +362,7 @@ class Failures:
     def _prompt(self, machine_id: str, failure: Failure, seen: Machine, at: Instant) -> None:
         """A List shows it healthy before a Get did: have a look, but not with every List."""
         if failure.cause == PROVIDER_FAILED:
-            self._sightings[machine_id] = Sighting(seen, at)
+            self._sightings[machine_id] = HealthySighting(seen, at)
         earliest = at
         if failure.last_look_at is not None:
             earliest = failure.last_look_at + nanos(self._limits.failed_backoff_min)
@@ -388,7 +396,7 @@ class Failures:
 
     # -- failing over and over -------------------------------------------------------------------
 
-    def _count_flap(self, kept: Kept, at: Instant) -> None:
+    def _count_flap(self, kept: FailureRow, at: Instant) -> None:
         window = nanos(self._limits.flap_window)
         limit = self._limits.flap_limit
         lately = [then for then in kept.failed_at if at - then < window] + [at]

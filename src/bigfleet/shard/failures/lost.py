@@ -29,9 +29,9 @@ from bigfleet.model.shard_views import StorySource
 from bigfleet.shard.cluster_reports import ClusterReports
 from bigfleet.shard.drains.drains import Drains
 from bigfleet.shard.effects import LOST, Effects
-from bigfleet.shard.failures.causes import JOIN, UNHEALTHY
 from bigfleet.shard.failures.deadline_overrides import deadlines_by_provider
 from bigfleet.shard.failures.failures import Failures
+from bigfleet.shard.failures.records import JOIN, UNHEALTHY
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.offerings.offerings import Offerings
 from bigfleet.shard.settings import DeadlineSettings

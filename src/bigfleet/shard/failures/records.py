@@ -1,4 +1,4 @@
-"""What is remembered of a machine that failed: now, and how often before.
+"""What is remembered of a machine that failed: why, now, and how often before.
 
 One row each, kept across restarts: why and since when, how many looks it had, and when it failed
 lately, so that a machine that fails over and over is left alone for a while.
@@ -8,9 +8,27 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from bigfleet.model.machines import Instant, Machine
+from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.model.shard_views import FailedView
-from bigfleet.shard.failures.causes import is_automatic
+
+# -- why a machine is Failed ---------------------------------------------------------------------
+
+#: The provider itself calls the machine Failed.
+PROVIDER_FAILED = "provider_failed"
+#: Another process with this shard's id has acted on the machine.
+FENCED = "fenced"
+#: Of machines that are not Failed, but lost to their cluster: never joined or without a Node, and
+#: with a Node that stays unhealthy.
+JOIN, UNHEALTHY = "join", "unhealthy"
+
+
+def timeout_cause(state: MachineState) -> str:
+    return f"timeout_{state.name.lower()}"
+
+
+def is_automatic(cause: str) -> bool:
+    """Whether the machine comes back by itself once its provider shows it healthy."""
+    return cause != FENCED
 
 
 @dataclass(slots=True)
@@ -32,7 +50,7 @@ class Failure:
 
 
 @dataclass(slots=True)
-class Kept:
+class FailureRow:
     """The row of a machine: a failure that stands, and those that were."""
 
     failure: Failure | None = None
@@ -70,16 +88,16 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
+class HealthySighting:
     """A read of the provider in which a Failed machine looked healthy."""
 
     machine: Machine
     at: Instant
 
 
-def kept_of(row: bytes) -> Kept:
+def kept_of(row: bytes) -> FailureRow:
     """Raises msgspec.ValidationError or DecodeError for a malformed row."""
-    return msgspec.json.decode(row, type=Kept)
+    return msgspec.json.decode(row, type=FailureRow)
 
 
 def view_of(failure: Failure) -> FailedView:

@@ -20,7 +20,7 @@ from bigfleet.shard.ingest.rollup_guard import (
     Accepted,
     Hold,
     accepted_of,
-    held_next,
+    next_hold,
     why_suspicious,
 )
 from bigfleet.shard.ingest.weights import Weights
@@ -101,7 +101,7 @@ class Ingest:
         if isinstance(rollup, Rollup) and rollup.cluster_id != cluster:
             text = (
                 f"the roll-up is of cluster {rollup.cluster_id!r}, the session of {cluster!r};"
-                " each operator reports its own cluster"
+                " each operator reports its own cluster; the last accepted demand stays"
             )
             rollup = RollupRefused("cluster_mismatch", text)
         known = self._accepted.get(cluster)
@@ -121,7 +121,7 @@ class Ingest:
             return True
         if known is not None and (what := self._why_suspicious(cluster, rollup, known)):
             hold = self._holds.get(cluster)
-            hold = held_next(hold, rollup, known.rows, self._settings.now.rails, at, what)
+            hold = next_hold(hold, rollup, known.rows, self._settings.now.rails, at, what)
             if hold is not None:
                 self._keep(cluster, hold)
                 return True
@@ -222,7 +222,7 @@ class Ingest:
             self._effects.log(
                 "warning",
                 "rollup_rejected",
-                f"refused a roll-up of {cluster}, its last accepted demand stays: {refused.text}",
+                refused.text,
                 cluster=cluster,
                 reason=refused.reason,
             )

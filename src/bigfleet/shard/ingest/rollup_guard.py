@@ -104,7 +104,7 @@ def is_suspicious(rows: int, baseline: int | None, rails: RailSettings) -> bool:
     return baseline >= rails.rollup_guard_min_rows and rows < rails.rollup_guard_fraction * baseline
 
 
-def held_next(
+def next_hold(
     hold: Hold | None, rollup: Rollup, baseline: int, rails: RailSettings, at: Instant, what: str
 ) -> Hold | None:
     """The hold with one more suspicious roll-up; None: said often and long enough, it is true."""

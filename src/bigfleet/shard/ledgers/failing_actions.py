@@ -17,7 +17,7 @@ REMEMBERED = 600 * SECOND
 
 
 @dataclass(frozen=True, slots=True)
-class Failing:
+class FailingNeed:
     """Of one Need, in a row."""
 
     failures: int
@@ -32,7 +32,7 @@ class Failing:
 
 class FailingActions:
     def __init__(self) -> None:
-        self._of_need: dict[NeedKey, Failing] = {}
+        self._of_need: dict[NeedKey, FailingNeed] = {}
 
     def __len__(self) -> int:
         return len(self._of_need)
@@ -41,7 +41,7 @@ class FailingActions:
         if view.need is None:
             return
         known = self._of_need.get(view.need)
-        fresh = Failing(1, at, at, view.machine, view.kind.label, outcome, text)
+        fresh = FailingNeed(1, at, at, view.machine, view.kind.label, outcome, text)
         if known is not None and at - known.last_at < REMEMBERED:
             fresh = replace(fresh, failures=known.failures + 1, since=known.since)
         self._of_need[view.need] = fresh
@@ -50,7 +50,7 @@ class FailingActions:
         if view.need is not None:
             self._of_need.pop(view.need, None)
 
-    def lately(self, at: Instant) -> dict[NeedKey, Failing]:
+    def lately(self, at: Instant) -> dict[NeedKey, FailingNeed]:
         """Needs whose last action failed."""
         return {k: each for k, each in self._of_need.items() if at - each.last_at < REMEMBERED}
 

@@ -22,7 +22,7 @@ from bigfleet.model.pauses import Pause, PauseSource
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import OfferingView
 from bigfleet.shard.ledgers.need_states import Cause, Holds, NeedStates
-from bigfleet.shard.offerings.scopes import Offering, covers, scope_named
+from bigfleet.shard.offerings.scopes import OfferingScope, covers, scope_named
 
 S = MachineState
 
@@ -219,7 +219,7 @@ class NeedReasons:
         pairs = {(int(snapshot.columns.source[r]), int(snapshot.columns.offering[r])) for r in rows}
         for source, number in pairs:
             listed = offerings[number]
-            of = Offering(
+            of = OfferingScope(
                 sources[source] if source >= 0 else "",
                 listed.instance_type,
                 listed.zone,

@@ -27,7 +27,7 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.pauses import Pause
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import OfferingView
-from bigfleet.shard.ledgers.failing_actions import Failing
+from bigfleet.shard.ledgers.failing_actions import FailingNeed
 
 #: Failures in a row that hold back a Need which still has machines to try.
 IN_A_ROW = 3
@@ -119,7 +119,7 @@ class Holds:
     broken: Mapping[str, BrokenProvider] = field(default_factory=dict)
     #: By Need: why the rails held one of its actions.
     rails: Mapping[int, Reason] = field(default_factory=dict)
-    failing: Mapping[NeedKey, Failing] = field(default_factory=dict)
+    failing: Mapping[NeedKey, FailingNeed] = field(default_factory=dict)
     patience: Mapping[MachineState, Patience] = field(default_factory=dict)
     #: When the machines on their way came into their state, in the order of the progress.
     coming_since: Int64s = field(default_factory=lambda: np.zeros(0, np.int64))

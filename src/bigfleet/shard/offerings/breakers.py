@@ -1,8 +1,9 @@
-"""A breaker: whether a scope may be bought from now.
+"""A breaker: whether a scope may be bought from now; and how many of its machines joined lately.
 
 Closed: yes. Open: no, until its time. Half-open: once, to see; how that one goes decides.
 """
 
+from collections import deque
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -21,7 +22,7 @@ class BreakerState(StrEnum):
     HALF_OPEN = "half-open"
 
 
-class Kind(StrEnum):
+class BreakerCause(StrEnum):
     """Why it opened."""
 
     STOCKOUT = "stockout"
@@ -33,9 +34,9 @@ class Kind(StrEnum):
 
 
 @dataclass(slots=True)
-class Breaker:
+class OfferingBreaker:
     scope: Scope
-    kind: Kind
+    kind: BreakerCause
     state: BreakerState
     opened_at: Instant
     until: Instant
@@ -59,15 +60,21 @@ class Breaker:
         self.until = at + rest_of(self.scope, self.attempt, backoff)
 
 
-def opened(scope: Scope, kind: Kind, backoff: Backoff, at: Instant, text: str) -> Breaker:
+def opened(
+    scope: Scope, kind: BreakerCause, backoff: Backoff, at: Instant, text: str
+) -> OfferingBreaker:
     until = at + rest_of(scope, 1, backoff)
-    return Breaker(scope, kind, BreakerState.OPEN, at, until, text=text)
+    return OfferingBreaker(scope, kind, BreakerState.OPEN, at, until, text=text)
 
 
-def heard(scope: Scope, kind: Kind, attempt: int, until: Instant, at: Instant) -> Breaker:
+def heard(
+    scope: Scope, kind: BreakerCause, attempt: int, until: Instant, at: Instant
+) -> OfferingBreaker:
     """Of another shard; it ends there when it ends here."""
     text = "another shard could not buy it"
-    return Breaker(scope, kind, BreakerState.OPEN, at, until, attempt, "", text, is_hearsay=True)
+    return OfferingBreaker(
+        scope, kind, BreakerState.OPEN, at, until, attempt, "", text, is_hearsay=True
+    )
 
 
 def rest_of(scope: Scope, attempt: int, backoff: Backoff) -> int:
@@ -75,7 +82,7 @@ def rest_of(scope: Scope, attempt: int, backoff: Backoff) -> int:
 
 
 @dataclass(slots=True)
-class Failings:
+class FailureStreak:
     """Failures of a closed offering, in a row."""
 
     at: list[Instant] = field(default_factory=list)
@@ -84,3 +91,35 @@ class Failings:
         """Whether that was one too many."""
         self.at = [then for then in self.at if at - then < FAILURE_WINDOW] + [at]
         return len(self.at) >= FAILURES_IN_A_ROW
+
+
+#: Machines that did not join, and their part of all attempts, from which it is the offering.
+MACHINES = 3
+SHARE = 0.5
+#: Attempts that are remembered, and for how long.
+ATTEMPTS = 64
+WINDOW = 3600 * SECOND
+
+
+@dataclass(slots=True)
+class Joins:
+    """How many of the machines of an offering became nodes of their cluster lately."""
+
+    #: (machine, whether it joined, when), oldest first.
+    attempts: deque[tuple[str, bool, Instant]] = field(
+        default_factory=lambda: deque(maxlen=ATTEMPTS)
+    )
+
+    def never_joined(self, machine: str, at: Instant) -> bool:
+        """Its provider took it for one that joined; whether too many did not."""
+        well = [attempt for attempt in self.attempts if attempt[:2] != (machine, True)]
+        self.attempts = deque(well, maxlen=ATTEMPTS)
+        return self.add(machine, False, at)
+
+    def add(self, machine: str, joined: bool, at: Instant) -> bool:
+        """Whether too many did not join."""
+        while self.attempts and at - self.attempts[0][2] >= WINDOW:
+            self.attempts.popleft()
+        self.attempts.append((machine, joined, at))
+        lost = [name for name, well, _ in self.attempts if not well]
+        return not joined and len(set(lost)) >= MACHINES and len(lost) >= SHARE * len(self.attempts)

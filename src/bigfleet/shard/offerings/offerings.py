@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from bigfleet.engine.slots import slots_of
+from bigfleet.engine.snapshot import slots_of
 from bigfleet.model.backoffs import Backoff
 from bigfleet.model.batches import Offering as ListedOffering
 from bigfleet.model.coordination import OfferingBackoff
@@ -19,21 +19,21 @@ from bigfleet.model.options import SECOND
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import OfferingState, OfferingView
 from bigfleet.shard.effects import Effects
-from bigfleet.shard.failures.causes import PROVIDER_FAILED, timeout_cause
 from bigfleet.shard.failures.failures import Failures
+from bigfleet.shard.failures.records import PROVIDER_FAILED, timeout_cause
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.offerings.breakers import (
-    Breaker,
+    BreakerCause,
     BreakerState,
-    Failings,
-    Kind,
+    FailureStreak,
+    Joins,
+    OfferingBreaker,
     heard,
     opened,
 )
-from bigfleet.shard.offerings.joins import Joins
 from bigfleet.shard.offerings.scopes import (
-    Offering,
-    Row,
+    OfferingRow,
+    OfferingScope,
     Scope,
     covers,
     offering_of,
@@ -49,7 +49,7 @@ OFFERINGS_OF_A_ROW = 3
 ROW_WINDOW = 120 * SECOND
 #: Told to other shards at a time; where more rest, rows of them do too.
 MOST_TOLD = 1000
-_KINDS = frozenset(kind.value for kind in Kind)
+_KINDS = frozenset(kind.value for kind in BreakerCause)
 _NOT_JOINED = (timeout_cause(S.CONFIGURING), PROVIDER_FAILED)
 
 
@@ -76,9 +76,9 @@ class Offerings:
             "|".join([f"^(?:{'|'.join(shortage)})", *settings.stockout_patterns])
         )
         #: All and only the scopes that are not closed.
-        self._breakers: dict[Scope, Breaker] = {}
-        self._failings: dict[Offering, Failings] = {}
-        self._joins: dict[Offering, Joins] = {}
+        self._breakers: dict[Scope, OfferingBreaker] = {}
+        self._failings: dict[OfferingScope, FailureStreak] = {}
+        self._joins: dict[OfferingScope, Joins] = {}
         #: Scopes an admin has reset -> until when what others say of them is old.
         self._reset: dict[Scope, Instant] = {}
         machines.watch(self.on_change)
@@ -129,14 +129,14 @@ class Offerings:
 
     def out_of_stock(self, machine: Machine, text: str, at: Instant) -> None:
         """A Create was refused for want of stock or quota."""
-        self._on_failure(machine, Kind.STOCKOUT, text, at)
+        self._on_failure(machine, BreakerCause.STOCKOUT, text, at)
 
     def never_joined(self, machine: Machine, text: str, at: Instant) -> None:
         """A machine that its provider calls Configured never became a Node."""
         offering = self._offering(machine)
         too_many = self._joins.setdefault(offering, Joins()).never_joined(machine.id, at)
         if too_many and offering not in self._breakers:
-            self._on_failure(machine, Kind.JOIN, text, at)
+            self._on_failure(machine, BreakerCause.JOIN, text, at)
 
     def on_change(self, before: Machine | None, after: Machine | None, at: Instant) -> None:
         was = before.state if before else None
@@ -196,7 +196,7 @@ class Offerings:
                 self._close(breaker, at, "the shard that could not buy it can again")
         for scope, each in said.items():
             known = self._breakers.get(scope)
-            kind = Kind(each.kind) if each.kind in _KINDS else Kind.STOCKOUT
+            kind = BreakerCause(each.kind) if each.kind in _KINDS else BreakerCause.STOCKOUT
             if known is None:
                 self._breakers[scope] = heard(scope, kind, each.attempt, each.until, at)
                 self._tell(self._breakers[scope], at)
@@ -213,7 +213,7 @@ class Offerings:
             return
         if after.state is S.FAILED:
             shortage = self._means_shortage.search(after.last_error)
-            kind = Kind.STOCKOUT if shortage else Kind.FAILURES
+            kind = BreakerCause.STOCKOUT if shortage else BreakerCause.FAILURES
             self._on_failure(before, kind, after.last_error, at)
         else:
             self._on_success(before, at, joined=False)
@@ -230,17 +230,17 @@ class Offerings:
         too_many = self._joins.setdefault(offering, Joins()).add(before.id, joined, at)
         is_probe = any(b.probe == before.id for b in self._of(offering))
         if not joined and (is_probe or (too_many and offering not in self._breakers)):
-            self._on_failure(before, Kind.JOIN, after.last_error, at)
+            self._on_failure(before, BreakerCause.JOIN, after.last_error, at)
 
     def _on_success(self, machine: Machine, at: Instant, *, joined: bool) -> None:
         offering = self._offering(machine)
         self._failings.pop(offering, None)
         for breaker in self._of(offering):
             # What was bought before the breaker opened says nothing about now.
-            if breaker.probe == machine.id and (joined or breaker.kind is not Kind.JOIN):
+            if breaker.probe == machine.id and (joined or breaker.kind is not BreakerCause.JOIN):
                 self._close(breaker, at, "the probe came up")
 
-    def _on_failure(self, machine: Machine, kind: Kind, text: str, at: Instant) -> None:
+    def _on_failure(self, machine: Machine, kind: BreakerCause, text: str, at: Instant) -> None:
         offering = self._offering(machine)
         probed = [b for b in self._of(offering) if b.probe == machine.id]
         for breaker in probed:
@@ -250,8 +250,8 @@ class Offerings:
         if (known := self._breakers.get(offering)) is not None:
             known.is_hearsay = False
             return
-        too_many = self._failings.setdefault(offering, Failings()).add(at)
-        if kind is not Kind.FAILURES or too_many:
+        too_many = self._failings.setdefault(offering, FailureStreak()).add(at)
+        if kind is not BreakerCause.FAILURES or too_many:
             self._open(offering, kind, text, at)
 
     def _release_probe(self, machine: Machine, at: Instant) -> None:
@@ -263,40 +263,42 @@ class Offerings:
 
     # -- opening and closing ---------------------------------------------------------------------
 
-    def _open(self, scope: Scope, kind: Kind, text: str, at: Instant) -> None:
+    def _open(self, scope: Scope, kind: BreakerCause, text: str, at: Instant) -> None:
         breaker = self._breakers[scope] = opened(scope, kind, self._backoff, at, text)
-        if isinstance(scope, Offering):
+        if isinstance(scope, OfferingScope):
             self._failings.pop(scope, None)
         self._tell(breaker, at)
         self._mark(scope)
-        if isinstance(scope, Offering):
+        if isinstance(scope, OfferingScope):
             for row in scope.rows:
                 self._open_row(row, at)
         self._effects.wake()
 
-    def _open_row(self, row: Row, at: Instant) -> None:
+    def _open_row(self, row: OfferingRow, at: Instant) -> None:
         if row in self._breakers:
             return
         lately = [
             breaker.scope.name
             for breaker in self._breakers.values()
-            if isinstance(breaker.scope, Offering)
+            if isinstance(breaker.scope, OfferingScope)
             and row in breaker.scope.rows
             and at - breaker.opened_at < ROW_WINDOW
         ]
         if len(lately) >= OFFERINGS_OF_A_ROW:
-            self._open(row, Kind.ROW, f"{len(lately)} of its offerings ran out together", at)
+            self._open(
+                row, BreakerCause.ROW, f"{len(lately)} of its offerings ran out together", at
+            )
 
-    def _close(self, breaker: Breaker, at: Instant, why: str) -> None:
+    def _close(self, breaker: OfferingBreaker, at: Instant, why: str) -> None:
         del self._breakers[breaker.scope]
-        if isinstance(breaker.scope, Offering):
+        if isinstance(breaker.scope, OfferingScope):
             self._joins.pop(breaker.scope, None)
         text = f"{breaker.scope.name} is bought again: {why}"
         self._effects.log("info", "offering_closed", text, offering=breaker.scope.name)
         self._mark(breaker.scope)
         self._effects.wake()
 
-    def _tell(self, breaker: Breaker, at: Instant) -> None:
+    def _tell(self, breaker: OfferingBreaker, at: Instant) -> None:
         seconds = (breaker.until - at) // SECOND
         self._effects.log(
             "warning",
@@ -316,14 +318,14 @@ class Offerings:
             key = _key(scope.provider, listed)
             return covers(scope, key)
 
-        found: dict[Offering, list[str]] = {}
+        found: dict[OfferingScope, list[str]] = {}
         for listed, ids in slots_of(self._machines.inventory.snapshot(), wanted).items():
             ours = [name for name in ids if self._machines.provider_of(name) == scope.provider]
             found.setdefault(_key(scope.provider, listed), []).extend(ours)
         for offering, ids in found.items():
             self._hold(offering, ids)
 
-    def _hold(self, offering: Offering, ids: list[str]) -> None:
+    def _hold(self, offering: OfferingScope, ids: list[str]) -> None:
         shut = [b.until for b in self._of(offering) if b.lets_nothing_through]
         # Machines that failed too often rest for their own sake, whether or not the offering does.
         ids = [machine for machine in ids if not self._failures.is_resting(machine)]
@@ -331,14 +333,14 @@ class Offerings:
         if shut:
             self._machines.hold_all(ids, Held(HeldBy.BACKOFF, max(shut)))
 
-    def _of(self, offering: Offering) -> list[Breaker]:
+    def _of(self, offering: OfferingScope) -> list[OfferingBreaker]:
         if not self._breakers:
             return []
         return [b for scope in scopes_of(offering) if (b := self._breakers.get(scope))]
 
-    def _offering(self, machine: Machine) -> Offering:
+    def _offering(self, machine: Machine) -> OfferingScope:
         return offering_of(machine, self._machines.provider_of(machine.id))
 
 
-def _key(provider: str, listed: ListedOffering) -> Offering:
-    return Offering(provider, listed.instance_type, listed.zone, listed.capacity_type)
+def _key(provider: str, listed: ListedOffering) -> OfferingScope:
+    return OfferingScope(provider, listed.instance_type, listed.zone, listed.capacity_type)

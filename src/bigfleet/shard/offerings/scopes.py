@@ -14,7 +14,7 @@ _CAPACITY_TYPES = {each.label: each for each in CapacityType}
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Offering:
+class OfferingScope:
     provider: str
     instance_type: str
     zone: str
@@ -25,16 +25,16 @@ class Offering:
         return "/".join((self.provider, self.instance_type, self.zone, self.capacity_type.label))
 
     @property
-    def rows(self) -> tuple["Row", ...]:
+    def rows(self) -> tuple["OfferingRow", ...]:
         if self.capacity_type not in _BOUGHT:
             return ()
-        return Row(self.provider, zone=self.zone), Row(
+        return OfferingRow(self.provider, zone=self.zone), OfferingRow(
             self.provider, instance_type=self.instance_type
         )
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Row:
+class OfferingRow:
     """One of the two is set."""
 
     provider: str
@@ -46,7 +46,7 @@ class Row:
         return "/".join((self.provider, self.instance_type or "*", self.zone or "*"))
 
 
-Scope = Offering | Row
+Scope = OfferingScope | OfferingRow
 
 
 def scope_named(name: str) -> Scope | None:
@@ -54,22 +54,26 @@ def scope_named(name: str) -> Scope | None:
     of_offering, of_row = name.rsplit("/", 3), name.rsplit("/", 2)
     capacity_type = _CAPACITY_TYPES.get(of_offering[-1])
     if len(of_offering) == 4 and capacity_type is not None:
-        return Offering(of_offering[0], of_offering[1], of_offering[2], capacity_type)
+        return OfferingScope(of_offering[0], of_offering[1], of_offering[2], capacity_type)
     if len(of_row) == 3 and (of_row[1] == "*") != (of_row[2] == "*"):
         provider, instance_type, zone = of_row
-        return Row(provider, zone=zone) if instance_type == "*" else Row(provider, instance_type)
+        return (
+            OfferingRow(provider, zone=zone)
+            if instance_type == "*"
+            else OfferingRow(provider, instance_type)
+        )
     return None
 
 
-def offering_of(machine: Machine, provider: str) -> Offering:
-    return Offering(provider, machine.instance_type, machine.zone, machine.capacity_type)
+def offering_of(machine: Machine, provider: str) -> OfferingScope:
+    return OfferingScope(provider, machine.instance_type, machine.zone, machine.capacity_type)
 
 
-def scopes_of(offering: Offering) -> tuple[Scope, ...]:
+def scopes_of(offering: OfferingScope) -> tuple[Scope, ...]:
     return (offering, *offering.rows)
 
 
-def covers(scope: Scope, offering: Offering) -> bool:
+def covers(scope: Scope, offering: OfferingScope) -> bool:
     return scope in scopes_of(offering)
 
 

@@ -12,19 +12,21 @@ only actions that reach a step use up what it gives out:
 What is left is ENQUEUED. The budget of step 8 and the room of step 10 go to the most urgent first.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
+from bigfleet.edge.counts import Counts
 from bigfleet.model.actions import Action, ActionKind, most_urgent
 from bigfleet.model.machines import Instant, MachineState
 from bigfleet.model.pauses import Pause
 from bigfleet.model.reasons import Reason
 from bigfleet.model.shard_views import Disposition, DrainStage, DrainView
+from bigfleet.shard.effects import Effects
+from bigfleet.shard.rails.caps import CappedVictim, PreemptWindow, ReclaimWindow
 from bigfleet.shard.rails.pauses import why_paused
-from bigfleet.shard.rails.preempt_cap import PreemptWindow, Victim
-from bigfleet.shard.rails.reclaim_cap import ReclaimWindow
 
 _STATE_WANTED = {
     ActionKind.BOOTSTRAP: MachineState.IDLE,
@@ -227,7 +229,7 @@ def _hold_over_preempt_cap(
     rulings: list[Ruling], asked: LiveShard, limits: Limits, window: PreemptWindow, at: Instant
 ) -> None:
     victims = [
-        Victim(
+        CappedVictim(
             index, ruling.action.cluster, ruling.action.need if ruling.action.whole_domain else None
         )
         for index, ruling in enumerate(rulings)
@@ -284,3 +286,55 @@ def _vetoes(rulings: list[Ruling], asked: LiveShard) -> dict[int, Reason]:
     left = _left(rulings)
     vetoed = asked.vetoes([rulings[index].action for index in left])
     return {left[position]: reason for position, reason in vetoed.items()}
+
+
+#: Dispositions with a counter of their own, and whether it tells kinds apart.
+_OWN_COUNTER = {
+    Disposition.ENQUEUED: ("actions_total", True),
+    Disposition.SUPPRESSED: ("actions_suppressed_total", True),
+    Disposition.DRY_RUN: ("actions_dryrun_total", True),
+    Disposition.DEFERRED: ("actions_deferred_total", False),
+    Disposition.DROPPED: ("actions_dropped_total", False),
+    Disposition.DEDUPED: ("actions_deduped_total", False),
+}
+_CAPPED = {
+    ActionKind.RECLAIM: "reclaims_capped_total",
+    ActionKind.PREEMPT: "preempts_capped_total",
+}
+
+
+def record(disposed: Disposed, sentences: Sequence[str], cycle: int, effects: Effects) -> None:
+    """Counts, a log line for each action of a dry-run, and a wake where only the budget stood in
+    the way. `sentences`: why each action was decided, in the same order.
+    """
+    _count(disposed, effects.counts)
+    for ruling, sentence in zip(disposed.rulings, sentences, strict=True):
+        if ruling.disposition is Disposition.DRY_RUN:
+            effects.log(
+                "info",
+                "dry_run",
+                f"would {ruling.action.kind.name.lower()} {ruling.action.machine}",
+                cycle=cycle,
+                kind=ruling.action.kind.label,
+                machine=ruling.action.machine,
+                cluster=ruling.action.cluster,
+                reason=sentence,
+            )
+    if disposed.more_to_do:
+        effects.wake()
+
+
+def _count(disposed: Disposed, counts: Counts) -> None:
+    tally = Counter((ruling.action.kind, ruling.disposition) for ruling in disposed.rulings)
+    for (kind, disposition), number in tally.items():
+        label = kind.label
+        counts.add(
+            "action_dispositions_total", number, kind=label, disposition=disposition.name.lower()
+        )
+        name, by_kind = _OWN_COUNTER.get(disposition, ("", False))
+        if disposition is Disposition.CAPPED:
+            name = _CAPPED[kind]
+        if name and by_kind:
+            counts.add(name, number, kind=label)
+        elif name:
+            counts.add(name, number)

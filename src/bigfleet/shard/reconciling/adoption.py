@@ -69,7 +69,7 @@ class FailedMachines(Protocol):
         """A List was read; `listed` has what it says of machines that are held."""
 
 
-class Taken(IntEnum):
+class AdoptedPart(IntEnum):
     ALL = 1
     #: The rest is looked at again with the next List.
     LATER = 2
@@ -105,7 +105,7 @@ def refreshed_fields(before: Machine, after: Machine) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class ListedMachine:
     """A machine as one List shows it."""
 
     listed: Machine
@@ -122,9 +122,9 @@ class Adopter:
         machines: Machines,
         execution: PendingActions,
         failures: FailedMachines,
-        reconciler: "Reconciler | None" = None,
+        reconciler: "Reconciler",
     ) -> None:
-        """`reconciler`: doubts what single Lists say; None: each is believed."""
+        """`reconciler`: doubts what single Lists say."""
         self._effects = effects
         self._machines = machines
         self._execution = execution
@@ -141,25 +141,25 @@ class Adopter:
             changed is not None and changed >= started
         )
 
-    def adopt(self, sight: Sight) -> Taken:
+    def adopt(self, sight: ListedMachine) -> AdoptedPart:
         """Take over what is listed of a known machine."""
         listed = sight.listed
         before = self._machines.truth(listed.id)
         if self.is_ahead(listed.id, sight.started):
             self._step(before, refreshed_machine(before, listed), sight)
             same = _same_place(before, adopted_machine(before, listed))
-            return Taken.ALL if same else Taken.LATER
+            return AdoptedPart.ALL if same else AdoptedPart.LATER
         if self._failures.holds(listed.id):
             self._step(before, refreshed_machine(before, listed), sight)
-            return Taken.KEPT
+            return AdoptedPart.KEPT
         after = adopted_machine(before, listed)
-        if self._reconciler and self._reconciler.doubts(before, after, sight.provider, sight.at):
+        if self._reconciler.doubts(before, after, sight.provider, sight.at):
             self._step(before, refreshed_machine(before, listed), sight)
-            return Taken.LATER
+            return AdoptedPart.LATER
         self._step(before, after, sight)
-        return Taken.ALL
+        return AdoptedPart.ALL
 
-    def insert(self, sight: Sight) -> None:
+    def insert(self, sight: ListedMachine) -> None:
         """Take in a machine that was unknown."""
         machine = sight.listed
         if self._failures.admits(machine.id, machine.state):
@@ -169,7 +169,7 @@ class Adopter:
             self.making = None
             self._effects.wake()
 
-    def _step(self, before: Machine, after: Machine, sight: Sight) -> None:
+    def _step(self, before: Machine, after: Machine, sight: ListedMachine) -> None:
         if before == after:
             return
         if (before.state, before.cluster) == (after.state, after.cluster):

@@ -13,6 +13,7 @@ from bigfleet.model.ownership import Ownership, Pair
 from bigfleet.model.shard_views import StorySource
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.reconciling.adoption import PendingActions
+from bigfleet.shard.reconciling.list_reading import COLUMNS_AT_A_TIME, pieces_of
 from bigfleet.shard.reconciling.missing_machines import REMOVALS_AT_A_TIME, MissingMachines
 from bigfleet.shard.reconciling.ownership_reasons import (
     OCCUPIED,
@@ -21,7 +22,6 @@ from bigfleet.shard.reconciling.ownership_reasons import (
     rows_lingering_in,
     rows_to_look_at,
 )
-from bigfleet.shard.reconciling.pieces import COLUMNS_AT_A_TIME, pieces_of
 from bigfleet.shard.reconciling.provider_side import ProviderSide
 
 if TYPE_CHECKING:

@@ -4,8 +4,9 @@ Pure, and made to run in a thread: it sees what the reconciler remembered when t
 for, and its result says all the loop has to know.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from bigfleet.model.batches import MachineBatch
 from bigfleet.model.machines import MachineState
 from bigfleet.model.syntax import printable
+from bigfleet.shard.events import ListArrived
 from bigfleet.shard.reconciling.machine_texts import rows_with_bad_texts, told_id
 from bigfleet.shard.reconciling.record_checks import (
     DUPLICATE_ID,
@@ -33,7 +35,7 @@ _UNBOUND = (MachineState.IDLE, MachineState.SPECULATIVE)
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class LastList:
     """What was taken over from a provider, at the moment a List was asked for."""
 
     machines: KnownMachines
@@ -44,7 +46,7 @@ class Remembered:
     label_defaults: Mapping[str, str] = field(default_factory=dict)
 
 
-NOTHING_REMEMBERED = Remembered(KnownMachines.none())
+NOTHING_REMEMBERED = LastList(KnownMachines.none())
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ class ListReading:
     problems: tuple[str, ...] = ()
 
 
-def read_list(content: bytes, remembered: Remembered, *, whole: bool) -> ListReading:
+def read_list(content: bytes, remembered: LastList, *, whole: bool) -> ListReading:
     """Raises ValueError where the bytes are not a MachineList."""
     now = listed(content)
     known = _doubting(remembered)
@@ -96,7 +98,7 @@ def read_list(content: bytes, remembered: Remembered, *, whole: bool) -> ListRea
     )
 
 
-def _doubting(remembered: Remembered) -> KnownMachines:
+def _doubting(remembered: LastList) -> KnownMachines:
     """Doubted machines count as changed."""
     machines, doubted = remembered.machines, remembered.doubted
     if not doubted:
@@ -171,3 +173,15 @@ def _cleaned(batch: MachineBatch) -> MachineBatch:
         stamp_of_machine=np.where(free, none, batch.stamp_of_machine),
         errors={row: printable(text) for row, text in batch.errors.items()},
     )
+
+
+#: How much of a List is taken over at a time: some 20 ms of work on a fleet of 100K machines.
+COLUMNS_AT_A_TIME = 4_096
+RECORDS_AT_A_TIME = 256
+
+Listing = ListArrived[ListReading]
+T = TypeVar("T")
+
+
+def pieces_of(whole: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    return (whole[start : start + size] for start in range(0, len(whole), size))

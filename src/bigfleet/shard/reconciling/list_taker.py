@@ -14,10 +14,10 @@ from bigfleet.model.batches import NEVER, MachineBatch
 from bigfleet.model.machines import Instant, Machine, MachineState
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.machines import Machines
-from bigfleet.shard.reconciling.adoption import Adopter, FailedMachines, Sight, Taken
+from bigfleet.shard.reconciling.adoption import AdoptedPart, Adopter, FailedMachines, ListedMachine
 from bigfleet.shard.reconciling.departures import Departures
+from bigfleet.shard.reconciling.list_reading import RECORDS_AT_A_TIME, Listing, pieces_of
 from bigfleet.shard.reconciling.ownership_reasons import OCCUPIED
-from bigfleet.shard.reconciling.pieces import RECORDS_AT_A_TIME, Listing, pieces_of
 from bigfleet.shard.reconciling.provider_side import ProviderSide
 from bigfleet.shard.reconciling.record_checks import DUPLICATE_ID, Rejection, machine_at
 from bigfleet.shard.sessions.sessions import Sessions
@@ -122,7 +122,7 @@ class ListTaker:
 
     def look(self, side: ProviderSide, listed: Machine, started: Instant, at: Instant) -> None:
         """One machine as a List shows it that was asked for then."""
-        sight = Sight(listed, side.name, started, at)
+        sight = ListedMachine(listed, side.name, started, at)
         if listed.id not in self._machines:
             if not self._is_owned(side, listed):
                 side.unowned.add(listed.id)
@@ -133,9 +133,9 @@ class ListTaker:
             self._leave_foreign(side, (listed.id,))
         else:
             taken = self._adopter.adopt(sight)
-            if taken is Taken.LATER:
+            if taken is AdoptedPart.LATER:
                 side.postponed[listed.id] = listed
-            elif taken is Taken.KEPT:
+            elif taken is AdoptedPart.KEPT:
                 side.failed[listed.id] = listed
                 side.failed_now.add(listed.id)
 

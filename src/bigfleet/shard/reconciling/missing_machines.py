@@ -14,8 +14,12 @@ from bigfleet.shard.effects import Effects
 from bigfleet.shard.machines import Machines
 from bigfleet.shard.reconciling.adoption import Adopter
 from bigfleet.shard.reconciling.list_guard import ListVerdict
-from bigfleet.shard.reconciling.list_reading import ListReading
-from bigfleet.shard.reconciling.pieces import COLUMNS_AT_A_TIME, Listing, pieces_of
+from bigfleet.shard.reconciling.list_reading import (
+    COLUMNS_AT_A_TIME,
+    Listing,
+    ListReading,
+    pieces_of,
+)
 from bigfleet.shard.reconciling.provider_side import ProviderSide
 from bigfleet.shard.sessions.sessions import Sessions
 from bigfleet.shard.settings import RailSettings, ReconcileSettings

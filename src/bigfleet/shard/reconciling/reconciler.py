@@ -30,12 +30,11 @@ from bigfleet.shard.reconciling.adoption import (
 )
 from bigfleet.shard.reconciling.departures import DepartureNeighbours, Departures
 from bigfleet.shard.reconciling.list_guard import ListGuard, ListVerdict
-from bigfleet.shard.reconciling.list_reading import Remembered
+from bigfleet.shard.reconciling.list_reading import COLUMNS_AT_A_TIME, LastList, Listing
 from bigfleet.shard.reconciling.list_schedule import ListPlan
 from bigfleet.shard.reconciling.list_taker import ListTaker
 from bigfleet.shard.reconciling.missing_machines import MissingMachines
 from bigfleet.shard.reconciling.ownership_reasons import OCCUPIED, owned_rows
-from bigfleet.shard.reconciling.pieces import COLUMNS_AT_A_TIME, Listing
 from bigfleet.shard.reconciling.provider_side import ProviderSide
 from bigfleet.shard.reconciling.rebind_guard import (
     RebindGuard,
@@ -123,7 +122,7 @@ class Reconciler:
         """Whether all of every provider has been listed since machines became ours."""
         return all(side.listed_generation >= generation for side in self._sides.values())
 
-    def known_machines(self, provider: str) -> Remembered:
+    def known_machines(self, provider: str) -> LastList:
         """For the reader of a List that is asked for now."""
         return self._sides[provider].remembered()
 

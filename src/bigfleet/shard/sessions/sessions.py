@@ -9,17 +9,15 @@ takes its place.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from bigfleet.model.cluster_reports import ReceivedReport
 from bigfleet.model.machines import Instant
 from bigfleet.model.options import SECOND
 from bigfleet.model.provider_calls import Code
-from bigfleet.model.rollups import RollupRefusal
 from bigfleet.model.session_frames import PROTOCOL, Acknowledgement, Hello, ShardFrame
-from bigfleet.model.shard_views import NeedCounts, SessionView
+from bigfleet.model.shard_views import SessionView
 from bigfleet.shard.effects import Effects
 from bigfleet.shard.events import HelloRepeated, SessionClosed, SessionOpened
 from bigfleet.shard.instructions import EndSession, FlushSession
@@ -30,6 +28,7 @@ if TYPE_CHECKING:  # made after the sessions, and using them
     from bigfleet.shard.cluster_reports import ClusterReports
     from bigfleet.shard.coordination.bindings import Bindings
     from bigfleet.shard.coordination.coordination import Coordination
+    from bigfleet.shard.decision_loop import DecisionLoop
     from bigfleet.shard.drains.drains import Drains
     from bigfleet.shard.execution.execution import Execution
     from bigfleet.shard.hints import Hints
@@ -52,20 +51,7 @@ class SessionNeighbours(Protocol):
     ingest: "Ingest"
     bindings: "Bindings"
     coordination: "Coordination"
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterFacts:
-    """What others know of a cluster, for its view."""
-
-    last_rollup_at: Instant | None = None
-    needs: int = 0
-    open_bootstraps: int = 0
-    open_reclaims: int = 0
-    report: ReceivedReport | None = None
-    need_states: NeedCounts | None = None
-    stuck_pods: int = 0
-    refused_rollup: RollupRefusal | None = None
+    decision_loop: "DecisionLoop"
 
 
 @dataclass(slots=True)
@@ -225,18 +211,37 @@ class Sessions:
 
     # -- views -----------------------------------------------------------------------------------
 
-    def views(
-        self, facts_of: Callable[[str], ClusterFacts], cluster: str = ""
-    ) -> tuple[SessionView, ...]:
+    def views(self, cluster: str = "") -> tuple[SessionView, ...]:
         """Connected clusters and those that were, by name; `cluster` chooses one."""
         shown = {**self._gone, **self._by_cluster}
         names = sorted(shown) if not cluster else [cluster] if cluster in shown else []
-        return tuple(
-            _view_of(shown[name], facts_of(name), connected=name in self._by_cluster)
-            for name in names
-        )
+        bootstraps = self._parts.execution.open_bootstraps()
+        reclaims = self._parts.drains.open_by_cluster()
+        return tuple(self._view_of(shown[name], bootstraps[name], reclaims[name]) for name in names)
 
     # -- within ----------------------------------------------------------------------------------
+
+    def _view_of(self, session: _Session, bootstraps: int, reclaims: int) -> SessionView:
+        cluster, outbox = session.cluster, session.outbox
+        ingest, ledger = self._parts.ingest, self._parts.decision_loop.ledger
+        return SessionView(
+            cluster=cluster,
+            peer=session.peer,
+            protocol_version=session.hello.protocol_version,
+            connected_at=session.connected_at,
+            last_rollup_at=ingest.last_rollup_at(cluster),
+            needs=ingest.rows_of(cluster),
+            outbox_frames=outbox.frames + outbox.replay_left,
+            outbox_bytes=outbox.bytes,
+            oldest_frame_at=outbox.oldest_at,
+            open_bootstraps=bootstraps,
+            open_reclaims=reclaims,
+            connected=cluster in self._by_cluster,
+            report=self._parts.cluster_reports.of(cluster),
+            need_states=ledger.counts(cluster),
+            stuck_pods=ledger.stuck_pods(cluster),
+            refused_rollup=ingest.refusal_of(cluster),
+        )
 
     def _note_version(self, event: SessionOpened) -> None:
         base = event.hello.protocol_version.partition("+")[0]
@@ -332,25 +337,3 @@ class Sessions:
         ):
             self._effects.counts.set(name, max(values), agg="max")
             self._effects.counts.set(name, sum(values), agg="sum")
-
-
-def _view_of(session: _Session, facts: ClusterFacts, *, connected: bool) -> SessionView:
-    outbox = session.outbox
-    return SessionView(
-        cluster=session.cluster,
-        peer=session.peer,
-        protocol_version=session.hello.protocol_version,
-        connected_at=session.connected_at,
-        last_rollup_at=facts.last_rollup_at,
-        needs=facts.needs,
-        outbox_frames=outbox.frames + outbox.replay_left,
-        outbox_bytes=outbox.bytes,
-        oldest_frame_at=outbox.oldest_at,
-        open_bootstraps=facts.open_bootstraps,
-        open_reclaims=facts.open_reclaims,
-        connected=connected,
-        report=facts.report,
-        need_states=facts.need_states,
-        stuck_pods=facts.stuck_pods,
-        refused_rollup=facts.refused_rollup,
-    )

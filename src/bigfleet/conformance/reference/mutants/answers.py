@@ -8,7 +8,7 @@ from unicodedata import normalize
 from bigfleet.conformance.reference.mutants import breaks
 from bigfleet.conformance.reference.mutants.transitions import TooWide
 from bigfleet.conformance.reference.provider import MARK, Kind, Reference
-from bigfleet.conformance.reference.shelf import Cursor, Shelf
+from bigfleet.conformance.reference.record_list import Cursor, RecordList
 from bigfleet.model.machines import CapacityType, Host
 from bigfleet.model.machines import MachineState as S
 from bigfleet.model.provider_calls import (
@@ -35,7 +35,7 @@ class Reseeded(Reference):
 
 
 @breaks("type in labels")
-class TypeInLabels(Reseeded):
+class TypeInLauncherels(Reseeded):
     def bent(self, record: MachineRecord) -> MachineRecord:
         return replace(record, labels={**record.labels, "instance-type": record.instance_type})
 
@@ -121,7 +121,7 @@ class CreateNotInDelta(Reference):
     def hide(self, kind: Kind, machine: str) -> None:
         """Put the change before all others, where no cursor looks."""
         if kind is Kind.CREATE:
-            changed = self.memory.shelf.changed
+            changed = self.memory.record_list.changed
             changed.pop(machine)
             later = dict(changed)
             changed.clear()
@@ -129,27 +129,27 @@ class CreateNotInDelta(Reference):
             changed.update(later)
 
 
-class InclusiveShelf(Shelf):
+class InclusiveRecordList(RecordList):
     def changed_after(self, since: int) -> list[str]:
         return super().changed_after(since - 1)
 
 
 @breaks("since inclusive")
 class SinceInclusive(Reference):
-    shelf_kind = InclusiveShelf
+    record_list_kind = InclusiveRecordList
 
 
-class ForgetfulShelf(Shelf):
+class ForgetfulRecordList(RecordList):
     def changed_after(self, since: int) -> list[str]:
         return super().changed_after(since)[-1:]
 
 
 @breaks("only last delta kept")
 class OnlyLastDelta(Reference):
-    shelf_kind = ForgetfulShelf
+    record_list_kind = ForgetfulRecordList
 
 
-class PedanticShelf(Shelf):
+class PedanticRecordList(RecordList):
     def cursor_of(self, content: bytes) -> Cursor | None:
         cursor = super().cursor_of(content)
         if content and cursor is None:
@@ -159,10 +159,10 @@ class PedanticShelf(Shelf):
 
 @breaks("junk gives error")
 class JunkGivesError(Reference):
-    shelf_kind = PedanticShelf
+    record_list_kind = PedanticRecordList
 
 
-class LossyShelf(Shelf):
+class LossyRecordList(RecordList):
     def delta(self, call: ListCall, since: int, cap: int) -> tuple[Sequence[str], Cursor]:
         page, cursor = super().delta(call, since, cap)
         return (page[:-1], cursor) if cap and len(page) == cap else (page, cursor)
@@ -170,7 +170,7 @@ class LossyShelf(Shelf):
 
 @breaks("one record lost per page")
 class RecordLostPerPage(Reference):
-    shelf_kind = LossyShelf
+    record_list_kind = LossyRecordList
 
 
 @breaks("refresh bumps")
@@ -184,14 +184,14 @@ class RefreshBumps(Reference):
     async def refresh(self) -> None:
         while True:
             await self.clock.sleep(0.02)
-            shelf = self.memory.shelf
-            shelf.head += 1
+            record_list = self.memory.record_list
+            record_list.head += 1
             for machine in [m for m, record in self.records.items() if record.state is S.IDLE]:
-                shelf.changed.pop(machine)
-                shelf.changed[machine] = shelf.head
+                record_list.changed.pop(machine)
+                record_list.changed[machine] = record_list.head
 
 
-class PrefixShelf(Shelf):
+class PrefixRecordList(RecordList):
     def cursor_of(self, content: bytes) -> Cursor | None:
         for length in range(len(content), 0, -1):
             if cursor := super().cursor_of(content[:length]):
@@ -201,7 +201,7 @@ class PrefixShelf(Shelf):
 
 @breaks("prefix parse")
 class PrefixParse(Reference):
-    shelf_kind = PrefixShelf
+    record_list_kind = PrefixRecordList
 
 
 @breaks("tokens compared as text")

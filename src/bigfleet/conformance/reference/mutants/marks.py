@@ -62,7 +62,7 @@ class FencedCannotRead(Reference):
 
 
 class UnfencedRepeat(Reference):
-    """A repeat of this kind is answered before anybody looks at its token."""
+    """A repeat of this kind is answered before its token is checked."""
 
     kind: Kind
 

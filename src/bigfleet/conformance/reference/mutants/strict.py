@@ -7,7 +7,7 @@ from bigfleet.conformance.reference.memory import Memory
 from bigfleet.conformance.reference.mutants import breaks
 from bigfleet.conformance.reference.mutants.answers import Reseeded, WrongAtIdle
 from bigfleet.conformance.reference.provider import Kind, Reference
-from bigfleet.conformance.reference.shelf import Cursor, Shelf
+from bigfleet.conformance.reference.record_list import Cursor, RecordList
 from bigfleet.conformance.reference.statefile import Damaged, Fact, StateFile
 from bigfleet.model.machines import MachineState as S
 from bigfleet.model.provider_calls import (
@@ -58,16 +58,16 @@ class ZoneChanges(WrongAtIdle):
 @breaks("price not in delta")
 class PriceNotInDelta(Reference):
     def price_changed(self, machine: str) -> None:
-        shelf = self.memory.shelf
-        shown = dict(shelf.changed)
+        record_list = self.memory.record_list
+        shown = dict(record_list.changed)
         super().price_changed(machine)
-        shelf.changed = shown
+        record_list.changed = shown
 
 
 @breaks("vanished host stays C")
 class VanishedStays(Reference):
     def host_vanished(self, machine: str) -> None:
-        """Nobody looks."""
+        """The substrate is not watched."""
 
 
 @breaks("F is for ever")
@@ -119,7 +119,7 @@ class DamageStartsEmpty(Reference):
     state_kind = ForgivingFile
 
 
-class TrustingShelf(Shelf):
+class TrustingRecordList(RecordList):
     def cursor_of(self, content: bytes) -> Cursor | None:
         head, self.head = self.head, 2**62
         try:
@@ -130,7 +130,7 @@ class TrustingShelf(Shelf):
 
 @breaks("future cursor gives nothing")
 class FutureCursor(Reference):
-    shelf_kind = TrustingShelf
+    record_list_kind = TrustingRecordList
 
 
 @breaks("serving to the end")
@@ -141,7 +141,7 @@ class ServingToTheEnd(Reference):
 @breaks("any name speaks for any shard")
 class AnyNameSpeaks(Reference):
     def check_identity(self, token: Token, peer: Peer) -> None:
-        """Whoever has a certificate is trusted."""
+        """Every certificate is trusted."""
 
 
 @breaks("health never SERVING")
@@ -156,7 +156,7 @@ class MarksSlowReads(Reference):
         return await super().get(machine_id, peer)
 
 
-class ForgetfulWalkShelf(Shelf):
+class ForgetfulWalkRecordList(RecordList):
     def page(self, call: ListCall, cursor: Cursor | None) -> tuple[list[str], Cursor]:
         page, after = super().page(call, cursor)
         if cursor is not None and cursor.position is not None and after.position is None:
@@ -166,7 +166,7 @@ class ForgetfulWalkShelf(Shelf):
 
 @breaks("walk forgets changes")
 class WalkForgetsChanges(Reference):
-    shelf_kind = ForgetfulWalkShelf
+    record_list_kind = ForgetfulWalkRecordList
 
 
 class PickyServing(HandlerRunner):

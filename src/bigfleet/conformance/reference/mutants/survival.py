@@ -7,7 +7,7 @@ from bigfleet.conformance.reference.fleet import seeded
 from bigfleet.conformance.reference.memory import Memory
 from bigfleet.conformance.reference.mutants import breaks
 from bigfleet.conformance.reference.provider import Kind, Reference
-from bigfleet.conformance.reference.shelf import Cursor, Shelf
+from bigfleet.conformance.reference.record_list import Cursor, RecordList
 from bigfleet.conformance.reference.statefile import Fact
 from bigfleet.model.machines import MachineState as S
 from bigfleet.model.provider_calls import Code, ListCall, MachineRecord, Mutation, Peer, Rejected
@@ -57,7 +57,7 @@ class ReseedAtBoot(Reference):
             self.publish(record)
 
     def fresh_slots(self) -> Iterator[MachineRecord]:
-        return seeded(self.habits.provider, self.habits.seed_count, faults=self.habits.faults)
+        return seeded(self.settings.provider, self.settings.seed_count, faults=self.settings.faults)
 
 
 class RestartingMemory(Memory):
@@ -93,7 +93,7 @@ class OneMarkAfterLoad(Reference):
 FEW = 500
 
 
-class CappedShelf(Shelf):
+class CappedRecordList(RecordList):
     def page(self, call: ListCall, cursor: Cursor | None) -> tuple[Sequence[str], Cursor]:
         page, after = super().page(call, cursor)
         return page[:FEW], after
@@ -101,10 +101,10 @@ class CappedShelf(Shelf):
 
 @breaks("List silently capped")
 class ListSilentlyCapped(Reference):
-    shelf_kind = CappedShelf
+    record_list_kind = CappedRecordList
 
 
-class NeighbourShelf(Shelf):
+class NeighbourRecordList(RecordList):
     def changed_after(self, since: int) -> list[str]:
         ids = list(self.records)
         changed = super().changed_after(since)
@@ -114,10 +114,10 @@ class NeighbourShelf(Shelf):
 
 @breaks("delta has neighbours")
 class DeltaHasNeighbours(Reference):
-    shelf_kind = NeighbourShelf
+    record_list_kind = NeighbourRecordList
 
 
-class RepeatingShelf(Shelf):
+class RepeatingRecordList(RecordList):
     def page(self, call: ListCall, cursor: Cursor | None) -> tuple[Sequence[str], Cursor]:
         page, after = super().page(call, cursor)
         if after.position is not None:
@@ -127,7 +127,7 @@ class RepeatingShelf(Shelf):
 
 @breaks("page repeats a record")
 class PageRepeats(Reference):
-    shelf_kind = RepeatingShelf
+    record_list_kind = RepeatingRecordList
 
 
 @breaks("leak every 100th drain")
@@ -151,7 +151,7 @@ class DeleteLosesSlot(Reference):
         if kind is Kind.DELETE:
             self.deletes += 1
             if self.deletes % 10 == 0:
-                self.memory.shelf.remove(next(reversed(self.records)))
+                self.memory.record_list.remove(next(reversed(self.records)))
 
 
 @breaks("300 ms added to Get")

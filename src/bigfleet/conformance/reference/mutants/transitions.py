@@ -247,7 +247,7 @@ class NoTimeout(Reference):
 @breaks("late success applied")
 class LateSuccessApplied(Reference):
     async def finish_late(self, call: ConfigureCall, operation: str) -> None:
-        await self.clock.sleep(self.habits.transition_timeout * 1.5)
+        await self.clock.sleep(self.settings.transition_timeout * 1.5)
         self.running[call.machine_id] = operation
         self.finish(Kind.CONFIGURE, call, operation)
 

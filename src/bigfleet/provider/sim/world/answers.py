@@ -38,7 +38,7 @@ class Treatment:
 
 
 @dataclass(slots=True)
-class Answers:
+class AnswerFaults:
     #: Methods that answer UNAVAILABLE.
     out: set[str] = field(default_factory=set)
     delay: Distribution | None = None

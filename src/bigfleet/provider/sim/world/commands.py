@@ -18,8 +18,7 @@ from bigfleet.provider.sim.world.distributions import (
     nanos_of,
 )
 from bigfleet.provider.sim.world.economy import add_offering, arm_walk, priced, set_risk, set_stock
-from bigfleet.provider.sim.world.faults import Hold, NextFailure
-from bigfleet.provider.sim.world.happenings import (
+from bigfleet.provider.sim.world.events import (
     Command,
     Failure,
     Instruction,
@@ -28,6 +27,7 @@ from bigfleet.provider.sim.world.happenings import (
     RunOutside,
     Step,
 )
+from bigfleet.provider.sim.world.faults import Hold, NextFailure
 from bigfleet.provider.sim.world.hosts import (
     CRASHES,
     end_host,
@@ -62,7 +62,7 @@ def _method(name: str) -> str:
     for method in METHODS:
         if method.lower() == name.lower():
             return method
-    raise BadCommand(f"{name!r} is no method; known are {', '.join(METHODS)}")
+    raise BadCommand(f"{name!r} is not a method; known are {', '.join(METHODS)}")
 
 
 def _outage(substrate: Substrate, command: Command, out: list[Instruction]) -> Facts:
@@ -81,7 +81,7 @@ def _rpc_delay(substrate: Substrate, command: Command, out: list[Instruction]) -
 def _rpc_error(substrate: Substrate, command: Command, out: list[Instruction]) -> Facts:
     method, code = _method(command.text("method")), command.text("code").upper()
     if code not in list(Code):
-        raise BadCommand(f"{code!r} is no code; known are {', '.join(Code)}")
+        raise BadCommand(f"{code!r} is not a code; known are {', '.join(Code)}")
     chance = fraction_of(command, "p", 1.0)
     substrate.answers.errors.pop(method, None)
     if chance > 0 and code != Code.OK:
@@ -159,7 +159,7 @@ def carry_out(substrate: Substrate, command: Command, out: list[Instruction]) ->
 def _slots(substrate: Substrate, text: str) -> list[Slot]:
     found = selector_of(text).slots(substrate.supply, substrate.state_of)
     if not found:
-        raise BadCommand(f"{text!r} is no machine of this provider")
+        raise BadCommand(f"{text!r} is not a machine of this provider")
     return found
 
 
@@ -167,7 +167,7 @@ def _pools(substrate: Substrate, text: str) -> list[SimPool]:
     found = selector_of(text).pools(substrate.supply)
     if not found:
         known = ", ".join(sorted(substrate.supply.pools)[:6])
-        raise BadCommand(f"{text!r} is no pool; there are {known}")
+        raise BadCommand(f"{text!r} is not a pool; there are {known}")
     return found
 
 
@@ -192,7 +192,7 @@ def _fail(substrate: Substrate, command: Command, out: list[Instruction]) -> Fac
 def _fail_next(substrate: Substrate, command: Command, out: list[Instruction]) -> Facts:
     error = command.text("error", "error")
     if error not in list(Failure):
-        raise BadCommand(f"{error!r} is no error; known are {', '.join(Failure)}")
+        raise BadCommand(f"{error!r} is not an error; known are {', '.join(Failure)}")
     selector = selector_of(command.text("select"))
     if selector.name:
         _slots(substrate, selector.name)
@@ -274,7 +274,7 @@ def _quota(substrate: Substrate, command: Command, out: list[Instruction]) -> Fa
     region = command.text("region")
     regions = {pool.offering.region for pool in substrate.supply.pools.values()}
     if region not in regions:
-        raise BadCommand(f"{region!r} is no region; there are {', '.join(sorted(regions))}")
+        raise BadCommand(f"{region!r} is not a region; there are {', '.join(sorted(regions))}")
     limit = limit_of(command.text("value"))
     substrate.supply.quota_of_region[region] = limit
     return {"region": region, "hosts": substrate.supply.hosts_of_region.get(region, 0)}
@@ -284,7 +284,7 @@ def _add(substrate: Substrate, command: Command, out: list[Instruction]) -> Fact
     try:
         entry = orjson.loads(command.text("offering"))
     except ValueError as problem:
-        raise BadCommand(f"the offering is no JSON: {problem}") from problem
+        raise BadCommand(f"the offering is not JSON: {problem}") from problem
     offerings = offerings_of(entry if isinstance(entry, list) else [entry])
     added = [slot for offering in offerings for slot in add_offering(substrate, offering)]
     out.append(Redescribe())
@@ -294,7 +294,7 @@ def _add(substrate: Substrate, command: Command, out: list[Instruction]) -> Fact
 def _latency(substrate: Substrate, command: Command, out: list[Instruction]) -> Facts:
     step = command.text("step")
     if step not in STEPS:
-        raise BadCommand(f"{step!r} is no step; known are {', '.join(STEPS)}")
+        raise BadCommand(f"{step!r} is not a step; known are {', '.join(STEPS)}")
     substrate.latency[step] = distribution_of(command.text("dist"))
     return {step: substrate.latency[step].text}
 
@@ -307,7 +307,7 @@ def _failure_rate(substrate: Substrate, command: Command, out: list[Instruction]
     elif kind in KINDS:
         substrate.faults.failure_rate[kind] = value
     else:
-        raise BadCommand(f"{kind!r} is no kind; known are {', '.join(KINDS)} and crash")
+        raise BadCommand(f"{kind!r} is not a kind; known are {', '.join(KINDS)} and crash")
     return {kind: value}
 
 

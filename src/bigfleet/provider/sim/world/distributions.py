@@ -27,7 +27,7 @@ duration_text = durations.nanos_text
 
 
 class BadDuration(ValueError):
-    """The text is not a length of time; the message shows what would be one."""
+    """The text is not a length of time; the message shows how to write one."""
 
 
 def nanos_of(text: str) -> int:
@@ -89,7 +89,7 @@ ReadLines = Callable[[str], list[str]]
 
 
 class BadDistribution(ValueError):
-    """The text is no distribution; the message shows what would be one."""
+    """The text is not a distribution; the message shows how to write one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from bigfleet.model.machines import Assigned
 from bigfleet.model.metadata import encode
 from bigfleet.provider.sim.world.distributions import Draws
-from bigfleet.provider.sim.world.happenings import Instruction, Reprice
+from bigfleet.provider.sim.world.events import Instruction, Reprice
 from bigfleet.provider.sim.world.hosts import CRASHES, INTERRUPTIONS, is_spot, make_host, set_hazard
 from bigfleet.provider.sim.world.market import TICK, Markov, Stock, rate_of
 from bigfleet.provider.sim.world.offerings import SimOffering

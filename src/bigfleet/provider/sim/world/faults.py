@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bigfleet.provider.sim.world.distributions import nanos_of_seconds
-from bigfleet.provider.sim.world.happenings import Failure, Step
+from bigfleet.provider.sim.world.events import Failure, Step
 from bigfleet.provider.sim.world.supply import Slot
 from bigfleet.provider.sim.world.verbs import Selector, StateOf
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from bigfleet.model.instants import instant_text
 from bigfleet.model.machines import CapacityType
-from bigfleet.provider.sim.world.happenings import (
+from bigfleet.provider.sim.world.events import (
     Failure,
     Instruction,
     Refuse,

@@ -141,12 +141,12 @@ UNLIMITED = math.inf
 
 
 class BadStock(ValueError):
-    """The text is no stock rule; the message shows what would be one."""
+    """The text is not a stock rule; the message shows how to write one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """As many hosts as `limit` says; `inf` is no limit."""
+    """As many hosts as `limit` says; `inf` sets no limit."""
 
     limit: float = UNLIMITED
 

@@ -26,7 +26,7 @@ _SLOTS = 64
 
 
 class NoSuchPreset(ValueError):
-    """There is no fleet of this name; the message lists those there are."""
+    """The preset does not exist; the message lists the presets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,9 @@ def preset_of(name: str, seed_count: int) -> Preset:
             return _fleet(6_520, 1_006, 15_000, clusters=20)
         case "fleet-50k":
             return _fleet(65_200, 10_000, 150_000, clusters=200)
-    raise NoSuchPreset(f"{name!r} is no preset; there are {', '.join(NAMES)}, demo:N and scale:N")
+    raise NoSuchPreset(
+        f"{name!r} is not a preset; write one of {', '.join(NAMES)}, demo:N and scale:N"
+    )
 
 
 def _small() -> Preset:

@@ -28,7 +28,7 @@ def state_report(substrate: Substrate, what: str = "") -> Mapping[str, object]:
     if what:
         slots = selector_of(what).slots(substrate.supply, substrate.state_of)
         if not slots:
-            raise BadCommand(f"{what!r} is no machine of this provider")
+            raise BadCommand(f"{what!r} is not a machine of this provider")
         return {"machines": [_machine(substrate, slot.id) for slot in slots]}
     return {
         "now": instant_text(substrate.now),
@@ -106,7 +106,7 @@ def condition_holds(substrate: Substrate, condition: str) -> bool:
     match = _CONDITION.fullmatch(condition.strip())
     if match is None:
         raise BadCommand(
-            f"{condition!r} is no condition; write quiet, or a selector with a number, "
+            f"{condition!r} is not a condition; write quiet, or a selector with a number, "
             "like state=configured >= 5"
         )
     found = selector_of(match["selector"]).slots(substrate.supply, substrate.state_of)

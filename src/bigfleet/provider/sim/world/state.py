@@ -10,10 +10,10 @@ from heapq import heapify, heappop, heappush
 from types import MappingProxyType
 
 from bigfleet.model.machines import CapacityType, Instant
-from bigfleet.provider.sim.world.answers import Answers
+from bigfleet.provider.sim.world.answers import AnswerFaults
 from bigfleet.provider.sim.world.distributions import SECOND, Distribution, Draws, distribution_of
+from bigfleet.provider.sim.world.events import Command, Failure, LoggedEvent, Step
 from bigfleet.provider.sim.world.faults import Faults
-from bigfleet.provider.sim.world.happenings import Command, Failure, Noted, Step
 from bigfleet.provider.sim.world.supply import Slot, Supply
 
 Key = tuple[str, ...]
@@ -78,13 +78,13 @@ class EventLog:
     """
 
     def __init__(self, kept: int = KEPT, sink: Sink | None = None) -> None:
-        self._sealed: deque[tuple[int, Noted]] = deque(maxlen=kept)
-        self._open: list[Noted] = []
+        self._sealed: deque[tuple[int, LoggedEvent]] = deque(maxlen=kept)
+        self._open: list[LoggedEvent] = []
         self._sink = sink
         #: How many lines were ever sealed: the number of the last one.
         self.count = 0
 
-    def add(self, notes: Iterable[Noted]) -> None:
+    def add(self, notes: Iterable[LoggedEvent]) -> None:
         for note in notes:
             self.seal(note.at)
             self._open.append(note)
@@ -100,7 +100,7 @@ class EventLog:
                 self._sink(note.line())
         self._open.clear()
 
-    def after(self, number: int, limit: int) -> list[tuple[int, Noted]]:
+    def after(self, number: int, limit: int) -> list[tuple[int, LoggedEvent]]:
         """The first `limit` lines after `number` that are still kept."""
         found = [entry for entry in self._sealed if entry[0] > number]
         return found[:limit]
@@ -151,7 +151,7 @@ class Rules:
 
 
 @dataclass(slots=True)
-class Work:
+class RunningStep:
     """A step under way."""
 
     step: Step
@@ -177,13 +177,13 @@ class Substrate:
     now: Instant
     agenda: Agenda = field(default_factory=Agenda)
     faults: Faults = field(default_factory=Faults)
-    answers: Answers = field(default_factory=Answers)
+    answers: AnswerFaults = field(default_factory=AnswerFaults)
     latency: dict[str, Distribution] = field(default_factory=dict)
     walking: bool = True
     #: (step, operation) -> what is under way; parked work too.
-    work: dict[tuple[Step, str], Work] = field(default_factory=dict)
+    work: dict[tuple[Step, str], RunningStep] = field(default_factory=dict)
     #: Machine -> its work, the same records as above.
-    work_of: dict[str, Work] = field(default_factory=dict)
+    work_of: dict[str, RunningStep] = field(default_factory=dict)
     #: Admitted creates that have not begun, with the time of their admission.
     admitted: dict[str, Instant] = field(default_factory=dict)
     #: (purpose, subject) -> how often it was drawn.
@@ -193,15 +193,15 @@ class Substrate:
     #: How the next describes are wrong: shares of the inventory they show.
     describe_shares: list[float] = field(default_factory=list)
     #: What happened since the driver last looked.
-    notes: list[Noted] = field(default_factory=list)
+    notes: list[LoggedEvent] = field(default_factory=list)
 
     def age(self) -> int:
         return self.now - self.rules.start
 
     def note(self, subject: str, event: str, **facts: object) -> None:
-        self.notes.append(Noted(self.now, subject, event, facts))
+        self.notes.append(LoggedEvent(self.now, subject, event, facts))
 
-    def take_notes(self) -> list[Noted]:
+    def take_notes(self) -> list[LoggedEvent]:
         taken, self.notes = self.notes, []
         return taken
 

@@ -9,22 +9,22 @@ from typing import assert_never
 from bigfleet.model.machines import Instant
 from bigfleet.provider.sim.world import economy, hosts, work
 from bigfleet.provider.sim.world.commands import carry_out
-from bigfleet.provider.sim.world.happenings import (
-    Abandoned,
+from bigfleet.provider.sim.world.events import (
     AdmissionAsked,
-    Adopted,
-    Asked,
-    Called,
-    Commanded,
+    ApiCalled,
+    CommandGiven,
     DescribeAsked,
     Event,
+    HostAdopted,
     Instruction,
     ResetAsked,
-    Scripted,
-    Show,
+    ScriptGiven,
+    ShowInventory,
     Step,
+    StepAbandoned,
+    StepAsked,
     TimePassed,
-    Treat,
+    TreatCall,
 )
 from bigfleet.provider.sim.world.state import Substrate
 
@@ -35,15 +35,15 @@ def step(substrate: Substrate, event: Event) -> list[Instruction]:
     match event:
         case TimePassed():
             pass
-        case Asked():
+        case StepAsked():
             work.asked(substrate, event, out)
-        case Abandoned():
+        case StepAbandoned():
             work.abandoned(substrate, event)
         case AdmissionAsked():
             work.admission_asked(substrate, event, out)
-        case Commanded():
+        case CommandGiven():
             carry_out(substrate, event.command, out)
-        case Scripted():
+        case ScriptGiven():
             _scripted(substrate, event)
         case DescribeAsked():
             _describe_asked(substrate, out)
@@ -51,13 +51,13 @@ def step(substrate: Substrate, event: Event) -> list[Instruction]:
             slot = substrate.supply.slots.get(event.machine)
             if slot is not None:
                 hosts.mend(substrate, slot)
-        case Adopted():
+        case HostAdopted():
             slot = substrate.supply.slots.get(event.machine)
             if slot is not None:
                 hosts.adopt(substrate, slot, event.host_ref, event.cluster)
                 if event.price is not None:
                     economy.adopt_price(slot.pool, event.price)
-        case Called():
+        case ApiCalled():
             _called(substrate, event, out)
         case _:
             assert_never(event)
@@ -94,7 +94,7 @@ def _reach(substrate: Substrate, key: tuple[str, ...], out: list[Instruction]) -
             raise AssertionError(f"nothing on the agenda is called {key}")
 
 
-def _scripted(substrate: Substrate, event: Scripted) -> None:
+def _scripted(substrate: Substrate, event: ScriptGiven) -> None:
     first = substrate.occurrences.get(("script", ""), 0)
     substrate.occurrences["script", ""] = first + len(event.entries)
     for number, (delay, command) in enumerate(event.entries, first):
@@ -110,10 +110,10 @@ def _describe_asked(substrate: Substrate, out: list[Instruction]) -> None:
         substrate.note("sim", "describe.wrong", share=share)
     number = substrate.occurrence("describe", "sim")
     nanos = substrate.latency["describe"].nanos(substrate.draws, "latency/describe", "sim", number)
-    out.append(Show(share, round(nanos / substrate.rules.speed)))
+    out.append(ShowInventory(share, round(nanos / substrate.rules.speed)))
 
 
-def _called(substrate: Substrate, event: Called, out: list[Instruction]) -> None:
+def _called(substrate: Substrate, event: ApiCalled, out: list[Instruction]) -> None:
     treatment = substrate.answers.treatment(event.method, substrate.draws)
     wrong = None
     if treatment.code is not None:
@@ -122,4 +122,4 @@ def _called(substrate: Substrate, event: Called, out: list[Instruction]) -> None
         wrong = substrate.answers.next_wrong_list(substrate.now)
         if wrong is not None:
             substrate.note("sim", "list.wrong", how=wrong.how)
-    out.append(Treat(treatment, wrong))
+    out.append(TreatCall(treatment, wrong))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from bigfleet.model.errors import BadInput, Problem
 from bigfleet.provider.sim.world.distributions import BadDuration, nanos_of
-from bigfleet.provider.sim.world.happenings import Command, Step
+from bigfleet.provider.sim.world.events import Command, Step
 from bigfleet.provider.sim.world.offerings import capacity_of
 from bigfleet.provider.sim.world.supply import SimPool, Slot, Supply
 

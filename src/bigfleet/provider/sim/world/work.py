@@ -6,19 +6,19 @@ for it late does not make it later.
 """
 
 from bigfleet.provider.sim.world.distributions import SECOND
-from bigfleet.provider.sim.world.happenings import (
-    Abandoned,
+from bigfleet.provider.sim.world.events import (
     AdmissionAsked,
-    Asked,
     Failure,
     Finish,
     Instruction,
     Refuse,
     Step,
+    StepAbandoned,
+    StepAsked,
 )
 from bigfleet.provider.sim.world.hosts import make_host, schedule_end
 from bigfleet.provider.sim.world.market import limit_at
-from bigfleet.provider.sim.world.state import Substrate, Work
+from bigfleet.provider.sim.world.state import RunningStep, Substrate
 from bigfleet.provider.sim.world.supply import Slot
 
 #: An admitted create that has not begun by then was lost with its server.
@@ -59,7 +59,7 @@ def admission_asked(substrate: Substrate, event: AdmissionAsked, out: list[Instr
         substrate.admitted[slot.id] = substrate.now
 
 
-def asked(substrate: Substrate, event: Asked, out: list[Instruction]) -> None:
+def asked(substrate: Substrate, event: StepAsked, out: list[Instruction]) -> None:
     key = (event.step, event.operation)
     substrate.admitted.pop(event.machine, None)
     slot = substrate.supply.slots.get(event.machine)
@@ -73,7 +73,7 @@ def asked(substrate: Substrate, event: Asked, out: list[Instruction]) -> None:
         out.append(Finish(event.step, event.operation, event.machine, ref))
         return
     occurrence = substrate.occurrence(event.step, slot.id)
-    work = Work(event.step, event.operation, slot.id, event.cluster)
+    work = RunningStep(event.step, event.operation, slot.id, event.cluster)
     _decide(substrate, slot, work, event, occurrence)
     if event.step is Step.CREATE and work.failure not in _AT_ONCE:
         if slot.host is not None:
@@ -88,7 +88,7 @@ def asked(substrate: Substrate, event: Asked, out: list[Instruction]) -> None:
         substrate.agenda.put(substrate.now + nanos, "work", event.step, event.operation)
 
 
-def _done_before(slot: Slot, event: Asked) -> str | None:
+def _done_before(slot: Slot, event: StepAsked) -> str | None:
     """The host's ref if this very step is already done; a repeat then answers at once."""
     host = slot.host
     match event.step:
@@ -111,7 +111,9 @@ def _give_up_host(substrate: Substrate, slot: Slot) -> None:
     substrate.supply.count(slot.pool, -1)
 
 
-def _decide(substrate: Substrate, slot: Slot, work: Work, event: Asked, occurrence: int) -> None:
+def _decide(
+    substrate: Substrate, slot: Slot, work: RunningStep, event: StepAsked, occurrence: int
+) -> None:
     """Why the step will fail, if it will."""
     step, pool = work.step, slot.pool
     if step is not Step.CREATE and (slot.host is None or slot.host.broken):
@@ -143,7 +145,9 @@ def _decide(substrate: Substrate, slot: Slot, work: Work, event: Asked, occurren
         work.after_seconds = substrate.rules.stockout_rest_seconds
 
 
-def _nanos(substrate: Substrate, slot: Slot, work: Work, event: Asked, occurrence: int) -> int:
+def _nanos(
+    substrate: Substrate, slot: Slot, work: RunningStep, event: StepAsked, occurrence: int
+) -> int:
     if work.failure in _AT_ONCE:
         return 0
     if work.step is Step.READY:
@@ -182,7 +186,7 @@ def work_reached(substrate: Substrate, step: Step, operation: str, out: list[Ins
     out.append(Finish(step, operation, slot.id, ref))
 
 
-def _done(substrate: Substrate, slot: Slot, work: Work) -> str:
+def _done(substrate: Substrate, slot: Slot, work: RunningStep) -> str:
     """The change a finished step makes; gives the host's ref."""
     if work.step is Step.CREATE:
         return make_host(substrate, slot, made_by=work.operation).ref
@@ -205,7 +209,7 @@ def _done(substrate: Substrate, slot: Slot, work: Work) -> str:
     return host.ref
 
 
-def abandoned(substrate: Substrate, event: Abandoned) -> None:
+def abandoned(substrate: Substrate, event: StepAbandoned) -> None:
     work = substrate.work.pop((event.step, event.operation), None)
     if work is None:
         return
