@@ -298,29 +298,32 @@ class CoordinatorAdminClient(RpcClient):
         ),
         "reports shards",
     )
-    assign_domain = COORDINATOR.write_with_metadata(
+    assign_domain = COORDINATOR.write(
         "AssignDomain",
         contract.AssignDomainRequest,
         lambda request: (*_pair_of(request), needed("shard_id", request.shard_id)),
         CoordinatorHandler.assign_domain,
         nothing(contract.AssignDomainResponse),
         "domains assign",
+        in_metadata=True,
     )
-    unassign_domain = COORDINATOR.write_with_metadata(
+    unassign_domain = COORDINATOR.write(
         "UnassignDomain",
         contract.UnassignDomainRequest,
         _pair_of,
         CoordinatorHandler.unassign_domain,
         nothing(contract.UnassignDomainResponse),
         "domains unassign",
+        in_metadata=True,
     )
-    remove_shard = COORDINATOR.write_with_metadata(
+    remove_shard = COORDINATOR.write(
         "RemoveShard",
         contract.RemoveShardRequest,
         lambda request: (needed("shard_id", request.shard_id),),
         CoordinatorHandler.remove_shard,
         nothing(contract.RemoveShardResponse),
         "shards remove",
+        in_metadata=True,
     )
     _snapshot = COORDINATOR.stream(
         "SnapshotSave",

@@ -360,8 +360,12 @@ class Service(Generic[H]):
         handler: Callable[[H, *Arguments, Audit, Peer], Coroutine[Any, Any, Told]],
         answer: AnswerCodec[Told, A],
         verb: str = "",
+        *,
+        in_metadata: bool = False,
     ) -> UnaryRpc[Concatenate[Audit, P], A]:
-        head = (self, method, Kind.WRITE, Gate.ADMINS, verb)
+        """`in_metadata`: the request has no place for who and why, so its metadata says it."""
+        kind = Kind.WRITE_WITH_METADATA if in_metadata else Kind.WRITE
+        head = (self, method, kind, Gate.ADMINS, verb)
         return self.add(UnaryRpc(*head, request, arguments, handler, answer))
 
     def write_record(
@@ -375,18 +379,6 @@ class Service(Generic[H]):
     ) -> UnaryRpc[P, A]:
         head = (self, method, Kind.WRITE_RECORD, Gate.ADMINS, verb)
         return self.add(UnaryRpc(*head, request, lambda m: (record(m),), handler, answer))
-
-    def write_with_metadata(
-        self,
-        method: str,
-        request: Callable[P, M],
-        arguments: Callable[[M], tuple[*Arguments]],
-        handler: Callable[[H, *Arguments, Audit, Peer], Coroutine[Any, Any, Told]],
-        answer: AnswerCodec[Told, A],
-        verb: str = "",
-    ) -> UnaryRpc[Concatenate[Audit, P], A]:
-        head = (self, method, Kind.WRITE_WITH_METADATA, Gate.ADMINS, verb)
-        return self.add(UnaryRpc(*head, request, arguments, handler, answer))
 
     def stream(
         self,

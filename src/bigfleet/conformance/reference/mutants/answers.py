@@ -35,7 +35,7 @@ class Reseeded(Reference):
 
 
 @breaks("type in labels")
-class TypeInLauncherels(Reseeded):
+class TypeInLabels(Reseeded):
     def bent(self, record: MachineRecord) -> MachineRecord:
         return replace(record, labels={**record.labels, "instance-type": record.instance_type})
 
